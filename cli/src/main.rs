@@ -1,0 +1,3 @@
+//! Authenticate Liqo clusters from files.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Keys, signatures, nonces, certificate requests and certificates.

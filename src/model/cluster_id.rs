@@ -1,0 +1,128 @@
+//! The name of a cluster.
+
+use core::{fmt, str::FromStr};
+
+/// The name of a cluster: a DNS label, `[a-z0-9]([-a-z0-9]*[a-z0-9])?`, of at
+/// most 63 characters.
+///
+/// It becomes a Kubernetes user (and, by its resource slices, a group), a
+/// label value and part of object names, which is why its form is fixed.
+/// Source: Liqo `liqov1beta1.ClusterID`; RFC 1123 section 2.1.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::model::ClusterId;
+///
+/// let consumer: ClusterId = "cl-consumer".parse()?;
+/// assert_eq!(consumer.as_str(), "cl-consumer");
+/// assert!("system:admin".parse::<ClusterId>().is_err());
+/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClusterId(Box<str>);
+
+/// Why a text is no [`ClusterId`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterIdError {
+    /// The text is empty.
+    #[error("a cluster ID may not be empty")]
+    Empty,
+    /// The text is longer than a label value can be.
+    #[error("a cluster ID has at most {limit} characters, not {found}")]
+    TooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length allowed.
+        limit: usize,
+    },
+    /// A byte is not allowed where it stands.
+    #[error(
+        "a cluster ID has lower-case letters, digits and inner hyphens only; byte {at} is none of these"
+    )]
+    Character {
+        /// Where the byte stands, counted from 0.
+        at: usize,
+    },
+}
+
+impl ClusterId {
+    /// The longest cluster ID: the length of a label value.
+    pub const MAX_LEN: usize = 63;
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ClusterId {
+    type Err = ClusterIdError;
+
+    fn from_str(text: &str) -> Result<Self, ClusterIdError> {
+        if text.is_empty() {
+            return Err(ClusterIdError::Empty);
+        }
+        if text.len() > Self::MAX_LEN {
+            return Err(ClusterIdError::TooLong {
+                found: text.len(),
+                limit: Self::MAX_LEN,
+            });
+        }
+        let last = text.len() - 1;
+        let allowed = |at: usize, byte: u8| match byte {
+            b'a'..=b'z' | b'0'..=b'9' => true,
+            b'-' => at != 0 && at != last,
+            _ => false,
+        };
+        match text.bytes().enumerate().find(|&(at, byte)| !allowed(at, byte)) {
+            Some((at, _)) => Err(ClusterIdError::Character { at }),
+            None => Ok(Self(text.into())),
+        }
+    }
+}
+
+impl fmt::Display for ClusterId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for ClusterId {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dns_label_is_a_cluster_id() {
+        for text in ["a", "0", "cl-consumer", &"a".repeat(63)] {
+            assert_eq!(text.parse::<ClusterId>().unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_its_place() {
+        use ClusterIdError::*;
+        for (text, error) in [
+            ("", Empty),
+            ("CL", Character { at: 0 }),
+            ("cl_consumer", Character { at: 2 }),
+            ("-cl", Character { at: 0 }),
+            ("cl-", Character { at: 2 }),
+            ("cl\nname: x", Character { at: 2 }),
+            ("cl\0", Character { at: 2 }),
+            ("ćl", Character { at: 0 }),
+        ] {
+            assert_eq!(text.parse::<ClusterId>(), Err(error), "{text:?}");
+        }
+        assert_eq!(
+            "a".repeat(64).parse::<ClusterId>(),
+            Err(TooLong { found: 64, limit: 63 })
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! A point in time.
+
+use core::{fmt, str::FromStr, time::Duration};
+
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+/// A point in time in whole seconds since the Unix epoch, as an argument: the
+/// library reads no clock.
+///
+/// It is written and read in RFC 3339, as Kubernetes does (`metav1.Time`), and
+/// lies between the years 0 and 9999, so that it always can be.
+///
+/// # Examples
+/// ```
+/// use core::time::Duration;
+/// use liqo_auth::model::Timestamp;
+///
+/// let now: Timestamp = "2026-11-20T13:00:00Z".parse()?;
+/// assert_eq!(now.unix(), 1_795_179_600);
+/// assert_eq!((now + Duration::from_secs(60)).to_string(), "2026-11-20T13:01:00Z");
+/// # Ok::<(), liqo_auth::model::TimestampError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// Why a value is no [`Timestamp`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TimestampError {
+    /// The text is not a date and time of RFC 3339.
+    #[error("not a date and time of RFC 3339, such as 2026-11-20T13:00:00Z")]
+    Format,
+    /// The time is outside the years 0 to 9999.
+    #[error("the time lies outside the years 0 to 9999")]
+    Range,
+}
+
+impl Timestamp {
+    const MIN: i64 = -62_167_219_200;
+    const MAX: i64 = 253_402_300_799;
+
+    /// The time that is `seconds` after the Unix epoch.
+    ///
+    /// # Errors
+    /// [`TimestampError::Range`] outside the years 0 to 9999.
+    pub const fn from_unix(seconds: i64) -> Result<Self, TimestampError> {
+        if seconds < Self::MIN || seconds > Self::MAX {
+            return Err(TimestampError::Range);
+        }
+        Ok(Self(seconds))
+    }
+
+    /// Seconds since the Unix epoch.
+    pub const fn unix(self) -> i64 {
+        self.0
+    }
+
+    /// How long after `earlier` this is; zero if it is not after it.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_secs(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    pub(crate) fn to_date_time(self) -> OffsetDateTime {
+        OffsetDateTime::from_unix_timestamp(self.0).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+    }
+
+    fn saturating(seconds: i64) -> Self {
+        Self(seconds.clamp(Self::MIN, Self::MAX))
+    }
+}
+
+/// Later by whole seconds; the end of the year 9999 at the latest.
+impl core::ops::Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        let seconds = i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
+        Self::saturating(self.0.saturating_add(seconds))
+    }
+}
+
+/// Earlier by whole seconds; the beginning of the year 0 at the earliest.
+impl core::ops::Sub<Duration> for Timestamp {
+    type Output = Self;
+
+    fn sub(self, duration: Duration) -> Self {
+        let seconds = i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
+        Self::saturating(self.0.saturating_sub(seconds))
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = TimestampError;
+
+    fn from_str(text: &str) -> Result<Self, TimestampError> {
+        let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| TimestampError::Format)?;
+        Self::from_unix(time.unix_timestamp())
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = self.to_date_time();
+        write!(
+            formatter,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+            time.year(),
+            u8::from(time.month()),
+            time.day(),
+            time.hour(),
+            time.minute(),
+            time.second(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_seconds_agree() {
+        for text in ["1970-01-01T00:00:00Z", "2024-08-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
+            assert_eq!(text.parse::<Timestamp>().unwrap().to_string(), text);
+        }
+        assert_eq!(
+            "2024-08-01T02:00:00+02:00".parse::<Timestamp>().unwrap().to_string(),
+            "2024-08-01T00:00:00Z"
+        );
+        assert_eq!("yesterday".parse::<Timestamp>(), Err(TimestampError::Format));
+        assert_eq!(Timestamp::from_unix(i64::MAX), Err(TimestampError::Range));
+    }
+
+    #[test]
+    fn arithmetic_saturates() {
+        let end = Timestamp(Timestamp::MAX);
+        assert_eq!(end + Duration::MAX, end);
+        assert_eq!(Timestamp(Timestamp::MIN) - Duration::from_secs(1), Timestamp(Timestamp::MIN));
+        assert_eq!(Timestamp(5).since(Timestamp(9)), Duration::ZERO);
+    }
+}

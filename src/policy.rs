@@ -1,0 +1,140 @@
+//! What is accepted of a peer: [`Policy::strict`] (the default) and
+//! [`Policy::compatible`], and the [`Limits`] of what is read at all.
+//!
+//! A policy decides which *forms* of an honest message are taken. It never
+//! decides who may become whom: the rules on keys, subjects, nonces and names
+//! hold in every policy.
+
+use core::time::Duration;
+
+/// Which forms of a message are accepted, and how much of it is read.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::policy::{Forms, Policy};
+///
+/// assert_eq!(Policy::default().forms(), Forms::Canonical);
+/// assert_eq!(Policy::compatible().forms(), Forms::Compatible);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    forms: Forms,
+    limits: Limits,
+}
+
+/// How closely a peer's encoding has to follow the one that Liqo writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forms {
+    /// The one form that Liqo itself writes.
+    Canonical,
+    /// A closed list of harmless variants besides: a subject in UTF8String or
+    /// with CN before O, other PEM framing, other forms of a nonce, longer
+    /// names and lives.
+    Compatible,
+}
+
+/// Upper bounds on what is read, in bytes unless said otherwise.
+///
+/// They are checked before anything is decoded or computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// A certificate signing request in PEM.
+    pub csr: usize,
+    /// A public key, raw or in PEM.
+    pub public_key: usize,
+    /// A signature.
+    pub signature: usize,
+    /// The text of a nonce.
+    pub nonce: usize,
+    /// A certificate chain or a CA bundle in PEM.
+    pub certificates: usize,
+    /// How many certificates a client chain may hold.
+    pub client_chain: usize,
+    /// How many certificates a CA bundle may hold.
+    pub ca_bundle: usize,
+    /// One Kubernetes object in JSON or YAML.
+    pub object: usize,
+    /// The longest name of a cluster, in characters.
+    pub cluster_id: usize,
+    /// The longest life of a client certificate that a consumer stores.
+    pub certificate_lifetime: Duration,
+}
+
+impl Policy {
+    /// Only the forms that Liqo itself writes. The default.
+    pub const fn strict() -> Self {
+        Self {
+            forms: Forms::Canonical,
+            limits: Limits::strict(),
+        }
+    }
+
+    /// The closed list of harmless variants besides, for peers that are not
+    /// Liqo itself or that were configured by hand.
+    pub const fn compatible() -> Self {
+        Self {
+            forms: Forms::Compatible,
+            limits: Limits::compatible(),
+        }
+    }
+
+    /// The same policy with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Which forms are accepted.
+    pub const fn forms(&self) -> Forms {
+        self.forms
+    }
+
+    /// How much is read.
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::strict()
+    }
+}
+
+impl Limits {
+    const fn strict() -> Self {
+        Self {
+            csr: 8 * 1024,
+            public_key: 2 * 1024,
+            signature: 1024,
+            nonce: 128,
+            certificates: 64 * 1024,
+            client_chain: 4,
+            ca_bundle: 64,
+            object: 256 * 1024,
+            cluster_id: DEFAULT_NAMESPACE_CLUSTER_ID,
+            certificate_lifetime: Duration::from_secs(TEN_YEARS),
+        }
+    }
+
+    const fn compatible() -> Self {
+        Self {
+            cluster_id: LABEL_VALUE,
+            certificate_lifetime: Duration::MAX,
+            ..Self::strict()
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::strict()
+    }
+}
+
+/// What is left of a namespace's 63 characters after `liqo-tenant-`.
+const DEFAULT_NAMESPACE_CLUSTER_ID: usize = 51;
+/// The longest value of a label.
+const LABEL_VALUE: usize = 63;
+/// Ten years with their leap days, in seconds.
+const TEN_YEARS: u64 = 3653 * 24 * 60 * 60;
