@@ -1,0 +1,334 @@
+//! The consumer's side: who wants to use another cluster.
+//!
+//! ```text
+//!               no Identity                                   Identity
+//!      ┌────────────────────────────────────────────┐   ┌──────────────────────────────────┐
+//!
+//!      AwaitsNonce ──▶ NeedsSignature ──▶ AwaitsIdentity ──▶ NeedsKubeconfig ──▶ Authenticated
+//!           │   receive(Nonce)                ▲   receive(Identity)   │
+//!           └─────────────────────────────────┘                       └──▶ Refused
+//!      NeedsKey: at any point, while the key store has none
+//! ```
+//!
+//! The phase is derived from the objects that are there, each time anew.
+//! [`Consumer::resume`] says which one it is; [`Consumer::reconcile`] makes the
+//! step that leads on; [`Consumer::receive`] takes a message of the peer.
+
+mod builder;
+mod held;
+mod phase;
+mod record;
+mod seen;
+mod signature;
+
+use std::sync::Arc;
+
+pub use builder::{ConsumerBuilder, PeerSettings};
+pub use held::{Held, NeedsKubeconfig};
+pub use phase::{Peering, Phase};
+pub use signature::{AwaitsIdentity, NeedsSignature};
+
+use self::{builder::Configuration, seen::Seen};
+use crate::{
+    crypto::{KeyStore, Nonce, SigningKey},
+    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, shortened},
+    model::{ClusterId, Identity, Kind, Metadata, Object, ObjectRef, Resource, Timestamp, names},
+    policy::Policy,
+    step::{Awaited, Effect, Env, Message, Part, Step, Version},
+    verify,
+    view::{Interest, View},
+};
+
+/// The consumer's side, for all its peers: configuration only, cheap to clone
+/// and to share.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use liqo_auth::{
+///     consumer::{Consumer, Phase},
+///     crypto::{Algorithm, Entropy, KeyPair, Nonce, OneKey},
+///     objects::Objects,
+///     step::{Env, Message},
+/// };
+/// # let now = "2026-11-20T13:00:00Z".parse()?;
+/// # let key = KeyPair::from_pkcs8_pem(
+/// #     b"-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKte7lqt2Lc5L4nnP1ZWh1EKA5UxLBuaQWHD2jOjiefl\n-----END PRIVATE KEY-----\n",
+/// #     &Default::default(),
+/// # )?;
+/// let keys = Arc::new(OneKey::new(Arc::new(key)));
+/// let consumer = Consumer::builder("cl-consumer".parse()?, keys).build();
+/// let provider = "cl-provider".parse()?;
+/// let mut objects = Objects::new();
+///
+/// let nonce = Nonce::random(&Entropy::from_bytes([7; 32]));
+/// let env = Env { now, entropy: Entropy::from_bytes([8; 32]) };
+/// let step = consumer.receive(&objects.view(&provider), Message::Nonce(nonce), env)?;
+/// for effect in &step.effects {
+///     objects.apply(effect)?;
+/// }
+/// assert!(matches!(step.outbox[0], Message::Tenant(_)));
+///
+/// let peering = consumer.resume(&objects.view(&provider), now)?;
+/// assert!(matches!(peering.phase, Phase::AwaitsIdentity(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Consumer(Arc<Configuration>);
+
+impl Consumer {
+    /// A consumer of that name, with its keys.
+    pub fn builder(cluster_id: ClusterId, keys: Arc<dyn KeyStore>) -> ConsumerBuilder {
+        ConsumerBuilder::new(cluster_id, keys)
+    }
+
+    /// This cluster's name.
+    pub fn cluster_id(&self) -> &ClusterId {
+        &self.0.cluster_id
+    }
+
+    /// What to look up, to see all of one peer.
+    pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
+        let labelled = |kind| Interest::Labelled {
+            kind,
+            label: names::REMOTE_CLUSTER_ID_LABEL,
+            value: peer.to_string(),
+        };
+        vec![
+            labelled(Kind::Namespace),
+            labelled(Kind::Secret),
+            Interest::Named {
+                kind: Kind::Identity,
+                name: names::identity_name(peer),
+            },
+            Interest::Object(self.record_id(peer)),
+        ]
+    }
+
+    /// Whom a change of this object concerns, if anyone.
+    pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
+        let metadata = object.metadata()?;
+        let recorded = metadata.labels.get(record::PEER_LABEL).and_then(|peer| peer.parse().ok());
+        match recorded {
+            Some(peer) if object.id() == self.record_id(&peer) => Some(peer),
+            _ => metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL)?.parse().ok(),
+        }
+    }
+
+    /// The phase that the objects are in.
+    ///
+    /// # Errors
+    /// What is wrong on this side ([`LocalFault`], [`ApiMisuse`]). What is
+    /// wrong with what the peer sent is [`Phase::Refused`].
+    pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
+        self.check_peer(view.peer())?;
+        let seen = Seen::select(self, view)?;
+        match self.phase(seen, now) {
+            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => Err(error),
+            Err(error) => Ok(Peering {
+                phase: Phase::Refused(error),
+            }),
+            Ok(phase) => Ok(Peering { phase }),
+        }
+    }
+
+    /// The step that leads on from the phase that the objects are in.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume); what the peer did wrong is in
+    /// [`Step::refused`].
+    pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
+        match self.resume(view, env.now)?.phase {
+            Phase::NeedsKey => Ok(Step::awaiting(Awaited::OwnKey)),
+            Phase::AwaitsNonce => Ok(Step::awaiting(Awaited::Nonce)),
+            Phase::NeedsSignature(phase) => phase.sign(),
+            Phase::AwaitsIdentity(phase) => Ok(phase.wait()),
+            Phase::NeedsKubeconfig(phase) => phase.store(),
+            Phase::Authenticated(held) => held.maintain(),
+            Phase::Refused(error) => Ok(Step::refuse(None, error)),
+        }
+    }
+
+    /// Takes what the peer sent: its nonce, or its Identity. It is verified as
+    /// a whole before anything is signed or stored.
+    ///
+    /// # Errors
+    /// Why it is not taken; nothing is to be stored then.
+    pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
+        self.check_peer(view.peer())?;
+        let seen = Seen::select(self, view)?;
+        let Some(key) = self.find_key(view.peer())? else {
+            return Ok(Step::awaiting(Awaited::OwnKey));
+        };
+        match message {
+            Message::Nonce(nonce) => {
+                self.check_nonce(&nonce, view.peer(), env.now, None)?;
+                NeedsSignature::new(self, seen, key, nonce).sign()
+            }
+            Message::Identity(identity) => self.receive_identity(seen, &key, &identity, env.now),
+            Message::Tenant(_) => Err(Error::new(
+                ApiMisuse::UnexpectedMessage { message: "Tenant" },
+                None,
+                "",
+            )),
+        }
+    }
+
+    fn phase<'o>(&self, seen: Seen<'o>, now: Timestamp) -> Result<Phase<'o>, Error> {
+        let Some(key) = self.find_key(&seen.peer)? else {
+            return Ok(Phase::NeedsKey);
+        };
+        if let Some(identity) = seen.identity {
+            let verified = self.verify_identity(&seen, &key, identity, now)?;
+            let kubeconfig = NeedsKubeconfig::new(self, seen, key, identity, verified);
+            return Ok(if kubeconfig.is_stored()? {
+                Phase::Authenticated(Held::new(kubeconfig))
+            } else {
+                Phase::NeedsKubeconfig(kubeconfig)
+            });
+        }
+        let Some((secret, text)) = seen.nonce_text() else {
+            return Ok(Phase::AwaitsNonce);
+        };
+        let nonce = Nonce::parse(text, self.policy(&seen.peer)).map_err(|error| {
+            Error::new(PeerMisbehaved::NonceForm(error), Some(secret.id()), "data.nonce")
+        })?;
+        let signature = NeedsSignature::new(self, seen, key, nonce);
+        if let Some(sent) = signature.already_sent() {
+            return Ok(Phase::AwaitsIdentity(sent));
+        }
+        self.check_nonce(signature.nonce(), &signature.seen.peer, now, Some(secret.id()))?;
+        Ok(Phase::NeedsSignature(signature))
+    }
+
+    fn receive_identity(
+        &self,
+        seen: Seen<'_>,
+        key: &Arc<dyn SigningKey>,
+        received: &Identity,
+        now: Timestamp,
+    ) -> Result<Step, Error> {
+        let verified = self.verify_identity(&seen, key, received, now)?;
+        let mut step = Step::default();
+        if seen.namespace.is_none() {
+            step.effects.push(seen.create_namespace());
+        }
+        step.effects.extend(held::record_pins(self, &seen, &verified));
+        match seen.identity {
+            None => {
+                let mut metadata = clean(&received.metadata);
+                metadata.namespace = match received.metadata.namespace.as_str() {
+                    "" => seen.namespace_name(),
+                    given => given.to_owned(),
+                };
+                step.effects.push(Effect::Create(
+                    Identity {
+                        metadata,
+                        spec: received.spec.clone(),
+                        ..Identity::default()
+                    }
+                    .into(),
+                ));
+            }
+            Some(stored) => {
+                let mut wanted = stored.clone();
+                wanted.spec = received.spec.clone();
+                wanted.metadata.annotations.extend(received.metadata.annotations.clone());
+                step.effects.extend(patch_between(stored, wanted, Part::Main));
+            }
+        }
+        step.notices.extend(verified.notices());
+        Ok(step)
+    }
+
+    /// Whether this is a nonce that this cluster signs for this peer (rule 8).
+    /// Its form is known to be right already: a [`Nonce`] has no other.
+    fn check_nonce(
+        &self,
+        nonce: &Nonce,
+        peer: &ClusterId,
+        now: Timestamp,
+        object: Option<ObjectRef>,
+    ) -> Result<(), Error> {
+        // What came in another policy's form is parsed again in this peer's.
+        Nonce::parse(nonce.as_bytes(), self.policy(peer))
+            .map_err(|error| Error::new(PeerMisbehaved::NonceForm(error), object.clone(), "data.nonce"))?;
+        let Some(structured) = nonce.structured() else {
+            return Ok(());
+        };
+        if !structured.names(peer, &self.0.cluster_id) {
+            return Err(Error::new(PeerMisbehaved::NonceForOthers, object, "data.nonce"));
+        }
+        if structured.expires() <= now {
+            let at = structured.expires();
+            return Err(Error::new(PeerIncompatible::NonceExpired { at }, object, "data.nonce"));
+        }
+        Ok(())
+    }
+
+    fn find_key(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, Error> {
+        self.0.keys.find(peer).map_err(|error| backend(&*error))
+    }
+
+    fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
+        if *peer == self.0.cluster_id {
+            return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
+        }
+        verify::name_length(peer, self.policy(peer))
+    }
+
+    fn policy(&self, peer: &ClusterId) -> &Policy {
+        let settings = self.0.peers.get(peer).and_then(|settings| settings.policy.as_ref());
+        settings.unwrap_or(&self.0.policy)
+    }
+
+    fn settings(&self, peer: &ClusterId) -> &PeerSettings {
+        self.0.peers.get(peer).unwrap_or(&self.0.default_settings)
+    }
+
+    fn record_id(&self, peer: &ClusterId) -> ObjectRef {
+        ObjectRef::new(Kind::Secret, self.0.namespace.as_str(), record::name(peer))
+    }
+}
+
+impl core::fmt::Debug for Consumer {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Consumer")
+            .field("cluster_id", &self.0.cluster_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What of a received object's metadata is stored: not what the API server or
+/// this side sets.
+fn clean(received: &Metadata) -> Metadata {
+    Metadata {
+        name: received.name.clone(),
+        labels: received.labels.clone(),
+        annotations: received.annotations.clone(),
+        ..Metadata::default()
+    }
+}
+
+fn backend(error: &dyn core::fmt::Display) -> Error {
+    Error::new(
+        LocalFault::Backend {
+            backend: Backend::Keys,
+            message: shortened(&error.to_string()),
+        },
+        None,
+        "",
+    )
+}
+
+fn patch_between(stored: &Identity, wanted: Identity, part: Part) -> Option<Effect> {
+    let from = Object::from(stored.clone());
+    let patch = crate::merge_patch::between(&from.to_value(), &Object::from(wanted).to_value())?;
+    Some(Effect::Patch {
+        id: from.id(),
+        version: Version::of(&stored.metadata),
+        part,
+        patch,
+    })
+}

@@ -1,0 +1,202 @@
+//! Signing the nonce and making the Tenant.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::json;
+
+use super::{Consumer, backend, seen::Seen};
+use crate::{
+    crypto::{Csr, Nonce, Payload, SigningKey, Subject},
+    error::Error,
+    model::{Bytes, Metadata, Resource, Secret, Tenant, TenantSpec, names},
+    step::{Awaited, Effect, Message, Part, Step, Version, Wait},
+};
+
+/// The nonce is there; its signature or the certificate request is missing.
+#[derive(Clone)]
+pub struct NeedsSignature<'o> {
+    consumer: Consumer,
+    pub(super) seen: Seen<'o>,
+    key: Arc<dyn SigningKey>,
+    nonce: Nonce,
+}
+
+/// Signature and request are stored: the Tenant can be sent, again and again.
+#[derive(Clone)]
+pub struct AwaitsIdentity<'o> {
+    needs: NeedsSignature<'o>,
+    csr: Csr,
+    signature: Vec<u8>,
+}
+
+impl<'o> NeedsSignature<'o> {
+    pub(super) fn new(consumer: &Consumer, seen: Seen<'o>, key: Arc<dyn SigningKey>, nonce: Nonce) -> Self {
+        Self {
+            consumer: consumer.clone(),
+            seen,
+            key,
+            nonce,
+        }
+    }
+
+    /// What is to be signed.
+    pub fn nonce(&self) -> &Nonce {
+        &self.nonce
+    }
+
+    /// Signs the nonce and makes the request, as far as they are not there
+    /// already: what needed the key once is stored, and not made again. The
+    /// request is stored before the Tenant is handed out, since not every key
+    /// makes the same one twice.
+    ///
+    /// # Errors
+    /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the key
+    /// fails.
+    pub fn sign(&self) -> Result<Step, Error> {
+        let csr = match self.stored_csr() {
+            Some(csr) => csr,
+            None => {
+                let subject = Subject::control_plane(self.consumer.cluster_id());
+                Csr::make(&subject, &*self.key).map_err(|error| backend(&*error))?
+            }
+        };
+        let signature = match self.stored_signature() {
+            Some(signature) => signature.to_vec(),
+            None => {
+                let payload = Payload::nonce(self.key.public_key(), &self.nonce);
+                let signature = self.key.sign(&payload).map_err(|error| backend(&*error))?;
+                signature.as_bytes().to_vec()
+            }
+        };
+        let mut step = Step::default();
+        if self.seen.namespace.is_none() {
+            step.effects.push(self.seen.create_namespace());
+        }
+        let mut record = self.seen.record();
+        record.csr = Some(csr.pem().to_vec());
+        let peer = &self.seen.peer;
+        step.effects.extend(record.store(&self.consumer, self.seen.record.as_ref(), peer));
+        step.effects.extend(self.store_signature(&signature));
+        let sent = AwaitsIdentity {
+            needs: self.clone(),
+            csr,
+            signature,
+        };
+        step.outbox.push(Message::Tenant(Box::new(sent.tenant())));
+        step.wait.awaiting.push(Awaited::Identity);
+        Ok(step)
+    }
+
+    /// The next phase, if nothing is to be made.
+    pub(super) fn already_sent(&self) -> Option<AwaitsIdentity<'o>> {
+        Some(AwaitsIdentity {
+            csr: self.stored_csr()?,
+            signature: self.stored_signature()?.to_vec(),
+            needs: self.clone(),
+        })
+    }
+
+    /// The request that was stored, if it is this key's.
+    fn stored_csr(&self) -> Option<Csr> {
+        let (_, record) = self.seen.record.as_ref()?;
+        let subject = Subject::control_plane(self.consumer.cluster_id());
+        let policy = self.consumer.policy(&self.seen.peer);
+        Csr::verify(record.csr.as_deref()?, &subject, self.key.public_key(), policy).ok()
+    }
+
+    /// The signature that was stored, if it is this key's over this nonce.
+    fn stored_signature(&self) -> Option<&'o [u8]> {
+        let (secret, text) = self.seen.nonce_text()?;
+        let signature = secret.data.get(names::SIGNED_NONCE_FIELD)?.expose();
+        let key = self.key.public_key();
+        let policy = self.consumer.policy(&self.seen.peer);
+        let holds = text == self.nonce.as_bytes()
+            && key.verify(key.nonce_scheme(), text, signature, policy).is_ok();
+        holds.then_some(signature)
+    }
+
+    fn store_signature(&self, signature: &[u8]) -> Option<Effect> {
+        let fields = [
+            (names::NONCE_FIELD, self.nonce.as_bytes()),
+            (names::SIGNED_NONCE_FIELD, signature),
+        ];
+        let Some(secret) = self.seen.signed_nonce else {
+            return Some(Effect::Create(
+                Secret {
+                    metadata: Metadata {
+                        name: names::SIGNED_NONCE_SECRET.to_owned(),
+                        namespace: self.seen.namespace_name(),
+                        labels: BTreeMap::from([
+                            (names::SIGNED_NONCE_LABEL.to_owned(), "true".to_owned()),
+                            (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), self.seen.peer.to_string()),
+                        ]),
+                        ..Metadata::default()
+                    },
+                    data: fields
+                        .map(|(name, value)| (name.to_owned(), value.to_vec().into()))
+                        .into(),
+                    ..Secret::default()
+                }
+                .into(),
+            ));
+        };
+        let stored = |name: &str| secret.data.get(name).map(|value| value.expose());
+        if fields.iter().all(|(name, value)| stored(name) == Some(value)) {
+            return None;
+        }
+        let data: serde_json::Map<_, _> = fields
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), STANDARD.encode(value).into()))
+            .collect();
+        Some(Effect::Patch {
+            id: secret.id(),
+            version: Version::of(&secret.metadata),
+            part: Part::Main,
+            patch: json!({ "data": data }),
+        })
+    }
+}
+
+impl AwaitsIdentity<'_> {
+    /// What the provider is to apply: the key, the request and the signature.
+    /// An Ed25519 key is written raw, since every version of Liqo takes that;
+    /// others in PEM.
+    pub fn tenant(&self) -> Tenant {
+        let NeedsSignature { consumer, seen, key, .. } = &self.needs;
+        let settings = consumer.settings(&seen.peer);
+        let consumer_id = consumer.cluster_id().to_string();
+        Tenant {
+            metadata: Metadata {
+                name: consumer_id.clone(),
+                namespace: settings
+                    .remote_tenant_namespace
+                    .as_ref()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+                labels: BTreeMap::from([(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), consumer_id.clone())]),
+                ..Metadata::default()
+            },
+            spec: TenantSpec {
+                cluster_id: consumer_id,
+                public_key: Bytes::from(key.public_key().to_tenant_field()),
+                csr: Bytes::from(self.csr.pem()),
+                signature: Bytes::from(self.signature.as_slice()),
+                proxy_url: settings.proxy_url.as_ref().map(|url| url.as_str().to_owned()),
+                ..TenantSpec::default()
+            },
+            ..Tenant::default()
+        }
+    }
+
+    pub(super) fn wait(&self) -> Step {
+        Step {
+            outbox: vec![Message::Tenant(Box::new(self.tenant()))],
+            wait: Wait {
+                wake_at: None,
+                awaiting: vec![Awaited::Identity],
+            },
+            ..Step::default()
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! JSON merge patches (RFC 7396): what the API server does with them, and the
+//! smallest one between two values.
+
+use serde_json::{Map, Value};
+
+/// Changes `target` as RFC 7396 section 2 says.
+pub(crate) fn apply(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    if let Value::Object(target) = target {
+        for (key, change) in patch {
+            if change.is_null() {
+                target.remove(key);
+            } else {
+                apply(target.entry(key.clone()).or_insert(Value::Null), change);
+            }
+        }
+    }
+}
+
+/// The patch that makes `to` of `from`, or nothing where they are equal.
+pub(crate) fn between(from: &Value, to: &Value) -> Option<Value> {
+    let (Value::Object(old), Value::Object(new)) = (from, to) else {
+        return (from != to).then(|| to.clone());
+    };
+    let removed = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let changed = new.iter().filter_map(|(key, value)| {
+        let change = between(old.get(key).unwrap_or(&Value::Null), value)?;
+        Some((key.clone(), change))
+    });
+    let patch: Map<String, Value> = removed.chain(changed).collect();
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The examples of RFC 7396, appendix A.
+    #[test]
+    fn the_rfc_examples_hold() {
+        for (original, patch, result) in [
+            (json!({"a":"b"}), json!({"a":"c"}), json!({"a":"c"})),
+            (json!({"a":"b"}), json!({"b":"c"}), json!({"a":"b","b":"c"})),
+            (json!({"a":"b"}), json!({"a":null}), json!({})),
+            (json!({"a":"b","b":"c"}), json!({"a":null}), json!({"b":"c"})),
+            (json!({"a":["b"]}), json!({"a":"c"}), json!({"a":"c"})),
+            (json!({"a":"c"}), json!({"a":["b"]}), json!({"a":["b"]})),
+            (json!({"a":{"b":"c"}}), json!({"a":{"b":"d","c":null}}), json!({"a":{"b":"d"}})),
+            (json!({"a":[{"b":"c"}]}), json!({"a":[1]}), json!({"a":[1]})),
+            (json!(["a","b"]), json!(["c","d"]), json!(["c","d"])),
+            (json!({"a":"b"}), json!(["c"]), json!(["c"])),
+            (json!({"a":"foo"}), json!(null), json!(null)),
+            (json!({"a":"foo"}), json!("bar"), json!("bar")),
+            (json!({"e":null}), json!({"a":1}), json!({"e":null,"a":1})),
+            (json!([1,2]), json!({"a":"b","c":null}), json!({"a":"b"})),
+            (json!({}), json!({"a":{"bb":{"ccc":null}}}), json!({"a":{"bb":{}}})),
+        ] {
+            let mut target = original.clone();
+            apply(&mut target, &patch);
+            assert_eq!(target, result, "{original} patched by {patch}");
+        }
+    }
+
+    #[test]
+    fn the_patch_between_two_values_leads_from_one_to_the_other() {
+        let from = json!({"a": 1, "b": {"c": 2, "d": 3}, "e": [1]});
+        let to = json!({"a": 1, "b": {"c": 4}, "f": "g"});
+        let patch = between(&from, &to).unwrap();
+        assert_eq!(patch, json!({"b": {"c": 4, "d": null}, "e": null, "f": "g"}));
+        let mut patched = from;
+        apply(&mut patched, &patch);
+        assert_eq!(patched, to);
+        assert_eq!(between(&to, &to), None);
+    }
+}

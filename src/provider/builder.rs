@@ -1,0 +1,151 @@
+//! How a provider is configured.
+
+use core::time::Duration;
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{CsrSigner, NameTable, Principals, Provider};
+use crate::{
+    crypto::{CaBundle, RecordKey, SigningKey},
+    model::{ApiServerUrl, Bytes, ClusterId, names},
+    policy::Policy,
+};
+
+/// Where peers reach the provider's API server, and by which CA they know it.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    api_server: ApiServerUrl,
+    ca: Bytes,
+}
+
+/// Configures a [`Provider`]; made by [`Provider::builder`].
+pub struct ProviderBuilder(Configuration);
+
+pub(super) struct Configuration {
+    pub(super) cluster_id: ClusterId,
+    pub(super) endpoint: Endpoint,
+    pub(super) record_key: RecordKey,
+    pub(super) key: Option<Arc<dyn SigningKey>>,
+    pub(super) signer: Option<Arc<dyn CsrSigner>>,
+    pub(super) principals: Arc<dyn Principals>,
+    pub(super) policy: Policy,
+    pub(super) peer_policies: BTreeMap<ClusterId, Policy>,
+    pub(super) namespace: String,
+    pub(super) nonce_lifetime: Duration,
+    pub(super) certificate_lifetime: Duration,
+}
+
+impl Endpoint {
+    /// An API server; no bundle means that its certificate is publicly trusted.
+    pub fn new(api_server: ApiServerUrl, ca: Option<CaBundle>) -> Self {
+        Self {
+            api_server,
+            ca: ca.map(|bundle| Bytes::from(bundle.pem())).unwrap_or_default(),
+        }
+    }
+
+    /// The API server's URL.
+    pub fn api_server(&self) -> &ApiServerUrl {
+        &self.api_server
+    }
+
+    pub(super) fn ca(&self) -> Bytes {
+        self.ca.clone()
+    }
+}
+
+impl ProviderBuilder {
+    pub(super) fn new(cluster_id: ClusterId, endpoint: Endpoint, record_key: RecordKey) -> Self {
+        Self(Configuration {
+            cluster_id,
+            endpoint,
+            record_key,
+            key: None,
+            signer: None,
+            principals: Arc::new(NameTable::default()),
+            policy: Policy::strict(),
+            peer_policies: BTreeMap::new(),
+            namespace: names::LIQO_NAMESPACE.to_owned(),
+            nonce_lifetime: ONE_DAY,
+            certificate_lifetime: ONE_YEAR,
+        })
+    }
+
+    /// The cluster's own key, by which it proves to its peers who it is.
+    /// Without one, peers know it by their configuration only.
+    #[must_use]
+    pub fn key(mut self, key: Arc<dyn SigningKey>) -> Self {
+        self.0.key = Some(key);
+        self
+    }
+
+    /// Who signs certificate requests. Without one, the caller carries them:
+    /// see [`NeedsCertificate`](super::NeedsCertificate).
+    #[must_use]
+    pub fn signer(mut self, signer: Arc<dyn CsrSigner>) -> Self {
+        self.0.signer = Some(signer);
+        self
+    }
+
+    /// Which names are users or groups already. Without a look-up, only the
+    /// well-known ones are.
+    #[must_use]
+    pub fn principals(mut self, principals: Arc<dyn Principals>) -> Self {
+        self.0.principals = principals;
+        self
+    }
+
+    /// The policy for all peers; [`Policy::strict`] unless set.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.0.policy = policy;
+        self
+    }
+
+    /// The policy for one peer.
+    #[must_use]
+    pub fn policy_for(mut self, peer: ClusterId, policy: Policy) -> Self {
+        self.0.peer_policies.insert(peer, policy);
+        self
+    }
+
+    /// The namespace of the provider's own records, to which no peer has
+    /// access; `liqo` unless set.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.0.namespace = namespace.into();
+        self
+    }
+
+    /// How long a nonce may be signed; 24 hours unless set, since people carry
+    /// it.
+    #[must_use]
+    pub fn nonce_lifetime(mut self, lifetime: Duration) -> Self {
+        self.0.nonce_lifetime = lifetime;
+        self
+    }
+
+    /// The certificate lifetime that is asked of the signer; 365 days unless
+    /// set.
+    #[must_use]
+    pub fn certificate_lifetime(mut self, lifetime: Duration) -> Self {
+        self.0.certificate_lifetime = lifetime;
+        self
+    }
+
+    /// The provider.
+    pub fn build(self) -> Provider {
+        Provider(Arc::new(self.0))
+    }
+}
+
+impl core::fmt::Debug for ProviderBuilder {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("ProviderBuilder")
+            .field("cluster_id", &self.0.cluster_id)
+            .finish_non_exhaustive()
+    }
+}
+
+const ONE_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const ONE_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);

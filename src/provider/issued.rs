@@ -1,0 +1,131 @@
+//! The authenticated phase: handing out the Identity.
+
+use std::collections::BTreeMap;
+
+use super::{NeedsProof, NeedsRights};
+use crate::{
+    commitment::COMMITMENT_ANNOTATION,
+    crypto::{CertificateChain, Nonce, PublicKey},
+    error::Error,
+    model::{Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names},
+    step::{Message, Step, Wait},
+};
+
+/// The peer has a certificate, rights, and an Identity that can be handed out.
+#[derive(Clone)]
+pub struct Issued<'o> {
+    granted: NeedsRights<'o>,
+    nonce: Nonce,
+    adoption: Option<Box<NeedsProof<'o>>>,
+}
+
+impl<'o> Issued<'o> {
+    pub(super) fn new(granted: NeedsRights<'o>, nonce: Nonce) -> Self {
+        Self {
+            granted,
+            nonce,
+            adoption: None,
+        }
+    }
+
+    /// The same, left by Liqo: this library's record is still to be made.
+    pub(super) fn adopted_by(self, proof: NeedsProof<'o>) -> Self {
+        Self {
+            adoption: Some(Box::new(proof)),
+            ..self
+        }
+    }
+
+    /// What the consumer is to apply. Like `liqoctl generate identity`, it has
+    /// no namespace unless one is given: the consumer's tenant namespace.
+    pub fn identity(&self, namespace: Option<&NamespaceName>) -> Identity {
+        let provider = self.granted.provider.cluster_id();
+        let commitment = self.stored_commitment().map(str::to_owned);
+        Identity {
+            metadata: Metadata {
+                name: names::identity_name(provider),
+                namespace: namespace.map(ToString::to_string).unwrap_or_default(),
+                labels: BTreeMap::from([(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), provider.to_string())]),
+                annotations: commitment
+                    .map(|commitment| (COMMITMENT_ANNOTATION.to_owned(), commitment))
+                    .into_iter()
+                    .collect(),
+                ..Metadata::default()
+            },
+            spec: IdentitySpec {
+                cluster_id: provider.to_string(),
+                identity_type: IdentityType::ControlPlane,
+                auth_params: self.granted.auth_params(),
+                namespace: Some(self.granted.seen.namespace_name()),
+            },
+            ..Identity::default()
+        }
+    }
+
+    /// When the certificate expires.
+    pub fn valid_until(&self) -> Timestamp {
+        self.granted.certificate.leaf().not_after()
+    }
+
+    /// The certificate that was issued.
+    pub fn certificate(&self) -> &CertificateChain {
+        &self.granted.certificate
+    }
+
+    /// The peer's key.
+    pub fn public_key(&self) -> &PublicKey {
+        self.granted.verified.public_key()
+    }
+
+    /// Hands out the Identity, and mends what someone took away: the marks on
+    /// the Tenant, the record of an exchange that Liqo made, the commitment to
+    /// an endpoint that has changed.
+    ///
+    /// # Errors
+    /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the
+    /// provider's own key fails.
+    pub fn maintain(&self) -> Result<Step, Error> {
+        if let Some(adoption) = &self.adoption {
+            return adoption.record();
+        }
+        let mut step = Step::default();
+        step.effects.extend(self.renewed_record()?);
+        if step.is_settled() {
+            step.effects.extend(self.granted.missing_marks());
+            step.outbox.push(Message::Identity(Box::new(self.identity(None))));
+        }
+        step.wait = Wait {
+            wake_at: Some(self.valid_until()),
+            awaiting: Vec::new(),
+        };
+        Ok(step)
+    }
+
+    /// The record with a commitment to what the Identity says now.
+    fn renewed_record(&self) -> Result<Option<crate::step::Effect>, Error> {
+        let NeedsRights {
+            provider,
+            seen,
+            verified,
+            ..
+        } = &self.granted;
+        let Some((_, record)) = &seen.record else {
+            return Ok(None);
+        };
+        let Some(proof) = &record.proof else { return Ok(None) };
+        let commitment = provider.commit(seen, verified, &self.nonce, proof.commitment.as_ref())?;
+        if commitment == proof.commitment {
+            return Ok(None);
+        }
+        let mut renewed = record.clone();
+        if let Some(proof) = &mut renewed.proof {
+            proof.commitment = commitment;
+        }
+        Ok(Some(provider.write_record(seen, &renewed)))
+    }
+
+    fn stored_commitment(&self) -> Option<&str> {
+        let (_, record) = self.granted.seen.record.as_ref()?;
+        Some(record.proof.as_ref()?.commitment.as_ref()?.annotation())
+    }
+}

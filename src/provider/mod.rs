@@ -1,0 +1,449 @@
+//! The provider's side: who lets another cluster in.
+//!
+//! ```text
+//!                 no Tenant                              Tenant
+//!      ┌────────────────────────────┐   ┌───────────────────────────────────────────┐
+//!
+//!      NeedsNonce ──▶ AwaitsTenant ──▶ NeedsProof ──▶ NeedsCertificate ──▶ NeedsRights ──▶ Authenticated
+//!          ▲               │               │                 │
+//!          └─── expired ───┘               └──── Refused ◀───┘            any, on deletion ──▶ Ending
+//! ```
+//!
+//! The phase is derived from the objects that are there, each time anew.
+//! [`Provider::resume`] says which one it is; [`Provider::reconcile`] makes the
+//! step that leads on; [`Provider::receive`] takes a message of the peer.
+//!
+//! What a peer's identities can write is never believed: pin, proof and used
+//! nonces lie in the provider's own namespace, sealed by its [`RecordKey`](crate::crypto::RecordKey).
+
+mod builder;
+mod issued;
+mod nonce;
+mod phase;
+mod principals;
+mod proof;
+mod record;
+mod rights;
+mod seen;
+mod signer;
+
+use std::sync::Arc;
+
+pub use builder::{Endpoint, ProviderBuilder};
+pub use issued::Issued;
+pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
+pub use phase::{Ending, Peering, Phase};
+pub use principals::{NameTable, PrincipalKind, PrincipalName, Principals};
+pub use proof::NeedsProof;
+pub use rights::NeedsRights;
+pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, RequestId, Signing, SigningRequest};
+
+use self::{builder::Configuration, record::Record, seen::Seen};
+use crate::{
+    commitment::{Commitment, Committed},
+    crypto::{Nonce, RecordKey},
+    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
+    model::{AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Tenant, Timestamp, names},
+    policy::Policy,
+    step::{Awaited, Effect, Env, Message, Part, Step, Version},
+    verify::{self, VerifiedTenant},
+    view::{Interest, View},
+};
+
+/// The provider's side, for all its peers: configuration only, cheap to clone
+/// and to share.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use liqo_auth::{
+///     crypto::{Authority, Entropy, RecordKey},
+///     model::ApiServerUrl,
+///     objects::Objects,
+///     provider::{AuthoritySigner, Endpoint, Phase, Provider},
+///     step::Env,
+/// };
+/// # use core::time::Duration;
+/// # let now = "2026-11-20T13:00:00Z".parse()?;
+/// # let entropy = || Entropy::from_bytes([7; 32]);
+/// let authority = Authority::new("cl-provider-ca", &entropy(), now, Duration::from_secs(3600))?;
+/// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()?));
+/// let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+///     .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
+///     .build();
+///
+/// let consumer = "cl-consumer".parse()?;
+/// let mut objects = Objects::new();
+/// let peering = provider.resume(&objects.view(&consumer), now)?;
+/// assert!(matches!(peering.phase, Phase::NeedsNonce(_)));
+///
+/// let step = provider.reconcile(&objects.view(&consumer), Env { now, entropy: entropy() })?;
+/// for effect in &step.effects {
+///     objects.apply(effect)?;
+/// }
+/// let peering = provider.resume(&objects.view(&consumer), now)?;
+/// assert!(matches!(peering.phase, Phase::AwaitsTenant(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Provider(Arc<Configuration>);
+
+impl Provider {
+    /// A provider of that name, whose API server peers reach at `endpoint`.
+    pub fn builder(cluster_id: ClusterId, endpoint: Endpoint, record_key: RecordKey) -> ProviderBuilder {
+        ProviderBuilder::new(cluster_id, endpoint, record_key)
+    }
+
+    /// This cluster's name.
+    pub fn cluster_id(&self) -> &ClusterId {
+        &self.0.cluster_id
+    }
+
+    /// What to look up, to see all of one peer.
+    pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
+        let labelled = |kind, label, value: &str| Interest::Labelled {
+            kind,
+            label,
+            value: value.to_owned(),
+        };
+        vec![
+            labelled(Kind::Namespace, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+            labelled(Kind::Secret, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+            labelled(Kind::RoleBinding, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+            labelled(Kind::ClusterRoleBinding, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+            Interest::Named {
+                kind: Kind::Tenant,
+                name: peer.to_string(),
+            },
+            Interest::Object(self.record_id(peer)),
+            labelled(Kind::ClusterRole, names::APP_NAME_LABEL, rights::CONTROL_PLANE),
+            labelled(Kind::ClusterRole, names::APP_NAME_LABEL, rights::CLUSTER_WIDE),
+        ]
+    }
+
+    /// Whom a change of this object concerns, if anyone.
+    pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
+        let metadata = object.metadata()?;
+        let label = if object.id() == self.record_id_of(&metadata.name) {
+            metadata.labels.get(record::PEER_LABEL)
+        } else {
+            metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL)
+        };
+        label?.parse().ok()
+    }
+
+    /// The phase that the objects are in.
+    ///
+    /// # Errors
+    /// What is wrong on this side ([`LocalFault`], [`ApiMisuse`]) and with the
+    /// peer's very name. What is wrong with what the peer sent is
+    /// [`Phase::Refused`].
+    pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
+        self.check_peer(view.peer())?;
+        let seen = Seen::select(self, view)?;
+        let notices = rights::notices(&seen);
+        let phase = match self.phase(seen, view, now) {
+            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => return Err(error),
+            Err(error) => Phase::Refused(error),
+            Ok(phase) => phase,
+        };
+        Ok(Peering { phase, notices })
+    }
+
+    /// The step that leads on from the phase that the objects are in: every
+    /// choice is made by the configuration.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume); what the peer did wrong is in
+    /// [`Step::refused`].
+    pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
+        let Peering { phase, notices } = self.resume(view, env.now)?;
+        let mut step = match phase {
+            Phase::NeedsNonce(phase) => phase.make_nonce(&env)?,
+            Phase::AwaitsTenant(phase) => phase.wait(),
+            Phase::NeedsProof(phase) => phase.record()?,
+            Phase::NeedsCertificate(phase) => self.ask_signer(&phase)?,
+            Phase::NeedsRights(phase) => phase.grant()?,
+            Phase::Authenticated(issued) => issued.maintain()?,
+            Phase::Ending(phase) => phase.withdraw(),
+            Phase::Refused(error) => Step::refuse(None, error),
+        };
+        step.notices.extend(notices);
+        Ok(step)
+    }
+
+    /// Takes what the peer sent: its Tenant. It is verified as a whole before
+    /// anything is stored.
+    ///
+    /// # Errors
+    /// Why it is not taken; nothing is to be stored then.
+    pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
+        self.check_peer(view.peer())?;
+        match message {
+            Message::Tenant(tenant) => self.receive_tenant(view, &tenant, env.now),
+            other => Err(Error::new(
+                ApiMisuse::UnexpectedMessage { message: other.name() },
+                None,
+                "",
+            )),
+        }
+    }
+
+    /// Makes a new nonce in place of the one that is there, because someone
+    /// asked for it. An unmodified consumer's Secret `liqo-signed-nonce` has to
+    /// be deleted then, which a [notice](crate::step::Notice) says.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn replace_nonce(&self, view: &View<'_>, env: &Env) -> Result<Step, Error> {
+        self.check_peer(view.peer())?;
+        let seen = Seen::select(self, view)?;
+        NeedsNonce::new(self, seen, WhyNonce::Asked, env.now).make_nonce(env)
+    }
+
+    fn phase<'o>(&self, seen: Seen<'o>, view: &View<'o>, now: Timestamp) -> Result<Phase<'o>, Error> {
+        let Some(tenant) = seen.tenant else {
+            return self.phase_without_tenant(seen, view, now);
+        };
+        if tenant.metadata.deletion_timestamp.is_some() {
+            return Ok(Phase::Ending(Ending { seen }));
+        }
+        let verified = self.verify_claim(&seen, tenant)?;
+        if let Some(proof) = seen.proof(&verified, &tenant.metadata.uid) {
+            let nonce = proof.nonce.clone();
+            return self.phase_with_proof(seen, tenant, verified, &nonce, now);
+        }
+        let nonce = self.verify_handshake(&seen, view, tenant, &verified, now)?;
+        let proof = NeedsProof::new(self, seen.clone(), tenant, verified.clone(), nonce.clone(), now);
+        if seen.record.is_none() {
+            // Left complete by Liqo: only the record is missing.
+            let phase = self.phase_with_proof(seen, tenant, verified, &nonce, now)?;
+            if let Phase::Authenticated(issued) = phase {
+                return Ok(Phase::Authenticated(issued.adopted_by(proof)));
+            }
+        }
+        Ok(Phase::NeedsProof(proof))
+    }
+
+    fn phase_with_proof<'o>(
+        &self,
+        seen: Seen<'o>,
+        tenant: &'o Tenant,
+        verified: VerifiedTenant,
+        nonce: &Nonce,
+        now: Timestamp,
+    ) -> Result<Phase<'o>, Error> {
+        let Some(certificate) = signer::stored(&seen, tenant, &verified, now, self.policy(&seen.peer)) else {
+            return Ok(Phase::NeedsCertificate(NeedsCertificate::new(
+                self, seen, tenant, verified, nonce, now,
+            )));
+        };
+        let rights = NeedsRights::new(self, seen, tenant, verified, certificate);
+        Ok(if rights.is_granted()? {
+            Phase::Authenticated(Issued::new(rights, nonce.clone()))
+        } else {
+            Phase::NeedsRights(rights)
+        })
+    }
+
+    fn receive_tenant(&self, view: &View<'_>, received: &Tenant, now: Timestamp) -> Result<Step, Error> {
+        let seen = Seen::select(self, view)?;
+        let verified = self.verify_claim(&seen, received)?;
+        let proven = seen
+            .tenant
+            .is_some_and(|stored| seen.proof(&verified, &stored.metadata.uid).is_some());
+        if !proven {
+            self.verify_handshake(&seen, view, received, &verified, now)?;
+        }
+        let Some(stored) = seen.tenant else {
+            let namespace = &received.metadata.namespace;
+            if !namespace.is_empty() && *namespace != seen.namespace_name() {
+                return Err(Error::new(
+                    PolicyRefusal::UnexpectedNamespace {
+                        expected: seen.namespace_name(),
+                        found: shortened(namespace),
+                    },
+                    Some(received.id()),
+                    "metadata.namespace",
+                ));
+            }
+            let tenant = verify::without_status(received, &seen.peer, seen.namespace_name());
+            return Ok(Step {
+                effects: vec![Effect::Create(tenant.into())],
+                ..Step::default()
+            });
+        };
+        // Condition and policy are this side's to set: what is there stays.
+        let mut tenant = stored.clone();
+        tenant.spec.public_key = received.spec.public_key.clone();
+        tenant.spec.csr = received.spec.csr.clone();
+        tenant.spec.signature = received.spec.signature.clone();
+        tenant.spec.proxy_url = received.spec.proxy_url.clone();
+        Ok(Step {
+            effects: patch_between(stored, tenant, Part::Main).into_iter().collect(),
+            ..Step::default()
+        })
+    }
+
+    /// What the Tenant claims, without the nonce: names, key, request; and that
+    /// the key is the one pinned.
+    fn verify_claim(&self, seen: &Seen<'_>, tenant: &Tenant) -> Result<VerifiedTenant, Error> {
+        let pinned = seen.record.as_ref().map(|(_, record)| &record.public_key);
+        verify::claim(tenant, &seen.peer, pinned, self.policy(&seen.peer))
+    }
+
+    /// That the claim's key signed a nonce that is ours, unexpired and unused,
+    /// and that its name is free.
+    fn verify_handshake(
+        &self,
+        seen: &Seen<'_>,
+        view: &View<'_>,
+        tenant: &Tenant,
+        verified: &VerifiedTenant,
+        now: Timestamp,
+    ) -> Result<Nonce, Error> {
+        let nonce = nonce::present(self, seen, view, now)?.into_usable(seen)?;
+        verify::nonce_signature(tenant, verified, &nonce, self.policy(&seen.peer))?;
+        self.check_principals(&seen.peer, tenant)?;
+        Ok(nonce)
+    }
+
+    fn ask_signer(&self, phase: &NeedsCertificate<'_>) -> Result<Step, Error> {
+        let request = phase.request();
+        let Some(signer) = &self.0.signer else {
+            return Ok(Step::awaiting(Awaited::Certificate(request.id)));
+        };
+        match signer.sign(request).map_err(|error| backend(Backend::CsrSigner, &*error))? {
+            Signing::Issued(chain) => phase.continue_with(&chain),
+            Signing::Pending => Ok(Step::awaiting(Awaited::Certificate(request.id))),
+            Signing::Denied(reason) => Ok(phase.deny(&reason)),
+        }
+    }
+
+    fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
+        if *peer == self.0.cluster_id {
+            return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
+        }
+        verify::name_length(peer, self.policy(peer))?;
+        if principals::is_well_known(peer.as_str()) {
+            return Err(name_taken(peer, None));
+        }
+        Ok(())
+    }
+
+    fn check_principals(&self, peer: &ClusterId, tenant: &Tenant) -> Result<(), Error> {
+        for name in [PrincipalName::user(peer.as_str()), PrincipalName::group(peer.as_str())] {
+            let taken = self.0.principals.is_taken(&name);
+            if taken.map_err(|error| backend(Backend::Principals, &*error))? {
+                return Err(name_taken(peer, Some(tenant.id())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The policy for a peer: this side's configuration, never the peer's word.
+    fn policy(&self, peer: &ClusterId) -> &Policy {
+        self.0.peer_policies.get(peer).unwrap_or(&self.0.policy)
+    }
+
+    fn record_id(&self, peer: &ClusterId) -> ObjectRef {
+        self.record_id_of(&record::name(peer))
+    }
+
+    fn record_id_of(&self, name: &str) -> ObjectRef {
+        ObjectRef::new(Kind::Secret, self.0.namespace.as_str(), name)
+    }
+
+    /// What the peer needs to reach this cluster: all but its certificate.
+    fn auth_params(&self, verified: &VerifiedTenant) -> AuthParams {
+        AuthParams {
+            ca: self.0.endpoint.ca(),
+            signed_crt: Bytes::default(),
+            api_server: self.0.endpoint.api_server().as_str().to_owned(),
+            proxy_url: verified.proxy_url().map(|url| url.as_str().to_owned()),
+            aws_config: None,
+        }
+    }
+
+    /// This provider's commitment to a peer, where it has a key of its own and
+    /// the nonce does not name another one.
+    fn commit(
+        &self,
+        seen: &Seen<'_>,
+        verified: &VerifiedTenant,
+        nonce: &Nonce,
+        earlier: Option<&record::StoredCommitment>,
+    ) -> Result<Option<record::StoredCommitment>, Error> {
+        let Some(key) = &self.0.key else { return Ok(None) };
+        if nonce.structured().is_some_and(|nonce| !nonce.commits_to(key.public_key())) {
+            return Ok(None);
+        }
+        let auth_params = self.auth_params(verified);
+        let committed = Committed {
+            nonce: nonce.as_bytes(),
+            provider: &self.0.cluster_id,
+            consumer: &seen.peer,
+            consumer_key: verified.public_key(),
+            namespace: &seen.namespace_name(),
+            auth_params: &auth_params,
+        };
+        let about = committed.digest();
+        if let Some(earlier) = earlier.filter(|earlier| earlier.is_about(&about)) {
+            return Ok(Some(earlier.clone()));
+        }
+        let commitment =
+            Commitment::make(&committed, &**key).map_err(|error| backend(Backend::Keys, &*error))?;
+        Ok(Some(record::StoredCommitment::new(about, &commitment)))
+    }
+
+    fn write_record(&self, seen: &Seen<'_>, record: &Record) -> Effect {
+        let object = record.seal(&self.0.record_key, &self.0.cluster_id, &seen.peer, &self.0.namespace);
+        match &seen.record {
+            None => Effect::Create(object.into()),
+            Some((secret, _)) => Effect::Replace {
+                object: object.into(),
+                version: Version::of(&secret.metadata),
+            },
+        }
+    }
+}
+
+impl core::fmt::Debug for Provider {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Provider")
+            .field("cluster_id", &self.0.cluster_id)
+            .finish_non_exhaustive()
+    }
+}
+
+fn name_taken(peer: &ClusterId, object: Option<ObjectRef>) -> Error {
+    Error::new(
+        PolicyRefusal::NameTaken { name: peer.to_string() },
+        object,
+        "spec.clusterID",
+    )
+}
+
+fn backend(backend: Backend, error: &dyn core::fmt::Display) -> Error {
+    Error::new(
+        LocalFault::Backend {
+            backend,
+            message: shortened(&error.to_string()),
+        },
+        None,
+        "",
+    )
+}
+
+/// The patch that leads from `stored` to `wanted`, if they differ.
+fn patch_between(stored: &Tenant, wanted: Tenant, part: Part) -> Option<Effect> {
+    let from = Object::from(stored.clone());
+    let patch = crate::merge_patch::between(&from.to_value(), &Object::from(wanted).to_value())?;
+    Some(Effect::Patch {
+        id: from.id(),
+        version: Version::of(&stored.metadata),
+        part,
+        patch,
+    })
+}

@@ -1,0 +1,219 @@
+//! Making the nonce, and telling whether the one that is there may be used.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::json;
+
+use super::{Provider, seen::Seen};
+use crate::{
+    crypto::{Nonce, NonceError, StructuredNonce},
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
+    model::{Metadata, Namespace, Resource, Secret, Timestamp, names},
+    step::{Awaited, Effect, Env, Message, Notice, Part, Step, Version, Wait},
+    view::View,
+};
+
+/// There is no nonce that the peer could sign.
+///
+/// Only [`make_nonce`](Self::make_nonce) is legal here.
+#[derive(Clone)]
+pub struct NeedsNonce<'o> {
+    provider: Provider,
+    seen: Seen<'o>,
+    why: WhyNonce,
+    now: Timestamp,
+}
+
+/// Why a nonce is to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhyNonce {
+    /// There is none, or an empty Secret that waits for one.
+    Absent,
+    /// The one that is there has expired.
+    Expired,
+    /// The one that is there has served, and its Tenant is gone.
+    Used,
+    /// Someone asked for a new one.
+    Asked,
+}
+
+/// The nonce is there, and the Tenant is awaited.
+#[derive(Clone)]
+pub struct AwaitsTenant {
+    nonce: Nonce,
+}
+
+/// The nonce Secret of a peer.
+pub(super) enum PresentNonce {
+    Absent,
+    Malformed(NonceError),
+    Expired(Timestamp),
+    Foreign,
+    Used,
+    Usable(Nonce),
+}
+
+impl<'o> NeedsNonce<'o> {
+    pub(super) fn new(provider: &Provider, seen: Seen<'o>, why: WhyNonce, now: Timestamp) -> Self {
+        Self {
+            provider: provider.clone(),
+            seen,
+            why,
+            now,
+        }
+    }
+
+    /// Why one is needed.
+    pub fn why(&self) -> WhyNonce {
+        self.why
+    }
+
+    /// Makes a structured nonce that lives as long as the provider's
+    /// configuration says, with the tenant namespace if that is missing.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn make_nonce(&self, env: &Env) -> Result<Step, Error> {
+        let configuration = &self.provider.0;
+        let nonce = StructuredNonce::issue(
+            &configuration.cluster_id,
+            &self.seen.peer,
+            configuration.key.as_ref().map(|key| key.public_key()),
+            self.now + configuration.nonce_lifetime,
+            &configuration.record_key,
+            &env.entropy,
+        );
+        let mut step = Step::default();
+        if self.seen.namespace.is_none() {
+            let namespace = Namespace::for_tenant(&self.seen.peer);
+            step.effects.push(Effect::Create(namespace.into()));
+        }
+        step.effects.push(self.store(&nonce));
+        if self.why != WhyNonce::Absent {
+            step.notices.push(Notice::SignedNonceIsStale);
+        }
+        step.outbox.push(Message::Nonce(nonce));
+        step.wait.awaiting.push(Awaited::Tenant);
+        Ok(step)
+    }
+
+    fn store(&self, nonce: &Nonce) -> Effect {
+        match self.seen.nonce {
+            None => Effect::Create(
+                Secret {
+                    metadata: Metadata {
+                        name: names::NONCE_SECRET.to_owned(),
+                        namespace: self.seen.namespace_name(),
+                        labels: BTreeMap::from([
+                            (names::NONCE_LABEL.to_owned(), "true".to_owned()),
+                            (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), self.seen.peer.to_string()),
+                        ]),
+                        ..Metadata::default()
+                    },
+                    data: BTreeMap::from([(names::NONCE_FIELD.to_owned(), nonce.as_bytes().to_vec().into())]),
+                    ..Secret::default()
+                }
+                .into(),
+            ),
+            Some(secret) => Effect::Patch {
+                id: secret.id(),
+                version: Version::of(&secret.metadata),
+                part: Part::Main,
+                patch: json!({ "data": { names::NONCE_FIELD: STANDARD.encode(nonce.as_bytes()) } }),
+            },
+        }
+    }
+}
+
+impl AwaitsTenant {
+    /// What the consumer is to sign.
+    pub fn nonce(&self) -> &Nonce {
+        &self.nonce
+    }
+
+    /// When it expires, if it was made by this library.
+    pub fn expires(&self) -> Option<Timestamp> {
+        self.nonce.structured().map(|nonce| nonce.expires())
+    }
+
+    pub(super) fn wait(&self) -> Step {
+        Step {
+            outbox: vec![Message::Nonce(self.nonce.clone())],
+            wait: Wait {
+                wake_at: self.expires(),
+                awaiting: vec![Awaited::Tenant],
+            },
+            ..Step::default()
+        }
+    }
+}
+
+impl Provider {
+    pub(super) fn phase_without_tenant<'o>(
+        &self,
+        seen: Seen<'o>,
+        view: &View<'o>,
+        now: Timestamp,
+    ) -> Result<super::Phase<'o>, Error> {
+        let needs = |why| super::Phase::NeedsNonce(NeedsNonce::new(self, seen.clone(), why, now));
+        Ok(match present(self, &seen, view, now)? {
+            PresentNonce::Absent => needs(WhyNonce::Absent),
+            PresentNonce::Expired(_) => needs(WhyNonce::Expired),
+            PresentNonce::Used => needs(WhyNonce::Used),
+            PresentNonce::Usable(nonce) => super::Phase::AwaitsTenant(AwaitsTenant { nonce }),
+            unusable => {
+                let nonce = unusable.into_usable(&seen)?;
+                super::Phase::AwaitsTenant(AwaitsTenant { nonce })
+            }
+        })
+    }
+}
+
+/// What the nonce Secret in the peer's own tenant namespace holds.
+pub(super) fn present(
+    provider: &Provider,
+    seen: &Seen<'_>,
+    view: &View<'_>,
+    now: Timestamp,
+) -> Result<PresentNonce, Error> {
+    let text = seen.nonce.and_then(|secret| secret.data.get(names::NONCE_FIELD));
+    let text = match text.map(|text| text.expose()) {
+        None | Some([]) => return Ok(PresentNonce::Absent),
+        Some(text) => text,
+    };
+    let nonce = match Nonce::parse(text, provider.policy(&seen.peer)) {
+        Err(error) => return Ok(PresentNonce::Malformed(error)),
+        Ok(nonce) => nonce,
+    };
+    if seen.record.as_ref().is_some_and(|(_, record)| record.has_used(&nonce)) {
+        return Ok(PresentNonce::Used);
+    }
+    if view.vouches_for(&nonce) {
+        return Ok(PresentNonce::Usable(nonce));
+    }
+    let configuration = &provider.0;
+    let ours = nonce.structured().filter(|structured| {
+        structured.authenticate(&configuration.record_key, &configuration.cluster_id, &seen.peer)
+    });
+    Ok(match ours {
+        None => PresentNonce::Foreign,
+        Some(structured) if structured.expires() <= now => PresentNonce::Expired(structured.expires()),
+        Some(_) => PresentNonce::Usable(nonce),
+    })
+}
+
+impl PresentNonce {
+    pub(super) fn into_usable(self, seen: &Seen<'_>) -> Result<Nonce, Error> {
+        let fault: Fault = match self {
+            Self::Usable(nonce) => return Ok(nonce),
+            Self::Absent => PeerIncompatible::NonceMissing.into(),
+            Self::Expired(at) => PeerIncompatible::NonceExpired { at }.into(),
+            Self::Malformed(error) => PeerMisbehaved::NonceForm(error).into(),
+            Self::Foreign => PeerMisbehaved::NonceNotOurs.into(),
+            Self::Used => PeerMisbehaved::NonceUsed.into(),
+        };
+        Err(Error::new(fault, Some(seen.nonce_id()), "data.nonce"))
+    }
+}

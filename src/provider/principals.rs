@@ -1,0 +1,119 @@
+//! Names that are users or groups already.
+
+use std::collections::BTreeSet;
+
+use crate::crypto::BoxError;
+
+/// Knows which names are principals of the provider's cluster.
+///
+/// A cluster ID becomes a user and, by its resource slices, a group. It is
+/// asked for both before a peer is met for the first time, and not again for a
+/// peer whose proof is on record.
+///
+/// An implementation that says `false` for a name in use lets a peer become
+/// that principal; one that says `true` for a free name only keeps a peer out.
+/// When in doubt, say `true` or fail.
+pub trait Principals: Send + Sync {
+    /// Whether the name belongs to someone.
+    ///
+    /// # Errors
+    /// Whatever keeps it from knowing; the step fails and can be tried again.
+    fn is_taken(&self, name: &PrincipalName<'_>) -> Result<bool, BoxError>;
+}
+
+/// The name of a Kubernetes user or group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrincipalName<'a> {
+    /// User or group.
+    pub kind: PrincipalKind,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// What a principal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrincipalKind {
+    /// A user: the CN of a client certificate.
+    User,
+    /// A group: an O of a client certificate.
+    Group,
+}
+
+/// A fixed table of names, taken as users and as groups alike.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::provider::{NameTable, PrincipalName, Principals};
+///
+/// let table: NameTable = ["pool-37893f03fd76"].into_iter().map(String::from).collect();
+/// assert!(table.is_taken(&PrincipalName::user("pool-37893f03fd76"))?);
+/// assert!(!table.is_taken(&PrincipalName::user("cl-consumer"))?);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct NameTable(BTreeSet<String>);
+
+impl Principals for NameTable {
+    fn is_taken(&self, name: &PrincipalName<'_>) -> Result<bool, BoxError> {
+        Ok(self.0.contains(name.name))
+    }
+}
+
+impl FromIterator<String> for NameTable {
+    fn from_iter<I: IntoIterator<Item = String>>(names: I) -> Self {
+        Self(names.into_iter().collect())
+    }
+}
+
+impl<'a> PrincipalName<'a> {
+    /// A user.
+    pub fn user(name: &'a str) -> Self {
+        Self {
+            kind: PrincipalKind::User,
+            name,
+        }
+    }
+
+    /// A group.
+    pub fn group(name: &'a str) -> Self {
+        Self {
+            kind: PrincipalKind::Group,
+            name,
+        }
+    }
+}
+
+/// Whether Kubernetes or a common distribution uses the name itself, as far as
+/// it could be a cluster ID at all: no name with a colon can.
+pub(super) fn is_well_known(name: &str) -> bool {
+    WELL_KNOWN.contains(&name)
+}
+
+const WELL_KNOWN: [&str; 26] = [
+    "admin",
+    "aggregator",
+    "apiserver",
+    "cluster-admin",
+    "cluster-autoscaler",
+    "clusteradmin",
+    "clusteruser",
+    "default",
+    "docker-for-desktop",
+    "edit",
+    "etcd",
+    "front-proxy-client",
+    "kube-apiserver",
+    "kube-apiserver-etcd-client",
+    "kube-apiserver-kubelet-client",
+    "kube-controller-manager",
+    "kube-proxy",
+    "kube-scheduler",
+    "kubelet",
+    "kubernetes",
+    "kubernetes-admin",
+    "kubernetes-super-admin",
+    "masterclient",
+    "minikube-user",
+    "root",
+    "view",
+];

@@ -1,0 +1,94 @@
+//! Recording that a handshake was verified.
+
+use super::{
+    Provider, patch_between,
+    record::{Proof, Record},
+    seen::Seen,
+};
+use crate::{
+    commitment::COMMITMENT_ANNOTATION,
+    crypto::Nonce,
+    error::Error,
+    model::{Tenant, Timestamp, names},
+    step::{Part, Step},
+    verify::VerifiedTenant,
+};
+
+/// The Tenant is verified: its key, its request and its signature over a nonce
+/// of ours. That is to be recorded, with the pin of the key, before anything
+/// is signed.
+#[derive(Clone)]
+pub struct NeedsProof<'o> {
+    provider: Provider,
+    seen: Seen<'o>,
+    tenant: &'o Tenant,
+    verified: VerifiedTenant,
+    nonce: Nonce,
+    now: Timestamp,
+}
+
+impl<'o> NeedsProof<'o> {
+    pub(super) fn new(
+        provider: &Provider,
+        seen: Seen<'o>,
+        tenant: &'o Tenant,
+        verified: VerifiedTenant,
+        nonce: Nonce,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            provider: provider.clone(),
+            seen,
+            tenant,
+            verified,
+            nonce,
+            now,
+        }
+    }
+
+    /// What was verified.
+    pub fn tenant(&self) -> &VerifiedTenant {
+        &self.verified
+    }
+
+    /// Pins the key, keeps the proof, uses the nonce up, and puts the finalizer
+    /// (and the provider's commitment, if it has a key) on the Tenant.
+    ///
+    /// # Errors
+    /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the
+    /// provider's own key fails.
+    pub fn record(&self) -> Result<Step, Error> {
+        let mut record = match &self.seen.record {
+            Some((_, record)) => record.clone(),
+            None => Record::pin(self.verified.public_key().clone()),
+        };
+        record.use_up(&self.nonce, self.now);
+        let commitment = self.provider.commit(&self.seen, &self.verified, &self.nonce, None)?;
+        let tenant = marked(self.tenant, commitment.as_ref().map(|commitment| commitment.annotation()));
+        record.proof = Some(Proof {
+            tenant_uid: self.tenant.metadata.uid.clone(),
+            csr: self.verified.csr().digest(),
+            nonce: self.nonce.clone(),
+            commitment,
+        });
+        let mut step = Step::default();
+        step.effects.push(self.provider.write_record(&self.seen, &record));
+        step.effects.extend(patch_between(self.tenant, tenant, Part::Main));
+        Ok(step)
+    }
+}
+
+/// The Tenant with the marks that this side puts on it.
+pub(super) fn marked(tenant: &Tenant, commitment: Option<&str>) -> Tenant {
+    let mut tenant = tenant.clone();
+    let finalizers = &mut tenant.metadata.finalizers;
+    if !finalizers.iter().any(|finalizer| finalizer == names::TENANT_FINALIZER) {
+        finalizers.push(names::TENANT_FINALIZER.to_owned());
+    }
+    let annotations = &mut tenant.metadata.annotations;
+    match commitment {
+        Some(commitment) => annotations.insert(COMMITMENT_ANNOTATION.to_owned(), commitment.to_owned()),
+        None => annotations.remove(COMMITMENT_ANNOTATION),
+    };
+    tenant
+}

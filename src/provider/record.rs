@@ -1,0 +1,213 @@
+//! What the provider remembers of a peer: the pinned key, the proof of its
+//! handshake, the nonces that are used up.
+//!
+//! One Secret for each peer in the provider's own namespace, out of the peers'
+//! reach, under a seal: HMAC-SHA-256 by the record key over the record and
+//! both cluster IDs, so that neither a record of another peer nor an edited
+//! one is taken.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    commitment::Commitment,
+    crypto::{Nonce, PublicKey, RecordKey},
+    error::{Error, LocalFault},
+    model::{Bytes, ClusterId, Metadata, Resource, Secret, Timestamp, names},
+    policy::Policy,
+};
+
+/// The label that names a record's peer.
+pub(super) const PEER_LABEL: &str = "liqo-auth/peer";
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Record {
+    pub(super) public_key: PublicKey,
+    pub(super) proof: Option<Proof>,
+    pub(super) used: Vec<UsedNonce>,
+}
+
+/// That this key signed this nonce for this request, in this Tenant.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Proof {
+    pub(super) tenant_uid: String,
+    /// SHA-256 of the request's DER.
+    pub(super) csr: [u8; 32],
+    pub(super) nonce: Nonce,
+    pub(super) commitment: Option<StoredCommitment>,
+}
+
+/// A nonce that must not serve again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct UsedNonce {
+    digest: Bytes,
+    /// When it has expired by itself, in seconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<i64>,
+}
+
+/// A commitment that was made, and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoredCommitment {
+    about: Bytes,
+    annotation: String,
+}
+
+/// The record as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    public_key: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proof: Option<WrittenProof>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    used: Vec<UsedNonce>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenProof {
+    tenant_uid: String,
+    csr: Bytes,
+    nonce: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commitment: Option<StoredCommitment>,
+}
+
+pub(super) fn name(peer: &ClusterId) -> String {
+    format!("liqo-auth-provider-{peer}")
+}
+
+impl Record {
+    /// The first record of a key.
+    pub(super) fn pin(public_key: PublicKey) -> Self {
+        Self {
+            public_key,
+            proof: None,
+            used: Vec::new(),
+        }
+    }
+
+    /// Reads a record whose seal holds.
+    pub(super) fn open(
+        secret: &Secret,
+        key: &RecordKey,
+        provider: &ClusterId,
+        peer: &ClusterId,
+    ) -> Result<Self, Error> {
+        let field = |name: &str| secret.data.get(name).map(|value| value.expose()).unwrap_or_default();
+        let text = field(RECORD_FIELD);
+        let parts = [provider.as_str().as_bytes(), peer.as_str().as_bytes(), text];
+        if !key.verify(SEAL_DOMAIN, &parts, field(SEAL_FIELD)) {
+            return Err(Error::new(LocalFault::BrokenSeal, Some(secret.id()), "data.seal"));
+        }
+        Self::read(text).ok_or_else(|| {
+            let reason = "the record's content is of another version of this library".to_owned();
+            Error::new(LocalFault::Unreadable { reason }, Some(secret.id()), "data.record")
+        })
+    }
+
+    /// The Secret that carries the record, under its seal.
+    pub(super) fn seal(&self, key: &RecordKey, provider: &ClusterId, peer: &ClusterId, namespace: &str) -> Secret {
+        let text = self.write();
+        let seal = key.mac(
+            SEAL_DOMAIN,
+            &[provider.as_str().as_bytes(), peer.as_str().as_bytes(), &text],
+        );
+        Secret {
+            metadata: Metadata {
+                name: name(peer),
+                namespace: namespace.to_owned(),
+                labels: BTreeMap::from([
+                    (names::APP_MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
+                    (PEER_LABEL.to_owned(), peer.to_string()),
+                ]),
+                ..Metadata::default()
+            },
+            data: BTreeMap::from([
+                (RECORD_FIELD.to_owned(), text.into()),
+                (SEAL_FIELD.to_owned(), seal.to_vec().into()),
+            ]),
+            ..Secret::default()
+        }
+    }
+
+    pub(super) fn has_used(&self, nonce: &Nonce) -> bool {
+        self.used.iter().any(|used| used.digest.as_slice() == nonce.digest())
+    }
+
+    /// Notes that the nonce has served; what has expired since is forgotten.
+    pub(super) fn use_up(&mut self, nonce: &Nonce, now: Timestamp) {
+        self.used.retain(|used| used.until.is_none_or(|until| now.unix() < until));
+        if !self.has_used(nonce) {
+            self.used.push(UsedNonce {
+                digest: Bytes::from(nonce.digest().as_slice()),
+                until: nonce.structured().map(|nonce| nonce.expires().unix()),
+            });
+        }
+        // Nonces without an expiry are those that an embedder vouched for, one
+        // at a time: the last of them are enough.
+        let surplus = self.used.len().saturating_sub(USED_NONCES);
+        self.used.drain(..surplus);
+    }
+
+    fn read(text: &[u8]) -> Option<Self> {
+        let written: Written = serde_json::from_slice(text).ok()?;
+        // The seal says that this was checked before it was written.
+        let policy = Policy::compatible();
+        let proof = match written.proof {
+            None => None,
+            Some(proof) => Some(Proof {
+                tenant_uid: proof.tenant_uid,
+                csr: proof.csr.as_slice().try_into().ok()?,
+                nonce: Nonce::parse(proof.nonce.as_slice(), &policy).ok()?,
+                commitment: proof.commitment,
+            }),
+        };
+        Some(Self {
+            public_key: PublicKey::from_known_spki_der(written.public_key.as_slice(), &policy).ok()?,
+            proof,
+            used: written.used,
+        })
+    }
+
+    fn write(&self) -> Vec<u8> {
+        let written = Written {
+            public_key: Bytes::from(self.public_key.spki_der()),
+            proof: self.proof.as_ref().map(|proof| WrittenProof {
+                tenant_uid: proof.tenant_uid.clone(),
+                csr: Bytes::from(proof.csr.as_slice()),
+                nonce: Bytes::from(proof.nonce.as_bytes()),
+                commitment: proof.commitment.clone(),
+            }),
+            used: self.used.clone(),
+        };
+        // Strings and numbers only: it cannot fail.
+        serde_json::to_vec(&written).unwrap_or_default()
+    }
+}
+
+impl StoredCommitment {
+    pub(super) fn new(about: [u8; 32], commitment: &Commitment) -> Self {
+        Self {
+            about: Bytes::from(about.as_slice()),
+            annotation: commitment.to_annotation(),
+        }
+    }
+
+    pub(super) fn is_about(&self, digest: &[u8; 32]) -> bool {
+        self.about.as_slice() == digest
+    }
+
+    pub(super) fn annotation(&self) -> &str {
+        &self.annotation
+    }
+}
+
+const RECORD_FIELD: &str = "record";
+const SEAL_FIELD: &str = "seal";
+const SEAL_DOMAIN: &str = "liqo-auth provider record v1";
+/// How many used nonces are remembered at most: more than a day's lifetime
+/// sees, unless someone replaces it every quarter of an hour.
+const USED_NONCES: usize = 96;

@@ -1,0 +1,180 @@
+//! Giving the peer its rights, and saying so in the Tenant's status.
+
+use std::collections::BTreeMap;
+
+use super::{Provider, patch_between, proof::marked, seen::Seen};
+use crate::{
+    crypto::CertificateChain,
+    error::{Error, LocalFault},
+    model::{
+        AuthParams, Bytes, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference, RbacSubject, Resource,
+        RoleBinding, RoleRef, Tenant, names,
+    },
+    step::{Effect, Notice, Part, Step},
+    verify::VerifiedTenant,
+};
+
+/// `app.kubernetes.io/name` of the ClusterRoles that a peer's user is bound to
+/// in its tenant namespace.
+pub(super) const CONTROL_PLANE: &str = "remote-controlplane";
+/// `app.kubernetes.io/name` of the ClusterRoles that a peer's group is bound
+/// to in the whole cluster.
+pub(super) const CLUSTER_WIDE: &str = "virtual-kubelet-remote-clusterwide";
+
+/// The certificate is there; what is missing are the peer's rights or the
+/// Tenant's status.
+#[derive(Clone)]
+pub struct NeedsRights<'o> {
+    pub(super) provider: Provider,
+    pub(super) seen: Seen<'o>,
+    pub(super) tenant: &'o Tenant,
+    pub(super) verified: VerifiedTenant,
+    pub(super) certificate: CertificateChain,
+}
+
+impl<'o> NeedsRights<'o> {
+    pub(super) fn new(
+        provider: &Provider,
+        seen: Seen<'o>,
+        tenant: &'o Tenant,
+        verified: VerifiedTenant,
+        certificate: CertificateChain,
+    ) -> Self {
+        Self {
+            provider: provider.clone(),
+            seen,
+            tenant,
+            verified,
+            certificate,
+        }
+    }
+
+    /// Binds the rights, then fills the status.
+    ///
+    /// # Errors
+    /// [`LocalFault::Conflict`] if a binding of that name grants something else.
+    pub fn grant(&self) -> Result<Step, Error> {
+        let mut step = Step::default();
+        step.effects.extend(self.missing_bindings()?);
+        // One effect for each object: marks first, the status upon the next look.
+        step.effects.extend(self.missing_marks().or_else(|| self.missing_status()));
+        Ok(step)
+    }
+
+    pub(super) fn is_granted(&self) -> Result<bool, Error> {
+        Ok(self.missing_bindings()?.is_empty() && self.missing_status().is_none())
+    }
+
+    /// What the Tenant's status has to say.
+    pub(super) fn auth_params(&self) -> AuthParams {
+        AuthParams {
+            signed_crt: Bytes::from(self.certificate.pem()),
+            ..self.provider.auth_params(&self.verified)
+        }
+    }
+
+    /// The marks of this side that someone took off the Tenant.
+    pub(super) fn missing_marks(&self) -> Option<Effect> {
+        let (_, record) = self.seen.record.as_ref()?;
+        let commitment = record.proof.as_ref().and_then(|proof| proof.commitment.as_ref());
+        let tenant = marked(self.tenant, commitment.map(|commitment| commitment.annotation()));
+        patch_between(self.tenant, tenant, Part::Main)
+    }
+
+    fn missing_status(&self) -> Option<Effect> {
+        let mut tenant = self.tenant.clone();
+        tenant.status.tenant_namespace = self.seen.namespace_name();
+        tenant.status.auth_params = Some(self.auth_params());
+        patch_between(self.tenant, tenant, Part::Status)
+    }
+
+    fn missing_bindings(&self) -> Result<Vec<Effect>, Error> {
+        let mut effects = Vec::new();
+        for role in &self.seen.control_plane_roles {
+            let wanted = self.role_binding(role);
+            let present = self.seen.role_bindings.iter().find(|present| present.id() == wanted.id());
+            match present {
+                None => effects.push(Effect::Create(wanted.into())),
+                Some(present) => same_grant(
+                    (&present.role_ref, &present.subjects),
+                    (&wanted.role_ref, &wanted.subjects),
+                    *present,
+                )?,
+            }
+        }
+        for role in &self.seen.cluster_wide_roles {
+            let wanted = self.cluster_role_binding(role);
+            let present = self.seen.cluster_role_bindings.iter().find(|present| present.id() == wanted.id());
+            match present {
+                None => effects.push(Effect::Create(wanted.into())),
+                Some(present) => same_grant(
+                    (&present.role_ref, &present.subjects),
+                    (&wanted.role_ref, &wanted.subjects),
+                    *present,
+                )?,
+            }
+        }
+        Ok(effects)
+    }
+
+    fn role_binding(&self, role: &ClusterRole) -> RoleBinding {
+        let namespace = self.seen.namespace_name();
+        // An owner in another namespace would be no owner.
+        let owned = self.tenant.metadata.namespace == namespace && !self.tenant.metadata.uid.is_empty();
+        RoleBinding {
+            metadata: Metadata {
+                name: names::role_binding(&role.metadata.name),
+                namespace,
+                labels: self.labels(),
+                owner_references: owned.then(|| OwnerReference::controller(self.tenant)).into_iter().collect(),
+                ..Metadata::default()
+            },
+            role_ref: RoleRef::cluster_role(&role.metadata.name),
+            subjects: vec![RbacSubject::user(self.seen.peer.as_str())],
+        }
+    }
+
+    fn cluster_role_binding(&self, role: &ClusterRole) -> ClusterRoleBinding {
+        ClusterRoleBinding {
+            metadata: Metadata {
+                name: names::cluster_role_binding(&role.metadata.name, &self.seen.peer),
+                labels: self.labels(),
+                ..Metadata::default()
+            },
+            role_ref: RoleRef::cluster_role(&role.metadata.name),
+            subjects: vec![RbacSubject::group(self.seen.peer.as_str())],
+        }
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            (names::APP_MANAGED_BY_LABEL.to_owned(), names::LIQO.to_owned()),
+            (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), self.seen.peer.to_string()),
+        ])
+    }
+}
+
+/// What a person should know of the ClusterRoles that were seen.
+pub(super) fn notices(seen: &Seen<'_>) -> Vec<Notice> {
+    [
+        (CONTROL_PLANE, seen.control_plane_roles.is_empty()),
+        (CLUSTER_WIDE, seen.cluster_wide_roles.is_empty()),
+    ]
+    .into_iter()
+    .filter(|(_, missing)| *missing)
+    .map(|(label_value, _)| Notice::NoClusterRole { label_value })
+    .collect()
+}
+
+/// A binding that is there is taken only if it grants exactly what it should.
+fn same_grant<'a>(
+    present: (&'a RoleRef, &'a Vec<RbacSubject>),
+    wanted: (&'a RoleRef, &'a Vec<RbacSubject>),
+    object: &impl Resource,
+) -> Result<(), Error> {
+    if present == wanted {
+        Ok(())
+    } else {
+        Err(Error::new(LocalFault::Conflict, Some(object.id()), "subjects"))
+    }
+}

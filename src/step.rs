@@ -1,0 +1,224 @@
+//! What a machine answers: effects on local objects, messages for the peer,
+//! refusals, and what it waits for.
+
+use serde_json::Value;
+
+use crate::{
+    crypto::{Entropy, Nonce},
+    error::Error,
+    model::{Identity, Kind, Object, ObjectRef, Tenant, Timestamp},
+    provider::RequestId,
+};
+
+/// The outcome of one call: nothing has happened yet, and the caller carries
+/// it out.
+///
+/// # Guarantees
+/// - Every effect concerns one local object, and no object has two effects.
+/// - Effects are in the order in which they are to be applied, up to the first
+///   that fails; then the caller looks again and calls again.
+/// - A crash after any number of them loses nothing: the next call goes on
+///   from the objects that are there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Step {
+    /// What to do to local objects, in order.
+    pub effects: Vec<Effect>,
+    /// What the peer should have by now. A level, not an event: it is the same
+    /// each time, and sending it again does no harm.
+    pub outbox: Vec<Message>,
+    /// What was refused, and why. Nothing of it is in the effects.
+    pub refused: Vec<Refused>,
+    /// Facts that a person may want to know.
+    pub notices: Vec<Notice>,
+    /// When or upon what to look again.
+    pub wait: Wait,
+}
+
+/// A change of one local object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Make the object; fails if one of that name is there.
+    Create(Object),
+    /// Replace the whole object, which is wholly ours, at a version.
+    Replace {
+        /// The new object.
+        object: Object,
+        /// The version that was seen.
+        version: Version,
+    },
+    /// Change some fields by a JSON merge patch (RFC 7396), at a version.
+    Patch {
+        /// The object.
+        id: ObjectRef,
+        /// The version that was seen.
+        version: Version,
+        /// Which part of the object.
+        part: Part,
+        /// The patch, from the object's root (`{"status": …}`).
+        patch: Value,
+    },
+    /// Delete the object at a version.
+    Delete {
+        /// The object.
+        id: ObjectRef,
+        /// The version that was seen.
+        version: Version,
+    },
+}
+
+/// The part of an object that a patch goes to: Kubernetes serves each by an
+/// endpoint of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// Metadata, spec and data.
+    Main,
+    /// The `status` subresource.
+    Status,
+}
+
+/// The version of an object that was seen; the effect fails if it is another
+/// by now. An empty field was not known, and is not compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
+}
+
+/// What travels between the clusters, by whatever means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Message {
+    /// From the provider: the text to be signed.
+    Nonce(Nonce),
+    /// From the consumer: its key, request and signature.
+    Tenant(Box<Tenant>),
+    /// From the provider: the certificate and where to use it.
+    Identity(Box<Identity>),
+}
+
+/// Something that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// What was refused, where it is an object of this side.
+    pub object: Option<ObjectRef>,
+    /// Why.
+    pub error: Error,
+}
+
+/// A fact that a person may want to know. None of them is an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// The nonce was replaced: an unmodified consumer's Secret
+    /// `liqo-signed-nonce` has to be deleted before it signs the new one.
+    SignedNonceIsStale,
+    /// No ClusterRole was seen that the peer could be bound to: it has a
+    /// certificate, and no rights.
+    NoClusterRole {
+        /// The value of the label `app.kubernetes.io/name` that was looked for.
+        label_value: &'static str,
+    },
+    /// The provider gave no proof of its own key.
+    ProviderUnproven,
+    /// The client certificate was not issued by a CA of the bundle. Legal:
+    /// serving and signing CA may differ.
+    IssuedByAnotherCa,
+}
+
+/// When to look again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// At the latest at this time, if there is one.
+    pub wake_at: Option<Timestamp>,
+    /// As soon as one of these has come.
+    pub awaiting: Vec<Awaited>,
+}
+
+/// What is missing to go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Awaited {
+    /// The provider's nonce.
+    Nonce,
+    /// The consumer's Tenant.
+    Tenant,
+    /// The signer's answer.
+    Certificate(RequestId),
+    /// The provider's Identity.
+    Identity,
+    /// This cluster's own key.
+    OwnKey,
+    /// The object's UID, which the store assigns.
+    Uid(ObjectRef),
+}
+
+/// Time and randomness, as values: the library has neither.
+#[derive(Debug)]
+pub struct Env {
+    /// The present time.
+    pub now: Timestamp,
+    /// Used for one call only.
+    pub entropy: Entropy,
+}
+
+impl Step {
+    /// Whether there is nothing to carry out.
+    pub fn is_settled(&self) -> bool {
+        self.effects.is_empty()
+    }
+
+    pub(crate) fn refuse(object: Option<ObjectRef>, error: Error) -> Self {
+        Self {
+            refused: vec![Refused { object, error }],
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn awaiting(awaited: Awaited) -> Self {
+        Self {
+            wait: Wait {
+                wake_at: None,
+                awaiting: vec![awaited],
+            },
+            ..Self::default()
+        }
+    }
+}
+
+impl Effect {
+    /// The object that is changed.
+    pub fn id(&self) -> ObjectRef {
+        match self {
+            Self::Create(object) | Self::Replace { object, .. } => object.id(),
+            Self::Patch { id, .. } | Self::Delete { id, .. } => id.clone(),
+        }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        self.id().kind
+    }
+}
+
+impl Message {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Nonce(_) => "nonce",
+            Self::Tenant(_) => "Tenant",
+            Self::Identity(_) => "Identity",
+        }
+    }
+}
+
+impl Version {
+    pub(crate) fn of(metadata: &crate::model::Metadata) -> Self {
+        Self {
+            uid: metadata.uid.clone(),
+            resource_version: metadata.resource_version.clone(),
+        }
+    }
+}

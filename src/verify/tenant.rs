@@ -1,0 +1,169 @@
+//! A Tenant, against the cluster and the nonce that it has to be for.
+
+use super::{check_name, check_names};
+use crate::{
+    crypto::{Csr, Nonce, PublicKey, Subject},
+    error::{Error, PeerMisbehaved, PolicyRefusal},
+    model::{AuthzPolicy, ClusterId, Metadata, ObjectRef, ProxyUrl, Resource, Tenant, names},
+    policy::Policy,
+};
+
+/// What a Tenant has to be for.
+#[derive(Debug, Clone, Copy)]
+pub struct TenantExpectation<'a> {
+    /// The cluster that it has to name.
+    pub consumer: &'a ClusterId,
+    /// The nonce that has to be signed.
+    pub nonce: &'a Nonce,
+}
+
+/// A Tenant whose names, key, request and signature hold: there is no other
+/// way to make one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedTenant {
+    cluster_id: ClusterId,
+    public_key: PublicKey,
+    csr: Csr,
+    proxy_url: Option<ProxyUrl>,
+}
+
+/// Verifies a Tenant: its names, its key (rule 3), its request (rules 1 and
+/// 2), and its signature over the nonce.
+///
+/// Whether the nonce is fresh and one's own, and the name free, is the
+/// caller's to know. Source: Liqo `CheckCSRForControlPlane`, `VerifyNonce`.
+///
+/// # Errors
+/// [`PeerMisbehaved`] or [`PolicyRefusal`], at the field that is wrong.
+pub fn tenant(
+    tenant: &Tenant,
+    expectation: &TenantExpectation<'_>,
+    policy: &Policy,
+) -> Result<VerifiedTenant, Error> {
+    let verified = claim(tenant, expectation.consumer, None, policy)?;
+    nonce_signature(tenant, &verified, expectation.nonce, policy)?;
+    Ok(verified)
+}
+
+impl VerifiedTenant {
+    /// The consumer.
+    pub fn cluster_id(&self) -> &ClusterId {
+        &self.cluster_id
+    }
+
+    /// Its key.
+    pub fn public_key(&self) -> &PublicKey {
+        &self.public_key
+    }
+
+    /// Its request.
+    pub fn csr(&self) -> &Csr {
+        &self.csr
+    }
+
+    /// The proxy that it wants its Identity to name.
+    pub fn proxy_url(&self) -> Option<&ProxyUrl> {
+        self.proxy_url.as_ref()
+    }
+}
+
+/// All but the signature over the nonce. A key that is pinned is only compared:
+/// it was tested when it was first seen.
+pub(crate) fn claim(
+    tenant: &Tenant,
+    consumer: &ClusterId,
+    pinned: Option<&PublicKey>,
+    policy: &Policy,
+) -> Result<VerifiedTenant, Error> {
+    let id = tenant.id();
+    name_length(consumer, policy)?;
+    check_names(&tenant.metadata, &id, consumer.as_str(), consumer)?;
+    check_name(&tenant.spec.cluster_id, consumer.as_str(), &id, "spec.clusterID")?;
+    if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
+        return Err(Error::new(PeerMisbehaved::SelfDeclaredPolicy, Some(id), "spec.authzPolicy"));
+    }
+    let proxy_url = match tenant.spec.proxy_url.as_deref() {
+        None | Some("") => None,
+        Some(url) => Some(
+            url.parse()
+                .map_err(|error| Error::new(PeerMisbehaved::Url(error), Some(id.clone()), "spec.proxyURL"))?,
+        ),
+    };
+    let public_key = public_key(tenant, &id, pinned, policy)?;
+    let subject = Subject::control_plane(consumer);
+    let csr = Csr::verify(tenant.spec.csr.as_slice(), &subject, &public_key, policy)
+        .map_err(|error| Error::new(PeerMisbehaved::Csr(error), Some(id), "spec.csr"))?;
+    Ok(VerifiedTenant {
+        cluster_id: consumer.clone(),
+        public_key,
+        csr,
+        proxy_url,
+    })
+}
+
+pub(crate) fn nonce_signature(
+    tenant: &Tenant,
+    verified: &VerifiedTenant,
+    nonce: &Nonce,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let key = &verified.public_key;
+    let signature = tenant.spec.signature.as_slice();
+    key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy)
+        .map_err(|error| {
+            Error::new(PeerMisbehaved::NonceSignature(error), Some(tenant.id()), "spec.signature")
+        })
+}
+
+pub(crate) fn name_length(name: &ClusterId, policy: &Policy) -> Result<(), Error> {
+    let (found, limit) = (name.as_str().len(), policy.limits().cluster_id);
+    if found <= limit {
+        return Ok(());
+    }
+    Err(Error::new(
+        PolicyRefusal::ClusterIdTooLong { found, limit },
+        None,
+        "spec.clusterID",
+    ))
+}
+
+/// What of a received Tenant is stored: its spec under its own name, nothing
+/// that only this side may say.
+pub(crate) fn without_status(received: &Tenant, peer: &ClusterId, namespace: String) -> Tenant {
+    let mut spec = received.spec.clone();
+    spec.authz_policy = Some(AuthzPolicy::KeysExchange);
+    Tenant {
+        metadata: Metadata {
+            name: peer.to_string(),
+            namespace,
+            labels: [(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.to_string())].into(),
+            ..Metadata::default()
+        },
+        spec,
+        ..Tenant::default()
+    }
+}
+
+fn public_key(
+    tenant: &Tenant,
+    id: &ObjectRef,
+    pinned: Option<&PublicKey>,
+    policy: &Policy,
+) -> Result<PublicKey, Error> {
+    let field = tenant.spec.public_key.as_slice();
+    if let Some(pinned) = pinned
+        && (field == pinned.to_tenant_field() || field == pinned.to_pem().as_bytes())
+    {
+        return Ok(pinned.clone());
+    }
+    let at = |fault: PeerMisbehaved| Error::new(fault, Some(id.clone()), "spec.publicKey");
+    let key =
+        PublicKey::from_tenant_field(field, policy).map_err(|error| at(PeerMisbehaved::PublicKey(error)))?;
+    match pinned {
+        Some(pinned) if *pinned != key => Err(at(PeerMisbehaved::KeyChanged {
+            pinned: pinned.fingerprint().to_string(),
+            found: key.fingerprint().to_string(),
+        })),
+        _ => Ok(key),
+    }
+}
