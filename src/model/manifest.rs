@@ -1,0 +1,5 @@
+//! Manifests.
+
+/// E
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ManifestError {}
