@@ -1,7 +1,57 @@
 //! The objects as they travel, and the always-valid values inside them.
+//!
+//! The objects are lenient: their fields are what serde reads, and whether a
+//! Tenant is right is decided elsewhere. An object that cannot be read is
+//! [`Unreadable`] with its reason, and spoils no list.
 
+mod absent;
+mod auth_params;
+mod bytes;
+mod certificate_signing_request;
 mod cluster_id;
+mod cluster_role;
+mod config_map;
+mod excerpt;
+mod identity;
+mod kubeconfig;
+pub mod manifest;
+mod metadata;
+pub mod names;
+mod namespace;
+mod namespace_name;
+mod object;
+mod role_binding;
+mod scalar;
+mod secret;
+mod secret_bytes;
+mod strict_value;
+mod tenant;
 mod timestamp;
+mod unreadable;
+mod url;
+#[cfg(feature = "yaml")]
+mod yaml;
 
+pub use auth_params::{AuthParams, AwsConfig};
+pub use bytes::Bytes;
+pub use certificate_signing_request::{
+    CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestSpec,
+    CertificateSigningRequestStatus,
+};
 pub use cluster_id::{ClusterId, ClusterIdError};
+pub use cluster_role::ClusterRole;
+pub use config_map::ConfigMap;
+pub use identity::{Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference};
+pub use kubeconfig::{ExecCredential, Kubeconfig, UserCredential};
+pub use manifest::ManifestError;
+pub use metadata::{Metadata, OwnerReference};
+pub use namespace::Namespace;
+pub use namespace_name::{NamespaceName, NamespaceNameError};
+pub use object::{Kind, Object, ObjectRef, Resource};
+pub use role_binding::{ClusterRoleBinding, RbacSubject, RoleBinding, RoleRef};
+pub use secret::Secret;
+pub use secret_bytes::{SecretBytes, SecretText};
+pub use tenant::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, TenantStatus};
 pub use timestamp::{Timestamp, TimestampError};
+pub use unreadable::{ObjectError, Unreadable};
+pub use url::{ApiServerUrl, ProxyUrl, UrlError};

@@ -2,6 +2,7 @@
 
 use core::{fmt, str::FromStr, time::Duration};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 /// A point in time in whole seconds since the Unix epoch, as an argument: the
@@ -114,20 +115,57 @@ impl fmt::Display for Timestamp {
     }
 }
 
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text)
+    }
+}
+
+struct Text;
+
+impl de::Visitor<'_> for Text {
+    type Value = Timestamp;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a date and time of RFC 3339")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+        text.parse()
+            .map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn text_and_seconds_agree() {
-        for text in ["1970-01-01T00:00:00Z", "2024-08-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
+        for text in [
+            "1970-01-01T00:00:00Z",
+            "2024-08-01T00:00:00Z",
+            "9999-12-31T23:59:59Z",
+        ] {
             assert_eq!(text.parse::<Timestamp>().unwrap().to_string(), text);
         }
         assert_eq!(
-            "2024-08-01T02:00:00+02:00".parse::<Timestamp>().unwrap().to_string(),
+            "2024-08-01T02:00:00+02:00"
+                .parse::<Timestamp>()
+                .unwrap()
+                .to_string(),
             "2024-08-01T00:00:00Z"
         );
-        assert_eq!("yesterday".parse::<Timestamp>(), Err(TimestampError::Format));
+        assert_eq!(
+            "yesterday".parse::<Timestamp>(),
+            Err(TimestampError::Format)
+        );
         assert_eq!(Timestamp::from_unix(i64::MAX), Err(TimestampError::Range));
     }
 
@@ -135,7 +173,10 @@ mod tests {
     fn arithmetic_saturates() {
         let end = Timestamp(Timestamp::MAX);
         assert_eq!(end + Duration::MAX, end);
-        assert_eq!(Timestamp(Timestamp::MIN) - Duration::from_secs(1), Timestamp(Timestamp::MIN));
+        assert_eq!(
+            Timestamp(Timestamp::MIN) - Duration::from_secs(1),
+            Timestamp(Timestamp::MIN)
+        );
         assert_eq!(Timestamp(5).since(Timestamp(9)), Duration::ZERO);
     }
 }

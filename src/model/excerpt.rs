@@ -1,0 +1,36 @@
+//! What an error may show of a text that somebody else wrote.
+
+use core::fmt;
+
+/// A text for an error: escaped, and cut where it gets long.
+pub(crate) struct Excerpt<'t>(pub(crate) &'t str);
+
+impl fmt::Display for Excerpt<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0.chars();
+        for character in rest.by_ref().take(LENGTH) {
+            write!(formatter, "{}", character.escape_debug())?;
+        }
+        if rest.next().is_some() {
+            formatter.write_str("…")?;
+        }
+        Ok(())
+    }
+}
+
+/// In characters: a name of a namespace is shown whole.
+const LENGTH: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_escaped_and_cut() {
+        assert_eq!(Excerpt("cl\nname: x\0").to_string(), "cl\\nname: x\\0");
+        assert_eq!(
+            Excerpt(&"a".repeat(81)).to_string(),
+            format!("{}…", "a".repeat(80))
+        );
+    }
+}

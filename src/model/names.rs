@@ -1,0 +1,161 @@
+//! Every name that is written on the wire, in one place.
+//!
+//! They are Liqo's own: an unmodified peer finds objects by them.
+
+use super::ClusterId;
+
+/// The API group of tenants and identities.
+pub const API_GROUP: &str = "authentication.liqo.io";
+/// The API version that is written for tenants and identities.
+pub const API_VERSION: &str = "authentication.liqo.io/v1beta1";
+/// The earlier API version, which is read as well.
+pub const API_VERSION_ALPHA: &str = "authentication.liqo.io/v1alpha1";
+/// The API group of roles and their bindings.
+pub const RBAC_API_GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The namespace that Liqo runs in, unless it was installed elsewhere.
+pub const LIQO_NAMESPACE: &str = "liqo";
+/// The config map that holds a cluster's own ID. Liqo finds it by
+/// [`APP_NAME_LABEL`]` = `[`CLUSTER_ID_CONFIG_MAP_APP_NAME`].
+pub const CLUSTER_ID_CONFIG_MAP: &str = "liqo-clusterid-configmap";
+/// The key of the cluster ID in its config map.
+pub const CLUSTER_ID_KEY: &str = "CLUSTER_ID";
+/// The value of [`APP_NAME_LABEL`] on the config map with the cluster ID.
+pub const CLUSTER_ID_CONFIG_MAP_APP_NAME: &str = "clusterid-configmap";
+
+/// Label: the other cluster that an object is about.
+pub const REMOTE_CLUSTER_ID_LABEL: &str = "liqo.io/remote-cluster-id";
+/// Label: the object is a tenant namespace.
+pub const TENANT_NAMESPACE_LABEL: &str = "liqo.io/tenant-namespace";
+/// Label: the Secret holds a nonce.
+pub const NONCE_LABEL: &str = "liqo.io/nonce";
+/// Label: the Secret holds a signed nonce.
+pub const SIGNED_NONCE_LABEL: &str = "liqo.io/signed-nonce";
+/// Label: what the identity behind a kubeconfig is for.
+pub const IDENTITY_TYPE_LABEL: &str = "liqo.io/identity-type";
+/// Label: the resource slice that an identity belongs to.
+pub const RESOURCE_SLICE_NAME_LABEL: &str = "liqo.io/resourceslice-name";
+/// Label: the certificate signing request was made for a tenant.
+pub const REMOTE_TENANT_CSR_LABEL: &str = "liqo.io/remote-tenant-csr";
+/// Label: the name of an application, or what a cluster role is for.
+pub const APP_NAME_LABEL: &str = "app.kubernetes.io/name";
+/// Label: who manages an object.
+pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+/// Label: what pods of a namespace are audited against.
+pub const POD_SECURITY_AUDIT_LABEL: &str = "pod-security.kubernetes.io/audit";
+/// Label: what pods of a namespace are held to.
+pub const POD_SECURITY_ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
+/// Label: what users are warned of.
+pub const POD_SECURITY_WARN_LABEL: &str = "pod-security.kubernetes.io/warn";
+
+/// The value of labels that are set or not.
+pub const TRUE: &str = "true";
+/// The value of [`MANAGED_BY_LABEL`].
+pub const MANAGED_BY_LIQO: &str = "liqo";
+/// The value of the pod security labels of a tenant namespace.
+pub const POD_SECURITY_PRIVILEGED: &str = "privileged";
+/// The value of [`APP_NAME_LABEL`] on the cluster roles that a consumer gets
+/// in its tenant namespace.
+pub const CONTROL_PLANE_ROLE: &str = "remote-controlplane";
+/// The value of [`APP_NAME_LABEL`] on the cluster roles that a consumer's
+/// virtual nodes get in the whole cluster.
+pub const CLUSTER_WIDE_ROLE: &str = "virtual-kubelet-remote-clusterwide";
+
+/// Annotation: the provider's tenant namespace that a kubeconfig is for.
+pub const REMOTE_TENANT_NAMESPACE_ANNOTATION: &str = "liqo.io/remote-tenant-namespace";
+/// Annotation: a virtual node is to be made of the resource slice.
+pub const CREATE_VIRTUAL_NODE_ANNOTATION: &str = "liqo.io/create-virtual-node";
+/// Annotation: the resource slice is cordoned.
+pub const CORDON_ANNOTATION: &str = "liqo.io/cordon";
+/// Annotation: the resource slice's tenant is cordoned.
+pub const CORDON_TENANT_ANNOTATION: &str = "liqo.io/cordon-tenant";
+
+/// The Secret with a cluster's own keys, in the Liqo namespace.
+pub const CLUSTER_KEYS_SECRET: &str = "authentication-keys";
+/// The key of the private key, PKCS#8 in PEM.
+pub const PRIVATE_KEY: &str = "privateKey";
+/// The key of the public key, PKIX in PEM.
+pub const PUBLIC_KEY: &str = "publicKey";
+/// The Secret with the nonce, in the provider's tenant namespace.
+pub const NONCE_SECRET: &str = "liqo-nonce";
+/// The Secret with the signed nonce, in the consumer's tenant namespace.
+pub const SIGNED_NONCE_SECRET: &str = "liqo-signed-nonce";
+/// The key of the nonce, in both Secrets.
+pub const NONCE: &str = "nonce";
+/// The key of the signature over the nonce.
+pub const SIGNED_NONCE: &str = "signedNonce";
+/// The Secret with the certificate that a provider issued, in its tenant
+/// namespace.
+pub const ISSUED_CERTIFICATE_SECRET: &str = "liqo-remote-certificate";
+/// The key of the request that was signed.
+pub const CSR: &str = "csr";
+/// The key of the certificate that was issued.
+pub const CERTIFICATE: &str = "certificate";
+/// The key of a kubeconfig.
+pub const KUBECONFIG: &str = "kubeconfig";
+/// The key of the public part of an AWS access key.
+pub const AWS_ACCESS_KEY_ID: &str = "awsAccessKeyID";
+/// The key of the secret part of an AWS access key.
+pub const AWS_SECRET_ACCESS_KEY: &str = "awsSecretAccessKey";
+/// The key of the AWS region.
+pub const AWS_REGION: &str = "awsRegion";
+/// The key of the name of the EKS cluster.
+pub const AWS_EKS_CLUSTER_ID: &str = "awsEksClusterID";
+/// The key of the ARN of the AWS user.
+pub const AWS_IAM_USER_ARN: &str = "awsIamUserArn";
+/// The type of Secrets without a type of their own.
+pub const OPAQUE: &str = "Opaque";
+
+/// What keeps a Tenant until its provider has taken the rights back.
+pub const TENANT_FINALIZER: &str = "tenant.liqo.io/finalizer";
+
+/// The beginning of the names of certificate signing requests.
+pub const CSR_GENERATE_NAME: &str = "liqo-identity-";
+/// The signer of client certificates.
+pub const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
+/// The reason of an approval.
+pub const APPROVAL_REASON: &str = "IdentityManagerApproval";
+/// What a client certificate is asked for.
+pub const CLIENT_USAGES: [&str; 3] = ["digital signature", "key encipherment", "client auth"];
+
+/// The organization in the subject of a control-plane certificate.
+pub const CONTROL_PLANE_ORGANIZATION: &str = "liqo.io";
+/// The one context of a kubeconfig.
+pub const KUBECONFIG_CONTEXT: &str = "default-context";
+
+/// The tenant namespace of a peer: `liqo-tenant-<peer>`.
+pub fn tenant_namespace(peer: &ClusterId) -> String {
+    format!("liqo-tenant-{peer}")
+}
+
+/// The control-plane identity of a provider: `controlplane-<provider>`.
+pub fn identity_name(provider: &ClusterId) -> String {
+    format!("controlplane-{provider}")
+}
+
+/// The identity of a resource slice: `resourceslice-<slice>`.
+pub fn resource_slice_identity_name(slice: &str) -> String {
+    format!("resourceslice-{slice}")
+}
+
+/// The Secret with the kubeconfig of an identity: `kubeconfig-<identity>`.
+pub fn kubeconfig_secret(identity: &str) -> String {
+    format!("kubeconfig-{identity}")
+}
+
+/// The Secret with the certificate that was issued for a resource slice:
+/// `liqo-remote-certificate-<slice>`.
+pub fn issued_certificate_secret_of_slice(slice: &str) -> String {
+    format!("{ISSUED_CERTIFICATE_SECRET}-{slice}")
+}
+
+/// The binding of a role in a tenant namespace: `liqo-binding-<role>`.
+pub fn role_binding(role: &str) -> String {
+    format!("liqo-binding-{role}")
+}
+
+/// The binding of a role in the whole cluster:
+/// `liqo-binding-<role>-<consumer>`.
+pub fn cluster_role_binding(role: &str, consumer: &ClusterId) -> String {
+    format!("liqo-binding-{role}-{consumer}")
+}

@@ -1,0 +1,69 @@
+//! Who may do what: role bindings.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Metadata, absent::or_null};
+
+/// Rights within a namespace. Source: Kubernetes `rbacv1.RoleBinding`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RoleBinding {
+    /// Name, namespace and labels.
+    #[serde(deserialize_with = "or_null")]
+    pub metadata: Metadata,
+    /// The role that is given.
+    #[serde(deserialize_with = "or_null")]
+    pub role_ref: RoleRef,
+    /// To whom it is given.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<RbacSubject>,
+}
+
+/// Rights in the whole cluster. Source: Kubernetes
+/// `rbacv1.ClusterRoleBinding`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClusterRoleBinding {
+    /// Name and labels.
+    #[serde(deserialize_with = "or_null")]
+    pub metadata: Metadata,
+    /// The role that is given.
+    #[serde(deserialize_with = "or_null")]
+    pub role_ref: RoleRef,
+    /// To whom it is given.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<RbacSubject>,
+}
+
+/// Which role a binding gives. Source: Kubernetes `rbacv1.RoleRef`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RoleRef {
+    /// `rbac.authorization.k8s.io`.
+    #[serde(deserialize_with = "or_null")]
+    pub api_group: String,
+    /// `ClusterRole` or `Role`.
+    #[serde(deserialize_with = "or_null")]
+    pub kind: String,
+    /// The name of the role.
+    #[serde(deserialize_with = "or_null")]
+    pub name: String,
+}
+
+/// To whom a binding gives its role. Source: Kubernetes `rbacv1.Subject`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RbacSubject {
+    /// `rbac.authorization.k8s.io` for users and groups.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub api_group: String,
+    /// `User`, `Group` or `ServiceAccount`.
+    #[serde(deserialize_with = "or_null")]
+    pub kind: String,
+    /// The name of the user or group.
+    #[serde(deserialize_with = "or_null")]
+    pub name: String,
+    /// The namespace of a service account; empty for users and groups.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+}
