@@ -52,11 +52,7 @@ func judgeKubeconfig(exchange *exchange, key *tenantKey, report *report) {
 		if client, err = chosen.ClientConfig(); err != nil {
 			return err
 		}
-		if err = rest.LoadTLSFiles(client); err != nil {
-			return err
-		}
-		_, err = rest.TLSConfigFor(client)
-		return err
+		return rest.LoadTLSFiles(client)
 	})
 	if !usable {
 		return
@@ -66,6 +62,10 @@ func judgeKubeconfig(exchange *exchange, key *tenantKey, report *report) {
 	report.check("the kubeconfig's certificate and key belong together (tls.X509KeyPair)", func() error {
 		pair, err := tls.X509KeyPair(client.CertData, client.KeyData)
 		private = pair.PrivateKey
+		return err
+	})
+	report.check("client-go makes a TLS client of the kubeconfig (TLSConfigFor)", func() error {
+		_, err := rest.TLSConfigFor(client)
 		return err
 	})
 	report.check("the kubeconfig's key is the Tenant's", func() error {
