@@ -137,7 +137,7 @@ impl<'o> View<'o> {
 
     fn refuse_unreadable(&self, concerns: &dyn Fn(&ObjectRef) -> bool) -> Result<(), Error> {
         let unreadable = self.objects.iter().find_map(|object| match object {
-            Object::Unreadable(Unreadable { id: Some(id), reason }) if concerns(id) => Some((id, reason)),
+            Object::Unreadable(Unreadable { id, reason, .. }) if concerns(id) => Some((id, reason)),
             _ => None,
         });
         match unreadable {

@@ -8,8 +8,8 @@ use crate::{
     crypto::{ClientKey, Fingerprint, Nonce, SigningKey},
     error::{Error, LocalFault, PeerMisbehaved},
     model::{
-        Identity, Kubeconfig, KubeconfigCredential, LocalObjectReference, Metadata, OwnerReference, Resource, Secret,
-        Timestamp, names,
+        ExecCredential, Identity, Kind, Kubeconfig, LocalObjectReference, Metadata, ObjectRef, OwnerReference,
+        Resource, Secret, SecretBytes, Timestamp, UserCredential, names,
     },
     step::{Awaited, Effect, Notice, Part, Step, Version, Wait},
     verify::{self, IdentityExpectation, VerifiedIdentity},
@@ -94,7 +94,7 @@ impl<'o> NeedsKubeconfig<'o> {
         let Some(present) = self.seen.kubeconfig else {
             return Ok(Some(Effect::Create(wanted.into())));
         };
-        if present.data.get(names::KUBECONFIG_FIELD) == wanted.data.get(names::KUBECONFIG_FIELD) {
+        if present.data.get(names::KUBECONFIG) == wanted.data.get(names::KUBECONFIG) {
             return Ok(None);
         }
         // Finalizers of others stay; the rest is wholly ours.
@@ -130,27 +130,35 @@ impl<'o> NeedsKubeconfig<'o> {
                 owner_references: vec![OwnerReference::controller(self.identity)],
                 ..Metadata::default()
             },
-            data: BTreeMap::from([(names::KUBECONFIG_FIELD.to_owned(), text.into())]),
+            data: BTreeMap::from([(names::KUBECONFIG.to_owned(), text)]),
             ..Secret::default()
         })
     }
 
     fn kubeconfig(&self) -> Result<Kubeconfig, Error> {
+        let auth_params = &self.identity.spec.auth_params;
+        let certificate = auth_params.signed_crt.clone();
         let credential = match self.key.client_key() {
-            ClientKey::Pem(pem) => KubeconfigCredential::KeyData(pem.as_str().as_bytes().to_vec().into()),
-            ClientKey::File(path) => KubeconfigCredential::KeyFile(path),
-            ClientKey::Exec(plugin) => KubeconfigCredential::Exec(plugin.into()),
+            ClientKey::Pem(key) => UserCredential::KeyData {
+                certificate,
+                key: SecretBytes::from(key.as_str().as_bytes()),
+            },
+            ClientKey::File(key) => UserCredential::KeyFile { certificate, key },
+            ClientKey::Exec(plugin) => UserCredential::Exec(ExecCredential {
+                api_version: plugin.api_version,
+                command: plugin.command,
+                args: plugin.args,
+                env: plugin.env,
+            }),
             ClientKey::NotExportable => {
                 return Err(Error::new(LocalFault::KeyNotExportable, None, ""));
             }
         };
-        let auth_params = &self.identity.spec.auth_params;
         Ok(Kubeconfig {
             cluster: self.identity.spec.cluster_id.clone(),
             user: self.identity.metadata.name.clone(),
             server: auth_params.api_server.clone(),
             certificate_authority: auth_params.ca.clone(),
-            client_certificate: auth_params.signed_crt.clone(),
             credential,
             proxy_url: self.accepted.verified.proxy_url().map(|url| url.as_str().to_owned()),
             namespace: Some(self.accepted.verified.namespace().to_string()),
@@ -160,10 +168,10 @@ impl<'o> NeedsKubeconfig<'o> {
 
 impl Held<'_> {
     /// Where the kubeconfig is: a Secret with the key `kubeconfig`.
-    pub fn kubeconfig_secret(&self) -> crate::model::ObjectRef {
+    pub fn kubeconfig_secret(&self) -> ObjectRef {
         let identity = &self.0.identity.metadata;
-        crate::model::ObjectRef::new(
-            crate::model::Kind::Secret,
+        ObjectRef::new(
+            Kind::Secret,
             identity.namespace.as_str(),
             names::kubeconfig_secret(&identity.name),
         )

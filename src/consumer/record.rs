@@ -82,7 +82,7 @@ impl Record {
                 name: id.name,
                 namespace: id.namespace,
                 labels: BTreeMap::from([
-                    (names::APP_MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
+                    (names::MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
                     (PEER_LABEL.to_owned(), peer.to_string()),
                 ]),
                 ..Metadata::default()

@@ -65,7 +65,7 @@ impl<'o> Seen<'o> {
     /// The nonce that is or was to be signed, where there is one.
     pub(super) fn nonce_text(&self) -> Option<(&'o Secret, &'o [u8])> {
         let secret = self.signed_nonce?;
-        let text = secret.data.get(names::NONCE_FIELD)?.expose();
+        let text = secret.data.get(names::NONCE)?.expose();
         (!text.is_empty()).then_some((secret, text))
     }
 

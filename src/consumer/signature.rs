@@ -108,7 +108,7 @@ impl<'o> NeedsSignature<'o> {
     /// The signature that was stored, if it is this key's over this nonce.
     fn stored_signature(&self) -> Option<&'o [u8]> {
         let (secret, text) = self.seen.nonce_text()?;
-        let signature = secret.data.get(names::SIGNED_NONCE_FIELD)?.expose();
+        let signature = secret.data.get(names::SIGNED_NONCE)?.expose();
         let key = self.key.public_key();
         let policy = self.consumer.policy(&self.seen.peer);
         let holds = text == self.nonce.as_bytes()
@@ -118,8 +118,8 @@ impl<'o> NeedsSignature<'o> {
 
     fn store_signature(&self, signature: &[u8]) -> Option<Effect> {
         let fields = [
-            (names::NONCE_FIELD, self.nonce.as_bytes()),
-            (names::SIGNED_NONCE_FIELD, signature),
+            (names::NONCE, self.nonce.as_bytes()),
+            (names::SIGNED_NONCE, signature),
         ];
         let Some(secret) = self.seen.signed_nonce else {
             return Some(Effect::Create(

@@ -86,3 +86,19 @@ pub struct OwnerReference {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_owner_deletion: Option<bool>,
 }
+
+impl OwnerReference {
+    /// The reference to the object that controls another one, as
+    /// controller-runtime's `SetControllerReference` makes it.
+    pub fn controller<K: Resource>(owner: &K) -> Self {
+        let metadata = owner.metadata();
+        Self {
+            api_version: K::KIND.api_version().to_owned(),
+            kind: K::KIND.to_string(),
+            name: metadata.name.clone(),
+            uid: metadata.uid.clone(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }
+    }
+}

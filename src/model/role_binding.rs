@@ -67,3 +67,35 @@ pub struct RbacSubject {
     #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
     pub namespace: String,
 }
+
+impl RoleRef {
+    /// The reference to a ClusterRole.
+    pub fn cluster_role(name: &str) -> Self {
+        Self {
+            api_group: names::RBAC_API_GROUP.to_owned(),
+            kind: "ClusterRole".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+impl RbacSubject {
+    /// A user.
+    pub fn user(name: &str) -> Self {
+        Self::of_kind("User", name)
+    }
+
+    /// A group.
+    pub fn group(name: &str) -> Self {
+        Self::of_kind("Group", name)
+    }
+
+    fn of_kind(kind: &str, name: &str) -> Self {
+        Self {
+            api_group: names::RBAC_API_GROUP.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            namespace: String::new(),
+        }
+    }
+}

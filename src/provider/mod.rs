@@ -116,8 +116,8 @@ impl Provider {
                 name: peer.to_string(),
             },
             Interest::Object(self.record_id(peer)),
-            labelled(Kind::ClusterRole, names::APP_NAME_LABEL, rights::CONTROL_PLANE),
-            labelled(Kind::ClusterRole, names::APP_NAME_LABEL, rights::CLUSTER_WIDE),
+            labelled(Kind::ClusterRole, names::APP_NAME_LABEL, names::CONTROL_PLANE_ROLE),
+            labelled(Kind::ClusterRole, names::APP_NAME_LABEL, names::CLUSTER_WIDE_ROLE),
         ]
     }
 

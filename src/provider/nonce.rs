@@ -112,7 +112,7 @@ impl<'o> NeedsNonce<'o> {
                         ]),
                         ..Metadata::default()
                     },
-                    data: BTreeMap::from([(names::NONCE_FIELD.to_owned(), nonce.as_bytes().to_vec().into())]),
+                    data: BTreeMap::from([(names::NONCE.to_owned(), nonce.as_bytes().to_vec().into())]),
                     ..Secret::default()
                 }
                 .into(),
@@ -121,7 +121,7 @@ impl<'o> NeedsNonce<'o> {
                 id: secret.id(),
                 version: Version::of(&secret.metadata),
                 part: Part::Main,
-                patch: json!({ "data": { names::NONCE_FIELD: STANDARD.encode(nonce.as_bytes()) } }),
+                patch: json!({ "data": { names::NONCE: STANDARD.encode(nonce.as_bytes()) } }),
             },
         }
     }
@@ -178,7 +178,7 @@ pub(super) fn present(
     view: &View<'_>,
     now: Timestamp,
 ) -> Result<PresentNonce, Error> {
-    let text = seen.nonce.and_then(|secret| secret.data.get(names::NONCE_FIELD));
+    let text = seen.nonce.and_then(|secret| secret.data.get(names::NONCE));
     let text = match text.map(|text| text.expose()) {
         None | Some([]) => return Ok(PresentNonce::Absent),
         Some(text) => text,

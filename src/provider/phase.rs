@@ -57,9 +57,9 @@ impl Ending<'_> {
         let mut step = Step::default();
         let bindings = self.seen.cluster_role_bindings.iter().filter(|binding| {
             let label = binding.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-            let managed = binding.metadata.labels.get(names::APP_MANAGED_BY_LABEL);
+            let managed = binding.metadata.labels.get(names::MANAGED_BY_LABEL);
             label.map(String::as_str) == Some(self.seen.peer.as_str())
-                && managed.map(String::as_str) == Some(names::LIQO)
+                && managed.map(String::as_str) == Some(names::MANAGED_BY_LIQO)
         });
         step.effects.extend(bindings.map(|binding| Effect::Delete {
             id: binding.id(),

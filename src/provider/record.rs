@@ -120,7 +120,7 @@ impl Record {
                 name: name(peer),
                 namespace: namespace.to_owned(),
                 labels: BTreeMap::from([
-                    (names::APP_MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
+                    (names::MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
                     (PEER_LABEL.to_owned(), peer.to_string()),
                 ]),
                 ..Metadata::default()

@@ -14,13 +14,6 @@ use crate::{
     verify::VerifiedTenant,
 };
 
-/// `app.kubernetes.io/name` of the ClusterRoles that a peer's user is bound to
-/// in its tenant namespace.
-pub(super) const CONTROL_PLANE: &str = "remote-controlplane";
-/// `app.kubernetes.io/name` of the ClusterRoles that a peer's group is bound
-/// to in the whole cluster.
-pub(super) const CLUSTER_WIDE: &str = "virtual-kubelet-remote-clusterwide";
-
 /// The certificate is there; what is missing are the peer's rights or the
 /// Tenant's status.
 #[derive(Clone)]
@@ -148,7 +141,7 @@ impl<'o> NeedsRights<'o> {
 
     fn labels(&self) -> BTreeMap<String, String> {
         BTreeMap::from([
-            (names::APP_MANAGED_BY_LABEL.to_owned(), names::LIQO.to_owned()),
+            (names::MANAGED_BY_LABEL.to_owned(), names::MANAGED_BY_LIQO.to_owned()),
             (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), self.seen.peer.to_string()),
         ])
     }
@@ -157,8 +150,8 @@ impl<'o> NeedsRights<'o> {
 /// What a person should know of the ClusterRoles that were seen.
 pub(super) fn notices(seen: &Seen<'_>) -> Vec<Notice> {
     [
-        (CONTROL_PLANE, seen.control_plane_roles.is_empty()),
-        (CLUSTER_WIDE, seen.cluster_wide_roles.is_empty()),
+        (names::CONTROL_PLANE_ROLE, seen.control_plane_roles.is_empty()),
+        (names::CLUSTER_WIDE_ROLE, seen.cluster_wide_roles.is_empty()),
     ]
     .into_iter()
     .filter(|(_, missing)| *missing)

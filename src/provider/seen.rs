@@ -3,7 +3,6 @@
 use super::{
     Provider,
     record::{Proof, Record},
-    rights,
 };
 use crate::{
     error::Error,
@@ -57,8 +56,8 @@ impl<'o> Seen<'o> {
                 .filter(|binding| binding.metadata.namespace == namespace_name)
                 .collect(),
             cluster_role_bindings: view.all::<ClusterRoleBinding>().collect(),
-            control_plane_roles: roles(view, rights::CONTROL_PLANE),
-            cluster_wide_roles: roles(view, rights::CLUSTER_WIDE),
+            control_plane_roles: roles(view, names::CONTROL_PLANE_ROLE),
+            cluster_wide_roles: roles(view, names::CLUSTER_WIDE_ROLE),
         })
     }
 

@@ -136,8 +136,8 @@ impl<'o> NeedsCertificate<'o> {
             .check_client(&expectation, self.provider.policy(&self.seen.peer))
             .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))?;
         let data = BTreeMap::from([
-            (names::CSR_FIELD.to_owned(), self.tenant.spec.csr.as_slice().to_vec().into()),
-            (names::CERTIFICATE_FIELD.to_owned(), chain.pem().to_vec().into()),
+            (names::CSR.to_owned(), self.tenant.spec.csr.as_slice().to_vec().into()),
+            (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
         ]);
         let secret = Secret {
             metadata: Metadata {
@@ -243,7 +243,7 @@ pub(super) fn stored(
     policy: &Policy,
 ) -> Option<CertificateChain> {
     let secret = seen.certificate?;
-    if secret.data.get(names::CSR_FIELD)?.expose() != tenant.spec.csr.as_slice() {
+    if secret.data.get(names::CSR)?.expose() != tenant.spec.csr.as_slice() {
         return None;
     }
     let chain = chain(secret, policy)?;
@@ -256,6 +256,6 @@ pub(super) fn stored(
 }
 
 fn chain(secret: &Secret, policy: &Policy) -> Option<CertificateChain> {
-    let pem = secret.data.get(names::CERTIFICATE_FIELD)?;
+    let pem = secret.data.get(names::CERTIFICATE)?;
     CertificateChain::from_pem(pem.expose(), policy).ok()
 }
