@@ -59,7 +59,7 @@ pub(crate) struct Commitment {
 impl Commitment {
     pub(crate) fn make(committed: &Committed<'_>, key: &dyn SigningKey) -> Result<Self, BoxError> {
         let message = committed.message();
-        let signature = key.sign(&Payload::commitment(key.public_key(), &message))?;
+        let signature = key.sign(&Payload::commitment(&message, key.public_key()))?;
         Ok(Self {
             key: key.public_key().spki_der().to_vec(),
             signature: signature.as_bytes().to_vec(),

@@ -8,8 +8,8 @@
 mod identity;
 mod tenant;
 
-pub use identity::{EndpointPins, IdentityExpectation, VerifiedIdentity, identity};
-pub use tenant::{TenantExpectation, VerifiedTenant, tenant};
+pub use identity::{EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity};
+pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 
 pub(crate) use identity::provider_pins;
 pub(crate) use tenant::{claim, name_length, nonce_signature, without_status};

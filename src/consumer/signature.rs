@@ -64,7 +64,7 @@ impl<'o> NeedsSignature<'o> {
         let signature = match self.stored_signature() {
             Some(signature) => signature.to_vec(),
             None => {
-                let payload = Payload::nonce(self.key.public_key(), &self.nonce);
+                let payload = Payload::nonce(&self.nonce, self.key.public_key());
                 let signature = self.key.sign(&payload).map_err(|error| backend(&*error))?;
                 signature.as_bytes().to_vec()
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Metadata, absent::or_null};
+use super::{Metadata, absent::or_null, names};
 
 /// Rights within a namespace. Source: Kubernetes `rbacv1.RoleBinding`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -109,6 +109,20 @@ pub fn identity(
     })
 }
 
+/// The provider that an Identity says it is of: whose
+/// [`View`](crate::view::View) to look at. Nothing is verified but the form of
+/// the name.
+///
+/// # Errors
+/// [`PeerMisbehaved::ClusterId`] if it is no cluster ID.
+pub fn claimed_provider(identity: &Identity) -> Result<ClusterId, Error> {
+    identity
+        .spec
+        .cluster_id
+        .parse()
+        .map_err(|error| Error::new(PeerMisbehaved::ClusterId(error), Some(identity.id()), "spec.clusterID"))
+}
+
 impl VerifiedIdentity {
     /// The client certificate, with its intermediates.
     pub fn certificate(&self) -> &CertificateChain {

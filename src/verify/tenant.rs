@@ -45,6 +45,19 @@ pub fn tenant(
     Ok(verified)
 }
 
+/// The consumer that a Tenant says it is of: whose [`View`](crate::view::View)
+/// to look at. Nothing is verified but the form of the name.
+///
+/// # Errors
+/// [`PeerMisbehaved::ClusterId`] if it is no cluster ID.
+pub fn claimed_consumer(tenant: &Tenant) -> Result<ClusterId, Error> {
+    tenant
+        .spec
+        .cluster_id
+        .parse()
+        .map_err(|error| Error::new(PeerMisbehaved::ClusterId(error), Some(tenant.id()), "spec.clusterID"))
+}
+
 impl VerifiedTenant {
     /// The consumer.
     pub fn cluster_id(&self) -> &ClusterId {

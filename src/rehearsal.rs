@@ -1,0 +1,396 @@
+//! Both sides in memory, one event at a time: for property tests, fuzzers and
+//! the harnesses of those who embed this library.
+//!
+//! Every message that was ever sent stays in the air, so that events can
+//! deliver it late, twice or out of order; and every event can be cut off
+//! after any number of its effects, as a crash would.
+
+use core::time::Duration;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use proptest::prelude::*;
+
+use crate::{
+    consumer::{self, Consumer},
+    crypto::{
+        Algorithm, Authority, AuthorityError, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
+        SigningKey,
+    },
+    error::Error,
+    model::{ClusterId, ClusterRole, Metadata, Timestamp, names},
+    objects::Objects,
+    provider::{self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, Signing, SigningRequest},
+    step::{Env, Message, Step},
+};
+
+/// A provider and a consumer with their objects, the messages in the air, and
+/// the time.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::rehearsal::{Event, Rehearsal};
+///
+/// let mut rehearsal = Rehearsal::new(7)?;
+/// // The provider makes its nonce, and crashes before it is stored.
+/// rehearsal.play(Event::Provider { effects: 1 })?;
+/// rehearsal.settle()?;
+/// assert!(rehearsal.is_complete()?);
+/// assert_eq!(rehearsal.certificates_signed(), 1);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Debug)]
+pub struct Rehearsal {
+    provider: Provider,
+    consumer: Consumer,
+    /// The provider's objects.
+    pub at_provider: Objects,
+    /// The consumer's objects.
+    pub at_consumer: Objects,
+    signer: Arc<Ledger>,
+    in_the_air: Vec<Message>,
+    now: Timestamp,
+    seed: u64,
+    drawn: u64,
+}
+
+/// Something that happens. Effects beyond the number given are lost, as in a
+/// crash; so are the messages of a step that was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The provider looks at its objects.
+    Provider {
+        /// How many effects are carried out.
+        effects: usize,
+    },
+    /// The consumer looks at its objects.
+    Consumer {
+        /// How many effects are carried out.
+        effects: usize,
+    },
+    /// A message arrives, by its number in the order of sending (modulo their
+    /// number).
+    Deliver {
+        /// Which message.
+        message: usize,
+        /// How many effects are carried out.
+        effects: usize,
+    },
+    /// The signer answers pending from now on, or answers again.
+    Signer {
+        /// Whether it answers.
+        answers: bool,
+    },
+    /// Time passes.
+    Wait {
+        /// How many seconds.
+        seconds: u32,
+    },
+}
+
+impl Rehearsal {
+    /// Two clusters, `cl-consumer` and `cl-provider`, with Ed25519 keys. All
+    /// that is random follows from the seed.
+    ///
+    /// # Errors
+    /// Whatever keeps the keys or the authority from being made.
+    pub fn new(seed: u64) -> Result<Self, BoxError> {
+        let key = KeyPair::generate(Algorithm::Ed25519, &mut Draws { seed, drawn: 1 << 32 })?;
+        Self::with_consumer_key(seed, Arc::new(key))
+    }
+
+    /// The same, with a key of the caller's for the consumer.
+    ///
+    /// # Errors
+    /// Whatever keeps the keys or the authority from being made.
+    pub fn with_consumer_key(seed: u64, consumer_key: Arc<dyn SigningKey>) -> Result<Self, BoxError> {
+        let now = Timestamp::from_unix(1_795_179_600)?;
+        let mut draws = Draws { seed, drawn: 2 << 32 };
+        let authority = authority(now, &mut draws)?;
+        let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()?));
+        let signer = Arc::new(Ledger {
+            signer: AuthoritySigner::new(authority, Entropy::draw(&mut draws)?),
+            answers: Mutex::new(true),
+            issued: Mutex::default(),
+        });
+        let provider_key = KeyPair::generate(Algorithm::Ed25519, &mut draws)?;
+        let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::draw(&mut draws)?)
+            .key(Arc::new(provider_key))
+            .signer(signer.clone())
+            .build();
+        let consumer = Consumer::builder("cl-consumer".parse()?, Arc::new(OneKey::new(consumer_key))).build();
+        let roles = [
+            ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
+            ("liqo-virtual-kubelet-remote-clusterwide", names::CLUSTER_WIDE_ROLE),
+        ];
+        Ok(Self {
+            provider,
+            consumer,
+            at_provider: roles.map(|(name, label)| cluster_role(name, label).into()).into_iter().collect(),
+            at_consumer: Objects::new(),
+            signer,
+            in_the_air: Vec::new(),
+            now,
+            seed,
+            drawn: 0,
+        })
+    }
+
+    /// Lets one event happen.
+    ///
+    /// # Errors
+    /// Only what is wrong on one's own side; what a side refuses is no error
+    /// here, and stores nothing.
+    pub fn play(&mut self, event: Event) -> Result<(), Error> {
+        match event {
+            Event::Provider { effects } => {
+                let env = self.env();
+                let step = self.provider.reconcile(&self.at_provider.view(self.consumer.cluster_id()), env)?;
+                self.carry_out(Side::Provider, step, effects);
+            }
+            Event::Consumer { effects } => {
+                let env = self.env();
+                let step = self.consumer.reconcile(&self.at_consumer.view(self.provider.cluster_id()), env)?;
+                self.carry_out(Side::Consumer, step, effects);
+            }
+            Event::Deliver { message, effects } => {
+                let number = message.checked_rem(self.in_the_air.len());
+                let message = number.and_then(|number| self.in_the_air.get(number)).cloned();
+                if let Some(message) = message {
+                    self.deliver(message, effects);
+                }
+            }
+            Event::Signer { answers } => *lock(&self.signer.answers) = answers,
+            Event::Wait { seconds } => self.now = self.now + Duration::from_secs(seconds.into()),
+        }
+        Ok(())
+    }
+
+    /// Lets both sides work without disturbance until nothing changes.
+    ///
+    /// # Errors
+    /// As [`play`](Self::play).
+    pub fn settle(&mut self) -> Result<(), Error> {
+        *lock(&self.signer.answers) = true;
+        // A handful of rounds is what an exchange takes; more would be a loop.
+        for _ in 0..16 {
+            let before = (self.at_provider.clone(), self.at_consumer.clone());
+            self.play(Event::Provider { effects: ALL })?;
+            self.play(Event::Consumer { effects: ALL })?;
+            for message in self.last_of_each_kind() {
+                self.deliver(message, ALL);
+            }
+            if before == (self.at_provider.clone(), self.at_consumer.clone()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether both sides say that the exchange is complete.
+    ///
+    /// # Errors
+    /// What is wrong on one's own side.
+    pub fn is_complete(&self) -> Result<bool, Error> {
+        let at_provider = self.at_provider.view(self.consumer.cluster_id());
+        let at_consumer = self.at_consumer.view(self.provider.cluster_id());
+        let provider = self.provider.resume(&at_provider, self.now)?.phase;
+        let consumer = self.consumer.resume(&at_consumer, self.now)?.phase;
+        Ok(matches!(provider, provider::Phase::Authenticated(_))
+            && matches!(consumer, consumer::Phase::Authenticated(_)))
+    }
+
+    /// The provider's side.
+    pub fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    /// The consumer's side.
+    pub fn consumer(&self) -> &Consumer {
+        &self.consumer
+    }
+
+    /// The messages that were sent so far, in order, each once.
+    pub fn messages(&self) -> &[Message] {
+        &self.in_the_air
+    }
+
+    /// Puts a message into the air that nobody sent.
+    pub fn forge(&mut self, message: Message) {
+        self.in_the_air.push(message);
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// How many requests the signer has signed.
+    pub fn certificates_signed(&self) -> usize {
+        lock(&self.signer.issued).len()
+    }
+
+    fn deliver(&mut self, message: Message, effects: usize) {
+        let env = self.env();
+        let (side, step) = if matches!(message, Message::Tenant(_)) {
+            let view = self.at_provider.view(self.consumer.cluster_id());
+            (Side::Provider, self.provider.receive(&view, message, env))
+        } else {
+            let view = self.at_consumer.view(self.provider.cluster_id());
+            (Side::Consumer, self.consumer.receive(&view, message, env))
+        };
+        if let Ok(step) = step {
+            self.carry_out(side, step, effects);
+        }
+    }
+
+    fn carry_out(&mut self, side: Side, step: Step, effects: usize) {
+        let objects = match side {
+            Side::Provider => &mut self.at_provider,
+            Side::Consumer => &mut self.at_consumer,
+        };
+        let whole = effects >= step.effects.len();
+        let applied = step.effects.iter().take(effects).all(|effect| objects.apply(effect).is_ok());
+        if whole && applied {
+            for message in step.outbox {
+                if !self.in_the_air.contains(&message) {
+                    self.in_the_air.push(message);
+                }
+            }
+        }
+    }
+
+    fn last_of_each_kind(&self) -> Vec<Message> {
+        let last: BTreeMap<_, _> = self.in_the_air.iter().map(|message| (message.name(), message)).collect();
+        last.into_values().cloned().collect()
+    }
+
+    fn env(&mut self) -> Env {
+        self.drawn += 1;
+        let mut bytes = [0; 32];
+        for (byte, value) in bytes.iter_mut().zip(self.seed.to_be_bytes().into_iter().chain(self.drawn.to_be_bytes())) {
+            *byte = value;
+        }
+        Env {
+            now: self.now,
+            entropy: Entropy::from_bytes(bytes),
+        }
+    }
+}
+
+/// All effects of a step.
+pub const ALL: usize = usize::MAX;
+
+/// Events of an exchange with crashes, delays, repetitions and reorderings.
+pub fn events() -> impl Strategy<Value = Vec<Event>> {
+    let effects = || prop_oneof![3 => Just(ALL), 2 => 0_usize..4];
+    let event = prop_oneof![
+        4 => effects().prop_map(|effects| Event::Provider { effects }),
+        4 => effects().prop_map(|effects| Event::Consumer { effects }),
+        6 => (any::<usize>(), effects()).prop_map(|(message, effects)| Event::Deliver { message, effects }),
+        1 => any::<bool>().prop_map(|answers| Event::Signer { answers }),
+        1 => (0_u32..600).prop_map(|seconds| Event::Wait { seconds }),
+    ];
+    proptest::collection::vec(event, 0..24)
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Provider,
+    Consumer,
+}
+
+/// A signer that remembers what it signed, as the Kubernetes API does.
+struct Ledger {
+    signer: AuthoritySigner,
+    answers: Mutex<bool>,
+    issued: Mutex<BTreeMap<RequestId, CertificateChain>>,
+}
+
+impl CsrSigner for Ledger {
+    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+        if !*lock(&self.answers) {
+            return Ok(Signing::Pending);
+        }
+        let mut issued = lock(&self.issued);
+        if let Some(chain) = issued.get(&request.id) {
+            return Ok(Signing::Issued(chain.clone()));
+        }
+        let signing = self.signer.sign(request)?;
+        if let Signing::Issued(chain) = &signing {
+            issued.insert(request.id, chain.clone());
+        }
+        Ok(signing)
+    }
+}
+
+impl core::fmt::Debug for Ledger {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Ledger")
+            .field("issued", &lock(&self.issued).len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Not random at all: numbers that follow from a seed.
+struct Draws {
+    seed: u64,
+    drawn: u64,
+}
+
+impl rand_core::TryRng for Draws {
+    type Error = core::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, destination: &mut [u8]) -> Result<(), Self::Error> {
+        use sha2::Digest;
+
+        for chunk in destination.chunks_mut(32) {
+            self.drawn += 1;
+            let digest = sha2::Sha256::new()
+                .chain_update(self.seed.to_be_bytes())
+                .chain_update(self.drawn.to_be_bytes())
+                .finalize();
+            for (byte, value) in chunk.iter_mut().zip(digest) {
+                *byte = value;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl rand_core::TryCryptoRng for Draws {}
+
+fn authority(now: Timestamp, draws: &mut Draws) -> Result<Authority, AuthorityError> {
+    let mut seed = [0; 32];
+    let Ok(()) = rand_core::TryRng::try_fill_bytes(draws, &mut seed);
+    Authority::new("cl-provider-ca", &Entropy::from_bytes(seed), now, Duration::from_secs(10 * 365 * 86_400))
+}
+
+fn cluster_role(name: &str, label_value: &str) -> ClusterRole {
+    ClusterRole {
+        metadata: Metadata {
+            name: name.to_owned(),
+            labels: [(names::APP_NAME_LABEL.to_owned(), label_value.to_owned())].into(),
+            ..Metadata::default()
+        },
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,261 @@
+//! Every verdict of a collection of inputs, in both policies.
+//!
+//! `LIQO_AUTH_CORPUS` names another folder of the same form. A refusal counts
+//! only with the error that names the defect; for inputs that the table below
+//! does not know, with any error of the peer's or the policy's.
+#![cfg(all(feature = "rsa", feature = "ecdsa"))]
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use liqo_auth::{
+    consumer::{Consumer, PeerSettings},
+    crypto::{Authority, Entropy, KeyPair, Nonce, OneKey, RecordKey},
+    error::{Error, Fault},
+    model::{Identity, Metadata, Namespace, Object, Resource, Secret, Tenant, Timestamp, names},
+    objects::Objects,
+    policy::Policy,
+    provider::{AuthoritySigner, Endpoint, NameTable, Provider},
+    step::{Env, Message},
+    verify,
+    view::View,
+};
+use serde_json::Value;
+
+#[test]
+fn every_verdict_holds_in_both_policies() {
+    let folder = std::env::var_os("LIQO_AUTH_CORPUS").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/corpus"),
+        PathBuf::from,
+    );
+    let mut tally = Tally::default();
+    for case in cases(&folder) {
+        let kind = case["kind"].as_str().unwrap_or_default();
+        let Some(judge) = judge_of(kind) else {
+            *tally.not_run.entry(kind.to_owned()).or_default() += 1;
+            continue;
+        };
+        for (name, policy) in [("strict", Policy::strict()), ("compat", Policy::compatible())] {
+            let verdict = judge(&case, policy);
+            tally.count(&case, name, verdict);
+        }
+    }
+    for (kind, number) in &tally.not_run {
+        println!("not run: {number} of the kind {kind:?}");
+    }
+    println!("{} verdicts hold", tally.held);
+    assert!(tally.held > 0, "there is nothing in {}", folder.display());
+    assert!(tally.wrong.is_empty(), "\n{}", tally.wrong.join("\n"));
+}
+
+type Judge = fn(&Value, Policy) -> Result<(), Error>;
+
+fn judge_of(kind: &str) -> Option<Judge> {
+    match kind {
+        "tenant" => Some(judge_tenant),
+        "identity" => Some(judge_identity),
+        "nonce-to-sign" => Some(judge_nonce),
+        _ => None,
+    }
+}
+
+/// Does the provider take this Tenant?
+fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
+    let tenant = Tenant::from_object(&Object::from_value(case["tenant"].clone())).unwrap().clone();
+    let nonce = case["nonce"].as_str().unwrap().as_bytes();
+    let peer = verify::claimed_consumer(&tenant)?;
+    let taken = case["knownUsers"].as_array().into_iter().flatten();
+    let taken: NameTable = taken.filter_map(Value::as_str).map(String::from).collect();
+
+    let authority = Authority::new("ca", &entropy(), now(), LIFETIME).unwrap();
+    let endpoint = Endpoint::new(
+        "https://172.19.0.3:6443".parse().unwrap(),
+        Some(authority.ca_bundle().unwrap()),
+    );
+    let provider = Provider::builder(
+        "cl-provider".parse().unwrap(),
+        endpoint,
+        RecordKey::new([1; 32]).unwrap(),
+    )
+    .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
+    .principals(Arc::new(taken))
+    .policy(policy.clone())
+    .build();
+
+    let mut objects = Objects::new();
+    objects.insert(Namespace::for_tenant(&peer).into());
+    objects.insert(
+        Secret {
+            metadata: Metadata {
+                name: names::NONCE_SECRET.into(),
+                namespace: names::tenant_namespace(&peer),
+                ..Metadata::default()
+            },
+            data: BTreeMap::from([(names::NONCE.into(), nonce.to_vec().into())]),
+            ..Secret::default()
+        }
+        .into(),
+    );
+    // Liqo made the nonce, so the embedder vouches for it.
+    let vouched = Nonce::parse(nonce, &policy).ok();
+    let view = objects.view(&peer);
+    let view = match &vouched {
+        Some(nonce) => view.vouch_for_nonce(nonce),
+        None => view,
+    };
+    let step = provider.receive(&view, Message::Tenant(Box::new(tenant)), env())?;
+    for effect in &step.effects {
+        objects.apply(effect).unwrap();
+    }
+    // Taken means more than stored: it is signed, too.
+    for _ in 0..4 {
+        let view = objects.view(&peer).vouch_for_nonce(vouched.as_ref().unwrap());
+        let step = provider.reconcile(&view, env())?;
+        assert_eq!(step.refused, []);
+        for effect in &step.effects {
+            objects.apply(effect).unwrap();
+        }
+    }
+    let certificate = objects.get::<Secret>(&names::tenant_namespace(&peer), names::ISSUED_CERTIFICATE_SECRET);
+    assert!(certificate.is_some(), "{}: taken, and not signed", case["id"]);
+    Ok(())
+}
+
+/// Does the consumer store this Identity?
+fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let now: Timestamp = text(&case["now"]).parse().unwrap();
+    let peer = text(&case["providerClusterID"]).parse().unwrap();
+    let settings = PeerSettings {
+        proxy_url: text(&case["consumer"]["proxyURL"]).parse().ok(),
+        ..PeerSettings::default()
+    };
+    let key = KeyPair::from_pkcs8_pem(text(&case["consumer"]["privateKey"]).as_bytes(), &policy).unwrap();
+    let consumer = Consumer::builder(
+        text(&case["consumer"]["clusterID"]).parse().unwrap(),
+        Arc::new(OneKey::new(Arc::new(key))),
+    )
+    .policy(policy)
+    .peer(peer, settings)
+    .build();
+    let provider = text(&case["providerClusterID"]).parse().unwrap();
+
+    let mut objects = Objects::new();
+    for identity in [&case["stored"], &case["identity"]].into_iter().filter(|value| !value.is_null()) {
+        let identity = Identity::from_object(&Object::from_value(identity.clone())).unwrap().clone();
+        let env = Env { now, entropy: entropy() };
+        let step = consumer.receive(&objects.view(&provider), Message::Identity(Box::new(identity)), env)?;
+        for effect in &step.effects {
+            objects.apply(effect).unwrap();
+        }
+        // Stored means usable: the kubeconfig follows.
+        let env = Env { now, entropy: entropy() };
+        let step = consumer.reconcile(&objects.view(&provider), env)?;
+        assert_eq!(step.refused, []);
+        assert_ne!(step.effects, []);
+        for effect in &step.effects {
+            objects.apply(effect).unwrap();
+        }
+    }
+    Ok(())
+}
+
+/// Does the consumer sign this?
+fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Error> {
+    let bytes = STANDARD.decode(case["nonce"].as_str().unwrap()).unwrap();
+    let provider = "cl-provider".parse().unwrap();
+    let key = KeyPair::generate(liqo_auth::crypto::Algorithm::Ed25519, &mut getrandom::SysRng).unwrap();
+    let consumer = Consumer::builder("cl-consumer".parse().unwrap(), Arc::new(OneKey::new(Arc::new(key))))
+        .policy(policy)
+        .build();
+    // As someone would put it there for a controller to sign.
+    let secret = Secret {
+        metadata: Metadata {
+            name: names::SIGNED_NONCE_SECRET.into(),
+            namespace: names::tenant_namespace(&provider),
+            ..Metadata::default()
+        },
+        data: BTreeMap::from([(names::NONCE.into(), bytes.clone().into())]),
+        ..Secret::default()
+    };
+    let objects = [Object::from(secret)];
+    let step = consumer.reconcile(&View::of(&provider, &objects), env())?;
+    match step.refused.first() {
+        Some(refused) => {
+            assert_eq!(step.effects, []);
+            Err(refused.error.clone())
+        }
+        None => {
+            assert_eq!(step.outbox.len(), 1);
+            Ok(())
+        }
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    held: usize,
+    wrong: Vec<String>,
+    not_run: BTreeMap<String, usize>,
+}
+
+impl Tally {
+    fn count(&mut self, case: &Value, policy: &str, verdict: Result<(), Error>) {
+        let id = case["id"].as_str().unwrap();
+        let expected = case["expect"][policy].as_str().unwrap();
+        let problem = match (expected, &verdict) {
+            ("accept", Ok(())) => None,
+            ("accept", Err(error)) => Some(format!("refused: {error}")),
+            ("reject", Ok(())) => Some("accepted".to_owned()),
+            ("reject", Err(error)) => names_the_defect(id, error).err(),
+            (other, _) => Some(format!("the verdict {other:?} is not known")),
+        };
+        match problem {
+            None => self.held += 1,
+            Some(problem) => self.wrong.push(format!("{id}, {policy}: {} – {problem}", case["title"])),
+        }
+    }
+}
+
+fn names_the_defect(id: &str, error: &Error) -> Result<(), String> {
+    let found = format!("{:?}", error.fault());
+    let known = DEFECTS.iter().find(|(prefix, _)| id.starts_with(prefix));
+    match known {
+        Some((_, expected)) if found.starts_with(expected) => Ok(()),
+        Some((_, expected)) => Err(format!("refused as {found}, not as {expected}…")),
+        None if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+            Err(format!("refused for no fault of its own: {found}"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn cases(folder: &std::path::Path) -> Vec<Value> {
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    files
+        .iter()
+        .map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
+        .collect()
+}
+
+fn now() -> Timestamp {
+    "2026-11-20T13:00:00Z".parse().unwrap()
+}
+
+fn env() -> Env {
+    Env { now: now(), entropy: entropy() }
+}
+
+fn entropy() -> Entropy {
+    Entropy::draw(&mut getrandom::SysRng).unwrap()
+}
+
+const LIFETIME: core::time::Duration = core::time::Duration::from_secs(10 * 365 * 86_400);
+
+/// The defect of each refused input, as the beginning of the fault's name.
+const DEFECTS: &[(&str, &str)] = &[];
