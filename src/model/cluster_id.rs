@@ -75,7 +75,11 @@ impl FromStr for ClusterId {
             b'-' => at != 0 && at != last,
             _ => false,
         };
-        match text.bytes().enumerate().find(|&(at, byte)| !allowed(at, byte)) {
+        match text
+            .bytes()
+            .enumerate()
+            .find(|&(at, byte)| !allowed(at, byte))
+        {
             Some((at, _)) => Err(ClusterIdError::Character { at }),
             None => Ok(Self(text.into())),
         }
@@ -122,7 +126,10 @@ mod tests {
         }
         assert_eq!(
             "a".repeat(64).parse::<ClusterId>(),
-            Err(TooLong { found: 64, limit: 63 })
+            Err(TooLong {
+                found: 64,
+                limit: 63
+            })
         );
     }
 }

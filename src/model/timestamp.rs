@@ -36,6 +36,8 @@ pub enum TimestampError {
 }
 
 impl Timestamp {
+    /// The Unix epoch, 1970-01-01T00:00:00Z.
+    pub const EPOCH: Self = Self(0);
     const MIN: i64 = -62_167_219_200;
     const MAX: i64 = 253_402_300_799;
 
@@ -120,14 +122,24 @@ mod tests {
 
     #[test]
     fn text_and_seconds_agree() {
-        for text in ["1970-01-01T00:00:00Z", "2024-08-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
+        for text in [
+            "1970-01-01T00:00:00Z",
+            "2024-08-01T00:00:00Z",
+            "9999-12-31T23:59:59Z",
+        ] {
             assert_eq!(text.parse::<Timestamp>().unwrap().to_string(), text);
         }
         assert_eq!(
-            "2024-08-01T02:00:00+02:00".parse::<Timestamp>().unwrap().to_string(),
+            "2024-08-01T02:00:00+02:00"
+                .parse::<Timestamp>()
+                .unwrap()
+                .to_string(),
             "2024-08-01T00:00:00Z"
         );
-        assert_eq!("yesterday".parse::<Timestamp>(), Err(TimestampError::Format));
+        assert_eq!(
+            "yesterday".parse::<Timestamp>(),
+            Err(TimestampError::Format)
+        );
         assert_eq!(Timestamp::from_unix(i64::MAX), Err(TimestampError::Range));
     }
 
@@ -135,7 +147,10 @@ mod tests {
     fn arithmetic_saturates() {
         let end = Timestamp(Timestamp::MAX);
         assert_eq!(end + Duration::MAX, end);
-        assert_eq!(Timestamp(Timestamp::MIN) - Duration::from_secs(1), Timestamp(Timestamp::MIN));
+        assert_eq!(
+            Timestamp(Timestamp::MIN) - Duration::from_secs(1),
+            Timestamp(Timestamp::MIN)
+        );
         assert_eq!(Timestamp(5).since(Timestamp(9)), Duration::ZERO);
     }
 }
