@@ -1,1 +1,63 @@
 //! Keys, signatures, nonces, certificate requests and certificates.
+//!
+//! Every public value here is valid for as long as it lives: a [`PublicKey`]
+//! has passed the rules for keys, a [`Nonce`] has the form of a nonce, a
+//! [`Csr`] is the one request that its subject and key allow. Verification is
+//! constructive: what must be there is built, and compared byte for byte.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | none | Ed25519, by `ed25519-dalek` |
+//! | `rsa` | RSA keys of 2048 to 4096 bits, by AWS-LC |
+//! | `ecdsa` | ECDSA keys on P-256, P-384 and P-521, by AWS-LC |
+//! | `aws-lc-rs` | Ed25519 signatures are made by AWS-LC |
+
+mod algorithm;
+#[cfg(any(feature = "rsa", feature = "ecdsa"))]
+mod aws_lc;
+#[cfg(any(feature = "rsa", feature = "ecdsa"))]
+mod aws_lc_signing;
+mod client_key;
+mod csr;
+mod csr_diagnosis;
+mod der;
+mod ed25519;
+mod entropy;
+mod fingerprint;
+mod key_error;
+mod key_pair;
+mod key_store;
+mod name;
+mod nonce;
+mod pem_block;
+mod public_key;
+mod record_key;
+#[cfg(feature = "rsa")]
+mod rsa_modulus;
+mod signature;
+mod signing_key;
+mod structured_nonce;
+mod subject;
+
+pub use algorithm::{Algorithm, SignatureScheme};
+pub use client_key::{ClientKey, ExecPlugin, PrivateKeyPem};
+pub use csr::{Csr, CsrError};
+pub use der::DerError;
+pub use entropy::Entropy;
+pub use fingerprint::{Fingerprint, FingerprintError};
+pub use key_error::KeyError;
+pub use key_pair::{KeyPair, KeyPairError};
+pub use key_store::{KeyStore, OneKey};
+pub use nonce::{Nonce, NonceError};
+pub use pem_block::PemError;
+pub use public_key::PublicKey;
+pub use record_key::{RecordKey, RecordKeyError};
+pub use signature::SignatureError;
+pub use signing_key::{BoxError, Payload, Purpose, Signature, SigningKey};
+pub use structured_nonce::StructuredNonce;
+pub use subject::Subject;
+
+// The signed payloads that only the library makes, and the check of what came
+// back from a key.
+#[allow(unused_imports)]
+pub(crate) use signing_key::sign_verified;

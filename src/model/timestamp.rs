@@ -37,6 +37,8 @@ pub enum TimestampError {
 }
 
 impl Timestamp {
+    /// The Unix epoch, 1970-01-01T00:00:00Z.
+    pub const EPOCH: Self = Self(0);
     const MIN: i64 = -62_167_219_200;
     const MAX: i64 = 253_402_300_799;
 

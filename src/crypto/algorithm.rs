@@ -1,0 +1,111 @@
+//! Which keys and signatures there are.
+
+use core::fmt;
+
+/// The algorithm of a key, with its size.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::crypto::Algorithm;
+///
+/// assert_eq!(Algorithm::Ed25519.to_string(), "Ed25519");
+/// assert_eq!(Algorithm::Rsa { bits: 2048 }.to_string(), "RSA-2048");
+/// assert_eq!(Algorithm::EcdsaP384.to_string(), "ECDSA P-384");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// Ed25519 (RFC 8032), Liqo's default.
+    Ed25519,
+    /// RSA, Liqo's "TLS compatibility mode".
+    Rsa {
+        /// The length of the modulus, in bits.
+        bits: u32,
+    },
+    /// ECDSA on NIST P-256.
+    EcdsaP256,
+    /// ECDSA on NIST P-384.
+    EcdsaP384,
+    /// ECDSA on NIST P-521.
+    EcdsaP521,
+}
+
+/// How a message is signed: the algorithm and its hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SignatureScheme {
+    /// Pure Ed25519 (RFC 8032), 64 bytes.
+    Ed25519,
+    /// RSASSA-PKCS1-v1_5 over SHA-256 (RFC 8017), as long as the modulus.
+    RsaPkcs1Sha256,
+    /// ECDSA over SHA-256, as a DER `ECDSA-Sig-Value` (RFC 3279 section 2.2.3).
+    EcdsaSha256,
+    /// ECDSA over SHA-384, in the same form.
+    EcdsaSha384,
+    /// ECDSA over SHA-512, in the same form.
+    EcdsaSha512,
+}
+
+impl Algorithm {
+    /// How Liqo signs a nonce with such a key: ECDSA over SHA-256 on every
+    /// curve (Liqo `SignNonce`).
+    pub const fn nonce_scheme(self) -> SignatureScheme {
+        match self {
+            Self::Ed25519 => SignatureScheme::Ed25519,
+            Self::Rsa { .. } => SignatureScheme::RsaPkcs1Sha256,
+            Self::EcdsaP256 | Self::EcdsaP384 | Self::EcdsaP521 => SignatureScheme::EcdsaSha256,
+        }
+    }
+
+    /// How Go's `x509.CreateCertificateRequest` signs with such a key: ECDSA
+    /// over the hash that is as strong as the curve.
+    pub const fn csr_scheme(self) -> SignatureScheme {
+        match self {
+            Self::Ed25519 => SignatureScheme::Ed25519,
+            Self::Rsa { .. } => SignatureScheme::RsaPkcs1Sha256,
+            Self::EcdsaP256 => SignatureScheme::EcdsaSha256,
+            Self::EcdsaP384 => SignatureScheme::EcdsaSha384,
+            Self::EcdsaP521 => SignatureScheme::EcdsaSha512,
+        }
+    }
+}
+
+impl SignatureScheme {
+    /// The DER of the `AlgorithmIdentifier` on X.509: RSA with NULL
+    /// parameters (RFC 4055), the others with none (RFC 8410, RFC 5758).
+    pub(super) const fn identifier(self) -> &'static [u8] {
+        match self {
+            Self::Ed25519 => &[0x30, 5, 6, 3, 0x2b, 0x65, 0x70],
+            Self::RsaPkcs1Sha256 => &[
+                0x30, 13, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11, 5, 0,
+            ],
+            Self::EcdsaSha256 => &[0x30, 10, 6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2],
+            Self::EcdsaSha384 => &[0x30, 10, 6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 3],
+            Self::EcdsaSha512 => &[0x30, 10, 6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 4],
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ed25519 => formatter.write_str("Ed25519"),
+            Self::Rsa { bits } => write!(formatter, "RSA-{bits}"),
+            Self::EcdsaP256 => formatter.write_str("ECDSA P-256"),
+            Self::EcdsaP384 => formatter.write_str("ECDSA P-384"),
+            Self::EcdsaP521 => formatter.write_str("ECDSA P-521"),
+        }
+    }
+}
+
+impl fmt::Display for SignatureScheme {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Ed25519 => "Ed25519",
+            Self::RsaPkcs1Sha256 => "RSA PKCS#1 v1.5 with SHA-256",
+            Self::EcdsaSha256 => "ECDSA with SHA-256",
+            Self::EcdsaSha384 => "ECDSA with SHA-384",
+            Self::EcdsaSha512 => "ECDSA with SHA-512",
+        })
+    }
+}

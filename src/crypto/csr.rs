@@ -1,0 +1,260 @@
+//! Certificate signing requests (RFC 2986), made and verified by building the
+//! one that is right.
+
+use core::fmt;
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    BoxError, DerError, Fingerprint, Payload, PemError, PublicKey, SignatureError, SigningKey,
+    Subject, csr_diagnosis,
+    der::{CONTEXT_0, INTEGER, Reader, SEQUENCE, bit_string, element, single},
+    pem_block, sign_verified,
+};
+use crate::policy::{Forms, Policy};
+
+/// A request that this library has made or verified: for one subject and one
+/// key, signed by that key, and nothing else in it.
+///
+/// ```text
+/// CertificationRequest ::= SEQUENCE {
+///     SEQUENCE { version 0, subject, subjectPKInfo, attributes [0] {} },
+///     signatureAlgorithm, signature BIT STRING }
+/// ```
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{
+///     crypto::{Csr, Entropy, KeyPair, SigningKey, Subject},
+///     policy::Policy,
+/// };
+///
+/// let key = KeyPair::from_entropy(&Entropy::from_bytes([7; 32]));
+/// let subject = Subject::control_plane(&"cl-consumer".parse()?);
+/// let csr = Csr::make(&subject, &key)?;
+/// let verified = Csr::verify(csr.pem(), &subject, key.public_key(), &Policy::strict())?;
+/// assert_eq!(verified, csr);
+///
+/// let other = Subject::control_plane(&"cl01".parse()?);
+/// let error = Csr::verify(csr.pem(), &other, key.public_key(), &Policy::strict());
+/// assert_eq!(
+///     error.unwrap_err().to_string(),
+///     "the request's subject is \"O=liqo.io, CN=cl-consumer\", not \"O=liqo.io, CN=cl01\"",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Csr {
+    pem: Vec<u8>,
+    der: Vec<u8>,
+}
+
+/// Why a text is not the certificate signing request that it should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CsrError {
+    /// There are no bytes.
+    #[error("the request is empty")]
+    Empty,
+    /// There are more bytes than the policy reads.
+    #[error("the request has {found} bytes; at most {limit} are read")]
+    TooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length read.
+        limit: usize,
+    },
+    /// The PEM is not one block `CERTIFICATE REQUEST` in a form that the policy
+    /// takes.
+    #[error("the request cannot be read: {0}")]
+    Pem(PemError),
+    /// The DER is not that of a request.
+    #[error("the request cannot be read: {0}")]
+    Der(DerError),
+    /// The version is not 0.
+    #[error("the request's version is not 0 (v1)")]
+    Version,
+    /// The subject is another one, or has more in it.
+    #[error("the request's subject is \"{found}\", not \"{expected}\"")]
+    Subject {
+        /// The subject that the request must have.
+        expected: String,
+        /// The subject found, escaped and cut to a readable length.
+        found: String,
+    },
+    /// The subject says what it should, in a string type that the policy does
+    /// not take.
+    #[error("the request's subject is in {found}, not in {expected}")]
+    StringType {
+        /// The type that belongs there.
+        expected: &'static str,
+        /// The type found.
+        found: &'static str,
+    },
+    /// The subject says what it should, with CN before O.
+    #[error("the request's subject has CN before O")]
+    SubjectOrder,
+    /// The request is for another key.
+    #[error("the request is for the key {found}, not for {expected}")]
+    Key {
+        /// The fingerprint of the key that it must be for.
+        expected: Fingerprint,
+        /// The fingerprint of the key found.
+        found: Fingerprint,
+    },
+    /// The attributes are not there; an empty set belongs there.
+    #[error("the request has no set of attributes; an empty one belongs there")]
+    AttributesMissing,
+    /// The request asks for more than a subject and a key.
+    #[error("the request has attributes: {found}")]
+    Attributes {
+        /// Their object identifiers, dotted.
+        found: String,
+    },
+    /// The request says that it is signed in another way than its key signs.
+    #[error("the request's signature algorithm is {found}, not {expected}")]
+    SignatureAlgorithm {
+        /// The object identifier found, dotted.
+        found: String,
+        /// How the key signs.
+        expected: super::SignatureScheme,
+    },
+    /// The request's own signature is not its key's.
+    #[error("the request is not signed by its key: {0}")]
+    SelfSignature(SignatureError),
+}
+
+impl Csr {
+    /// Makes the request for this subject and key, byte for byte as Go's
+    /// `x509.CreateCertificateRequest` does. Ed25519 and RSA give the same
+    /// request each time; ECDSA does not.
+    ///
+    /// # Errors
+    /// What the key reports, or a [`SignatureError`] if the signature that it
+    /// gave is not its own.
+    pub fn make(subject: &Subject, key: &dyn SigningKey) -> Result<Self, BoxError> {
+        let public_key = key.public_key();
+        let information = subject
+            .encodings(Forms::Canonical)
+            .first()
+            .map(|name| information(name, public_key))
+            .unwrap_or_default();
+        let payload = Payload::certification_request(&information, public_key);
+        let signature = sign_verified(key, &payload)?;
+        let signature = bit_string(signature.as_bytes());
+        let algorithm = payload.scheme().identifier();
+        let der = element(SEQUENCE, &[&information, algorithm, &signature]);
+        Ok(Self {
+            pem: pem_block::write(LABEL, &der).into_bytes(),
+            der,
+        })
+    }
+
+    /// Verifies that a text is the request for this subject and key, signed by
+    /// it.
+    ///
+    /// The request that must be there is built, and compared byte for byte. In
+    /// the compatible policy four are built: each string type and each order.
+    ///
+    /// # Errors
+    /// [`CsrError`] says what is different.
+    pub fn verify(
+        pem: &[u8],
+        subject: &Subject,
+        key: &PublicKey,
+        policy: &Policy,
+    ) -> Result<Self, CsrError> {
+        let limit = policy.limits().csr;
+        match pem.len() {
+            0 => return Err(CsrError::Empty),
+            found if found > limit => return Err(CsrError::TooLong { found, limit }),
+            _ => {}
+        }
+        let der = pem_block::read_one(pem, LABEL, policy.forms())?;
+        let mut request = Reader::new(single(&der, SEQUENCE)?);
+        let found = request.next()?.raw;
+        if !subject
+            .encodings(policy.forms())
+            .iter()
+            .any(|name| information(name, key) == found)
+        {
+            return Err(csr_diagnosis::of_information(found, subject, key));
+        }
+        let scheme = key.csr_scheme();
+        let algorithm = request.next()?;
+        if algorithm.raw != scheme.identifier() {
+            return Err(csr_diagnosis::of_algorithm(algorithm.content, scheme));
+        }
+        let signature = request.bit_string()?;
+        request.end()?;
+        key.verify(scheme, found, signature, policy)
+            .map_err(CsrError::SelfSignature)?;
+        let pem = match policy.forms() {
+            Forms::Canonical => pem.to_vec(),
+            Forms::Compatible => pem_block::write(LABEL, &der).into_bytes(),
+        };
+        Ok(Self { pem, der })
+    }
+
+    /// The request in its canonical PEM: what goes to a signer.
+    pub fn pem(&self) -> &[u8] {
+        &self.pem
+    }
+
+    /// The request in DER.
+    pub fn der(&self) -> &[u8] {
+        &self.der
+    }
+
+    /// The SHA-256 of the request in DER.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(&self.der).into()
+    }
+
+    /// The subject as it is encoded in the request, if the request is for this
+    /// subject and key.
+    pub(super) fn name_for(&self, subject: &Subject, key: &PublicKey) -> Option<Vec<u8>> {
+        let found = Reader::new(single(&self.der, SEQUENCE).ok()?)
+            .next()
+            .ok()?
+            .raw;
+        subject
+            .encodings(Forms::Compatible)
+            .into_iter()
+            .find(|name| information(name, key) == found)
+    }
+}
+
+impl fmt::Debug for Csr {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("Csr")
+            .field(&Fingerprint::of(&self.der))
+            .finish()
+    }
+}
+
+impl From<PemError> for CsrError {
+    fn from(error: PemError) -> Self {
+        Self::Pem(error)
+    }
+}
+
+impl From<DerError> for CsrError {
+    fn from(error: DerError) -> Self {
+        Self::Der(error)
+    }
+}
+
+const LABEL: &str = "CERTIFICATE REQUEST";
+
+/// The CertificationRequestInfo (RFC 2986 section 4.1) for this name and key.
+fn information(name: &[u8], key: &PublicKey) -> Vec<u8> {
+    element(
+        SEQUENCE,
+        &[&[INTEGER, 1, 0], name, key.spki_der(), &[CONTEXT_0, 0]],
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! The few pieces of DER (ITU-T X.690) that are written and compared here.
+
+use core::fmt;
+
+pub(super) const INTEGER: u8 = 0x02;
+pub(super) const BIT_STRING: u8 = 0x03;
+pub(super) const OCTET_STRING: u8 = 0x04;
+pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
+pub(super) const UTF8_STRING: u8 = 0x0c;
+pub(super) const PRINTABLE_STRING: u8 = 0x13;
+pub(super) const UTC_TIME: u8 = 0x17;
+pub(super) const GENERALIZED_TIME: u8 = 0x18;
+pub(super) const SEQUENCE: u8 = 0x30;
+pub(super) const SET: u8 = 0x31;
+pub(super) const CONTEXT_0: u8 = 0xa0;
+pub(super) const CONTEXT_3: u8 = 0xa3;
+
+/// What is wrong with an encoding in DER.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DerError {
+    /// The bytes end inside an element.
+    #[error("the DER ends inside an element")]
+    Truncated,
+    /// Bytes follow the element.
+    #[error("{count} bytes follow the end of the DER")]
+    TrailingBytes {
+        /// How many.
+        count: usize,
+    },
+    /// A length is not written in the shortest form, or is indefinite.
+    #[error("a DER length is not in its shortest form")]
+    Length,
+    /// A tag in the high-tag-number form, which nothing here uses.
+    #[error("a DER tag has more than one byte")]
+    Tag,
+    /// An element is of another type than the one that stands there.
+    #[error("a DER element has tag {found:#04x}, not {expected:#04x}")]
+    Unexpected {
+        /// The tag found.
+        found: u8,
+        /// The tag that has to be there.
+        expected: u8,
+    },
+    /// The content of an element breaks the rules of its type: a padded or
+    /// negative integer, unused bits.
+    #[error("a DER element's content is not in its only form")]
+    Content,
+}
+
+/// One element with the given tag, whose content is the parts one after
+/// another.
+pub(super) fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let length = parts.iter().map(|part| part.len()).sum();
+    let mut out = Vec::with_capacity(length + 6);
+    out.push(tag);
+    write_length(&mut out, length);
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+    out
+}
+
+/// A `BIT STRING` of whole bytes.
+pub(super) fn bit_string(bytes: &[u8]) -> Vec<u8> {
+    element(BIT_STRING, &[&[0], bytes])
+}
+
+/// The one element that `input` is.
+pub(super) fn single(input: &[u8], tag: u8) -> Result<&[u8], DerError> {
+    let mut reader = Reader::new(input);
+    let content = reader.expect(tag)?;
+    reader.end()?;
+    Ok(content)
+}
+
+/// Reads elements one after another; lengths must be in their shortest form.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+/// One element: its tag, its content, and all of its bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Element<'a> {
+    pub(super) tag: u8,
+    pub(super) content: &'a [u8],
+    pub(super) raw: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) const fn new(input: &'a [u8]) -> Self {
+        Self { rest: input }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub(super) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    pub(super) fn next(&mut self) -> Result<Element<'a>, DerError> {
+        let start = self.rest;
+        let (&tag, rest) = start.split_first().ok_or(DerError::Truncated)?;
+        if tag & 0x1f == 0x1f {
+            return Err(DerError::Tag);
+        }
+        let (length, rest) = read_length(rest)?;
+        let (content, rest) = rest.split_at_checked(length).ok_or(DerError::Truncated)?;
+        let (raw, _) = start
+            .split_at_checked(start.len() - rest.len())
+            .ok_or(DerError::Truncated)?;
+        self.rest = rest;
+        Ok(Element { tag, content, raw })
+    }
+
+    pub(super) fn expect(&mut self, expected: u8) -> Result<&'a [u8], DerError> {
+        let element = self.next()?;
+        if element.tag != expected {
+            return Err(DerError::Unexpected {
+                found: element.tag,
+                expected,
+            });
+        }
+        Ok(element.content)
+    }
+
+    /// The bytes of a `BIT STRING` without unused bits.
+    pub(super) fn bit_string(&mut self) -> Result<&'a [u8], DerError> {
+        match self.expect(BIT_STRING)?.split_first() {
+            Some((0, bytes)) => Ok(bytes),
+            _ => Err(DerError::Content),
+        }
+    }
+
+    /// The magnitude of an `INTEGER` that is not negative, without the sign
+    /// byte.
+    pub(super) fn unsigned(&mut self) -> Result<&'a [u8], DerError> {
+        match self.expect(INTEGER)? {
+            [] => Err(DerError::Content),
+            [0, rest @ ..] => match rest.first() {
+                Some(byte) if byte & 0x80 == 0 => Err(DerError::Content),
+                _ => Ok(rest),
+            },
+            [first, ..] if first & 0x80 != 0 => Err(DerError::Content),
+            magnitude => Ok(magnitude),
+        }
+    }
+
+    pub(super) fn end(&self) -> Result<(), DerError> {
+        match self.rest.len() {
+            0 => Ok(()),
+            count => Err(DerError::TrailingBytes { count }),
+        }
+    }
+}
+
+/// An object identifier in its dotted form, cut off after 16 arcs.
+pub(super) struct DottedOid<'a>(pub(super) &'a [u8]);
+
+impl fmt::Display for DottedOid<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut arc: u64 = 0;
+        let mut written = 0;
+        for byte in self.0 {
+            if arc > u64::MAX >> 7 {
+                return formatter.write_str("…");
+            }
+            arc = (arc << 7) | u64::from(byte & 0x7f);
+            if byte & 0x80 != 0 {
+                continue;
+            }
+            if written == 16 {
+                return formatter.write_str("…");
+            }
+            if written == 0 {
+                // X.690, 8.19.4: the first two arcs share one number.
+                let first = (arc / 40).min(2);
+                write!(formatter, "{first}.{}", arc - 40 * first)?;
+            } else {
+                write!(formatter, ".{arc}")?;
+            }
+            written += 1;
+            arc = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Checks that every constructed element below `input` has lengths in their
+/// shortest form, down to a fixed depth.
+pub(super) fn check_lengths(input: &[u8], depth: usize) -> Result<(), DerError> {
+    let mut reader = Reader::new(input);
+    while !reader.is_empty() {
+        let element = reader.next()?;
+        if element.tag & 0x20 != 0 && depth > 0 {
+            check_lengths(element.content, depth - 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_length(out: &mut Vec<u8>, length: usize) {
+    match u8::try_from(length) {
+        Ok(short) if short < 0x80 => out.push(short),
+        _ => {
+            let bytes = length.to_be_bytes();
+            let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            let count = u8::try_from(bytes.len() - zeros).unwrap_or(u8::MAX);
+            out.push(0x80 | count);
+            out.extend(bytes.iter().skip(zeros));
+        }
+    }
+}
+
+fn read_length(input: &[u8]) -> Result<(usize, &[u8]), DerError> {
+    let (&first, rest) = input.split_first().ok_or(DerError::Truncated)?;
+    if first < 0x80 {
+        return Ok((usize::from(first), rest));
+    }
+    let count = usize::from(first & 0x7f);
+    if count == 0 {
+        return Err(DerError::Length);
+    }
+    // Nothing that is read here comes near 4 GiB.
+    if count > 4 {
+        return Err(DerError::Truncated);
+    }
+    let (bytes, rest) = rest.split_at_checked(count).ok_or(DerError::Truncated)?;
+    let length = bytes
+        .iter()
+        .fold(0_usize, |length, byte| (length << 8) | usize::from(*byte));
+    if bytes.first() == Some(&0) || length < 0x80 {
+        return Err(DerError::Length);
+    }
+    Ok((length, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for length in [0, 1, 127, 128, 255, 256, 65535, 65536] {
+            let content = vec![7; length];
+            let der = element(OCTET_STRING, &[&content]);
+            assert_eq!(single(&der, OCTET_STRING).unwrap(), content);
+        }
+    }
+
+    #[test]
+    fn lengths_have_one_form_only() {
+        for (der, error) in [
+            (&[4, 0x81, 1, 0][..], DerError::Length),
+            (&[4, 0x82, 0, 0x80], DerError::Length),
+            (&[4, 0x80, 0, 0], DerError::Length),
+            (&[4, 2, 0], DerError::Truncated),
+            (&[4], DerError::Truncated),
+            (&[], DerError::Truncated),
+            (&[4, 0, 9], DerError::TrailingBytes { count: 1 }),
+            (&[0x1f, 0], DerError::Tag),
+            (
+                &[5, 0],
+                DerError::Unexpected {
+                    found: 5,
+                    expected: 4,
+                },
+            ),
+        ] {
+            assert_eq!(single(der, OCTET_STRING), Err(error), "{der:?}");
+        }
+        assert_eq!(
+            check_lengths(&[0x30, 3, 4, 0x81, 0], 4),
+            Err(DerError::Length)
+        );
+    }
+
+    #[test]
+    fn integers_have_one_form_only() {
+        for (der, value) in [
+            (&[2, 1, 0][..], Ok(&[][..])),
+            (&[2, 1, 0x7f], Ok(&[0x7f])),
+            (&[2, 2, 0, 0x80], Ok(&[0x80])),
+            (&[2, 2, 0, 0x7f], Err(DerError::Content)),
+            (&[2, 1, 0x80], Err(DerError::Content)),
+            (&[2, 0], Err(DerError::Content)),
+        ] {
+            assert_eq!(Reader::new(der).unsigned(), value, "{der:?}");
+        }
+    }
+
+    #[test]
+    fn object_identifiers_are_dotted_and_bounded() {
+        assert_eq!(DottedOid(&[0x2b, 0x65, 0x70]).to_string(), "1.3.101.112");
+        assert_eq!(DottedOid(&[0x55, 4, 3]).to_string(), "2.5.4.3");
+        assert_eq!(DottedOid(&[0xff; 30]).to_string(), "…");
+        assert!(DottedOid(&[1; 300]).to_string().len() < 64);
+    }
+}

@@ -1,0 +1,119 @@
+//! Randomness as a value.
+
+use core::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use rand_core::TryCryptoRng;
+use sha2::Sha256;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// 32 random bytes, to be used for one call, from which that call derives what
+/// it needs by label and context.
+///
+/// Given the same bytes, the same call makes the same objects. They are wiped
+/// on drop, and `Debug` does not show them.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::crypto::Entropy;
+///
+/// let entropy = Entropy::from_bytes([7; 32]); // from a generator, of course
+/// assert_eq!(format!("{entropy:?}"), "Entropy(…)");
+/// ```
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Entropy([u8; 32]);
+
+impl Entropy {
+    /// 32 bytes from a generator.
+    ///
+    /// # Errors
+    /// What the generator reports.
+    pub fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
+        let mut entropy = Self([0; 32]);
+        rng.try_fill_bytes(&mut entropy.0)?;
+        Ok(entropy)
+    }
+
+    /// 32 bytes that the caller has drawn. They must be uniform and secret, and
+    /// must not be used for another call.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// `N` bytes that belong to this label and context.
+    ///
+    /// HMAC-SHA-256 in counter mode (NIST SP 800-108) over the label and the
+    /// context, each with its length before it, so that no two of them run
+    /// into each other.
+    pub(crate) fn derive<const N: usize>(&self, label: &str, context: &[&[u8]]) -> [u8; N] {
+        let mut out = [0; N];
+        for (counter, chunk) in (0_u32..).zip(out.chunks_mut(32)) {
+            let mut mac = keyed(&self.0);
+            mac.update(&counter.to_be_bytes());
+            update_parts(&mut mac, label, context);
+            for (byte, derived) in chunk.iter_mut().zip(mac.finalize().into_bytes()) {
+                *byte = derived;
+            }
+        }
+        out
+    }
+}
+
+impl fmt::Debug for Entropy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Entropy(…)")
+    }
+}
+
+/// HMAC-SHA-256 under a key of 32 bytes.
+pub(super) fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
+    // A key shorter than the block is padded with zeros (RFC 2104), which is
+    // what the fixed-size constructor takes: it cannot fail.
+    let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
+    for (byte, key) in block.iter_mut().zip(key) {
+        *byte = *key;
+    }
+    let mac = Hmac::new(&block);
+    block.zeroize();
+    mac
+}
+
+/// Feeds a label and parts, each with its length before it.
+pub(super) fn update_parts(mac: &mut Hmac<Sha256>, label: &str, parts: &[&[u8]]) {
+    for part in core::iter::once(&label.as_bytes()).chain(parts) {
+        mac.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        mac.update(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn label_and_context_separate() {
+        let entropy = Entropy::from_bytes([1; 32]);
+        let one: [u8; 64] = entropy.derive("nonce", &[b"a", b"b"]);
+        assert_eq!(one, entropy.derive("nonce", &[b"a", b"b"]));
+        let others: [[u8; 64]; 5] = [
+            entropy.derive("serial", &[b"a", b"b"]),
+            entropy.derive("nonce", &[b"ab"]),
+            entropy.derive("nonce", &[b"ab", b""]),
+            entropy.derive("nonce", &[b"b", b"a"]),
+            Entropy::from_bytes([2; 32]).derive("nonce", &[b"a", b"b"]),
+        ];
+        for other in others {
+            assert_ne!(one, other);
+        }
+        assert_ne!(one[..32], one[32..]);
+    }
+
+    #[test]
+    fn the_key_is_used_as_hmac_uses_it() {
+        let mut ours = keyed(&[3; 32]);
+        let mut theirs = <Hmac<Sha256> as KeyInit>::new_from_slice(&[3; 32]).unwrap();
+        ours.update(b"x");
+        theirs.update(b"x");
+        assert_eq!(ours.finalize().into_bytes(), theirs.finalize().into_bytes());
+    }
+}

@@ -1,0 +1,116 @@
+//! Why a public key is refused.
+
+use super::{Algorithm, DerError, PemError};
+
+/// Why bytes are no acceptable public key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// There are no bytes.
+    #[error("the public key is empty")]
+    Empty,
+    /// There are more bytes than the policy reads.
+    #[error("the public key has {found} bytes; at most {limit} are read")]
+    TooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length read.
+        limit: usize,
+    },
+    /// The bytes are neither a raw Ed25519 key nor text in PEM.
+    #[error("the public key is neither PEM nor 32 bytes, but {found} bytes")]
+    Length {
+        /// The length found, in bytes.
+        found: usize,
+    },
+    /// The PEM is not one block `PUBLIC KEY` in a form that the policy takes.
+    #[error("the public key cannot be read: {0}")]
+    Pem(PemError),
+    /// The DER is not a SubjectPublicKeyInfo in its only form.
+    #[error("the public key is no SubjectPublicKeyInfo: {0}")]
+    Der(DerError),
+    /// The algorithm is none of Ed25519, RSA and ECDSA.
+    #[error("the public key is of the algorithm {oid}, which is none of Ed25519, RSA and ECDSA")]
+    Algorithm {
+        /// The algorithm's object identifier, dotted.
+        oid: String,
+    },
+    /// The algorithm has parameters that do not belong there, or lacks them.
+    #[error("the parameters of the public key's algorithm are not those of {algorithm}")]
+    Parameters {
+        /// Ed25519 (no parameters), RSA (NULL) or ECDSA (a named curve).
+        algorithm: &'static str,
+    },
+    /// The crate was built without this algorithm.
+    #[error("{algorithm} keys need the feature `{feature}` of this build")]
+    FeatureNotEnabled {
+        /// The key's algorithm.
+        algorithm: Algorithm,
+        /// The feature that adds it.
+        feature: &'static str,
+    },
+    /// An Ed25519 key has not 32 bytes.
+    #[error("an Ed25519 key has 32 bytes, not {found}")]
+    Ed25519Length {
+        /// The length found, in bytes.
+        found: usize,
+    },
+    /// An Ed25519 key is another encoding of a point than the one point has.
+    #[error("the Ed25519 key is not in its canonical encoding")]
+    Ed25519NonCanonical,
+    /// An Ed25519 key is no point of the curve.
+    #[error("the Ed25519 key is no point of the curve")]
+    Ed25519NotOnCurve,
+    /// An Ed25519 key has small order: anyone can sign for it.
+    #[error("the Ed25519 key has small order")]
+    Ed25519SmallOrder,
+    /// An Ed25519 key has a small-order component.
+    #[error("the Ed25519 key has mixed order")]
+    Ed25519MixedOrder,
+    /// An RSA modulus is too short or too long.
+    #[error("the RSA modulus has {found} bits, not {shortest} to {longest}")]
+    RsaModulusBits {
+        /// Its length, in bits.
+        found: usize,
+        /// The shortest allowed.
+        shortest: usize,
+        /// The longest allowed.
+        longest: usize,
+    },
+    /// An RSA exponent is not 65537.
+    #[error("the RSA exponent is not 65537")]
+    RsaExponent,
+    /// An RSA modulus is even.
+    #[error("the RSA modulus is even")]
+    RsaModulusEven,
+    /// An RSA modulus is prime: anyone can sign for it.
+    #[error("the RSA modulus is prime")]
+    RsaModulusPrime,
+    /// The library that verifies RSA signatures does not take the key.
+    #[error("the RSA key is not acceptable")]
+    RsaKey,
+    /// An ECDSA curve is none of P-256, P-384 and P-521.
+    #[error("the ECDSA curve {oid} is none of P-256, P-384 and P-521")]
+    EcdsaCurve {
+        /// The curve's object identifier, dotted.
+        oid: String,
+    },
+    /// An ECDSA key is no uncompressed point of its curve.
+    #[error("the {algorithm} key is no uncompressed point of its curve")]
+    EcdsaPoint {
+        /// The key's algorithm.
+        algorithm: Algorithm,
+    },
+}
+
+impl From<PemError> for KeyError {
+    fn from(error: PemError) -> Self {
+        Self::Pem(error)
+    }
+}
+
+impl From<DerError> for KeyError {
+    fn from(error: DerError) -> Self {
+        Self::Der(error)
+    }
+}

@@ -1,0 +1,363 @@
+//! Private keys in memory: the embedded default.
+
+use core::fmt;
+
+use ed25519_dalek::pkcs8::DecodePrivateKey;
+use rand_core::TryCryptoRng;
+use zeroize::Zeroizing;
+
+use super::{
+    Algorithm, BoxError, ClientKey, DerError, Entropy, KeyError, Payload, PemError, PrivateKeyPem,
+    PublicKey, Signature, SignatureScheme, SigningKey,
+    der::{DottedOid, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, element, single},
+    pem_block,
+    public_key::{EC_OID, ED25519_OID, RSA_OID, ecdsa_curve},
+};
+use crate::policy::Policy;
+
+/// A private key in memory with its public half.
+///
+/// It is wiped on drop, and `Debug` shows the public half only.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{crypto::{Entropy, KeyPair, SigningKey}, policy::Policy};
+///
+/// let key = KeyPair::from_entropy(&Entropy::from_bytes([7; 32]));
+/// let pem = key.to_pkcs8_pem();
+/// assert_eq!(pem.as_str().len(), 119); // as Go writes it
+/// let again = KeyPair::from_pkcs8_pem(pem.as_str().as_bytes(), &Policy::strict())?;
+/// assert_eq!(again.public_key(), key.public_key());
+/// # Ok::<(), liqo_auth::crypto::KeyPairError>(())
+/// ```
+pub struct KeyPair {
+    private: Private,
+    public: PublicKey,
+    pem: PrivateKeyPem,
+}
+
+/// Why there is no [`KeyPair`]. It never shows anything of a private key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyPairError {
+    /// There are more bytes than any private key has.
+    #[error("the private key has {found} bytes; at most {limit} are read")]
+    TooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length read.
+        limit: usize,
+    },
+    /// The PEM is not one block `PRIVATE KEY` in a form that the policy takes.
+    #[error("the private key cannot be read: {0}")]
+    Pem(PemError),
+    /// The DER is not that of a PKCS#8 key (RFC 5208, RFC 5958).
+    #[error("the private key is no PKCS#8: {0}")]
+    Der(DerError),
+    /// The algorithm is none of Ed25519, RSA and ECDSA.
+    #[error("the private key is of the algorithm {oid}, which is none of Ed25519, RSA and ECDSA")]
+    Algorithm {
+        /// The algorithm's object identifier, dotted.
+        oid: String,
+    },
+    /// The private key is not one of its algorithm, or does not fit the public
+    /// one beside it.
+    #[error("the private key is not a sound {algorithm} key")]
+    Unsound {
+        /// Ed25519, RSA or ECDSA.
+        algorithm: &'static str,
+    },
+    /// The public half breaks a rule.
+    #[error("the key is refused: {0}")]
+    Public(KeyError),
+    /// No such keys are made here: RSA has 2048, 3072 or 4096 bits.
+    #[error("{algorithm} keys are not made here; RSA keys have 2048, 3072 or 4096 bits")]
+    Size {
+        /// The algorithm asked for.
+        algorithm: Algorithm,
+    },
+    /// The generator gave no random bytes.
+    #[error("the random number generator failed")]
+    Random,
+}
+
+impl KeyPair {
+    /// Makes a key.
+    ///
+    /// Ed25519 keys come from `rng`; keys whose public half ends in a zero byte
+    /// are drawn again, since Liqo up to 1.0.1 refuses them. RSA and ECDSA keys
+    /// are made by AWS-LC, which reads its own generator and takes no other:
+    /// for them `rng` is not read.
+    ///
+    /// # Errors
+    /// [`KeyPairError::Random`], [`KeyPairError::Size`], or a
+    /// [`KeyError::FeatureNotEnabled`] in [`KeyPairError::Public`].
+    pub fn generate<R: TryCryptoRng + ?Sized>(
+        algorithm: Algorithm,
+        rng: &mut R,
+    ) -> Result<Self, KeyPairError> {
+        if algorithm != Algorithm::Ed25519 {
+            return generate_by_aws_lc(algorithm);
+        }
+        loop {
+            let mut seed = Zeroizing::new([0; 32]);
+            rng.try_fill_bytes(seed.as_mut())
+                .map_err(|_| KeyPairError::Random)?;
+            if let Some(pair) = Self::of_seed(&seed) {
+                return Ok(pair);
+            }
+        }
+    }
+
+    /// The Ed25519 key that this entropy gives, by the same rules as
+    /// [`generate`](Self::generate).
+    pub fn from_entropy(entropy: &Entropy) -> Self {
+        let mut counter: u32 = 0;
+        loop {
+            let seed =
+                Zeroizing::new(entropy.derive("Ed25519 private key", &[&counter.to_be_bytes()]));
+            if let Some(pair) = Self::of_seed(&seed) {
+                return pair;
+            }
+            counter += 1;
+        }
+    }
+
+    /// Reads a key in PKCS#8 PEM: Ed25519 in version 1 or 2, RSA of 2048 to
+    /// 4096 bits, ECDSA on P-256, P-384 or P-521.
+    ///
+    /// # Errors
+    /// [`KeyPairError`] says what is wrong.
+    pub fn from_pkcs8_pem(pem: &[u8], policy: &Policy) -> Result<Self, KeyPairError> {
+        if pem.len() > LONGEST {
+            return Err(KeyPairError::TooLong {
+                found: pem.len(),
+                limit: LONGEST,
+            });
+        }
+        let der = Zeroizing::new(
+            pem_block::read_one(pem, LABEL, policy.forms()).map_err(KeyPairError::Pem)?,
+        );
+        let mut information = Reader::new(single(&der, SEQUENCE)?);
+        information.expect(INTEGER)?;
+        let mut identifier = Reader::new(information.expect(SEQUENCE)?);
+        let oid = identifier.expect(OBJECT_IDENTIFIER)?;
+        match oid {
+            ED25519_OID => {
+                let key = ed25519_dalek::SigningKey::from_pkcs8_der(&der).map_err(|_| {
+                    KeyPairError::Unsound {
+                        algorithm: "Ed25519",
+                    }
+                })?;
+                Self::of_ed25519(&key, write(&der))
+            }
+            RSA_OID => read_rsa(&der),
+            EC_OID => {
+                let curve = identifier.expect(OBJECT_IDENTIFIER)?;
+                let (algorithm, _) = ecdsa_curve(curve).ok_or_else(|| {
+                    KeyPairError::Public(KeyError::EcdsaCurve {
+                        oid: DottedOid(curve).to_string(),
+                    })
+                })?;
+                read_ecdsa(algorithm, curve, &der)
+            }
+            _ => Err(KeyPairError::Algorithm {
+                oid: DottedOid(oid).to_string(),
+            }),
+        }
+    }
+
+    /// The private key in PKCS#8 PEM, the encoding that was read if it was
+    /// read.
+    pub fn to_pkcs8_pem(&self) -> PrivateKeyPem {
+        self.pem.clone()
+    }
+
+    /// `None` if the public half ends in a zero byte.
+    fn of_seed(seed: &[u8; 32]) -> Option<Self> {
+        let key = ed25519_dalek::SigningKey::from_bytes(seed);
+        if key.verifying_key().as_bytes().last() == Some(&0) {
+            return None;
+        }
+        // RFC 8410 section 7, version 1 without the public key, as Go writes it.
+        let inner = Zeroizing::new(element(OCTET_STRING, &[seed]));
+        let outer = Zeroizing::new(element(OCTET_STRING, &[&inner]));
+        let oid = element(OBJECT_IDENTIFIER, &[ED25519_OID]);
+        let identifier = element(SEQUENCE, &[&oid]);
+        let der = Zeroizing::new(element(SEQUENCE, &[&[INTEGER, 1, 0], &identifier, &outer]));
+        Self::of_ed25519(&key, write(&der)).ok()
+    }
+
+    fn of_ed25519(
+        key: &ed25519_dalek::SigningKey,
+        pem: PrivateKeyPem,
+    ) -> Result<Self, KeyPairError> {
+        // A public half that was multiplied out of a private one is of prime
+        // order.
+        let public = PublicKey::of_ed25519(key.verifying_key());
+        #[cfg(not(feature = "aws-lc-rs"))]
+        let private = Private::Ed25519(key.clone());
+        #[cfg(feature = "aws-lc-rs")]
+        let private = Private::Ed25519(
+            aws_lc_rs::signature::Ed25519KeyPair::from_seed_and_public_key(
+                Zeroizing::new(key.to_bytes()).as_ref(),
+                key.verifying_key().as_bytes(),
+            )
+            .map_err(|_| KeyPairError::Unsound {
+                algorithm: "Ed25519",
+            })?,
+        );
+        Ok(Self {
+            private,
+            public,
+            pem,
+        })
+    }
+}
+
+impl SigningKey for KeyPair {
+    fn public_key(&self) -> &PublicKey {
+        &self.public
+    }
+
+    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+        let (scheme, message) = (payload.scheme(), payload.bytes());
+        match &self.private {
+            #[cfg(not(feature = "aws-lc-rs"))]
+            Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
+                let signature = ed25519_dalek::Signer::try_sign(key, message)?;
+                Ok(Signature::new(signature.to_vec()))
+            }
+            #[cfg(feature = "aws-lc-rs")]
+            Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
+                Ok(Signature::new(key.try_sign(message)?.as_ref().to_vec()))
+            }
+            #[cfg(feature = "rsa")]
+            Private::Rsa(key) if scheme == SignatureScheme::RsaPkcs1Sha256 => {
+                super::aws_lc_signing::sign_rsa(key, message)
+            }
+            #[cfg(feature = "ecdsa")]
+            Private::Ecdsa(key) => super::aws_lc_signing::sign_ecdsa(key, scheme, message),
+            _ => {
+                let algorithm = self.public.algorithm();
+                Err(super::SignatureError::Scheme { algorithm, scheme }.into())
+            }
+        }
+    }
+
+    fn client_key(&self) -> ClientKey {
+        ClientKey::Pem(self.to_pkcs8_pem())
+    }
+}
+
+impl fmt::Debug for KeyPair {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("KeyPair")
+            .field("public", &self.public)
+            .finish_non_exhaustive()
+    }
+}
+
+impl From<DerError> for KeyPairError {
+    fn from(error: DerError) -> Self {
+        Self::Der(error)
+    }
+}
+
+enum Private {
+    #[cfg(not(feature = "aws-lc-rs"))]
+    Ed25519(ed25519_dalek::SigningKey),
+    #[cfg(feature = "aws-lc-rs")]
+    Ed25519(aws_lc_rs::signature::Ed25519KeyPair),
+    #[cfg(feature = "rsa")]
+    Rsa(aws_lc_rs::rsa::KeyPair),
+    #[cfg(feature = "ecdsa")]
+    Ecdsa(aws_lc_rs::signature::EcdsaKeyPair),
+}
+
+const LABEL: &str = "PRIVATE KEY";
+/// An RSA key of 4096 bits has 3,272 bytes of PEM.
+const LONGEST: usize = 8 * 1024;
+
+fn write(der: &[u8]) -> PrivateKeyPem {
+    PrivateKeyPem::new(pem_block::write(LABEL, der))
+}
+
+fn generate_by_aws_lc(algorithm: Algorithm) -> Result<KeyPair, KeyPairError> {
+    match algorithm {
+        Algorithm::Rsa { bits } => {
+            if !matches!(bits, 2048 | 3072 | 4096) {
+                return Err(KeyPairError::Size { algorithm });
+            }
+            #[cfg(feature = "rsa")]
+            return read_rsa(&super::aws_lc_signing::generate_rsa(bits)?);
+        }
+        #[cfg(feature = "ecdsa")]
+        Algorithm::EcdsaP256 | Algorithm::EcdsaP384 | Algorithm::EcdsaP521 => {
+            let der = super::aws_lc_signing::generate_ecdsa(algorithm)?;
+            return read_ecdsa(
+                algorithm,
+                super::public_key::ecdsa_curve_oid(algorithm),
+                &der,
+            );
+        }
+        _ => {}
+    }
+    #[allow(unreachable_code)] // With both features there is nothing left.
+    Err(not_enabled(algorithm))
+}
+
+#[cfg(feature = "rsa")]
+fn read_rsa(der: &[u8]) -> Result<KeyPair, KeyPairError> {
+    use aws_lc_rs::signature::KeyPair as _;
+
+    // AWS-LC checks the private numbers against the modulus: it is composite.
+    let unsound = KeyPairError::Unsound { algorithm: "RSA" };
+    let key = aws_lc_rs::rsa::KeyPair::from_pkcs8(der).map_err(|_| unsound)?;
+    let spki = super::public_key::rsa_spki(key.public_key().as_ref());
+    let public =
+        PublicKey::from_known_spki_der(&spki, &Policy::strict()).map_err(KeyPairError::Public)?;
+    Ok(KeyPair {
+        private: Private::Rsa(key),
+        public,
+        pem: write(der),
+    })
+}
+
+#[cfg(not(feature = "rsa"))]
+fn read_rsa(_der: &[u8]) -> Result<KeyPair, KeyPairError> {
+    Err(not_enabled(Algorithm::Rsa { bits: 2048 }))
+}
+
+#[cfg(feature = "ecdsa")]
+fn read_ecdsa(algorithm: Algorithm, curve: &[u8], der: &[u8]) -> Result<KeyPair, KeyPairError> {
+    use aws_lc_rs::signature::KeyPair as _;
+
+    let key = super::aws_lc_signing::read_ecdsa(algorithm, der)
+        .ok_or(KeyPairError::Unsound { algorithm: "ECDSA" })?;
+    let public = PublicKey::of_ecdsa(algorithm, curve, key.public_key().as_ref())
+        .map_err(KeyPairError::Public)?;
+    Ok(KeyPair {
+        private: Private::Ecdsa(key),
+        public,
+        pem: write(der),
+    })
+}
+
+#[cfg(not(feature = "ecdsa"))]
+fn read_ecdsa(algorithm: Algorithm, _curve: &[u8], _der: &[u8]) -> Result<KeyPair, KeyPairError> {
+    Err(not_enabled(algorithm))
+}
+
+fn not_enabled(algorithm: Algorithm) -> KeyPairError {
+    let feature = if matches!(algorithm, Algorithm::Rsa { .. }) {
+        "rsa"
+    } else {
+        "ecdsa"
+    };
+    KeyPairError::Public(KeyError::FeatureNotEnabled { algorithm, feature })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! Where a cluster finds its keys.
+
+use core::fmt;
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{BoxError, SigningKey};
+use crate::model::ClusterId;
+
+/// Finds the key that a cluster uses towards a peer.
+///
+/// It only finds: a missing key is awaited, and made by the embedder.
+pub trait KeyStore: Send + Sync {
+    /// The key for this peer; `None` while there is none.
+    ///
+    /// # Errors
+    /// What kept the store from looking. It is never taken for an absent key.
+    fn find(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, BoxError>;
+}
+
+/// The cluster's one key, for every peer: what Liqo does.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use liqo_auth::crypto::{Algorithm, Entropy, KeyPair, KeyStore, OneKey};
+///
+/// let key = KeyPair::from_entropy(&Entropy::from_bytes([7; 32]));
+/// let store = OneKey(Arc::new(key));
+/// assert!(store.find(&"cl-provider".parse()?)?.is_some());
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Clone)]
+pub struct OneKey(pub Arc<dyn SigningKey>);
+
+impl KeyStore for OneKey {
+    fn find(&self, _peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, BoxError> {
+        Ok(Some(Arc::clone(&self.0)))
+    }
+}
+
+/// One key for each peer that has an entry.
+impl KeyStore for BTreeMap<ClusterId, Arc<dyn SigningKey>> {
+    fn find(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, BoxError> {
+        Ok(self.get(peer).map(Arc::clone))
+    }
+}
+
+impl fmt::Debug for OneKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("OneKey")
+            .field(self.0.public_key())
+            .finish()
+    }
+}

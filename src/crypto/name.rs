@@ -1,0 +1,185 @@
+//! Distinguished names (RFC 5280 section 4.1.2.4) as they were encoded.
+
+use core::fmt::Write;
+
+use super::der::{
+    DerError, DottedOid, OBJECT_IDENTIFIER, PRINTABLE_STRING, Reader, SEQUENCE, SET, UTF8_STRING,
+};
+
+/// id-at-organizationName, 2.5.4.10.
+pub(super) const ORGANIZATION: &[u8] = &[0x55, 4, 10];
+/// id-at-commonName, 2.5.4.3.
+pub(super) const COMMON_NAME: &[u8] = &[0x55, 4, 3];
+
+/// The relative names in their order, each with its attributes.
+pub(super) struct Name<'a>(Vec<Vec<Attribute<'a>>>);
+
+/// One attribute, such as `CN=cl-consumer`.
+pub(super) struct Attribute<'a> {
+    pub(super) kind: &'a [u8],
+    pub(super) tag: u8,
+    pub(super) value: &'a [u8],
+}
+
+impl<'a> Name<'a> {
+    /// Reads the content of a `Name`.
+    pub(super) fn read(content: &'a [u8]) -> Result<Self, DerError> {
+        let mut relative_names = Vec::new();
+        let mut names = Reader::new(content);
+        while !names.is_empty() {
+            let mut attributes = Vec::new();
+            let mut set = Reader::new(names.expect(SET)?);
+            while !set.is_empty() {
+                let mut attribute = Reader::new(set.expect(SEQUENCE)?);
+                let kind = attribute.expect(OBJECT_IDENTIFIER)?;
+                let value = attribute.next()?;
+                attribute.end()?;
+                attributes.push(Attribute {
+                    kind,
+                    tag: value.tag,
+                    value: value.content,
+                });
+            }
+            relative_names.push(attributes);
+        }
+        Ok(Self(relative_names))
+    }
+
+    pub(super) fn attributes(&self) -> impl Iterator<Item = &Attribute<'a>> {
+        self.0.iter().flatten()
+    }
+
+    pub(super) fn has_multiple_values(&self) -> bool {
+        self.0.iter().any(|attributes| attributes.len() != 1)
+    }
+
+    /// The name as text, with what could mislead escaped, cut to a readable
+    /// length.
+    pub(super) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for attributes in &self.0 {
+            let mut separator = if text.is_empty() { "" } else { ", " };
+            for attribute in attributes {
+                text.push_str(separator);
+                separator = " + ";
+                attribute.write(&mut text);
+                if text.len() > TEXT_LIMIT {
+                    text.push('…');
+                    return text;
+                }
+            }
+        }
+        text
+    }
+}
+
+impl Attribute<'_> {
+    /// Whether the value is exactly this text, in one of the two types that
+    /// are compared byte for byte.
+    pub(super) fn is_text(&self, expected: &str) -> bool {
+        matches!(self.tag, PRINTABLE_STRING | UTF8_STRING) && self.value == expected.as_bytes()
+    }
+
+    /// What the value says, whatever its type: for messages only.
+    pub(super) fn says(&self) -> Vec<u8> {
+        // BMPString and UniversalString: show their characters, not zeros.
+        match self.tag {
+            0x1e => self
+                .value
+                .chunks(2)
+                .map(|pair| match pair {
+                    [high, low] => u16::from_be_bytes([*high, *low]),
+                    _ => 0xfffd,
+                })
+                .map(|unit| char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER))
+                .take(TEXT_LIMIT)
+                .collect::<String>()
+                .into_bytes(),
+            _ => self.value.to_vec(),
+        }
+    }
+
+    fn write(&self, text: &mut String) {
+        // Writing to a String cannot fail.
+        let _ = match self.kind {
+            COMMON_NAME => write!(text, "CN="),
+            ORGANIZATION => write!(text, "O="),
+            [0x55, 4, 11] => write!(text, "OU="),
+            [0x55, 4, 6] => write!(text, "C="),
+            [0x55, 4, 7] => write!(text, "L="),
+            [0x55, 4, 8] => write!(text, "ST="),
+            [0x55, 4, 5] => write!(text, "serialNumber="),
+            kind => write!(text, "{}=", DottedOid(kind)),
+        };
+        text.push_str(&escape_bounded(&self.says()));
+    }
+}
+
+/// The name of a string type of ASN.1.
+pub(super) const fn string_type(tag: u8) -> &'static str {
+    match tag {
+        PRINTABLE_STRING => "PrintableString",
+        UTF8_STRING => "UTF8String",
+        0x14 => "T61String",
+        0x16 => "IA5String",
+        0x1c => "UniversalString",
+        0x1e => "BMPString",
+        _ => "another type",
+    }
+}
+
+/// Text of somebody else as it may stand in a message: printable ASCII, all
+/// else and what separates names escaped, cut to a readable length.
+pub(super) fn escape_bounded(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    let head = bytes.get(..TEXT_LIMIT).unwrap_or(bytes);
+    for character in String::from_utf8_lossy(head).chars() {
+        match character {
+            ',' | '+' | '"' | '\\' | '=' => {
+                out.push('\\');
+                out.push(character);
+            }
+            ' '..='~' => out.push(character),
+            _ => out.extend(character.escape_unicode()),
+        }
+        if out.len() > TEXT_LIMIT {
+            break;
+        }
+    }
+    if out.len() > TEXT_LIMIT || head.len() < bytes.len() {
+        out.push('…');
+    }
+    out
+}
+
+const TEXT_LIMIT: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::der::element;
+
+    #[test]
+    fn text_shows_structure_and_hides_nothing() {
+        let attribute = |kind: &[u8], tag, value: &[u8]| {
+            let kind = element(OBJECT_IDENTIFIER, &[kind]);
+            element(SEQUENCE, &[&kind, &element(tag, &[value])])
+        };
+        let first = attribute(ORGANIZATION, PRINTABLE_STRING, b"liqo.io");
+        let second = attribute(COMMON_NAME, UTF8_STRING, "a, CN=ć\0".as_bytes());
+        let third = attribute(COMMON_NAME, 0x1e, &[0, b'x', 0x04, 0x41]);
+        let name = [element(SET, &[&first]), element(SET, &[&second, &third])].concat();
+        let name = Name::read(&name).unwrap();
+        assert_eq!(
+            name.to_text(),
+            r"O=liqo.io, CN=a\, CN\=\u{107}\u{0} + CN=x\u{441}"
+        );
+        assert!(name.has_multiple_values());
+    }
+
+    #[test]
+    fn messages_stay_short() {
+        assert!(escape_bounded(&[0; 100_000]).len() < 160);
+        assert!(escape_bounded(&[b'a'; 100_000]).len() < 160);
+    }
+}

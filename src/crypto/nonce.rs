@@ -1,0 +1,317 @@
+//! The text that a consumer signs.
+
+use core::fmt;
+
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD, URL_SAFE},
+};
+use sha2::{Digest, Sha256};
+
+use super::{Entropy, StructuredNonce};
+use crate::policy::{Forms, Policy};
+
+/// The text of a nonce, always in a form that may be signed, its bytes kept as
+/// they were given: what is signed is the text, not what it decodes to.
+///
+/// In the strict policy: 88 characters, the padded base64 (RFC 4648 section 4)
+/// of 64 bytes, of which at least 16 differ, so that no counter, constant or
+/// text of somebody else's protocol passes for one. In the compatible policy:
+/// the padded base64 of 16 to 96 bytes in either alphabet, with at most one
+/// final newline. Source: Liqo `authentication.GenerateNonce`.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{crypto::{Entropy, Nonce, NonceError}, policy::Policy};
+///
+/// let nonce = Nonce::random(&Entropy::from_bytes([7; 32]));
+/// assert_eq!(Nonce::parse(nonce.as_bytes(), &Policy::strict())?, nonce);
+/// assert_eq!(Nonce::parse(b"", &Policy::strict()), Err(NonceError::Empty));
+/// # Ok::<(), NonceError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Nonce {
+    text: Box<str>,
+    structured: Option<StructuredNonce>,
+}
+
+/// Why bytes are no [`Nonce`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NonceError {
+    /// There are no bytes.
+    #[error("the nonce is empty")]
+    Empty,
+    /// There are more bytes than the policy reads.
+    #[error("the nonce has {found} bytes; at most {limit} are read")]
+    TooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length read.
+        limit: usize,
+    },
+    /// The nonce ends in a newline, which the strict policy does not take.
+    #[error("the nonce ends in a newline")]
+    FinalNewline,
+    /// The nonce is in the URL-safe alphabet, which the strict policy does not
+    /// take.
+    #[error("the nonce is in the URL-safe alphabet of base64, not in the standard one")]
+    UrlSafe,
+    /// A byte is of no alphabet of base64: the nonce may be another protocol's
+    /// message.
+    #[error("the nonce is not base64: byte {at} is of no base64 alphabet")]
+    Alphabet {
+        /// Where the byte stands, counted from 0.
+        at: usize,
+    },
+    /// The digits are not the padded base64 of anything.
+    #[error("the nonce is not padded base64 in its only form")]
+    Encoding,
+    /// The nonce decodes to too few or too many bytes.
+    #[error("the nonce stands for {found} bytes, not for {shortest} to {longest}")]
+    Length {
+        /// How many bytes it stands for.
+        found: usize,
+        /// The fewest allowed.
+        shortest: usize,
+        /// The most allowed.
+        longest: usize,
+    },
+    /// The bytes repeat too much to have been drawn at random.
+    #[error("only {found} different bytes are in the nonce; a random one has at least {expected}")]
+    NotRandom {
+        /// How many different byte values there are.
+        found: usize,
+        /// The fewest allowed.
+        expected: usize,
+    },
+}
+
+impl Nonce {
+    /// Reads a nonce.
+    ///
+    /// # Errors
+    /// [`NonceError`] says which rule of its form it breaks.
+    pub fn parse(text: &[u8], policy: &Policy) -> Result<Self, NonceError> {
+        let limit = policy.limits().nonce;
+        if text.is_empty() {
+            return Err(NonceError::Empty);
+        }
+        if text.len() > limit {
+            return Err(NonceError::TooLong {
+                found: text.len(),
+                limit,
+            });
+        }
+        let bytes = decode(text, policy.forms())?;
+        let (shortest, longest) = match policy.forms() {
+            Forms::Canonical => (LENGTH, LENGTH),
+            Forms::Compatible => (16, 96),
+        };
+        if !(shortest..=longest).contains(&bytes.len()) {
+            return Err(NonceError::Length {
+                found: bytes.len(),
+                shortest,
+                longest,
+            });
+        }
+        let found = distinct(&bytes);
+        if policy.forms() == Forms::Canonical && found < DISTINCT {
+            return Err(NonceError::NotRandom {
+                found,
+                expected: DISTINCT,
+            });
+        }
+        let text = core::str::from_utf8(text).map_err(|_| NonceError::Encoding)?;
+        Ok(Self {
+            text: text.into(),
+            structured: StructuredNonce::read(&bytes),
+        })
+    }
+
+    /// A nonce as Liqo makes it: 64 random bytes.
+    pub fn random(entropy: &Entropy) -> Self {
+        Self::build(|counter| entropy.derive("random nonce", &[&counter.to_be_bytes()]))
+    }
+
+    /// The text: what is signed.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    /// The text: what is signed.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What this library wrote into the nonce, if it made it.
+    ///
+    /// One nonce of unmodified Liqo in 2^32 has the same first four bytes by
+    /// chance; it then fails to name the two clusters.
+    pub const fn structured(&self) -> Option<&StructuredNonce> {
+        self.structured.as_ref()
+    }
+
+    /// The SHA-256 of the text.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.as_bytes()).into()
+    }
+
+    /// The first nonce in a row of candidates that is taken for random. The
+    /// first candidate practically always is.
+    pub(super) fn build(candidate: impl Fn(u32) -> [u8; LENGTH]) -> Self {
+        let mut counter = 0;
+        loop {
+            let bytes = candidate(counter);
+            if distinct(&bytes) >= DISTINCT {
+                return Self {
+                    text: STANDARD.encode(bytes).into(),
+                    structured: StructuredNonce::read(&bytes),
+                };
+            }
+            counter += 1;
+        }
+    }
+}
+
+impl fmt::Display for Nonce {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Nonce {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Nonce").field(&self.text).finish()
+    }
+}
+
+/// How many bytes a nonce of Liqo has.
+pub(super) const LENGTH: usize = 64;
+/// How many of them differ at least. Of 64 random bytes, fewer than 16 values
+/// are found once in about 10^50 draws.
+const DISTINCT: usize = 16;
+
+fn decode(text: &[u8], forms: Forms) -> Result<Vec<u8>, NonceError> {
+    let digits = text.strip_suffix(b"\n").unwrap_or(text);
+    let ours = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(byte);
+    if let Some(at) = digits.iter().position(|byte| !ours(byte)) {
+        return Err(NonceError::Alphabet { at });
+    }
+    let url_safe = digits.iter().any(|byte| b"-_".contains(byte));
+    if forms == Forms::Canonical {
+        if digits.len() != text.len() {
+            return Err(NonceError::FinalNewline);
+        }
+        if url_safe {
+            return Err(NonceError::UrlSafe);
+        }
+    }
+    let engine = if url_safe { URL_SAFE } else { STANDARD };
+    engine.decode(digits).map_err(|_| NonceError::Encoding)
+}
+
+fn distinct(bytes: &[u8]) -> usize {
+    let mut seen = [false; 256];
+    for byte in bytes {
+        if let Some(seen) = seen.get_mut(usize::from(*byte)) {
+            *seen = true;
+        }
+    }
+    seen.iter().filter(|seen| **seen).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(text: &[u8]) -> (Result<(), NonceError>, Result<(), NonceError>) {
+        let parse = |policy| {
+            Nonce::parse(text, &policy).map(|nonce| {
+                assert_eq!(nonce.as_bytes(), text);
+            })
+        };
+        (parse(Policy::strict()), parse(Policy::compatible()))
+    }
+
+    #[test]
+    fn the_form_of_liqo_is_taken_by_both_policies() {
+        let nonce = Nonce::random(&Entropy::from_bytes([1; 32]));
+        assert_eq!(nonce.as_bytes().len(), 88);
+        assert_eq!(both(nonce.as_bytes()), (Ok(()), Ok(())));
+        assert_ne!(nonce, Nonce::random(&Entropy::from_bytes([2; 32])));
+    }
+
+    #[test]
+    fn other_forms_are_compatible_only() {
+        use NonceError::*;
+        let bytes: Vec<u8> = (0..96).map(|n: u8| n.wrapping_mul(37) ^ 0xfb).collect();
+        let length = |found| Length {
+            found,
+            shortest: 64,
+            longest: 64,
+        };
+        let text = STANDARD.encode(&bytes[..64]);
+        for (text, error) in [
+            (format!("{text}\n"), FinalNewline),
+            (URL_SAFE.encode([0xfb; 64]), UrlSafe),
+            (
+                STANDARD.encode([0; 64]),
+                NotRandom {
+                    found: 1,
+                    expected: 16,
+                },
+            ),
+            (STANDARD.encode(&bytes[..16]), length(16)),
+            (STANDARD.encode(&bytes[..32]), length(32)),
+            (STANDARD.encode(&bytes), length(96)),
+        ] {
+            assert_eq!(both(text.as_bytes()), (Err(error), Ok(())), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_nonce_is_refused_by_both_policies() {
+        use NonceError::*;
+        let text = STANDARD.encode([7; 64]);
+        for (text, error) in [
+            (Vec::new(), Empty),
+            (
+                vec![b' '; 129],
+                TooLong {
+                    found: 129,
+                    limit: 128,
+                },
+            ),
+            (
+                vec![b'A'; 129],
+                TooLong {
+                    found: 129,
+                    limit: 128,
+                },
+            ),
+            (b"A".to_vec(), Encoding),
+            (vec![0xff; 64], Alphabet { at: 0 }),
+            (b"eyJh.eyJz".to_vec(), Alphabet { at: 4 }),
+            (format!("{text}\n\n").into_bytes(), Alphabet { at: 88 }),
+            (format!("{text}\r\n").into_bytes(), Alphabet { at: 88 }),
+            (format!(" {text}").into_bytes(), Alphabet { at: 0 }),
+            (text.replace('=', "").into_bytes(), Encoding),
+            (text.replace("Bw==", "Bx==").into_bytes(), Encoding),
+            (b"+/-_".repeat(20), UrlSafe),
+        ] {
+            let (strict, compatible) = both(&text);
+            assert_eq!(strict, Err(error), "{text:?}");
+            assert!(compatible.is_err(), "{text:?}");
+        }
+        assert_eq!(
+            both(STANDARD.encode([1; 15]).as_bytes()).1,
+            Err(Length {
+                found: 15,
+                shortest: 16,
+                longest: 96
+            })
+        );
+        assert_eq!(both(&b"+/-_".repeat(20)).1, Err(Encoding));
+    }
+}

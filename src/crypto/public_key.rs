@@ -1,0 +1,437 @@
+//! Public keys that have passed the rules.
+
+use core::{fmt, hash};
+use std::sync::Arc;
+
+use ed25519_dalek::VerifyingKey;
+
+use super::{
+    Algorithm, DerError, Fingerprint, KeyError, SignatureError, SignatureScheme,
+    der::{
+        BIT_STRING, DottedOid, OBJECT_IDENTIFIER, Reader, SEQUENCE, bit_string, element, single,
+    },
+    ed25519, pem_block,
+};
+use crate::policy::Policy;
+
+/// A public key that is safe to verify with: every value has passed the rules.
+///
+/// - Ed25519: in its canonical encoding, of neither small nor mixed order.
+/// - RSA: a composite modulus of 2048 to 4096 bits, exponent 65537.
+/// - ECDSA: a point of P-256, P-384 or P-521.
+///
+/// Two keys are equal if their SubjectPublicKeyInfo is. A clone is cheap.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{crypto::{KeyError, PublicKey}, policy::Policy};
+///
+/// let pem = b"-----BEGIN PUBLIC KEY-----\n\
+///     MCowBQYDK2VwAyEA8S4FT15ENbUHRP6OnkpYafHmHyGtPjo7aFi/189c2aM=\n\
+///     -----END PUBLIC KEY-----\n";
+/// let key = PublicKey::from_tenant_field(pem, &Policy::strict())?;
+/// assert_eq!(key.to_pem().as_bytes(), pem);
+/// assert_eq!(key.to_tenant_field().len(), 32);
+///
+/// let anyone_can_sign = PublicKey::from_tenant_field(&[0; 32], &Policy::strict());
+/// assert_eq!(anyone_can_sign, Err(KeyError::Ed25519SmallOrder));
+/// # Ok::<(), KeyError>(())
+/// ```
+#[derive(Clone)]
+pub struct PublicKey(Arc<Inner>);
+
+impl PublicKey {
+    /// Reads `spec.publicKey` of a Tenant: the raw 32 bytes of an Ed25519 key
+    /// (Liqo up to 1.0.1), or a PKIX key in PEM (since 1.0.2).
+    ///
+    /// # Errors
+    /// [`KeyError`] says which rule the key breaks.
+    pub fn from_tenant_field(bytes: &[u8], policy: &Policy) -> Result<Self, KeyError> {
+        check_length(bytes, policy)?;
+        if let Ok(raw) = <&[u8; 32]>::try_from(bytes) {
+            return Ok(Self::of_ed25519(ed25519::verifying_key(raw)?));
+        }
+        if !bytes.windows(5).any(|window| window == b"-----") {
+            return Err(KeyError::Length { found: bytes.len() });
+        }
+        Self::from_pem(bytes, policy)
+    }
+
+    /// Reads a SubjectPublicKeyInfo in PEM, label `PUBLIC KEY` (RFC 7468
+    /// section 13).
+    ///
+    /// # Errors
+    /// [`KeyError`] says which rule the key breaks.
+    pub fn from_pem(bytes: &[u8], policy: &Policy) -> Result<Self, KeyError> {
+        check_length(bytes, policy)?;
+        Self::from_spki_der(&pem_block::read_one(bytes, LABEL, policy.forms())?, policy)
+    }
+
+    /// Reads a SubjectPublicKeyInfo (RFC 5280 section 4.1) in DER.
+    ///
+    /// # Errors
+    /// [`KeyError`] says which rule the key breaks.
+    pub fn from_spki_der(der: &[u8], policy: &Policy) -> Result<Self, KeyError> {
+        Self::read(der, policy, Modulus::Untested)
+    }
+
+    /// Reads a key that [`from_spki_der`](Self::from_spki_der) has taken
+    /// before, such as one that is pinned: an RSA modulus, whose test takes
+    /// milliseconds, is not tested for being composite again.
+    ///
+    /// Only for keys out of the caller's own records.
+    ///
+    /// # Errors
+    /// [`KeyError`] says which other rule the key breaks.
+    pub fn from_known_spki_der(der: &[u8], policy: &Policy) -> Result<Self, KeyError> {
+        Self::read(der, policy, Modulus::KnownToBeComposite)
+    }
+
+    /// The SubjectPublicKeyInfo in DER.
+    pub fn spki_der(&self) -> &[u8] {
+        &self.0.spki_der
+    }
+
+    /// The SubjectPublicKeyInfo in PEM: lines of 64 characters, LF, one final
+    /// newline, as Go's `pem.EncodeToMemory` writes it.
+    pub fn to_pem(&self) -> String {
+        pem_block::write(LABEL, self.spki_der())
+    }
+
+    /// What goes into `spec.publicKey` of a Tenant: the raw key for Ed25519,
+    /// which every version of Liqo takes, and PEM for the others.
+    pub fn to_tenant_field(&self) -> Vec<u8> {
+        match &self.0.verifier {
+            Verifier::Ed25519(key) => key.as_bytes().to_vec(),
+            #[cfg(any(feature = "rsa", feature = "ecdsa"))]
+            Verifier::AwsLc(_) => self.to_pem().into_bytes(),
+        }
+    }
+
+    /// The key's algorithm and size.
+    pub fn algorithm(&self) -> Algorithm {
+        self.0.algorithm
+    }
+
+    /// The SHA-256 of the SubjectPublicKeyInfo.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(self.spki_der())
+    }
+
+    /// How a nonce is signed with this key.
+    pub fn nonce_scheme(&self) -> SignatureScheme {
+        self.algorithm().nonce_scheme()
+    }
+
+    /// How a certificate request is signed with this key.
+    pub fn csr_scheme(&self) -> SignatureScheme {
+        self.algorithm().csr_scheme()
+    }
+
+    /// Verifies a signature by this key. Ed25519 is verified strictly; for
+    /// ECDSA both `s` and `n - s` are taken, as Go does.
+    ///
+    /// # Errors
+    /// [`SignatureError`] says what is wrong with the signature.
+    pub fn verify(
+        &self,
+        scheme: SignatureScheme,
+        message: &[u8],
+        signature: &[u8],
+        policy: &Policy,
+    ) -> Result<(), SignatureError> {
+        let limit = policy.limits().signature;
+        if signature.len() > limit {
+            return Err(SignatureError::TooLong {
+                found: signature.len(),
+                limit,
+            });
+        }
+        match &self.0.verifier {
+            Verifier::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
+                let length = SignatureError::Length {
+                    found: signature.len(),
+                    expected: 64,
+                };
+                let signature =
+                    ed25519_dalek::Signature::from_slice(signature).map_err(|_| length)?;
+                key.verify_strict(message, &signature)
+                    .map_err(|_| SignatureError::Mismatch)
+            }
+            #[cfg(any(feature = "rsa", feature = "ecdsa"))]
+            Verifier::AwsLc(key) => key.verify(scheme, message, signature),
+            _ => Err(SignatureError::Scheme {
+                algorithm: self.algorithm(),
+                scheme,
+            }),
+        }
+    }
+
+    /// The key of a verifying key that is known to be of prime order.
+    pub(super) fn of_ed25519(key: VerifyingKey) -> Self {
+        let mut spki_der = Vec::with_capacity(44);
+        spki_der.extend_from_slice(ED25519_PREFIX);
+        spki_der.extend_from_slice(key.as_bytes());
+        let algorithm = Algorithm::Ed25519;
+        Self(Arc::new(Inner {
+            spki_der,
+            algorithm,
+            verifier: Verifier::Ed25519(key),
+        }))
+    }
+
+    fn read(der: &[u8], policy: &Policy, modulus: Modulus) -> Result<Self, KeyError> {
+        check_length(der, policy)?;
+        // What nearly every peer sends, compared as a whole.
+        if let Some(Ok(raw)) = der.strip_prefix(ED25519_PREFIX).map(<&[u8; 32]>::try_from) {
+            return Ok(Self::of_ed25519(ed25519::verifying_key(raw)?));
+        }
+        let mut information = Reader::new(single(der, SEQUENCE)?);
+        let mut identifier = Reader::new(information.expect(SEQUENCE)?);
+        let oid = identifier.expect(OBJECT_IDENTIFIER)?;
+        let parameters = identifier.rest();
+        match oid {
+            ED25519_OID => Err(why_not_ed25519(information, parameters)),
+            RSA_OID => Self::read_rsa(information, parameters, modulus),
+            EC_OID => Self::read_ecdsa(information, parameters),
+            _ => Err(KeyError::Algorithm {
+                oid: DottedOid(oid).to_string(),
+            }),
+        }
+    }
+
+    fn read_rsa(
+        mut information: Reader<'_>,
+        parameters: &[u8],
+        tested: Modulus,
+    ) -> Result<Self, KeyError> {
+        if parameters != NULL {
+            return Err(KeyError::Parameters { algorithm: "RSA" });
+        }
+        let key = information.bit_string()?;
+        information.end()?;
+        // RFC 8017 appendix A.1.1.
+        let mut numbers = Reader::new(single(key, SEQUENCE)?);
+        let modulus = numbers.unsigned()?;
+        let exponent = numbers.unsigned()?;
+        numbers.end()?;
+        let found = bits(modulus);
+        if !(RSA_SHORTEST..=RSA_LONGEST).contains(&found) {
+            return Err(KeyError::RsaModulusBits {
+                found,
+                shortest: RSA_SHORTEST,
+                longest: RSA_LONGEST,
+            });
+        }
+        if exponent != [1, 0, 1] {
+            return Err(KeyError::RsaExponent);
+        }
+        if modulus.last().is_none_or(|byte| byte & 1 == 0) {
+            return Err(KeyError::RsaModulusEven);
+        }
+        let algorithm = Algorithm::Rsa {
+            bits: u32::try_from(found).unwrap_or(u32::MAX),
+        };
+        Self::of_rsa(algorithm, key, modulus, tested)
+    }
+
+    #[cfg(feature = "rsa")]
+    fn of_rsa(
+        algorithm: Algorithm,
+        key: &[u8],
+        modulus: &[u8],
+        tested: Modulus,
+    ) -> Result<Self, KeyError> {
+        if tested == Modulus::Untested && !super::rsa_modulus::is_composite(modulus) {
+            return Err(KeyError::RsaModulusPrime);
+        }
+        let key = super::aws_lc::VerificationKey::rsa(algorithm, key).ok_or(KeyError::RsaKey)?;
+        Ok(Self::of_aws_lc(algorithm, rsa_spki(key.as_bytes()), key))
+    }
+
+    #[cfg(not(feature = "rsa"))]
+    fn of_rsa(
+        algorithm: Algorithm,
+        _key: &[u8],
+        _modulus: &[u8],
+        _tested: Modulus,
+    ) -> Result<Self, KeyError> {
+        Err(KeyError::FeatureNotEnabled {
+            algorithm,
+            feature: "rsa",
+        })
+    }
+
+    fn read_ecdsa(mut information: Reader<'_>, parameters: &[u8]) -> Result<Self, KeyError> {
+        let curve = single(parameters, OBJECT_IDENTIFIER)
+            .map_err(|_| KeyError::Parameters { algorithm: "ECDSA" })?;
+        let point = information.bit_string()?;
+        information.end()?;
+        let (algorithm, size) = ecdsa_curve(curve).ok_or_else(|| KeyError::EcdsaCurve {
+            oid: DottedOid(curve).to_string(),
+        })?;
+        // SEC 1 section 2.3.3, uncompressed, as Go writes it.
+        if point.first() != Some(&4) || point.len() != 1 + 2 * size {
+            return Err(KeyError::EcdsaPoint { algorithm });
+        }
+        Self::of_ecdsa(algorithm, curve, point)
+    }
+
+    #[cfg(feature = "ecdsa")]
+    pub(super) fn of_ecdsa(
+        algorithm: Algorithm,
+        curve: &[u8],
+        point: &[u8],
+    ) -> Result<Self, KeyError> {
+        let key = super::aws_lc::VerificationKey::ecdsa(algorithm, point)
+            .ok_or(KeyError::EcdsaPoint { algorithm })?;
+        let oid = element(OBJECT_IDENTIFIER, &[EC_OID]);
+        let curve = element(OBJECT_IDENTIFIER, &[curve]);
+        let identifier = element(SEQUENCE, &[&oid, &curve]);
+        let spki_der = element(SEQUENCE, &[&identifier, &bit_string(point)]);
+        Ok(Self::of_aws_lc(algorithm, spki_der, key))
+    }
+
+    #[cfg(not(feature = "ecdsa"))]
+    fn of_ecdsa(algorithm: Algorithm, _curve: &[u8], _point: &[u8]) -> Result<Self, KeyError> {
+        Err(KeyError::FeatureNotEnabled {
+            algorithm,
+            feature: "ecdsa",
+        })
+    }
+
+    #[cfg(any(feature = "rsa", feature = "ecdsa"))]
+    fn of_aws_lc(
+        algorithm: Algorithm,
+        spki_der: Vec<u8>,
+        key: super::aws_lc::VerificationKey,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            spki_der,
+            algorithm,
+            verifier: Verifier::AwsLc(key),
+        }))
+    }
+}
+
+impl PartialEq for PublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.spki_der() == other.spki_der()
+    }
+}
+
+impl Eq for PublicKey {}
+
+impl hash::Hash for PublicKey {
+    fn hash<H: hash::Hasher>(&self, state: &mut H) {
+        self.spki_der().hash(state);
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "PublicKey({} {})",
+            self.algorithm(),
+            self.fingerprint()
+        )
+    }
+}
+
+// Invariant: `spki_der` is the one encoding of the key that `verifier` holds.
+struct Inner {
+    spki_der: Vec<u8>,
+    algorithm: Algorithm,
+    verifier: Verifier,
+}
+
+enum Verifier {
+    Ed25519(VerifyingKey),
+    #[cfg(any(feature = "rsa", feature = "ecdsa"))]
+    AwsLc(super::aws_lc::VerificationKey),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Modulus {
+    Untested,
+    KnownToBeComposite,
+}
+
+/// The SubjectPublicKeyInfo of an `RSAPublicKey`.
+#[cfg(feature = "rsa")]
+pub(super) fn rsa_spki(key: &[u8]) -> Vec<u8> {
+    let oid = element(OBJECT_IDENTIFIER, &[RSA_OID]);
+    let identifier = element(SEQUENCE, &[&oid, NULL]);
+    element(SEQUENCE, &[&identifier, &bit_string(key)])
+}
+
+/// The algorithm of a curve, and the length of its coordinates in bytes.
+pub(super) fn ecdsa_curve(oid: &[u8]) -> Option<(Algorithm, usize)> {
+    match oid {
+        P256_OID => Some((Algorithm::EcdsaP256, 32)),
+        P384_OID => Some((Algorithm::EcdsaP384, 48)),
+        P521_OID => Some((Algorithm::EcdsaP521, 66)),
+        _ => None,
+    }
+}
+
+/// The object identifier of an ECDSA algorithm's curve.
+#[cfg(feature = "ecdsa")]
+pub(super) const fn ecdsa_curve_oid(algorithm: Algorithm) -> &'static [u8] {
+    match algorithm {
+        Algorithm::EcdsaP384 => P384_OID,
+        Algorithm::EcdsaP521 => P521_OID,
+        _ => P256_OID,
+    }
+}
+
+/// id-Ed25519, 1.3.101.112 (RFC 8410).
+pub(super) const ED25519_OID: &[u8] = &[0x2b, 0x65, 0x70];
+/// rsaEncryption, 1.2.840.113549.1.1.1 (RFC 8017).
+pub(super) const RSA_OID: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1];
+/// id-ecPublicKey, 1.2.840.10045.2.1 (RFC 5480).
+pub(super) const EC_OID: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1];
+pub(super) const P256_OID: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7];
+pub(super) const P384_OID: &[u8] = &[0x2b, 0x81, 0x04, 0, 34];
+pub(super) const P521_OID: &[u8] = &[0x2b, 0x81, 0x04, 0, 35];
+
+const LABEL: &str = "PUBLIC KEY";
+const NULL: &[u8] = &[5, 0];
+const RSA_SHORTEST: usize = 2048;
+const RSA_LONGEST: usize = 4096;
+/// All of an Ed25519 SubjectPublicKeyInfo but the key (RFC 8410 section 4).
+const ED25519_PREFIX: &[u8] = &[0x30, 42, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, BIT_STRING, 33, 0];
+
+fn check_length(bytes: &[u8], policy: &Policy) -> Result<(), KeyError> {
+    let limit = policy.limits().public_key;
+    match bytes.len() {
+        0 => Err(KeyError::Empty),
+        found if found > limit => Err(KeyError::TooLong { found, limit }),
+        _ => Ok(()),
+    }
+}
+
+fn why_not_ed25519(mut information: Reader<'_>, parameters: &[u8]) -> KeyError {
+    if !parameters.is_empty() {
+        return KeyError::Parameters {
+            algorithm: "Ed25519",
+        };
+    }
+    match information
+        .bit_string()
+        .and_then(|key| information.end().map(|()| key))
+    {
+        Err(error) => error.into(),
+        Ok(key) if key.len() != 32 => KeyError::Ed25519Length { found: key.len() },
+        Ok(_) => DerError::Content.into(),
+    }
+}
+
+fn bits(magnitude: &[u8]) -> usize {
+    let unused = magnitude.first().map_or(0, |byte| byte.leading_zeros());
+    (8 * magnitude.len()).saturating_sub(usize::try_from(unused).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests;

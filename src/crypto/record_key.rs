@@ -1,0 +1,145 @@
+//! The provider's key for its own nonces and records.
+
+use core::fmt;
+
+use hmac::Mac;
+use rand_core::TryCryptoRng;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::entropy::{keyed, update_parts};
+
+/// 32 secret bytes, shared by the replicas of one provider, with which it
+/// recognises the nonces that it made and seals the records that it keeps.
+///
+/// Predecessors are tried on verification only, so that a key can be replaced
+/// without ending what is under way. All keys are wiped on drop, and `Debug`
+/// does not show them.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::crypto::{RecordKey, RecordKeyError};
+///
+/// let key = RecordKey::new([2; 32])?.with_predecessor([1; 32])?;
+/// assert_eq!(format!("{key:?}"), "RecordKey(…)");
+/// assert_eq!(RecordKey::new([0; 32]).unwrap_err(), RecordKeyError::AllZero);
+/// # Ok::<(), RecordKeyError>(())
+/// ```
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct RecordKey {
+    current: [u8; 32],
+    predecessors: Vec<[u8; 32]>,
+}
+
+/// Why bytes are no [`RecordKey`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordKeyError {
+    /// All bytes are zero: nobody drew them.
+    #[error("a record key may not be all zeros")]
+    AllZero,
+}
+
+impl RecordKey {
+    /// The key that these bytes are.
+    ///
+    /// # Errors
+    /// [`RecordKeyError::AllZero`].
+    pub fn new(bytes: [u8; 32]) -> Result<Self, RecordKeyError> {
+        let key = Self {
+            current: bytes,
+            predecessors: Vec::new(),
+        };
+        if key.current == [0; 32] {
+            return Err(RecordKeyError::AllZero);
+        }
+        Ok(key)
+    }
+
+    /// The same key, which also recognises what this earlier one made.
+    ///
+    /// # Errors
+    /// [`RecordKeyError::AllZero`].
+    pub fn with_predecessor(mut self, bytes: [u8; 32]) -> Result<Self, RecordKeyError> {
+        let predecessor = Self::new(bytes)?;
+        self.predecessors.push(predecessor.current);
+        Ok(self)
+    }
+
+    /// A new key from a generator.
+    ///
+    /// # Errors
+    /// What the generator reports.
+    pub fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
+        let mut key = Self {
+            current: [0; 32],
+            predecessors: Vec::new(),
+        };
+        while key.current == [0; 32] {
+            rng.try_fill_bytes(&mut key.current)?;
+        }
+        Ok(key)
+    }
+
+    /// The key's bytes, to be stored as a secret.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.current
+    }
+
+    /// HMAC-SHA-256 over a domain and parts, each with its length before it.
+    pub(crate) fn mac(&self, domain: &str, parts: &[&[u8]]) -> [u8; 32] {
+        let mut mac = keyed(&self.current);
+        update_parts(&mut mac, domain, parts);
+        mac.finalize().into_bytes().into()
+    }
+
+    /// Whether this key or a predecessor made the MAC, or its first 16 bytes or
+    /// more. In constant time as to the MAC.
+    pub(crate) fn verify(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> bool {
+        if mac.len() < SHORTEST_MAC {
+            return false;
+        }
+        core::iter::once(&self.current)
+            .chain(&self.predecessors)
+            .any(|key| {
+                let mut expected = keyed(key);
+                update_parts(&mut expected, domain, parts);
+                expected.verify_truncated_left(mac).is_ok()
+            })
+    }
+}
+
+impl fmt::Debug for RecordKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("RecordKey(…)")
+    }
+}
+
+const SHORTEST_MAC: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_recognises_what_it_and_its_predecessors_made() {
+        let old = RecordKey::new([1; 32]).unwrap();
+        let new = RecordKey::new([2; 32])
+            .unwrap()
+            .with_predecessor([1; 32])
+            .unwrap();
+        let mac = old.mac("d", &[b"x", b"y"]);
+        assert!(old.verify("d", &[b"x", b"y"], &mac));
+        assert!(new.verify("d", &[b"x", b"y"], &mac));
+        assert!(new.verify("d", &[b"x", b"y"], &mac[..16]));
+        assert!(!old.verify("d", &[b"x", b"y"], &new.mac("d", &[b"x", b"y"])));
+        for (domain, parts, mac) in [
+            ("e", &[&b"x"[..], b"y"][..], &mac[..]),
+            ("d", &[b"xy"], &mac),
+            ("d", &[b"x", b"y"], &mac[..15]),
+            ("d", &[b"x", b"y"], &[]),
+            ("d", &[b"x", b"y"], &[mac.as_slice(), &[0]].concat()),
+        ] {
+            assert!(!new.verify(domain, parts, mac));
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Why a signature is refused.
+
+use super::{Algorithm, SignatureScheme};
+
+/// Why a signature is not one of the key over the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignatureError {
+    /// The signature is longer than the policy reads.
+    #[error("the signature has {found} bytes; at most {limit} are read")]
+    TooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length read.
+        limit: usize,
+    },
+    /// The signature has another length than the key's signatures have.
+    #[error("the signature has {found} bytes, not {expected}")]
+    Length {
+        /// The length found, in bytes.
+        found: usize,
+        /// The length that a signature of the key has.
+        expected: usize,
+    },
+    /// An ECDSA signature is not a DER sequence of two positive integers.
+    #[error("the signature is not a DER sequence of two positive integers")]
+    Encoding,
+    /// The signature is not the key's over this message.
+    #[error("the signature does not fit the key and the message")]
+    Mismatch,
+    /// A key of this algorithm makes no signatures of this scheme.
+    #[error("an {algorithm} key makes no {scheme} signatures")]
+    Scheme {
+        /// The key's algorithm.
+        algorithm: Algorithm,
+        /// The scheme asked for.
+        scheme: SignatureScheme,
+    },
+}

@@ -1,0 +1,199 @@
+//! Keys that sign, wherever they are.
+
+use std::sync::Arc;
+
+use zeroize::Zeroize;
+
+use super::{ClientKey, Nonce, PublicKey, SignatureScheme};
+use crate::policy::Policy;
+
+/// The error of an embedder's own code, as this library passes it on.
+pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
+
+/// A private key that signs what this library asks it to.
+///
+/// The key may live in memory ([`KeyPair`](super::KeyPair)), in a hardware
+/// module or behind a service. A wrong answer does no harm: every signature is
+/// verified before it is used, and one that does not fit is an error. An answer
+/// that takes long holds up the call that asked for it, and nothing else.
+pub trait SigningKey: Send + Sync {
+    /// The public half.
+    fn public_key(&self) -> &PublicKey;
+
+    /// Signs [`Payload::bytes`] with [`Payload::scheme`].
+    ///
+    /// # Errors
+    /// What kept the key from signing.
+    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError>;
+
+    /// How a kubeconfig reaches the private key.
+    fn client_key(&self) -> ClientKey;
+}
+
+/// What is to be signed. Only this library makes one, so that a key which signs
+/// payloads only can never be used to sign something else.
+#[derive(Debug, Clone, Copy)]
+pub struct Payload<'a> {
+    purpose: Purpose,
+    scheme: SignatureScheme,
+    bytes: &'a [u8],
+}
+
+/// What a signature is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// To prove to a provider that the consumer holds its key: the text of the
+    /// provider's nonce.
+    Nonce,
+    /// A certificate request signs itself (RFC 2986).
+    CertificationRequest,
+    /// An authority signs a certificate.
+    Certificate,
+    /// A provider commits itself to an answer.
+    Commitment,
+}
+
+/// A signature, as a key gave it.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::crypto::Signature;
+///
+/// assert_eq!(Signature::new(vec![1, 2]).as_bytes(), [1, 2]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature(Vec<u8>);
+
+#[allow(dead_code)] // The machines sign nonces and commitments.
+impl<'a> Payload<'a> {
+    pub(crate) fn nonce(nonce: &'a Nonce, key: &PublicKey) -> Self {
+        Self {
+            purpose: Purpose::Nonce,
+            scheme: key.nonce_scheme(),
+            bytes: nonce.as_bytes(),
+        }
+    }
+
+    pub(crate) fn certification_request(information: &'a [u8], key: &PublicKey) -> Self {
+        let purpose = Purpose::CertificationRequest;
+        Self {
+            purpose,
+            scheme: key.csr_scheme(),
+            bytes: information,
+        }
+    }
+
+    pub(crate) fn certificate(to_be_signed: &'a [u8], key: &PublicKey) -> Self {
+        let purpose = Purpose::Certificate;
+        Self {
+            purpose,
+            scheme: key.csr_scheme(),
+            bytes: to_be_signed,
+        }
+    }
+
+    /// The caller puts a domain tag before the bytes.
+    pub(crate) fn commitment(bytes: &'a [u8], key: &PublicKey) -> Self {
+        Self {
+            purpose: Purpose::Commitment,
+            scheme: key.csr_scheme(),
+            bytes,
+        }
+    }
+
+    /// What the signature is for.
+    pub const fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+
+    /// How it is to be made.
+    pub const fn scheme(&self) -> SignatureScheme {
+        self.scheme
+    }
+
+    /// The message. It is not hashed yet.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
+impl Signature {
+    /// The bytes that a key gave.
+    pub const fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes as they travel.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The bytes as they travel.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+/// A signature of the key, once it has been verified: a key that is broken or
+/// elsewhere is found out here, and not by the peer.
+pub(crate) fn sign_verified(
+    key: &dyn SigningKey,
+    payload: &Payload<'_>,
+) -> Result<Signature, BoxError> {
+    let mut signature = key.sign(payload)?;
+    let verdict = key.public_key().verify(
+        payload.scheme(),
+        payload.bytes(),
+        signature.as_bytes(),
+        &Policy::strict(),
+    );
+    if let Err(error) = verdict {
+        // A faulty signature may give the private key away.
+        signature.0.zeroize();
+        return Err(error.into());
+    }
+    Ok(signature)
+}
+
+impl<K: SigningKey + ?Sized> SigningKey for &K {
+    fn public_key(&self) -> &PublicKey {
+        (**self).public_key()
+    }
+
+    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+        (**self).sign(payload)
+    }
+
+    fn client_key(&self) -> ClientKey {
+        (**self).client_key()
+    }
+}
+
+impl<K: SigningKey + ?Sized> SigningKey for Arc<K> {
+    fn public_key(&self) -> &PublicKey {
+        (**self).public_key()
+    }
+
+    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+        (**self).sign(payload)
+    }
+
+    fn client_key(&self) -> ClientKey {
+        (**self).client_key()
+    }
+}
+
+impl<K: SigningKey + ?Sized> SigningKey for Box<K> {
+    fn public_key(&self) -> &PublicKey {
+        (**self).public_key()
+    }
+
+    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+        (**self).sign(payload)
+    }
+
+    fn client_key(&self) -> ClientKey {
+        (**self).client_key()
+    }
+}

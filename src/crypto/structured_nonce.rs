@@ -1,0 +1,251 @@
+//! A nonce that means something to who made it.
+
+use sha2::{Digest, Sha256};
+
+use super::{Entropy, Nonce, PublicKey, RecordKey, nonce::LENGTH};
+use crate::model::{ClusterId, Timestamp};
+
+/// The 64 bytes of a nonce that this library made.
+///
+/// To an unmodified consumer they are random. To the provider that holds the
+/// [`RecordKey`] they are its own, with an expiry and the two clusters' names,
+/// and need no stored state.
+///
+/// | bytes | content |
+/// |---|---|
+/// | 0–3 | magic: a random nonce has it once in 2^32 |
+/// | 4–7 | expiry in seconds since the Unix epoch, big-endian, up to the year 2106 |
+/// | 8–23 | random |
+/// | 24–35 | SHA-256 over a domain tag and both IDs, the first 12 bytes |
+/// | 36–47 | SHA-256 over a domain tag and the provider's key, the first 12 bytes |
+/// | 48–63 | HMAC-SHA-256 over a domain tag, both IDs and bytes 0–47, the first 16 bytes |
+///
+/// # Examples
+/// ```
+/// use liqo_auth::crypto::{Entropy, RecordKey, StructuredNonce};
+/// # let (provider, consumer) = ("cl-provider".parse()?, "cl-consumer".parse()?);
+/// # let expires = "2026-11-21T00:00:00Z".parse()?;
+/// # let entropy = Entropy::from_bytes([7; 32]);
+/// let key = RecordKey::new([1; 32])?;
+/// let nonce = StructuredNonce::issue(&provider, &consumer, None, expires, &key, &entropy);
+///
+/// let structured = nonce.structured().expect("this library made it");
+/// assert!(structured.authenticate(&key, &provider, &consumer));
+/// assert!(structured.names(&provider, &consumer));
+/// assert_eq!(structured.expires(), expires);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StructuredNonce {
+    expires: u32,
+    names: [u8; 12],
+    commitment: [u8; 12],
+    sealed: [u8; 48],
+    mac: [u8; 16],
+}
+
+impl StructuredNonce {
+    /// A new nonce of this provider for this consumer.
+    ///
+    /// The expiry is kept in 32 bits: one after 2106-02-07T06:28:15Z is taken
+    /// for that second, one before 1970 for the epoch.
+    pub fn issue(
+        provider: &ClusterId,
+        consumer: &ClusterId,
+        provider_key: Option<&PublicKey>,
+        expires: Timestamp,
+        key: &RecordKey,
+        entropy: &Entropy,
+    ) -> Nonce {
+        let expires = u32::try_from(expires.unix().max(0)).unwrap_or(u32::MAX);
+        let names = names_digest(provider, consumer);
+        let commitment = commitment_digest(provider_key);
+        let context = [provider.as_str().as_bytes(), consumer.as_str().as_bytes()];
+        Nonce::build(|counter| {
+            let counter = counter.to_be_bytes();
+            let random: [u8; 16] =
+                entropy.derive("structured nonce", &[context[0], context[1], &counter]);
+            let mut bytes = [0; LENGTH];
+            let sealed = [
+                &MAGIC[..],
+                &expires.to_be_bytes(),
+                &random,
+                &names,
+                &commitment,
+            ];
+            copy(&mut bytes, sealed.concat());
+            let mac = key.mac(MAC_DOMAIN, &[context[0], context[1], &sealed.concat()]);
+            copy(&mut bytes, [&sealed.concat(), &mac[..16]].concat());
+            bytes
+        })
+    }
+
+    /// When the nonce ends.
+    pub fn expires(&self) -> Timestamp {
+        Timestamp::EPOCH + core::time::Duration::from_secs(self.expires.into())
+    }
+
+    /// Whether the nonce names these two clusters. Anyone can make one that
+    /// does: it proves nothing, but a nonce that names others is not for us.
+    pub fn names(&self, provider: &ClusterId, consumer: &ClusterId) -> bool {
+        self.names == names_digest(provider, consumer)
+    }
+
+    /// Whether the nonce commits its maker to a key.
+    pub fn commits(&self) -> bool {
+        self.commitment != commitment_digest(None)
+    }
+
+    /// Whether the nonce commits its maker to this key.
+    pub fn commits_to(&self, provider_key: &PublicKey) -> bool {
+        self.commitment == commitment_digest(Some(provider_key))
+    }
+
+    /// Whether this key, or a predecessor of it, made the nonce for these two
+    /// clusters. It says nothing about [`expires`](Self::expires).
+    pub fn authenticate(
+        &self,
+        key: &RecordKey,
+        provider: &ClusterId,
+        consumer: &ClusterId,
+    ) -> bool {
+        let parts = [
+            provider.as_str().as_bytes(),
+            consumer.as_str().as_bytes(),
+            &self.sealed,
+        ];
+        key.verify(MAC_DOMAIN, &parts, &self.mac) && self.names(provider, consumer)
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (sealed, mac) = bytes.split_first_chunk::<48>()?;
+        let (magic, rest) = sealed.split_first_chunk()?;
+        let (expires, rest) = rest.split_first_chunk()?;
+        let (_random, rest) = rest.split_first_chunk::<16>()?;
+        let (names, commitment) = rest.split_first_chunk()?;
+        (*magic == MAGIC).then_some(Self {
+            expires: u32::from_be_bytes(*expires),
+            names: *names,
+            commitment: commitment.try_into().ok()?,
+            sealed: *sealed,
+            mac: mac.try_into().ok()?,
+        })
+    }
+}
+
+/// The first four bytes, drawn once.
+const MAGIC: [u8; 4] = [0x6c, 0xa7, 0x51, 0x9e];
+const NAMES_DOMAIN: &str = "liqo-auth nonce names v1";
+const COMMITMENT_DOMAIN: &str = "liqo-auth nonce provider key v1";
+const MAC_DOMAIN: &str = "liqo-auth nonce v1";
+
+fn names_digest(provider: &ClusterId, consumer: &ClusterId) -> [u8; 12] {
+    digest(
+        NAMES_DOMAIN,
+        &[provider.as_str().as_bytes(), consumer.as_str().as_bytes()],
+    )
+}
+
+/// Without a key there is one part less, which no key's digest can equal.
+fn commitment_digest(key: Option<&PublicKey>) -> [u8; 12] {
+    match key {
+        Some(key) => digest(COMMITMENT_DOMAIN, &[key.spki_der()]),
+        None => digest(COMMITMENT_DOMAIN, &[]),
+    }
+}
+
+fn digest(domain: &str, parts: &[&[u8]]) -> [u8; 12] {
+    let mut hash = Sha256::new();
+    for part in core::iter::once(&domain.as_bytes()).chain(parts) {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(part);
+    }
+    let mut out = [0; 12];
+    copy(&mut out, hash.finalize());
+    out
+}
+
+fn copy(out: &mut [u8], bytes: impl IntoIterator<Item = u8>) {
+    for (out, byte) in out.iter_mut().zip(bytes) {
+        *out = byte;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{crypto::KeyPair, crypto::SigningKey, policy::Policy};
+
+    fn ids() -> (ClusterId, ClusterId) {
+        (
+            "cl-provider".parse().unwrap(),
+            "cl-consumer".parse().unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_provider_knows_its_own_nonce_again() {
+        let (provider, consumer) = ids();
+        let other = "cl-other".parse().unwrap();
+        let expires = "2026-11-21T00:00:00Z".parse().unwrap();
+        let key = RecordKey::new([1; 32]).unwrap();
+        let pair = KeyPair::from_entropy(&Entropy::from_bytes([3; 32]));
+        let other_pair = KeyPair::from_entropy(&Entropy::from_bytes([4; 32]));
+        let nonce = StructuredNonce::issue(
+            &provider,
+            &consumer,
+            Some(pair.public_key()),
+            expires,
+            &key,
+            &Entropy::from_bytes([2; 32]),
+        );
+        let nonce = Nonce::parse(nonce.as_bytes(), &Policy::strict()).unwrap();
+        let structured = nonce.structured().unwrap();
+        assert_eq!(structured.expires(), expires);
+        assert!(structured.names(&provider, &consumer));
+        assert!(!structured.names(&consumer, &provider));
+        assert!(structured.commits() && structured.commits_to(pair.public_key()));
+        assert!(!structured.commits_to(other_pair.public_key()));
+        assert!(structured.authenticate(&key, &provider, &consumer));
+        assert!(!structured.authenticate(&key, &provider, &other));
+        assert!(!structured.authenticate(&key, &consumer, &provider));
+        let next = RecordKey::new([9; 32]).unwrap();
+        assert!(!structured.authenticate(&next, &provider, &consumer));
+        let next = next.with_predecessor([1; 32]).unwrap();
+        assert!(structured.authenticate(&next, &provider, &consumer));
+    }
+
+    #[test]
+    fn every_bit_counts() {
+        let (provider, consumer) = ids();
+        let key = RecordKey::new([1; 32]).unwrap();
+        let expires = "2026-11-21T00:00:00Z".parse().unwrap();
+        let entropy = Entropy::from_bytes([2; 32]);
+        let nonce = StructuredNonce::issue(&provider, &consumer, None, expires, &key, &entropy);
+        assert!(!nonce.structured().unwrap().commits());
+        let structured = nonce.structured().unwrap();
+        let bytes = [&structured.sealed[..], &structured.mac].concat();
+        for bit in 0..512 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let authentic = StructuredNonce::read(&flipped)
+                .is_some_and(|nonce| nonce.authenticate(&key, &provider, &consumer));
+            assert!(!authentic, "{bit}");
+        }
+    }
+
+    #[test]
+    fn the_expiry_saturates() {
+        let (provider, consumer) = ids();
+        let key = RecordKey::new([1; 32]).unwrap();
+        for (given, kept) in [
+            ("2200-01-01T00:00:00Z", "2106-02-07T06:28:15Z"),
+            ("1960-01-01T00:00:00Z", "1970-01-01T00:00:00Z"),
+        ] {
+            let expires = given.parse().unwrap();
+            let entropy = Entropy::from_bytes([2; 32]);
+            let nonce = StructuredNonce::issue(&provider, &consumer, None, expires, &key, &entropy);
+            assert_eq!(nonce.structured().unwrap().expires().to_string(), kept);
+        }
+    }
+}

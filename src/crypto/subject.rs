@@ -1,0 +1,159 @@
+//! Who a certificate is for.
+
+use core::fmt;
+
+use sha2::{Digest, Sha256};
+
+use super::der::{OBJECT_IDENTIFIER, PRINTABLE_STRING, SEQUENCE, SET, UTF8_STRING, element};
+use super::name::{COMMON_NAME, Name, ORGANIZATION};
+use crate::{model::ClusterId, policy::Forms};
+
+/// The subject of a certificate: one organization (a Kubernetes group) and one
+/// common name (a Kubernetes user), and nothing else.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{crypto::Subject, model::ClusterId};
+///
+/// let consumer: ClusterId = "cl01".parse()?;
+/// assert_eq!(Subject::control_plane(&consumer).to_string(), "O=liqo.io, CN=cl01");
+/// assert_eq!(
+///     Subject::resource_slice("mypool", &consumer).to_string(),
+///     "O=cl01, CN=mypool-ea7d977b605f"
+/// );
+/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Subject {
+    organization: String,
+    common_name: String,
+}
+
+impl Subject {
+    /// A consumer's control plane: organization `liqo.io`, common name the
+    /// consumer's ID (Liqo `authentication.GenerateCSRForControlPlane`).
+    pub fn control_plane(consumer: &ClusterId) -> Self {
+        Self {
+            organization: "liqo.io".to_owned(),
+            common_name: consumer.to_string(),
+        }
+    }
+
+    /// A resource slice: organization the consumer's ID, common name the
+    /// slice's name and the first six bytes of the ID's SHA-256 in hexadecimal
+    /// (Liqo `authentication.CommonNameResourceSliceCSR`).
+    pub fn resource_slice(name: &str, consumer: &ClusterId) -> Self {
+        let hash = Sha256::digest(consumer.as_str());
+        let mut common_name = format!("{name}-");
+        for byte in hash.iter().take(6) {
+            common_name.push_str(&format!("{byte:02x}"));
+        }
+        Self {
+            organization: consumer.to_string(),
+            common_name,
+        }
+    }
+
+    /// The organization: a Kubernetes group.
+    pub fn organization(&self) -> &str {
+        &self.organization
+    }
+
+    /// The common name: a Kubernetes user.
+    pub fn common_name(&self) -> &str {
+        &self.common_name
+    }
+
+    /// The encodings that a request may have. The first one is Go's.
+    pub(super) fn encodings(&self, forms: Forms) -> Vec<Vec<u8>> {
+        let tag = |value: &str| {
+            if value.bytes().all(is_printable) {
+                PRINTABLE_STRING
+            } else {
+                UTF8_STRING
+            }
+        };
+        let organization = |tag| relative_name(ORGANIZATION, tag, &self.organization);
+        let common_name = |tag| relative_name(COMMON_NAME, tag, &self.common_name);
+        let go = (
+            organization(tag(&self.organization)),
+            common_name(tag(&self.common_name)),
+        );
+        let mut encodings = vec![element(SEQUENCE, &[&go.0, &go.1])];
+        if forms == Forms::Compatible {
+            let utf8 = (organization(UTF8_STRING), common_name(UTF8_STRING));
+            encodings.push(element(SEQUENCE, &[&utf8.0, &utf8.1]));
+            encodings.push(element(SEQUENCE, &[&go.1, &go.0]));
+            encodings.push(element(SEQUENCE, &[&utf8.1, &utf8.0]));
+        }
+        encodings
+    }
+
+    /// Whether a name says exactly this, in either string type and order.
+    pub(super) fn is_said_by(&self, name: &Name<'_>) -> bool {
+        let mut attributes: Vec<_> = name.attributes().collect();
+        attributes.sort_by_key(|attribute| attribute.kind != ORGANIZATION);
+        !name.has_multiple_values()
+            && matches!(attributes.as_slice(), [organization, common_name]
+                if organization.kind == ORGANIZATION
+                    && organization.is_text(&self.organization)
+                    && common_name.kind == COMMON_NAME
+                    && common_name.is_text(&self.common_name))
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "O={}, CN={}",
+            self.organization.escape_debug(),
+            self.common_name.escape_debug()
+        )
+    }
+}
+
+fn relative_name(kind: &[u8], tag: u8, value: &str) -> Vec<u8> {
+    let kind = element(OBJECT_IDENTIFIER, &[kind]);
+    let value = element(tag, &[value.as_bytes()]);
+    element(SET, &[&element(SEQUENCE, &[&kind, &value])])
+}
+
+/// The characters for which Go's `encoding/asn1` chooses PrintableString.
+const fn is_printable(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'\''..=b')' | b'+'..=b'/')
+        || matches!(byte, b' ' | b':' | b'=' | b'?')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::der::single;
+
+    #[test]
+    fn go_chooses_the_string_type() {
+        let encoded = |name: &str| {
+            let subject = Subject {
+                organization: "liqo.io".into(),
+                common_name: name.into(),
+            };
+            subject.encodings(Forms::Canonical).concat()
+        };
+        assert!(encoded("a-b.c").ends_with(b"\x06\x03\x55\x04\x03\x13\x05a-b.c"));
+        assert!(encoded("a_b").ends_with(b"\x06\x03\x55\x04\x03\x0c\x03a_b"));
+        assert!(encoded("a*b").ends_with(b"\x06\x03\x55\x04\x03\x0c\x03a*b"));
+    }
+
+    #[test]
+    fn every_encoding_says_the_subject() {
+        let subject = Subject::control_plane(&"cl01".parse().unwrap());
+        let other = Subject::control_plane(&"cl02".parse().unwrap());
+        let encodings = subject.encodings(Forms::Compatible);
+        assert_eq!(encodings.len(), 4);
+        for der in &encodings {
+            let name = Name::read(single(der, SEQUENCE).unwrap()).unwrap();
+            assert!(subject.is_said_by(&name));
+            assert!(!other.is_said_by(&name));
+        }
+    }
+}
