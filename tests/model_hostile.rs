@@ -1,6 +1,8 @@
 //! Manifests that somebody wrote in order to be read in two ways, or not at
 //! all. Each is refused with the error that names the defect.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use liqo_auth::{
     model::{Kind, ManifestError, Object, ObjectError, ObjectRef, manifest},
     policy::Limits,

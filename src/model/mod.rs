@@ -25,6 +25,8 @@ mod role_binding;
 mod scalar;
 mod secret;
 mod secret_bytes;
+#[cfg(any(test, feature = "proptest"))]
+pub mod strategy;
 mod strict_value;
 mod tenant;
 mod timestamp;
