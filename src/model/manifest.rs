@@ -107,7 +107,19 @@ pub const OBJECTS: usize = 64;
 /// # Errors
 /// [`ManifestError`] if the text as a whole cannot be read.
 pub fn read(text: &[u8], limits: &Limits) -> Result<Vec<Object>, ManifestError> {
-    let limit = limits.object.saturating_mul(OBJECTS);
+    let mut objects = Vec::new();
+    for (value, defects) in read_values(text, limits.object.saturating_mul(OBJECTS))? {
+        collect(value, defects, 0, limits, &mut objects)?;
+    }
+    Ok(objects)
+}
+
+/// Reads the documents of a text of at most `limit` bytes, each with what is
+/// wrong in its form.
+pub(super) fn read_values(
+    text: &[u8],
+    limit: usize,
+) -> Result<Vec<(Value, Vec<Defect>)>, ManifestError> {
     if text.len() > limit {
         return Err(ManifestError::TooLarge {
             found: text.len(),
@@ -125,7 +137,7 @@ pub fn read(text: &[u8], limits: &Limits) -> Result<Vec<Object>, ManifestError> 
             _ => reader.read_yaml(&document)?,
         }
     }
-    reader.into_objects(limits)
+    Ok(reader.documents)
 }
 
 /// The object as JSON for people: indented by two spaces, with a final
@@ -242,14 +254,6 @@ impl Reader {
             }
             (Err(found), None) => Err(error(found)),
         }
-    }
-
-    fn into_objects(self, limits: &Limits) -> Result<Vec<Object>, ManifestError> {
-        let mut objects = Vec::new();
-        for (value, defects) in self.documents {
-            collect(value, defects, 0, limits, &mut objects)?;
-        }
-        Ok(objects)
     }
 }
 

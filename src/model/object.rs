@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -190,7 +190,7 @@ macro_rules! kinds {
 
             fn of_kind(kind: Kind, value: &Value) -> Result<Self, ObjectError> {
                 match kind {
-                    $(Kind::$Kind => deserialize::<$Kind>(value).map(Self::$Kind),)*
+                    $(Kind::$Kind => unreadable::deserialize::<$Kind>(value).map(Self::$Kind),)*
                     Kind::Other => Err(ObjectError::NotAnObject),
                 }
             }
@@ -355,10 +355,6 @@ const RBAC_API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 /// The group of an API version; the core group is empty.
 fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
-}
-
-fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ObjectError> {
-    serde_path_to_error::deserialize(value).map_err(|error| ObjectError::field(value, &error))
 }
 
 fn serialize<T: Serialize>(object: &T) -> Value {

@@ -146,7 +146,7 @@ impl State {
 }
 
 /// Deeper than any object of the exchange, managed fields included.
-const DEPTH: usize = 64;
+const DEPTH: usize = 32;
 /// As many values as a large list of objects has.
 const VALUES: usize = 500_000;
 const DEFECTS: usize = 64;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use serde_path_to_error::Segment;
 use zeroize::Zeroize;
@@ -107,10 +108,7 @@ impl Unreadable {
 impl ObjectError {
     /// Serde's messages show values, which may be secrets: what was found is
     /// described anew, and only what was expected is taken over.
-    pub(super) fn field(
-        value: &Value,
-        error: &serde_path_to_error::Error<serde_json::Error>,
-    ) -> Self {
+    fn field(value: &Value, error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
         let message = error.inner().to_string();
         let found = error
             .path()
@@ -121,6 +119,10 @@ impl ObjectError {
                 Segment::Enum { .. } | Segment::Unknown => None,
             });
         let reason = match (message.rsplit_once(", expected "), found) {
+            (Some((_, expected)), _) if message.starts_with("unknown field") => {
+                format!("found a field that is not known, expected {expected}")
+            }
+            (None, _) if message.starts_with("missing field") => message,
             (Some((own, expected)), _) if own.starts_with("found ") => {
                 format!("{own}, expected {expected}")
             }
@@ -128,7 +130,7 @@ impl ObjectError {
                 Value::String(found) if shown.starts_with("unknown variant") => {
                     format!("found \"{}\", expected {expected}", Excerpt(found))
                 }
-                found => format!("found {}, expected {expected}", describe(found)),
+                found => format!("found {}, expected {}", describe(found), in_words(expected)),
             },
             _ => "found what cannot be read, expected another value".to_owned(),
         };
@@ -141,6 +143,11 @@ impl ObjectError {
             reason,
         }
     }
+}
+
+/// Reads a type of one's own; an error shows no value.
+pub(super) fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ObjectError> {
+    serde_path_to_error::deserialize(value).map_err(|error| ObjectError::field(value, &error))
 }
 
 /// One step from a value into it.
@@ -238,6 +245,17 @@ fn text(value: Option<&Value>) -> String {
 
 fn cut(text: &str) -> String {
     text.chars().take(LONGEST_NAME).collect()
+}
+
+/// Serde names the types of Rust.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "a sequence" => "a list",
+        "a boolean" => "true or false",
+        "i64" | "i32" => "a whole number",
+        expected if expected.starts_with("struct ") => "a map",
+        expected => expected,
+    }
 }
 
 fn describe(value: &Value) -> String {

@@ -37,6 +37,7 @@ pub(super) fn reason(error: &Error) -> &'static str {
     }
 }
 
-/// Somewhat more than a value may have, so that its own limit is met first.
-const DEPTH: usize = 100;
+/// Somewhat more than a value may have, so that its own limit is met first;
+/// at a hundred the parser would run out of a thread's stack.
+const DEPTH: usize = 40;
 const ALIASES: usize = 256;

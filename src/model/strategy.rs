@@ -1,0 +1,384 @@
+//! Strategies for the values and objects of the exchange, honest and hostile,
+//! with the feature `proptest`.
+//!
+//! # Examples
+//! ```
+//! use liqo_auth::model::{Object, strategy};
+//! use proptest::{strategy::Strategy, test_runner::TestRunner};
+//!
+//! TestRunner::default().run(&strategy::any_tenant().prop_map(Object::from), |object| {
+//!     assert_eq!(Object::from_value(object.to_value()), object);
+//!     Ok(())
+//! })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeMap;
+
+use proptest::{
+    collection::{btree_map, vec},
+    option,
+    prelude::{Just, any},
+    prop_oneof,
+    strategy::{BoxedStrategy, Strategy},
+};
+
+use super::{
+    AuthParams, AuthzPolicy, AwsConfig, Bytes, ClusterId, Identity, IdentitySpec, IdentityStatus,
+    IdentityType, LocalObjectReference, Metadata, OwnerReference, Secret, SecretBytes, Tenant,
+    TenantCondition, TenantSpec, TenantStatus, Timestamp, names,
+};
+
+/// The cluster IDs that there can be, in default tenant namespaces.
+pub fn cluster_id() -> BoxedStrategy<ClusterId> {
+    "[a-z0-9]([-a-z0-9]{0,49}[a-z0-9])?"
+        .prop_filter_map("a DNS label", |text| text.parse().ok())
+        .boxed()
+}
+
+/// Any time that there can be.
+pub fn timestamp() -> BoxedStrategy<Timestamp> {
+    (-62_167_219_200..=253_402_300_799_i64)
+        .prop_filter_map("a year of four digits", |seconds| {
+            Timestamp::from_unix(seconds).ok()
+        })
+        .boxed()
+}
+
+/// Any text: honest names, empty ones, and what a hostile peer would write.
+pub fn any_text() -> BoxedStrategy<String> {
+    prop_oneof![
+        4 => "[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?",
+        1 => ".{0,40}",
+        1 => proptest::sample::select(HOSTILE).prop_map(str::to_owned),
+    ]
+    .boxed()
+}
+
+/// Any bytes, few or many.
+pub fn any_bytes() -> BoxedStrategy<Bytes> {
+    prop_oneof![Just(Vec::new()), vec(any::<u8>(), 1..200)]
+        .prop_map(Bytes::from)
+        .boxed()
+}
+
+/// Any metadata.
+pub fn any_metadata() -> BoxedStrategy<Metadata> {
+    let names = (any_text(), any_text(), any_text(), any_text(), any_text());
+    let times = (
+        option::of(timestamp()),
+        option::of(timestamp()),
+        any::<i64>(),
+    );
+    let maps = (any_map(), any_map());
+    (
+        names,
+        times,
+        maps,
+        vec(any_text(), 0..3),
+        vec(owner_reference(), 0..3),
+    )
+        .prop_map(
+            |(names, times, maps, finalizers, owner_references)| Metadata {
+                name: names.0,
+                generate_name: names.1,
+                namespace: names.2,
+                uid: names.3,
+                resource_version: names.4,
+                creation_timestamp: times.0,
+                deletion_timestamp: times.1,
+                generation: times.2,
+                labels: maps.0,
+                annotations: maps.1,
+                finalizers,
+                owner_references,
+            },
+        )
+        .boxed()
+}
+
+/// The metadata of an honest object about `peer`, in its tenant namespace.
+pub fn honest_metadata(name: &str, peer: &ClusterId) -> Metadata {
+    Metadata {
+        name: name.to_owned(),
+        namespace: names::tenant_namespace(peer),
+        labels: [(
+            names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+            peer.as_str().to_owned(),
+        )]
+        .into(),
+        ..Metadata::default()
+    }
+}
+
+/// Any Secret.
+pub fn any_secret() -> BoxedStrategy<Secret> {
+    let value = any_bytes().prop_map(|bytes| SecretBytes::from(bytes.into_vec()));
+    (
+        any_metadata(),
+        btree_map(any_text(), value, 0..4),
+        option::of(any_text()),
+    )
+        .prop_map(|(metadata, data, secret_type)| Secret {
+            metadata,
+            data,
+            secret_type,
+        })
+        .boxed()
+}
+
+/// Any certificate and address, with or without AWS.
+pub fn any_auth_params() -> BoxedStrategy<AuthParams> {
+    let aws_config = (any_text(), any_text(), any_text(), any_text(), any_text()).prop_map(
+        |(arn, id, secret, region, cluster)| AwsConfig {
+            aws_user_arn: arn,
+            aws_access_key_id: id,
+            aws_secret_access_key: secret.into(),
+            aws_region: region,
+            aws_cluster_name: cluster,
+        },
+    );
+    (
+        any_bytes(),
+        any_bytes(),
+        any_url(),
+        option::of(any_url()),
+        option::of(aws_config),
+    )
+        .prop_map(
+            |(ca, signed_crt, api_server, proxy_url, aws_config)| AuthParams {
+                ca,
+                signed_crt,
+                api_server,
+                proxy_url,
+                aws_config,
+            },
+        )
+        .boxed()
+}
+
+/// Any Tenant. Its fields need not fit each other.
+pub fn any_tenant() -> BoxedStrategy<Tenant> {
+    let policy = prop_oneof![
+        Just(AuthzPolicy::KeysExchange),
+        Just(AuthzPolicy::TolerateNoHandshake)
+    ];
+    let spec = (
+        any_text(),
+        option::of(policy),
+        (any_bytes(), any_bytes(), any_bytes()),
+        option::of(any_url()),
+        option::of(tenant_condition()),
+    )
+        .prop_map(
+            |(cluster_id, authz_policy, bytes, proxy_url, tenant_condition)| TenantSpec {
+                cluster_id,
+                authz_policy,
+                public_key: bytes.0,
+                csr: bytes.1,
+                signature: bytes.2,
+                proxy_url,
+                tenant_condition,
+            },
+        );
+    let status =
+        (any_text(), option::of(any_auth_params())).prop_map(|(tenant_namespace, auth_params)| {
+            TenantStatus {
+                tenant_namespace,
+                auth_params,
+            }
+        });
+    (any_metadata(), spec, status)
+        .prop_map(|(metadata, spec, status)| Tenant {
+            metadata,
+            spec,
+            status,
+        })
+        .boxed()
+}
+
+/// Any Identity. Its fields need not fit each other.
+pub fn any_identity() -> BoxedStrategy<Identity> {
+    let identity_type = prop_oneof![
+        Just(IdentityType::ControlPlane),
+        Just(IdentityType::ResourceSlice)
+    ];
+    let spec = (
+        any_text(),
+        identity_type,
+        any_auth_params(),
+        option::of(any_text()),
+    )
+        .prop_map(
+            |(cluster_id, identity_type, auth_params, namespace)| IdentitySpec {
+                cluster_id,
+                identity_type,
+                auth_params,
+                namespace,
+            },
+        );
+    let reference = any_text().prop_map(|name| LocalObjectReference { name });
+    (any_metadata(), spec, option::of(reference))
+        .prop_map(|(metadata, spec, kubeconfig_secret_ref)| Identity {
+            metadata,
+            spec,
+            status: IdentityStatus {
+                kubeconfig_secret_ref,
+            },
+        })
+        .boxed()
+}
+
+/// Any condition of a tenant.
+pub fn tenant_condition() -> BoxedStrategy<TenantCondition> {
+    prop_oneof![
+        Just(TenantCondition::Active),
+        Just(TenantCondition::Cordoned),
+        Just(TenantCondition::Drained),
+    ]
+    .boxed()
+}
+
+/// A URL, or what somebody gives for one.
+pub fn any_url() -> BoxedStrategy<String> {
+    prop_oneof![
+        3 => "https://[a-z]{1,10}\\.example(:[1-9][0-9]{0,3})?",
+        1 => proptest::sample::select(HOSTILE_URLS).prop_map(str::to_owned),
+        1 => any_text(),
+    ]
+    .boxed()
+}
+
+const HOSTILE: &[&str] = &[
+    "",
+    "system:admin",
+    "cl\nname: x",
+    "cl-consumer\0",
+    "../etc",
+    "yes",
+    "null",
+    "~",
+    "1e3",
+    "0x10",
+    "2026-11-20",
+    "{}",
+    "[",
+    "- a",
+    "a: b",
+    "#",
+    "&a",
+    "*a",
+    "!x",
+    "'",
+    "\"",
+    "\u{2028}",
+    "\u{feff}",
+    "---",
+    "...",
+    "<<",
+    "=",
+    " a ",
+    "a\r\n",
+    "\t",
+];
+
+const HOSTILE_URLS: &[&str] = &[
+    "https://kubernetes.default.svc",
+    "https://user:password@api.example",
+    "https://169.254.169.254",
+    "https://[::ffff:169.254.169.254]",
+    "http://api.example",
+    "https://2852039166",
+    "https://api.example\\@kubernetes",
+    "socks5://user:password@proxy",
+];
+
+fn any_map() -> BoxedStrategy<BTreeMap<String, String>> {
+    btree_map(any_text(), any_text(), 0..4).boxed()
+}
+
+fn owner_reference() -> BoxedStrategy<OwnerReference> {
+    let names = (any_text(), any_text(), any_text(), any_text());
+    (names, option::of(any::<bool>()), option::of(any::<bool>()))
+        .prop_map(|(names, controller, block_owner_deletion)| OwnerReference {
+            api_version: names.0,
+            kind: names.1,
+            name: names.2,
+            uid: names.3,
+            controller,
+            block_owner_deletion,
+        })
+        .boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::proptest;
+
+    use super::*;
+    use crate::{
+        model::{ApiServerUrl, Kubeconfig, Object, UserCredential, manifest},
+        policy::Limits,
+    };
+
+    fn any_object() -> BoxedStrategy<Object> {
+        prop_oneof![
+            any_secret().prop_map(Object::from),
+            any_tenant().prop_map(Object::from),
+            any_identity().prop_map(Object::from),
+        ]
+        .boxed()
+    }
+
+    fn read(text: &str) -> Vec<Object> {
+        manifest::read(text.as_bytes(), &Limits::default()).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_as_it_was(object in any_object()) {
+            assert_eq!(Object::from_value(object.to_value()), object);
+            assert_eq!(read(&manifest::write_json(&object)), core::slice::from_ref(&object));
+            #[cfg(feature = "yaml")]
+            assert_eq!(read(&manifest::write_yaml(&object)), [object]);
+        }
+
+        #[test]
+        fn no_text_is_too_strange_to_be_judged(text in ".{0,200}", bytes in vec(any::<u8>(), 0..200)) {
+            let _ = manifest::read(text.as_bytes(), &Limits::default());
+            let _ = manifest::read(&bytes, &Limits::default());
+            let _ = text.parse::<ApiServerUrl>();
+            let _ = format!("https://{text}").parse::<ApiServerUrl>();
+        }
+
+        #[test]
+        fn a_kubeconfig_is_read_as_it_was(
+            names in (any_text(), any_text(), any_url()),
+            bytes in (any_bytes(), any_bytes(), any_bytes()),
+            optional in (option::of(any_url()), option::of("[a-z]{1,9}")),
+            is_file: bool,
+        ) {
+            let certificate = bytes.1;
+            let credential = if is_file {
+                UserCredential::KeyFile { certificate, key: names.2.clone() }
+            } else {
+                UserCredential::KeyData { certificate, key: bytes.2.into_vec().into() }
+            };
+            let kubeconfig = Kubeconfig {
+                cluster: names.0,
+                server: names.2,
+                certificate_authority: bytes.0,
+                proxy_url: optional.0,
+                user: names.1,
+                credential,
+                namespace: optional.1,
+            };
+            let text = kubeconfig.to_yaml();
+            let text = core::str::from_utf8(text.expose()).unwrap();
+            #[cfg(feature = "yaml")]
+            assert_eq!(Kubeconfig::parse(text), Ok(kubeconfig));
+            #[cfg(not(feature = "yaml"))]
+            assert!(text.ends_with('\n'));
+        }
+    }
+}
