@@ -6,12 +6,14 @@
 //! to know ([`provider`](crate::provider), [`consumer`](crate::consumer)).
 
 mod identity;
+mod nonce;
 mod tenant;
 
 pub use identity::{EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity};
+pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 
-pub(crate) use identity::provider_pins;
+pub(crate) use nonce::nonce_at;
 pub(crate) use tenant::{claim, name_length, nonce_signature, without_status};
 
 use crate::{

@@ -43,7 +43,7 @@ use crate::{
     commitment::{Commitment, Committed},
     crypto::{Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
-    model::{AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Tenant, Timestamp, names},
+    model::{AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Part, Step, Version},
     verify::{self, VerifiedTenant},

@@ -11,10 +11,10 @@ use crate::{
         Authority, BoxError, CertificateChain, ClientCertificateExpectation, Csr, Entropy, Nonce, PublicKey, Subject,
     },
     error::{ApiMisuse, Error, PolicyRefusal, shortened},
-    model::{ClusterId, Metadata, Secret, Tenant, Timestamp, names},
+    model::{ClusterId, Metadata, Resource, Secret, Tenant, Timestamp, names},
     policy::Policy,
     step::{Effect, Refused, Step, Version},
-    verify::{self, VerifiedTenant},
+    verify::VerifiedTenant,
 };
 
 /// Signs certificate requests: the Kubernetes API, a CA of one's own, a person.
@@ -165,7 +165,7 @@ impl<'o> NeedsCertificate<'o> {
     /// Says that the signer denied it.
     pub fn deny(&self, reason: &str) -> Step {
         let reason = shortened(reason);
-        let id = verify::id_of(self.tenant);
+        let id = self.tenant.id();
         Step {
             refused: vec![Refused {
                 object: Some(id.clone()),

@@ -156,7 +156,7 @@ impl VerifiedIdentity {
     }
 }
 
-pub(crate) fn provider_pins(auth_params: &AuthParams) -> EndpointPins {
+fn provider_pins(auth_params: &AuthParams) -> EndpointPins {
     let ca = auth_params.ca.as_slice();
     let padding = ca.iter().rev().take_while(|byte| **byte == 0).count();
     let ca = ca.get(..ca.len() - padding).unwrap_or_default();
