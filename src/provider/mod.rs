@@ -46,7 +46,7 @@ use crate::{
     model::{AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Part, Step, Version},
-    verify::{self, VerifiedTenant},
+    verify::{self, Known, VerifiedTenant},
     view::{Interest, View},
 };
 
@@ -288,8 +288,11 @@ impl Provider {
     /// What the Tenant claims, without the nonce: names, key, request; and that
     /// the key is the one pinned.
     fn verify_claim(&self, seen: &Seen<'_>, tenant: &Tenant) -> Result<VerifiedTenant, Error> {
-        let pinned = seen.record.as_ref().map(|(_, record)| &record.public_key);
-        verify::claim(tenant, &seen.peer, pinned, self.policy(&seen.peer))
+        let known = seen.record.as_ref().map(|(_, record)| Known {
+            public_key: &record.public_key,
+            csr: record.proof.as_ref().map(|proof| &proof.csr),
+        });
+        verify::claim(tenant, &seen.peer, known, self.policy(&seen.peer))
     }
 
     /// That the claim's key signed a nonce that is ours, unexpired and unused,
