@@ -108,8 +108,8 @@ impl Rehearsal {
     pub fn with_consumer_key(seed: u64, consumer_key: Arc<dyn SigningKey>) -> Result<Self, BoxError> {
         let now = Timestamp::from_unix(1_795_179_600)?;
         let drawn = |number: u64| entropy(seed, u64::MAX - number);
-        let authority = Authority::new("cl-provider-ca", &drawn(1), now, TEN_YEARS)?;
-        let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()?));
+        let authority = Authority::new("cl-provider-ca", now, TEN_YEARS, &drawn(1))?;
+        let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
         let signer = Arc::new(Ledger {
             signer: AuthoritySigner::new(authority, drawn(2)),
             answers: Mutex::new(true),

@@ -67,10 +67,10 @@ fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
     let taken = case["knownUsers"].as_array().into_iter().flatten();
     let taken: NameTable = taken.filter_map(Value::as_str).map(String::from).collect();
 
-    let authority = Authority::new("ca", &entropy(), now(), LIFETIME).unwrap();
+    let authority = Authority::new("ca", now(), LIFETIME, &entropy()).unwrap();
     let endpoint = Endpoint::new(
         "https://172.19.0.3:6443".parse().unwrap(),
-        Some(authority.ca_bundle().unwrap()),
+        Some(authority.ca_bundle()),
     );
     let provider = Provider::builder(
         "cl-provider".parse().unwrap(),

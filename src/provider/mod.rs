@@ -66,8 +66,8 @@ use crate::{
 /// # use core::time::Duration;
 /// # let now = "2026-11-20T13:00:00Z".parse()?;
 /// # let entropy = || Entropy::from_bytes([7; 32]);
-/// let authority = Authority::new("cl-provider-ca", &entropy(), now, Duration::from_secs(3600))?;
-/// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()?));
+/// let authority = Authority::new("cl-provider-ca", now, Duration::from_secs(3600), &entropy())?;
+/// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
 /// let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
 ///     .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
 ///     .build();

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::{check_name, check_names};
 use crate::{
-    crypto::{CaBundle, CertificateChain, ClientCertificateExpectation, PublicKey, Subject},
+    crypto::{CaBundle, CertificateChain, ClientCertificateExpectation, Issuance, PublicKey, Subject},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, shortened},
     model::{
         ApiServerUrl, AuthParams, ClusterId, Identity, IdentityType, NamespaceName, ObjectRef, ProxyUrl,
@@ -98,7 +98,9 @@ pub fn identity(
     if let Some(first) = expectation.pins {
         first.check(&pins, &at)?;
     }
-    let issued_by_bundle = bundle.as_ref().is_none_or(|bundle| certificate.issued_by(bundle));
+    let issued_by_bundle = bundle
+        .as_ref()
+        .is_none_or(|bundle| certificate.issued_by(bundle) != Issuance::No);
     Ok(VerifiedIdentity {
         certificate,
         api_server,
