@@ -177,12 +177,12 @@ mod tests {
     fn what_is_no_bundle_is_refused() {
         use CaBundleError::*;
         let one = authority("one");
-        let key = super::super::pem_block::write("PRIVATE KEY", &[1; 40]).into_bytes();
+        let key = pem_block::write("PRIVATE KEY", &[1; 40]).into_bytes();
         let label = PemError::Label {
             found: "PRIVATE KEY".to_owned(),
             expected: LABEL,
         };
-        let broken = super::super::pem_block::write(LABEL, &[0x30, 0]).into_bytes();
+        let broken = pem_block::write(LABEL, &[0x30, 0]).into_bytes();
         for (bytes, error) in [
             (vec![], Empty),
             (b"\n\0\0".to_vec(), Empty),
