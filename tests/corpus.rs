@@ -35,7 +35,10 @@ fn every_verdict_holds_in_both_policies() {
             *tally.not_run.entry(kind.to_owned()).or_default() += 1;
             continue;
         };
-        for (name, policy) in [("strict", Policy::strict()), ("compat", Policy::compatible())] {
+        for (name, policy) in [
+            ("strict", Policy::strict()),
+            ("compat", Policy::compatible()),
+        ] {
             let verdict = judge(&case, policy);
             tally.count(&case, name, verdict);
         }
@@ -61,7 +64,9 @@ fn judge_of(kind: &str) -> Option<Judge> {
 
 /// Does the provider take this Tenant?
 fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
-    let tenant = Tenant::from_object(&Object::from_value(case["tenant"].clone())).unwrap().clone();
+    let tenant = Tenant::from_object(&Object::from_value(case["tenant"].clone()))
+        .unwrap()
+        .clone();
     let nonce = case["nonce"].as_str().unwrap().as_bytes();
     let peer = verify::claimed_consumer(&tenant)?;
     let taken = case["knownUsers"].as_array().into_iter().flatten();
@@ -109,15 +114,24 @@ fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
     }
     // Taken means more than stored: it is signed, too.
     for _ in 0..4 {
-        let view = objects.view(&peer).vouch_for_nonce(vouched.as_ref().unwrap());
+        let view = objects
+            .view(&peer)
+            .vouch_for_nonce(vouched.as_ref().unwrap());
         let step = provider.reconcile(&view, env())?;
         assert_eq!(step.refused, []);
         for effect in &step.effects {
             objects.apply(effect).unwrap();
         }
     }
-    let certificate = objects.get::<Secret>(&names::tenant_namespace(&peer), names::ISSUED_CERTIFICATE_SECRET);
-    assert!(certificate.is_some(), "{}: taken, and not signed", case["id"]);
+    let certificate = objects.get::<Secret>(
+        &names::tenant_namespace(&peer),
+        names::ISSUED_CERTIFICATE_SECRET,
+    );
+    assert!(
+        certificate.is_some(),
+        "{}: taken, and not signed",
+        case["id"]
+    );
     Ok(())
 }
 
@@ -130,7 +144,8 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
         proxy_url: text(&case["consumer"]["proxyURL"]).parse().ok(),
         ..PeerSettings::default()
     };
-    let key = KeyPair::from_pkcs8_pem(text(&case["consumer"]["privateKey"]).as_bytes(), &policy).unwrap();
+    let key =
+        KeyPair::from_pkcs8_pem(text(&case["consumer"]["privateKey"]).as_bytes(), &policy).unwrap();
     let consumer = Consumer::builder(
         text(&case["consumer"]["clusterID"]).parse().unwrap(),
         Arc::new(OneKey(Arc::new(key))),
@@ -141,15 +156,30 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
     let provider = text(&case["providerClusterID"]).parse().unwrap();
 
     let mut objects = Objects::new();
-    for identity in [&case["stored"], &case["identity"]].into_iter().filter(|value| !value.is_null()) {
-        let identity = Identity::from_object(&Object::from_value(identity.clone())).unwrap().clone();
-        let env = Env { now, entropy: entropy() };
-        let step = consumer.receive(&objects.view(&provider), Message::Identity(Box::new(identity)), env)?;
+    for identity in [&case["stored"], &case["identity"]]
+        .into_iter()
+        .filter(|value| !value.is_null())
+    {
+        let identity = Identity::from_object(&Object::from_value(identity.clone()))
+            .unwrap()
+            .clone();
+        let env = Env {
+            now,
+            entropy: entropy(),
+        };
+        let step = consumer.receive(
+            &objects.view(&provider),
+            Message::Identity(Box::new(identity)),
+            env,
+        )?;
         for effect in &step.effects {
             objects.apply(effect).unwrap();
         }
         // Stored means usable: the kubeconfig follows.
-        let env = Env { now, entropy: entropy() };
+        let env = Env {
+            now,
+            entropy: entropy(),
+        };
         let step = consumer.reconcile(&objects.view(&provider), env)?;
         assert_eq!(step.refused, []);
         assert_ne!(step.effects, []);
@@ -164,10 +194,17 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
 fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Error> {
     let bytes = STANDARD.decode(case["nonce"].as_str().unwrap()).unwrap();
     let provider = "cl-provider".parse().unwrap();
-    let key = KeyPair::generate(liqo_auth::crypto::Algorithm::Ed25519, &mut getrandom::SysRng).unwrap();
-    let consumer = Consumer::builder("cl-consumer".parse().unwrap(), Arc::new(OneKey(Arc::new(key))))
-        .policy(policy.clone())
-        .build();
+    let key = KeyPair::generate(
+        liqo_auth::crypto::Algorithm::Ed25519,
+        &mut getrandom::SysRng,
+    )
+    .unwrap();
+    let consumer = Consumer::builder(
+        "cl-consumer".parse().unwrap(),
+        Arc::new(OneKey(Arc::new(key))),
+    )
+    .policy(policy.clone())
+    .build();
     let expectation = NonceExpectation {
         provider: &provider,
         consumer: consumer.cluster_id(),
@@ -218,7 +255,9 @@ impl Tally {
         };
         match problem {
             None => self.held += 1,
-            Some(problem) => self.wrong.push(format!("{id}, {policy}: {} – {problem}", case["title"])),
+            Some(problem) => self
+                .wrong
+                .push(format!("{id}, {policy}: {} – {problem}", case["title"])),
         }
     }
 }
@@ -240,7 +279,10 @@ fn cases(folder: &std::path::Path) -> Vec<Value> {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
         .collect();
     files.sort();
     files
@@ -254,7 +296,10 @@ fn now() -> Timestamp {
 }
 
 fn env() -> Env {
-    Env { now: now(), entropy: entropy() }
+    Env {
+        now: now(),
+        entropy: entropy(),
+    }
 }
 
 fn entropy() -> Entropy {
