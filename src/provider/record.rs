@@ -14,7 +14,7 @@ use crate::{
     commitment::Commitment,
     crypto::{Nonce, PublicKey, RecordKey},
     error::{Error, LocalFault},
-    model::{Bytes, ClusterId, Metadata, Resource, Secret, Timestamp, names},
+    model::{Bytes, ClusterId, Metadata, Resource, Secret, TenantCondition, Timestamp, names},
     policy::Policy,
 };
 
@@ -26,6 +26,8 @@ pub(super) struct Record {
     pub(super) public_key: PublicKey,
     pub(super) proof: Option<Proof>,
     pub(super) used: Vec<UsedNonce>,
+    /// The strictest condition that was seen since it was last lifted.
+    pub(super) condition: TenantCondition,
 }
 
 /// That this key signed this nonce for this request, in this Tenant.
@@ -63,6 +65,8 @@ struct Written {
     proof: Option<WrittenProof>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     used: Vec<UsedNonce>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    condition: Option<TenantCondition>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -86,6 +90,7 @@ impl Record {
             public_key,
             proof: None,
             used: Vec::new(),
+            condition: TenantCondition::Active,
         }
     }
 
@@ -197,6 +202,7 @@ impl Record {
                 .ok()?,
             proof,
             used: written.used,
+            condition: written.condition.unwrap_or(TenantCondition::Active),
         })
     }
 
@@ -210,6 +216,7 @@ impl Record {
                 commitment: proof.commitment.clone(),
             }),
             used: self.used.clone(),
+            condition: (self.condition != TenantCondition::Active).then_some(self.condition),
         };
         // Strings and numbers only: it cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()

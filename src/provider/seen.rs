@@ -54,12 +54,12 @@ impl<'o> Seen<'o> {
             certificate: view.find(&namespace_name, names::ISSUED_CERTIFICATE_SECRET)?,
             record,
             role_bindings: view
-                .all::<RoleBinding>()
+                .every::<RoleBinding>()?
                 .filter(|binding| binding.metadata.namespace == namespace_name)
                 .collect(),
-            cluster_role_bindings: view.all::<ClusterRoleBinding>().collect(),
-            control_plane_roles: roles(view, names::CONTROL_PLANE_ROLE),
-            cluster_wide_roles: roles(view, names::CLUSTER_WIDE_ROLE),
+            cluster_role_bindings: view.every::<ClusterRoleBinding>()?.collect(),
+            control_plane_roles: roles(view, names::CONTROL_PLANE_ROLE)?,
+            cluster_wide_roles: roles(view, names::CLUSTER_WIDE_ROLE)?,
         })
     }
 
@@ -92,17 +92,12 @@ impl<'o> Seen<'o> {
 
 /// The ClusterRoles with that `app.kubernetes.io/name`, in the order of their
 /// names.
-fn roles<'o>(view: &View<'o>, label_value: &str) -> Vec<&'o ClusterRole> {
-    let mut roles: Vec<&ClusterRole> = view
-        .all::<ClusterRole>()
-        .filter(|role| {
-            role.metadata
-                .labels
-                .get(names::APP_NAME_LABEL)
-                .map(String::as_str)
-                == Some(label_value)
-        })
-        .collect();
+fn roles<'o>(view: &View<'o>, label_value: &str) -> Result<Vec<&'o ClusterRole>, Error> {
+    let wanted = |role: &&ClusterRole| {
+        let label = role.metadata.labels.get(names::APP_NAME_LABEL);
+        label.map(String::as_str) == Some(label_value)
+    };
+    let mut roles: Vec<&ClusterRole> = view.every::<ClusterRole>()?.filter(wanted).collect();
     roles.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
-    roles
+    Ok(roles)
 }
