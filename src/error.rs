@@ -356,7 +356,7 @@ impl Error {
 impl PeerMisbehaved {
     fn rule(&self) -> Option<u8> {
         Some(match self {
-            Self::Csr(CsrError::SelfSignature(_) | CsrError::PublicKey) => 2,
+            Self::Csr(CsrError::SelfSignature(_) | CsrError::Key { .. }) => 2,
             Self::Csr(_) => 1,
             Self::PublicKey(_) => 3,
             Self::NonceSignature(_) | Self::NonceNotOurs | Self::NonceUsed => 4,

@@ -9,6 +9,8 @@ pub mod model;
 pub mod objects;
 pub mod policy;
 pub mod provider;
+#[cfg(feature = "proptest")]
+pub mod rehearsal;
 pub mod step;
 pub mod verify;
 pub mod view;

@@ -12,15 +12,15 @@ use std::{
 };
 
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 
 use crate::{
     consumer::{self, Consumer},
     crypto::{
-        Algorithm, Authority, AuthorityError, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
-        SigningKey,
+        Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey, SigningKey,
     },
     error::Error,
-    model::{ClusterId, ClusterRole, Metadata, Timestamp, names},
+    model::{ClusterRole, Metadata, Timestamp, names},
     objects::Objects,
     provider::{self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, Signing, SigningRequest},
     step::{Env, Message, Step},
@@ -97,7 +97,7 @@ impl Rehearsal {
     /// # Errors
     /// Whatever keeps the keys or the authority from being made.
     pub fn new(seed: u64) -> Result<Self, BoxError> {
-        let key = KeyPair::generate(Algorithm::Ed25519, &mut Draws { seed, drawn: 1 << 32 })?;
+        let key = KeyPair::from_entropy(&entropy(seed, u64::MAX));
         Self::with_consumer_key(seed, Arc::new(key))
     }
 
@@ -107,20 +107,20 @@ impl Rehearsal {
     /// Whatever keeps the keys or the authority from being made.
     pub fn with_consumer_key(seed: u64, consumer_key: Arc<dyn SigningKey>) -> Result<Self, BoxError> {
         let now = Timestamp::from_unix(1_795_179_600)?;
-        let mut draws = Draws { seed, drawn: 2 << 32 };
-        let authority = authority(now, &mut draws)?;
-        let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()?));
+        let drawn = |number: u64| entropy(seed, u64::MAX - number);
+        let authority = Authority::new("cl-provider-ca", now, TEN_YEARS, &drawn(1))?;
+        let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
         let signer = Arc::new(Ledger {
-            signer: AuthoritySigner::new(authority, Entropy::draw(&mut draws)?),
+            signer: AuthoritySigner::new(authority, drawn(2)),
             answers: Mutex::new(true),
             issued: Mutex::default(),
         });
-        let provider_key = KeyPair::generate(Algorithm::Ed25519, &mut draws)?;
-        let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::draw(&mut draws)?)
+        let provider_key = KeyPair::from_entropy(&drawn(3));
+        let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
             .key(Arc::new(provider_key))
             .signer(signer.clone())
             .build();
-        let consumer = Consumer::builder("cl-consumer".parse()?, Arc::new(OneKey::new(consumer_key))).build();
+        let consumer = Consumer::builder("cl-consumer".parse()?, Arc::new(OneKey(consumer_key))).build();
         let roles = [
             ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
             ("liqo-virtual-kubelet-remote-clusterwide", names::CLUSTER_WIDE_ROLE),
@@ -269,13 +269,9 @@ impl Rehearsal {
 
     fn env(&mut self) -> Env {
         self.drawn += 1;
-        let mut bytes = [0; 32];
-        for (byte, value) in bytes.iter_mut().zip(self.seed.to_be_bytes().into_iter().chain(self.drawn.to_be_bytes())) {
-            *byte = value;
-        }
         Env {
             now: self.now,
-            entropy: Entropy::from_bytes(bytes),
+            entropy: entropy(self.seed, self.drawn),
         }
     }
 }
@@ -335,50 +331,13 @@ impl core::fmt::Debug for Ledger {
     }
 }
 
-/// Not random at all: numbers that follow from a seed.
-struct Draws {
-    seed: u64,
-    drawn: u64,
-}
-
-impl rand_core::TryRng for Draws {
-    type Error = core::convert::Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, destination: &mut [u8]) -> Result<(), Self::Error> {
-        use sha2::Digest;
-
-        for chunk in destination.chunks_mut(32) {
-            self.drawn += 1;
-            let digest = sha2::Sha256::new()
-                .chain_update(self.seed.to_be_bytes())
-                .chain_update(self.drawn.to_be_bytes())
-                .finalize();
-            for (byte, value) in chunk.iter_mut().zip(digest) {
-                *byte = value;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl rand_core::TryCryptoRng for Draws {}
-
-fn authority(now: Timestamp, draws: &mut Draws) -> Result<Authority, AuthorityError> {
-    let mut seed = [0; 32];
-    let Ok(()) = rand_core::TryRng::try_fill_bytes(draws, &mut seed);
-    Authority::new("cl-provider-ca", &Entropy::from_bytes(seed), now, Duration::from_secs(10 * 365 * 86_400))
+/// Not random at all: 32 bytes that follow from a seed and a number.
+fn entropy(seed: u64, number: u64) -> Entropy {
+    let digest = Sha256::new()
+        .chain_update(seed.to_be_bytes())
+        .chain_update(number.to_be_bytes())
+        .finalize();
+    Entropy::from_bytes(digest.into())
 }
 
 fn cluster_role(name: &str, label_value: &str) -> ClusterRole {
@@ -394,3 +353,5 @@ fn cluster_role(name: &str, label_value: &str) -> ClusterRole {
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);

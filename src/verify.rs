@@ -6,13 +6,15 @@
 //! to know ([`provider`](crate::provider), [`consumer`](crate::consumer)).
 
 mod identity;
+mod nonce;
 mod tenant;
 
 pub use identity::{EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity};
+pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 
-pub(crate) use identity::provider_pins;
-pub(crate) use tenant::{claim, name_length, nonce_signature, without_status};
+pub(crate) use nonce::nonce_at;
+pub(crate) use tenant::{Known, claim, name_length, nonce_signature, without_status};
 
 use crate::{
     error::{Error, PeerMisbehaved, shortened},

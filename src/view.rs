@@ -91,7 +91,7 @@ impl<'o> View<'o> {
     }
 
     /// The object of that name, if there is one.
-    pub(crate) fn find<K: Resource>(&self, namespace: &str, name: &str) -> Result<Option<&'o K>, Error> {
+    pub(crate) fn find<K: Resource + 'o>(&self, namespace: &str, name: &str) -> Result<Option<&'o K>, Error> {
         let here = |id: &ObjectRef| id.kind == K::KIND && id.namespace == namespace && id.name == name;
         self.refuse_unreadable(&here)?;
         Ok(self
@@ -100,7 +100,7 @@ impl<'o> View<'o> {
     }
 
     /// The object of that name in any namespace; two of them are an error.
-    pub(crate) fn find_anywhere<K: Resource>(&self, name: &str) -> Result<Option<&'o K>, Error> {
+    pub(crate) fn find_anywhere<K: Resource + 'o>(&self, name: &str) -> Result<Option<&'o K>, Error> {
         self.refuse_unreadable(&|id| id.kind == K::KIND && id.name == name)?;
         self.only(|object: &K| object.metadata().name == name)
     }
@@ -116,11 +116,11 @@ impl<'o> View<'o> {
     }
 
     /// Every object of a kind.
-    pub(crate) fn all<K: Resource>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
+    pub(crate) fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
         self.objects.iter().filter_map(|object| K::from_object(object))
     }
 
-    fn only<K: Resource>(&self, wanted: impl Fn(&K) -> bool) -> Result<Option<&'o K>, Error> {
+    fn only<K: Resource + 'o>(&self, wanted: impl Fn(&K) -> bool) -> Result<Option<&'o K>, Error> {
         let mut found = self.all::<K>().filter(|object| wanted(object));
         let Some(first) = found.next() else {
             return Ok(None);

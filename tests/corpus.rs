@@ -17,7 +17,7 @@ use liqo_auth::{
     policy::Policy,
     provider::{AuthoritySigner, Endpoint, NameTable, Provider},
     step::{Env, Message},
-    verify,
+    verify::{self, NonceExpectation},
     view::View,
 };
 use serde_json::Value;
@@ -67,10 +67,10 @@ fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
     let taken = case["knownUsers"].as_array().into_iter().flatten();
     let taken: NameTable = taken.filter_map(Value::as_str).map(String::from).collect();
 
-    let authority = Authority::new("ca", &entropy(), now(), LIFETIME).unwrap();
+    let authority = Authority::new("ca", now(), LIFETIME, &entropy()).unwrap();
     let endpoint = Endpoint::new(
         "https://172.19.0.3:6443".parse().unwrap(),
-        Some(authority.ca_bundle().unwrap()),
+        Some(authority.ca_bundle()),
     );
     let provider = Provider::builder(
         "cl-provider".parse().unwrap(),
@@ -133,7 +133,7 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
     let key = KeyPair::from_pkcs8_pem(text(&case["consumer"]["privateKey"]).as_bytes(), &policy).unwrap();
     let consumer = Consumer::builder(
         text(&case["consumer"]["clusterID"]).parse().unwrap(),
-        Arc::new(OneKey::new(Arc::new(key))),
+        Arc::new(OneKey(Arc::new(key))),
     )
     .policy(policy)
     .peer(peer, settings)
@@ -165,9 +165,15 @@ fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Error> {
     let bytes = STANDARD.decode(case["nonce"].as_str().unwrap()).unwrap();
     let provider = "cl-provider".parse().unwrap();
     let key = KeyPair::generate(liqo_auth::crypto::Algorithm::Ed25519, &mut getrandom::SysRng).unwrap();
-    let consumer = Consumer::builder("cl-consumer".parse().unwrap(), Arc::new(OneKey::new(Arc::new(key))))
-        .policy(policy)
+    let consumer = Consumer::builder("cl-consumer".parse().unwrap(), Arc::new(OneKey(Arc::new(key))))
+        .policy(policy.clone())
         .build();
+    let expectation = NonceExpectation {
+        provider: &provider,
+        consumer: consumer.cluster_id(),
+        now: now(),
+    };
+    verify::nonce_to_sign(&bytes, &expectation, &policy)?;
     // As someone would put it there for a controller to sign.
     let secret = Secret {
         metadata: Metadata {

@@ -46,6 +46,11 @@ fn a_field_of_a_wrong_type_is_named() {
             "found \"active\", expected one of `Active`, `Cordoned`, `Drained`",
         ),
         (
+            r#"{}, "status": {"authParams": {"awsConfig": {"awsSecretAccessKey": 5}}}"#,
+            "status.authParams.awsConfig.awsSecretAccessKey",
+            "found a number, expected a string",
+        ),
+        (
             r#"{"proxyURL": []}"#,
             "spec.proxyURL",
             "found a list, expected a string",
@@ -321,13 +326,13 @@ mod yaml {
             let below = vec![format!("*a{}", level - 1); 10].join(", ");
             text.push_str(&format!("a{level}: &a{level} [{below}]\n"));
         }
-        let error = read(&text).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                ManifestError::TooManyValues { .. } | ManifestError::Yaml { .. }
-            ),
-            "{error:?}"
+        assert_eq!(
+            read(&text),
+            Err(ManifestError::Yaml {
+                line: 6,
+                column: 15,
+                reason: "more depth, anchors or aliases than an object needs".into()
+            })
         );
     }
 

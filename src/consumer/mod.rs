@@ -31,11 +31,11 @@ pub use signature::{AwaitsIdentity, NeedsSignature};
 use self::{builder::Configuration, seen::Seen};
 use crate::{
     crypto::{KeyStore, Nonce, SigningKey},
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, shortened},
+    error::{ApiMisuse, Backend, Error, Fault, LocalFault, shortened},
     model::{ClusterId, Identity, Kind, Metadata, Object, ObjectRef, Resource, Timestamp, names},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Part, Step, Version},
-    verify,
+    verify::{self, NonceExpectation},
     view::{Interest, View},
 };
 
@@ -47,7 +47,7 @@ use crate::{
 /// use std::sync::Arc;
 /// use liqo_auth::{
 ///     consumer::{Consumer, Phase},
-///     crypto::{Algorithm, Entropy, KeyPair, Nonce, OneKey},
+///     crypto::{Entropy, KeyPair, Nonce, OneKey},
 ///     objects::Objects,
 ///     step::{Env, Message},
 /// };
@@ -56,7 +56,7 @@ use crate::{
 /// #     b"-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKte7lqt2Lc5L4nnP1ZWh1EKA5UxLBuaQWHD2jOjiefl\n-----END PRIVATE KEY-----\n",
 /// #     &Default::default(),
 /// # )?;
-/// let keys = Arc::new(OneKey::new(Arc::new(key)));
+/// let keys = Arc::new(OneKey(Arc::new(key)));
 /// let consumer = Consumer::builder("cl-consumer".parse()?, keys).build();
 /// let provider = "cl-provider".parse()?;
 /// let mut objects = Objects::new();
@@ -162,7 +162,7 @@ impl Consumer {
         };
         match message {
             Message::Nonce(nonce) => {
-                self.check_nonce(&nonce, view.peer(), env.now, None)?;
+                let nonce = self.check_nonce(nonce.as_bytes(), view.peer(), env.now, None)?;
                 NeedsSignature::new(self, seen, key, nonce).sign()
             }
             Message::Identity(identity) => self.receive_identity(seen, &key, &identity, env.now),
@@ -190,15 +190,15 @@ impl Consumer {
         let Some((secret, text)) = seen.nonce_text() else {
             return Ok(Phase::AwaitsNonce);
         };
-        let nonce = Nonce::parse(text, self.policy(&seen.peer)).map_err(|error| {
-            Error::new(PeerMisbehaved::NonceForm(error), Some(secret.id()), "data.nonce")
-        })?;
-        let signature = NeedsSignature::new(self, seen, key, nonce);
-        if let Some(sent) = signature.already_sent() {
+        // What was signed already is sent on, also when its nonce has expired:
+        // the provider knows which nonces it takes.
+        if let Ok(nonce) = Nonce::parse(text, self.policy(&seen.peer))
+            && let Some(sent) = NeedsSignature::new(self, seen.clone(), key.clone(), nonce).already_sent()
+        {
             return Ok(Phase::AwaitsIdentity(sent));
         }
-        self.check_nonce(signature.nonce(), &signature.seen.peer, now, Some(secret.id()))?;
-        Ok(Phase::NeedsSignature(signature))
+        let nonce = self.check_nonce(text, &seen.peer, now, Some(secret.id()))?;
+        Ok(Phase::NeedsSignature(NeedsSignature::new(self, seen, key, nonce)))
     }
 
     fn receive_identity(
@@ -241,29 +241,19 @@ impl Consumer {
         Ok(step)
     }
 
-    /// Whether this is a nonce that this cluster signs for this peer (rule 8).
-    /// Its form is known to be right already: a [`Nonce`] has no other.
     fn check_nonce(
         &self,
-        nonce: &Nonce,
+        text: &[u8],
         peer: &ClusterId,
         now: Timestamp,
         object: Option<ObjectRef>,
-    ) -> Result<(), Error> {
-        // What came in another policy's form is parsed again in this peer's.
-        Nonce::parse(nonce.as_bytes(), self.policy(peer))
-            .map_err(|error| Error::new(PeerMisbehaved::NonceForm(error), object.clone(), "data.nonce"))?;
-        let Some(structured) = nonce.structured() else {
-            return Ok(());
+    ) -> Result<Nonce, Error> {
+        let expectation = NonceExpectation {
+            provider: peer,
+            consumer: &self.0.cluster_id,
+            now,
         };
-        if !structured.names(peer, &self.0.cluster_id) {
-            return Err(Error::new(PeerMisbehaved::NonceForOthers, object, "data.nonce"));
-        }
-        if structured.expires() <= now {
-            let at = structured.expires();
-            return Err(Error::new(PeerIncompatible::NonceExpired { at }, object, "data.nonce"));
-        }
-        Ok(())
+        verify::nonce_at(text, &expectation, self.policy(peer), object)
     }
 
     fn find_key(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, Error> {

@@ -196,6 +196,18 @@ impl Csr {
         Ok(Self { pem, der })
     }
 
+    /// The request whose verification is on record by its [`digest`](Self::digest),
+    /// if this text is still it.
+    pub(crate) fn recognize(pem: &[u8], digest: &[u8; 32], policy: &Policy) -> Option<Self> {
+        if pem.len() > policy.limits().csr {
+            return None;
+        }
+        let der = pem_block::read_one(pem, LABEL, policy.forms()).ok()?;
+        let pem = pem_block::write(LABEL, &der).into_bytes();
+        let csr = Self { pem, der };
+        (csr.digest() == *digest).then_some(csr)
+    }
+
     /// The request in its canonical PEM: what goes to a signer.
     pub fn pem(&self) -> &[u8] {
         &self.pem

@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_order_is_told_as_the_library_tells_it() {
-        for multiple in 0_u64..40 {
+        for multiple in 0_u64..6 {
             let prime_order = ED25519_BASEPOINT_POINT * Scalar::from(multiple);
             for torsion in EIGHT_TORSION {
                 let point = prime_order + torsion;

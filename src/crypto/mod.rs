@@ -13,10 +13,14 @@
 //! | `aws-lc-rs` | Ed25519 signatures are made by AWS-LC |
 
 mod algorithm;
+mod authority;
 #[cfg(any(feature = "rsa", feature = "ecdsa"))]
 mod aws_lc;
 #[cfg(any(feature = "rsa", feature = "ecdsa"))]
 mod aws_lc_signing;
+mod ca_bundle;
+mod certificate;
+mod certificate_chain;
 mod client_key;
 mod csr;
 mod csr_diagnosis;
@@ -24,6 +28,7 @@ mod der;
 mod ed25519;
 mod entropy;
 mod fingerprint;
+mod issuance;
 mod key_error;
 mod key_pair;
 mod key_store;
@@ -40,11 +45,16 @@ mod structured_nonce;
 mod subject;
 
 pub use algorithm::{Algorithm, SignatureScheme};
+pub use authority::{Authority, AuthorityError};
+pub use ca_bundle::{CaBundle, CaBundleError};
+pub use certificate::Certificate;
+pub use certificate_chain::{CertificateChain, CertificateError, ClientCertificateExpectation};
 pub use client_key::{ClientKey, ExecPlugin, PrivateKeyPem};
 pub use csr::{Csr, CsrError};
 pub use der::DerError;
 pub use entropy::Entropy;
 pub use fingerprint::{Fingerprint, FingerprintError};
+pub use issuance::Issuance;
 pub use key_error::KeyError;
 pub use key_pair::{KeyPair, KeyPairError};
 pub use key_store::{KeyStore, OneKey};

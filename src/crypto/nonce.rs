@@ -50,6 +50,14 @@ pub enum NonceError {
         /// The longest length read.
         limit: usize,
     },
+    /// There are fewer digits than the shortest nonce has.
+    #[error("the nonce has {found} base64 digits, not {shortest} or more")]
+    TooShort {
+        /// How many digits there are.
+        found: usize,
+        /// The fewest allowed.
+        shortest: usize,
+    },
     /// The nonce ends in a newline, which the strict policy does not take.
     #[error("the nonce ends in a newline")]
     FinalNewline,
@@ -207,6 +215,16 @@ fn decode(text: &[u8], forms: Forms) -> Result<Vec<u8>, NonceError> {
             return Err(NonceError::UrlSafe);
         }
     }
+    let shortest = match forms {
+        Forms::Canonical => 88,
+        Forms::Compatible => 24,
+    };
+    if digits.len() < shortest {
+        return Err(NonceError::TooShort {
+            found: digits.len(),
+            shortest,
+        });
+    }
     let engine = if url_safe { URL_SAFE } else { STANDARD };
     engine.decode(digits).map_err(|_| NonceError::Encoding)
 }
@@ -262,8 +280,20 @@ mod tests {
                     expected: 16,
                 },
             ),
-            (STANDARD.encode(&bytes[..16]), length(16)),
-            (STANDARD.encode(&bytes[..32]), length(32)),
+            (
+                STANDARD.encode(&bytes[..16]),
+                TooShort {
+                    found: 24,
+                    shortest: 88,
+                },
+            ),
+            (
+                STANDARD.encode(&bytes[..32]),
+                TooShort {
+                    found: 44,
+                    shortest: 88,
+                },
+            ),
             (STANDARD.encode(&bytes), length(96)),
         ] {
             assert_eq!(both(text.as_bytes()), (Err(error), Ok(())), "{text}");
@@ -290,13 +320,25 @@ mod tests {
                     limit: 128,
                 },
             ),
-            (b"A".to_vec(), Encoding),
+            (
+                b"A".to_vec(),
+                TooShort {
+                    found: 1,
+                    shortest: 88,
+                },
+            ),
             (vec![0xff; 64], Alphabet { at: 0 }),
             (b"eyJh.eyJz".to_vec(), Alphabet { at: 4 }),
             (format!("{text}\n\n").into_bytes(), Alphabet { at: 88 }),
             (format!("{text}\r\n").into_bytes(), Alphabet { at: 88 }),
             (format!(" {text}").into_bytes(), Alphabet { at: 0 }),
-            (text.replace('=', "").into_bytes(), Encoding),
+            (
+                text.replace('=', "").into_bytes(),
+                TooShort {
+                    found: 86,
+                    shortest: 88,
+                },
+            ),
             (text.replace("Bw==", "Bx==").into_bytes(), Encoding),
             (b"+/-_".repeat(20), UrlSafe),
         ] {
@@ -306,10 +348,18 @@ mod tests {
         }
         assert_eq!(
             both(STANDARD.encode([1; 15]).as_bytes()).1,
+            Err(TooShort {
+                found: 20,
+                shortest: 24
+            })
+        );
+        let longer = STANDARD.encode([1; 65]);
+        assert_eq!(
+            both(longer.as_bytes()).0,
             Err(Length {
-                found: 15,
-                shortest: 16,
-                longest: 96
+                found: 65,
+                shortest: 64,
+                longest: 64
             })
         );
         assert_eq!(both(&b"+/-_".repeat(20)).1, Err(Encoding));

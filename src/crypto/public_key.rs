@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use ed25519_dalek::VerifyingKey;
 
+#[cfg(any(feature = "rsa", feature = "ecdsa", test))]
+use super::der::{bit_string, element};
 use super::{
     Algorithm, DerError, Fingerprint, KeyError, SignatureError, SignatureScheme,
-    der::{
-        BIT_STRING, DottedOid, OBJECT_IDENTIFIER, Reader, SEQUENCE, bit_string, element, single,
-    },
+    der::{BIT_STRING, DottedOid, OBJECT_IDENTIFIER, Reader, SEQUENCE, single},
     ed25519, pem_block,
 };
 use crate::policy::Policy;

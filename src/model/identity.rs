@@ -1,5 +1,7 @@
 //! Identities: a provider's answer, on its consumer.
 
+use core::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{AuthParams, Metadata, absent::or_null};
@@ -87,4 +89,13 @@ pub enum IdentityType {
     ControlPlane,
     /// To run a virtual node on what a resource slice gave.
     ResourceSlice,
+}
+
+impl fmt::Display for IdentityType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::ControlPlane => "ControlPlane",
+            Self::ResourceSlice => "ResourceSlice",
+        })
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Timestamp,
+    Resource, Timestamp,
     absent::{is_zero, or_null},
 };
 

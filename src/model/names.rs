@@ -159,3 +159,14 @@ pub fn role_binding(role: &str) -> String {
 pub fn cluster_role_binding(role: &str, consumer: &ClusterId) -> String {
     format!("liqo-binding-{role}-{consumer}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_default_tenant_namespace_is_a_dns_label() {
+        let peer: ClusterId = "a".repeat(51).parse().unwrap();
+        assert_eq!(tenant_namespace(&peer).len(), 63);
+    }
+}

@@ -276,7 +276,8 @@ impl Object {
     /// left out; only `status` of a Tenant or an Identity stays as `{}`, as
     /// Liqo's own tools write it.
     ///
-    /// The values of a Secret are in it: wipe it after use.
+    /// The values of a Secret are in it: wipe it after use. Of what could not
+    /// be read only its name is left.
     pub fn to_value(&self) -> Value {
         let mut value = self.fields();
         let (api_version, kind) = self.type_meta();

@@ -26,7 +26,8 @@ pub(super) fn reason(error: &Error) -> &'static str {
         Error::Eof { .. } => "the text ends too early",
         Error::MultipleDocuments { .. } => "several documents that no line of --- parts",
         Error::MergeKeyNotAllowed { .. } => "a merge key",
-        Error::UnknownAnchor { .. } | Error::AliasError { .. } => "an alias of nothing",
+        Error::UnknownAnchor { .. } => "an alias of nothing",
+        Error::AliasError { error, .. } => reason(error),
         Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }

@@ -36,7 +36,7 @@ pub(super) struct Configuration {
 
 impl Endpoint {
     /// An API server; no bundle means that its certificate is publicly trusted.
-    pub fn new(api_server: ApiServerUrl, ca: Option<CaBundle>) -> Self {
+    pub fn new(api_server: ApiServerUrl, ca: Option<&CaBundle>) -> Self {
         Self {
             api_server,
             ca: ca.map(|bundle| Bytes::from(bundle.pem())).unwrap_or_default(),

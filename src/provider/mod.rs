@@ -43,10 +43,10 @@ use crate::{
     commitment::{Commitment, Committed},
     crypto::{Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
-    model::{AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Tenant, Timestamp, names},
+    model::{AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Part, Step, Version},
-    verify::{self, VerifiedTenant},
+    verify::{self, Known, VerifiedTenant},
     view::{Interest, View},
 };
 
@@ -66,8 +66,8 @@ use crate::{
 /// # use core::time::Duration;
 /// # let now = "2026-11-20T13:00:00Z".parse()?;
 /// # let entropy = || Entropy::from_bytes([7; 32]);
-/// let authority = Authority::new("cl-provider-ca", &entropy(), now, Duration::from_secs(3600))?;
-/// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()?));
+/// let authority = Authority::new("cl-provider-ca", now, Duration::from_secs(3600), &entropy())?;
+/// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
 /// let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
 ///     .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
 ///     .build();
@@ -288,8 +288,11 @@ impl Provider {
     /// What the Tenant claims, without the nonce: names, key, request; and that
     /// the key is the one pinned.
     fn verify_claim(&self, seen: &Seen<'_>, tenant: &Tenant) -> Result<VerifiedTenant, Error> {
-        let pinned = seen.record.as_ref().map(|(_, record)| &record.public_key);
-        verify::claim(tenant, &seen.peer, pinned, self.policy(&seen.peer))
+        let known = seen.record.as_ref().map(|(_, record)| Known {
+            public_key: &record.public_key,
+            csr: record.proof.as_ref().map(|proof| &proof.csr),
+        });
+        verify::claim(tenant, &seen.peer, known, self.policy(&seen.peer))
     }
 
     /// That the claim's key signed a nonce that is ours, unexpired and unused,

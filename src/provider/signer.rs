@@ -8,13 +8,13 @@ use sha2::{Digest, Sha256};
 use super::{Provider, seen::Seen};
 use crate::{
     crypto::{
-        Authority, BoxError, CertificateChain, ClientCertificateExpectation, Csr, Entropy, Nonce, PublicKey, Subject,
+        Authority, BoxError, CertificateChain, ClientCertificateExpectation, Csr, Entropy, Fingerprint, Nonce, PublicKey, Subject,
     },
     error::{ApiMisuse, Error, PolicyRefusal, shortened},
-    model::{ClusterId, Metadata, Secret, Tenant, Timestamp, names},
+    model::{ClusterId, Metadata, Resource, Secret, Tenant, Timestamp, names},
     policy::Policy,
     step::{Effect, Refused, Step, Version},
-    verify::{self, VerifiedTenant},
+    verify::VerifiedTenant,
 };
 
 /// Signs certificate requests: the Kubernetes API, a CA of one's own, a person.
@@ -99,7 +99,7 @@ impl<'o> NeedsCertificate<'o> {
             .certificate
             .and_then(|secret| chain(secret, provider.policy(&seen.peer)))
             .map(|chain| chain.leaf().fingerprint());
-        let id = RequestId::new(&verified, nonce, &tenant.metadata.uid, lifetime, replaced.as_ref());
+        let id = RequestId::new(&verified, nonce, &tenant.metadata.uid, lifetime, replaced);
         let request = SigningRequest {
             id,
             peer: seen.peer.clone(),
@@ -165,7 +165,7 @@ impl<'o> NeedsCertificate<'o> {
     /// Says that the signer denied it.
     pub fn deny(&self, reason: &str) -> Step {
         let reason = shortened(reason);
-        let id = verify::id_of(self.tenant);
+        let id = self.tenant.id();
         Step {
             refused: vec![Refused {
                 object: Some(id.clone()),
@@ -208,7 +208,7 @@ impl RequestId {
         nonce: &Nonce,
         tenant_uid: &str,
         lifetime: Duration,
-        replaced: Option<&[u8; 32]>,
+        replaced: Option<Fingerprint>,
     ) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"liqo-auth signing request v1\0");
@@ -216,7 +216,7 @@ impl RequestId {
         hash.update(nonce.digest());
         hash.update(Sha256::digest(tenant_uid.as_bytes()));
         hash.update(lifetime.as_secs().to_be_bytes());
-        hash.update(replaced.copied().unwrap_or_default());
+        hash.update(replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes));
         Self(hash.finalize().into())
     }
 

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::{check_name, check_names};
 use crate::{
-    crypto::{CaBundle, CertificateChain, ClientCertificateExpectation, PublicKey, Subject},
+    crypto::{CaBundle, CertificateChain, ClientCertificateExpectation, Issuance, PublicKey, Subject},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, shortened},
     model::{
         ApiServerUrl, AuthParams, ClusterId, Identity, IdentityType, NamespaceName, ObjectRef, ProxyUrl,
@@ -98,7 +98,9 @@ pub fn identity(
     if let Some(first) = expectation.pins {
         first.check(&pins, &at)?;
     }
-    let issued_by_bundle = bundle.as_ref().is_none_or(|bundle| certificate.issued_by(bundle));
+    let issued_by_bundle = bundle
+        .as_ref()
+        .is_none_or(|bundle| certificate.issued_by(bundle) != Issuance::No);
     Ok(VerifiedIdentity {
         certificate,
         api_server,
@@ -156,7 +158,7 @@ impl VerifiedIdentity {
     }
 }
 
-pub(crate) fn provider_pins(auth_params: &AuthParams) -> EndpointPins {
+fn provider_pins(auth_params: &AuthParams) -> EndpointPins {
     let ca = auth_params.ca.as_slice();
     let padding = ca.iter().rev().take_while(|byte| **byte == 0).count();
     let ca = ca.get(..ca.len() - padding).unwrap_or_default();

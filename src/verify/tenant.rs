@@ -80,12 +80,21 @@ impl VerifiedTenant {
     }
 }
 
-/// All but the signature over the nonce. A key that is pinned is only compared:
-/// it was tested when it was first seen.
+/// What was verified before, and need not be again.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    /// The pinned key, which is only compared: it was tested when it was first
+    /// seen.
+    pub(crate) public_key: &'a PublicKey,
+    /// SHA-256 of the request that this key signed, in DER.
+    pub(crate) csr: Option<&'a [u8; 32]>,
+}
+
+/// All but the signature over the nonce.
 pub(crate) fn claim(
     tenant: &Tenant,
     consumer: &ClusterId,
-    pinned: Option<&PublicKey>,
+    known: Option<Known<'_>>,
     policy: &Policy,
 ) -> Result<VerifiedTenant, Error> {
     let id = tenant.id();
@@ -102,10 +111,16 @@ pub(crate) fn claim(
                 .map_err(|error| Error::new(PeerMisbehaved::Url(error), Some(id.clone()), "spec.proxyURL"))?,
         ),
     };
-    let public_key = public_key(tenant, &id, pinned, policy)?;
-    let subject = Subject::control_plane(consumer);
-    let csr = Csr::verify(tenant.spec.csr.as_slice(), &subject, &public_key, policy)
-        .map_err(|error| Error::new(PeerMisbehaved::Csr(error), Some(id), "spec.csr"))?;
+    let public_key = public_key(tenant, &id, known.map(|known| known.public_key), policy)?;
+    let pem = tenant.spec.csr.as_slice();
+    let recognized = known
+        .and_then(|known| known.csr)
+        .and_then(|digest| Csr::recognize(pem, digest, policy));
+    let csr = match recognized {
+        Some(csr) => csr,
+        None => Csr::verify(pem, &Subject::control_plane(consumer), &public_key, policy)
+            .map_err(|error| Error::new(PeerMisbehaved::Csr(error), Some(id), "spec.csr"))?,
+    };
     Ok(VerifiedTenant {
         cluster_id: consumer.clone(),
         public_key,

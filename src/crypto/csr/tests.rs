@@ -1,1 +1,197 @@
+use proptest::prelude::*;
 
+use super::*;
+use crate::crypto::{ClientKey, Entropy, KeyPair, Signature};
+
+fn key(seed: u8) -> KeyPair {
+    KeyPair::from_entropy(&Entropy::from_bytes([seed; 32]))
+}
+
+fn subject(consumer: &str) -> Subject {
+    Subject::control_plane(&consumer.parse().unwrap())
+}
+
+fn check(pem: &[u8], subject: &Subject, key: &KeyPair) -> [Result<Csr, CsrError>; 2] {
+    [Policy::strict(), Policy::compatible()]
+        .map(|policy| Csr::verify(pem, subject, key.public_key(), &policy))
+}
+
+/// The same request with another name in it, signed by the key.
+fn with_name(name: &[u8], key: &KeyPair) -> Vec<u8> {
+    let information = information(name, key.public_key());
+    let payload = Payload::certification_request(&information, key.public_key());
+    let signature = key.sign(&payload).unwrap();
+    let signature = bit_string(signature.as_bytes());
+    let algorithm = payload.scheme().identifier();
+    let der = element(SEQUENCE, &[&information, algorithm, &signature]);
+    pem_block::write(LABEL, &der).into_bytes()
+}
+
+#[test]
+fn sizes_are_checked_first() {
+    let (subject, key) = (subject("cl-consumer"), key(1));
+    assert_eq!(
+        check(b"", &subject, &key),
+        [Err(CsrError::Empty), Err(CsrError::Empty)]
+    );
+    let error = CsrError::TooLong {
+        found: 8193,
+        limit: 8192,
+    };
+    assert_eq!(
+        check(&[b'A'; 8193], &subject, &key),
+        [Err(error.clone()), Err(error)]
+    );
+}
+
+#[test]
+fn each_string_type_and_order_is_compatible_and_becomes_canonical_pem() {
+    let (subject, key) = (subject("cl-consumer"), key(1));
+    for name in &subject.encodings(Forms::Compatible)[1..] {
+        let pem = with_name(name, &key);
+        let [strict, compatible] = check(&pem, &subject, &key);
+        assert!(matches!(
+            strict,
+            Err(CsrError::StringType { .. } | CsrError::SubjectOrder)
+        ));
+        assert_eq!(compatible.unwrap().pem(), pem);
+        let crlf = String::from_utf8(pem.clone())
+            .unwrap()
+            .replace('\n', "\r\n");
+        let [_, compatible] = check(crlf.as_bytes(), &subject, &key);
+        assert_eq!(compatible.unwrap().pem(), pem);
+    }
+}
+
+#[test]
+fn another_consumers_request_is_shown() {
+    let key = key(1);
+    let csr = Csr::make(&subject("cl01"), &key).unwrap();
+    for error in check(csr.pem(), &subject("cl-consumer"), &key) {
+        assert_eq!(
+            error.unwrap_err(),
+            CsrError::Subject {
+                expected: "O=liqo.io, CN=cl-consumer".to_owned(),
+                found: "O=liqo.io, CN=cl01".to_owned(),
+            }
+        );
+    }
+}
+
+#[test]
+fn a_slices_request_is_no_control_planes() {
+    let (control_plane, key) = (subject("cl-consumer"), key(1));
+    let slice = Subject::resource_slice("pool", &"cl-consumer".parse().unwrap());
+    let csr = Csr::make(&slice, &key).unwrap();
+    let [strict, compatible] = check(csr.pem(), &slice, &key);
+    assert_eq!(
+        (strict.unwrap(), compatible.unwrap()),
+        (csr.clone(), csr.clone())
+    );
+    for verdict in check(csr.pem(), &control_plane, &key) {
+        assert!(matches!(verdict, Err(CsrError::Subject { .. })));
+    }
+}
+
+#[test]
+fn a_key_that_signs_wrongly_is_found_out() {
+    struct Broken(KeyPair);
+    impl SigningKey for Broken {
+        fn public_key(&self) -> &PublicKey {
+            self.0.public_key()
+        }
+        fn sign(&self, _payload: &Payload<'_>) -> Result<Signature, BoxError> {
+            Ok(Signature::new(vec![1; 64]))
+        }
+        fn client_key(&self) -> ClientKey {
+            ClientKey::NotExportable
+        }
+    }
+    let error = Csr::make(&subject("cl-consumer"), &Broken(key(1))).unwrap_err();
+    assert_eq!(error.downcast_ref(), Some(&SignatureError::Mismatch));
+}
+
+#[test]
+fn every_bit_counts() {
+    let (subject, key) = (subject("cl-consumer"), key(1));
+    let csr = Csr::make(&subject, &key).unwrap();
+    for bit in 0..8 * csr.der().len() {
+        let mut der = csr.der().to_vec();
+        der[bit / 8] ^= 1 << (bit % 8);
+        let pem = pem_block::write(LABEL, &der).into_bytes();
+        for verdict in check(&pem, &subject, &key) {
+            assert!(verdict.is_err(), "bit {bit}");
+        }
+    }
+}
+
+/// The bits of the information are signed again, so that nothing but the
+/// comparison refuses them.
+#[test]
+fn every_bit_counts_although_it_is_signed() {
+    let (subject, key) = (subject("cl-consumer"), key(1));
+    let good = information(&subject.encodings(Forms::Canonical)[0], key.public_key());
+    for bit in 0..8 * good.len() {
+        let mut information = good.clone();
+        information[bit / 8] ^= 1 << (bit % 8);
+        let payload = Payload::certification_request(&information, key.public_key());
+        let signature = bit_string(key.sign(&payload).unwrap().as_bytes());
+        let algorithm = payload.scheme().identifier();
+        let der = element(SEQUENCE, &[&information, algorithm, &signature]);
+        let pem = pem_block::write(LABEL, &der).into_bytes();
+        for verdict in check(&pem, &subject, &key) {
+            let error = verdict.unwrap_err();
+            assert!(
+                !matches!(error, CsrError::SelfSignature(_)),
+                "bit {bit}: {error}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn what_is_made_is_verified(
+        consumer in "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?",
+        slice in "[a-z0-9]([-a-z0-9.]{0,80}[a-z0-9])?",
+        seed: u8,
+    ) {
+        let key = key(seed);
+        let consumer = consumer.parse().unwrap();
+        for subject in
+            [Subject::control_plane(&consumer), Subject::resource_slice(&slice, &consumer)]
+        {
+            let csr = Csr::make(&subject, &key).unwrap();
+            for verdict in check(csr.pem(), &subject, &key) {
+                prop_assert_eq!(verdict.as_ref(), Ok(&csr));
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_panics(bytes: Vec<u8>) {
+        let (subject, key) = (subject("cl-consumer"), key(1));
+        let pem = pem_block::write(LABEL, &bytes).into_bytes();
+        for verdict in check(&pem, &subject, &key).into_iter().chain(check(&bytes, &subject, &key)) {
+            prop_assert!(verdict.is_err());
+        }
+    }
+}
+
+#[test]
+fn a_second_parser_reads_the_same() {
+    use x509_cert::der::{Decode, Encode};
+
+    let (subject, key) = (subject("cl-consumer"), key(1));
+    let csr = Csr::make(&subject, &key).unwrap();
+    let read = x509_cert::request::CertReq::from_der(csr.der()).unwrap();
+    assert_eq!(read.info.subject.to_string(), "CN=cl-consumer,O=liqo.io");
+    assert_eq!(
+        read.info.public_key.to_der().unwrap(),
+        key.public_key().spki_der()
+    );
+    assert!(read.info.attributes.is_empty());
+    assert_eq!(read.to_der().unwrap(), csr.der());
+}

@@ -1,1 +1,196 @@
+use core::convert::Infallible;
 
+use rand_core::{TryCryptoRng, TryRng};
+
+use super::*;
+use crate::crypto::{Nonce, sign_verified};
+
+/// Counts: enough for a test.
+struct Counter(u32);
+
+impl TryRng for Counter {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.0 += 1;
+        Ok(self.0)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.try_next_u32().map(u64::from)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        for chunk in bytes.chunks_mut(4) {
+            self.0 += 1;
+            chunk.copy_from_slice(&self.0.to_be_bytes()[..chunk.len()]);
+        }
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Counter {}
+
+fn read(pem: &str) -> Result<KeyPair, KeyPairError> {
+    KeyPair::from_pkcs8_pem(pem.as_bytes(), &Policy::strict())
+}
+
+/// Signs for every purpose, and verifies.
+fn works(pair: &KeyPair) {
+    let nonce = Nonce::random(&Entropy::from_bytes([1; 32]));
+    let public = pair.public_key();
+    for payload in [
+        Payload::nonce(&nonce, public),
+        Payload::certification_request(b"request", public),
+        Payload::certificate(b"certificate", public),
+        Payload::commitment(b"commitment", public),
+    ] {
+        sign_verified(pair, &payload).unwrap();
+    }
+    let again = read(pair.to_pkcs8_pem().as_str()).unwrap();
+    assert_eq!(again.public_key(), public);
+    assert_eq!(again.to_pkcs8_pem(), pair.to_pkcs8_pem());
+    assert_eq!(again.client_key(), ClientKey::Pem(pair.to_pkcs8_pem()));
+    assert!(!format!("{again:?}").contains("PRIVATE"));
+    // By the rules for other people's keys.
+    let policy = Policy::strict();
+    assert_eq!(
+        PublicKey::from_spki_der(public.spki_der(), &policy).as_ref(),
+        Ok(public)
+    );
+}
+
+#[test]
+fn an_ed25519_key_is_the_generators_and_ends_in_no_zero() {
+    let mut rng = Counter(0);
+    // One key in 256 ends in a zero byte, and is drawn again.
+    let redrawn = (0..3000).any(|_| {
+        let before = rng.0;
+        let pair = KeyPair::generate(Algorithm::Ed25519, &mut rng).unwrap();
+        assert_ne!(pair.public_key().spki_der().last(), Some(&0));
+        rng.0 - before > 8
+    });
+    assert!(redrawn);
+    works(&KeyPair::generate(Algorithm::Ed25519, &mut Counter(7)).unwrap());
+}
+
+#[test]
+fn an_ed25519_key_is_read_in_both_versions() {
+    // RFC 8410 section 10.3.
+    let v1 = "-----BEGIN PRIVATE KEY-----\n\
+        MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
+        -----END PRIVATE KEY-----\n";
+    let v2 = "-----BEGIN PRIVATE KEY-----\n\
+        MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
+        oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB\n\
+        Z9w7lshQhqowtrbLDFw4rXAxZuE=\n\
+        -----END PRIVATE KEY-----\n";
+    let key = read(v1).unwrap();
+    assert_eq!(v1.len(), 119);
+    assert_eq!(key.to_pkcs8_pem().as_str(), v1);
+    let other = read(v2).unwrap();
+    assert_eq!(other.public_key(), key.public_key());
+    assert_eq!(other.to_pkcs8_pem().as_str(), v2);
+}
+
+#[test]
+fn a_broken_key_is_refused_without_a_word_of_it() {
+    use KeyPairError::*;
+    let good = KeyPair::from_entropy(&Entropy::from_bytes([1; 32])).to_pkcs8_pem();
+    let good = good.as_str();
+    let p192 = element(
+        OBJECT_IDENTIFIER,
+        &[&[0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 1]],
+    );
+    let information = |oid: &[u8], parameters: &[u8]| {
+        let oid = element(OBJECT_IDENTIFIER, &[oid]);
+        let identifier = element(SEQUENCE, &[&oid, parameters]);
+        let key = element(OCTET_STRING, &[&[4, 1, 1]]);
+        pem_block::write(
+            LABEL,
+            &element(SEQUENCE, &[&[INTEGER, 1, 0], &identifier, &key]),
+        )
+    };
+    for (pem, error) in [
+        (
+            "x".repeat(9000),
+            TooLong {
+                found: 9000,
+                limit: 8192,
+            },
+        ),
+        (String::new(), Pem(PemError::NoBlock)),
+        (
+            good.replace("PRIVATE KEY", "EC PRIVATE KEY"),
+            Pem(PemError::Label {
+                found: "EC PRIVATE KEY".to_owned(),
+                expected: LABEL,
+            }),
+        ),
+        (format!("{good}{good}"), Pem(PemError::SecondBlock)),
+        (
+            pem_block::write(LABEL, &[0x30, 5, 2]),
+            Der(DerError::Truncated),
+        ),
+        (
+            information(&[0x2a, 3], &[]),
+            Algorithm {
+                oid: "1.2.3".to_owned(),
+            },
+        ),
+        (
+            information(ED25519_OID, &[]),
+            Unsound {
+                algorithm: "Ed25519",
+            },
+        ),
+        (
+            information(EC_OID, &p192),
+            Public(KeyError::EcdsaCurve {
+                oid: "1.2.840.10045.3.1.1".to_owned(),
+            }),
+        ),
+    ] {
+        assert_eq!(read(&pem).unwrap_err(), error, "{pem}");
+    }
+}
+
+#[test]
+fn sizes_that_are_not_made() {
+    let algorithm = Algorithm::Rsa { bits: 1024 };
+    let error = KeyPair::generate(algorithm, &mut Counter(0)).unwrap_err();
+    assert_eq!(error, KeyPairError::Size { algorithm });
+}
+
+#[cfg(feature = "rsa")]
+#[test]
+fn rsa_keys_work() {
+    works(&KeyPair::generate(Algorithm::Rsa { bits: 2048 }, &mut Counter(0)).unwrap());
+}
+
+#[cfg(feature = "ecdsa")]
+#[test]
+fn ecdsa_keys_work_with_every_hash() {
+    for algorithm in [
+        Algorithm::EcdsaP256,
+        Algorithm::EcdsaP384,
+        Algorithm::EcdsaP521,
+    ] {
+        let pair = KeyPair::generate(algorithm, &mut Counter(0)).unwrap();
+        assert_eq!(pair.public_key().algorithm(), algorithm);
+        works(&pair);
+    }
+}
+
+#[cfg(not(any(feature = "rsa", feature = "ecdsa")))]
+#[test]
+fn what_is_not_built_in_says_so() {
+    for (algorithm, feature) in [
+        (Algorithm::Rsa { bits: 2048 }, "rsa"),
+        (Algorithm::EcdsaP384, "ecdsa"),
+    ] {
+        let error = KeyPair::generate(algorithm, &mut Counter(0)).unwrap_err();
+        let expected = KeyError::FeatureNotEnabled { algorithm, feature };
+        assert_eq!(error, KeyPairError::Public(expected));
+    }
+}

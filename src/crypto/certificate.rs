@@ -1,0 +1,195 @@
+//! What one certificate (RFC 5280) says.
+
+use core::fmt;
+
+use x509_parser::{
+    extensions::ParsedExtension,
+    prelude::{FromDer, X509Certificate, X509Version},
+};
+
+use super::{
+    Fingerprint, Subject,
+    der::{Reader, SEQUENCE, single},
+    name::Name,
+};
+use crate::model::Timestamp;
+
+/// What one certificate says: it has been read, and nothing in it is trusted.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Certificate {
+    der: Vec<u8>,
+    subject: Vec<u8>,
+    issuer: Vec<u8>,
+    spki_der: Vec<u8>,
+    serial: Vec<u8>,
+    not_before: Timestamp,
+    not_after: Timestamp,
+    // From the extensions; `None` where there is none.
+    authority: bool,
+    client_authentication: bool,
+    digital_signature: Option<bool>,
+    subject_key_identifier: Option<Vec<u8>>,
+    authority_key_identifier: Option<Vec<u8>>,
+}
+
+impl Certificate {
+    /// The certificate in DER.
+    pub fn der(&self) -> &[u8] {
+        &self.der
+    }
+
+    /// Whether the subject is exactly this: one O, one CN and nothing else, in
+    /// PrintableString or UTF8String.
+    pub fn subject_is(&self, subject: &Subject) -> bool {
+        name(&self.subject).is_some_and(|name| subject.is_said_by(&name))
+    }
+
+    /// The subject as text, escaped and cut to a readable length.
+    pub fn subject(&self) -> String {
+        name(&self.subject)
+            .map(|name| name.to_text())
+            .unwrap_or_default()
+    }
+
+    /// The issuer as text, escaped and cut to a readable length.
+    pub fn issuer(&self) -> String {
+        name(&self.issuer)
+            .map(|name| name.to_text())
+            .unwrap_or_default()
+    }
+
+    /// When the certificate begins to hold.
+    pub const fn not_before(&self) -> Timestamp {
+        self.not_before
+    }
+
+    /// The last second in which the certificate holds.
+    pub const fn not_after(&self) -> Timestamp {
+        self.not_after
+    }
+
+    /// The SubjectPublicKeyInfo in DER. It has not been checked as a
+    /// [`PublicKey`](super::PublicKey) is.
+    pub fn spki_der(&self) -> &[u8] {
+        &self.spki_der
+    }
+
+    /// The serial number in lower-case hexadecimal.
+    pub fn serial(&self) -> String {
+        self.serial
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
+    /// Whether the certificate is one of an authority (BasicConstraints
+    /// CA:TRUE, version 3).
+    pub const fn is_authority(&self) -> bool {
+        self.authority
+    }
+
+    /// The SHA-256 of the certificate in DER.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.der)
+    }
+
+    pub(super) const fn is_for_client_authentication(&self) -> bool {
+        self.client_authentication
+    }
+
+    /// Whether the key may sign: a KeyUsage that says otherwise counts.
+    pub(super) fn is_for_digital_signature(&self) -> bool {
+        self.digital_signature.unwrap_or(true)
+    }
+
+    /// The whole encodings of subject and issuer.
+    pub(super) fn names(&self) -> (&[u8], &[u8]) {
+        (&self.subject, &self.issuer)
+    }
+
+    /// The identifiers of the certificate's own key and of its issuer's.
+    pub(super) fn key_identifiers(&self) -> (Option<&[u8]>, Option<&[u8]>) {
+        (
+            self.subject_key_identifier.as_deref(),
+            self.authority_key_identifier.as_deref(),
+        )
+    }
+
+    /// Reads a certificate. `None` if it is none, or if bytes follow it, or if
+    /// an extension is there twice or cannot be read.
+    pub(super) fn read(der: Vec<u8>) -> Option<Self> {
+        // Lengths in another form than DER's would hide what two readers see
+        // differently.
+        single(&der, SEQUENCE).ok()?;
+        let (rest, parsed) = X509Certificate::from_der(&der).ok()?;
+        if !rest.is_empty() {
+            return None;
+        }
+        let usages = parsed.extended_key_usage().ok()?;
+        let constraints = parsed.basic_constraints().ok()?;
+        let key_usage = parsed.key_usage().ok()?;
+        let mut subject_key_identifier = None;
+        let mut authority_key_identifier = None;
+        for extension in parsed.extensions() {
+            match extension.parsed_extension() {
+                ParsedExtension::SubjectKeyIdentifier(identifier) => {
+                    subject_key_identifier = Some(identifier.0.to_vec());
+                }
+                ParsedExtension::AuthorityKeyIdentifier(identifier) => {
+                    authority_key_identifier = identifier
+                        .key_identifier
+                        .as_ref()
+                        .map(|identifier| identifier.0.to_vec());
+                }
+                ParsedExtension::ParseError { .. } => return None,
+                _ => {}
+            }
+        }
+        let validity = parsed.validity();
+        let certificate = Self {
+            subject: parsed.subject().as_raw().to_vec(),
+            issuer: parsed.issuer().as_raw().to_vec(),
+            spki_der: parsed.public_key().raw.to_vec(),
+            serial: parsed.raw_serial().to_vec(),
+            not_before: Timestamp::from_unix(validity.not_before.timestamp()).ok()?,
+            not_after: Timestamp::from_unix(validity.not_after.timestamp()).ok()?,
+            authority: parsed.version() == X509Version::V3
+                && constraints.is_some_and(|constraints| constraints.value.ca),
+            client_authentication: usages.is_some_and(|usages| usages.value.client_auth),
+            digital_signature: key_usage.map(|usage| usage.value.digital_signature()),
+            subject_key_identifier,
+            authority_key_identifier,
+            der: Vec::new(),
+        };
+        name(&certificate.subject)?;
+        name(&certificate.issuer)?;
+        Some(Self { der, ..certificate })
+    }
+
+    /// What is signed, the content of the AlgorithmIdentifier, and the
+    /// signature.
+    pub(super) fn signed(&self) -> Option<(&[u8], &[u8], &[u8])> {
+        let mut parts = Reader::new(single(&self.der, SEQUENCE).ok()?);
+        let signed = parts.next().ok()?.raw;
+        let algorithm = parts.expect(SEQUENCE).ok()?;
+        let signature = parts.bit_string().ok()?;
+        parts.end().ok()?;
+        Some((signed, algorithm, signature))
+    }
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Certificate")
+            .field("subject", &self.subject())
+            .field("issuer", &self.issuer())
+            .field("not_after", &self.not_after)
+            .field("fingerprint", &self.fingerprint())
+            .finish_non_exhaustive()
+    }
+}
+
+fn name(raw: &[u8]) -> Option<Name<'_>> {
+    Name::read(single(raw, SEQUENCE).ok()?).ok()
+}

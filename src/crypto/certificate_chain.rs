@@ -1,0 +1,254 @@
+//! A client certificate with what stands between it and its authority.
+
+use core::{fmt, time::Duration};
+
+use super::{
+    CaBundle, Certificate, Fingerprint, Issuance, PemError, PublicKey, Subject,
+    pem_block::{self, ManyError},
+};
+use crate::{model::Timestamp, policy::Policy};
+
+/// A client certificate and the intermediate ones after it, as a provider gave
+/// them: blocks `CERTIFICATE` and nothing else. The bytes are kept as they are.
+///
+/// That it can be read says nothing about whom it is for:
+/// [`check_client`](Self::check_client) does.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CertificateChain {
+    pem: Vec<u8>,
+    leaf: Certificate,
+    intermediates: Vec<Certificate>,
+}
+
+/// What the client certificate of an identity has to be.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientCertificateExpectation<'a> {
+    /// Whom it is for.
+    pub subject: &'a Subject,
+    /// The key that it is for.
+    pub key: &'a PublicKey,
+    /// When it is to hold.
+    pub now: Timestamp,
+}
+
+/// Why a text is no chain of certificates, or not the one that it should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// There are no bytes.
+    #[error("the certificate is empty")]
+    Empty,
+    /// There are more bytes than the policy reads.
+    #[error("the certificates have {found} bytes; at most {limit} are read")]
+    TooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length read.
+        limit: usize,
+    },
+    /// The PEM is not blocks `CERTIFICATE` in a form that the policy takes.
+    #[error("the certificate cannot be read: {0}")]
+    Pem(PemError),
+    /// There are more certificates than the policy reads.
+    #[error("there are more than {limit} certificates")]
+    TooMany {
+        /// The most that are read.
+        limit: usize,
+    },
+    /// A block is no X.509 certificate.
+    #[error("block {index} is no X.509 certificate")]
+    Unreadable {
+        /// Which block, counted from 0.
+        index: usize,
+    },
+    /// The certificate is for another key.
+    #[error("the certificate is for the key {found}, not for {expected}")]
+    Key {
+        /// The fingerprint of the key that it must be for.
+        expected: Fingerprint,
+        /// The fingerprint of the key found.
+        found: Fingerprint,
+    },
+    /// The certificate is for another subject.
+    #[error("the certificate's subject is \"{found}\", not \"{expected}\"")]
+    Subject {
+        /// The subject that it must have.
+        expected: String,
+        /// The subject found, escaped and cut to a readable length.
+        found: String,
+    },
+    /// The certificate does not hold yet.
+    #[error("the certificate holds from {not_before} on; it is {now}")]
+    NotYetValid {
+        /// When it begins to hold.
+        not_before: Timestamp,
+        /// The time given.
+        now: Timestamp,
+    },
+    /// The certificate holds no longer.
+    #[error("the certificate held until {not_after}; it is {now}")]
+    Expired {
+        /// The last second in which it held.
+        not_after: Timestamp,
+        /// The time given.
+        now: Timestamp,
+    },
+    /// The certificate lives longer than the policy takes.
+    #[error(
+        "the certificate lives for {} days; at most {} are taken",
+        days(found),
+        days(limit)
+    )]
+    Lifetime {
+        /// How long it lives.
+        found: Duration,
+        /// The longest life taken.
+        limit: Duration,
+    },
+    /// The certificate is not for client authentication.
+    #[error("the certificate is not for client authentication (ExtendedKeyUsage)")]
+    NotForClientAuthentication,
+    /// The certificate's key may not sign.
+    #[error("the certificate's key is not for digital signatures (KeyUsage)")]
+    NotForSignatures,
+    /// The certificate is one of an authority.
+    #[error("the certificate is one of an authority, not of a client")]
+    Authority,
+}
+
+impl CertificateChain {
+    /// Reads a chain, the client's certificate first.
+    ///
+    /// # Errors
+    /// [`CertificateError`], up to [`CertificateError::Unreadable`].
+    pub fn from_pem(pem: &[u8], policy: &Policy) -> Result<Self, CertificateError> {
+        let limits = policy.limits();
+        match pem.len() {
+            0 => return Err(CertificateError::Empty),
+            found if found > limits.certificates => {
+                return Err(CertificateError::TooLong {
+                    found,
+                    limit: limits.certificates,
+                });
+            }
+            _ => {}
+        }
+        let limit = limits.client_chain;
+        let blocks = pem_block::read_many(pem, LABEL, policy.forms(), limit);
+        let blocks = blocks.map_err(|error| match error {
+            ManyError::Pem(error) => CertificateError::Pem(error),
+            ManyError::TooMany => CertificateError::TooMany { limit },
+        })?;
+        let mut certificates = blocks.into_iter().enumerate().map(|(index, der)| {
+            Certificate::read(der).ok_or(CertificateError::Unreadable { index })
+        });
+        let leaf = certificates.next().ok_or(CertificateError::Empty)??;
+        let intermediates = certificates.collect::<Result<_, _>>()?;
+        Ok(Self {
+            pem: pem.to_vec(),
+            leaf,
+            intermediates,
+        })
+    }
+
+    /// The text as it was given.
+    pub fn pem(&self) -> &[u8] {
+        &self.pem
+    }
+
+    /// The client's certificate.
+    pub const fn leaf(&self) -> &Certificate {
+        &self.leaf
+    }
+
+    /// Checks that the client's certificate is for this subject and key, holds
+    /// now, lives no longer than the policy takes, is for client
+    /// authentication, and is no authority's.
+    ///
+    /// # Errors
+    /// [`CertificateError`] says what is different.
+    pub fn check_client(
+        &self,
+        expectation: &ClientCertificateExpectation<'_>,
+        policy: &Policy,
+    ) -> Result<(), CertificateError> {
+        let ClientCertificateExpectation { subject, key, now } = *expectation;
+        let leaf = &self.leaf;
+        if leaf.spki_der() != key.spki_der() {
+            return Err(CertificateError::Key {
+                expected: key.fingerprint(),
+                found: Fingerprint::of(leaf.spki_der()),
+            });
+        }
+        if !leaf.subject_is(subject) {
+            return Err(CertificateError::Subject {
+                expected: subject.to_string(),
+                found: leaf.subject(),
+            });
+        }
+        let (not_before, not_after) = (leaf.not_before(), leaf.not_after());
+        if now < not_before {
+            return Err(CertificateError::NotYetValid { not_before, now });
+        }
+        if now > not_after {
+            return Err(CertificateError::Expired { not_after, now });
+        }
+        let limit = policy.limits().certificate_lifetime;
+        let found = not_after.since(not_before);
+        if found > limit {
+            return Err(CertificateError::Lifetime { found, limit });
+        }
+        if leaf.is_authority() {
+            return Err(CertificateError::Authority);
+        }
+        if !leaf.is_for_client_authentication() {
+            return Err(CertificateError::NotForClientAuthentication);
+        }
+        if !leaf.is_for_digital_signature() {
+            return Err(CertificateError::NotForSignatures);
+        }
+        Ok(())
+    }
+
+    /// Whether an authority of the bundle issued the client's certificate,
+    /// directly or by the intermediate ones of the chain.
+    ///
+    /// A provider whose serving certificate has another authority than its
+    /// clients' is legal, so that this is a question and no check.
+    pub fn issued_by(&self, bundle: &CaBundle) -> Issuance {
+        let mut best = Issuance::No;
+        let mut so_far = Issuance::Verified;
+        let mut current = &self.leaf;
+        let mut rest = self.intermediates.iter();
+        loop {
+            for authority in bundle.certificates() {
+                best = best.max(so_far.min(Issuance::of(current, authority)));
+            }
+            let Some(next) = rest.next() else { return best };
+            if !next.is_authority() {
+                return best;
+            }
+            so_far = so_far.min(Issuance::of(current, next));
+            current = next;
+        }
+    }
+}
+
+impl fmt::Debug for CertificateChain {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CertificateChain")
+            .field("leaf", &self.leaf)
+            .field("intermediates", &self.intermediates.len())
+            .finish()
+    }
+}
+
+pub(super) const LABEL: &str = "CERTIFICATE";
+
+const fn days(duration: &Duration) -> u64 {
+    duration.as_secs() / (24 * 60 * 60)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! What a consumer signs (rule 8).
+
+use crate::{
+    crypto::Nonce,
+    error::{Error, PeerIncompatible, PeerMisbehaved},
+    model::{ClusterId, ObjectRef, Timestamp},
+    policy::Policy,
+};
+
+/// For whom a nonce has to be.
+#[derive(Debug, Clone, Copy)]
+pub struct NonceExpectation<'a> {
+    /// The provider that it is from.
+    pub provider: &'a ClusterId,
+    /// The consumer that is to sign it: this cluster.
+    pub consumer: &'a ClusterId,
+    /// The present time.
+    pub now: Timestamp,
+}
+
+/// Verifies that a text may be signed: it has the form of a nonce, and if it is
+/// one of this library's, it names these two clusters and has not expired.
+///
+/// # Errors
+/// [`PeerMisbehaved::NonceForm`], [`PeerMisbehaved::NonceForOthers`] or
+/// [`PeerIncompatible::NonceExpired`].
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{policy::Policy, verify::{self, NonceExpectation}};
+///
+/// let expectation = NonceExpectation {
+///     provider: &"cl-provider".parse()?,
+///     consumer: &"cl-consumer".parse()?,
+///     now: "2026-11-20T13:00:00Z".parse()?,
+/// };
+/// let jwt = b"eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZG1pbiJ9";
+/// assert!(verify::nonce_to_sign(jwt, &expectation, &Policy::compatible()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn nonce_to_sign(text: &[u8], expectation: &NonceExpectation<'_>, policy: &Policy) -> Result<Nonce, Error> {
+    nonce_at(text, expectation, policy, None)
+}
+
+/// The same, with the object that the text was read from.
+pub(crate) fn nonce_at(
+    text: &[u8],
+    expectation: &NonceExpectation<'_>,
+    policy: &Policy,
+    object: Option<ObjectRef>,
+) -> Result<Nonce, Error> {
+    let nonce = Nonce::parse(text, policy)
+        .map_err(|error| Error::new(PeerMisbehaved::NonceForm(error), object.clone(), "data.nonce"))?;
+    let Some(structured) = nonce.structured() else {
+        return Ok(nonce);
+    };
+    if !structured.names(expectation.provider, expectation.consumer) {
+        return Err(Error::new(PeerMisbehaved::NonceForOthers, object, "data.nonce"));
+    }
+    if structured.expires() <= expectation.now {
+        let at = structured.expires();
+        return Err(Error::new(PeerIncompatible::NonceExpired { at }, object, "data.nonce"));
+    }
+    Ok(nonce)
+}
