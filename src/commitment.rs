@@ -67,10 +67,19 @@ impl Commitment {
     }
 
     /// Verifies it and gives the provider's key.
-    pub(crate) fn verify(&self, committed: &Committed<'_>, policy: &Policy) -> Result<PublicKey, CommitmentFault> {
+    pub(crate) fn verify(
+        &self,
+        committed: &Committed<'_>,
+        policy: &Policy,
+    ) -> Result<PublicKey, CommitmentFault> {
         let key = PublicKey::from_spki_der(&self.key, policy).map_err(CommitmentFault::Key)?;
-        key.verify(key.nonce_scheme(), &committed.message(), &self.signature, policy)
-            .map_err(CommitmentFault::Signature)?;
+        key.verify(
+            key.nonce_scheme(),
+            &committed.message(),
+            &self.signature,
+            policy,
+        )
+        .map_err(CommitmentFault::Signature)?;
         Ok(key)
     }
 
@@ -88,7 +97,11 @@ impl Commitment {
     }
 
     pub(crate) fn to_annotation(&self) -> String {
-        format!("{}.{}", STANDARD.encode(&self.key), STANDARD.encode(&self.signature))
+        format!(
+            "{}.{}",
+            STANDARD.encode(&self.key),
+            STANDARD.encode(&self.signature)
+        )
     }
 }
 
@@ -111,7 +124,11 @@ impl Committed<'_> {
             self.namespace.as_bytes(),
             self.auth_params.api_server.as_bytes(),
             self.auth_params.ca.as_slice(),
-            self.auth_params.proxy_url.as_deref().unwrap_or_default().as_bytes(),
+            self.auth_params
+                .proxy_url
+                .as_deref()
+                .unwrap_or_default()
+                .as_bytes(),
         ] {
             message.extend(u64::try_from(field.len()).unwrap_or(u64::MAX).to_be_bytes());
             message.extend(field);
@@ -145,7 +162,9 @@ impl KnownProvider<'_> {
         };
         let key = Commitment::from_annotation(annotation, policy)?.verify(committed, policy)?;
         let fingerprint = key.fingerprint();
-        let other_key = || CommitmentFault::OtherKey { found: fingerprint.to_string() };
+        let other_key = || CommitmentFault::OtherKey {
+            found: fingerprint.to_string(),
+        };
         if self
             .nonce
             .and_then(Nonce::structured)

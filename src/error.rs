@@ -307,7 +307,11 @@ pub enum Disposition {
 }
 
 impl Error {
-    pub(crate) fn new(fault: impl Into<Fault>, object: Option<ObjectRef>, field: &'static str) -> Self {
+    pub(crate) fn new(
+        fault: impl Into<Fault>,
+        object: Option<ObjectRef>,
+        field: &'static str,
+    ) -> Self {
         Self(Box::new((fault.into(), Place { object, field })))
     }
 
@@ -348,7 +352,9 @@ impl Error {
             Fault::PeerIncompatible(peer) => peer.advice(),
             Fault::Policy(policy) => policy.advice(),
             Fault::Local(local) => local.advice(),
-            Fault::ApiMisuse(_) => "Correct the call; the documentation of the method says what it takes.",
+            Fault::ApiMisuse(_) => {
+                "Correct the call; the documentation of the method says what it takes."
+            }
         }
     }
 }
@@ -399,8 +405,12 @@ impl PeerMisbehaved {
             Self::KeyChanged { .. } => {
                 "Ask the peer's administrator, by another way, whether its key was changed; release the pinned key only then."
             }
-            Self::Certificate(_) => "Have the provider generate the Identity again from this cluster's own Tenant.",
-            Self::CaBundle(_) => "Have the provider put the CA of its API server into the Identity, and nothing else.",
+            Self::Certificate(_) => {
+                "Have the provider generate the Identity again from this cluster's own Tenant."
+            }
+            Self::CaBundle(_) => {
+                "Have the provider put the CA of its API server into the Identity, and nothing else."
+            }
             Self::Url(_) => "Have the provider give the https URL of its own API server.",
             Self::ProxyMismatch => {
                 "Ask for this proxy when the Tenant is generated, or have the provider leave it out."
@@ -408,7 +418,9 @@ impl PeerMisbehaved {
             Self::EndpointChanged => {
                 "Ask the provider's administrator, by another way, whether its API server or CA was changed; release the pin only then."
             }
-            Self::MixedCredentials => "Have the provider generate the Identity with one kind of credentials.",
+            Self::MixedCredentials => {
+                "Have the provider generate the Identity with one kind of credentials."
+            }
             Self::Commitment(_) => {
                 "Compare the provider's key fingerprint with its administrator, by another way, before going on."
             }
@@ -453,11 +465,15 @@ impl PolicyRefusal {
             Self::ClusterIdTooLong { .. } => {
                 "Use a cluster ID of at most 51 characters, or the compatible policy with a tenant namespace of your own."
             }
-            Self::NameTaken { .. } => "Give the consumer another cluster ID; this one is a Kubernetes user or group here.",
+            Self::NameTaken { .. } => {
+                "Give the consumer another cluster ID; this one is a Kubernetes user or group here."
+            }
             Self::UnexpectedNamespace { .. } => {
                 "Name the namespace in this peer's settings if the provider really uses it."
             }
-            Self::NoCaBundle => "Say in this peer's settings that its certificate is publicly trusted, if it is.",
+            Self::NoCaBundle => {
+                "Say in this peer's settings that its certificate is publicly trusted, if it is."
+            }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
         }
     }
@@ -532,5 +548,8 @@ pub(crate) fn shortened(text: &str) -> String {
     if text.chars().count() <= SHOWN {
         return text.to_owned();
     }
-    text.chars().take(SHOWN).chain(core::iter::once('…')).collect()
+    text.chars()
+        .take(SHOWN)
+        .chain(core::iter::once('…'))
+        .collect()
 }

@@ -28,7 +28,10 @@ pub(crate) fn between(from: &Value, to: &Value) -> Option<Value> {
     let (Value::Object(old), Value::Object(new)) = (from, to) else {
         return (from != to).then(|| to.clone());
     };
-    let removed = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let removed = old
+        .keys()
+        .filter(|key| !new.contains_key(*key))
+        .map(|key| (key.clone(), Value::Null));
     let changed = new.iter().filter_map(|(key, value)| {
         let change = between(old.get(key).unwrap_or(&Value::Null), value)?;
         Some((key.clone(), change))
@@ -50,18 +53,30 @@ mod tests {
             (json!({"a":"b"}), json!({"a":"c"}), json!({"a":"c"})),
             (json!({"a":"b"}), json!({"b":"c"}), json!({"a":"b","b":"c"})),
             (json!({"a":"b"}), json!({"a":null}), json!({})),
-            (json!({"a":"b","b":"c"}), json!({"a":null}), json!({"b":"c"})),
+            (
+                json!({"a":"b","b":"c"}),
+                json!({"a":null}),
+                json!({"b":"c"}),
+            ),
             (json!({"a":["b"]}), json!({"a":"c"}), json!({"a":"c"})),
             (json!({"a":"c"}), json!({"a":["b"]}), json!({"a":["b"]})),
-            (json!({"a":{"b":"c"}}), json!({"a":{"b":"d","c":null}}), json!({"a":{"b":"d"}})),
+            (
+                json!({"a":{"b":"c"}}),
+                json!({"a":{"b":"d","c":null}}),
+                json!({"a":{"b":"d"}}),
+            ),
             (json!({"a":[{"b":"c"}]}), json!({"a":[1]}), json!({"a":[1]})),
-            (json!(["a","b"]), json!(["c","d"]), json!(["c","d"])),
+            (json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"])),
             (json!({"a":"b"}), json!(["c"]), json!(["c"])),
             (json!({"a":"foo"}), json!(null), json!(null)),
             (json!({"a":"foo"}), json!("bar"), json!("bar")),
             (json!({"e":null}), json!({"a":1}), json!({"e":null,"a":1})),
-            (json!([1,2]), json!({"a":"b","c":null}), json!({"a":"b"})),
-            (json!({}), json!({"a":{"bb":{"ccc":null}}}), json!({"a":{"bb":{}}})),
+            (json!([1, 2]), json!({"a":"b","c":null}), json!({"a":"b"})),
+            (
+                json!({}),
+                json!({"a":{"bb":{"ccc":null}}}),
+                json!({"a":{"bb":{}}}),
+            ),
         ] {
             let mut target = original.clone();
             apply(&mut target, &patch);
@@ -74,7 +89,10 @@ mod tests {
         let from = json!({"a": 1, "b": {"c": 2, "d": 3}, "e": [1]});
         let to = json!({"a": 1, "b": {"c": 4}, "f": "g"});
         let patch = between(&from, &to).unwrap();
-        assert_eq!(patch, json!({"b": {"c": 4, "d": null}, "e": null, "f": "g"}));
+        assert_eq!(
+            patch,
+            json!({"b": {"c": 4, "d": null}, "e": null, "f": "g"})
+        );
         let mut patched = from;
         apply(&mut patched, &patch);
         assert_eq!(patched, to);

@@ -79,9 +79,14 @@ impl Objects {
                 }
                 self.insert(object);
             }
-            Effect::Patch { id, version, patch, .. } => {
+            Effect::Patch {
+                id, version, patch, ..
+            } => {
                 self.at(id, version)?;
-                let current = self.objects.get(id).ok_or_else(|| ApplyError::Missing(id.clone()))?;
+                let current = self
+                    .objects
+                    .get(id)
+                    .ok_or_else(|| ApplyError::Missing(id.clone()))?;
                 let mut value = current.to_value();
                 merge_patch::apply(&mut value, patch);
                 match Object::from_value(value) {
@@ -138,7 +143,9 @@ impl Objects {
             .and_then(Object::metadata)
             .ok_or_else(|| ApplyError::Missing(id.clone()))?;
         let same = |seen: &str, present: &str| seen.is_empty() || seen == present;
-        if same(&seen.uid, &metadata.uid) && same(&seen.resource_version, &metadata.resource_version) {
+        if same(&seen.uid, &metadata.uid)
+            && same(&seen.resource_version, &metadata.resource_version)
+        {
             Ok(metadata)
         } else {
             Err(ApplyError::Changed(id.clone()))

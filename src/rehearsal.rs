@@ -22,7 +22,9 @@ use crate::{
     error::Error,
     model::{ClusterRole, Metadata, Timestamp, names},
     objects::Objects,
-    provider::{self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, Signing, SigningRequest},
+    provider::{
+        self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, Signing, SigningRequest,
+    },
     step::{Env, Message, Step},
 };
 
@@ -105,30 +107,44 @@ impl Rehearsal {
     ///
     /// # Errors
     /// Whatever keeps the keys or the authority from being made.
-    pub fn with_consumer_key(seed: u64, consumer_key: Arc<dyn SigningKey>) -> Result<Self, BoxError> {
+    pub fn with_consumer_key(
+        seed: u64,
+        consumer_key: Arc<dyn SigningKey>,
+    ) -> Result<Self, BoxError> {
         let now = Timestamp::from_unix(1_795_179_600)?;
         let drawn = |number: u64| entropy(seed, u64::MAX - number);
         let authority = Authority::new("cl-provider-ca", now, TEN_YEARS, &drawn(1))?;
-        let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
+        let endpoint = Endpoint::new(
+            "https://172.19.0.3:6443".parse()?,
+            Some(authority.ca_bundle()),
+        );
         let signer = Arc::new(Ledger {
             signer: AuthoritySigner::new(authority, drawn(2)),
             answers: Mutex::new(true),
             issued: Mutex::default(),
         });
         let provider_key = KeyPair::from_entropy(&drawn(3));
-        let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
-            .key(Arc::new(provider_key))
-            .signer(signer.clone())
-            .build();
-        let consumer = Consumer::builder("cl-consumer".parse()?, Arc::new(OneKey(consumer_key))).build();
+        let provider =
+            Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+                .key(Arc::new(provider_key))
+                .signer(signer.clone())
+                .build();
+        let consumer =
+            Consumer::builder("cl-consumer".parse()?, Arc::new(OneKey(consumer_key))).build();
         let roles = [
             ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
-            ("liqo-virtual-kubelet-remote-clusterwide", names::CLUSTER_WIDE_ROLE),
+            (
+                "liqo-virtual-kubelet-remote-clusterwide",
+                names::CLUSTER_WIDE_ROLE,
+            ),
         ];
         Ok(Self {
             provider,
             consumer,
-            at_provider: roles.map(|(name, label)| cluster_role(name, label).into()).into_iter().collect(),
+            at_provider: roles
+                .map(|(name, label)| cluster_role(name, label).into())
+                .into_iter()
+                .collect(),
             at_consumer: Objects::new(),
             signer,
             in_the_air: Vec::new(),
@@ -147,17 +163,23 @@ impl Rehearsal {
         match event {
             Event::Provider { effects } => {
                 let env = self.env();
-                let step = self.provider.reconcile(&self.at_provider.view(self.consumer.cluster_id()), env)?;
+                let step = self
+                    .provider
+                    .reconcile(&self.at_provider.view(self.consumer.cluster_id()), env)?;
                 self.carry_out(Side::Provider, step, effects);
             }
             Event::Consumer { effects } => {
                 let env = self.env();
-                let step = self.consumer.reconcile(&self.at_consumer.view(self.provider.cluster_id()), env)?;
+                let step = self
+                    .consumer
+                    .reconcile(&self.at_consumer.view(self.provider.cluster_id()), env)?;
                 self.carry_out(Side::Consumer, step, effects);
             }
             Event::Deliver { message, effects } => {
                 let number = message.checked_rem(self.in_the_air.len());
-                let message = number.and_then(|number| self.in_the_air.get(number)).cloned();
+                let message = number
+                    .and_then(|number| self.in_the_air.get(number))
+                    .cloned();
                 if let Some(message) = message {
                     self.deliver(message, effects);
                 }
@@ -252,7 +274,11 @@ impl Rehearsal {
             Side::Consumer => &mut self.at_consumer,
         };
         let whole = effects >= step.effects.len();
-        let applied = step.effects.iter().take(effects).all(|effect| objects.apply(effect).is_ok());
+        let applied = step
+            .effects
+            .iter()
+            .take(effects)
+            .all(|effect| objects.apply(effect).is_ok());
         if whole && applied {
             for message in step.outbox {
                 if !self.in_the_air.contains(&message) {
@@ -263,7 +289,11 @@ impl Rehearsal {
     }
 
     fn last_of_each_kind(&self) -> Vec<Message> {
-        let last: BTreeMap<_, _> = self.in_the_air.iter().map(|message| (message.name(), message)).collect();
+        let last: BTreeMap<_, _> = self
+            .in_the_air
+            .iter()
+            .map(|message| (message.name(), message))
+            .collect();
         last.into_values().cloned().collect()
     }
 

@@ -9,7 +9,9 @@ mod identity;
 mod nonce;
 mod tenant;
 
-pub use identity::{EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity};
+pub use identity::{
+    EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity,
+};
 pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 
@@ -22,7 +24,12 @@ use crate::{
 };
 
 /// Name and label are those of the cluster or peer that they stand for.
-fn check_names(metadata: &Metadata, id: &ObjectRef, name: &str, labelled: &ClusterId) -> Result<(), Error> {
+fn check_names(
+    metadata: &Metadata,
+    id: &ObjectRef,
+    name: &str,
+    labelled: &ClusterId,
+) -> Result<(), Error> {
     check_name(&metadata.name, name, id, "metadata.name")?;
     let label = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
     check_name(
@@ -33,7 +40,12 @@ fn check_names(metadata: &Metadata, id: &ObjectRef, name: &str, labelled: &Clust
     )
 }
 
-fn check_name(found: &str, expected: &str, id: &ObjectRef, field: &'static str) -> Result<(), Error> {
+fn check_name(
+    found: &str,
+    expected: &str,
+    id: &ObjectRef,
+    field: &'static str,
+) -> Result<(), Error> {
     if found == expected {
         return Ok(());
     }

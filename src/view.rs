@@ -91,16 +91,24 @@ impl<'o> View<'o> {
     }
 
     /// The object of that name, if there is one.
-    pub(crate) fn find<K: Resource + 'o>(&self, namespace: &str, name: &str) -> Result<Option<&'o K>, Error> {
-        let here = |id: &ObjectRef| id.kind == K::KIND && id.namespace == namespace && id.name == name;
+    pub(crate) fn find<K: Resource + 'o>(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<&'o K>, Error> {
+        let here =
+            |id: &ObjectRef| id.kind == K::KIND && id.namespace == namespace && id.name == name;
         self.refuse_unreadable(&here)?;
-        Ok(self
-            .all::<K>()
-            .find(|object| object.metadata().namespace == namespace && object.metadata().name == name))
+        Ok(self.all::<K>().find(|object| {
+            object.metadata().namespace == namespace && object.metadata().name == name
+        }))
     }
 
     /// The object of that name in any namespace; two of them are an error.
-    pub(crate) fn find_anywhere<K: Resource + 'o>(&self, name: &str) -> Result<Option<&'o K>, Error> {
+    pub(crate) fn find_anywhere<K: Resource + 'o>(
+        &self,
+        name: &str,
+    ) -> Result<Option<&'o K>, Error> {
         self.refuse_unreadable(&|id| id.kind == K::KIND && id.name == name)?;
         self.only(|object: &K| object.metadata().name == name)
     }
@@ -110,14 +118,22 @@ impl<'o> View<'o> {
         self.refuse_unreadable(&|id| id.kind == Kind::Namespace)?;
         self.only(|namespace: &Namespace| {
             let labels = &namespace.metadata.labels;
-            labels.get(names::REMOTE_CLUSTER_ID_LABEL).map(String::as_str) == Some(self.peer.as_str())
-                && labels.get(names::TENANT_NAMESPACE_LABEL).map(String::as_str) == Some("true")
+            labels
+                .get(names::REMOTE_CLUSTER_ID_LABEL)
+                .map(String::as_str)
+                == Some(self.peer.as_str())
+                && labels
+                    .get(names::TENANT_NAMESPACE_LABEL)
+                    .map(String::as_str)
+                    == Some("true")
         })
     }
 
     /// Every object of a kind.
     pub(crate) fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
-        self.objects.iter().filter_map(|object| K::from_object(object))
+        self.objects
+            .iter()
+            .filter_map(|object| K::from_object(object))
     }
 
     fn only<K: Resource + 'o>(&self, wanted: impl Fn(&K) -> bool) -> Result<Option<&'o K>, Error> {
@@ -128,7 +144,9 @@ impl<'o> View<'o> {
         match found.find(|other| other.id() != first.id()) {
             None => Ok(Some(first)),
             Some(other) => Err(Error::new(
-                LocalFault::Ambiguous { other: other.id().to_string() },
+                LocalFault::Ambiguous {
+                    other: other.id().to_string(),
+                },
                 Some(first.id()),
                 "",
             )),
@@ -143,7 +161,9 @@ impl<'o> View<'o> {
         match unreadable {
             None => Ok(()),
             Some((id, reason)) => Err(Error::new(
-                LocalFault::Unreadable { reason: reason.to_string() },
+                LocalFault::Unreadable {
+                    reason: reason.to_string(),
+                },
                 Some(id.clone()),
                 "",
             )),

@@ -46,10 +46,20 @@ fn a_crash_after_each_effect_of_each_step_loses_nothing() {
                 let mut crashing = Rehearsal::new(7).unwrap();
                 for step in 0..steps_before {
                     crashing.play(turn(step % 2 == 0, ALL)).unwrap();
-                    crashing.play(Event::Deliver { message: step, effects: ALL }).unwrap();
+                    crashing
+                        .play(Event::Deliver {
+                            message: step,
+                            effects: ALL,
+                        })
+                        .unwrap();
                 }
                 crashing.play(turn(at_provider, effects)).unwrap();
-                crashing.play(Event::Deliver { message: steps_before, effects }).unwrap();
+                crashing
+                    .play(Event::Deliver {
+                        message: steps_before,
+                        effects,
+                    })
+                    .unwrap();
                 seen_phases.insert(phase_names(&crashing));
                 crashing.settle().unwrap();
                 assert!(crashing.is_complete().unwrap());
@@ -58,7 +68,10 @@ fn a_crash_after_each_effect_of_each_step_loses_nothing() {
             }
         }
     }
-    assert!(seen_phases.len() > 6, "the crashes met too few phases: {seen_phases:?}");
+    assert!(
+        seen_phases.len() > 6,
+        "the crashes met too few phases: {seen_phases:?}"
+    );
 }
 
 #[test]
@@ -67,10 +80,18 @@ fn a_message_delivered_again_changes_nothing() {
     rehearsal.settle().unwrap();
     let before = (rehearsal.at_provider.clone(), rehearsal.at_consumer.clone());
     for message in 0..rehearsal.messages().len() {
-        rehearsal.play(Event::Deliver { message, effects: ALL }).unwrap();
+        rehearsal
+            .play(Event::Deliver {
+                message,
+                effects: ALL,
+            })
+            .unwrap();
     }
     rehearsal.settle().unwrap();
-    assert_eq!(before, (rehearsal.at_provider.clone(), rehearsal.at_consumer.clone()));
+    assert_eq!(
+        before,
+        (rehearsal.at_provider.clone(), rehearsal.at_consumer.clone())
+    );
 }
 
 fn turn(at_provider: bool, effects: usize) -> Event {
@@ -86,8 +107,16 @@ fn phase_names(rehearsal: &Rehearsal) -> (&'static str, &'static str) {
     let at_provider = rehearsal.at_provider.view(consumer.cluster_id());
     let at_consumer = rehearsal.at_consumer.view(provider.cluster_id());
     (
-        provider.resume(&at_provider, rehearsal.now()).unwrap().phase.name(),
-        consumer.resume(&at_consumer, rehearsal.now()).unwrap().phase.name(),
+        provider
+            .resume(&at_provider, rehearsal.now())
+            .unwrap()
+            .phase
+            .name(),
+        consumer
+            .resume(&at_consumer, rehearsal.now())
+            .unwrap()
+            .phase
+            .name(),
     )
 }
 
@@ -108,13 +137,22 @@ impl Outcome {
         let namespace = names::tenant_namespace(consumer);
         let provider = &rehearsal.at_provider;
         let tenant: &Tenant = provider.get(&namespace, consumer.as_str()).unwrap();
-        let certificate: &Secret = provider.get(&namespace, names::ISSUED_CERTIFICATE_SECRET).unwrap();
-        let chain = CertificateChain::from_pem(certificate.data[names::CERTIFICATE].expose(), &Policy::strict()).unwrap();
+        let certificate: &Secret = provider
+            .get(&namespace, names::ISSUED_CERTIFICATE_SECRET)
+            .unwrap();
+        let chain = CertificateChain::from_pem(
+            certificate.data[names::CERTIFICATE].expose(),
+            &Policy::strict(),
+        )
+        .unwrap();
         let key = tenant.spec.public_key.as_slice().to_vec();
         let bindings = provider.iter().filter_map(|object| {
             let subjects = RoleBinding::from_object(object)
                 .map(|binding| (&binding.role_ref, &binding.subjects))
-                .or_else(|| ClusterRoleBinding::from_object(object).map(|binding| (&binding.role_ref, &binding.subjects)));
+                .or_else(|| {
+                    ClusterRoleBinding::from_object(object)
+                        .map(|binding| (&binding.role_ref, &binding.subjects))
+                });
             subjects.map(|grant| format!("{} {grant:?}", object.id()))
         });
         Self {

@@ -1,6 +1,12 @@
 //! Keys, requests and nonces with one defect each: every defect is refused
 //! with the error that names it.
-#![allow(clippy::disallowed_methods)] // Tests read files.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods
+)] // Tests may panic, and read files.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{

@@ -1,5 +1,12 @@
 //! What Liqo's own Go functions gave for fixed keys, and what the real
 //! provider's certificate says.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods
+)] // Tests may panic, and read files.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{

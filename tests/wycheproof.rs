@@ -1,4 +1,11 @@
 //! Project Wycheproof's signatures, valid and broken.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods
+)] // Tests may panic, and read files.
 
 use liqo_auth::{
     crypto::{PublicKey, SignatureScheme},

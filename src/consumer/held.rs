@@ -8,8 +8,8 @@ use crate::{
     crypto::{ClientKey, Fingerprint, Nonce, SigningKey},
     error::{Error, LocalFault, PeerMisbehaved},
     model::{
-        ExecCredential, Identity, Kind, Kubeconfig, LocalObjectReference, Metadata, ObjectRef, OwnerReference,
-        Resource, Secret, SecretBytes, Timestamp, UserCredential, names,
+        ExecCredential, Identity, Kind, Kubeconfig, LocalObjectReference, Metadata, ObjectRef,
+        OwnerReference, Resource, Secret, SecretBytes, Timestamp, UserCredential, names,
     },
     step::{Awaited, Effect, Notice, Part, Step, Version, Wait},
     verify::{self, IdentityExpectation, VerifiedIdentity},
@@ -99,7 +99,10 @@ impl<'o> NeedsKubeconfig<'o> {
         }
         // Finalizers of others stay; the rest is wholly ours.
         let mut replaced = wanted;
-        replaced.metadata.finalizers.clone_from(&present.metadata.finalizers);
+        replaced
+            .metadata
+            .finalizers
+            .clone_from(&present.metadata.finalizers);
         Ok(Some(Effect::Replace {
             object: replaced.into(),
             version: Version::of(&present.metadata),
@@ -118,15 +121,23 @@ impl<'o> NeedsKubeconfig<'o> {
         let namespace = self.accepted.verified.namespace().to_string();
         let labels = [
             (names::REMOTE_CLUSTER_ID_LABEL, self.seen.peer.to_string()),
-            (names::IDENTITY_TYPE_LABEL, self.identity.spec.identity_type.to_string()),
+            (
+                names::IDENTITY_TYPE_LABEL,
+                self.identity.spec.identity_type.to_string(),
+            ),
         ];
         let text = self.kubeconfig()?.to_yaml();
         Ok(Secret {
             metadata: Metadata {
                 name: names::kubeconfig_secret(&self.identity.metadata.name),
                 namespace: self.identity.metadata.namespace.clone(),
-                labels: labels.map(|(label, value)| (label.to_owned(), value)).into(),
-                annotations: BTreeMap::from([(names::REMOTE_TENANT_NAMESPACE_ANNOTATION.to_owned(), namespace)]),
+                labels: labels
+                    .map(|(label, value)| (label.to_owned(), value))
+                    .into(),
+                annotations: BTreeMap::from([(
+                    names::REMOTE_TENANT_NAMESPACE_ANNOTATION.to_owned(),
+                    namespace,
+                )]),
                 owner_references: vec![OwnerReference::controller(self.identity)],
                 ..Metadata::default()
             },
@@ -160,7 +171,11 @@ impl<'o> NeedsKubeconfig<'o> {
             server: auth_params.api_server.clone(),
             certificate_authority: auth_params.ca.clone(),
             credential,
-            proxy_url: self.accepted.verified.proxy_url().map(|url| url.as_str().to_owned()),
+            proxy_url: self
+                .accepted
+                .verified
+                .proxy_url()
+                .map(|url| url.as_str().to_owned()),
             namespace: Some(self.accepted.verified.namespace().to_string()),
         })
     }
@@ -248,7 +263,9 @@ impl Consumer {
             pins: record.endpoint.as_ref(),
         };
         let verified = verify::identity(identity, &expectation, policy)?;
-        let nonce = seen.nonce_text().and_then(|(_, text)| Nonce::parse(text, policy).ok());
+        let nonce = seen
+            .nonce_text()
+            .and_then(|(_, text)| Nonce::parse(text, policy).ok());
         let committed = Committed {
             nonce: nonce.as_ref().map(Nonce::as_bytes).unwrap_or_default(),
             provider: &seen.peer,
@@ -282,7 +299,11 @@ impl Consumer {
 
 /// The effect that keeps what later Identities have to have in common with
 /// this one, if it is not kept yet.
-pub(super) fn record_pins(consumer: &Consumer, seen: &Seen<'_>, accepted: &Accepted) -> Option<Effect> {
+pub(super) fn record_pins(
+    consumer: &Consumer,
+    seen: &Seen<'_>,
+    accepted: &Accepted,
+) -> Option<Effect> {
     let mut record = seen.record();
     record.endpoint = Some(accepted.verified.pins().clone());
     record.provider_key = accepted.provider_key.or(record.provider_key);

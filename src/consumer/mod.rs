@@ -108,10 +108,17 @@ impl Consumer {
     /// Whom a change of this object concerns, if anyone.
     pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
         let metadata = object.metadata()?;
-        let recorded = metadata.labels.get(record::PEER_LABEL).and_then(|peer| peer.parse().ok());
+        let recorded = metadata
+            .labels
+            .get(record::PEER_LABEL)
+            .and_then(|peer| peer.parse().ok());
         match recorded {
             Some(peer) if object.id() == self.record_id(&peer) => Some(peer),
-            _ => metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL)?.parse().ok(),
+            _ => metadata
+                .labels
+                .get(names::REMOTE_CLUSTER_ID_LABEL)?
+                .parse()
+                .ok(),
         }
     }
 
@@ -124,7 +131,9 @@ impl Consumer {
         self.check_peer(view.peer())?;
         let seen = Seen::select(self, view)?;
         match self.phase(seen, now) {
-            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => Err(error),
+            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+                Err(error)
+            }
             Err(error) => Ok(Peering {
                 phase: Phase::Refused(error),
             }),
@@ -193,12 +202,15 @@ impl Consumer {
         // What was signed already is sent on, also when its nonce has expired:
         // the provider knows which nonces it takes.
         if let Ok(nonce) = Nonce::parse(text, self.policy(&seen.peer))
-            && let Some(sent) = NeedsSignature::new(self, seen.clone(), key.clone(), nonce).already_sent()
+            && let Some(sent) =
+                NeedsSignature::new(self, seen.clone(), key.clone(), nonce).already_sent()
         {
             return Ok(Phase::AwaitsIdentity(sent));
         }
         let nonce = self.check_nonce(text, &seen.peer, now, Some(secret.id()))?;
-        Ok(Phase::NeedsSignature(NeedsSignature::new(self, seen, key, nonce)))
+        Ok(Phase::NeedsSignature(NeedsSignature::new(
+            self, seen, key, nonce,
+        )))
     }
 
     fn receive_identity(
@@ -213,7 +225,8 @@ impl Consumer {
         if seen.namespace.is_none() {
             step.effects.push(seen.create_namespace());
         }
-        step.effects.extend(held::record_pins(self, &seen, &verified));
+        step.effects
+            .extend(held::record_pins(self, &seen, &verified));
         match seen.identity {
             None => {
                 let mut metadata = clean(&received.metadata);
@@ -233,8 +246,12 @@ impl Consumer {
             Some(stored) => {
                 let mut wanted = stored.clone();
                 wanted.spec = received.spec.clone();
-                wanted.metadata.annotations.extend(received.metadata.annotations.clone());
-                step.effects.extend(patch_between(stored, wanted, Part::Main));
+                wanted
+                    .metadata
+                    .annotations
+                    .extend(received.metadata.annotations.clone());
+                step.effects
+                    .extend(patch_between(stored, wanted, Part::Main));
             }
         }
         step.notices.extend(verified.notices());
@@ -268,7 +285,11 @@ impl Consumer {
     }
 
     fn policy(&self, peer: &ClusterId) -> &Policy {
-        let settings = self.0.peers.get(peer).and_then(|settings| settings.policy.as_ref());
+        let settings = self
+            .0
+            .peers
+            .get(peer)
+            .and_then(|settings| settings.policy.as_ref());
         settings.unwrap_or(&self.0.policy)
     }
 

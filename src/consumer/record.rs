@@ -55,15 +55,28 @@ pub(super) fn name(peer: &ClusterId) -> String {
 
 impl Record {
     pub(super) fn read(secret: &Secret) -> Result<Self, Error> {
-        let text = secret.data.get(RECORD_FIELD).map(|text| text.expose()).unwrap_or_default();
+        let text = secret
+            .data
+            .get(RECORD_FIELD)
+            .map(|text| text.expose())
+            .unwrap_or_default();
         Self::parse(text).ok_or_else(|| {
             let reason = "the record's content is not one of this library".to_owned();
-            Error::new(LocalFault::Unreadable { reason }, Some(secret.id()), "data.record")
+            Error::new(
+                LocalFault::Unreadable { reason },
+                Some(secret.id()),
+                "data.record",
+            )
         })
     }
 
     /// The effect that makes this the stored record, if it is another one.
-    pub(super) fn store(&self, consumer: &Consumer, stored: Option<&(&Secret, Self)>, peer: &ClusterId) -> Option<Effect> {
+    pub(super) fn store(
+        &self,
+        consumer: &Consumer,
+        stored: Option<&(&Secret, Self)>,
+        peer: &ClusterId,
+    ) -> Option<Effect> {
         let secret = self.to_secret(consumer, peer);
         match stored {
             None => Some(Effect::Create(secret.into())),

@@ -70,6 +70,9 @@ impl<'o> Seen<'o> {
     }
 
     pub(super) fn record(&self) -> Record {
-        self.record.as_ref().map(|(_, record)| record.clone()).unwrap_or_default()
+        self.record
+            .as_ref()
+            .map(|(_, record)| record.clone())
+            .unwrap_or_default()
     }
 }

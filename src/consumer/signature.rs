@@ -31,7 +31,12 @@ pub struct AwaitsIdentity<'o> {
 }
 
 impl<'o> NeedsSignature<'o> {
-    pub(super) fn new(consumer: &Consumer, seen: Seen<'o>, key: Arc<dyn SigningKey>, nonce: Nonce) -> Self {
+    pub(super) fn new(
+        consumer: &Consumer,
+        seen: Seen<'o>,
+        key: Arc<dyn SigningKey>,
+        nonce: Nonce,
+    ) -> Self {
         Self {
             consumer: consumer.clone(),
             seen,
@@ -76,7 +81,8 @@ impl<'o> NeedsSignature<'o> {
         let mut record = self.seen.record();
         record.csr = Some(csr.pem().to_vec());
         let peer = &self.seen.peer;
-        step.effects.extend(record.store(&self.consumer, self.seen.record.as_ref(), peer));
+        step.effects
+            .extend(record.store(&self.consumer, self.seen.record.as_ref(), peer));
         step.effects.extend(self.store_signature(&signature));
         let sent = AwaitsIdentity {
             needs: self.clone(),
@@ -102,7 +108,13 @@ impl<'o> NeedsSignature<'o> {
         let (_, record) = self.seen.record.as_ref()?;
         let subject = Subject::control_plane(self.consumer.cluster_id());
         let policy = self.consumer.policy(&self.seen.peer);
-        Csr::verify(record.csr.as_deref()?, &subject, self.key.public_key(), policy).ok()
+        Csr::verify(
+            record.csr.as_deref()?,
+            &subject,
+            self.key.public_key(),
+            policy,
+        )
+        .ok()
     }
 
     /// The signature that was stored, if it is this key's over this nonce.
@@ -112,7 +124,9 @@ impl<'o> NeedsSignature<'o> {
         let key = self.key.public_key();
         let policy = self.consumer.policy(&self.seen.peer);
         let holds = text == self.nonce.as_bytes()
-            && key.verify(key.nonce_scheme(), text, signature, policy).is_ok();
+            && key
+                .verify(key.nonce_scheme(), text, signature, policy)
+                .is_ok();
         holds.then_some(signature)
     }
 
@@ -129,7 +143,10 @@ impl<'o> NeedsSignature<'o> {
                         namespace: self.seen.namespace_name(),
                         labels: BTreeMap::from([
                             (names::SIGNED_NONCE_LABEL.to_owned(), "true".to_owned()),
-                            (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), self.seen.peer.to_string()),
+                            (
+                                names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                                self.seen.peer.to_string(),
+                            ),
                         ]),
                         ..Metadata::default()
                     },
@@ -142,7 +159,10 @@ impl<'o> NeedsSignature<'o> {
             ));
         };
         let stored = |name: &str| secret.data.get(name).map(|value| value.expose());
-        if fields.iter().all(|(name, value)| stored(name) == Some(value)) {
+        if fields
+            .iter()
+            .all(|(name, value)| stored(name) == Some(value))
+        {
             return None;
         }
         let data: serde_json::Map<_, _> = fields
@@ -163,7 +183,12 @@ impl AwaitsIdentity<'_> {
     /// An Ed25519 key is written raw, since every version of Liqo takes that;
     /// others in PEM.
     pub fn tenant(&self) -> Tenant {
-        let NeedsSignature { consumer, seen, key, .. } = &self.needs;
+        let NeedsSignature {
+            consumer,
+            seen,
+            key,
+            ..
+        } = &self.needs;
         let settings = consumer.settings(&seen.peer);
         let consumer_id = consumer.cluster_id().to_string();
         Tenant {
@@ -174,7 +199,10 @@ impl AwaitsIdentity<'_> {
                     .as_ref()
                     .map(ToString::to_string)
                     .unwrap_or_default(),
-                labels: BTreeMap::from([(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), consumer_id.clone())]),
+                labels: BTreeMap::from([(
+                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                    consumer_id.clone(),
+                )]),
                 ..Metadata::default()
             },
             spec: TenantSpec {
@@ -182,7 +210,10 @@ impl AwaitsIdentity<'_> {
                 public_key: Bytes::from(key.public_key().to_tenant_field()),
                 csr: Bytes::from(self.csr.pem()),
                 signature: Bytes::from(self.signature.as_slice()),
-                proxy_url: settings.proxy_url.as_ref().map(|url| url.as_str().to_owned()),
+                proxy_url: settings
+                    .proxy_url
+                    .as_ref()
+                    .map(|url| url.as_str().to_owned()),
                 ..TenantSpec::default()
             },
             ..Tenant::default()

@@ -42,7 +42,7 @@ fn is_canonical(bytes: &[u8; 32]) -> bool {
 /// `Scalar` reduces modulo l, so that `l` itself is no scalar, but `-1` is the
 /// integer `l - 1`; its digits are taken as they are, and `(l - 1) · A + A` is
 /// `l · A`. The point is public: the variable-time multiplication may be used,
-/// which takes a third of the time of `is_torsion_free`.
+/// which is somewhat faster than `is_torsion_free`.
 fn is_torsion_free(point: &EdwardsPoint) -> bool {
     let product =
         EdwardsPoint::vartime_double_scalar_mul_basepoint(&-Scalar::ONE, point, &Scalar::ZERO);

@@ -285,27 +285,20 @@ fn write(der: &[u8]) -> PrivateKeyPem {
 }
 
 fn generate_by_aws_lc(algorithm: Algorithm) -> Result<KeyPair, KeyPairError> {
+    if matches!(algorithm, Algorithm::Rsa { bits } if !matches!(bits, 2048 | 3072 | 4096)) {
+        return Err(KeyPairError::Size { algorithm });
+    }
     match algorithm {
-        Algorithm::Rsa { bits } => {
-            if !matches!(bits, 2048 | 3072 | 4096) {
-                return Err(KeyPairError::Size { algorithm });
-            }
-            #[cfg(feature = "rsa")]
-            return read_rsa(&super::aws_lc_signing::generate_rsa(bits)?);
-        }
+        #[cfg(feature = "rsa")]
+        Algorithm::Rsa { bits } => read_rsa(&super::aws_lc_signing::generate_rsa(bits)?),
         #[cfg(feature = "ecdsa")]
         Algorithm::EcdsaP256 | Algorithm::EcdsaP384 | Algorithm::EcdsaP521 => {
             let der = super::aws_lc_signing::generate_ecdsa(algorithm)?;
-            return read_ecdsa(
-                algorithm,
-                super::public_key::ecdsa_curve_oid(algorithm),
-                &der,
-            );
+            let curve = super::public_key::ecdsa_curve_oid(algorithm);
+            read_ecdsa(algorithm, curve, &der)
         }
-        _ => {}
+        _ => Err(not_enabled(algorithm)),
     }
-    #[allow(unreachable_code)] // With both features there is nothing left.
-    Err(not_enabled(algorithm))
 }
 
 #[cfg(feature = "rsa")]

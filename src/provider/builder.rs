@@ -39,7 +39,9 @@ impl Endpoint {
     pub fn new(api_server: ApiServerUrl, ca: Option<&CaBundle>) -> Self {
         Self {
             api_server,
-            ca: ca.map(|bundle| Bytes::from(bundle.pem())).unwrap_or_default(),
+            ca: ca
+                .map(|bundle| Bytes::from(bundle.pem()))
+                .unwrap_or_default(),
         }
     }
 

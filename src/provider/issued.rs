@@ -45,7 +45,10 @@ impl<'o> Issued<'o> {
             metadata: Metadata {
                 name: names::identity_name(provider),
                 namespace: namespace.map(ToString::to_string).unwrap_or_default(),
-                labels: BTreeMap::from([(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), provider.to_string())]),
+                labels: BTreeMap::from([(
+                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                    provider.to_string(),
+                )]),
                 annotations: commitment
                     .map(|commitment| (COMMITMENT_ANNOTATION.to_owned(), commitment))
                     .into_iter()
@@ -92,7 +95,8 @@ impl<'o> Issued<'o> {
         step.effects.extend(self.renewed_record()?);
         if step.is_settled() {
             step.effects.extend(self.granted.missing_marks());
-            step.outbox.push(Message::Identity(Box::new(self.identity(None))));
+            step.outbox
+                .push(Message::Identity(Box::new(self.identity(None))));
         }
         step.wait = Wait {
             wake_at: Some(self.valid_until()),
@@ -112,7 +116,9 @@ impl<'o> Issued<'o> {
         let Some((_, record)) = &seen.record else {
             return Ok(None);
         };
-        let Some(proof) = &record.proof else { return Ok(None) };
+        let Some(proof) = &record.proof else {
+            return Ok(None);
+        };
         let commitment = provider.commit(seen, verified, &self.nonce, proof.commitment.as_ref())?;
         if commitment == proof.commitment {
             return Ok(None);

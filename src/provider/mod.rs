@@ -36,14 +36,18 @@ pub use phase::{Ending, Peering, Phase};
 pub use principals::{NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use rights::NeedsRights;
-pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, RequestId, Signing, SigningRequest};
+pub use signer::{
+    AuthoritySigner, CsrSigner, NeedsCertificate, RequestId, Signing, SigningRequest,
+};
 
 use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
     commitment::{Commitment, Committed},
     crypto::{Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
-    model::{AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names},
+    model::{
+        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names,
+    },
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Part, Step, Version},
     verify::{self, Known, VerifiedTenant},
@@ -90,7 +94,11 @@ pub struct Provider(Arc<Configuration>);
 
 impl Provider {
     /// A provider of that name, whose API server peers reach at `endpoint`.
-    pub fn builder(cluster_id: ClusterId, endpoint: Endpoint, record_key: RecordKey) -> ProviderBuilder {
+    pub fn builder(
+        cluster_id: ClusterId,
+        endpoint: Endpoint,
+        record_key: RecordKey,
+    ) -> ProviderBuilder {
         ProviderBuilder::new(cluster_id, endpoint, record_key)
     }
 
@@ -107,17 +115,37 @@ impl Provider {
             value: value.to_owned(),
         };
         vec![
-            labelled(Kind::Namespace, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+            labelled(
+                Kind::Namespace,
+                names::REMOTE_CLUSTER_ID_LABEL,
+                peer.as_str(),
+            ),
             labelled(Kind::Secret, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
-            labelled(Kind::RoleBinding, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
-            labelled(Kind::ClusterRoleBinding, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+            labelled(
+                Kind::RoleBinding,
+                names::REMOTE_CLUSTER_ID_LABEL,
+                peer.as_str(),
+            ),
+            labelled(
+                Kind::ClusterRoleBinding,
+                names::REMOTE_CLUSTER_ID_LABEL,
+                peer.as_str(),
+            ),
             Interest::Named {
                 kind: Kind::Tenant,
                 name: peer.to_string(),
             },
             Interest::Object(self.record_id(peer)),
-            labelled(Kind::ClusterRole, names::APP_NAME_LABEL, names::CONTROL_PLANE_ROLE),
-            labelled(Kind::ClusterRole, names::APP_NAME_LABEL, names::CLUSTER_WIDE_ROLE),
+            labelled(
+                Kind::ClusterRole,
+                names::APP_NAME_LABEL,
+                names::CONTROL_PLANE_ROLE,
+            ),
+            labelled(
+                Kind::ClusterRole,
+                names::APP_NAME_LABEL,
+                names::CLUSTER_WIDE_ROLE,
+            ),
         ]
     }
 
@@ -143,7 +171,9 @@ impl Provider {
         let seen = Seen::select(self, view)?;
         let notices = rights::notices(&seen);
         let phase = match self.phase(seen, view, now) {
-            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => return Err(error),
+            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+                return Err(error);
+            }
             Err(error) => Phase::Refused(error),
             Ok(phase) => phase,
         };
@@ -182,7 +212,9 @@ impl Provider {
         match message {
             Message::Tenant(tenant) => self.receive_tenant(view, &tenant, env.now),
             other => Err(Error::new(
-                ApiMisuse::UnexpectedMessage { message: other.name() },
+                ApiMisuse::UnexpectedMessage {
+                    message: other.name(),
+                },
                 None,
                 "",
             )),
@@ -201,7 +233,12 @@ impl Provider {
         NeedsNonce::new(self, seen, WhyNonce::Asked, env.now).make_nonce(env)
     }
 
-    fn phase<'o>(&self, seen: Seen<'o>, view: &View<'o>, now: Timestamp) -> Result<Phase<'o>, Error> {
+    fn phase<'o>(
+        &self,
+        seen: Seen<'o>,
+        view: &View<'o>,
+        now: Timestamp,
+    ) -> Result<Phase<'o>, Error> {
         let Some(tenant) = seen.tenant else {
             return self.phase_without_tenant(seen, view, now);
         };
@@ -214,7 +251,14 @@ impl Provider {
             return self.phase_with_proof(seen, tenant, verified, &nonce, now);
         }
         let nonce = self.verify_handshake(&seen, view, tenant, &verified, now)?;
-        let proof = NeedsProof::new(self, seen.clone(), tenant, verified.clone(), nonce.clone(), now);
+        let proof = NeedsProof::new(
+            self,
+            seen.clone(),
+            tenant,
+            verified.clone(),
+            nonce.clone(),
+            now,
+        );
         if seen.record.is_none() {
             // Left complete by Liqo: only the record is missing.
             let phase = self.phase_with_proof(seen, tenant, verified, &nonce, now)?;
@@ -233,7 +277,9 @@ impl Provider {
         nonce: &Nonce,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
-        let Some(certificate) = signer::stored(&seen, tenant, &verified, now, self.policy(&seen.peer)) else {
+        let Some(certificate) =
+            signer::stored(&seen, tenant, &verified, now, self.policy(&seen.peer))
+        else {
             return Ok(Phase::NeedsCertificate(NeedsCertificate::new(
                 self, seen, tenant, verified, nonce, now,
             )));
@@ -246,7 +292,12 @@ impl Provider {
         })
     }
 
-    fn receive_tenant(&self, view: &View<'_>, received: &Tenant, now: Timestamp) -> Result<Step, Error> {
+    fn receive_tenant(
+        &self,
+        view: &View<'_>,
+        received: &Tenant,
+        now: Timestamp,
+    ) -> Result<Step, Error> {
         let seen = Seen::select(self, view)?;
         let verified = self.verify_claim(&seen, received)?;
         let proven = seen
@@ -280,7 +331,9 @@ impl Provider {
         tenant.spec.signature = received.spec.signature.clone();
         tenant.spec.proxy_url = received.spec.proxy_url.clone();
         Ok(Step {
-            effects: patch_between(stored, tenant, Part::Main).into_iter().collect(),
+            effects: patch_between(stored, tenant, Part::Main)
+                .into_iter()
+                .collect(),
             ..Step::default()
         })
     }
@@ -316,7 +369,10 @@ impl Provider {
         let Some(signer) = &self.0.signer else {
             return Ok(Step::awaiting(Awaited::Certificate(request.id)));
         };
-        match signer.sign(request).map_err(|error| backend(Backend::CsrSigner, &*error))? {
+        match signer
+            .sign(request)
+            .map_err(|error| backend(Backend::CsrSigner, &*error))?
+        {
             Signing::Issued(chain) => phase.continue_with(&chain),
             Signing::Pending => Ok(Step::awaiting(Awaited::Certificate(request.id))),
             Signing::Denied(reason) => Ok(phase.deny(&reason)),
@@ -335,7 +391,10 @@ impl Provider {
     }
 
     fn check_principals(&self, peer: &ClusterId, tenant: &Tenant) -> Result<(), Error> {
-        for name in [PrincipalName::user(peer.as_str()), PrincipalName::group(peer.as_str())] {
+        for name in [
+            PrincipalName::user(peer.as_str()),
+            PrincipalName::group(peer.as_str()),
+        ] {
             let taken = self.0.principals.is_taken(&name);
             if taken.map_err(|error| backend(Backend::Principals, &*error))? {
                 return Err(name_taken(peer, Some(tenant.id())));
@@ -377,8 +436,13 @@ impl Provider {
         nonce: &Nonce,
         earlier: Option<&record::StoredCommitment>,
     ) -> Result<Option<record::StoredCommitment>, Error> {
-        let Some(key) = &self.0.key else { return Ok(None) };
-        if nonce.structured().is_some_and(|nonce| !nonce.commits_to(key.public_key())) {
+        let Some(key) = &self.0.key else {
+            return Ok(None);
+        };
+        if nonce
+            .structured()
+            .is_some_and(|nonce| !nonce.commits_to(key.public_key()))
+        {
             return Ok(None);
         }
         let auth_params = self.auth_params(verified);
@@ -394,13 +458,18 @@ impl Provider {
         if let Some(earlier) = earlier.filter(|earlier| earlier.is_about(&about)) {
             return Ok(Some(earlier.clone()));
         }
-        let commitment =
-            Commitment::make(&committed, &**key).map_err(|error| backend(Backend::Keys, &*error))?;
+        let commitment = Commitment::make(&committed, &**key)
+            .map_err(|error| backend(Backend::Keys, &*error))?;
         Ok(Some(record::StoredCommitment::new(about, &commitment)))
     }
 
     fn write_record(&self, seen: &Seen<'_>, record: &Record) -> Effect {
-        let object = record.seal(&self.0.record_key, &self.0.cluster_id, &seen.peer, &self.0.namespace);
+        let object = record.seal(
+            &self.0.record_key,
+            &self.0.cluster_id,
+            &seen.peer,
+            &self.0.namespace,
+        );
         match &seen.record {
             None => Effect::Create(object.into()),
             Some((secret, _)) => Effect::Replace {
@@ -422,7 +491,9 @@ impl core::fmt::Debug for Provider {
 
 fn name_taken(peer: &ClusterId, object: Option<ObjectRef>) -> Error {
     Error::new(
-        PolicyRefusal::NameTaken { name: peer.to_string() },
+        PolicyRefusal::NameTaken {
+            name: peer.to_string(),
+        },
         object,
         "spec.clusterID",
     )

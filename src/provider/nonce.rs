@@ -108,11 +108,17 @@ impl<'o> NeedsNonce<'o> {
                         namespace: self.seen.namespace_name(),
                         labels: BTreeMap::from([
                             (names::NONCE_LABEL.to_owned(), "true".to_owned()),
-                            (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), self.seen.peer.to_string()),
+                            (
+                                names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                                self.seen.peer.to_string(),
+                            ),
                         ]),
                         ..Metadata::default()
                     },
-                    data: BTreeMap::from([(names::NONCE.to_owned(), nonce.as_bytes().to_vec().into())]),
+                    data: BTreeMap::from([(
+                        names::NONCE.to_owned(),
+                        nonce.as_bytes().to_vec().into(),
+                    )]),
                     ..Secret::default()
                 }
                 .into(),
@@ -187,7 +193,11 @@ pub(super) fn present(
         Err(error) => return Ok(PresentNonce::Malformed(error)),
         Ok(nonce) => nonce,
     };
-    if seen.record.as_ref().is_some_and(|(_, record)| record.has_used(&nonce)) {
+    if seen
+        .record
+        .as_ref()
+        .is_some_and(|(_, record)| record.has_used(&nonce))
+    {
         return Ok(PresentNonce::Used);
     }
     if view.vouches_for(&nonce) {
@@ -195,11 +205,17 @@ pub(super) fn present(
     }
     let configuration = &provider.0;
     let ours = nonce.structured().filter(|structured| {
-        structured.authenticate(&configuration.record_key, &configuration.cluster_id, &seen.peer)
+        structured.authenticate(
+            &configuration.record_key,
+            &configuration.cluster_id,
+            &seen.peer,
+        )
     });
     Ok(match ours {
         None => PresentNonce::Foreign,
-        Some(structured) if structured.expires() <= now => PresentNonce::Expired(structured.expires()),
+        Some(structured) if structured.expires() <= now => {
+            PresentNonce::Expired(structured.expires())
+        }
         Some(_) => PresentNonce::Usable(nonce),
     })
 }

@@ -1,7 +1,8 @@
 //! The phases of a peering, as the provider sees it.
 
 use super::{
-    AwaitsTenant, Issued, NeedsCertificate, NeedsNonce, NeedsProof, NeedsRights, patch_between, seen::Seen,
+    AwaitsTenant, Issued, NeedsCertificate, NeedsNonce, NeedsProof, NeedsRights, patch_between,
+    seen::Seen,
 };
 use crate::{
     error::Error,
@@ -71,7 +72,8 @@ impl Ending<'_> {
                 .metadata
                 .finalizers
                 .retain(|finalizer| finalizer != names::TENANT_FINALIZER);
-            step.effects.extend(patch_between(tenant, released, Part::Main));
+            step.effects
+                .extend(patch_between(tenant, released, Part::Main));
         }
         step
     }

@@ -63,8 +63,15 @@ impl<'o> NeedsProof<'o> {
             None => Record::pin(self.verified.public_key().clone()),
         };
         record.use_up(&self.nonce, self.now);
-        let commitment = self.provider.commit(&self.seen, &self.verified, &self.nonce, None)?;
-        let tenant = marked(self.tenant, commitment.as_ref().map(|commitment| commitment.annotation()));
+        let commitment = self
+            .provider
+            .commit(&self.seen, &self.verified, &self.nonce, None)?;
+        let tenant = marked(
+            self.tenant,
+            commitment
+                .as_ref()
+                .map(|commitment| commitment.annotation()),
+        );
         record.proof = Some(Proof {
             tenant_uid: self.tenant.metadata.uid.clone(),
             csr: self.verified.csr().digest(),
@@ -72,8 +79,10 @@ impl<'o> NeedsProof<'o> {
             commitment,
         });
         let mut step = Step::default();
-        step.effects.push(self.provider.write_record(&self.seen, &record));
-        step.effects.extend(patch_between(self.tenant, tenant, Part::Main));
+        step.effects
+            .push(self.provider.write_record(&self.seen, &record));
+        step.effects
+            .extend(patch_between(self.tenant, tenant, Part::Main));
         Ok(step)
     }
 }
@@ -82,12 +91,17 @@ impl<'o> NeedsProof<'o> {
 pub(super) fn marked(tenant: &Tenant, commitment: Option<&str>) -> Tenant {
     let mut tenant = tenant.clone();
     let finalizers = &mut tenant.metadata.finalizers;
-    if !finalizers.iter().any(|finalizer| finalizer == names::TENANT_FINALIZER) {
+    if !finalizers
+        .iter()
+        .any(|finalizer| finalizer == names::TENANT_FINALIZER)
+    {
         finalizers.push(names::TENANT_FINALIZER.to_owned());
     }
     let annotations = &mut tenant.metadata.annotations;
     match commitment {
-        Some(commitment) => annotations.insert(COMMITMENT_ANNOTATION.to_owned(), commitment.to_owned()),
+        Some(commitment) => {
+            annotations.insert(COMMITMENT_ANNOTATION.to_owned(), commitment.to_owned())
+        }
         None => annotations.remove(COMMITMENT_ANNOTATION),
     };
     tenant

@@ -96,24 +96,48 @@ impl Record {
         provider: &ClusterId,
         peer: &ClusterId,
     ) -> Result<Self, Error> {
-        let field = |name: &str| secret.data.get(name).map(|value| value.expose()).unwrap_or_default();
+        let field = |name: &str| {
+            secret
+                .data
+                .get(name)
+                .map(|value| value.expose())
+                .unwrap_or_default()
+        };
         let text = field(RECORD_FIELD);
         let parts = [provider.as_str().as_bytes(), peer.as_str().as_bytes(), text];
         if !key.verify(SEAL_DOMAIN, &parts, field(SEAL_FIELD)) {
-            return Err(Error::new(LocalFault::BrokenSeal, Some(secret.id()), "data.seal"));
+            return Err(Error::new(
+                LocalFault::BrokenSeal,
+                Some(secret.id()),
+                "data.seal",
+            ));
         }
         Self::read(text).ok_or_else(|| {
             let reason = "the record's content is of another version of this library".to_owned();
-            Error::new(LocalFault::Unreadable { reason }, Some(secret.id()), "data.record")
+            Error::new(
+                LocalFault::Unreadable { reason },
+                Some(secret.id()),
+                "data.record",
+            )
         })
     }
 
     /// The Secret that carries the record, under its seal.
-    pub(super) fn seal(&self, key: &RecordKey, provider: &ClusterId, peer: &ClusterId, namespace: &str) -> Secret {
+    pub(super) fn seal(
+        &self,
+        key: &RecordKey,
+        provider: &ClusterId,
+        peer: &ClusterId,
+        namespace: &str,
+    ) -> Secret {
         let text = self.write();
         let seal = key.mac(
             SEAL_DOMAIN,
-            &[provider.as_str().as_bytes(), peer.as_str().as_bytes(), &text],
+            &[
+                provider.as_str().as_bytes(),
+                peer.as_str().as_bytes(),
+                &text,
+            ],
         );
         Secret {
             metadata: Metadata {
@@ -134,12 +158,15 @@ impl Record {
     }
 
     pub(super) fn has_used(&self, nonce: &Nonce) -> bool {
-        self.used.iter().any(|used| used.digest.as_slice() == nonce.digest())
+        self.used
+            .iter()
+            .any(|used| used.digest.as_slice() == nonce.digest())
     }
 
     /// Notes that the nonce has served; what has expired since is forgotten.
     pub(super) fn use_up(&mut self, nonce: &Nonce, now: Timestamp) {
-        self.used.retain(|used| used.until.is_none_or(|until| now.unix() < until));
+        self.used
+            .retain(|used| used.until.is_none_or(|until| now.unix() < until));
         if !self.has_used(nonce) {
             self.used.push(UsedNonce {
                 digest: Bytes::from(nonce.digest().as_slice()),
@@ -166,7 +193,8 @@ impl Record {
             }),
         };
         Some(Self {
-            public_key: PublicKey::from_known_spki_der(written.public_key.as_slice(), &policy).ok()?,
+            public_key: PublicKey::from_known_spki_der(written.public_key.as_slice(), &policy)
+                .ok()?,
             proof,
             used: written.used,
         })

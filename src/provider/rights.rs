@@ -7,8 +7,8 @@ use crate::{
     crypto::CertificateChain,
     error::{Error, LocalFault},
     model::{
-        AuthParams, Bytes, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference, RbacSubject, Resource,
-        RoleBinding, RoleRef, Tenant, names,
+        AuthParams, Bytes, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference, RbacSubject,
+        Resource, RoleBinding, RoleRef, Tenant, names,
     },
     step::{Effect, Notice, Part, Step},
     verify::VerifiedTenant,
@@ -50,7 +50,8 @@ impl<'o> NeedsRights<'o> {
         let mut step = Step::default();
         step.effects.extend(self.missing_bindings()?);
         // One effect for each object: marks first, the status upon the next look.
-        step.effects.extend(self.missing_marks().or_else(|| self.missing_status()));
+        step.effects
+            .extend(self.missing_marks().or_else(|| self.missing_status()));
         Ok(step)
     }
 
@@ -69,8 +70,14 @@ impl<'o> NeedsRights<'o> {
     /// The marks of this side that someone took off the Tenant.
     pub(super) fn missing_marks(&self) -> Option<Effect> {
         let (_, record) = self.seen.record.as_ref()?;
-        let commitment = record.proof.as_ref().and_then(|proof| proof.commitment.as_ref());
-        let tenant = marked(self.tenant, commitment.map(|commitment| commitment.annotation()));
+        let commitment = record
+            .proof
+            .as_ref()
+            .and_then(|proof| proof.commitment.as_ref());
+        let tenant = marked(
+            self.tenant,
+            commitment.map(|commitment| commitment.annotation()),
+        );
         patch_between(self.tenant, tenant, Part::Main)
     }
 
@@ -85,7 +92,11 @@ impl<'o> NeedsRights<'o> {
         let mut effects = Vec::new();
         for role in &self.seen.control_plane_roles {
             let wanted = self.role_binding(role);
-            let present = self.seen.role_bindings.iter().find(|present| present.id() == wanted.id());
+            let present = self
+                .seen
+                .role_bindings
+                .iter()
+                .find(|present| present.id() == wanted.id());
             match present {
                 None => effects.push(Effect::Create(wanted.into())),
                 Some(present) => same_grant(
@@ -97,7 +108,11 @@ impl<'o> NeedsRights<'o> {
         }
         for role in &self.seen.cluster_wide_roles {
             let wanted = self.cluster_role_binding(role);
-            let present = self.seen.cluster_role_bindings.iter().find(|present| present.id() == wanted.id());
+            let present = self
+                .seen
+                .cluster_role_bindings
+                .iter()
+                .find(|present| present.id() == wanted.id());
             match present {
                 None => effects.push(Effect::Create(wanted.into())),
                 Some(present) => same_grant(
@@ -113,13 +128,17 @@ impl<'o> NeedsRights<'o> {
     fn role_binding(&self, role: &ClusterRole) -> RoleBinding {
         let namespace = self.seen.namespace_name();
         // An owner in another namespace would be no owner.
-        let owned = self.tenant.metadata.namespace == namespace && !self.tenant.metadata.uid.is_empty();
+        let owned =
+            self.tenant.metadata.namespace == namespace && !self.tenant.metadata.uid.is_empty();
         RoleBinding {
             metadata: Metadata {
                 name: names::role_binding(&role.metadata.name),
                 namespace,
                 labels: self.labels(),
-                owner_references: owned.then(|| OwnerReference::controller(self.tenant)).into_iter().collect(),
+                owner_references: owned
+                    .then(|| OwnerReference::controller(self.tenant))
+                    .into_iter()
+                    .collect(),
                 ..Metadata::default()
             },
             role_ref: RoleRef::cluster_role(&role.metadata.name),
@@ -141,8 +160,14 @@ impl<'o> NeedsRights<'o> {
 
     fn labels(&self) -> BTreeMap<String, String> {
         BTreeMap::from([
-            (names::MANAGED_BY_LABEL.to_owned(), names::MANAGED_BY_LIQO.to_owned()),
-            (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), self.seen.peer.to_string()),
+            (
+                names::MANAGED_BY_LABEL.to_owned(),
+                names::MANAGED_BY_LIQO.to_owned(),
+            ),
+            (
+                names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                self.seen.peer.to_string(),
+            ),
         ])
     }
 }
@@ -150,7 +175,10 @@ impl<'o> NeedsRights<'o> {
 /// What a person should know of the ClusterRoles that were seen.
 pub(super) fn notices(seen: &Seen<'_>) -> Vec<Notice> {
     [
-        (names::CONTROL_PLANE_ROLE, seen.control_plane_roles.is_empty()),
+        (
+            names::CONTROL_PLANE_ROLE,
+            seen.control_plane_roles.is_empty(),
+        ),
         (names::CLUSTER_WIDE_ROLE, seen.cluster_wide_roles.is_empty()),
     ]
     .into_iter()
@@ -168,6 +196,10 @@ fn same_grant<'a>(
     if present == wanted {
         Ok(())
     } else {
-        Err(Error::new(LocalFault::Conflict, Some(object.id()), "subjects"))
+        Err(Error::new(
+            LocalFault::Conflict,
+            Some(object.id()),
+            "subjects",
+        ))
     }
 }

@@ -7,7 +7,8 @@ use super::{
 use crate::{
     error::Error,
     model::{
-        ClusterId, ClusterRole, ClusterRoleBinding, Namespace, ObjectRef, RoleBinding, Secret, Tenant, names,
+        ClusterId, ClusterRole, ClusterRoleBinding, Namespace, ObjectRef, RoleBinding, Secret,
+        Tenant, names,
     },
     verify::VerifiedTenant,
     view::View,
@@ -40,7 +41,8 @@ impl<'o> Seen<'o> {
         let record = view
             .find::<Secret>(&id.namespace, &id.name)?
             .map(|secret| {
-                let record = Record::open(secret, &provider.0.record_key, provider.cluster_id(), peer)?;
+                let record =
+                    Record::open(secret, &provider.0.record_key, provider.cluster_id(), peer)?;
                 Ok((secret, record))
             })
             .transpose()?;
@@ -93,7 +95,13 @@ impl<'o> Seen<'o> {
 fn roles<'o>(view: &View<'o>, label_value: &str) -> Vec<&'o ClusterRole> {
     let mut roles: Vec<&ClusterRole> = view
         .all::<ClusterRole>()
-        .filter(|role| role.metadata.labels.get(names::APP_NAME_LABEL).map(String::as_str) == Some(label_value))
+        .filter(|role| {
+            role.metadata
+                .labels
+                .get(names::APP_NAME_LABEL)
+                .map(String::as_str)
+                == Some(label_value)
+        })
         .collect();
     roles.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
     roles

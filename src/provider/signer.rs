@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 use super::{Provider, seen::Seen};
 use crate::{
     crypto::{
-        Authority, BoxError, CertificateChain, ClientCertificateExpectation, Csr, Entropy, Fingerprint, Nonce, PublicKey, Subject,
+        Authority, BoxError, CertificateChain, ClientCertificateExpectation, Csr, Entropy,
+        Fingerprint, Nonce, PublicKey, Subject,
     },
     error::{ApiMisuse, Error, PolicyRefusal, shortened},
     model::{ClusterId, Metadata, Resource, Secret, Tenant, Timestamp, names},
@@ -33,6 +34,7 @@ pub trait CsrSigner: Send + Sync {
 
 /// A signer's answer.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "it lives for one call")]
 pub enum Signing {
     /// The certificate, with its intermediates.
     Issued(CertificateChain),
@@ -136,14 +138,20 @@ impl<'o> NeedsCertificate<'o> {
             .check_client(&expectation, self.provider.policy(&self.seen.peer))
             .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))?;
         let data = BTreeMap::from([
-            (names::CSR.to_owned(), self.tenant.spec.csr.as_slice().to_vec().into()),
+            (
+                names::CSR.to_owned(),
+                self.tenant.spec.csr.as_slice().to_vec().into(),
+            ),
             (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
         ]);
         let secret = Secret {
             metadata: Metadata {
                 name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
                 namespace: self.seen.namespace_name(),
-                labels: BTreeMap::from([(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), self.seen.peer.to_string())]),
+                labels: BTreeMap::from([(
+                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                    self.seen.peer.to_string(),
+                )]),
                 ..Metadata::default()
             },
             data,
@@ -169,7 +177,11 @@ impl<'o> NeedsCertificate<'o> {
         Step {
             refused: vec![Refused {
                 object: Some(id.clone()),
-                error: Error::new(PolicyRefusal::SigningDenied { reason }, Some(id), "spec.csr"),
+                error: Error::new(
+                    PolicyRefusal::SigningDenied { reason },
+                    Some(id),
+                    "spec.csr",
+                ),
             }],
             ..Step::default()
         }
@@ -189,7 +201,9 @@ impl AuthoritySigner {
 impl CsrSigner for AuthoritySigner {
     fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
         let now = request.now.unix().to_be_bytes();
-        let serial_number = self.serial_numbers.derive("serial number", &[&request.id.0, &now]);
+        let serial_number = self
+            .serial_numbers
+            .derive("serial number", &[&request.id.0, &now]);
         let chain = self.authority.issue(
             &request.csr,
             &request.subject,
@@ -229,7 +243,9 @@ impl RequestId {
 /// 64 hexadecimal digits, in lower case.
 impl fmt::Display for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
     }
 }
 
@@ -252,7 +268,10 @@ pub(super) fn stored(
         key: verified.public_key(),
         now,
     };
-    chain.check_client(&expectation, policy).is_ok().then_some(chain)
+    chain
+        .check_client(&expectation, policy)
+        .is_ok()
+        .then_some(chain)
 }
 
 fn chain(secret: &Secret, policy: &Policy) -> Option<CertificateChain> {

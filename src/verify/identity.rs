@@ -6,11 +6,13 @@ use sha2::{Digest, Sha256};
 
 use super::{check_name, check_names};
 use crate::{
-    crypto::{CaBundle, CertificateChain, ClientCertificateExpectation, Issuance, PublicKey, Subject},
+    crypto::{
+        CaBundle, CertificateChain, ClientCertificateExpectation, Issuance, PublicKey, Subject,
+    },
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, shortened},
     model::{
-        ApiServerUrl, AuthParams, ClusterId, Identity, IdentityType, NamespaceName, ObjectRef, ProxyUrl,
-        Resource, Timestamp, names,
+        ApiServerUrl, AuthParams, ClusterId, Identity, IdentityType, NamespaceName, ObjectRef,
+        ProxyUrl, Resource, Timestamp, names,
     },
     policy::{Forms, Policy},
 };
@@ -72,8 +74,18 @@ pub fn identity(
 ) -> Result<VerifiedIdentity, Error> {
     let id = identity.id();
     let provider = expectation.provider;
-    check_names(&identity.metadata, &id, &names::identity_name(provider), provider)?;
-    check_name(&identity.spec.cluster_id, provider.as_str(), &id, "spec.clusterID")?;
+    check_names(
+        &identity.metadata,
+        &id,
+        &names::identity_name(provider),
+        provider,
+    )?;
+    check_name(
+        &identity.spec.cluster_id,
+        provider.as_str(),
+        &id,
+        "spec.clusterID",
+    )?;
     let at = Identified { id };
     if identity.spec.identity_type != IdentityType::ControlPlane {
         let found = identity.spec.identity_type.to_string();
@@ -84,7 +96,10 @@ pub fn identity(
         return Err(at.field("spec.authParams.signedCRT", PeerIncompatible::NoCertificate));
     }
     if auth_params.aws_config.is_some() {
-        return Err(at.field("spec.authParams.awsConfig", PeerMisbehaved::MixedCredentials));
+        return Err(at.field(
+            "spec.authParams.awsConfig",
+            PeerMisbehaved::MixedCredentials,
+        ));
     }
     let api_server: ApiServerUrl = auth_params
         .api_server
@@ -118,11 +133,13 @@ pub fn identity(
 /// # Errors
 /// [`PeerMisbehaved::ClusterId`] if it is no cluster ID.
 pub fn claimed_provider(identity: &Identity) -> Result<ClusterId, Error> {
-    identity
-        .spec
-        .cluster_id
-        .parse()
-        .map_err(|error| Error::new(PeerMisbehaved::ClusterId(error), Some(identity.id()), "spec.clusterID"))
+    identity.spec.cluster_id.parse().map_err(|error| {
+        Error::new(
+            PeerMisbehaved::ClusterId(error),
+            Some(identity.id()),
+            "spec.clusterID",
+        )
+    })
 }
 
 impl VerifiedIdentity {
@@ -205,13 +222,13 @@ fn check_proxy(
     expectation: &IdentityExpectation<'_>,
     at: &Identified,
 ) -> Result<Option<ProxyUrl>, Error> {
-    let proxy_url: Option<ProxyUrl> = match auth_params.proxy_url.as_deref() {
-        None | Some("") => None,
-        Some(url) => Some(
-            url.parse()
-                .map_err(|error| at.field("spec.authParams.proxyURL", PeerMisbehaved::Url(error)))?,
-        ),
-    };
+    let proxy_url: Option<ProxyUrl> =
+        match auth_params.proxy_url.as_deref() {
+            None | Some("") => None,
+            Some(url) => Some(url.parse().map_err(|error| {
+                at.field("spec.authParams.proxyURL", PeerMisbehaved::Url(error))
+            })?),
+        };
     if proxy_url.as_ref() == expectation.proxy_url {
         Ok(proxy_url)
     } else {
@@ -252,7 +269,10 @@ fn check_namespace(
     };
     if found != expected && policy.forms() == Forms::Canonical {
         let found = shortened(found);
-        return Err(at.field("spec.namespace", PolicyRefusal::UnexpectedNamespace { expected, found }));
+        return Err(at.field(
+            "spec.namespace",
+            PolicyRefusal::UnexpectedNamespace { expected, found },
+        ));
     }
     found
         .parse()
@@ -265,8 +285,14 @@ fn check_certificate(
     policy: &Policy,
     at: &Identified,
 ) -> Result<CertificateChain, Error> {
-    let wrong = |error| at.field("spec.authParams.signedCRT", PeerMisbehaved::Certificate(error));
-    let chain = CertificateChain::from_pem(auth_params.signed_crt.as_slice(), policy).map_err(wrong)?;
+    let wrong = |error| {
+        at.field(
+            "spec.authParams.signedCRT",
+            PeerMisbehaved::Certificate(error),
+        )
+    };
+    let chain =
+        CertificateChain::from_pem(auth_params.signed_crt.as_slice(), policy).map_err(wrong)?;
     let client = ClientCertificateExpectation {
         subject: &Subject::control_plane(expectation.consumer),
         key: expectation.key,

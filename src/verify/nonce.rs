@@ -38,7 +38,11 @@ pub struct NonceExpectation<'a> {
 /// assert!(verify::nonce_to_sign(jwt, &expectation, &Policy::compatible()).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn nonce_to_sign(text: &[u8], expectation: &NonceExpectation<'_>, policy: &Policy) -> Result<Nonce, Error> {
+pub fn nonce_to_sign(
+    text: &[u8],
+    expectation: &NonceExpectation<'_>,
+    policy: &Policy,
+) -> Result<Nonce, Error> {
     nonce_at(text, expectation, policy, None)
 }
 
@@ -49,17 +53,30 @@ pub(crate) fn nonce_at(
     policy: &Policy,
     object: Option<ObjectRef>,
 ) -> Result<Nonce, Error> {
-    let nonce = Nonce::parse(text, policy)
-        .map_err(|error| Error::new(PeerMisbehaved::NonceForm(error), object.clone(), "data.nonce"))?;
+    let nonce = Nonce::parse(text, policy).map_err(|error| {
+        Error::new(
+            PeerMisbehaved::NonceForm(error),
+            object.clone(),
+            "data.nonce",
+        )
+    })?;
     let Some(structured) = nonce.structured() else {
         return Ok(nonce);
     };
     if !structured.names(expectation.provider, expectation.consumer) {
-        return Err(Error::new(PeerMisbehaved::NonceForOthers, object, "data.nonce"));
+        return Err(Error::new(
+            PeerMisbehaved::NonceForOthers,
+            object,
+            "data.nonce",
+        ));
     }
     if structured.expires() <= expectation.now {
         let at = structured.expires();
-        return Err(Error::new(PeerIncompatible::NonceExpired { at }, object, "data.nonce"));
+        return Err(Error::new(
+            PeerIncompatible::NonceExpired { at },
+            object,
+            "data.nonce",
+        ));
     }
     Ok(nonce)
 }

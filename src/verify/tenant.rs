@@ -51,11 +51,13 @@ pub fn tenant(
 /// # Errors
 /// [`PeerMisbehaved::ClusterId`] if it is no cluster ID.
 pub fn claimed_consumer(tenant: &Tenant) -> Result<ClusterId, Error> {
-    tenant
-        .spec
-        .cluster_id
-        .parse()
-        .map_err(|error| Error::new(PeerMisbehaved::ClusterId(error), Some(tenant.id()), "spec.clusterID"))
+    tenant.spec.cluster_id.parse().map_err(|error| {
+        Error::new(
+            PeerMisbehaved::ClusterId(error),
+            Some(tenant.id()),
+            "spec.clusterID",
+        )
+    })
 }
 
 impl VerifiedTenant {
@@ -100,16 +102,28 @@ pub(crate) fn claim(
     let id = tenant.id();
     name_length(consumer, policy)?;
     check_names(&tenant.metadata, &id, consumer.as_str(), consumer)?;
-    check_name(&tenant.spec.cluster_id, consumer.as_str(), &id, "spec.clusterID")?;
+    check_name(
+        &tenant.spec.cluster_id,
+        consumer.as_str(),
+        &id,
+        "spec.clusterID",
+    )?;
     if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
-        return Err(Error::new(PeerMisbehaved::SelfDeclaredPolicy, Some(id), "spec.authzPolicy"));
+        return Err(Error::new(
+            PeerMisbehaved::SelfDeclaredPolicy,
+            Some(id),
+            "spec.authzPolicy",
+        ));
     }
     let proxy_url = match tenant.spec.proxy_url.as_deref() {
         None | Some("") => None,
-        Some(url) => Some(
-            url.parse()
-                .map_err(|error| Error::new(PeerMisbehaved::Url(error), Some(id.clone()), "spec.proxyURL"))?,
-        ),
+        Some(url) => Some(url.parse().map_err(|error| {
+            Error::new(
+                PeerMisbehaved::Url(error),
+                Some(id.clone()),
+                "spec.proxyURL",
+            )
+        })?),
     };
     let public_key = public_key(tenant, &id, known.map(|known| known.public_key), policy)?;
     let pem = tenant.spec.csr.as_slice();
@@ -139,7 +153,11 @@ pub(crate) fn nonce_signature(
     let signature = tenant.spec.signature.as_slice();
     key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy)
         .map_err(|error| {
-            Error::new(PeerMisbehaved::NonceSignature(error), Some(tenant.id()), "spec.signature")
+            Error::new(
+                PeerMisbehaved::NonceSignature(error),
+                Some(tenant.id()),
+                "spec.signature",
+            )
         })
 }
 
@@ -185,8 +203,8 @@ fn public_key(
         return Ok(pinned.clone());
     }
     let at = |fault: PeerMisbehaved| Error::new(fault, Some(id.clone()), "spec.publicKey");
-    let key =
-        PublicKey::from_tenant_field(field, policy).map_err(|error| at(PeerMisbehaved::PublicKey(error)))?;
+    let key = PublicKey::from_tenant_field(field, policy)
+        .map_err(|error| at(PeerMisbehaved::PublicKey(error)))?;
     match pinned {
         Some(pinned) if *pinned != key => Err(at(PeerMisbehaved::KeyChanged {
             pinned: pinned.fingerprint().to_string(),
