@@ -55,7 +55,7 @@ impl<'h> ConsumerSide<'h> {
         policy: &Policy,
         clock: Clock,
         identity: &Identity,
-    ) -> Result<std::result::Result<(), Error>> {
+    ) -> Result<Result<(), Error>> {
         let message = Message::Identity(Box::new(identity.clone()));
         let consumer = consumer(home, peer, policy)?;
         Ok(consumer.receive(&home.view(peer), message, clock.env()?).map(|_| ()))

@@ -43,14 +43,14 @@ pub(crate) fn entropy() -> Result<Entropy> {
 }
 
 /// Random bytes that are no secret.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
+pub(crate) fn random<const N: usize>() -> anyhow::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).context("the operating system gave no randomness")?;
     Ok(bytes)
 }
 
 /// A random UUID (RFC 9562, version 4), as an API server gives to objects.
-pub(crate) fn uuid() -> Result<String> {
+pub(crate) fn uuid() -> anyhow::Result<String> {
     let random = u128::from_be_bytes(random()?);
     let versioned = random & !(0xf << 76) & !(0b11 << 62) | (4 << 76) | (0b10 << 62);
     let digits = format!("{versioned:032x}");

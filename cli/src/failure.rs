@@ -26,7 +26,7 @@ pub(crate) enum Code {
     AtOdds,
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {

@@ -70,7 +70,7 @@ impl<'h> ProviderSide<'h> {
         policy: &Policy,
         clock: Clock,
         tenant: &Tenant,
-    ) -> Result<std::result::Result<(), Error>> {
+    ) -> Result<Result<(), Error>> {
         let provider = provider(home, &home.authority()?, peer, policy)?;
         let message = Message::Tenant(Box::new(tenant.clone()));
         Ok(provider.receive(&home.view(peer), message, clock.env()?).map(|_| ()))
@@ -224,7 +224,7 @@ fn provider(home: &Home, authority: &Authority, peer: &ClusterId, policy: &Polic
         Some(ca) => CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
             .map_err(|error| Failure::at_odds(format!("home.yaml, apiServerCA: {error}")))?,
     };
-    let endpoint = Endpoint::new(home.settings.api_server.clone(), Some(bundle));
+    let endpoint = Endpoint::new(home.settings.api_server.clone(), Some(&bundle));
     Ok(Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
         .key(Arc::new(home.key()?))
         .principals(Arc::new(principals(home, peer)))

@@ -109,7 +109,7 @@ impl Home {
         self.store.get(namespace, name)
     }
 
-    pub(crate) fn all<K: Resource>(&self) -> impl Iterator<Item = &K> {
+    pub(crate) fn all<K: Resource + 'static>(&self) -> impl Iterator<Item = &K> {
         self.store.all()
     }
 
@@ -157,10 +157,6 @@ impl Home {
         self.written_settings = self.settings.clone();
         self.store.settle();
         Ok(())
-    }
-
-    pub(crate) fn is_saved(&self) -> bool {
-        self.store.is_settled() && self.settings == self.written_settings
     }
 
     /// The settings of a peer, to change them.

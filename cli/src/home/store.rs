@@ -58,7 +58,7 @@ impl Store {
         K::from_object(&stored.object)
     }
 
-    pub(crate) fn all<K: Resource>(&self) -> impl Iterator<Item = &K> {
+    pub(crate) fn all<K: Resource + 'static>(&self) -> impl Iterator<Item = &K> {
         self.objects().filter_map(K::from_object)
     }
 
@@ -139,10 +139,6 @@ impl Store {
     /// All of it is written.
     pub(crate) fn settle(&mut self) {
         self.changed.clear();
-    }
-
-    pub(crate) fn is_settled(&self) -> bool {
-        self.changed.is_empty()
     }
 
     fn put(&mut self, id: ObjectRef, mut value: SecretValue) {

@@ -8,7 +8,7 @@ use super::{
     directory::{Access, Directory, Written, shown},
     layout::Place,
 };
-use crate::{environment::random, failure};
+use crate::environment::random;
 
 /// One file of a batch.
 pub(crate) struct Change {
@@ -150,6 +150,6 @@ impl<'r> Folders<'r> {
 
 /// What tells the temporary files of one batch from another's.
 fn token() -> Result<String> {
-    let bytes: [u8; 8] = random().map_err(|error: failure::Failure| anyhow::anyhow!("{error}"))?;
+    let bytes: [u8; 8] = random()?;
     Ok(format!("{:016x}-", u64::from_be_bytes(bytes)))
 }
