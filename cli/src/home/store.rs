@@ -273,12 +273,12 @@ mod tests {
     #[test]
     fn a_patch_keeps_what_it_does_not_know() {
         let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
-        let text = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: liqo-tenant-cl-b\n  resourceVersion: \"7\"\nunknown:\n- on\n";
+        let text = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: liqo-tenant-cl-b\n  resourceVersion: \"7\"\nunknown:\n- word\n";
         let mut store = Store::default();
         store.load(id.clone(), Zeroizing::new(text.as_bytes().to_vec()));
         store.apply(&patch("7"), now()).unwrap();
         let value = store.value(&id).unwrap();
-        assert_eq!(value.pointer("/unknown/0"), Some(&json!("on")));
+        assert_eq!(value.pointer("/unknown/0"), Some(&json!("word")));
         assert_eq!(value.pointer("/metadata/annotations/a"), Some(&json!("b")));
         assert_eq!(value.pointer("/metadata/resourceVersion"), Some(&json!("8")));
     }

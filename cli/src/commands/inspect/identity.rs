@@ -49,7 +49,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
         Some((consumer, Ok(verified))) => {
             report.say("Consumer", consumer.to_string());
             report.verified(format!(
-                "the certificate is for {consumer} and for client authentication, is in date, and the API server can be connected to"
+                "the certificate is for {consumer} and for client authentication, is in date; the URL of the API server is one to connect to"
             ));
             if !verified.issued_by_bundle() {
                 report.unverified("the certificate's issuer: it is no CA of the bundle, which is legal if another one serves the API");
