@@ -28,16 +28,40 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 pub(crate) struct Global {
     /// The home: the folder that stands for this cluster
-    #[arg(long, global = true, value_name = "DIR", env = "LIQO_AUTH_HOME", help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "LIQO_AUTH_HOME",
+        help_heading = "Global options"
+    )]
     pub(crate) home: Option<PathBuf>,
     /// Which forms of a peer's message are taken; neither widens who may become whom
-    #[arg(long, global = true, value_enum, default_value_t, help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        help_heading = "Global options"
+    )]
     pub(crate) policy: PolicyName,
     /// When to print in colours
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        help_heading = "Global options"
+    )]
     pub(crate) color: ColorChoice,
     /// Take this for the present time (RFC 3339): to judge old files, and for tests
-    #[arg(long, global = true, value_name = "TIME", help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "TIME",
+        help_heading = "Global options"
+    )]
     pub(crate) now: Option<Timestamp>,
 }
 
@@ -152,7 +176,12 @@ pub(crate) struct Authenticate {
     #[arg(long, value_name = "ID", requires = "init")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
     /// The URL of the remote cluster's API server, if its home is made
-    #[arg(long, value_name = "URL", requires = "init", default_value = "https://127.0.0.1:6443")]
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "init",
+        default_value = "https://127.0.0.1:6443"
+    )]
     pub(crate) remote_api_server: ApiServerUrl,
     #[command(flatten)]
     pub(crate) making: Making,
@@ -203,7 +232,12 @@ pub(crate) struct List {
     /// Only the one of this name
     pub(crate) name: Option<String>,
     /// Only those in this namespace
-    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "all_namespaces")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAMESPACE",
+        conflicts_with = "all_namespaces"
+    )]
     pub(crate) namespace: Option<NamespaceName>,
     /// Name the namespaces too
     #[arg(short = 'A', long)]

@@ -38,7 +38,12 @@ pub(crate) enum ConsumerStand {
 
 impl<'h> ConsumerSide<'h> {
     /// The peer's settings are taken as the home has them now.
-    pub(crate) fn new(home: &'h mut Home, peer: &ClusterId, policy: &Policy, clock: Clock) -> Result<Self> {
+    pub(crate) fn new(
+        home: &'h mut Home,
+        peer: &ClusterId,
+        policy: &Policy,
+        clock: Clock,
+    ) -> Result<Self> {
         let consumer = consumer(home, peer, policy)?;
         Ok(Self {
             home,
@@ -58,14 +63,19 @@ impl<'h> ConsumerSide<'h> {
     ) -> Result<Result<(), Error>> {
         let message = Message::Identity(Box::new(identity.clone()));
         let consumer = consumer(home, peer, policy)?;
-        Ok(consumer.receive(&home.view(peer), message, clock.env()?).map(|_| ()))
+        Ok(consumer
+            .receive(&home.view(peer), message, clock.env()?)
+            .map(|_| ()))
     }
 
     /// Where it stands, without going on.
     pub(crate) fn stand(&self) -> Result<Option<ConsumerStand>> {
         let now = self.clock.now()?;
         let view = self.home.view(&self.peer);
-        let peering = self.consumer.resume(&view, now).map_err(|error| self.failure(&error))?;
+        let peering = self
+            .consumer
+            .resume(&view, now)
+            .map_err(|error| self.failure(&error))?;
         Ok(Some(match peering.phase {
             Phase::AwaitsNonce => ConsumerStand::AwaitsNonce,
             Phase::AwaitsIdentity(phase) => ConsumerStand::AwaitsIdentity(Box::new(phase.tenant())),
@@ -75,7 +85,7 @@ impl<'h> ConsumerSide<'h> {
         }))
     }
 
-    /// Goes on as far as it goes without the peer, and saves each step.
+    /// Goes on as far as it goes without the peer, and saves that.
     pub(crate) fn settle(&mut self) -> Result<(ConsumerStand, Vec<Notice>)> {
         let mut notices: Vec<Notice> = Vec::new();
         // More steps than any exchange has: a machine that runs in circles is
@@ -99,7 +109,6 @@ impl<'h> ConsumerSide<'h> {
                 return Ok((stand, notices));
             }
             self.apply(&step.effects, now)?;
-            self.home.save()?;
         }
         Err(Failure::at_odds(format!(
             "{}: the peering with {} does not come to rest",
@@ -108,9 +117,16 @@ impl<'h> ConsumerSide<'h> {
         )))
     }
 
-    /// Makes the tenant namespace, if the peer has none yet.
+    /// Makes the tenant namespace in memory, if the peer has none yet.
     pub(crate) fn ensure_namespace(&mut self) -> Result<()> {
-        let label = |namespace: &Namespace, key: &str| namespace.metadata.labels.get(key).cloned().unwrap_or_default();
+        let label = |namespace: &Namespace, key: &str| {
+            namespace
+                .metadata
+                .labels
+                .get(key)
+                .cloned()
+                .unwrap_or_default()
+        };
         let found = self.home.all::<Namespace>().any(|namespace| {
             label(namespace, names::REMOTE_CLUSTER_ID_LABEL) == self.peer.as_str()
                 && label(namespace, names::TENANT_NAMESPACE_LABEL) == names::TRUE
@@ -119,14 +135,20 @@ impl<'h> ConsumerSide<'h> {
         self.stand()?;
         if !found {
             let now = self.clock.now()?;
-            self.apply(&[Effect::Create(Namespace::for_tenant(&self.peer).into())], now)?;
+            self.apply(
+                &[Effect::Create(Namespace::for_tenant(&self.peer).into())],
+                now,
+            )?;
         }
-        self.home.save()
+        Ok(())
     }
 
     /// Signs a nonce, in memory: the Tenant to hand out.
     pub(crate) fn sign(&mut self, nonce: Nonce) -> Result<Tenant> {
-        let subject = format!("the nonce of {} is not signed, and nothing was changed", self.peer);
+        let subject = format!(
+            "the nonce of {} is not signed, and nothing was changed",
+            self.peer
+        );
         let (step, now) = self.receive(Message::Nonce(nonce), &subject)?;
         self.apply(&step.effects, now)?;
         let tenant = step.outbox.into_iter().find_map(|message| match message {
@@ -146,7 +168,8 @@ impl<'h> ConsumerSide<'h> {
     pub(crate) fn signed_nonce(&self) -> Option<Nonce> {
         let secret = self.home.all::<Secret>().find(|secret| {
             let label = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-            secret.metadata.name == names::SIGNED_NONCE_SECRET && label.map(String::as_str) == Some(self.peer.as_str())
+            secret.metadata.name == names::SIGNED_NONCE_SECRET
+                && label.map(String::as_str) == Some(self.peer.as_str())
         })?;
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
@@ -162,7 +185,9 @@ impl<'h> ConsumerSide<'h> {
     }
 
     fn apply(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
-        effects.iter().try_for_each(|effect| self.home.apply(effect, now))
+        effects
+            .iter()
+            .try_for_each(|effect| self.home.apply(effect, now))
     }
 
     fn failure(&self, error: &Error) -> Failure {
@@ -174,7 +199,11 @@ const MOST_STEPS: usize = 32;
 
 fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> {
     let keys = Arc::new(OneKey(Arc::new(home.key()?)));
-    let settings = home.settings.peers.get(peer).map(|settings| settings.to_library());
+    let settings = home
+        .settings
+        .peers
+        .get(peer)
+        .map(|settings| settings.to_library());
     Ok(Consumer::builder(home.cluster_id().clone(), keys)
         .policy(policy.clone())
         .peer(peer.clone(), settings.unwrap_or_default())

@@ -72,7 +72,10 @@ mod tests {
     fn uuids_are_of_version_4() {
         let uuid = uuid().unwrap();
         let parts: Vec<_> = uuid.split('-').collect();
-        assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
+        assert_eq!(
+            parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
+            [8, 4, 4, 4, 12]
+        );
         assert!(parts[2].starts_with('4'), "{uuid}");
         assert!(parts[3].starts_with(['8', '9', 'a', 'b']), "{uuid}");
     }

@@ -70,7 +70,10 @@ impl Failure {
 
 /// An error of the library as one paragraph.
 pub(crate) fn paragraph(error: &Error) -> String {
-    let rule = error.rule().map(|rule| format!(" (rule {rule})")).unwrap_or_default();
+    let rule = error
+        .rule()
+        .map(|rule| format!(" (rule {rule})"))
+        .unwrap_or_default();
     format!("{error}{rule}. {}", error.advice())
 }
 

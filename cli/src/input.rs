@@ -18,7 +18,8 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     if path == Path::new("-") {
         return bounded(io::stdin().lock(), &shown);
     }
-    let file = File::open(path).map_err(|error| Failure::usage(format!("{shown} cannot be read: {error}")))?;
+    let file = File::open(path)
+        .map_err(|error| Failure::usage(format!("{shown} cannot be read: {error}")))?;
     bounded(file, &shown)
 }
 
@@ -41,7 +42,9 @@ pub(crate) fn nonce(argument: &str) -> Result<Zeroizing<Vec<u8>>> {
 }
 
 fn bounded(mut source: impl Read, shown: &str) -> Result<Zeroizing<Vec<u8>>> {
-    let limit = Limits::default().object.saturating_mul(liqo_auth::model::manifest::OBJECTS);
+    let limit = Limits::default()
+        .object
+        .saturating_mul(liqo_auth::model::manifest::OBJECTS);
     let room = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     let mut content = Zeroizing::new(Vec::new());
     source
@@ -50,7 +53,9 @@ fn bounded(mut source: impl Read, shown: &str) -> Result<Zeroizing<Vec<u8>>> {
         .read_to_end(&mut content)
         .with_context(|| format!("{shown} cannot be read"))?;
     if content.len() > limit {
-        return Err(Failure::usage(format!("{shown} has more than {limit} bytes")));
+        return Err(Failure::usage(format!(
+            "{shown} has more than {limit} bytes"
+        )));
     }
     Ok(content)
 }

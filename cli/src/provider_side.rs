@@ -6,12 +6,13 @@ use liqo_auth::{
     crypto::{Authority, CaBundle, CertificateChain, Entropy, Nonce},
     error::Error,
     model::{
-        Bytes, CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestSpec,
-        CertificateSigningRequestStatus, ClusterId, ClusterRoleBinding, Identity, Metadata, NamespaceName,
-        RbacSubject, RoleBinding, Secret, Tenant, Timestamp, names,
+        Bytes, CertificateSigningRequest, CertificateSigningRequestCondition,
+        CertificateSigningRequestSpec, CertificateSigningRequestStatus, ClusterId,
+        ClusterRoleBinding, Identity, Metadata, NamespaceName, RbacSubject, Resource, RoleBinding,
+        Secret, Tenant, Timestamp, names,
     },
     policy::Policy,
-    provider::{Endpoint, NameTable, NeedsCertificate, Phase, Provider, SigningRequest},
+    provider::{Endpoint, NameTable, Phase, Provider, SigningRequest},
     step::{Effect, Message, Notice},
 };
 
@@ -45,12 +46,20 @@ pub(crate) enum ProviderStand {
 
 /// What is to be done next.
 enum Next {
-    Save(Vec<Effect>),
+    /// In memory.
+    Apply(Vec<Effect>),
+    /// What is in memory, before something is signed that rests on it.
+    Save,
     Rest(ProviderStand),
 }
 
 impl<'h> ProviderSide<'h> {
-    pub(crate) fn new(home: &'h mut Home, peer: &ClusterId, policy: &Policy, clock: Clock) -> Result<Self> {
+    pub(crate) fn new(
+        home: &'h mut Home,
+        peer: &ClusterId,
+        policy: &Policy,
+        clock: Clock,
+    ) -> Result<Self> {
         let authority = home.authority()?;
         let provider = provider(home, &authority, peer, policy)?;
         Ok(Self {
@@ -73,20 +82,26 @@ impl<'h> ProviderSide<'h> {
     ) -> Result<Result<(), Error>> {
         let provider = provider(home, &home.authority()?, peer, policy)?;
         let message = Message::Tenant(Box::new(tenant.clone()));
-        Ok(provider.receive(&home.view(peer), message, clock.env()?).map(|_| ()))
+        Ok(provider
+            .receive(&home.view(peer), message, clock.env()?)
+            .map(|_| ()))
     }
 
-    /// Goes on as far as it goes without the peer, and saves each step: the
-    /// proof is on the disk before anything is signed, and a request before
-    /// its certificate is used.
+    /// Goes on as far as it goes without the peer, and saves that. The pin and
+    /// the proof are on the disk before anything is signed; what is signed is
+    /// on it before this returns, so before anybody gets it.
     pub(crate) fn settle(&mut self) -> Result<ProviderStand> {
         // More steps than any exchange has: a machine that runs in circles is
         // stopped.
         for _ in 0..MOST_STEPS {
             let now = self.clock.now()?;
             match self.next(now)? {
-                Next::Rest(stand) => return Ok(stand),
-                Next::Save(effects) => self.save_effects(&effects, now)?,
+                Next::Apply(effects) => self.apply(&effects, now)?,
+                Next::Save => self.home.save()?,
+                Next::Rest(stand) => {
+                    self.home.save()?;
+                    return Ok(stand);
+                }
             }
         }
         Err(Failure::at_odds(format!(
@@ -98,16 +113,33 @@ impl<'h> ProviderSide<'h> {
 
     fn next(&self, now: Timestamp) -> Result<Next> {
         let view = self.home.view(&self.peer);
-        let peering = self.provider.resume(&view, now).map_err(|error| self.failure(&error))?;
+        let peering = self
+            .provider
+            .resume(&view, now)
+            .map_err(|error| self.failure(&error))?;
         let stand = match peering.phase {
             Phase::Refused(error) => return Ok(Next::Rest(ProviderStand::Refused(error))),
             Phase::NeedsCertificate(phase) => {
-                let (chain, made) = self.certificate(&phase)?;
-                if let Some(request) = made {
-                    return Ok(Next::Save(vec![request]));
-                }
-                let step = phase.continue_with(&chain).map_err(|error| self.failure(&error))?;
-                return Ok(Next::Save(step.effects));
+                let name = request_name(phase.request());
+                let Some(stored) = self.home.get::<CertificateSigningRequest>("", &name) else {
+                    if !self.home.is_saved() {
+                        return Ok(Next::Save);
+                    }
+                    let request = self.signed_request(name, phase.request())?;
+                    return Ok(Next::Apply(vec![Effect::Create(request.into())]));
+                };
+                let chain =
+                    CertificateChain::from_pem(stored.status.certificate.as_slice(), &self.policy)
+                        .map_err(|error| {
+                            Failure::at_odds(format!(
+                                "{}, status.certificate: {error}",
+                                stored.id()
+                            ))
+                        })?;
+                let step = phase
+                    .continue_with(&chain)
+                    .map_err(|error| self.failure(&error))?;
+                return Ok(Next::Apply(step.effects));
             }
             Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
             Phase::Ending(_) => ProviderStand::Ended,
@@ -120,7 +152,7 @@ impl<'h> ProviderSide<'h> {
         Ok(match step.refused.into_iter().next() {
             Some(refused) => Next::Rest(ProviderStand::Refused(refused.error)),
             None if step.effects.is_empty() => Next::Rest(stand),
-            None => Next::Save(step.effects),
+            None => Next::Apply(step.effects),
         })
     }
 
@@ -133,10 +165,7 @@ impl<'h> ProviderSide<'h> {
             .provider
             .receive(&self.home.view(&self.peer), message, env)
             .map_err(|error| Failure::of(subject, &error))?;
-        for effect in &step.effects {
-            self.home.apply(effect, now)?;
-        }
-        Ok(())
+        self.apply(&step.effects, now)
     }
 
     /// A new nonce in place of the one that is there.
@@ -146,7 +175,8 @@ impl<'h> ProviderSide<'h> {
             .provider
             .replace_nonce(&self.home.view(&self.peer), &env)
             .map_err(|error| self.failure(&error))?;
-        self.save_effects(&step.effects, env.now)?;
+        self.apply(&step.effects, env.now)?;
+        self.home.save()?;
         Ok(step.notices)
     }
 
@@ -154,7 +184,10 @@ impl<'h> ProviderSide<'h> {
     pub(crate) fn identity(&self, namespace: Option<&NamespaceName>) -> Result<Option<Identity>> {
         let now = self.clock.now()?;
         let view = self.home.view(&self.peer);
-        let peering = self.provider.resume(&view, now).map_err(|error| self.failure(&error))?;
+        let peering = self
+            .provider
+            .resume(&view, now)
+            .map_err(|error| self.failure(&error))?;
         Ok(match peering.phase {
             Phase::Authenticated(issued) => Some(issued.identity(namespace)),
             _ => None,
@@ -167,24 +200,19 @@ impl<'h> ProviderSide<'h> {
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
 
-    fn save_effects(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
-        for effect in effects {
-            self.home.apply(effect, now)?;
-        }
-        self.home.save()
+    fn apply(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
+        effects
+            .iter()
+            .try_for_each(|effect| self.home.apply(effect, now))
     }
 
-    /// The certificate of a request: the one that it was given once, or a new
-    /// one with the object that keeps it.
-    fn certificate(&self, phase: &NeedsCertificate<'_>) -> Result<(CertificateChain, Option<Effect>)> {
-        let request = phase.request();
-        let name = request_name(request);
-        if let Some(stored) = self.home.get::<CertificateSigningRequest>("", &name) {
-            let chain = CertificateChain::from_pem(stored.status.certificate.as_slice(), &self.policy).map_err(|error| {
-                Failure::at_odds(format!("CertificateSigningRequest {name}, status.certificate: {error}"))
-            })?;
-            return Ok((chain, None));
-        }
+    /// Signs a request, and makes the object that keeps the answer: by that it
+    /// is found again, and never signed twice.
+    fn signed_request(
+        &self,
+        name: String,
+        request: &SigningRequest,
+    ) -> Result<CertificateSigningRequest> {
         // The request's ID is a hash over the nonce and more: no two requests
         // have the same, and nobody can foresee it.
         let serial_number = Entropy::from_bytes(*request.id.as_bytes());
@@ -198,9 +226,10 @@ impl<'h> ProviderSide<'h> {
                 request.lifetime,
                 &serial_number,
             )
-            .map_err(|error| Failure::at_odds(format!("the authority of this home cannot sign: {error}")))?;
-        let object = signed_request(name, request, &chain);
-        Ok((chain, Some(Effect::Create(object.into()))))
+            .map_err(|error| {
+                Failure::at_odds(format!("the authority of this home cannot sign: {error}"))
+            })?;
+        Ok(signed_request(name, request, &chain))
     }
 
     fn failure(&self, error: &Error) -> Failure {
@@ -212,24 +241,32 @@ impl<'h> ProviderSide<'h> {
 pub(crate) fn nonce_secret<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h Secret> {
     home.all::<Secret>().find(|secret| {
         let label = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-        secret.metadata.name == names::NONCE_SECRET && label.map(String::as_str) == Some(peer.as_str())
+        secret.metadata.name == names::NONCE_SECRET
+            && label.map(String::as_str) == Some(peer.as_str())
     })
 }
 
 const MOST_STEPS: usize = 32;
 
-fn provider(home: &Home, authority: &Authority, peer: &ClusterId, policy: &Policy) -> Result<Provider> {
+fn provider(
+    home: &Home,
+    authority: &Authority,
+    peer: &ClusterId,
+    policy: &Policy,
+) -> Result<Provider> {
     let bundle = match &home.settings.api_server_ca {
         None => authority.ca_bundle().clone(),
         Some(ca) => CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
             .map_err(|error| Failure::at_odds(format!("home.yaml, apiServerCA: {error}")))?,
     };
     let endpoint = Endpoint::new(home.settings.api_server.clone(), Some(&bundle));
-    Ok(Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
-        .key(Arc::new(home.key()?))
-        .principals(Arc::new(principals(home, peer)))
-        .policy(policy.clone())
-        .build())
+    Ok(
+        Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
+            .key(Arc::new(home.key()?))
+            .principals(Arc::new(principals(home, peer)))
+            .policy(policy.clone())
+            .build(),
+    )
 }
 
 /// The names that rights of this home are bound to already, but for the peer's
@@ -241,11 +278,17 @@ fn principals(home: &Home, peer: &ClusterId) -> NameTable {
             || label(names::MANAGED_BY_LABEL) != Some(names::MANAGED_BY_LIQO)
     };
     let names = |subjects: &[RbacSubject]| -> Vec<String> {
-        let people = subjects.iter().filter(|subject| subject.kind != "ServiceAccount");
+        let people = subjects
+            .iter()
+            .filter(|subject| subject.kind != "ServiceAccount");
         people.map(|subject| subject.name.clone()).collect()
     };
-    let bindings = home.all::<RoleBinding>().filter(|binding| others(&binding.metadata));
-    let cluster_bindings = home.all::<ClusterRoleBinding>().filter(|binding| others(&binding.metadata));
+    let bindings = home
+        .all::<RoleBinding>()
+        .filter(|binding| others(&binding.metadata));
+    let cluster_bindings = home
+        .all::<ClusterRoleBinding>()
+        .filter(|binding| others(&binding.metadata));
     bindings
         .flat_map(|binding| names(&binding.subjects))
         .chain(cluster_bindings.flat_map(|binding| names(&binding.subjects)))
@@ -259,13 +302,23 @@ fn request_name(request: &SigningRequest) -> String {
 }
 
 /// The request as the Kubernetes API keeps it, approved and issued.
-fn signed_request(name: String, request: &SigningRequest, chain: &CertificateChain) -> CertificateSigningRequest {
+fn signed_request(
+    name: String,
+    request: &SigningRequest,
+    chain: &CertificateChain,
+) -> CertificateSigningRequest {
     CertificateSigningRequest {
         metadata: Metadata {
             name,
             labels: BTreeMap::from([
-                (names::REMOTE_TENANT_CSR_LABEL.to_owned(), names::TRUE.to_owned()),
-                (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), request.peer.to_string()),
+                (
+                    names::REMOTE_TENANT_CSR_LABEL.to_owned(),
+                    names::TRUE.to_owned(),
+                ),
+                (
+                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                    request.peer.to_string(),
+                ),
             ]),
             ..Metadata::default()
         },
@@ -281,7 +334,8 @@ fn signed_request(name: String, request: &SigningRequest, chain: &CertificateCha
                 condition_type: "Approved".to_owned(),
                 status: "True".to_owned(),
                 reason: names::APPROVAL_REASON.to_owned(),
-                message: "Approved by liqo-auth: the Tenant's key signed this provider's nonce".to_owned(),
+                message: "Approved by liqo-auth: the Tenant's key signed this provider's nonce"
+                    .to_owned(),
             }],
         },
     }

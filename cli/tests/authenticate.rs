@@ -28,11 +28,16 @@ const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-pro
 #[test]
 fn it_prints_liqoctls_lines_and_says_where_the_kubeconfig_is() {
     let folder = Folder::new();
-    let run = folder.run(&format!("{AUTHENTICATE} --init --remote-api-server https://172.19.0.3:6443"));
+    let run = folder.run(&format!(
+        "{AUTHENTICATE} --init --remote-api-server https://172.19.0.3:6443"
+    ));
     assert_eq!((run.code, run.err.as_str()), (0, ""));
     assert_eq!(run.out, LINES);
     let kubeconfig = folder.ok("get kubeconfig --home cl-consumer --remote-cluster-id cl-provider");
-    assert!(kubeconfig.contains("    server: https://172.19.0.3:6443\n"), "{kubeconfig}");
+    assert!(
+        kubeconfig.contains("    server: https://172.19.0.3:6443\n"),
+        "{kubeconfig}"
+    );
     assert!(kubeconfig.contains("    client-key-data: "));
 }
 
@@ -86,7 +91,11 @@ fn a_request_that_was_signed_is_found_again() {
     folder.ok(AUTHENTICATE);
     // As if the power had gone before the certificate was in its Secret.
     let secret = "cl-provider/private/liqo-tenant-cl-consumer/secret.liqo-remote-certificate.yaml";
-    let certificate = |text: &str| text.lines().find(|line| line.contains("certificate: ")).map(str::to_owned);
+    let certificate = |text: &str| {
+        text.lines()
+            .find(|line| line.contains("certificate: "))
+            .map(str::to_owned)
+    };
     let before = certificate(&folder.read(secret)).unwrap();
     std::fs::remove_file(folder.path(secret)).unwrap();
     folder.ok(AUTHENTICATE);
@@ -98,7 +107,12 @@ fn a_request_that_was_signed_is_found_again() {
 fn many_at_once_make_one_certificate() {
     let folder = Folder::new();
     let runs: Vec<_> = (0..4)
-        .map(|_| folder.command(&format!("{AUTHENTICATE} --init")).spawn().unwrap())
+        .map(|_| {
+            folder
+                .command(&format!("{AUTHENTICATE} --init"))
+                .spawn()
+                .unwrap()
+        })
         .collect();
     for run in runs {
         let run = Run::of(run.wait_with_output().unwrap());
@@ -124,7 +138,11 @@ fn both_directions_at_once_do_not_wait_for_each_other() {
 #[test]
 fn a_cluster_does_not_peer_with_itself() {
     let folder = Folder::with_homes();
-    let error = folder.refused("authenticate --home cl-consumer --remote-home ./cl-consumer/", "", 2);
+    let error = folder.refused(
+        "authenticate --home cl-consumer --remote-home ./cl-consumer/",
+        "",
+        2,
+    );
     assert!(error.contains("does not peer with itself"), "{error}");
 }
 
@@ -135,7 +153,11 @@ fn another_key_for_a_known_consumer_is_refused() {
     folder.ok("init --home other --cluster-id cl-consumer");
     let run = folder.run("authenticate --home other --remote-home cl-provider");
     assert_eq!(run.code, 3, "{run:?}");
-    assert!(run.err.contains("spec.publicKey") && run.err.contains("(rule 5)"), "{}", run.err);
+    assert!(
+        run.err.contains("spec.publicKey") && run.err.contains("(rule 5)"),
+        "{}",
+        run.err
+    );
     assert!(!run.out.contains("Tenant correctly applied"), "{}", run.out);
     assert_eq!(certificates(&folder), 1);
 }
@@ -145,12 +167,21 @@ fn a_proxy_that_was_asked_for_is_in_the_kubeconfig() {
     let folder = Folder::with_homes();
     folder.ok(&format!("{AUTHENTICATE} --proxy-url http://10.70.0.2:8118"));
     let kubeconfig = folder.ok("get kubeconfig --home cl-consumer --remote-cluster-id cl-provider");
-    assert!(kubeconfig.contains("    proxy-url: http://10.70.0.2:8118\n"), "{kubeconfig}");
+    assert!(
+        kubeconfig.contains("    proxy-url: http://10.70.0.2:8118\n"),
+        "{kubeconfig}"
+    );
 }
 
 fn certificates(folder: &Folder) -> usize {
     let names = std::fs::read_dir(folder.path("cl-provider/manifests/_cluster")).unwrap();
     names
-        .filter(|name| name.as_ref().unwrap().file_name().to_string_lossy().starts_with("certificatesigningrequest."))
+        .filter(|name| {
+            name.as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .starts_with("certificatesigningrequest.")
+        })
         .count()
 }

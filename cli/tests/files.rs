@@ -15,7 +15,9 @@ fn what_is_private_is_the_owners() {
     let mut seen = 0;
     for (path, (mode, content)) in folder.snapshot() {
         let shown = path.display();
-        let private = ["/private", "/records"].iter().any(|area| path.to_string_lossy().contains(area));
+        let private = ["/private", "/records"]
+            .iter()
+            .any(|area| path.to_string_lossy().contains(area));
         if private && path.is_dir() {
             assert_eq!(mode, 0o700, "{shown}");
         } else if private {
@@ -23,7 +25,10 @@ fn what_is_private_is_the_owners() {
             seen += 1;
         } else if path.is_file() {
             let text = String::from_utf8(content).unwrap();
-            assert!(!text.contains("kind: Secret") && !holds_private_key(&text), "{shown}");
+            assert!(
+                !text.contains("kind: Secret") && !holds_private_key(&text),
+                "{shown}"
+            );
         }
     }
     assert!(seen > 10, "{seen}");
@@ -35,14 +40,26 @@ fn the_umask_does_not_open_or_close_anything() {
     let mut shell = std::process::Command::new("sh");
     let tool = env!("CARGO_BIN_EXE_liqo-auth");
     let status = shell
-        .args(["-c", &format!("umask 0; {tool} init --home cl-open >/dev/null")])
+        .args([
+            "-c",
+            &format!("umask 0; {tool} init --home cl-open >/dev/null"),
+        ])
         .current_dir(folder.path("."))
         .status()
         .unwrap();
     assert!(status.success());
-    let mode = |name: &str| std::fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o777;
+    let mode = |name: &str| {
+        std::fs::metadata(folder.path(name))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777
+    };
     assert_eq!(mode("cl-open/private"), 0o700);
-    assert_eq!(mode("cl-open/private/liqo/secret.authentication-keys.yaml"), 0o600);
+    assert_eq!(
+        mode("cl-open/private/liqo/secret.authentication-keys.yaml"),
+        0o600
+    );
     assert_eq!(mode("cl-open/lock"), 0o600);
 }
 
@@ -53,7 +70,10 @@ fn no_symbolic_link_is_followed() {
         ("cl-provider/private", false),
         ("cl-provider/private/liqo", false),
         ("cl-provider/manifests/_cluster", false),
-        ("cl-provider/private/liqo/secret.authentication-keys.yaml", true),
+        (
+            "cl-provider/private/liqo/secret.authentication-keys.yaml",
+            true,
+        ),
         ("cl-provider/home.yaml", true),
         ("cl-provider/lock", true),
     ] {
@@ -61,7 +81,11 @@ fn no_symbolic_link_is_followed() {
         std::fs::rename(folder.path(place), folder.path("elsewhere")).unwrap();
         symlink(folder.path("elsewhere"), folder.path(place)).unwrap();
         assert_eq!(folder.path("elsewhere").is_file(), link_to_file);
-        let error = folder.refused("create nonce --home cl-provider --remote-cluster-id cl-consumer", "", 1);
+        let error = folder.refused(
+            "create nonce --home cl-provider --remote-cluster-id cl-consumer",
+            "",
+            1,
+        );
         assert!(error.contains("symbolic link"), "{place}: {error}");
     }
 }
@@ -70,9 +94,20 @@ fn no_symbolic_link_is_followed() {
 fn a_link_at_the_place_of_a_new_folder_is_not_written_through() {
     let folder = Folder::with_homes();
     std::fs::create_dir(folder.path("elsewhere")).unwrap();
-    symlink(folder.path("elsewhere"), folder.path("cl-provider/private/liqo-tenant-cl-consumer")).unwrap();
-    folder.refused("create nonce --home cl-provider --remote-cluster-id cl-consumer", "", 1);
-    assert_eq!(std::fs::read_dir(folder.path("elsewhere")).unwrap().count(), 0);
+    symlink(
+        folder.path("elsewhere"),
+        folder.path("cl-provider/private/liqo-tenant-cl-consumer"),
+    )
+    .unwrap();
+    folder.refused(
+        "create nonce --home cl-provider --remote-cluster-id cl-consumer",
+        "",
+        1,
+    );
+    assert_eq!(
+        std::fs::read_dir(folder.path("elsewhere")).unwrap().count(),
+        0
+    );
 }
 
 #[test]
@@ -107,7 +142,10 @@ fn an_authority_that_is_given_signs() {
     // The one of another home.
     let text = folder.read("cl-provider/private/liqo/secret.liqo-auth-authority.yaml");
     let field = |name: &str| {
-        let line = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+        let line = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(name))
+            .unwrap();
         String::from_utf8(base64(line.split_once(": ").unwrap().1)).unwrap()
     };
     folder.write("ca.crt", &field("tls.crt"));
@@ -148,9 +186,15 @@ fn no_output_shows_a_private_key() {
 
 /// In PEM, or in base64 once more.
 fn holds_private_key(text: &str) -> bool {
-    ["PRIVATE KEY", "QUklWQVRFIEtFW", "BSSVZBVEUgS0VZ", "UFJJVkFURSBLRVk", "MC4CAQAwBQYDK2Vw"]
-        .iter()
-        .any(|mark| text.contains(mark))
+    [
+        "PRIVATE KEY",
+        "QUklWQVRFIEtFW",
+        "BSSVZBVEUgS0VZ",
+        "UFJJVkFURSBLRVk",
+        "MC4CAQAwBQYDK2Vw",
+    ]
+    .iter()
+    .any(|mark| text.contains(mark))
 }
 
 fn base64(text: &str) -> Vec<u8> {

@@ -26,7 +26,10 @@ fn tables_are_kubectls() {
          liqo-tenant-cl-a   liqo-nonce   Opaque   1      5m5s   23h\n"
     );
     let run = folder.run("get tenants --home cl-a");
-    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, "", "No Tenant found.\n"));
+    assert_eq!(
+        (run.code, run.out.as_str(), run.err.as_str()),
+        (0, "", "No Tenant found.\n")
+    );
 }
 
 #[test]
@@ -34,7 +37,8 @@ fn manifests_come_in_json_and_yaml() {
     let folder = Folder::with_homes();
     folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
     let json: serde_json::Value =
-        serde_json::from_str(&folder.ok("get tenants cl-consumer -o json --home cl-provider")).unwrap();
+        serde_json::from_str(&folder.ok("get tenants cl-consumer -o json --home cl-provider"))
+            .unwrap();
     assert_eq!(json["spec"]["clusterID"], "cl-consumer");
     assert_eq!(json["spec"]["tenantCondition"], "Active");
     assert_eq!(json["metadata"]["generation"], 1);
@@ -42,7 +46,10 @@ fn manifests_come_in_json_and_yaml() {
         serde_json::from_str(&folder.ok("get tenants -o json --home cl-consumer")).unwrap();
     assert_eq!(none["kind"], "List");
     let yaml = folder.ok("get identities -o yaml --home cl-consumer");
-    assert!(yaml.starts_with("apiVersion: authentication.liqo.io/v1beta1\nkind: Identity\n"), "{yaml}");
+    assert!(
+        yaml.starts_with("apiVersion: authentication.liqo.io/v1beta1\nkind: Identity\n"),
+        "{yaml}"
+    );
 }
 
 #[test]
@@ -50,12 +57,19 @@ fn the_published_tenant_is_of_another_subject_and_nothing_else_is_said() {
     let folder = Folder::new();
     let run = folder.run(&format!("inspect {}", vector("seed/tenant.yaml").display()));
     assert_eq!(run.code, 3, "{run:?}");
-    let wrong: Vec<_> = run.out.lines().filter(|line| line.trim_start().starts_with("Wrong")).collect();
+    let wrong: Vec<_> = run
+        .out
+        .lines()
+        .filter(|line| line.trim_start().starts_with("Wrong"))
+        .collect();
     assert_eq!(wrong.len(), 1, "{}", run.out);
     for part in ["spec.csr", "CN=cl01", "CN=cl-consumer", "(rule 1)"] {
         assert!(wrong[0].contains(part), "{part}: {}", run.out);
     }
-    assert!(run.out.contains("SHA256:2607388d6d984f6d8f76836c4d8362869b91dae3c5fab0a5ae058986bbe8ae05"));
+    assert!(
+        run.out
+            .contains("SHA256:2607388d6d984f6d8f76836c4d8362869b91dae3c5fab0a5ae058986bbe8ae05")
+    );
 }
 
 #[test]
@@ -64,12 +78,21 @@ fn what_liqo_made_by_hand_is_right() {
     let nonce = std::fs::read_to_string(vector("liqo-1.2.0/by-hand/get-nonce.txt")).unwrap();
     let tenant = vector("liqo-1.2.0/by-hand/tenant.yaml");
     let out = folder.ok_with(&format!("inspect --nonce - {}", tenant.display()), &nonce);
-    assert!(out.contains("Verified        the key signed the nonce\n"), "{out}");
+    assert!(
+        out.contains("Verified        the key signed the nonce\n"),
+        "{out}"
+    );
     let out = folder.ok(&format!("inspect {}", tenant.display()));
-    assert!(out.contains("Not verified    the signature over the nonce"), "{out}");
+    assert!(
+        out.contains("Not verified    the signature over the nonce"),
+        "{out}"
+    );
 
     let identity = vector("liqo-1.2.0/by-hand/identity.yaml");
-    let out = folder.ok(&format!("inspect --now 2026-11-21T00:00:00Z {}", identity.display()));
+    let out = folder.ok(&format!(
+        "inspect --now 2026-11-21T00:00:00Z {}",
+        identity.display()
+    ));
     for part in [
         "Provider        cluster-b\n",
         "Consumer        cluster-a\n",
@@ -78,9 +101,16 @@ fn what_liqo_made_by_hand_is_right() {
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }
-    let run = folder.run(&format!("inspect --now 2028-01-01T00:00:00Z {}", identity.display()));
+    let run = folder.run(&format!(
+        "inspect --now 2028-01-01T00:00:00Z {}",
+        identity.display()
+    ));
     assert_eq!(run.code, 3);
-    assert!(run.out.contains("expired") && run.out.contains("(rule 9)"), "{}", run.out);
+    assert!(
+        run.out.contains("expired") && run.out.contains("(rule 9)"),
+        "{}",
+        run.out
+    );
 }
 
 #[test]
@@ -89,7 +119,10 @@ fn a_home_judges_what_it_would_take() {
     folder.write("tenant.yaml", &folder.tenant());
     let before = folder.snapshot();
     let out = folder.ok("inspect --home cl-provider tenant.yaml");
-    assert!(out.contains("it is one that this provider takes from cl-consumer"), "{out}");
+    assert!(
+        out.contains("it is one that this provider takes from cl-consumer"),
+        "{out}"
+    );
     assert!(before == folder.snapshot());
     folder.ok("create nonce --home cl-provider --remote-cluster-id cl-consumer --replace");
     let run = folder.run("inspect --home cl-provider tenant.yaml");
@@ -106,7 +139,10 @@ fn a_peers_text_does_not_steer_the_terminal() {
     );
     let run = folder.run("inspect tenant.yaml");
     assert_eq!(run.code, 3);
-    assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'), "{run:?}");
+    assert!(
+        !run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'),
+        "{run:?}"
+    );
     folder.ok("init --home cl-b");
     let error = folder.refused("apply --home cl-b -f tenant.yaml", "", 3);
     assert!(!error.contains('\u{1b}'), "{error}");
@@ -117,8 +153,13 @@ fn colours_come_only_when_asked_for_or_on_a_terminal() {
     let folder = Folder::with_homes();
     let plain = folder.run("authenticate --home cl-consumer --remote-home cl-provider");
     assert!(!plain.out.contains('\u{1b}'));
-    let painted = folder.ok("authenticate --home cl-consumer --remote-home cl-provider --color always");
-    assert!(painted.starts_with("\u{1b}[36m INFO \u{1b}[0m  (local) Tenant namespace correctly ensured\n"), "{painted}");
+    let painted =
+        folder.ok("authenticate --home cl-consumer --remote-home cl-provider --color always");
+    assert!(
+        painted
+            .starts_with("\u{1b}[36m INFO \u{1b}[0m  (local) Tenant namespace correctly ensured\n"),
+        "{painted}"
+    );
 }
 
 #[test]
@@ -126,7 +167,10 @@ fn completions_for_every_shell() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = folder.ok(&format!("completion {shell}"));
-        assert!(script.contains("authenticate") && script.contains("remote-cluster-id"), "{shell}");
+        assert!(
+            script.contains("authenticate") && script.contains("remote-cluster-id"),
+            "{shell}"
+        );
     }
 }
 
@@ -134,11 +178,28 @@ fn completions_for_every_shell() {
 fn help_has_examples_and_exit_codes() {
     let folder = Folder::new();
     let help = folder.ok("--help");
-    for part in ["Examples:", "liqo-auth generate tenant", "Exit codes:", "  3  what the peer sent was refused"] {
+    for part in [
+        "Examples:",
+        "liqo-auth generate tenant",
+        "Exit codes:",
+        "  3  what the peer sent was refused",
+    ] {
         assert!(help.contains(part), "{part}: {help}");
     }
-    for command in ["init", "authenticate", "create", "generate", "apply", "inspect"] {
-        assert!(folder.ok(&format!("{command} --help")).contains("Examples:"), "{command}");
+    for command in [
+        "init",
+        "authenticate",
+        "create",
+        "generate",
+        "apply",
+        "inspect",
+    ] {
+        assert!(
+            folder
+                .ok(&format!("{command} --help"))
+                .contains("Examples:"),
+            "{command}"
+        );
     }
     assert_eq!(folder.run("frobnicate").code, 2);
     assert_eq!(folder.run("get tenants").code, 2);

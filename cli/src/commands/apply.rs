@@ -36,12 +36,14 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
         let before = get::stored(&home, &message.object.kind_and_name());
         let id = match &message.object {
             Received::Tenant(tenant) => {
-                let mut provider = ProviderSide::new(&mut home, &peer, &context.policy, context.clock)?;
+                let mut provider =
+                    ProviderSide::new(&mut home, &peer, &context.policy, context.clock)?;
                 provider.receive(tenant, &subject)?;
                 message.object.kind_and_name()
             }
             Received::Identity(identity) => {
-                let mut consumer = ConsumerSide::new(&mut home, &peer, &context.policy, context.clock)?;
+                let mut consumer =
+                    ConsumerSide::new(&mut home, &peer, &context.policy, context.clock)?;
                 consumer.receive_identity(identity, &subject)?;
                 message.object.kind_and_name()
             }
@@ -81,10 +83,15 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
     let subject = format!("{name} is refused, and nothing was changed");
     let refuse = |reason: String| Failure::new(Code::Refused, format!("{subject}: {reason}"));
     let text = input::read(file)?;
-    let objects = manifest::read(&text, &Limits::default())
-        .map_err(|error| refuse(format!("it is no manifest: {error}. Have it generated again, and passed on unchanged.")))?;
+    let objects = manifest::read(&text, &Limits::default()).map_err(|error| {
+        refuse(format!(
+            "it is no manifest: {error}. Have it generated again, and passed on unchanged."
+        ))
+    })?;
     if objects.is_empty() {
-        return Err(refuse("there is no object in it. Have it generated again.".to_owned()));
+        return Err(refuse(
+            "there is no object in it. Have it generated again.".to_owned(),
+        ));
     }
     for object in objects {
         let object = match object {
@@ -138,13 +145,21 @@ impl Received {
     }
 }
 
-fn settle_tenant(context: &Context, home: &mut Home, peer: &ClusterId, name: &str, verb: &str) -> Result<()> {
+fn settle_tenant(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+    name: &str,
+    verb: &str,
+) -> Result<()> {
     let mut provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
     match provider.settle()? {
         ProviderStand::Authenticated => {}
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
         ProviderStand::AwaitsTenant | ProviderStand::Ended => {
-            return Err(Failure::waiting(format!("the Tenant of {peer} is being deleted: apply it again afterwards")));
+            return Err(Failure::waiting(format!(
+                "the Tenant of {peer} is being deleted: apply it again afterwards"
+            )));
         }
     }
     context
@@ -157,13 +172,23 @@ fn settle_tenant(context: &Context, home: &mut Home, peer: &ClusterId, name: &st
     Ok(())
 }
 
-fn settle_identity(context: &Context, home: &mut Home, peer: &ClusterId, name: &str, verb: &str) -> Result<()> {
+fn settle_identity(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+    name: &str,
+    verb: &str,
+) -> Result<()> {
     let mut consumer = ConsumerSide::new(home, peer, &context.policy, context.clock)?;
     let (stand, notices) = consumer.settle()?;
     let secret = match stand {
         ConsumerStand::Authenticated(secret) => secret,
         ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
-        _ => return Err(Failure::at_odds("the Identity was applied, and is not there")),
+        _ => {
+            return Err(Failure::at_odds(
+                "the Identity was applied, and is not there",
+            ));
+        }
     };
     context
         .printer

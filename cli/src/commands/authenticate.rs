@@ -21,7 +21,13 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
         let (making, local_id) = (&arguments.making, arguments.cluster_id.as_ref());
         let local = init::blueprint(context, path, local_id, making, &making.api_server)?;
         let remote_id = arguments.remote_cluster_id.as_ref();
-        let remote = init::blueprint(context, remote_path, remote_id, making, &arguments.remote_api_server)?;
+        let remote = init::blueprint(
+            context,
+            remote_path,
+            remote_id,
+            making,
+            &arguments.remote_api_server,
+        )?;
         create(path, &local)?;
         create(remote_path, &remote)?;
     }
@@ -41,13 +47,20 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
     ))
 }
 
-fn exchange(context: &Context, arguments: &Authenticate, local: &mut Home, remote: &mut Home) -> Result<ObjectRef> {
+fn exchange(
+    context: &Context,
+    arguments: &Authenticate,
+    local: &mut Home,
+    remote: &mut Home,
+) -> Result<ObjectRef> {
     let (consumer_id, provider_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
     know_provider(arguments, local, remote)?;
     let printer = context.printer;
     let mut consumer = ConsumerSide::new(local, &provider_id, &context.policy, context.clock)?;
     let mut provider = ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?;
 
+    // What one side is given by the other is on its own disk before it gives
+    // anything back; what happens between is saved together.
     consumer.ensure_namespace()?;
     printer.info(Side::Local, "Tenant namespace correctly ensured")?;
 
@@ -74,32 +87,37 @@ fn exchange(context: &Context, arguments: &Authenticate, local: &mut Home, remot
 
     if let Some(tenant) = tenant {
         provider.receive(&tenant, "the provider refuses the Tenant")?;
-        provider.home.save()?;
     }
     printer.info(Side::Remote, "Tenant correctly applied on provider cluster")?;
     match provider.settle()? {
         ProviderStand::Authenticated => {}
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
         ProviderStand::AwaitsTenant | ProviderStand::Ended => {
-            return Err(Failure::waiting(format!("the Tenant of {consumer_id} is being deleted on {provider_id}: try again")));
+            return Err(Failure::waiting(format!(
+                "the Tenant of {consumer_id} is being deleted on {provider_id}: try again"
+            )));
         }
     }
     printer.info(Side::Remote, "Tenant status is filled")?;
 
-    let identity = provider
-        .identity(None)?
-        .ok_or_else(|| Failure::at_odds(format!("{provider_id} has no Identity for {consumer_id}")))?;
+    let identity = provider.identity(None)?.ok_or_else(|| {
+        Failure::at_odds(format!("{provider_id} has no Identity for {consumer_id}"))
+    })?;
     printer.info(Side::Remote, "Identity correctly generated")?;
 
     consumer.receive_identity(&identity, "the consumer refuses the Identity")?;
-    consumer.home.save()?;
-    printer.info(Side::Local, "Identity correctly applied on consumer cluster")?;
+    printer.info(
+        Side::Local,
+        "Identity correctly applied on consumer cluster",
+    )?;
     let (stand, notices) = consumer.settle()?;
     let secret = match stand {
         ConsumerStand::Authenticated(secret) => secret,
         ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
         ConsumerStand::AwaitsNonce | ConsumerStand::AwaitsIdentity(_) => {
-            return Err(Failure::at_odds("the Identity was applied, and is not there"));
+            return Err(Failure::at_odds(
+                "the Identity was applied, and is not there",
+            ));
         }
     };
     printer.info(Side::Local, "Identity status is filled")?;
@@ -133,11 +151,17 @@ fn usable_nonce(
     done: bool,
     now: Timestamp,
 ) -> Result<Nonce> {
-    let expired = |nonce: &Nonce| nonce.structured().is_some_and(|nonce| nonce.expires() <= now);
+    let expired = |nonce: &Nonce| {
+        nonce
+            .structured()
+            .is_some_and(|nonce| nonce.expires() <= now)
+    };
     let signed = consumer.signed_nonce();
     let present = provider.nonce();
     match present {
-        Some(nonce) if done || signed.as_ref() == Some(&nonce) || !expired(&nonce) => return Ok(nonce),
+        Some(nonce) if done || signed.as_ref() == Some(&nonce) || !expired(&nonce) => {
+            return Ok(nonce);
+        }
         _ => {}
     }
     provider.replace_nonce()?;

@@ -18,7 +18,9 @@ pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     match provider.settle()? {
         // A new nonce is what mends a stored Tenant that signed an old one.
-        ProviderStand::Refused(error) if !arguments.replace => return Err(refused(provider.home, &error)),
+        ProviderStand::Refused(error) if !arguments.replace => {
+            return Err(refused(provider.home, &error));
+        }
         _ => {}
     }
     if arguments.replace {
@@ -26,7 +28,8 @@ pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
             context.printer.warning(&notice);
         }
     }
-    let secret = nonce_secret(&home, peer).ok_or_else(|| Failure::at_odds("the nonce was made, and is not there"))?;
+    let secret = nonce_secret(&home, peer)
+        .ok_or_else(|| Failure::at_odds("the nonce was made, and is not there"))?;
     if let Some(format) = arguments.output {
         let namespace: Option<&Namespace> = home.get("", &secret.metadata.namespace);
         let ids = namespace.map(Resource::id).into_iter().chain([secret.id()]);
@@ -34,6 +37,10 @@ pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
     }
     let text = get::nonce_text(secret)?;
     context.printer.info(Side::Only, "Nonce created")?;
-    context.printer.info(Side::Only, "Nonce generated successfully")?;
-    context.printer.info(Side::Only, &format!("Nonce retrieved: {text}"))
+    context
+        .printer
+        .info(Side::Only, "Nonce generated successfully")?;
+    context
+        .printer
+        .info(Side::Only, &format!("Nonce retrieved: {text}"))
 }

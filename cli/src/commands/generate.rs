@@ -23,13 +23,13 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
     let mut home = Home::open(context.home()?, Use::Write)?;
     keep(&mut home, peer, &arguments.known)?;
     if let Some(namespace) = &arguments.remote_tenant_namespace {
-        let namespace = match namespace.as_str() {
-            "" => None,
-            name => Some(
-                name.parse()
-                    .map_err(|error| Failure::usage(format!("--remote-tenant-namespace: {error}")))?,
-            ),
-        };
+        let namespace =
+            match namespace.as_str() {
+                "" => None,
+                name => Some(name.parse().map_err(|error| {
+                    Failure::usage(format!("--remote-tenant-namespace: {error}"))
+                })?),
+            };
         home.peer_mut(peer).remote_tenant_namespace = namespace;
     }
     let mut consumer = ConsumerSide::new(&mut home, peer, &context.policy, context.clock)?;
@@ -65,7 +65,11 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
     if let ProviderStand::Refused(error) = provider.settle()? {
         let waits = matches!(error.fault(), Fault::PeerIncompatible(_));
         let failure = refused(provider.home, &error);
-        return Err(if waits { Failure::waiting(failure.to_string()) } else { failure });
+        return Err(if waits {
+            Failure::waiting(failure.to_string())
+        } else {
+            failure
+        });
     }
     let identity = provider
         .identity(arguments.remote_tenant_namespace.as_ref())?

@@ -3,8 +3,8 @@
 use liqo_auth::{
     crypto::Nonce,
     model::{
-        ClusterId, Identity, Kind, Metadata, Namespace, NamespaceName, ObjectRef, Resource, Secret, Tenant,
-        TenantCondition, Timestamp, names,
+        ClusterId, Identity, Kind, Metadata, Namespace, NamespaceName, ObjectRef, Resource, Secret,
+        Tenant, TenantCondition, Timestamp, names,
     },
     policy::Policy,
 };
@@ -22,7 +22,10 @@ use crate::{
 pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
     let home = Home::open(context.home()?, Use::Read)?;
     warn(context, &home);
-    let tenants: Vec<&Tenant> = home.all::<Tenant>().filter(|tenant| list.asks_for(&tenant.metadata)).collect();
+    let tenants: Vec<&Tenant> = home
+        .all::<Tenant>()
+        .filter(|tenant| list.asks_for(&tenant.metadata))
+        .collect();
     if let Some(format) = list.output {
         return manifests(context, &home, &ids(&tenants), format);
     }
@@ -84,8 +87,13 @@ pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
     warn(context, &home);
     let now = context.clock.now()?;
     let mut table = Table::new(["NAMESPACE", "NAME", "TYPE", "DATA", "AGE", "EXPIRES"]);
-    for secret in home.all::<Secret>().filter(|secret| secret.metadata.name == names::NONCE_SECRET) {
-        let nonce = secret.get(names::NONCE).and_then(|text| Nonce::parse(text, &Policy::compatible()).ok());
+    for secret in home
+        .all::<Secret>()
+        .filter(|secret| secret.metadata.name == names::NONCE_SECRET)
+    {
+        let nonce = secret
+            .get(names::NONCE)
+            .and_then(|text| Nonce::parse(text, &Policy::compatible()).ok());
         let expires = nonce.and_then(|nonce| Some(nonce.structured()?.expires()));
         table.row([
             secret.metadata.namespace.clone(),
@@ -121,15 +129,24 @@ pub(super) fn kubeconfig(context: &Context, peer: &ClusterId) -> Result<()> {
         .find(|identity| identity.metadata.name == name)
         .ok_or_else(waits)?;
     let secret: &Secret = home
-        .get(&identity.metadata.namespace, &names::kubeconfig_secret(&name))
+        .get(
+            &identity.metadata.namespace,
+            &names::kubeconfig_secret(&name),
+        )
         .ok_or_else(waits)?;
     let text = secret.get(names::KUBECONFIG).ok_or_else(waits)?;
-    let text = std::str::from_utf8(text).map_err(|_| Failure::at_odds(format!("{}: it is no text", secret.id())))?;
+    let text = std::str::from_utf8(text)
+        .map_err(|_| Failure::at_odds(format!("{}: it is no text", secret.id())))?;
     context.printer.result(text)
 }
 
 /// Prints objects: one as itself, others as a list, as kubectl does.
-pub(super) fn manifests(context: &Context, home: &Home, ids: &[ObjectRef], format: Format) -> Result<()> {
+pub(super) fn manifests(
+    context: &Context,
+    home: &Home,
+    ids: &[ObjectRef],
+    format: Format,
+) -> Result<()> {
     let values: Vec<SecretValue> = ids.iter().filter_map(|id| home.value(id)).collect();
     if let [value] = values.as_slice() {
         return context.manifest(value, format);
@@ -147,7 +164,9 @@ pub(super) fn manifests(context: &Context, home: &Home, ids: &[ObjectRef], forma
 /// The text of a stored nonce.
 pub(super) fn nonce_text(secret: &Secret) -> Result<String> {
     let text = secret.get(names::NONCE).filter(|text| !text.is_empty());
-    let text = text.ok_or_else(|| Failure::waiting(format!("{}: the nonce is not filled in yet", secret.id())))?;
+    let text = text.ok_or_else(|| {
+        Failure::waiting(format!("{}: the nonce is not filled in yet", secret.id()))
+    })?;
     Nonce::parse(text, &Policy::compatible())
         .map(|nonce| nonce.as_str().to_owned())
         .map_err(|error| Failure::at_odds(format!("{}, data.nonce: {error}", secret.id())))
@@ -155,12 +174,15 @@ pub(super) fn nonce_text(secret: &Secret) -> Result<String> {
 
 /// The Tenant of a peer, wherever it is.
 pub(super) fn tenant_of<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h Tenant> {
-    home.all::<Tenant>().find(|tenant| tenant.metadata.name == peer.as_str())
+    home.all::<Tenant>()
+        .find(|tenant| tenant.metadata.name == peer.as_str())
 }
 
 /// The Tenant or Identity of a name, as it is stored.
 pub(super) fn stored(home: &Home, (kind, name): &(Kind, String)) -> Option<SecretValue> {
-    let namespaces = home.all::<Namespace>().map(|namespace| namespace.metadata.name.as_str());
+    let namespaces = home
+        .all::<Namespace>()
+        .map(|namespace| namespace.metadata.name.as_str());
     namespaces
         .map(|namespace| ObjectRef::new(*kind, namespace, name.as_str()))
         .find_map(|id| home.value(&id))
@@ -180,11 +202,19 @@ fn ids<K: Resource>(objects: &[&K]) -> Vec<ObjectRef> {
 
 fn print(context: &Context, list: &List, table: Table, kind: &str) -> Result<()> {
     if table.is_empty() {
-        let name = list.name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
+        let name = list
+            .name
+            .as_ref()
+            .map(|name| format!(" {name:?}"))
+            .unwrap_or_default();
         context.printer.message(&format!("No {kind}{name} found."));
         return Ok(());
     }
-    let table = if list.all_namespaces { table } else { table.without_first() };
+    let table = if list.all_namespaces {
+        table
+    } else {
+        table.without_first()
+    };
     context.printer.result(&table.to_text())
 }
 
@@ -198,6 +228,8 @@ fn age_of(metadata: &Metadata, now: Timestamp) -> String {
 /// What is not in the table, though it is there.
 fn warn(context: &Context, home: &Home) {
     for unreadable in home.unreadable() {
-        context.printer.warning(&format!("{}: {}", unreadable.id, unreadable.reason));
+        context
+            .printer
+            .warning(&format!("{}: {}", unreadable.id, unreadable.reason));
     }
 }

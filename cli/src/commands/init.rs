@@ -82,7 +82,10 @@ pub(super) fn blueprint(
 }
 
 fn named_by(path: &Path) -> Result<ClusterId> {
-    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().to_lowercase())
+        .unwrap_or_default();
     name.parse().map_err(|_| {
         Failure::usage(format!(
             "the folder's name {name:?} is no cluster ID; give one (lower-case letters, digits and '-')"

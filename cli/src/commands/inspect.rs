@@ -24,7 +24,10 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
     let file = input::name(&arguments.file);
     let objects = manifest::read(&text, &Limits::default())
         .map_err(|error| Failure::new(Code::Refused, format!("{file} is no manifest: {error}")))?;
-    let home = context.optional_home().map(|path| Home::open(path, Use::Read)).transpose()?;
+    let home = context
+        .optional_home()
+        .map(|path| Home::open(path, Use::Read))
+        .transpose()?;
     let inspection = Inspection {
         context,
         arguments,
@@ -38,25 +41,40 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
             Object::Identity(identity) => identity::inspect(&inspection, identity)?,
             Object::Unreadable(unreadable) => {
                 let mut report = Report::new(&unreadable.id.to_string());
-                report.wrong(format!("{}. Have it generated again, and passed on unchanged.", unreadable.reason));
+                report.wrong(format!(
+                    "{}. Have it generated again, and passed on unchanged.",
+                    unreadable.reason
+                ));
                 report
             }
             other => {
                 let mut report = Report::new(&other.id().to_string());
-                report.say("Kind", "none that a peer hands over: only a Tenant and an Identity are explained");
+                report.say(
+                    "Kind",
+                    "none that a peer hands over: only a Tenant and an Identity are explained",
+                );
                 report
             }
         });
     }
     if reports.is_empty() {
-        return Err(Failure::new(Code::Refused, format!("{file} holds no object")));
+        return Err(Failure::new(
+            Code::Refused,
+            format!("{file} holds no object"),
+        ));
     }
-    let texts: Vec<String> = reports.iter().map(|report| report.to_text(context)).collect();
+    let texts: Vec<String> = reports
+        .iter()
+        .map(|report| report.to_text(context))
+        .collect();
     context.printer.result(&texts.join("\n"))?;
     let wrong: usize = reports.iter().map(|report| report.wrong.len()).sum();
     match wrong {
         0 => Ok(()),
-        _ => Err(Failure::new(Code::Refused, format!("{file} would be refused, as said above"))),
+        _ => Err(Failure::new(
+            Code::Refused,
+            format!("{file} would be refused, as said above"),
+        )),
     }
 }
 
@@ -79,7 +97,9 @@ struct Report {
 
 impl Inspection<'_> {
     fn given_nonce(&self) -> Result<Option<Nonce>> {
-        let Some(argument) = &self.arguments.nonce else { return Ok(None) };
+        let Some(argument) = &self.arguments.nonce else {
+            return Ok(None);
+        };
         let text = input::nonce(argument)?;
         Nonce::parse(&text, &self.context.policy)
             .map(Some)
@@ -144,7 +164,10 @@ impl Report {
         for (good, word, lines) in verdicts {
             for line in lines {
                 let padded = format!("{word:<16}");
-                text.push_str(&format!("  {}{line}\n", context.printer.verdict(good, &padded)));
+                text.push_str(&format!(
+                    "  {}{line}\n",
+                    context.printer.verdict(good, &padded)
+                ));
             }
         }
         text

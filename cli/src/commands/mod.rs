@@ -44,9 +44,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Get(Get::Tenants(arguments)) => get::tenants(&context, &arguments),
         Command::Get(Get::Identities(arguments)) => get::identities(&context, &arguments),
         Command::Get(Get::Nonce(arguments)) => get::nonce(&context, &arguments),
-        Command::Get(Get::Kubeconfig { remote_cluster_id }) => get::kubeconfig(&context, &remote_cluster_id),
+        Command::Get(Get::Kubeconfig { remote_cluster_id }) => {
+            get::kubeconfig(&context, &remote_cluster_id)
+        }
         Command::Generate(Generate::Tenant(arguments)) => generate::tenant(&context, &arguments),
-        Command::Generate(Generate::Identity(arguments)) => generate::identity(&context, &arguments),
+        Command::Generate(Generate::Identity(arguments)) => {
+            generate::identity(&context, &arguments)
+        }
         Command::Apply(arguments) => apply::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
         Command::Completion { shell } => completion::run(&context, shell),
@@ -56,8 +60,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
 impl Context {
     /// The home that the command is about.
     pub(crate) fn home(&self) -> Result<&Path> {
-        self.optional_home()
-            .ok_or_else(|| Failure::usage("name this cluster's home with --home DIR, or in LIQO_AUTH_HOME"))
+        self.optional_home().ok_or_else(|| {
+            Failure::usage("name this cluster's home with --home DIR, or in LIQO_AUTH_HOME")
+        })
     }
 
     pub(crate) fn optional_home(&self) -> Option<&Path> {
@@ -81,9 +86,11 @@ fn keep(home: &mut Home, peer: &ClusterId, known: &Known) -> Result<()> {
     let proxy_url = match known.proxy_url.as_deref() {
         None => None,
         Some("") => Some(None),
-        Some(url) => Some(Some(
-            url.parse().map_err(|error| Failure::usage(format!("--proxy-url: {error}")))?,
-        )),
+        Some(url) => {
+            Some(Some(url.parse().map_err(|error| {
+                Failure::usage(format!("--proxy-url: {error}"))
+            })?))
+        }
     };
     let settings = home.peer_mut(peer);
     if let Some(proxy_url) = proxy_url {

@@ -19,7 +19,8 @@ impl SecretValue {
     pub(crate) fn parse(text: &[u8]) -> anyhow::Result<Self> {
         let text = std::str::from_utf8(text)?;
         // Its messages may show the text.
-        let value = serde_saphyr::from_str(text).map_err(|_| anyhow::anyhow!("it is no YAML of one object"))?;
+        let value = serde_saphyr::from_str(text)
+            .map_err(|_| anyhow::anyhow!("it is no YAML of one object"))?;
         Ok(Self(value))
     }
 
@@ -97,7 +98,9 @@ fn merge(target: &mut Value, patch: &Value) {
     if !target.is_object() {
         *target = Value::Object(serde_json::Map::new());
     }
-    let Value::Object(fields) = target else { return };
+    let Value::Object(fields) = target else {
+        return;
+    };
     for (key, value) in patch {
         if value.is_null() {
             fields.remove(key);
@@ -128,10 +131,26 @@ mod tests {
         for (target, patch, result) in [
             (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
             (json!({"a": "b"}), json!({"a": null}), json!({})),
-            (json!({"a": [{"b": "c"}]}), json!({"a": [1]}), json!({"a": [1]})),
-            (json!({"e": null}), json!({"a": 1}), json!({"e": null, "a": 1})),
-            (json!([1, 2]), json!({"a": "b", "c": null}), json!({"a": "b"})),
-            (json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}})),
+            (
+                json!({"a": [{"b": "c"}]}),
+                json!({"a": [1]}),
+                json!({"a": [1]}),
+            ),
+            (
+                json!({"e": null}),
+                json!({"a": 1}),
+                json!({"e": null, "a": 1}),
+            ),
+            (
+                json!([1, 2]),
+                json!({"a": "b", "c": null}),
+                json!({"a": "b"}),
+            ),
+            (
+                json!({}),
+                json!({"a": {"bb": {"ccc": null}}}),
+                json!({"a": {"bb": {}}}),
+            ),
         ] {
             let mut value = SecretValue::new(target);
             value.merge(&patch);
@@ -141,8 +160,14 @@ mod tests {
 
     #[test]
     fn yaml_comes_back_as_it_went() {
-        let value = SecretValue::new(json!({"data": {"on": "yes", "n": "1"}, "rules": [{"verbs": ["get"]}]}));
+        let value = SecretValue::new(
+            json!({"data": {"on": "yes", "n": "1"}, "rules": [{"verbs": ["get"]}]}),
+        );
         let text = value.to_yaml().unwrap();
-        assert!(SecretValue::parse(text.as_bytes()).unwrap() == value, "{}", *text);
+        assert!(
+            SecretValue::parse(text.as_bytes()).unwrap() == value,
+            "{}",
+            *text
+        );
     }
 }

@@ -6,7 +6,10 @@ use anyhow::Context;
 use getrandom::SysRng;
 use liqo_auth::{
     crypto::{Algorithm, Authority, CaBundle, KeyPair, RecordKey, SigningKey},
-    model::{ApiServerUrl, ClusterId, ConfigMap, Metadata, Namespace, Object, Secret, SecretBytes, Timestamp, names},
+    model::{
+        ApiServerUrl, ClusterId, ConfigMap, Metadata, Namespace, Object, Secret, SecretBytes,
+        Timestamp, names,
+    },
     policy::Policy,
     step::Effect,
 };
@@ -76,7 +79,8 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
     }
     let mut changes = Vec::new();
     for (id, content) in store.changes()? {
-        let place = super::Place::of(&id).with_context(|| format!("{id} has no place in a home"))?;
+        let place =
+            super::Place::of(&id).with_context(|| format!("{id} has no place in a home"))?;
         changes.push(Change {
             target: Target::Manifest(place),
             content,
@@ -100,7 +104,9 @@ pub(crate) const AUTHORITY_KEY: &str = "tls.key";
 /// A folder with other things in it is not made a home: it is somebody's.
 fn refuse_strangers(root: &Directory) -> Result<()> {
     let ours = |name: &str| {
-        name == LOCK_FILE || super::is_temporary(name) || Area::ALL.iter().any(|area| area.folder() == name)
+        name == LOCK_FILE
+            || super::is_temporary(name)
+            || Area::ALL.iter().any(|area| area.folder() == name)
     };
     match root.names()?.iter().find(|name| !ours(name)) {
         None => Ok(()),
@@ -112,7 +118,8 @@ fn refuse_strangers(root: &Directory) -> Result<()> {
 }
 
 fn objects(blueprint: &Blueprint) -> Result<Vec<Object>> {
-    let key = KeyPair::generate(blueprint.algorithm, &mut SysRng).context("the cluster's key cannot be made")?;
+    let key = KeyPair::generate(blueprint.algorithm, &mut SysRng)
+        .context("the cluster's key cannot be made")?;
     let record_key = RecordKey::draw(&mut SysRng).context("the record key cannot be made")?;
     let (certificate, authority_key) = authority(blueprint)?;
     let cluster_id = blueprint.cluster_id.to_string();
@@ -126,7 +133,11 @@ fn objects(blueprint: &Blueprint) -> Result<Vec<Object>> {
         .into(),
         ConfigMap {
             metadata: Metadata {
-                labels: [(names::APP_NAME_LABEL.to_owned(), names::CLUSTER_ID_CONFIG_MAP_APP_NAME.to_owned())].into(),
+                labels: [(
+                    names::APP_NAME_LABEL.to_owned(),
+                    names::CLUSTER_ID_CONFIG_MAP_APP_NAME.to_owned(),
+                )]
+                .into(),
                 ..in_liqo(names::CLUSTER_ID_CONFIG_MAP)
             },
             data: [(names::CLUSTER_ID_KEY.to_owned(), cluster_id)].into(),
@@ -136,35 +147,56 @@ fn objects(blueprint: &Blueprint) -> Result<Vec<Object>> {
             names::CLUSTER_KEYS_SECRET,
             names::OPAQUE,
             [
-                (names::PRIVATE_KEY, key.to_pkcs8_pem().as_str().as_bytes().into()),
-                (names::PUBLIC_KEY, key.public_key().to_pem().into_bytes().into()),
+                (
+                    names::PRIVATE_KEY,
+                    key.to_pkcs8_pem().as_str().as_bytes().into(),
+                ),
+                (
+                    names::PUBLIC_KEY,
+                    key.public_key().to_pem().into_bytes().into(),
+                ),
             ],
         ),
         secret(
             AUTHORITY_SECRET,
             "kubernetes.io/tls",
-            [(AUTHORITY_CERTIFICATE, certificate), (AUTHORITY_KEY, authority_key)],
+            [
+                (AUTHORITY_CERTIFICATE, certificate),
+                (AUTHORITY_KEY, authority_key),
+            ],
         ),
-        secret(RECORD_KEY_SECRET, names::OPAQUE, [(RECORD_KEY, record_key.as_bytes().as_slice().into())]),
+        secret(
+            RECORD_KEY_SECRET,
+            names::OPAQUE,
+            [(RECORD_KEY, record_key.as_bytes().as_slice().into())],
+        ),
     ])
 }
 
 /// Certificate and key of the authority, in PEM.
 fn authority(blueprint: &Blueprint) -> Result<(SecretBytes, SecretBytes)> {
     let Some(given) = &blueprint.authority else {
-        let key = KeyPair::generate(Algorithm::Ed25519, &mut SysRng).context("the authority's key cannot be made")?;
+        let key = KeyPair::generate(Algorithm::Ed25519, &mut SysRng)
+            .context("the authority's key cannot be made")?;
         let pem = key.to_pkcs8_pem();
         let name = format!("{}-ca", blueprint.cluster_id);
-        let authority = Authority::with_key(&name, Arc::new(key), blueprint.now, TEN_YEARS, &entropy()?)
-            .context("the authority cannot be made")?;
-        return Ok((authority.certificate_pem().as_bytes().into(), pem.as_str().as_bytes().into()));
+        let authority =
+            Authority::with_key(&name, Arc::new(key), blueprint.now, TEN_YEARS, &entropy()?)
+                .context("the authority cannot be made")?;
+        return Ok((
+            authority.certificate_pem().as_bytes().into(),
+            pem.as_str().as_bytes().into(),
+        ));
     };
     let policy = Policy::compatible();
     let key = KeyPair::from_pkcs8_pem(&given.key, &policy)
         .map_err(|error| Failure::usage(format!("--ca-key: {error}")))?;
     let authority = Authority::from_pem(&given.certificate, Arc::new(key), &policy)
         .map_err(|error| Failure::usage(format!("--ca-cert: {error}")))?;
-    Ok((authority.certificate_pem().as_bytes().into(), given.key.as_slice().into()))
+    Ok((
+        authority.certificate_pem().as_bytes().into(),
+        given.key.as_slice().into(),
+    ))
 }
 
 fn secret<const N: usize>(name: &str, secret_type: &str, data: [(&str, SecretBytes); N]) -> Object {
@@ -196,7 +228,16 @@ fn roles() -> [Value; 2] {
             "rules": rules,
         })
     };
-    let write = json!(["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]);
+    let write = json!([
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch"
+    ]);
     [
         role(
             "liqo-remote-controlplane",

@@ -48,7 +48,11 @@ impl Directory {
     pub(crate) fn open_path(path: &Path) -> Result<Option<Self>> {
         // A final slash would follow a link.
         let path: PathBuf = path.components().collect();
-        let path = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path };
+        let path = if path.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            path
+        };
         match fs::openat(CWD, &path, FOLDER, Mode::empty()) {
             Ok(handle) => Ok(Some(Self { handle, path })),
             Err(Errno::NOENT) => Ok(None),
@@ -68,12 +72,18 @@ impl Directory {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(refusal(errno, path)),
         }
-        let made = Self::open_path(path)?.with_context(|| format!("{}: it is gone again", shown(path)))?;
-        let above = match path.parent().filter(|parent| parent.components().next().is_some()) {
+        let made =
+            Self::open_path(path)?.with_context(|| format!("{}: it is gone again", shown(path)))?;
+        let above = match path
+            .parent()
+            .filter(|parent| parent.components().next().is_some())
+        {
             Some(parent) => parent.to_owned(),
             None => Component::CurDir.as_os_str().into(),
         };
-        File::open(&above).and_then(|above| above.sync_all()).with_context(|| shown(&above))?;
+        File::open(&above)
+            .and_then(|above| above.sync_all())
+            .with_context(|| shown(&above))?;
         Ok(made)
     }
 
@@ -133,7 +143,10 @@ impl Directory {
         }
         let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
         if size > FILE_LIMIT {
-            bail!("{}: found {size} bytes, expected at most {FILE_LIMIT}", shown(&path));
+            bail!(
+                "{}: found {size} bytes, expected at most {FILE_LIMIT}",
+                shown(&path)
+            );
         }
         // So large that it never grows: what it would leave behind on growing
         // is not wiped.
@@ -156,11 +169,22 @@ impl Directory {
 
     /// Writes a new file beside the place where it is to be, and has it on its
     /// way to the disk.
-    pub(crate) fn write(&self, name: &str, content: &[u8], access: Access, token: &str) -> Result<Written> {
+    pub(crate) fn write(
+        &self,
+        name: &str,
+        content: &[u8],
+        access: Access,
+        token: &str,
+    ) -> Result<Written> {
         let temporary = format!("{TEMPORARY}{token}.{name}");
-        let temporary = if temporary.len() > LONGEST_NAME { format!("{TEMPORARY}{token}") } else { temporary };
+        let temporary = if temporary.len() > LONGEST_NAME {
+            format!("{TEMPORARY}{token}")
+        } else {
+            temporary
+        };
         let path = self.path.join(&temporary);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = fs::openat(&self.handle, temporary.as_str(), flags, access.file_mode())
             .map_err(|errno| refusal(errno, &path))?;
         let mut written = Written {
@@ -182,8 +206,13 @@ impl Directory {
 
     /// Puts a written file into its place, at once and as a whole.
     pub(crate) fn put(&self, written: &Written) -> Result<()> {
-        fs::renameat(&self.handle, &*written.temporary, &self.handle, &*written.name)
-            .with_context(|| shown(&self.path.join(&written.name)))
+        fs::renameat(
+            &self.handle,
+            &*written.temporary,
+            &self.handle,
+            &*written.name,
+        )
+        .with_context(|| shown(&self.path.join(&written.name)))
     }
 
     /// Takes away what will not be put into its place.
@@ -256,9 +285,13 @@ const LONGEST_NAME: usize = 255;
 /// A link is refused by the system with one of two errors; what a person has
 /// to know is that it is one.
 fn refusal(errno: Errno, path: &Path) -> anyhow::Error {
-    let link = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink());
+    let link =
+        std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink());
     if matches!(errno, Errno::LOOP | Errno::NOTDIR) && link {
-        return anyhow::anyhow!("{}: it is a symbolic link, and a home is never used through one", shown(path));
+        return anyhow::anyhow!(
+            "{}: it is a symbolic link, and a home is never used through one",
+            shown(path)
+        );
     }
     let error = io::Error::from(errno);
     if error.kind() == ErrorKind::NotADirectory {

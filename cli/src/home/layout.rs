@@ -94,7 +94,9 @@ impl Place {
     /// The object that a file is the place of; none if it is of none.
     pub(crate) fn object(&self) -> Option<ObjectRef> {
         let (kind, name) = self.file.strip_suffix(SUFFIX)?.split_once('.')?;
-        let kind = KINDS.into_iter().find(|known| known.as_str().to_lowercase() == kind)?;
+        let kind = KINDS
+            .into_iter()
+            .find(|known| known.as_str().to_lowercase() == kind)?;
         let namespace = match (&self.folder, self.area) {
             (_, Area::Records) => names::LIQO_NAMESPACE,
             (Some(folder), _) if folder != CLUSTER_FOLDER => folder,
@@ -132,14 +134,17 @@ const KINDS: [Kind; 9] = [
 /// The Secrets that the library keeps for itself.
 fn is_record(id: &ObjectRef) -> bool {
     id.namespace == names::LIQO_NAMESPACE
-        && (id.name.starts_with("liqo-auth-provider-") || id.name.starts_with("liqo-auth-consumer-"))
+        && (id.name.starts_with("liqo-auth-provider-")
+            || id.name.starts_with("liqo-auth-consumer-"))
 }
 
 /// What a Kubernetes name may be made of, and no path has besides.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.:_".contains(&byte))
+        && name.bytes().all(|byte| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.:_".contains(&byte)
+        })
 }
 
 #[cfg(test)]
@@ -149,11 +154,36 @@ mod tests {
     #[test]
     fn places_and_objects_are_one_to_one() {
         for (kind, namespace, name, path) in [
-            (Kind::Namespace, "", "liqo-tenant-x", "manifests/_cluster/namespace.liqo-tenant-x.yaml"),
-            (Kind::Tenant, "liqo-tenant-x", "x", "manifests/liqo-tenant-x/tenant.x.yaml"),
-            (Kind::Secret, "liqo-tenant-x", "liqo-nonce", "private/liqo-tenant-x/secret.liqo-nonce.yaml"),
-            (Kind::Secret, "liqo", "liqo-auth-provider-x", "records/secret.liqo-auth-provider-x.yaml"),
-            (Kind::ClusterRole, "", "system:node", "manifests/_cluster/clusterrole.system:node.yaml"),
+            (
+                Kind::Namespace,
+                "",
+                "liqo-tenant-x",
+                "manifests/_cluster/namespace.liqo-tenant-x.yaml",
+            ),
+            (
+                Kind::Tenant,
+                "liqo-tenant-x",
+                "x",
+                "manifests/liqo-tenant-x/tenant.x.yaml",
+            ),
+            (
+                Kind::Secret,
+                "liqo-tenant-x",
+                "liqo-nonce",
+                "private/liqo-tenant-x/secret.liqo-nonce.yaml",
+            ),
+            (
+                Kind::Secret,
+                "liqo",
+                "liqo-auth-provider-x",
+                "records/secret.liqo-auth-provider-x.yaml",
+            ),
+            (
+                Kind::ClusterRole,
+                "",
+                "system:node",
+                "manifests/_cluster/clusterrole.system:node.yaml",
+            ),
         ] {
             let id = ObjectRef::new(kind, namespace, name);
             let place = Place::of(&id).unwrap();
@@ -174,7 +204,11 @@ mod tests {
             ("a", "x\0"),
             ("a", ".."),
         ] {
-            assert_eq!(Place::of(&ObjectRef::new(Kind::Tenant, namespace, name)), None, "{namespace} {name}");
+            assert_eq!(
+                Place::of(&ObjectRef::new(Kind::Tenant, namespace, name)),
+                None,
+                "{namespace} {name}"
+            );
         }
     }
 }

@@ -70,7 +70,9 @@ impl Home {
         let (one, other) = (existing(one)?, existing(other)?);
         let (first, second) = (one.identity()?, other.identity()?);
         if first == second {
-            return Err(Failure::usage("--home and --remote-home are the same folder: a cluster does not peer with itself"));
+            return Err(Failure::usage(
+                "--home and --remote-home are the same folder: a cluster does not peer with itself",
+            ));
         }
         let (lock_of_one, lock_of_other) = if first < second {
             let lock_of_one = lock(&one, Use::Write)?;
@@ -127,7 +129,9 @@ impl Home {
     pub(crate) fn apply(&mut self, effect: &Effect, now: Timestamp) -> Result<()> {
         if Place::of(&effect.id()).is_none() {
             let id = effect.id();
-            return Err(Failure::at_odds(format!("{id} cannot be kept in a home: its name is none of a file")));
+            return Err(Failure::at_odds(format!(
+                "{id} cannot be kept in a home: its name is none of a file"
+            )));
         }
         self.store
             .apply(effect, now)
@@ -159,6 +163,11 @@ impl Home {
         Ok(())
     }
 
+    /// Whether nothing is in memory only.
+    pub(crate) fn is_saved(&self) -> bool {
+        self.store.is_settled() && self.settings == self.written_settings
+    }
+
     /// The settings of a peer, to change them.
     pub(crate) fn peer_mut(&mut self, peer: &ClusterId) -> &mut Peer {
         self.settings.peers.entry(peer.clone()).or_default()
@@ -168,7 +177,8 @@ impl Home {
     pub(crate) fn key(&self) -> Result<KeyPair> {
         let text = self.secret(names::CLUSTER_KEYS_SECRET, names::PRIVATE_KEY)?;
         // Its own key was made here: no policy on it.
-        KeyPair::from_pkcs8_pem(text, &Policy::compatible()).map_err(|error| self.odd(names::CLUSTER_KEYS_SECRET, &error))
+        KeyPair::from_pkcs8_pem(text, &Policy::compatible())
+            .map_err(|error| self.odd(names::CLUSTER_KEYS_SECRET, &error))
     }
 
     /// The key that seals the tool's own records.
@@ -185,16 +195,20 @@ impl Home {
         let certificate = self.secret(create::AUTHORITY_SECRET, create::AUTHORITY_CERTIFICATE)?;
         let key = self.secret(create::AUTHORITY_SECRET, create::AUTHORITY_KEY)?;
         let policy = Policy::compatible();
-        let key = KeyPair::from_pkcs8_pem(key, &policy).map_err(|error| self.odd(create::AUTHORITY_SECRET, &error))?;
+        let key = KeyPair::from_pkcs8_pem(key, &policy)
+            .map_err(|error| self.odd(create::AUTHORITY_SECRET, &error))?;
         Authority::from_pem(certificate, Arc::new(key), &policy)
             .map_err(|error| self.odd(create::AUTHORITY_SECRET, &error))
     }
 
     fn secret(&self, name: &str, field: &str) -> Result<&[u8]> {
         let secret: Option<&Secret> = self.store.get(names::LIQO_NAMESPACE, name);
-        secret
-            .and_then(|secret| secret.get(field))
-            .ok_or_else(|| self.odd(name, &format!("the Secret or its field {field} is missing or unreadable")))
+        secret.and_then(|secret| secret.get(field)).ok_or_else(|| {
+            self.odd(
+                name,
+                &format!("the Secret or its field {field} is missing or unreadable"),
+            )
+        })
     }
 
     fn odd(&self, name: &str, reason: &dyn std::fmt::Display) -> Failure {
@@ -203,15 +217,23 @@ impl Home {
     }
 
     fn read(root: Directory, lock: File, purpose: Use) -> Result<Self> {
-        let text = root.read(SETTINGS_FILE)?.ok_or_else(|| absent(root.path()))?;
-        let settings = Settings::read(&text)
-            .map_err(|error| Failure::at_odds(format!("{}: {error:#}", root.path().join(SETTINGS_FILE).display())))?;
+        let text = root
+            .read(SETTINGS_FILE)?
+            .ok_or_else(|| absent(root.path()))?;
+        let settings = Settings::read(&text).map_err(|error| {
+            Failure::at_odds(format!(
+                "{}: {error:#}",
+                root.path().join(SETTINGS_FILE).display()
+            ))
+        })?;
         if purpose == Use::Write {
             sweep(&root, &root.names()?)?;
         }
         let mut store = Store::default();
         for area in Area::ALL {
-            let Some(directory) = root.open(area.folder())? else { continue };
+            let Some(directory) = root.open(area.folder())? else {
+                continue;
+            };
             if !area.has_folders() {
                 load(&mut store, &directory, area, None, purpose)?;
                 continue;
@@ -232,7 +254,13 @@ impl Home {
     }
 }
 
-fn load(store: &mut Store, directory: &Directory, area: Area, folder: Option<String>, purpose: Use) -> Result<()> {
+fn load(
+    store: &mut Store,
+    directory: &Directory,
+    area: Area,
+    folder: Option<String>,
+    purpose: Use,
+) -> Result<()> {
     let names = directory.names()?;
     if purpose == Use::Write {
         sweep(directory, &names)?;
@@ -278,6 +306,11 @@ fn lock(root: &Directory, purpose: Use) -> Result<File> {
         Use::Read => file.lock_shared(),
         Use::Write => file.lock(),
     };
-    locked.with_context(|| format!("{}: it cannot be locked", root.path().join(LOCK_FILE).display()))?;
+    locked.with_context(|| {
+        format!(
+            "{}: it cannot be locked",
+            root.path().join(LOCK_FILE).display()
+        )
+    })?;
     Ok(file)
 }

@@ -41,7 +41,10 @@ impl Settings {
     }
 
     pub(crate) fn write(&self) -> Result<Zeroizing<String>> {
-        let peers = self.peers.iter().map(|(peer, settings)| (peer.to_string(), WrittenPeer::of(settings)));
+        let peers = self
+            .peers
+            .iter()
+            .map(|(peer, settings)| (peer.to_string(), WrittenPeer::of(settings)));
         let written = Written {
             cluster_id: self.cluster_id.to_string(),
             api_server: self.api_server.to_string(),
@@ -49,7 +52,9 @@ impl Settings {
             peers: peers.collect(),
         };
         let options = serde_saphyr::ser_options! { compact_list_indent: true };
-        Ok(Zeroizing::new(serde_saphyr::to_string_with_options(&written, options)?))
+        Ok(Zeroizing::new(serde_saphyr::to_string_with_options(
+            &written, options,
+        )?))
     }
 }
 
@@ -72,7 +77,11 @@ struct Written {
     cluster_id: String,
     #[serde(rename = "apiServer")]
     api_server: String,
-    #[serde(rename = "apiServerCA", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "apiServerCA",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     api_server_ca: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     peers: BTreeMap<String, WrittenPeer>,
@@ -95,7 +104,10 @@ impl Written {
     fn parse(self) -> Result<Settings> {
         let peer = |(peer, settings): (String, WrittenPeer)| {
             let id: ClusterId = peer.parse().context("peers")?;
-            Ok((id, settings.parse().with_context(|| format!("peers.{peer}"))?))
+            Ok((
+                id,
+                settings.parse().with_context(|| format!("peers.{peer}"))?,
+            ))
         };
         Ok(Settings {
             cluster_id: self.cluster_id.parse().context("clusterID")?,
@@ -110,16 +122,26 @@ impl WrittenPeer {
     fn of(peer: &Peer) -> Self {
         Self {
             proxy_url: peer.proxy_url.as_ref().map(ToString::to_string),
-            remote_tenant_namespace: peer.remote_tenant_namespace.as_ref().map(ToString::to_string),
+            remote_tenant_namespace: peer
+                .remote_tenant_namespace
+                .as_ref()
+                .map(ToString::to_string),
             provider_keys: peer.provider_keys.iter().map(ToString::to_string).collect(),
             publicly_trusted: peer.publicly_trusted,
         }
     }
 
     fn parse(self) -> Result<Peer> {
-        let keys = self.provider_keys.iter().map(|key| key.parse().context("providerKeys"));
+        let keys = self
+            .provider_keys
+            .iter()
+            .map(|key| key.parse().context("providerKeys"));
         Ok(Peer {
-            proxy_url: self.proxy_url.map(|url| url.parse()).transpose().context("proxyURL")?,
+            proxy_url: self
+                .proxy_url
+                .map(|url| url.parse())
+                .transpose()
+                .context("proxyURL")?,
             remote_tenant_namespace: self
                 .remote_tenant_namespace
                 .map(|name| name.parse())
@@ -140,7 +162,9 @@ mod tests {
         let settings = Settings {
             cluster_id: "cl-a".parse().unwrap(),
             api_server: "https://172.19.0.3:6443".parse().unwrap(),
-            api_server_ca: Some("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n".to_owned()),
+            api_server_ca: Some(
+                "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n".to_owned(),
+            ),
             peers: BTreeMap::from([(
                 "cl-b".parse().unwrap(),
                 Peer {

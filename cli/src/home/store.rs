@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use liqo_auth::{
-    model::{Kind, Object, ObjectError, ObjectRef, Resource, Timestamp, Unreadable, manifest, names},
+    model::{
+        Kind, Object, ObjectError, ObjectRef, Resource, Timestamp, Unreadable, manifest, names,
+    },
     objects::ApplyError,
     policy::Limits,
     step::{Effect, Version},
@@ -41,7 +43,9 @@ impl Store {
     /// kept as unreadable: it is there.
     pub(crate) fn load(&mut self, id: ObjectRef, text: Zeroizing<Vec<u8>>) {
         let object = read(&id, &text);
-        let version = object.metadata().map(|metadata| metadata.resource_version.parse());
+        let version = object
+            .metadata()
+            .map(|metadata| metadata.resource_version.parse());
         if let Some(Ok(version)) = version {
             self.revision = self.revision.max(version);
         }
@@ -54,7 +58,9 @@ impl Store {
     }
 
     pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
-        let stored = self.objects.get(&ObjectRef::new(K::KIND, namespace, name))?;
+        let stored = self
+            .objects
+            .get(&ObjectRef::new(K::KIND, namespace, name))?;
         K::from_object(&stored.object)
     }
 
@@ -88,13 +94,19 @@ impl Store {
                 self.put(id, value);
                 Ok(())
             }
-            Effect::Patch { id, version, patch, .. } => {
+            Effect::Patch {
+                id, version, patch, ..
+            } => {
                 let stored = self.at(id, version)?;
-                let mut value = stored.value().ok_or_else(|| ApplyError::Unreadable(id.clone()))?;
+                let mut value = stored
+                    .value()
+                    .ok_or_else(|| ApplyError::Unreadable(id.clone()))?;
                 let spec = value.get("spec").cloned();
                 value.merge(patch);
                 if value.get("spec") != spec.as_ref()
-                    && let Some(generation) = value.pointer("/metadata/generation").and_then(Value::as_i64)
+                    && let Some(generation) = value
+                        .pointer("/metadata/generation")
+                        .and_then(Value::as_i64)
                 {
                     value.set(&["metadata", "generation"], generation.saturating_add(1));
                 }
@@ -133,12 +145,19 @@ impl Store {
             None => Ok(None),
             Some(stored) => stored.value().map(|value| value.to_yaml()).transpose(),
         };
-        self.changed.iter().map(|id| Ok((id.clone(), text(id)?))).collect()
+        self.changed
+            .iter()
+            .map(|id| Ok((id.clone(), text(id)?)))
+            .collect()
     }
 
     /// All of it is written.
     pub(crate) fn settle(&mut self) {
         self.changed.clear();
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.changed.is_empty()
     }
 
     fn put(&mut self, id: ObjectRef, mut value: SecretValue) {
@@ -159,13 +178,18 @@ impl Store {
     }
 
     fn at(&self, id: &ObjectRef, seen: &Version) -> Result<&Stored, ApplyError> {
-        let stored = self.objects.get(id).ok_or_else(|| ApplyError::Missing(id.clone()))?;
+        let stored = self
+            .objects
+            .get(id)
+            .ok_or_else(|| ApplyError::Missing(id.clone()))?;
         let metadata = stored
             .object
             .metadata()
             .ok_or_else(|| ApplyError::Unreadable(id.clone()))?;
         let same = |seen: &str, present: &str| seen.is_empty() || seen == present;
-        if same(&seen.uid, &metadata.uid) && same(&seen.resource_version, &metadata.resource_version) {
+        if same(&seen.uid, &metadata.uid)
+            && same(&seen.resource_version, &metadata.resource_version)
+        {
             Ok(stored)
         } else {
             Err(ApplyError::Changed(id.clone()))
@@ -232,7 +256,9 @@ mod tests {
     fn store() -> Store {
         let mut store = Store::default();
         let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
-        store.apply(&Effect::Create(namespace.into()), now()).unwrap();
+        store
+            .apply(&Effect::Create(namespace.into()), now())
+            .unwrap();
         store
     }
 
@@ -256,7 +282,9 @@ mod tests {
     fn an_object_is_made_once() {
         let mut store = store();
         let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
-        let error = store.apply(&Effect::Create(namespace.clone().into()), now()).unwrap_err();
+        let error = store
+            .apply(&Effect::Create(namespace.clone().into()), now())
+            .unwrap_err();
         let expected = ApplyError::Exists(namespace.id());
         assert_eq!(error.downcast_ref(), Some(&expected));
     }
@@ -266,7 +294,10 @@ mod tests {
         let mut store = store();
         store.apply(&patch("1"), now()).unwrap();
         let error = store.apply(&patch("1"), now()).unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(ApplyError::Changed(_))), "{error}");
+        assert!(
+            matches!(error.downcast_ref(), Some(ApplyError::Changed(_))),
+            "{error}"
+        );
         store.apply(&patch("2"), now()).unwrap();
     }
 
@@ -280,7 +311,10 @@ mod tests {
         let value = store.value(&id).unwrap();
         assert_eq!(value.pointer("/unknown/0"), Some(&json!("word")));
         assert_eq!(value.pointer("/metadata/annotations/a"), Some(&json!("b")));
-        assert_eq!(value.pointer("/metadata/resourceVersion"), Some(&json!("8")));
+        assert_eq!(
+            value.pointer("/metadata/resourceVersion"),
+            Some(&json!("8"))
+        );
     }
 
     #[test]
@@ -291,7 +325,14 @@ mod tests {
         store.load(id.clone(), Zeroizing::new(text));
         let object = store.objects().next().unwrap();
         assert_eq!(object.as_unreadable().unwrap().id, id);
-        assert!(object.as_unreadable().unwrap().reason.to_string().contains("Namespace other"));
+        assert!(
+            object
+                .as_unreadable()
+                .unwrap()
+                .reason
+                .to_string()
+                .contains("Namespace other")
+        );
         assert!(store.contains(&id));
     }
 }

@@ -1,7 +1,9 @@
 //! Writing a batch of files: each one as a whole, all of them on the disk
 //! before the call returns.
 
-use anyhow::{Context, Result};
+use std::thread;
+
+use anyhow::{Context, Result, bail};
 use zeroize::Zeroizing;
 
 use super::{
@@ -56,12 +58,20 @@ struct Folders<'r> {
     root_touched: bool,
 }
 
-fn prepare(folders: &mut Folders<'_>, changes: &[Change], prepared: &mut Vec<(Option<usize>, Prepared)>) -> Result<()> {
+fn prepare(
+    folders: &mut Folders<'_>,
+    changes: &[Change],
+    prepared: &mut Vec<(Option<usize>, Prepared)>,
+) -> Result<()> {
     let token = token()?;
     for (number, change) in changes.iter().enumerate() {
         let (folder, name, access) = match &change.target {
             Target::TopLevel(name) => (None, (*name).to_owned(), Access::Owner),
-            Target::Manifest(place) => (Some(folders.of(place)?), place.file.clone(), place.area.access()),
+            Target::Manifest(place) => (
+                Some(folders.of(place)?),
+                place.file.clone(),
+                place.area.access(),
+            ),
         };
         folders.touch(folder);
         let step = match &change.content {
@@ -74,12 +84,15 @@ fn prepare(folders: &mut Folders<'_>, changes: &[Change], prepared: &mut Vec<(Op
         };
         prepared.push((folder, step));
     }
-    for (_, step) in prepared {
-        if let Prepared::Write(written) = step {
-            written.sync().context("a file of the home cannot be written to the disk")?;
-        }
-    }
-    Ok(())
+    let written = prepared.iter().filter_map(|(_, step)| match step {
+        Prepared::Write(written) => Some(written),
+        Prepared::Remove(_) => None,
+    });
+    all_at_once(&written.collect::<Vec<_>>(), |written| {
+        written
+            .sync()
+            .context("a file of the home cannot be written to the disk")
+    })
 }
 
 fn put_all(folders: &Folders<'_>, prepared: &[(Option<usize>, Prepared)]) -> Result<()> {
@@ -90,13 +103,37 @@ fn put_all(folders: &Folders<'_>, prepared: &[(Option<usize>, Prepared)]) -> Res
             Prepared::Remove(name) => directory.remove(name)?,
         }
     }
-    for folder in &folders.touched {
-        folders.get(Some(*folder)).context("a folder that was opened")?.sync()?;
-    }
-    if folders.root_touched {
-        folders.root.sync()?;
-    }
-    Ok(())
+    let touched = folders
+        .touched
+        .iter()
+        .filter_map(|folder| folders.get(Some(*folder)));
+    let root = folders.root_touched.then_some(folders.root);
+    all_at_once(&touched.chain(root).collect::<Vec<_>>(), |directory| {
+        directory.sync()
+    })
+}
+
+/// Waits for the disk once instead of each time: a file system joins what
+/// comes to it together.
+fn all_at_once<T: Sync>(items: &[T], sync: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
+    let Some((last, others)) = items.split_last() else {
+        return Ok(());
+    };
+    let sync = &sync;
+    thread::scope(|scope| {
+        let threads: Vec<_> = others
+            .iter()
+            .map(|item| scope.spawn(move || sync(item)))
+            .collect();
+        let mut result = sync(last);
+        for thread in threads {
+            let joined = thread
+                .join()
+                .unwrap_or_else(|_| bail!("a file of the home cannot be written to the disk"));
+            result = result.and(joined);
+        }
+        result
+    })
 }
 
 impl<'r> Folders<'r> {

@@ -61,7 +61,11 @@ impl Printer {
 
     /// A word of a verdict on standard output.
     pub(crate) fn verdict(self, good: bool, word: &str) -> String {
-        self.paint(if good { GOOD } else { ERROR }, word, io::stdout().is_terminal())
+        self.paint(
+            if good { GOOD } else { ERROR },
+            word,
+            io::stdout().is_terminal(),
+        )
     }
 
     fn paint(self, style: &str, text: &str, terminal: bool) -> String {
@@ -69,11 +73,18 @@ impl Printer {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => {
-                let asked_not_to = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                terminal && !asked_not_to && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+                let asked_not_to =
+                    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                terminal
+                    && !asked_not_to
+                    && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
             }
         };
-        if colors { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+        if colors {
+            format!("\x1b[{style}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
 

@@ -14,7 +14,8 @@ impl Table {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.map(|cell| super::escaped(&cell)).to_vec());
+        self.rows
+            .push(cells.map(|cell| super::escaped(&cell)).to_vec());
     }
 
     /// Whether there are titles only.
@@ -36,11 +37,17 @@ impl Table {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+            cells
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or_default()
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let line = |row: &Vec<String>| {
-            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+            let cells = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| format!("{cell:width$}"));
             let line: Vec<String> = cells.collect();
             format!("{}\n", line.join("   ").trim_end())
         };
@@ -56,6 +63,9 @@ mod tests {
     fn a_table_of_tenants_is_kubectls() {
         let mut table = Table::new(["NAME", "AGE", "CONDITION"]);
         table.row(["cl01", "16m", "Active"].map(str::to_owned));
-        assert_eq!(table.to_text(), "NAME   AGE   CONDITION\ncl01   16m   Active\n");
+        assert_eq!(
+            table.to_text(),
+            "NAME   AGE   CONDITION\ncl01   16m   Active\n"
+        );
     }
 }

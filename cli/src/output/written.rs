@@ -11,7 +11,11 @@ pub(crate) fn escaped(text: &str) -> String {
         character => character.escape_unicode().to_string(),
     };
     let shown: String = text.chars().take(SHOWN).map(escape).collect();
-    if text.chars().nth(SHOWN).is_some() { format!("{shown}…") } else { shown }
+    if text.chars().nth(SHOWN).is_some() {
+        format!("{shown}…")
+    } else {
+        shown
+    }
 }
 
 #[cfg(test)]
@@ -20,7 +24,10 @@ mod tests {
 
     #[test]
     fn a_terminal_is_not_steered() {
-        assert_eq!(escaped("cl-a\u{1b}[2J\n\u{202e}x"), "cl-a\\u{1b}[2J\\u{a}\\u{202e}x");
+        assert_eq!(
+            escaped("cl-a\u{1b}[2J\n\u{202e}x"),
+            "cl-a\\u{1b}[2J\\u{a}\\u{202e}x"
+        );
         assert_eq!(escaped(&"a".repeat(500)).chars().count(), 121);
     }
 }

@@ -26,7 +26,8 @@ impl Folder {
     pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("liqo-auth-test-{}-{number}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("liqo-auth-test-{}-{number}", std::process::id()));
         fs::create_dir(&path).unwrap();
         Self(path)
     }
@@ -108,7 +109,10 @@ impl Folder {
     pub(crate) fn tenant(&self) -> String {
         self.ok("create nonce --home cl-provider --remote-cluster-id cl-consumer");
         let nonce = self.ok("get nonce --home cl-provider --remote-cluster-id cl-consumer");
-        self.ok_with("generate tenant --home cl-consumer --remote-cluster-id cl-provider --nonce -", &nonce)
+        self.ok_with(
+            "generate tenant --home cl-consumer --remote-cluster-id cl-provider --nonce -",
+            &nonce,
+        )
     }
 }
 
@@ -146,5 +150,7 @@ fn walk(path: &Path, visit: &mut impl FnMut(&Path, u32, Vec<u8>)) {
 
 /// A file of the vectors.
 pub(crate) fn vector(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/vectors").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/vectors")
+        .join(name)
 }

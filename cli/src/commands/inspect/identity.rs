@@ -9,11 +9,7 @@ use liqo_auth::{
 };
 
 use super::{Inspection, Report};
-use crate::{
-    consumer_side::ConsumerSide,
-    failure::Result,
-    output::escaped,
-};
+use crate::{consumer_side::ConsumerSide, failure::Result, output::escaped};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Result<Report> {
     let mut report = Report::new(&identity.id().to_string());
@@ -29,10 +25,16 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
             return Ok(report);
         }
     };
-    if let Some(home) = inspection.home.filter(|home| *home.cluster_id() != provider) {
+    if let Some(home) = inspection
+        .home
+        .filter(|home| *home.cluster_id() != provider)
+    {
         let (policy, clock) = (&inspection.context.policy, inspection.context.clock);
         match ConsumerSide::judge(home, &provider, policy, clock, identity)? {
-            Ok(()) => report.verified(format!("it is one that {} takes from {provider}", home.cluster_id())),
+            Ok(()) => report.verified(format!(
+                "it is one that {} takes from {provider}",
+                home.cluster_id()
+            )),
             Err(error) => report.error(&error),
         }
         return Ok(report);
@@ -75,7 +77,12 @@ fn alone(
     // to be of the same.
     let named = namespace.strip_prefix("liqo-tenant-").unwrap_or(namespace);
     let consumer: ClusterId = named.parse().ok()?;
-    let proxy = identity.spec.auth_params.proxy_url.as_deref().and_then(|url| url.parse().ok());
+    let proxy = identity
+        .spec
+        .auth_params
+        .proxy_url
+        .as_deref()
+        .and_then(|url| url.parse().ok());
     let expectation = IdentityExpectation {
         consumer: &consumer,
         provider,
@@ -90,16 +97,27 @@ fn alone(
     Some((consumer, verified))
 }
 
-fn describe(inspection: &Inspection<'_>, identity: &Identity, report: &mut Report) -> Option<CertificateChain> {
+fn describe(
+    inspection: &Inspection<'_>,
+    identity: &Identity,
+    report: &mut Report,
+) -> Option<CertificateChain> {
     let spec = &identity.spec;
     let auth_params = &spec.auth_params;
     report.say("Provider", escaped(&spec.cluster_id));
     report.say("Type", spec.identity_type.to_string());
     report.say("API server", escaped(&auth_params.api_server));
-    if let Some(proxy) = auth_params.proxy_url.as_deref().filter(|proxy| !proxy.is_empty()) {
+    if let Some(proxy) = auth_params
+        .proxy_url
+        .as_deref()
+        .filter(|proxy| !proxy.is_empty())
+    {
         report.say("Proxy", escaped(proxy));
     }
-    report.say("Namespace", escaped(spec.namespace.as_deref().unwrap_or("none")));
+    report.say(
+        "Namespace",
+        escaped(spec.namespace.as_deref().unwrap_or("none")),
+    );
     if let Ok(bundle) = CaBundle::from_pem(auth_params.ca.as_slice(), &Policy::compatible()) {
         for fingerprint in bundle.fingerprints() {
             report.say("CA", fingerprint.to_string());
@@ -112,7 +130,10 @@ fn describe(inspection: &Inspection<'_>, identity: &Identity, report: &mut Repor
         }
         Ok(chain) => {
             let leaf = chain.leaf();
-            report.say("Certificate", format!("{}, serial {}", escaped(&leaf.subject()), leaf.serial()));
+            report.say(
+                "Certificate",
+                format!("{}, serial {}", escaped(&leaf.subject()), leaf.serial()),
+            );
             report.say("Dates", inspection.dates(leaf));
             match PublicKey::from_spki_der(leaf.spki_der(), &Policy::compatible()) {
                 Ok(key) => report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint())),

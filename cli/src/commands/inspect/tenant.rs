@@ -9,11 +9,7 @@ use liqo_auth::{
 };
 
 use super::{Inspection, Report};
-use crate::{
-    failure::Result,
-    output::escaped,
-    provider_side::ProviderSide,
-};
+use crate::{failure::Result, output::escaped, provider_side::ProviderSide};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Report> {
     let mut report = Report::new(&tenant.id().to_string());
@@ -42,7 +38,9 @@ pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Re
         }
         Checked::Stored => {
             claim_holds(&mut report, &consumer);
-            report.verified(format!("it is one that this provider takes from {consumer}"));
+            report.verified(format!(
+                "it is one that this provider takes from {consumer}"
+            ));
         }
     }
     if *policy == Policy::compatible() {
@@ -66,8 +64,13 @@ fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> 
     let policy = &inspection.context.policy;
     let given = inspection.given_nonce()?;
     // Any nonce will do to verify the rest: the signature comes last.
-    let nonce = given.clone().unwrap_or_else(|| Nonce::random(&Entropy::from_bytes([1; 32])));
-    let expectation = TenantExpectation { consumer, nonce: &nonce };
+    let nonce = given
+        .clone()
+        .unwrap_or_else(|| Nonce::random(&Entropy::from_bytes([1; 32])));
+    let expectation = TenantExpectation {
+        consumer,
+        nonce: &nonce,
+    };
     match verify::tenant(tenant, &expectation, policy) {
         Ok(_) if given.is_some() => return Ok(Checked::Signature),
         Ok(_) => {}
