@@ -3,6 +3,13 @@
 //! `LIQO_AUTH_CORPUS` names another folder of the same form. A refusal counts
 //! only with the error that names the defect; for inputs that the table below
 //! does not know, with any error of the peer's or the policy's.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)] // Tests may panic, and read files.
 #![cfg(all(feature = "rsa", feature = "ecdsa"))]
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};

@@ -1,5 +1,12 @@
 //! A crash after any effect, and messages late, twice or out of order: the
 //! exchange ends the same.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)] // Tests may panic, and read files.
 #![cfg(feature = "proptest")]
 
 use std::collections::BTreeSet;
