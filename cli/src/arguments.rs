@@ -364,7 +364,7 @@ Exit codes:
   0  done
   1  the file system or the machine failed
   2  the command line cannot be right
-  3  what the peer sent was refused, and nothing was changed
+  3  what the peer sent was refused
   4  something of the peer has to come first
   5  this side's own objects are at odds";
 
@@ -387,7 +387,7 @@ Exit codes:
   0  done
   1  the file system or the machine failed
   2  the command line cannot be right
-  3  what the peer sent was refused, and nothing was changed
+  3  what the peer sent was refused
   4  something of the peer has to come first
   5  this side's own objects are at odds";
 

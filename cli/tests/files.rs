@@ -1,5 +1,11 @@
 //! What a home looks like on the disk.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test panics"
+)]
+
 mod tool;
 
 use std::os::unix::fs::{PermissionsExt, symlink};

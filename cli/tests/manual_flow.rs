@@ -1,5 +1,11 @@
 //! The exchange by hand: each step on one home only.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test panics"
+)]
+
 mod tool;
 
 use tool::Folder;

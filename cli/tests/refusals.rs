@@ -1,5 +1,11 @@
 //! What is bad changes nothing, and the message says why.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test panics"
+)]
+
 mod tool;
 
 use tool::Folder;

@@ -1,5 +1,11 @@
 //! Tables, explanations, completions and help.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test panics"
+)]
+
 mod tool;
 
 use tool::{Folder, vector};

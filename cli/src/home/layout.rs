@@ -71,7 +71,7 @@ impl Place {
     /// The place of an object; none if its name cannot be that of a file.
     pub(crate) fn of(id: &ObjectRef) -> Option<Self> {
         let namespaced = id.kind.is_namespaced();
-        if id.kind == Kind::Other || !is_name(&id.name) || namespaced != !id.namespace.is_empty() {
+        if id.kind == Kind::Other || !is_name(&id.name) || namespaced == id.namespace.is_empty() {
             return None;
         }
         if namespaced && (!is_name(&id.namespace) || id.namespace.starts_with('_')) {

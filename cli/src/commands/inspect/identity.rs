@@ -45,11 +45,11 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
                 .to_owned(),
         ),
         Some((consumer, Err(error))) => {
-            report.say("Consumer", consumer.to_string());
+            report.say("Consumer", &consumer);
             report.error(&error);
         }
         Some((consumer, Ok(verified))) => {
-            report.say("Consumer", consumer.to_string());
+            report.say("Consumer", &consumer);
             report.verified(format!(
                 "the certificate is for {consumer} and for client authentication, is in date; the URL of the API server is one to connect to"
             ));
