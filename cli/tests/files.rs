@@ -126,6 +126,49 @@ fn what_a_crash_left_is_swept_up() {
 }
 
 #[test]
+fn killed_at_any_moment_it_goes_on_where_it_was() {
+    for round in 0..24 {
+        let folder = Folder::new();
+        let mut run = folder
+            .command(&format!("{AUTHENTICATE} --init"))
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(round * 2));
+        run.kill().unwrap();
+        run.wait().unwrap();
+        folder.ok(&format!("{AUTHENTICATE} --init"));
+        folder.ok("get kubeconfig --home cl-consumer --remote-cluster-id cl-provider");
+        let names = std::fs::read_dir(folder.path("cl-provider/manifests/_cluster")).unwrap();
+        let names = names.map(|name| name.unwrap().file_name().to_string_lossy().into_owned());
+        let certificates = names.filter(|name| name.starts_with("certificatesigningrequest."));
+        assert_eq!(certificates.count(), 1, "after {} ms", round * 2);
+        for path in folder.snapshot().into_keys() {
+            assert!(
+                !path.to_string_lossy().contains("/.new-"),
+                "{}",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_is_no_home_stays_as_it_is() {
+    let folder = Folder::with_homes();
+    std::fs::create_dir(folder.path("photos")).unwrap();
+    folder.refused("get tenants --home photos", "", 2);
+    folder.refused(
+        "create nonce --home photos --remote-cluster-id cl-consumer",
+        "",
+        2,
+    );
+    // Nor do a person's own files in a home disturb anything.
+    folder.write("cl-provider/manifests/README.md", "mine");
+    folder.write("cl-provider/manifests/_cluster/notes.txt", "mine");
+    folder.ok("create nonce --home cl-provider --remote-cluster-id cl-consumer");
+}
+
+#[test]
 fn a_folder_with_other_things_is_not_made_a_home() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("photos")).unwrap();

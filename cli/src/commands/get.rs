@@ -201,14 +201,18 @@ fn ids<K: Resource>(objects: &[&K]) -> Vec<ObjectRef> {
 }
 
 fn print(context: &Context, list: &List, table: Table, kind: &str) -> Result<()> {
-    if table.is_empty() {
-        let name = list
-            .name
-            .as_ref()
-            .map(|name| format!(" {name:?}"))
-            .unwrap_or_default();
-        context.printer.message(&format!("No {kind}{name} found."));
-        return Ok(());
+    match &list.name {
+        Some(name) if table.is_empty() => {
+            let name = crate::output::escaped(name);
+            return Err(Failure::waiting(format!(
+                "there is no {kind} {name} in this home"
+            )));
+        }
+        None if table.is_empty() => {
+            context.printer.message(&format!("No {kind} found."));
+            return Ok(());
+        }
+        _ => {}
     }
     let table = if list.all_namespaces {
         table

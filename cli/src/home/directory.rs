@@ -192,9 +192,7 @@ impl Directory {
             name: name.to_owned(),
             file: File::from(handle),
         };
-        let result = fs::fchmod(&written.file, access.file_mode())
-            .map_err(io::Error::from)
-            .and_then(|()| written.file.write_all(content));
+        let result = written.file.write_all(content);
         match result {
             Ok(()) => Ok(written),
             Err(error) => {

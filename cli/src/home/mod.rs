@@ -238,7 +238,12 @@ impl Home {
                 load(&mut store, &directory, area, None, purpose)?;
                 continue;
             }
-            for folder in directory.names()? {
+            // A namespace has no dot: what has one is not the tool's.
+            for folder in directory
+                .names()?
+                .into_iter()
+                .filter(|name| !name.contains('.'))
+            {
                 if let Some(opened) = directory.open(&folder)? {
                     load(&mut store, &opened, area, Some(folder), purpose)?;
                 }
@@ -289,8 +294,14 @@ fn sweep(directory: &Directory, names: &[String]) -> anyhow::Result<()> {
         .try_for_each(|name| directory.remove(name))
 }
 
+/// The folder of a home that there is. Nothing is made in a folder that is
+/// none, not even a lock.
 fn existing(path: &Path) -> Result<Directory> {
-    Directory::open_path(path)?.ok_or_else(|| absent(path))
+    let root = Directory::open_path(path)?.ok_or_else(|| absent(path))?;
+    match root.read(SETTINGS_FILE)? {
+        Some(_) => Ok(root),
+        None => Err(absent(path)),
+    }
 }
 
 fn absent(path: &Path) -> Failure {
