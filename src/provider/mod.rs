@@ -18,6 +18,7 @@
 
 mod builder;
 mod condition;
+mod handshake;
 mod issued;
 mod nonce;
 mod phase;
@@ -49,12 +50,12 @@ use crate::{
     crypto::{Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
     model::{
-        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, TenantCondition,
-        Timestamp, names,
+        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Tenant, TenantCondition, Timestamp,
+        names,
     },
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Part, Step, Version},
-    verify::{self, Known, VerifiedTenant},
+    verify::{self, VerifiedTenant},
     view::{Interest, View},
 };
 
@@ -300,78 +301,6 @@ impl Provider {
         })
     }
 
-    fn receive_tenant(
-        &self,
-        view: &View<'_>,
-        received: &Tenant,
-        now: Timestamp,
-    ) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        let verified = self.verify_claim(&seen, received)?;
-        let proven = seen
-            .tenant
-            .is_some_and(|stored| seen.proof(&verified, &stored.metadata.uid).is_some());
-        if !proven {
-            self.verify_handshake(&seen, view, received, &verified, now)?;
-        }
-        let Some(stored) = seen.tenant else {
-            let namespace = &received.metadata.namespace;
-            if !namespace.is_empty() && *namespace != seen.namespace_name() {
-                return Err(Error::new(
-                    PolicyRefusal::UnexpectedNamespace {
-                        expected: seen.namespace_name(),
-                        found: shortened(namespace),
-                    },
-                    Some(received.id()),
-                    "metadata.namespace",
-                ));
-            }
-            let tenant = verify::without_status(received, &seen.peer, seen.namespace_name());
-            return Ok(Step {
-                effects: vec![Effect::Create(tenant.into())],
-                ..Step::default()
-            });
-        };
-        // Condition and policy are this side's to set: what is there stays.
-        let mut tenant = stored.clone();
-        tenant.spec.public_key = received.spec.public_key.clone();
-        tenant.spec.csr = received.spec.csr.clone();
-        tenant.spec.signature = received.spec.signature.clone();
-        tenant.spec.proxy_url = received.spec.proxy_url.clone();
-        Ok(Step {
-            effects: patch_between(stored, tenant, Part::Main)
-                .into_iter()
-                .collect(),
-            ..Step::default()
-        })
-    }
-
-    /// What the Tenant claims, without the nonce: names, key, request; and that
-    /// the key is the one pinned.
-    fn verify_claim(&self, seen: &Seen<'_>, tenant: &Tenant) -> Result<VerifiedTenant, Error> {
-        let known = seen.record.as_ref().map(|(_, record)| Known {
-            public_key: &record.public_key,
-            csr: record.proof.as_ref().map(|proof| &proof.csr),
-        });
-        verify::claim(tenant, &seen.peer, known, self.policy(&seen.peer))
-    }
-
-    /// That the claim's key signed a nonce that is ours, unexpired and unused,
-    /// and that its name is free.
-    fn verify_handshake(
-        &self,
-        seen: &Seen<'_>,
-        view: &View<'_>,
-        tenant: &Tenant,
-        verified: &VerifiedTenant,
-        now: Timestamp,
-    ) -> Result<Nonce, Error> {
-        let nonce = nonce::present(self, seen, view, now)?.into_usable(seen)?;
-        verify::nonce_signature(tenant, verified, &nonce, self.policy(&seen.peer))?;
-        self.check_principals(&seen.peer, tenant)?;
-        Ok(nonce)
-    }
-
     fn ask_signer(&self, phase: &NeedsCertificate<'_>) -> Result<Step, Error> {
         let request = phase.request();
         let Some(signer) = &self.0.signer else {
@@ -394,19 +323,6 @@ impl Provider {
         verify::name_length(peer, self.policy(peer))?;
         if principals::is_well_known(peer.as_str()) {
             return Err(name_taken(peer, None));
-        }
-        Ok(())
-    }
-
-    fn check_principals(&self, peer: &ClusterId, tenant: &Tenant) -> Result<(), Error> {
-        for name in [
-            PrincipalName::user(peer.as_str()),
-            PrincipalName::group(peer.as_str()),
-        ] {
-            let taken = self.0.principals.is_taken(&name);
-            if taken.map_err(|error| backend(Backend::Principals, &*error))? {
-                return Err(name_taken(peer, Some(tenant.id())));
-            }
         }
         Ok(())
     }
