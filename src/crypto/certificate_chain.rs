@@ -16,7 +16,8 @@ use crate::{model::Timestamp, policy::Policy};
 #[derive(Clone, PartialEq, Eq)]
 pub struct CertificateChain {
     pem: Vec<u8>,
-    leaf: Certificate,
+    // Boxed, since a chain is often one variant of an enum.
+    leaf: Box<Certificate>,
     intermediates: Vec<Certificate>,
 }
 
@@ -146,7 +147,7 @@ impl CertificateChain {
         let intermediates = certificates.collect::<Result<_, _>>()?;
         Ok(Self {
             pem: pem.to_vec(),
-            leaf,
+            leaf: Box::new(leaf),
             intermediates,
         })
     }
@@ -157,7 +158,7 @@ impl CertificateChain {
     }
 
     /// The client's certificate.
-    pub const fn leaf(&self) -> &Certificate {
+    pub fn leaf(&self) -> &Certificate {
         &self.leaf
     }
 
@@ -218,7 +219,7 @@ impl CertificateChain {
     pub fn issued_by(&self, bundle: &CaBundle) -> Issuance {
         let mut best = Issuance::No;
         let mut so_far = Issuance::Verified;
-        let mut current = &self.leaf;
+        let mut current = &*self.leaf;
         let mut rest = self.intermediates.iter();
         loop {
             for authority in bundle.certificates() {

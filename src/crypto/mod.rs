@@ -36,6 +36,8 @@ mod name;
 mod nonce;
 mod pem_block;
 mod public_key;
+mod rcgen_key;
+mod rcgen_name;
 mod record_key;
 #[cfg(feature = "rsa")]
 mod rsa_modulus;
