@@ -240,9 +240,8 @@ impl Authority {
         let issuer = Issuer::from_params(&self.issuer, &signer);
         let certificate = params.signed_by(&Unsigned(public_key), &issuer);
         let certificate = certificate.map_err(|error| signing(signer.why(error)))?;
-        let pem = pem_block::write(LABEL, certificate.der());
-        CertificateChain::from_pem(pem.as_bytes(), &Policy::compatible())
-            .map_err(|error| signing(error.into()))
+        CertificateChain::of_leaf(certificate.der())
+            .ok_or_else(|| signing(rcgen::Error::CouldNotParseCertificate.into()))
     }
 
     fn certificate(&self) -> Result<&Certificate, AuthorityError> {

@@ -152,6 +152,16 @@ impl CertificateChain {
         })
     }
 
+    /// The chain of one certificate that was made here. `None` if it cannot be
+    /// read.
+    pub(super) fn of_leaf(der: &[u8]) -> Option<Self> {
+        Some(Self {
+            pem: pem_block::write(LABEL, der).into_bytes(),
+            leaf: Box::new(Certificate::read(der.to_vec())?),
+            intermediates: Vec::new(),
+        })
+    }
+
     /// The text as it was given.
     pub fn pem(&self) -> &[u8] {
         &self.pem

@@ -246,6 +246,12 @@ impl SigningKey for KeyPair {
     fn client_key(&self) -> ClientKey {
         ClientKey::Pem(self.to_pkcs8_pem())
     }
+
+    /// It does not verify them, but makes them in this process out of a key
+    /// that was checked when it was read; AWS-LC verifies its RSA signatures.
+    fn verifies_its_signatures(&self) -> bool {
+        true
+    }
 }
 
 impl fmt::Debug for KeyPair {

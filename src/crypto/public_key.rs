@@ -158,8 +158,7 @@ impl PublicKey {
                 };
                 let signature =
                     ed25519_dalek::Signature::from_slice(signature).map_err(|_| length)?;
-                key.verify_strict(message, &signature)
-                    .map_err(|_| SignatureError::Mismatch)
+                ed25519::verify(key, message, &signature)
             }
             #[cfg(any(feature = "rsa", feature = "ecdsa"))]
             Verifier::AwsLc(key) => key.verify(scheme, message, signature),
