@@ -288,6 +288,41 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_is_read_and_written_in_the_same_forms() {
+        use PemError::*;
+        let label = "PRIVATE KEY";
+        for length in [1, 48, 100, 500] {
+            let der = vec![9; length];
+            let text = write(label, &der);
+            assert_eq!(write_secret(label, &der).unwrap().as_str(), text);
+            for (text, error) in [
+                (text.clone(), None),
+                (format!("Private key:\n{text}"), Some(TextBefore)),
+                (text.replace('\n', "\r\n"), Some(CarriageReturn)),
+                (text.trim_end().to_owned(), Some(NoFinalNewline)),
+                (format!("{text}\n"), Some(TrailingSpace)),
+            ] {
+                let read = |forms| read_secret(text.as_bytes(), label, forms);
+                let expected = error.map_or_else(|| Ok(der.clone()), Err);
+                let canonical = read(Forms::Canonical).map(|der| der.to_vec());
+                assert_eq!(canonical, expected, "{text}");
+                assert_eq!(read(Forms::Compatible).unwrap().to_vec(), der, "{text}");
+            }
+            for (text, error) in [
+                (format!("{text}{text}"), SecondBlock),
+                (format!("{text}and more"), TextAfter),
+                (text.replacen("CQ", "C-", 1), Base64),
+                (text.replacen("CQ", "=Q", 1), Base64),
+            ] {
+                for forms in [Forms::Canonical, Forms::Compatible] {
+                    let read = read_secret(text.as_bytes(), label, forms);
+                    assert_eq!(read, Err(error.clone()), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_not_one_block_is_refused_in_every_form() {
         use PemError::*;
         let text = write(LABEL, &[9; 100]);
@@ -308,6 +343,10 @@ mod tests {
             (text.replace("-----END PUBLIC", "-----END PRIVATE"), Framing),
             (text.replace("-----END", "----END"), Framing),
             (text.replace("KEY-----\nCQ", "KEY----\nCQ"), Framing),
+            (text.replace("KEY-----\nCQ", "KEY-----CQ"), Framing),
+            (text.replace("\n-----END", "-----END"), Framing),
+            (format!("a key {text}"), NoBlock),
+            (text.replacen("CQk", "CQ\n\nk", 1), Base64),
             (text.replacen("CQk", "C k", 1), Base64),
             (text.replacen("CQk", "Proc-Type: 4\n\nCQk", 1), Base64),
             (text.replace("==", "="), Base64),
