@@ -296,8 +296,8 @@ fn extensions(authority: &Certificate) -> Vec<CustomExtension> {
 }
 
 /// The issuer of what the authority signs, if rcgen writes its name byte for
-/// byte as it stands in the certificate: by RFC 5280, section 7.1, names may be
-/// compared so, and Go compares them so.
+/// byte as it stands in the authority's certificate. Go, and with it a
+/// Kubernetes API server, finds an authority by these bytes.
 fn issuer(authority: &Certificate, key: &PublicKey) -> Option<CertificateParams> {
     let (subject, _) = authority.names();
     let mut params = template(authority.not_before(), authority.not_after());

@@ -218,6 +218,44 @@ fn an_authoritys_name_is_copied_byte_for_byte() {
     }
 }
 
+#[test]
+fn an_authoritys_name_with_odd_kinds_is_copied_or_refused() {
+    use super::super::der::{OBJECT_IDENTIFIER, SET, UTF8_STRING};
+
+    let key = KeyPair::from_entropy(&entropy(1));
+    for (kind, is_copied) in [
+        (&[][..], false),
+        (&[0x80], false),
+        (&[0xff; 30], false),
+        // 2.999
+        (&[0x88, 0x37], false),
+        (&[0x80, 0x01], false),
+        (&[0x2a], true),
+        (&[0x2a, 0x80], false),
+        (&[0x2a, 0x80, 1], false),
+        (&[0x55, 4, 3], true),
+        (&[0x2a, 0x81, 0xff, 0x7f], true),
+        (
+            &[0x2a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
+            true,
+        ),
+        (
+            &[
+                0x2a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,
+            ],
+            false,
+        ),
+    ] {
+        let oid = element(OBJECT_IDENTIFIER, &[kind]);
+        let attribute = element(SEQUENCE, &[&oid, &element(UTF8_STRING, &[b"x"])]);
+        let raw = element(SEQUENCE, &[&element(SET, &[&attribute])]);
+        let name = Name::read(single(&raw, SEQUENCE).unwrap()).unwrap();
+        let written = rcgen_name::of_name(&name)
+            .and_then(|name| rcgen_name::written(&name, key.public_key()));
+        assert_eq!(written == Some(raw), is_copied, "{kind:x?}");
+    }
+}
+
 fn issues_with(key: KeyPair) {
     let policy = Policy::strict();
     let algorithm = key.public_key().algorithm();
