@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Consumer, backend, seen::Seen};
 use crate::{
-    crypto::{Csr, Nonce, Payload, SigningKey, Subject},
+    crypto::{Csr, Nonce, Payload, SigningKey, Subject, sign_verified},
     error::Error,
     model::{Bytes, Metadata, Resource, Secret, Tenant, TenantSpec, names},
     step::{Awaited, Effect, Message, Part, Step, Version, Wait},
@@ -70,8 +70,9 @@ impl<'o> NeedsSignature<'o> {
             Some(signature) => signature.to_vec(),
             None => {
                 let payload = Payload::nonce(&self.nonce, self.key.public_key());
-                let signature = self.key.sign(&payload).map_err(|error| backend(&*error))?;
-                signature.as_bytes().to_vec()
+                sign_verified(&*self.key, &payload)
+                    .map_err(|error| backend(&*error))?
+                    .into_bytes()
             }
         };
         let mut step = Step::default();

@@ -16,7 +16,8 @@ use crate::{model::Timestamp, policy::Policy};
 #[derive(Clone, PartialEq, Eq)]
 pub struct CertificateChain {
     pem: Vec<u8>,
-    leaf: Certificate,
+    // Boxed, since a chain is often one variant of an enum.
+    leaf: Box<Certificate>,
     intermediates: Vec<Certificate>,
 }
 
@@ -146,8 +147,18 @@ impl CertificateChain {
         let intermediates = certificates.collect::<Result<_, _>>()?;
         Ok(Self {
             pem: pem.to_vec(),
-            leaf,
+            leaf: Box::new(leaf),
             intermediates,
+        })
+    }
+
+    /// The chain of one certificate that was made here. `None` if it cannot be
+    /// read.
+    pub(super) fn of_leaf(der: &[u8]) -> Option<Self> {
+        Some(Self {
+            pem: pem_block::write(LABEL, der).into_bytes(),
+            leaf: Box::new(Certificate::read(der.to_vec())?),
+            intermediates: Vec::new(),
         })
     }
 
@@ -157,7 +168,7 @@ impl CertificateChain {
     }
 
     /// The client's certificate.
-    pub const fn leaf(&self) -> &Certificate {
+    pub fn leaf(&self) -> &Certificate {
         &self.leaf
     }
 
@@ -218,7 +229,7 @@ impl CertificateChain {
     pub fn issued_by(&self, bundle: &CaBundle) -> Issuance {
         let mut best = Issuance::No;
         let mut so_far = Issuance::Verified;
-        let mut current = &self.leaf;
+        let mut current = &*self.leaf;
         let mut rest = self.intermediates.iter();
         loop {
             for authority in bundle.certificates() {

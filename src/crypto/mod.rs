@@ -37,6 +37,8 @@ mod name;
 mod nonce;
 mod pem_block;
 mod public_key;
+mod rcgen_key;
+mod rcgen_name;
 mod record_key;
 #[cfg(feature = "rsa")]
 mod rsa_modulus;
@@ -71,5 +73,4 @@ pub use subject::Subject;
 
 // The signed payloads that only the library makes, and the check of what came
 // back from a key.
-#[allow(unused_imports)]
 pub(crate) use signing_key::sign_verified;

@@ -70,7 +70,7 @@ impl PublicKey {
     /// Reads a SubjectPublicKeyInfo (RFC 5280 section 4.1) in DER.
     ///
     /// An Ed25519 or ECDSA key takes microseconds. An RSA modulus is tested for
-    /// being composite, which takes about 10 ms for 2048 bits and 60 ms for 4096.
+    /// being composite, which takes about 4 ms for 2048 bits and 30 ms for 4096.
     ///
     /// # Errors
     /// [`KeyError`] says which rule the key breaks.
@@ -158,8 +158,7 @@ impl PublicKey {
                 };
                 let signature =
                     ed25519_dalek::Signature::from_slice(signature).map_err(|_| length)?;
-                key.verify_strict(message, &signature)
-                    .map_err(|_| SignatureError::Mismatch)
+                ed25519::verify(key, message, &signature)
             }
             #[cfg(any(feature = "rsa", feature = "ecdsa"))]
             Verifier::AwsLc(key) => key.verify(scheme, message, signature),
