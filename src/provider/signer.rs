@@ -34,7 +34,6 @@ pub trait CsrSigner: Send + Sync {
 
 /// A signer's answer.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "it lives for one call")]
 pub enum Signing {
     /// The certificate, with its intermediates.
     Issued(CertificateChain),
