@@ -341,6 +341,9 @@ fn backend(error: &dyn core::fmt::Display) -> Error {
 }
 
 fn patch_between(stored: &Identity, wanted: Identity, part: Part) -> Option<Effect> {
+    if *stored == wanted {
+        return None;
+    }
     let from = Object::from(stored.clone());
     let patch = crate::merge_patch::between(&from.to_value(), &Object::from(wanted).to_value())?;
     Some(Effect::Patch {

@@ -4,6 +4,7 @@ use core::{fmt, time::Duration};
 
 use super::{
     CaBundle, Certificate, Fingerprint, Issuance, PemError, PublicKey, Subject,
+    issuance::Attempts,
     pem_block::{self, ManyError},
 };
 use crate::{model::Timestamp, policy::Policy};
@@ -227,19 +228,23 @@ impl CertificateChain {
     /// A provider whose serving certificate has another authority than its
     /// clients' is legal, so that this is a question and no check.
     pub fn issued_by(&self, bundle: &CaBundle) -> Issuance {
+        let mut attempts = Attempts::default();
         let mut best = Issuance::No;
         let mut so_far = Issuance::Verified;
         let mut current = &*self.leaf;
         let mut rest = self.intermediates.iter();
         loop {
             for authority in bundle.certificates() {
-                best = best.max(so_far.min(Issuance::of(current, authority)));
+                best = best.max(so_far.min(Issuance::of(current, authority, &mut attempts)));
+                if best == Issuance::Verified {
+                    return best;
+                }
             }
             let Some(next) = rest.next() else { return best };
             if !next.is_authority() {
                 return best;
             }
-            so_far = so_far.min(Issuance::of(current, next));
+            so_far = so_far.min(Issuance::of(current, next, &mut attempts));
             current = next;
         }
     }

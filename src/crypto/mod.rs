@@ -44,6 +44,8 @@ mod record_key;
 mod rsa_modulus;
 mod signature;
 mod signing_key;
+#[cfg(any(test, feature = "proptest"))]
+pub mod strategy;
 mod structured_nonce;
 mod subject;
 

@@ -436,6 +436,9 @@ fn backend(backend: Backend, error: &dyn core::fmt::Display) -> Error {
 
 /// The patch that leads from `stored` to `wanted`, if they differ.
 fn patch_between(stored: &Tenant, wanted: Tenant, part: Part) -> Option<Effect> {
+    if *stored == wanted {
+        return None;
+    }
     let from = Object::from(stored.clone());
     let patch = crate::merge_patch::between(&from.to_value(), &Object::from(wanted).to_value())?;
     Some(Effect::Patch {
