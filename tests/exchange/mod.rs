@@ -397,6 +397,20 @@ pub fn secret_ref(namespace: &str, name: &str) -> ObjectRef {
     ObjectRef::new(liqo_auth::model::Kind::Secret, namespace, name)
 }
 
+/// A nonce Secret with that text.
+pub fn nonce_secret(namespace: &str, text: &[u8]) -> Object {
+    Secret {
+        metadata: Metadata {
+            name: names::NONCE_SECRET.to_owned(),
+            namespace: namespace.to_owned(),
+            ..Metadata::default()
+        },
+        data: [(names::NONCE.to_owned(), text.to_vec().into())].into(),
+        ..Secret::default()
+    }
+    .into()
+}
+
 fn kind_of(message: &Message) -> &'static str {
     match message {
         Message::Nonce(_) => "nonce",
