@@ -154,7 +154,7 @@ impl Exchange {
         if let Some(message) = self.sent.get(kind).cloned()
             && let Err(error) = self.hand_over(message)
         {
-            self.refused.push(error);
+            add(&mut self.refused, &error);
         }
     }
 
@@ -185,9 +185,12 @@ impl Exchange {
         for message in &step.outbox {
             self.sent.insert(kind_of(message), message.clone());
         }
-        let refused = step.refused.iter().map(|refused| refused.error.clone());
-        self.refused.extend(refused);
-        self.notices.extend(step.notices.clone());
+        for refused in &step.refused {
+            add(&mut self.refused, &refused.error);
+        }
+        for notice in &step.notices {
+            add(&mut self.notices, notice);
+        }
         step
     }
 
@@ -409,6 +412,13 @@ pub fn nonce_secret(namespace: &str, text: &[u8]) -> Object {
         ..Secret::default()
     }
     .into()
+}
+
+/// Adds it, unless it is there.
+fn add<T: PartialEq + Clone>(to: &mut Vec<T>, one: &T) {
+    if !to.contains(one) {
+        to.push(one.clone());
+    }
 }
 
 fn kind_of(message: &Message) -> &'static str {
