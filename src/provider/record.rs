@@ -26,6 +26,9 @@ pub(super) struct Record {
     pub(super) public_key: PublicKey,
     pub(super) proof: Option<Proof>,
     pub(super) used: Vec<UsedNonce>,
+    /// Nonces that expire by then count as used: some were, and are no longer
+    /// listed.
+    pub(super) all_used_until: Option<i64>,
 }
 
 /// That this key signed this nonce for this request, in this Tenant.
@@ -63,6 +66,8 @@ struct Written {
     proof: Option<WrittenProof>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     used: Vec<UsedNonce>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    all_used_until: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -86,6 +91,7 @@ impl Record {
             public_key,
             proof: None,
             used: Vec::new(),
+            all_used_until: None,
         }
     }
 
@@ -158,9 +164,13 @@ impl Record {
     }
 
     pub(super) fn has_used(&self, nonce: &Nonce) -> bool {
-        self.used
-            .iter()
-            .any(|used| used.digest.as_slice() == nonce.digest())
+        let expires = nonce.structured().map(|nonce| nonce.expires().unix());
+        let digest = nonce.digest();
+        matches!((expires, self.all_used_until), (Some(expires), Some(until)) if expires <= until)
+            || self
+                .used
+                .iter()
+                .any(|used| used.digest.as_slice() == digest)
     }
 
     /// Notes that the nonce has served; what has expired since is forgotten.
@@ -173,10 +183,15 @@ impl Record {
                 until: nonce.structured().map(|nonce| nonce.expires().unix()),
             });
         }
-        // Nonces without an expiry are those that an embedder vouched for, one
-        // at a time: the last of them are enough.
+        // Those that an embedder vouched for have no expiry, and come one at a
+        // time: of them the last are enough.
         let surplus = self.used.len().saturating_sub(USED_NONCES);
-        self.used.drain(..surplus);
+        let dropped = self.used.drain(..surplus);
+        self.all_used_until = dropped
+            .filter_map(|used| used.until)
+            .chain(self.all_used_until)
+            .max()
+            .filter(|until| now.unix() < *until);
     }
 
     fn read(text: &[u8]) -> Option<Self> {
@@ -197,6 +212,7 @@ impl Record {
                 .ok()?,
             proof,
             used: written.used,
+            all_used_until: written.all_used_until,
         })
     }
 
@@ -210,6 +226,7 @@ impl Record {
                 commitment: proof.commitment.clone(),
             }),
             used: self.used.clone(),
+            all_used_until: self.all_used_until,
         };
         // Strings and numbers only: it cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()
@@ -236,6 +253,6 @@ impl StoredCommitment {
 const RECORD_FIELD: &str = "record";
 const SEAL_FIELD: &str = "seal";
 const SEAL_DOMAIN: &str = "liqo-auth provider record v1";
-/// How many used nonces are remembered at most: more than a day's lifetime
-/// sees, unless someone replaces it every quarter of an hour.
+/// How many used nonces are listed at most: more than a day's lifetime sees,
+/// unless someone replaces it every quarter of an hour.
 const USED_NONCES: usize = 96;
