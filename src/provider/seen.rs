@@ -46,6 +46,17 @@ impl<'o> Seen<'o> {
                 Ok((secret, record))
             })
             .transpose()?;
+        let control_plane_roles = roles(view, names::CONTROL_PLANE_ROLE);
+        let cluster_wide_roles = roles(view, names::CLUSTER_WIDE_ROLE);
+        // A binding that cannot be read is not one that is missing.
+        for role in &control_plane_roles {
+            let name = names::role_binding(&role.metadata.name);
+            view.find::<RoleBinding>(&namespace_name, &name)?;
+        }
+        for role in &cluster_wide_roles {
+            let name = names::cluster_role_binding(&role.metadata.name, peer);
+            view.find::<ClusterRoleBinding>("", &name)?;
+        }
         Ok(Self {
             peer: peer.clone(),
             namespace,
@@ -58,8 +69,8 @@ impl<'o> Seen<'o> {
                 .filter(|binding| binding.metadata.namespace == namespace_name)
                 .collect(),
             cluster_role_bindings: view.all::<ClusterRoleBinding>().collect(),
-            control_plane_roles: roles(view, names::CONTROL_PLANE_ROLE),
-            cluster_wide_roles: roles(view, names::CLUSTER_WIDE_ROLE),
+            control_plane_roles,
+            cluster_wide_roles,
         })
     }
 
