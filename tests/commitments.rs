@@ -150,7 +150,7 @@ fn a_commitment_that_is_garbage_is_refused_also_where_none_is_asked_for() {
         exchange.deliver("nonce");
         let message = Message::Identity(Box::new(identity));
         let error = exchange.hand_over(message).unwrap_err();
-        let [fault] = faults(&[error.clone()]).try_into().unwrap();
+        let [fault] = faults(std::slice::from_ref(&error)).try_into().unwrap();
         assert!(
             matches!(fault, CommitmentFault::Encoding | CommitmentFault::Key(_)),
             "{fault:?}"
@@ -162,7 +162,8 @@ fn a_commitment_that_is_garbage_is_refused_also_where_none_is_asked_for() {
 /// What the provider says, changed after it was signed.
 #[test]
 fn a_field_that_is_changed_on_the_way_is_refused() {
-    let changes: [(&str, fn(&mut Message)); 3] = [
+    type Change = fn(&mut Message);
+    let changes: [(&str, Change); 3] = [
         ("apiServer", |message| {
             in_identity(message, |identity| {
                 identity.spec.auth_params.api_server = "https://10.9.9.9:6443".to_owned();
@@ -247,7 +248,7 @@ fn a_commitment_of_another_key_is_refused() {
     let expected = CommitmentFault::OtherKey {
         found: fingerprint(&setup),
     };
-    assert_eq!(faults(&impostor.refused), [expected.clone()]);
+    assert_eq!(faults(&impostor.refused), [expected]);
 
     // On first contact, with the honest provider's nonce.
     let mut identity = impostor.identity();
