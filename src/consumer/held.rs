@@ -35,6 +35,7 @@ pub(super) struct Accepted {
     verified: VerifiedIdentity,
     assurance: Assurance,
     provider_key: Option<Fingerprint>,
+    proven_nonce: Option<Nonce>,
 }
 
 impl<'o> NeedsKubeconfig<'o> {
@@ -263,35 +264,44 @@ impl Consumer {
             pins: record.endpoint.as_ref(),
         };
         let verified = verify::identity(identity, &expectation, policy)?;
-        let nonce = seen
+        let signed = seen
             .nonce_text()
             .and_then(|(_, text)| Nonce::parse(text, policy).ok());
-        let committed = Committed {
-            nonce: nonce.as_ref().map(Nonce::as_bytes).unwrap_or_default(),
-            provider: &seen.peer,
-            consumer: self.cluster_id(),
-            consumer_key: key.public_key(),
-            namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
-            auth_params: &identity.spec.auth_params,
-        };
-        let known = KnownProvider {
-            fingerprints: &settings.provider_keys,
-            pinned: record.provider_key,
-            nonce: nonce.as_ref(),
-        };
         let annotation = identity.metadata.annotations.get(COMMITMENT_ANNOTATION);
-        let (assurance, provider_key) = known
-            .grade(annotation.map(String::as_str), &committed, policy)
-            .map_err(|fault| {
-                Error::new(
-                    PeerMisbehaved::Commitment(fault),
-                    Some(identity.id()),
-                    "metadata.annotations[liqo-auth/commitment]",
-                )
-            })?;
+        let grade = |nonce: Option<&Nonce>| {
+            let committed = Committed {
+                nonce: nonce.map(Nonce::as_bytes).unwrap_or_default(),
+                provider: &seen.peer,
+                consumer: self.cluster_id(),
+                consumer_key: key.public_key(),
+                namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
+                auth_params: &identity.spec.auth_params,
+            };
+            let known = KnownProvider {
+                fingerprints: &settings.provider_keys,
+                pinned: record.provider_key,
+                nonce,
+            };
+            let graded = known.grade(annotation.map(String::as_str), &committed, policy);
+            graded.map(|(assurance, key)| (assurance, key, nonce.cloned()))
+        };
+        // Anyone can hand over another nonce, and have it signed: what was
+        // proven under an earlier one stays so.
+        let graded = grade(signed.as_ref()).or_else(|fault| match &record.proven_nonce {
+            Some(earlier) => grade(Some(earlier)).map_err(|_| fault),
+            None => Err(fault),
+        });
+        let (assurance, provider_key, nonce) = graded.map_err(|fault| {
+            Error::new(
+                PeerMisbehaved::Commitment(fault),
+                Some(identity.id()),
+                "metadata.annotations[liqo-auth/commitment]",
+            )
+        })?;
         Ok(Accepted {
             verified,
             assurance,
+            proven_nonce: provider_key.and(nonce),
             provider_key,
         })
     }
@@ -307,5 +317,6 @@ pub(super) fn record_pins(
     let mut record = seen.record();
     record.endpoint = Some(accepted.verified.pins().clone());
     record.provider_key = accepted.provider_key.or(record.provider_key);
+    record.proven_nonce = accepted.proven_nonce.clone().or(record.proven_nonce);
     record.store(consumer, seen.record.as_ref(), &seen.peer)
 }

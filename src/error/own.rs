@@ -35,7 +35,7 @@ pub enum PolicyRefusal {
     #[error("the CA bundle is empty")]
     NoCaBundle,
     /// The signer denied the request.
-    #[error("the signer denied the request: {reason}")]
+    #[error("the signer denied the request: {reason:?}")]
     SigningDenied {
         /// What the signer said.
         reason: String,
@@ -72,7 +72,7 @@ pub enum LocalFault {
     #[error("this cluster's key: {0}")]
     OwnKey(KeyError),
     /// A trait object of the embedder failed.
-    #[error("{backend}: {message}")]
+    #[error("{backend}: {message:?}")]
     Backend {
         /// Which of them.
         backend: Backend,

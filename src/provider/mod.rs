@@ -254,7 +254,15 @@ impl Provider {
         let verified = self.verify_claim(&seen, tenant)?;
         if let Some(proof) = seen.proof(&verified, &tenant.metadata.uid) {
             let nonce = proof.nonce.clone();
-            return self.phase_with_proof(seen, tenant, verified, &nonce, now);
+            let newer = nonce::signed_since(self, &seen, view, tenant, &verified, now)?;
+            let phase =
+                self.phase_with_proof(seen.clone(), tenant, verified.clone(), &nonce, now)?;
+            return Ok(match (phase, newer) {
+                (Phase::Authenticated(_), Some(nonce)) => {
+                    Phase::NeedsProof(NeedsProof::new(self, seen, tenant, verified, nonce, now))
+                }
+                (phase, _) => phase,
+            });
         }
         let nonce = self.verify_handshake(&seen, view, tenant, &verified, now)?;
         let proof = NeedsProof::new(

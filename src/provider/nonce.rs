@@ -9,8 +9,9 @@ use super::{Provider, seen::Seen};
 use crate::{
     crypto::{Nonce, NonceError, StructuredNonce},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
-    model::{Metadata, Namespace, Resource, Secret, Timestamp, names},
+    model::{Metadata, Namespace, Resource, Secret, Tenant, Timestamp, names},
     step::{Awaited, Effect, Env, Message, Notice, Part, Step, Version, Wait},
+    verify::{self, VerifiedTenant},
     view::View,
 };
 
@@ -218,6 +219,25 @@ pub(super) fn present(
         }
         Some(_) => PresentNonce::Usable(nonce),
     })
+}
+
+/// The nonce that is there, if it is another than the one on record, and the
+/// Tenant signs it: what is promised to the peer is to be about the nonce that
+/// it has.
+pub(super) fn signed_since(
+    provider: &Provider,
+    seen: &Seen<'_>,
+    view: &View<'_>,
+    tenant: &Tenant,
+    verified: &VerifiedTenant,
+    now: Timestamp,
+) -> Result<Option<Nonce>, Error> {
+    let PresentNonce::Usable(nonce) = present(provider, seen, view, now)? else {
+        return Ok(None);
+    };
+    let policy = provider.policy(&seen.peer);
+    let signed = verify::nonce_signature(tenant, verified, &nonce, policy);
+    Ok(signed.is_ok().then_some(nonce))
 }
 
 impl PresentNonce {

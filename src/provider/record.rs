@@ -28,6 +28,9 @@ pub(super) struct Record {
     pub(super) used: Vec<UsedNonce>,
     /// The strictest condition that was seen since it was last lifted.
     pub(super) condition: TenantCondition,
+    /// Nonces that expire by then count as used: some were, and are no longer
+    /// listed.
+    pub(super) all_used_until: Option<i64>,
 }
 
 /// That this key signed this nonce for this request, in this Tenant.
@@ -67,6 +70,7 @@ struct Written {
     used: Vec<UsedNonce>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     condition: Option<TenantCondition>,
+    all_used_until: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -91,6 +95,7 @@ impl Record {
             proof: None,
             used: Vec::new(),
             condition: TenantCondition::Active,
+            all_used_until: None,
         }
     }
 
@@ -163,9 +168,13 @@ impl Record {
     }
 
     pub(super) fn has_used(&self, nonce: &Nonce) -> bool {
-        self.used
-            .iter()
-            .any(|used| used.digest.as_slice() == nonce.digest())
+        let expires = nonce.structured().map(|nonce| nonce.expires().unix());
+        let digest = nonce.digest();
+        matches!((expires, self.all_used_until), (Some(expires), Some(until)) if expires <= until)
+            || self
+                .used
+                .iter()
+                .any(|used| used.digest.as_slice() == digest)
     }
 
     /// Notes that the nonce has served; what has expired since is forgotten.
@@ -178,10 +187,15 @@ impl Record {
                 until: nonce.structured().map(|nonce| nonce.expires().unix()),
             });
         }
-        // Nonces without an expiry are those that an embedder vouched for, one
-        // at a time: the last of them are enough.
+        // Those that an embedder vouched for have no expiry, and come one at a
+        // time: of them the last are enough.
         let surplus = self.used.len().saturating_sub(USED_NONCES);
-        self.used.drain(..surplus);
+        let dropped = self.used.drain(..surplus);
+        self.all_used_until = dropped
+            .filter_map(|used| used.until)
+            .chain(self.all_used_until)
+            .max()
+            .filter(|until| now.unix() < *until);
     }
 
     fn read(text: &[u8]) -> Option<Self> {
@@ -203,6 +217,7 @@ impl Record {
             proof,
             used: written.used,
             condition: written.condition.unwrap_or(TenantCondition::Active),
+            all_used_until: written.all_used_until,
         })
     }
 
@@ -217,6 +232,7 @@ impl Record {
             }),
             used: self.used.clone(),
             condition: (self.condition != TenantCondition::Active).then_some(self.condition),
+            all_used_until: self.all_used_until,
         };
         // Strings and numbers only: it cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()
@@ -243,6 +259,6 @@ impl StoredCommitment {
 const RECORD_FIELD: &str = "record";
 const SEAL_FIELD: &str = "seal";
 const SEAL_DOMAIN: &str = "liqo-auth provider record v1";
-/// How many used nonces are remembered at most: more than a day's lifetime
-/// sees, unless someone replaces it every quarter of an hour.
+/// How many used nonces are listed at most: more than a day's lifetime sees,
+/// unless someone replaces it every quarter of an hour.
 const USED_NONCES: usize = 96;

@@ -85,8 +85,14 @@ impl<'o> NeedsRights<'o> {
 
     fn missing_status(&self) -> Option<Effect> {
         let mut tenant = self.tenant.clone();
+        let mut auth_params = self.auth_params();
+        if let Some(present) = &tenant.status.auth_params
+            && same_bundle(&present.ca, &auth_params.ca)
+        {
+            auth_params.ca = present.ca.clone();
+        }
         tenant.status.tenant_namespace = self.seen.namespace_name();
-        tenant.status.auth_params = Some(self.auth_params());
+        tenant.status.auth_params = Some(auth_params);
         patch_between(self.tenant, tenant, Part::Status)
     }
 
@@ -170,6 +176,22 @@ pub(super) fn notices(seen: &Seen<'_>) -> Vec<Notice> {
     .filter(|(_, missing)| *missing)
     .map(|(label_value, _)| Notice::NoClusterRole { label_value })
     .collect()
+}
+
+/// Whether two CA bundles are the same but for the NUL bytes that Liqo pads one
+/// with: what it left complete is not to be written again.
+fn same_bundle(one: &Bytes, other: &Bytes) -> bool {
+    let is_padding = |byte: &&u8| **byte == 0;
+    let length = |bundle: &Bytes| {
+        bundle.len()
+            - bundle
+                .as_slice()
+                .iter()
+                .rev()
+                .take_while(is_padding)
+                .count()
+    };
+    one.as_slice().get(..length(one)) == other.as_slice().get(..length(other))
 }
 
 /// Makes the binding unless it is there. One of that name is taken only if it
