@@ -14,7 +14,7 @@
 //! step that leads on; [`Provider::receive`] takes a message of the peer.
 //!
 //! What a peer's identities can write is never believed: pin, proof and used
-//! nonces lie in the provider's own namespace, sealed by its [`RecordKey`](crate::crypto::RecordKey).
+//! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
 
 mod builder;
 mod issued;
