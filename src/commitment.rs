@@ -74,7 +74,7 @@ impl Commitment {
     ) -> Result<PublicKey, CommitmentFault> {
         let key = PublicKey::from_spki_der(&self.key, policy).map_err(CommitmentFault::Key)?;
         key.verify(
-            key.nonce_scheme(),
+            key.csr_scheme(),
             &committed.message(),
             &self.signature,
             policy,

@@ -1,4 +1,154 @@
-//! Both sides of Liqo's inter-cluster authentication, as a state machine without I/O.
+//! Both sides of [Liqo](https://liqo.io)'s inter-cluster authentication, as a
+//! state machine without I/O.
+//!
+//! Before a **consumer** may use a **provider**'s resources, it authenticates.
+//! The library makes and checks everything that travels, and says what to
+//! store; whoever embeds it (a controller, a command-line tool, a test) reads
+//! and writes the objects and moves the messages. It interoperates with
+//! unmodified Liqo 1.0 and later on the other side.
+//!
+//! ```text
+//!        consumer                                                  provider
+//!   ┌───────────────────┐                                    ┌───────────────────┐
+//!   │ AwaitsNonce       │ ◀───────────── nonce ───────────── │ NeedsNonce        │
+//!   │ NeedsSignature    │                                    │                   │
+//!   │  sign, make CSR   │ ── Tenant: key, CSR, signature ──▶ │ AwaitsTenant      │
+//!   │ AwaitsIdentity    │                                    │ NeedsProof        │
+//!   │                   │                                    │  verify, pin      │
+//!   │                   │                                    │ NeedsCertificate  │
+//!   │                   │                                    │  have CSR signed  │
+//!   │                   │                                    │ NeedsRights       │
+//!   │ NeedsKubeconfig   │ ◀──── Identity: certificate ────── │  bind, fill status│
+//!   │  check, pin       │                                    │ Authenticated     │
+//!   │ Authenticated     │                                    │                   │
+//!   └───────────────────┘                                    └───────────────────┘
+//! ```
+//!
+//! # The loop
+//!
+//! Each side's state is its Kubernetes objects, and nothing else:
+//!
+//! 1. Look up the peer's objects, as [`Provider::interests`] names them, and
+//!    make a [`View`] of them.
+//! 2. Call [`Provider::reconcile`], or [`Provider::receive`] with a message of
+//!    the peer's. Time and randomness are arguments: [`Env`].
+//! 3. Apply the [`Step`]'s effects in their order, up to the first that fails.
+//!    Send what its outbox holds. Tell people what it refused.
+//! 4. Look again when one of the objects changes, or when [`Wait`] says so.
+//!
+//! A crash anywhere in between loses nothing: the phase is derived from the
+//! objects that are there. Who wants to make the choices calls
+//! [`Provider::resume`] instead and gets a [`Phase`] with only the calls that
+//! are legal in it.
+//!
+//! # A whole exchange
+//!
+//! ```
+//! use std::sync::Arc;
+//! use liqo_auth::{
+//!     Consumer, Env, Provider,
+//!     consumer,
+//!     crypto::{Authority, Entropy, KeyPair, OneKey, RecordKey},
+//!     objects::Objects,
+//!     provider::{AuthoritySigner, Endpoint},
+//!     step::Step,
+//! };
+//! # use core::time::Duration;
+//! # // An example has neither a clock nor randomness: callers have.
+//! # let now = "2026-11-20T13:00:00Z".parse()?;
+//! # let drawn = std::cell::Cell::new(0);
+//! # let entropy = || { drawn.set(drawn.get() + 1); Entropy::from_bytes([drawn.get(); 32]) };
+//! # let env = || Env { now, entropy: entropy() };
+//!
+//! // The provider: its name, where its API server is, and who signs.
+//! let authority = Authority::new("cl-provider-ca", now, Duration::from_secs(86_400), &entropy())?;
+//! let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
+//! let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+//!     .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
+//!     .build();
+//!
+//! // The consumer: its name and its key.
+//! let key = KeyPair::from_entropy(&entropy());
+//! let consumer = Consumer::builder("cl-consumer".parse()?, Arc::new(OneKey(Arc::new(key)))).build();
+//!
+//! // Where each keeps its objects: here in memory.
+//! let (mut at_provider, mut at_consumer) = (Objects::new(), Objects::new());
+//! let apply = |objects: &mut Objects, step: &Step| step.effects.iter().try_for_each(|effect| objects.apply(effect));
+//!
+//! // The nonce travels to the consumer, the Tenant back.
+//! let step = provider.reconcile(&at_provider.view(consumer.cluster_id()), env())?;
+//! apply(&mut at_provider, &step)?;
+//! for nonce in step.outbox {
+//!     let step = consumer.receive(&at_consumer.view(provider.cluster_id()), nonce, env())?;
+//!     apply(&mut at_consumer, &step)?;
+//!     for tenant in step.outbox {
+//!         let step = provider.receive(&at_provider.view(consumer.cluster_id()), tenant, env())?;
+//!         apply(&mut at_provider, &step)?;
+//!     }
+//! }
+//!
+//! // The provider works until nothing is left to do; the Identity travels.
+//! let identity = loop {
+//!     let step = provider.reconcile(&at_provider.view(consumer.cluster_id()), env())?;
+//!     apply(&mut at_provider, &step)?;
+//!     if step.is_settled() {
+//!         break step.outbox;
+//!     }
+//! };
+//! for identity in identity {
+//!     let step = consumer.receive(&at_consumer.view(provider.cluster_id()), identity, env())?;
+//!     apply(&mut at_consumer, &step)?;
+//! }
+//! let step = consumer.reconcile(&at_consumer.view(provider.cluster_id()), env())?;
+//! apply(&mut at_consumer, &step)?;
+//!
+//! let view = at_consumer.view(provider.cluster_id());
+//! let consumer::Phase::Authenticated(held) = consumer.resume(&view, now)?.phase else {
+//!     panic!("not authenticated");
+//! };
+//! assert_eq!(
+//!     held.kubeconfig_secret().to_string(),
+//!     "Secret liqo-tenant-cl-provider/kubeconfig-controlplane-cl-provider",
+//! );
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+//!
+//! # The parts
+//!
+//! | to | see |
+//! |---|---|
+//! | let clusters in | [`provider`] |
+//! | get into another cluster | [`consumer`] |
+//! | only verify | [`verify`] |
+//! | read and write the objects | [`model`] |
+//! | keep a key elsewhere, or sign by another authority | [`crypto::SigningKey`], [`provider::CsrSigner`] |
+//! | accept more or read less | [`policy`] |
+//! | know how sure it is that the provider is the one meant | [`commitment`] |
+//! | understand an error | [`error`] |
+//! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`objects`] |
+//!
+//! # Guarantees
+//!
+//! - No panic on any input, no `unsafe`, nothing of unbounded size.
+//! - No clock, no environment, no file, no socket, no thread.
+//! - A refused input changes nothing; its error says what is wrong, where, and
+//!   what to do.
+//! - No secret in any `Debug`, error or notice; secrets are wiped on drop.
+//!
+//! # Features
+//!
+//! All are off by default; Ed25519 and JSON are always there.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `yaml` | manifests in YAML |
+//! | `rsa` | RSA keys of 2048 to 4096 bits, by AWS-LC |
+//! | `ecdsa` | ECDSA keys on P-256, P-384 and P-521, by AWS-LC |
+//! | `aws-lc-rs` | Ed25519 signatures made by AWS-LC: faster |
+//! | `proptest` | strategies for the objects and for whole exchanges |
+//!
+//! [`Phase`]: provider::Phase
+//! [`Wait`]: step::Wait
 
 pub mod commitment;
 pub mod consumer;
@@ -14,3 +164,10 @@ pub mod rehearsal;
 pub mod step;
 pub mod verify;
 pub mod view;
+
+pub use consumer::Consumer;
+pub use error::Error;
+pub use policy::Policy;
+pub use provider::Provider;
+pub use step::{Env, Step};
+pub use view::View;

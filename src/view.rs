@@ -129,8 +129,15 @@ impl<'o> View<'o> {
         })
     }
 
-    /// Every object of a kind.
-    pub(crate) fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
+    /// Every object of a kind; one that cannot be read is an error.
+    pub(crate) fn every<K: Resource + 'o>(
+        &self,
+    ) -> Result<impl Iterator<Item = &'o K> + use<'o, '_, K>, Error> {
+        self.refuse_unreadable(&|id| id.kind == K::KIND)?;
+        Ok(self.all())
+    }
+
+    fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
         self.objects
             .iter()
             .filter_map(|object| K::from_object(object))

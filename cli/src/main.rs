@@ -1,3 +1,35 @@
 //! Authenticate Liqo clusters from files.
+//!
+//! A home is a folder that stands for a cluster. The library decides; this
+//! tool keeps the objects, reads the clock, and talks to a person.
 
-fn main() {}
+#[cfg(not(unix))]
+compile_error!("a home needs the permissions and the symbolic links of a Unix file system");
+
+mod arguments;
+mod commands;
+mod consumer_side;
+mod environment;
+mod failure;
+mod home;
+mod input;
+mod output;
+mod provider_side;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{arguments::Arguments, output::Printer};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let printer = Printer::new(arguments.global.color);
+    match commands::run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            printer.error(&failure.to_string());
+            ExitCode::from(failure.code.number())
+        }
+    }
+}

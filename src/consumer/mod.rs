@@ -31,7 +31,7 @@ pub use signature::{AwaitsIdentity, NeedsSignature};
 use self::{builder::Configuration, seen::Seen};
 use crate::{
     crypto::{KeyStore, Nonce, SigningKey},
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, shortened},
+    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
     model::{ClusterId, Identity, Kind, Metadata, Object, ObjectRef, Resource, Timestamp, names},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Part, Step, Version},
@@ -153,6 +153,7 @@ impl Consumer {
             Phase::NeedsSignature(phase) => phase.sign(),
             Phase::AwaitsIdentity(phase) => Ok(phase.wait()),
             Phase::NeedsKubeconfig(phase) => phase.store(),
+            Phase::Ending => Ok(Step::default()),
             Phase::Authenticated(held) => held.maintain(),
             Phase::Refused(error) => Ok(Step::refuse(None, error)),
         }
@@ -188,6 +189,9 @@ impl Consumer {
             return Ok(Phase::NeedsKey);
         };
         if let Some(identity) = seen.identity {
+            if identity.metadata.deletion_timestamp.is_some() {
+                return Ok(Phase::Ending);
+            }
             let verified = self.verify_identity(&seen, &key, identity, now)?;
             let kubeconfig = NeedsKubeconfig::new(self, seen, key, identity, verified);
             return Ok(if kubeconfig.is_stored()? {
@@ -230,10 +234,13 @@ impl Consumer {
         match seen.identity {
             None => {
                 let mut metadata = clean(&received.metadata);
-                metadata.namespace = match received.metadata.namespace.as_str() {
-                    "" => seen.namespace_name(),
-                    given => given.to_owned(),
-                };
+                metadata.namespace = seen.namespace_name();
+                let given = &received.metadata.namespace;
+                if !given.is_empty() && *given != metadata.namespace {
+                    let (expected, found) = (metadata.namespace, shortened(given));
+                    let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
+                    return Err(Error::new(fault, Some(received.id()), "metadata.namespace"));
+                }
                 step.effects.push(Effect::Create(
                     Identity {
                         metadata,

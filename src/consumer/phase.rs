@@ -29,6 +29,8 @@ pub enum Phase<'o> {
     Authenticated(Held<'o>),
     /// What the peer sent cannot be taken.
     Refused(Error),
+    /// The Identity is being deleted, and its kubeconfig goes with it.
+    Ending,
 }
 
 impl Phase<'_> {
@@ -42,6 +44,7 @@ impl Phase<'_> {
             Self::NeedsKubeconfig(_) => "NeedsKubeconfig",
             Self::Authenticated(_) => "Authenticated",
             Self::Refused(_) => "Refused",
+            Self::Ending => "Ending",
         }
     }
 }

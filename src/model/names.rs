@@ -149,15 +149,18 @@ pub fn issued_certificate_secret_of_slice(slice: &str) -> String {
     format!("{ISSUED_CERTIFICATE_SECRET}-{slice}")
 }
 
+/// What the names of the bindings of roles begin with.
+pub const BINDING_PREFIX: &str = "liqo-binding-";
+
 /// The binding of a role in a tenant namespace: `liqo-binding-<role>`.
 pub fn role_binding(role: &str) -> String {
-    format!("liqo-binding-{role}")
+    format!("{BINDING_PREFIX}{role}")
 }
 
 /// The binding of a role in the whole cluster:
 /// `liqo-binding-<role>-<consumer>`.
 pub fn cluster_role_binding(role: &str, consumer: &ClusterId) -> String {
-    format!("liqo-binding-{role}-{consumer}")
+    format!("{BINDING_PREFIX}{role}-{consumer}")
 }
 
 #[cfg(test)]

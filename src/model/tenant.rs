@@ -92,7 +92,8 @@ pub enum AuthzPolicy {
     TolerateNoHandshake,
 }
 
-/// What a tenant may do. Source: Liqo `authv1beta1.TenantCondition`.
+/// What a tenant may do, from the mildest to the strictest. Source: Liqo
+/// `authv1beta1.TenantCondition`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TenantCondition {
     /// Use what it has and ask for more.

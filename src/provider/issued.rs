@@ -92,7 +92,17 @@ impl<'o> Issued<'o> {
             return adoption.record();
         }
         let mut step = Step::default();
-        step.effects.extend(self.renewed_record()?);
+        let NeedsRights {
+            provider,
+            seen,
+            tenant,
+            ..
+        } = &self.granted;
+        let record = match provider.record_condition(seen, tenant) {
+            None => self.renewed_record()?,
+            condition => condition,
+        };
+        step.effects.extend(record);
         if step.is_settled() {
             step.effects.extend(self.granted.missing_marks());
             step.outbox

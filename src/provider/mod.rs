@@ -17,6 +17,7 @@
 //! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
 
 mod builder;
+mod condition;
 mod issued;
 mod nonce;
 mod phase;
@@ -26,19 +27,21 @@ mod record;
 mod rights;
 mod seen;
 mod signer;
+mod withdrawal;
 
 use std::sync::Arc;
 
 pub use builder::{Endpoint, ProviderBuilder};
 pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
-pub use phase::{Ending, Peering, Phase};
+pub use phase::{Peering, Phase};
 pub use principals::{NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use rights::NeedsRights;
 pub use signer::{
     AuthoritySigner, CsrSigner, NeedsCertificate, RequestId, Signing, SigningRequest,
 };
+pub use withdrawal::{Drained, Ending};
 
 use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
@@ -46,7 +49,8 @@ use crate::{
     crypto::{Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
     model::{
-        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names,
+        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, TenantCondition,
+        Timestamp, names,
     },
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Part, Step, Version},
@@ -195,6 +199,7 @@ impl Provider {
             Phase::NeedsCertificate(phase) => self.ask_signer(&phase)?,
             Phase::NeedsRights(phase) => phase.grant()?,
             Phase::Authenticated(issued) => issued.maintain()?,
+            Phase::Drained(phase) => phase.withdraw(),
             Phase::Ending(phase) => phase.withdraw(),
             Phase::Refused(error) => Step::refuse(None, error),
         };
@@ -239,12 +244,12 @@ impl Provider {
         view: &View<'o>,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
+        if let Some(ending) = Ending::of(&seen) {
+            return Ok(Phase::Ending(ending));
+        }
         let Some(tenant) = seen.tenant else {
             return self.phase_without_tenant(seen, view, now);
         };
-        if tenant.metadata.deletion_timestamp.is_some() {
-            return Ok(Phase::Ending(Ending { seen }));
-        }
         let verified = self.verify_claim(&seen, tenant)?;
         if let Some(proof) = seen.proof(&verified, &tenant.metadata.uid) {
             let nonce = proof.nonce.clone();
@@ -285,6 +290,9 @@ impl Provider {
         nonce: &Nonce,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
+        if condition::in_force(&seen, tenant) == TenantCondition::Drained {
+            return Ok(Phase::Drained(Drained::new(self, seen, tenant)));
+        }
         let Some(certificate) =
             signer::stored(&seen, tenant, &verified, now, self.policy(&seen.peer))
         else {

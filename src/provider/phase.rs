@@ -1,14 +1,9 @@
 //! The phases of a peering, as the provider sees it.
 
 use super::{
-    AwaitsTenant, Issued, NeedsCertificate, NeedsNonce, NeedsProof, NeedsRights, patch_between,
-    seen::Seen,
+    AwaitsTenant, Drained, Ending, Issued, NeedsCertificate, NeedsNonce, NeedsProof, NeedsRights,
 };
-use crate::{
-    error::Error,
-    model::{Resource, names},
-    step::{Effect, Notice, Part, Step, Version},
-};
+use crate::{error::Error, step::Notice};
 
 /// Where a peering stands.
 #[derive(Debug)]
@@ -38,45 +33,11 @@ pub enum Phase<'o> {
     Authenticated(Issued<'o>),
     /// What the peer sent cannot be taken.
     Refused(Error),
-    /// The Tenant is being deleted.
+    /// The administrator drained the peer: it keeps its certificate, and has no
+    /// rights.
+    Drained(Drained<'o>),
+    /// The Tenant is being deleted, or is gone and has left rights behind.
     Ending(Ending<'o>),
-}
-
-/// The Tenant is being deleted, and the cluster-wide rights with it.
-///
-/// What lies in the tenant namespace and is owned by the Tenant goes with it;
-/// what is cluster-wide cannot be owned by it, and is deleted here, before the
-/// finalizer is taken off.
-#[derive(Clone)]
-pub struct Ending<'o> {
-    pub(super) seen: Seen<'o>,
-}
-
-impl Ending<'_> {
-    /// Deletes the peer's ClusterRoleBindings, then lets the Tenant go.
-    pub fn withdraw(&self) -> Step {
-        let mut step = Step::default();
-        let bindings = self.seen.cluster_role_bindings.iter().filter(|binding| {
-            let label = binding.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-            let managed = binding.metadata.labels.get(names::MANAGED_BY_LABEL);
-            label.map(String::as_str) == Some(self.seen.peer.as_str())
-                && managed.map(String::as_str) == Some(names::MANAGED_BY_LIQO)
-        });
-        step.effects.extend(bindings.map(|binding| Effect::Delete {
-            id: binding.id(),
-            version: Version::of(&binding.metadata),
-        }));
-        if let Some(tenant) = self.seen.tenant {
-            let mut released = tenant.clone();
-            released
-                .metadata
-                .finalizers
-                .retain(|finalizer| finalizer != names::TENANT_FINALIZER);
-            step.effects
-                .extend(patch_between(tenant, released, Part::Main));
-        }
-        step
-    }
 }
 
 impl Phase<'_> {
@@ -90,6 +51,7 @@ impl Phase<'_> {
             Self::NeedsRights(_) => "NeedsRights",
             Self::Authenticated(_) => "Authenticated",
             Self::Refused(_) => "Refused",
+            Self::Drained(_) => "Drained",
             Self::Ending(_) => "Ending",
         }
     }

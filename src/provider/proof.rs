@@ -1,7 +1,7 @@
 //! Recording that a handshake was verified.
 
 use super::{
-    Provider, patch_between,
+    Provider, condition, patch_between,
     record::{Proof, Record},
     seen::Seen,
 };
@@ -72,6 +72,7 @@ impl<'o> NeedsProof<'o> {
                 .as_ref()
                 .map(|commitment| commitment.annotation()),
         );
+        record.condition = record.condition.max(condition::said_by(self.tenant));
         record.proof = Some(Proof {
             tenant_uid: self.tenant.metadata.uid.clone(),
             csr: self.verified.csr().digest(),

@@ -14,7 +14,7 @@ use crate::{
     commitment::Commitment,
     crypto::{Nonce, PublicKey, RecordKey},
     error::{Error, LocalFault},
-    model::{Bytes, ClusterId, Metadata, Resource, Secret, Timestamp, names},
+    model::{Bytes, ClusterId, Metadata, Resource, Secret, TenantCondition, Timestamp, names},
     policy::Policy,
 };
 
@@ -29,6 +29,8 @@ pub(super) struct Record {
     /// Nonces that expire by then count as used: some were, and are no longer
     /// listed.
     pub(super) all_used_until: Option<i64>,
+    /// The strictest condition that was seen since it was last lifted.
+    pub(super) condition: TenantCondition,
 }
 
 /// That this key signed this nonce for this request, in this Tenant.
@@ -68,6 +70,8 @@ struct Written {
     used: Vec<UsedNonce>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     all_used_until: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    condition: Option<TenantCondition>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,6 +96,7 @@ impl Record {
             proof: None,
             used: Vec::new(),
             all_used_until: None,
+            condition: TenantCondition::Active,
         }
     }
 
@@ -213,6 +218,7 @@ impl Record {
             proof,
             used: written.used,
             all_used_until: written.all_used_until,
+            condition: written.condition.unwrap_or(TenantCondition::Active),
         })
     }
 
@@ -227,6 +233,7 @@ impl Record {
             }),
             used: self.used.clone(),
             all_used_until: self.all_used_until,
+            condition: (self.condition != TenantCondition::Active).then_some(self.condition),
         };
         // Strings and numbers only: it cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()

@@ -10,7 +10,7 @@ use crate::{
         AuthParams, Bytes, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference, RbacSubject,
         Resource, RoleBinding, RoleRef, Tenant, names,
     },
-    step::{Effect, Notice, Part, Step},
+    step::{Effect, Notice, Part, Step, Version},
     verify::VerifiedTenant,
 };
 
@@ -48,6 +48,8 @@ impl<'o> NeedsRights<'o> {
     /// [`LocalFault::Conflict`] if a binding of that name grants something else.
     pub fn grant(&self) -> Result<Step, Error> {
         let mut step = Step::default();
+        step.effects
+            .extend(self.provider.record_condition(&self.seen, self.tenant));
         step.effects.extend(self.missing_bindings()?);
         // One effect for each object: marks first, the status upon the next look.
         step.effects
@@ -97,36 +99,19 @@ impl<'o> NeedsRights<'o> {
     fn missing_bindings(&self) -> Result<Vec<Effect>, Error> {
         let mut effects = Vec::new();
         for role in &self.seen.control_plane_roles {
-            let wanted = self.role_binding(role);
-            let present = self
-                .seen
-                .role_bindings
-                .iter()
-                .find(|present| present.id() == wanted.id());
-            match present {
-                None => effects.push(Effect::Create(wanted.into())),
-                Some(present) => same_grant(
-                    (&present.role_ref, &present.subjects),
-                    (&wanted.role_ref, &wanted.subjects),
-                    *present,
-                )?,
-            }
+            effects.extend(missing(
+                self.role_binding(role),
+                &self.seen.role_bindings,
+                |binding| (&binding.role_ref, &binding.subjects),
+            )?);
         }
         for role in &self.seen.cluster_wide_roles {
             let wanted = self.cluster_role_binding(role);
-            let present = self
-                .seen
-                .cluster_role_bindings
-                .iter()
-                .find(|present| present.id() == wanted.id());
-            match present {
-                None => effects.push(Effect::Create(wanted.into())),
-                Some(present) => same_grant(
-                    (&present.role_ref, &present.subjects),
-                    (&wanted.role_ref, &wanted.subjects),
-                    *present,
-                )?,
-            }
+            effects.extend(missing(
+                wanted,
+                &self.seen.cluster_role_bindings,
+                |binding| (&binding.role_ref, &binding.subjects),
+            )?);
         }
         Ok(effects)
     }
@@ -209,19 +194,46 @@ fn same_bundle(one: &Bytes, other: &Bytes) -> bool {
     one.as_slice().get(..length(one)) == other.as_slice().get(..length(other))
 }
 
-/// A binding that is there is taken only if it grants exactly what it should.
-fn same_grant<'a>(
-    present: (&'a RoleRef, &'a Vec<RbacSubject>),
-    wanted: (&'a RoleRef, &'a Vec<RbacSubject>),
-    object: &impl Resource,
-) -> Result<(), Error> {
-    if present == wanted {
-        Ok(())
-    } else {
-        Err(Error::new(
+/// Makes the binding unless it is there. One of that name is taken only if it
+/// grants exactly what it should.
+fn missing<B: Resource>(
+    wanted: B,
+    present: &[&B],
+    grant: impl Fn(&B) -> (&RoleRef, &Vec<RbacSubject>),
+) -> Result<Option<Effect>, Error> {
+    match present.iter().find(|present| present.id() == wanted.id()) {
+        None => Ok(Some(Effect::Create(wanted.into()))),
+        Some(present) if grant(present) == grant(&wanted) => Ok(None),
+        Some(present) => Err(Error::new(
             LocalFault::Conflict,
-            Some(object.id()),
+            Some(present.id()),
             "subjects",
-        ))
+        )),
     }
+}
+
+/// Deletes the bindings that were made for the peer.
+pub(super) fn withdraw(seen: &Seen<'_>) -> Vec<Effect> {
+    let ours = |metadata: &Metadata| {
+        let label = |name: &str| metadata.labels.get(name).map(String::as_str);
+        label(names::REMOTE_CLUSTER_ID_LABEL) == Some(seen.peer.as_str())
+            && label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO)
+            && metadata.name.starts_with(names::BINDING_PREFIX)
+    };
+    let in_namespace = seen
+        .role_bindings
+        .iter()
+        .map(|binding| (binding.id(), &binding.metadata));
+    let cluster_wide = seen
+        .cluster_role_bindings
+        .iter()
+        .map(|binding| (binding.id(), &binding.metadata));
+    in_namespace
+        .chain(cluster_wide)
+        .filter(|(_, metadata)| ours(metadata))
+        .map(|(id, metadata)| Effect::Delete {
+            id,
+            version: Version::of(metadata),
+        })
+        .collect()
 }

@@ -46,17 +46,6 @@ impl<'o> Seen<'o> {
                 Ok((secret, record))
             })
             .transpose()?;
-        let control_plane_roles = roles(view, names::CONTROL_PLANE_ROLE);
-        let cluster_wide_roles = roles(view, names::CLUSTER_WIDE_ROLE);
-        // A binding that cannot be read is not one that is missing.
-        for role in &control_plane_roles {
-            let name = names::role_binding(&role.metadata.name);
-            view.find::<RoleBinding>(&namespace_name, &name)?;
-        }
-        for role in &cluster_wide_roles {
-            let name = names::cluster_role_binding(&role.metadata.name, peer);
-            view.find::<ClusterRoleBinding>("", &name)?;
-        }
         Ok(Self {
             peer: peer.clone(),
             namespace,
@@ -65,12 +54,12 @@ impl<'o> Seen<'o> {
             certificate: view.find(&namespace_name, names::ISSUED_CERTIFICATE_SECRET)?,
             record,
             role_bindings: view
-                .all::<RoleBinding>()
+                .every::<RoleBinding>()?
                 .filter(|binding| binding.metadata.namespace == namespace_name)
                 .collect(),
-            cluster_role_bindings: view.all::<ClusterRoleBinding>().collect(),
-            control_plane_roles,
-            cluster_wide_roles,
+            cluster_role_bindings: view.every::<ClusterRoleBinding>()?.collect(),
+            control_plane_roles: roles(view, names::CONTROL_PLANE_ROLE)?,
+            cluster_wide_roles: roles(view, names::CLUSTER_WIDE_ROLE)?,
         })
     }
 
@@ -103,17 +92,12 @@ impl<'o> Seen<'o> {
 
 /// The ClusterRoles with that `app.kubernetes.io/name`, in the order of their
 /// names.
-fn roles<'o>(view: &View<'o>, label_value: &str) -> Vec<&'o ClusterRole> {
-    let mut roles: Vec<&ClusterRole> = view
-        .all::<ClusterRole>()
-        .filter(|role| {
-            role.metadata
-                .labels
-                .get(names::APP_NAME_LABEL)
-                .map(String::as_str)
-                == Some(label_value)
-        })
-        .collect();
+fn roles<'o>(view: &View<'o>, label_value: &str) -> Result<Vec<&'o ClusterRole>, Error> {
+    let wanted = |role: &&ClusterRole| {
+        let label = role.metadata.labels.get(names::APP_NAME_LABEL);
+        label.map(String::as_str) == Some(label_value)
+    };
+    let mut roles: Vec<&ClusterRole> = view.every::<ClusterRole>()?.filter(wanted).collect();
     roles.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
-    roles
+    Ok(roles)
 }

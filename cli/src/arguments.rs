@@ -1,0 +1,433 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use liqo_auth::{
+    crypto::{Algorithm, Fingerprint},
+    model::{ApiServerUrl, ClusterId, NamespaceName, Timestamp},
+    policy::Policy,
+};
+
+/// Authenticate Liqo clusters from files.
+///
+/// A home is a folder that stands for a cluster: it holds the cluster's keys
+/// and, as Kubernetes manifests, what Liqo's authentication would leave on its
+/// API server. The consumer wants resources, the provider gives them.
+#[derive(Debug, Parser)]
+#[command(name = "liqo-auth", version, after_help = EXIT_CODES, after_long_help = LONG_HELP)]
+#[command(arg_required_else_help = true, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// The home: the folder that stands for this cluster
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "LIQO_AUTH_HOME",
+        help_heading = "Global options"
+    )]
+    pub(crate) home: Option<PathBuf>,
+    /// Which forms of a peer's message are taken; neither widens who may become whom
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        help_heading = "Global options"
+    )]
+    pub(crate) policy: PolicyName,
+    /// When to print in colours
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        help_heading = "Global options"
+    )]
+    pub(crate) color: ColorChoice,
+    /// Take this for the present time (RFC 3339): to judge old files, and for tests
+    #[arg(
+        long,
+        global = true,
+        value_name = "TIME",
+        help_heading = "Global options"
+    )]
+    pub(crate) now: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// Only what Liqo itself writes
+    #[default]
+    Strict,
+    /// A closed list of harmless variants besides
+    Compatible,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a home: cluster ID, keys, API server and CA
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(Init),
+    /// Authenticate with a provider cluster, with access to both homes
+    #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES)]
+    Authenticate(Authenticate),
+    /// Create a nonce (on the provider)
+    #[command(subcommand, after_help = MANUAL_FLOW)]
+    Create(Create),
+    /// Get tenants, identities, nonces or a kubeconfig
+    #[command(subcommand)]
+    Get(Get),
+    /// Generate the Tenant or the Identity that the peer is to apply
+    #[command(subcommand, after_help = MANUAL_FLOW)]
+    Generate(Generate),
+    /// Apply a Tenant (on the provider) or an Identity (on the consumer)
+    #[command(after_help = APPLY_EXAMPLES)]
+    Apply(Apply),
+    /// Explain a Tenant or an Identity: whose, which key, what is wrong
+    #[command(after_help = INSPECT_EXAMPLES)]
+    Inspect(Inspect),
+    /// Print shell completions
+    #[command(after_help = COMPLETION_EXAMPLES)]
+    Completion {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The cluster's ID; the folder's name in lower case unless given
+    #[arg(long, value_name = "ID")]
+    pub(crate) cluster_id: Option<ClusterId>,
+    #[command(flatten)]
+    pub(crate) making: Making,
+    /// The authority that signs for peers (PEM), instead of a new one
+    #[arg(long, value_name = "FILE", requires = "ca_key")]
+    pub(crate) ca_cert: Option<PathBuf>,
+    /// Its private key (PKCS#8 in PEM)
+    #[arg(long, value_name = "FILE", requires = "ca_cert")]
+    pub(crate) ca_key: Option<PathBuf>,
+    /// By which CA peers know the API server (PEM), if it is another one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) api_server_ca: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Making {
+    /// The algorithm of the cluster's keys
+    #[arg(long, value_enum, default_value_t, value_name = "ALGORITHM")]
+    pub(crate) key_algorithm: KeyAlgorithm,
+    /// The URL of the cluster's API server, as peers reach it
+    #[arg(long, value_name = "URL", default_value = "https://127.0.0.1:6443")]
+    pub(crate) api_server: ApiServerUrl,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeyAlgorithm {
+    #[default]
+    Ed25519,
+    /// Liqo's TLS compatibility mode
+    #[value(name = "rsa-2048", alias = "rsa")]
+    Rsa2048,
+    #[value(name = "rsa-3072")]
+    Rsa3072,
+    #[value(name = "rsa-4096")]
+    Rsa4096,
+    #[value(name = "ecdsa-p256")]
+    EcdsaP256,
+    #[value(name = "ecdsa-p384")]
+    EcdsaP384,
+    #[value(name = "ecdsa-p521")]
+    EcdsaP521,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Authenticate {
+    /// The home of the remote cluster, the provider
+    #[arg(long, value_name = "DIR", env = "LIQO_AUTH_REMOTE_HOME")]
+    pub(crate) remote_home: PathBuf,
+    /// Make the homes that do not exist yet
+    #[arg(long)]
+    pub(crate) init: bool,
+    /// The local cluster's ID, if its home is made; the folder's name unless given
+    #[arg(long, value_name = "ID", requires = "init")]
+    pub(crate) cluster_id: Option<ClusterId>,
+    /// The remote cluster's ID, if its home is made; the folder's name unless given
+    #[arg(long, value_name = "ID", requires = "init")]
+    pub(crate) remote_cluster_id: Option<ClusterId>,
+    /// The URL of the remote cluster's API server, if its home is made
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "init",
+        default_value = "https://127.0.0.1:6443"
+    )]
+    pub(crate) remote_api_server: ApiServerUrl,
+    #[command(flatten)]
+    pub(crate) making: Making,
+    /// The URL of the proxy to use for the communication with the remote cluster; "" for none
+    #[arg(long, value_name = "URL")]
+    pub(crate) proxy_url: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Create {
+    /// Create a nonce for a consumer to sign
+    Nonce(CreateNonce),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateNonce {
+    /// The cluster ID of the remote cluster
+    #[arg(long, value_name = "ID")]
+    pub(crate) remote_cluster_id: ClusterId,
+    /// Make a new nonce in place of the one that is there
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Output the resulting namespace and nonce secret, with no additional output
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub(crate) output: Option<Format>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Get {
+    /// The Tenants of this home (a provider's)
+    #[command(visible_alias = "tenant")]
+    Tenants(List),
+    /// The Identities of this home (a consumer's)
+    #[command(visible_alias = "identity")]
+    Identities(List),
+    /// The nonce for a consumer, with nothing else; without one, all nonces as a table
+    Nonce(GetNonce),
+    /// The kubeconfig for a provider: it holds the private key
+    Kubeconfig {
+        /// The cluster ID of the remote cluster
+        #[arg(long, value_name = "ID")]
+        remote_cluster_id: ClusterId,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only the one of this name
+    pub(crate) name: Option<String>,
+    /// Only those in this namespace
+    #[arg(
+        short,
+        long,
+        value_name = "NAMESPACE",
+        conflicts_with = "all_namespaces"
+    )]
+    pub(crate) namespace: Option<NamespaceName>,
+    /// Name the namespaces too
+    #[arg(short = 'A', long)]
+    pub(crate) all_namespaces: bool,
+    /// Print manifests instead of a table
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub(crate) output: Option<Format>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetNonce {
+    /// The cluster ID of the remote cluster
+    #[arg(long, value_name = "ID")]
+    pub(crate) remote_cluster_id: Option<ClusterId>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generate {
+    /// Generate the Tenant to be applied on the remote provider cluster
+    Tenant(GenerateTenant),
+    /// Generate the Identity to be applied on the remote consumer cluster
+    Identity(GenerateIdentity),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateTenant {
+    /// The ID of the remote cluster
+    #[arg(long, value_name = "ID")]
+    pub(crate) remote_cluster_id: ClusterId,
+    /// The nonce to sign for the authentication with the remote cluster; "-" reads it
+    /// from standard input; without it, the one that was signed before
+    #[arg(long, value_name = "NONCE")]
+    pub(crate) nonce: Option<String>,
+    /// The namespace where the Tenant is to be applied; its default one unless given
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) remote_tenant_namespace: Option<String>,
+    #[command(flatten)]
+    pub(crate) known: Known,
+    /// The format of the manifest
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output: Format,
+}
+
+/// What is wanted of, or known about, a provider. It is kept in home.yaml.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Known {
+    /// The URL of the proxy to use for the communication with the remote cluster; "" for none
+    #[arg(long, value_name = "URL")]
+    pub(crate) proxy_url: Option<String>,
+    /// The fingerprint of a key that the provider has to prove; it may be repeated
+    #[arg(long = "provider-key", value_name = "SHA256:HEX")]
+    pub(crate) provider_keys: Vec<Fingerprint>,
+    /// The provider's API server has a publicly trusted certificate: no CA is needed
+    #[arg(long)]
+    pub(crate) publicly_trusted: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateIdentity {
+    /// The ID of the remote cluster
+    #[arg(long, value_name = "ID")]
+    pub(crate) remote_cluster_id: ClusterId,
+    /// The remote namespace where the Identity is to be applied; its default one unless given
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) remote_tenant_namespace: Option<NamespaceName>,
+    /// The format of the manifest
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Apply {
+    /// The file with the manifests; "-" for standard input; it may be repeated
+    #[arg(short, long = "filename", value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) known: Known,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// The file; "-" for standard input
+    pub(crate) file: PathBuf,
+    /// Whom it has to be of; what it says itself unless given
+    #[arg(long, value_name = "ID")]
+    pub(crate) remote_cluster_id: Option<ClusterId>,
+    /// The nonce that a Tenant has to have signed; the home's unless given
+    #[arg(long, value_name = "NONCE")]
+    pub(crate) nonce: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    #[default]
+    Yaml,
+    Json,
+}
+
+impl PolicyName {
+    pub(crate) const fn policy(self) -> Policy {
+        match self {
+            Self::Strict => Policy::strict(),
+            Self::Compatible => Policy::compatible(),
+        }
+    }
+}
+
+impl KeyAlgorithm {
+    pub(crate) const fn algorithm(self) -> Algorithm {
+        match self {
+            Self::Ed25519 => Algorithm::Ed25519,
+            Self::Rsa2048 => Algorithm::Rsa { bits: 2048 },
+            Self::Rsa3072 => Algorithm::Rsa { bits: 3072 },
+            Self::Rsa4096 => Algorithm::Rsa { bits: 4096 },
+            Self::EcdsaP256 => Algorithm::EcdsaP256,
+            Self::EcdsaP384 => Algorithm::EcdsaP384,
+            Self::EcdsaP521 => Algorithm::EcdsaP521,
+        }
+    }
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the file system or the machine failed
+  2  the command line cannot be right
+  3  what the peer sent was refused
+  4  something of the peer has to come first
+  5  this side's own objects are at odds";
+
+const LONG_HELP: &str = "\
+Examples:
+  Authenticate two clusters on this machine, and make their homes:
+    liqo-auth authenticate --init --home ./cl-consumer --remote-home ./cl-provider
+
+  The same by hand, each step on one home only:
+    liqo-auth create nonce      --home ./cl-provider --remote-cluster-id cl-consumer
+    liqo-auth get nonce         --home ./cl-provider --remote-cluster-id cl-consumer > nonce.txt
+    liqo-auth generate tenant   --home ./cl-consumer --remote-cluster-id cl-provider --nonce - < nonce.txt > tenant.yaml
+    liqo-auth apply             --home ./cl-provider -f tenant.yaml
+    liqo-auth generate identity --home ./cl-provider --remote-cluster-id cl-consumer > identity.yaml
+    liqo-auth apply             --home ./cl-consumer -f identity.yaml
+
+  tenant.yaml and identity.yaml are what `kubectl apply -f` takes as they are.
+
+Exit codes:
+  0  done
+  1  the file system or the machine failed
+  2  the command line cannot be right
+  3  what the peer sent was refused
+  4  something of the peer has to come first
+  5  this side's own objects are at odds";
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  liqo-auth init --home ./cl-provider --cluster-id cl-provider --api-server https://172.19.0.3:6443
+  liqo-auth init --home ./cl-consumer --key-algorithm rsa-2048
+  liqo-auth init --home ./cl-provider --ca-cert ca.crt --ca-key ca.key";
+
+const AUTHENTICATE_EXAMPLES: &str = "\
+Examples:
+  liqo-auth authenticate --home ./cl-consumer --remote-home ./cl-provider
+  liqo-auth authenticate --init --home ./cl-consumer --remote-home ./cl-provider \\
+      --remote-api-server https://172.19.0.3:6443";
+
+const MANUAL_FLOW: &str = "\
+Examples:
+  liqo-auth create nonce      --home ./cl-provider --remote-cluster-id cl-consumer
+  liqo-auth generate tenant   --home ./cl-consumer --remote-cluster-id cl-provider --nonce \"$NONCE\" > tenant.yaml
+  liqo-auth apply             --home ./cl-provider -f tenant.yaml
+  liqo-auth generate identity --home ./cl-provider --remote-cluster-id cl-consumer > identity.yaml
+  liqo-auth apply             --home ./cl-consumer -f identity.yaml";
+
+const APPLY_EXAMPLES: &str = "\
+Examples:
+  liqo-auth apply --home ./cl-provider -f tenant.yaml
+  cat identity.yaml | liqo-auth apply --home ./cl-consumer -f -
+
+All files are verified before anything is stored: a bad one changes nothing.";
+
+const INSPECT_EXAMPLES: &str = "\
+Examples:
+  liqo-auth inspect tenant.yaml
+  liqo-auth inspect --home ./cl-provider tenant.yaml
+  liqo-auth inspect --now 2026-11-20T13:00:00Z identity.yaml
+
+With a home, everything is verified that applying the file there would verify.
+Nothing is changed. The exit code is 3 if anything is wrong.";
+
+const COMPLETION_EXAMPLES: &str = "\
+Examples:
+  source <(liqo-auth completion bash)
+  liqo-auth completion fish > ~/.config/fish/completions/liqo-auth.fish";

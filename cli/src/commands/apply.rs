@@ -1,0 +1,205 @@
+//! `apply`: takes the file that the other cluster's administrator sent.
+
+use std::path::Path;
+
+use liqo_auth::{
+    model::{ClusterId, Identity, Kind, Object, ObjectRef, Tenant, manifest, names},
+    policy::Limits,
+};
+
+use super::{Context, get, keep};
+use crate::{
+    arguments::Apply,
+    consumer_side::{ConsumerSide, ConsumerStand, sentence},
+    failure::{Code, Failure, Result},
+    home::{Home, Use},
+    input,
+    output::escaped,
+    provider_side::{ProviderSide, ProviderStand, refused},
+};
+
+pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
+    let mut messages = Vec::new();
+    for file in &arguments.files {
+        read(file, &mut messages)?;
+    }
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    // In memory, all of them: the first that is refused ends it, and nothing
+    // was written.
+    let mut results = Vec::new();
+    for message in &messages {
+        let subject = format!("{} is refused, and nothing was changed", message.file);
+        let peer = message.peer().map_err(|failure| failure.about(&subject))?;
+        if matches!(message.object, Received::Identity(_)) {
+            keep(&mut home, &peer, &arguments.known)?;
+        }
+        let before = get::stored(&home, &message.object.kind_and_name());
+        let id = match &message.object {
+            Received::Tenant(tenant) => {
+                let mut provider =
+                    ProviderSide::new(&mut home, &peer, &context.policy, context.clock)?;
+                provider.receive(tenant, &subject)?;
+                message.object.kind_and_name()
+            }
+            Received::Identity(identity) => {
+                let mut consumer =
+                    ConsumerSide::new(&mut home, &peer, &context.policy, context.clock)?;
+                consumer.receive_identity(identity, &subject)?;
+                message.object.kind_and_name()
+            }
+        };
+        let after = get::stored(&home, &id);
+        let verb = match before {
+            None => "created",
+            Some(before) if after.as_ref() == Some(&before) => "unchanged",
+            Some(_) => "configured",
+        };
+        results.push((peer, id, verb));
+    }
+    home.save()?;
+    for (peer, (kind, name), verb) in results {
+        let name = escaped(&name);
+        match kind {
+            Kind::Tenant => settle_tenant(context, &mut home, &peer, &name, verb)?,
+            _ => settle_identity(context, &mut home, &peer, &name, verb)?,
+        }
+    }
+    Ok(())
+}
+
+/// What came, and from which file.
+struct Message {
+    file: String,
+    object: Received,
+}
+
+enum Received {
+    Tenant(Box<Tenant>),
+    Identity(Box<Identity>),
+}
+
+fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
+    let name = input::name(file);
+    let subject = format!("{name} is refused, and nothing was changed");
+    let refuse = |reason: String| Failure::new(Code::Refused, format!("{subject}: {reason}"));
+    let text = input::read(file)?;
+    let objects = manifest::read(&text, &Limits::default()).map_err(|error| {
+        refuse(format!(
+            "it is no manifest: {error}. Have it generated again, and passed on unchanged."
+        ))
+    })?;
+    if objects.is_empty() {
+        return Err(refuse(
+            "there is no object in it. Have it generated again.".to_owned(),
+        ));
+    }
+    for object in objects {
+        let object = match object {
+            Object::Tenant(tenant) => Received::Tenant(Box::new(tenant)),
+            Object::Identity(identity) => Received::Identity(Box::new(identity)),
+            Object::Unreadable(unreadable) => {
+                return Err(refuse(format!(
+                    "{}: {}. Have it generated again, and passed on unchanged.",
+                    unreadable.id, unreadable.reason
+                )));
+            }
+            other => {
+                return Err(refuse(format!(
+                    "{}: a peer hands over a Tenant or an Identity, and nothing else. Apply only those two.",
+                    other.id()
+                )));
+            }
+        };
+        messages.push(Message {
+            file: name.clone(),
+            object,
+        });
+    }
+    Ok(())
+}
+
+impl Message {
+    /// Of whom it says that it is: the library checks the rest against that.
+    fn peer(&self) -> Result<ClusterId> {
+        let (text, field) = match &self.object {
+            Received::Tenant(tenant) => (&tenant.metadata.name, "metadata.name"),
+            Received::Identity(identity) => (&identity.spec.cluster_id, "spec.clusterID"),
+        };
+        text.parse().map_err(|error| {
+            let (kind, name) = self.object.kind_and_name();
+            let id = ObjectRef::new(kind, "", name);
+            Failure::new(
+                Code::Refused,
+                format!("{id}, {field}: {error}. Use the cluster ID that the peer's Liqo was installed with."),
+            )
+        })
+    }
+}
+
+impl Received {
+    fn kind_and_name(&self) -> (Kind, String) {
+        match self {
+            Self::Tenant(tenant) => (Kind::Tenant, tenant.metadata.name.clone()),
+            Self::Identity(identity) => (Kind::Identity, identity.metadata.name.clone()),
+        }
+    }
+}
+
+fn settle_tenant(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+    name: &str,
+    verb: &str,
+) -> Result<()> {
+    let mut provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
+    match provider.settle()? {
+        ProviderStand::Authenticated => {}
+        ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
+        ProviderStand::AwaitsTenant | ProviderStand::Ended => {
+            return Err(Failure::waiting(format!(
+                "the Tenant of {peer} is being deleted: apply it again afterwards"
+            )));
+        }
+    }
+    context
+        .printer
+        .result(&format!("tenant.{}/{name} {verb}\n", names::API_GROUP))?;
+    context.printer.message(&format!(
+        "{peer} is authenticated. Now generate its Identity: liqo-auth generate identity --home {} --remote-cluster-id {peer}",
+        home.path().display()
+    ));
+    Ok(())
+}
+
+fn settle_identity(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+    name: &str,
+    verb: &str,
+) -> Result<()> {
+    let mut consumer = ConsumerSide::new(home, peer, &context.policy, context.clock)?;
+    let (stand, notices) = consumer.settle()?;
+    let secret = match stand {
+        ConsumerStand::Authenticated(secret) => secret,
+        ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
+        _ => {
+            return Err(Failure::at_odds(
+                "the Identity was applied, and is not there",
+            ));
+        }
+    };
+    context
+        .printer
+        .result(&format!("identity.{}/{name} {verb}\n", names::API_GROUP))?;
+    for notice in notices.iter().filter_map(sentence) {
+        context.printer.warning(&notice);
+    }
+    context.printer.message(&format!(
+        "The kubeconfig is in {secret}: {}. Print it with: liqo-auth get kubeconfig --home {} --remote-cluster-id {peer}",
+        home.file_of(&secret).display(),
+        home.path().display()
+    ));
+    Ok(())
+}

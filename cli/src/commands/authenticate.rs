@@ -1,0 +1,171 @@
+//! `authenticate`: the whole exchange, with access to both homes.
+
+use liqo_auth::{
+    crypto::{Nonce, SigningKey},
+    model::{ObjectRef, Timestamp},
+};
+
+use super::{Context, init, keep};
+use crate::{
+    arguments::{Authenticate, Known},
+    consumer_side::{ConsumerSide, ConsumerStand, sentence},
+    failure::{Failure, Result},
+    home::{Home, create},
+    output::Side,
+    provider_side::{ProviderSide, ProviderStand, refused},
+};
+
+pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
+    let (path, remote_path) = (context.home()?, arguments.remote_home.as_path());
+    if arguments.init {
+        let (making, local_id) = (&arguments.making, arguments.cluster_id.as_ref());
+        let local = init::blueprint(context, path, local_id, making, &making.api_server)?;
+        let remote_id = arguments.remote_cluster_id.as_ref();
+        let remote = init::blueprint(
+            context,
+            remote_path,
+            remote_id,
+            making,
+            &arguments.remote_api_server,
+        )?;
+        create(path, &local)?;
+        create(remote_path, &remote)?;
+    }
+    let (mut local, mut remote) = Home::open_both(path, remote_path)?;
+    if local.cluster_id() == remote.cluster_id() {
+        return Err(Failure::usage(format!(
+            "both homes are of the cluster {}: a cluster does not peer with itself",
+            local.cluster_id()
+        )));
+    }
+    let secret = exchange(context, arguments, &mut local, &mut remote)?;
+    context.printer.result(&format!(
+        "The kubeconfig is in {secret}: {}\nPrint it with: liqo-auth get kubeconfig --home {} --remote-cluster-id {}\n",
+        local.file_of(&secret).display(),
+        local.path().display(),
+        remote.cluster_id(),
+    ))
+}
+
+fn exchange(
+    context: &Context,
+    arguments: &Authenticate,
+    local: &mut Home,
+    remote: &mut Home,
+) -> Result<ObjectRef> {
+    let (consumer_id, provider_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
+    know_provider(arguments, local, remote)?;
+    let printer = context.printer;
+    let mut consumer = ConsumerSide::new(local, &provider_id, &context.policy, context.clock)?;
+    let mut provider = ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?;
+
+    // What one side is given by the other is on its own disk before it gives
+    // anything back; what happens between is saved together.
+    consumer.ensure_namespace()?;
+    printer.info(Side::Local, "Tenant namespace correctly ensured")?;
+
+    let stand = provider.settle()?;
+    let held = matches!(consumer.stand()?, Some(ConsumerStand::Authenticated(_)));
+    let done = held && matches!(stand, ProviderStand::Authenticated);
+    let nonce = usable_nonce(&mut provider, &consumer, done, context.clock.now()?)?;
+    printer.info(Side::Remote, "Tenant namespace correctly ensured")?;
+    printer.info(Side::Remote, "Nonce secret ensured")?;
+    printer.info(Side::Remote, "Nonce generated successfully")?;
+    printer.info(Side::Remote, "Nonce retrieved")?;
+
+    let tenant = if done {
+        None
+    } else {
+        let tenant = consumer.sign(nonce)?;
+        consumer.home.save()?;
+        Some(tenant)
+    };
+    printer.info(Side::Local, "Signed nonce secret ensured")?;
+    printer.info(Side::Local, "Nonce is signed")?;
+    printer.info(Side::Local, "Signed nonce retrieved")?;
+    printer.info(Side::Local, "Tenant correctly generated")?;
+
+    if let Some(tenant) = tenant {
+        provider.receive(&tenant, "the provider refuses the Tenant")?;
+    }
+    printer.info(Side::Remote, "Tenant correctly applied on provider cluster")?;
+    match provider.settle()? {
+        ProviderStand::Authenticated => {}
+        ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
+        ProviderStand::AwaitsTenant | ProviderStand::Ended => {
+            return Err(Failure::waiting(format!(
+                "the Tenant of {consumer_id} is being deleted on {provider_id}: try again"
+            )));
+        }
+    }
+    printer.info(Side::Remote, "Tenant status is filled")?;
+
+    let identity = provider.identity(None)?.ok_or_else(|| {
+        Failure::at_odds(format!("{provider_id} has no Identity for {consumer_id}"))
+    })?;
+    printer.info(Side::Remote, "Identity correctly generated")?;
+
+    consumer.receive_identity(&identity, "the consumer refuses the Identity")?;
+    printer.info(
+        Side::Local,
+        "Identity correctly applied on consumer cluster",
+    )?;
+    let (stand, notices) = consumer.settle()?;
+    let secret = match stand {
+        ConsumerStand::Authenticated(secret) => secret,
+        ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
+        ConsumerStand::AwaitsNonce | ConsumerStand::AwaitsIdentity(_) => {
+            return Err(Failure::at_odds(
+                "the Identity was applied, and is not there",
+            ));
+        }
+    };
+    printer.info(Side::Local, "Identity status is filled")?;
+    for notice in notices.iter().filter_map(sentence) {
+        printer.warning(&notice);
+    }
+    Ok(secret)
+}
+
+/// Who has both homes in hand knows the provider's key: the consumer is told,
+/// so that nobody else can stand for it.
+fn know_provider(arguments: &Authenticate, local: &mut Home, remote: &Home) -> Result<()> {
+    let provider_id = remote.cluster_id().clone();
+    let known = local.settings.peers.get(&provider_id);
+    let provider_keys = match known {
+        Some(known) if !known.provider_keys.is_empty() => Vec::new(),
+        _ => vec![remote.key()?.public_key().fingerprint()],
+    };
+    let said = Known {
+        proxy_url: arguments.proxy_url.clone(),
+        provider_keys,
+        publicly_trusted: false,
+    };
+    keep(local, &provider_id, &said)
+}
+
+/// The provider's nonce; a new one if it is needed and has expired.
+fn usable_nonce(
+    provider: &mut ProviderSide<'_>,
+    consumer: &ConsumerSide<'_>,
+    done: bool,
+    now: Timestamp,
+) -> Result<Nonce> {
+    let expired = |nonce: &Nonce| {
+        nonce
+            .structured()
+            .is_some_and(|nonce| nonce.expires() <= now)
+    };
+    let signed = consumer.signed_nonce();
+    let present = provider.nonce();
+    match present {
+        Some(nonce) if done || signed.as_ref() == Some(&nonce) || !expired(&nonce) => {
+            return Ok(nonce);
+        }
+        _ => {}
+    }
+    provider.replace_nonce()?;
+    provider
+        .nonce()
+        .ok_or_else(|| Failure::at_odds("the nonce was made, and is not there"))
+}

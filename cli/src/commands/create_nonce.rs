@@ -1,0 +1,46 @@
+//! `create nonce`: the first step, on the provider.
+
+use liqo_auth::model::{Namespace, Resource};
+
+use super::{Context, get};
+use crate::{
+    arguments::CreateNonce,
+    consumer_side::sentence,
+    failure::{Failure, Result},
+    home::{Home, Use},
+    output::Side,
+    provider_side::{ProviderSide, ProviderStand, nonce_secret, refused},
+};
+
+pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
+    let peer = &arguments.remote_cluster_id;
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    match provider.settle()? {
+        // A new nonce is what mends a stored Tenant that signed an old one.
+        ProviderStand::Refused(error) if !arguments.replace => {
+            return Err(refused(provider.home, &error));
+        }
+        _ => {}
+    }
+    if arguments.replace {
+        for notice in provider.replace_nonce()?.iter().filter_map(sentence) {
+            context.printer.warning(&notice);
+        }
+    }
+    let secret = nonce_secret(&home, peer)
+        .ok_or_else(|| Failure::at_odds("the nonce was made, and is not there"))?;
+    if let Some(format) = arguments.output {
+        let namespace: Option<&Namespace> = home.get("", &secret.metadata.namespace);
+        let ids = namespace.map(Resource::id).into_iter().chain([secret.id()]);
+        return get::manifests(context, &home, &ids.collect::<Vec<_>>(), format);
+    }
+    let text = get::nonce_text(secret)?;
+    context.printer.info(Side::Only, "Nonce created")?;
+    context
+        .printer
+        .info(Side::Only, "Nonce generated successfully")?;
+    context
+        .printer
+        .info(Side::Only, &format!("Nonce retrieved: {text}"))
+}

@@ -1,0 +1,96 @@
+//! `generate tenant` and `generate identity`: what a person carries to the
+//! other cluster.
+
+use liqo_auth::{
+    crypto::Nonce,
+    error::Fault,
+    model::{Object, Tenant},
+};
+
+use super::{Context, keep};
+use crate::{
+    arguments::{Format, GenerateIdentity, GenerateTenant},
+    consumer_side::{ConsumerSide, ConsumerStand},
+    failure::{Code, Failure, Result},
+    home::{Home, SecretValue, Use},
+    input,
+    provider_side::{ProviderSide, ProviderStand, refused},
+};
+
+pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()> {
+    let peer = &arguments.remote_cluster_id;
+    let given = arguments.nonce.as_deref().map(input::nonce).transpose()?;
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    keep(&mut home, peer, &arguments.known)?;
+    if let Some(namespace) = &arguments.remote_tenant_namespace {
+        let namespace =
+            match namespace.as_str() {
+                "" => None,
+                name => Some(name.parse().map_err(|error| {
+                    Failure::usage(format!("--remote-tenant-namespace: {error}"))
+                })?),
+            };
+        home.peer_mut(peer).remote_tenant_namespace = namespace;
+    }
+    let mut consumer = ConsumerSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let tenant = match given {
+        Some(text) => {
+            let nonce = Nonce::parse(&text, &context.policy).map_err(|error| {
+                Failure::new(
+                    Code::Refused,
+                    format!(
+                        "the nonce of {peer} is not signed, and nothing was changed: {error} (rule 8). \
+                         Ask the provider for its nonce again, and pass it on unchanged."
+                    ),
+                )
+            })?;
+            consumer.sign(nonce)?
+        }
+        None => signed_before(&mut consumer)?,
+    };
+    consumer.home.save()?;
+    print(context, tenant.into(), arguments.output)
+}
+
+pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Result<()> {
+    let peer = &arguments.remote_cluster_id;
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    if super::get::tenant_of(&home, peer).is_none() && home.unreadable().next().is_none() {
+        return Err(Failure::waiting(format!(
+            "there is no Tenant of {peer} in {}. Create a nonce for it, have it generate its Tenant, and apply that first.",
+            home.path().display()
+        )));
+    }
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    if let ProviderStand::Refused(error) = provider.settle()? {
+        let waits = matches!(error.fault(), Fault::PeerIncompatible(_));
+        let failure = refused(provider.home, &error);
+        return Err(if waits {
+            Failure::waiting(failure.to_string())
+        } else {
+            failure
+        });
+    }
+    let identity = provider
+        .identity(arguments.remote_tenant_namespace.as_ref())?
+        .ok_or_else(|| Failure::waiting(format!("the Tenant of {peer} is not there any more")))?;
+    print(context, identity.into(), arguments.output)
+}
+
+/// The Tenant over the nonce that was signed before.
+fn signed_before(consumer: &mut ConsumerSide<'_>) -> Result<Tenant> {
+    if let Some(ConsumerStand::AwaitsIdentity(tenant)) = consumer.stand()? {
+        return Ok(*tenant);
+    }
+    match consumer.signed_nonce() {
+        Some(nonce) => consumer.sign(nonce),
+        None => Err(Failure::waiting(format!(
+            "no nonce of {} was signed yet. Ask its administrator for one, and give it with --nonce.",
+            consumer.peer
+        ))),
+    }
+}
+
+fn print(context: &Context, object: Object, format: Format) -> Result<()> {
+    context.manifest(&SecretValue::new(object.to_value()), format)
+}

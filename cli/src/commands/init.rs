@@ -1,0 +1,94 @@
+//! `init`: makes a home.
+
+use std::path::Path;
+
+use liqo_auth::{
+    crypto::SigningKey,
+    model::{ApiServerUrl, ClusterId},
+};
+
+use super::Context;
+use crate::{
+    arguments::{Init, Making},
+    failure::{Failure, Result},
+    home::{Blueprint, GivenAuthority, Home, Use, create},
+    input,
+};
+
+pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
+    let path = context.home()?;
+    let authority = match (&arguments.ca_cert, &arguments.ca_key) {
+        (Some(certificate), Some(key)) => Some(GivenAuthority {
+            certificate: input::read(certificate)?.to_vec(),
+            key: input::read(key)?,
+        }),
+        _ => None,
+    };
+    let api_server_ca = match &arguments.api_server_ca {
+        None => None,
+        Some(file) => {
+            let text = String::from_utf8(input::read(file)?.to_vec());
+            Some(text.map_err(|_| Failure::usage("--api-server-ca: the file is no text"))?)
+        }
+    };
+    let blueprint = Blueprint {
+        authority,
+        api_server_ca,
+        ..blueprint(
+            context,
+            path,
+            arguments.cluster_id.as_ref(),
+            &arguments.making,
+            &arguments.making.api_server,
+        )?
+    };
+    if !create(path, &blueprint)? {
+        return Err(Failure::usage(format!(
+            "{} is a home already, and stays as it is",
+            path.display()
+        )));
+    }
+    let home = Home::open(path, Use::Read)?;
+    let key = home.key()?;
+    let (algorithm, fingerprint) = (key.public_key().algorithm(), key.public_key().fingerprint());
+    context.printer.result(&format!(
+        "Made {}: the home of cluster {}\n  key         {algorithm}, {fingerprint}\n  API server  {}\n",
+        path.display(),
+        home.cluster_id(),
+        home.settings.api_server,
+    ))
+}
+
+/// What a home is to be, without what only `init` can be given.
+pub(super) fn blueprint(
+    context: &Context,
+    path: &Path,
+    cluster_id: Option<&ClusterId>,
+    making: &Making,
+    api_server: &ApiServerUrl,
+) -> Result<Blueprint> {
+    let cluster_id = match cluster_id {
+        Some(given) => given.clone(),
+        None => named_by(path)?,
+    };
+    Ok(Blueprint {
+        cluster_id,
+        algorithm: making.key_algorithm.algorithm(),
+        api_server: api_server.clone(),
+        api_server_ca: None,
+        authority: None,
+        now: context.clock.now()?,
+    })
+}
+
+fn named_by(path: &Path) -> Result<ClusterId> {
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().to_lowercase())
+        .unwrap_or_default();
+    name.parse().map_err(|_| {
+        Failure::usage(format!(
+            "the folder's name {name:?} is no cluster ID; give one (lower-case letters, digits and '-')"
+        ))
+    })
+}

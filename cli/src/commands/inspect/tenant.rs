@@ -1,0 +1,119 @@
+//! A Tenant: of which consumer, with which key, for which provider's nonce.
+
+use liqo_auth::{
+    crypto::{CertificateChain, Entropy, Nonce, PublicKey},
+    error::{Error, Fault, PeerMisbehaved},
+    model::{ClusterId, Resource, Tenant, TenantCondition},
+    policy::Policy,
+    verify::{self, TenantExpectation},
+};
+
+use super::{Inspection, Report};
+use crate::{failure::Result, output::escaped, provider_side::ProviderSide};
+
+pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Report> {
+    let mut report = Report::new(&tenant.id().to_string());
+    describe(inspection, tenant, &mut report);
+    let claimed = tenant.spec.cluster_id.parse::<ClusterId>();
+    let consumer = match (&inspection.arguments.remote_cluster_id, claimed) {
+        (Some(given), _) => given.clone(),
+        (None, Ok(claimed)) => claimed,
+        (None, Err(error)) => {
+            report.wrong(format!(
+                "spec.clusterID: {error}. Use the cluster ID that the peer's Liqo was installed with."
+            ));
+            return Ok(report);
+        }
+    };
+    let policy = &inspection.context.policy;
+    match check(inspection, tenant, &consumer)? {
+        Checked::Wrong(error) => report.error(&error),
+        Checked::Claim => {
+            claim_holds(&mut report, &consumer);
+            report.unverified("the signature over the nonce: give the nonce with --nonce, or the provider's home with --home");
+        }
+        Checked::Signature => {
+            claim_holds(&mut report, &consumer);
+            report.verified("the key signed the nonce");
+        }
+        Checked::Stored => {
+            claim_holds(&mut report, &consumer);
+            report.verified(format!(
+                "it is one that this provider takes from {consumer}"
+            ));
+        }
+    }
+    if *policy == Policy::compatible() {
+        report.say("Policy", "compatible");
+    }
+    Ok(report)
+}
+
+/// How far a Tenant was verified.
+enum Checked {
+    Wrong(Error),
+    /// All but the signature over the nonce.
+    Claim,
+    /// The signature over the nonce that was given, too.
+    Signature,
+    /// All that the provider verifies when it is applied.
+    Stored,
+}
+
+fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> Result<Checked> {
+    let policy = &inspection.context.policy;
+    let given = inspection.given_nonce()?;
+    // Any nonce will do to verify the rest: the signature comes last.
+    let nonce = given
+        .clone()
+        .unwrap_or_else(|| Nonce::random(&Entropy::from_bytes([1; 32])));
+    let expectation = TenantExpectation {
+        consumer,
+        nonce: &nonce,
+    };
+    match verify::tenant(tenant, &expectation, policy) {
+        Ok(_) if given.is_some() => return Ok(Checked::Signature),
+        Ok(_) => {}
+        Err(error) => match error.fault() {
+            Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(_)) if given.is_none() => {}
+            _ => return Ok(Checked::Wrong(error)),
+        },
+    }
+    let Some(home) = inspection.home.filter(|home| home.cluster_id() != consumer) else {
+        return Ok(Checked::Claim);
+    };
+    match ProviderSide::judge(home, consumer, policy, inspection.context.clock, tenant)? {
+        Ok(()) => Ok(Checked::Stored),
+        Err(error) => Ok(Checked::Wrong(error)),
+    }
+}
+
+fn claim_holds(report: &mut Report, consumer: &ClusterId) {
+    report.verified(format!(
+        "the request is for {consumer} and nothing else, of this key, and signed by it"
+    ));
+}
+
+fn describe(inspection: &Inspection<'_>, tenant: &Tenant, report: &mut Report) {
+    let spec = &tenant.spec;
+    report.say("Consumer", escaped(&spec.cluster_id));
+    // What a key is, is said of every one that can be read.
+    match PublicKey::from_tenant_field(spec.public_key.as_slice(), &Policy::compatible()) {
+        Ok(key) => report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint())),
+        Err(_) => report.say("Key", "unusable"),
+    }
+    if let Some(proxy) = spec.proxy_url.as_deref().filter(|proxy| !proxy.is_empty()) {
+        report.say("Proxy", escaped(proxy));
+    }
+    match spec.tenant_condition {
+        None | Some(TenantCondition::Active) => {}
+        Some(TenantCondition::Cordoned) => report.say("Condition", "Cordoned"),
+        Some(TenantCondition::Drained) => report.say("Condition", "Drained"),
+    }
+    if let Some(auth_params) = &tenant.status.auth_params {
+        match CertificateChain::from_pem(auth_params.signed_crt.as_slice(), &Policy::compatible()) {
+            Ok(chain) => report.say("Certificate", inspection.dates(chain.leaf())),
+            Err(error) => report.say("Certificate", format!("unreadable: {error}")),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! A home as the consumer.
+
+use std::sync::Arc;
+
+use liqo_auth::{
+    consumer::{Consumer, Phase},
+    crypto::{Nonce, OneKey},
+    error::Error,
+    model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, Timestamp, names},
+    policy::Policy,
+    step::{Effect, Message, Notice, Step},
+};
+
+use crate::{
+    environment::Clock,
+    failure::{Failure, Result},
+    home::Home,
+};
+
+/// The consumer's side of one peering, over a home.
+pub(crate) struct ConsumerSide<'h> {
+    pub(crate) home: &'h mut Home,
+    pub(crate) peer: ClusterId,
+    consumer: Consumer,
+    clock: Clock,
+}
+
+/// Where the consumer's side came to, when nothing was left to do.
+pub(crate) enum ConsumerStand {
+    AwaitsNonce,
+    /// The Tenant can be handed out.
+    AwaitsIdentity(Box<Tenant>),
+    /// The kubeconfig is stored in this Secret.
+    Authenticated(ObjectRef),
+    /// What is stored was refused.
+    Refused(Error),
+}
+
+impl<'h> ConsumerSide<'h> {
+    /// The peer's settings are taken as the home has them now.
+    pub(crate) fn new(
+        home: &'h mut Home,
+        peer: &ClusterId,
+        policy: &Policy,
+        clock: Clock,
+    ) -> Result<Self> {
+        let consumer = consumer(home, peer, policy)?;
+        Ok(Self {
+            home,
+            peer: peer.clone(),
+            consumer,
+            clock,
+        })
+    }
+
+    /// What this home would make of an Identity. Nothing is changed.
+    pub(crate) fn judge(
+        home: &Home,
+        peer: &ClusterId,
+        policy: &Policy,
+        clock: Clock,
+        identity: &Identity,
+    ) -> Result<Result<(), Error>> {
+        let message = Message::Identity(Box::new(identity.clone()));
+        let consumer = consumer(home, peer, policy)?;
+        Ok(consumer
+            .receive(&home.view(peer), message, clock.env()?)
+            .map(|_| ()))
+    }
+
+    /// Where it stands, without going on.
+    pub(crate) fn stand(&self) -> Result<Option<ConsumerStand>> {
+        let now = self.clock.now()?;
+        let view = self.home.view(&self.peer);
+        let peering = self
+            .consumer
+            .resume(&view, now)
+            .map_err(|error| self.failure(&error))?;
+        Ok(Some(match peering.phase {
+            Phase::AwaitsNonce => ConsumerStand::AwaitsNonce,
+            Phase::AwaitsIdentity(phase) => ConsumerStand::AwaitsIdentity(Box::new(phase.tenant())),
+            Phase::Authenticated(held) => ConsumerStand::Authenticated(held.kubeconfig_secret()),
+            Phase::Refused(error) => ConsumerStand::Refused(error),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Goes on as far as it goes without the peer, and saves that.
+    pub(crate) fn settle(&mut self) -> Result<(ConsumerStand, Vec<Notice>)> {
+        let mut notices: Vec<Notice> = Vec::new();
+        // More steps than any exchange has: a machine that runs in circles is
+        // stopped.
+        for _ in 0..MOST_STEPS {
+            let env = self.clock.env()?;
+            let now = env.now;
+            let step = self
+                .consumer
+                .reconcile(&self.home.view(&self.peer), env)
+                .map_err(|error| self.failure(&error))?;
+            for notice in step.notices {
+                if !notices.contains(&notice) {
+                    notices.push(notice);
+                }
+            }
+            if step.effects.is_empty()
+                && let Some(stand) = self.stand()?
+            {
+                self.home.save()?;
+                return Ok((stand, notices));
+            }
+            self.apply(&step.effects, now)?;
+        }
+        Err(Failure::at_odds(format!(
+            "{}: the peering with {} does not come to rest",
+            self.home.path().display(),
+            self.peer
+        )))
+    }
+
+    /// Makes the tenant namespace in memory, if the peer has none yet.
+    pub(crate) fn ensure_namespace(&mut self) -> Result<()> {
+        let label = |namespace: &Namespace, key: &str| {
+            namespace
+                .metadata
+                .labels
+                .get(key)
+                .cloned()
+                .unwrap_or_default()
+        };
+        let found = self.home.all::<Namespace>().any(|namespace| {
+            label(namespace, names::REMOTE_CLUSTER_ID_LABEL) == self.peer.as_str()
+                && label(namespace, names::TENANT_NAMESPACE_LABEL) == names::TRUE
+        });
+        // Whether there are two of them, the library knows.
+        self.stand()?;
+        if !found {
+            let now = self.clock.now()?;
+            self.apply(
+                &[Effect::Create(Namespace::for_tenant(&self.peer).into())],
+                now,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Signs a nonce, in memory: the Tenant to hand out.
+    pub(crate) fn sign(&mut self, nonce: Nonce) -> Result<Tenant> {
+        let subject = format!(
+            "the nonce of {} is not signed, and nothing was changed",
+            self.peer
+        );
+        let (step, now) = self.receive(Message::Nonce(nonce), &subject)?;
+        self.apply(&step.effects, now)?;
+        let tenant = step.outbox.into_iter().find_map(|message| match message {
+            Message::Tenant(tenant) => Some(*tenant),
+            _ => None,
+        });
+        tenant.ok_or_else(|| Failure::at_odds("this home has no key to sign with"))
+    }
+
+    /// Takes an Identity in memory.
+    pub(crate) fn receive_identity(&mut self, identity: &Identity, subject: &str) -> Result<()> {
+        let (step, now) = self.receive(Message::Identity(Box::new(identity.clone())), subject)?;
+        self.apply(&step.effects, now)
+    }
+
+    /// The nonce that was signed last.
+    pub(crate) fn signed_nonce(&self) -> Option<Nonce> {
+        let secret = self.home.all::<Secret>().find(|secret| {
+            let label = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+            secret.metadata.name == names::SIGNED_NONCE_SECRET
+                && label.map(String::as_str) == Some(self.peer.as_str())
+        })?;
+        Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
+    }
+
+    fn receive(&self, message: Message, subject: &str) -> Result<(Step, Timestamp)> {
+        let env = self.clock.env()?;
+        let now = env.now;
+        let step = self
+            .consumer
+            .receive(&self.home.view(&self.peer), message, env)
+            .map_err(|error| Failure::of(subject, &error))?;
+        Ok((step, now))
+    }
+
+    fn apply(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
+        effects
+            .iter()
+            .try_for_each(|effect| self.home.apply(effect, now))
+    }
+
+    fn failure(&self, error: &Error) -> Failure {
+        Failure::of(&self.home.path().display().to_string(), error)
+    }
+}
+
+const MOST_STEPS: usize = 32;
+
+fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> {
+    let keys = Arc::new(OneKey(Arc::new(home.key()?)));
+    let settings = home
+        .settings
+        .peers
+        .get(peer)
+        .map(|settings| settings.to_library());
+    Ok(Consumer::builder(home.cluster_id().clone(), keys)
+        .policy(policy.clone())
+        .peer(peer.clone(), settings.unwrap_or_default())
+        .build())
+}
+
+/// What a person should know, in a sentence.
+pub(crate) fn sentence(notice: &Notice) -> Option<String> {
+    Some(match notice {
+        Notice::SignedNonceIsStale => {
+            "The nonce was replaced: a consumer with Liqo has to delete its Secret liqo-signed-nonce before it signs the new one.".to_owned()
+        }
+        Notice::NoClusterRole { label_value } => format!(
+            "There is no ClusterRole labelled app.kubernetes.io/name={label_value}: the peer has a certificate, and no rights."
+        ),
+        Notice::ProviderUnproven => {
+            "The provider gave no proof of its own key: compare the CA's fingerprint with its administrator.".to_owned()
+        }
+        Notice::IssuedByAnotherCa => {
+            "The client certificate was not issued by a CA of the bundle; that is legal if the API server's certificate comes from another CA.".to_owned()
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,82 @@
+//! Time and randomness, which the library has none of.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use getrandom::SysRng;
+use liqo_auth::{crypto::Entropy, model::Timestamp, step::Env};
+
+use crate::failure::Result;
+
+/// The present time, or the one that stands for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock(Option<Timestamp>);
+
+impl Clock {
+    /// The system's clock, unless a time is given.
+    pub(crate) const fn new(fixed: Option<Timestamp>) -> Self {
+        Self(fixed)
+    }
+
+    pub(crate) fn now(self) -> Result<Timestamp> {
+        if let Some(fixed) = self.0 {
+            return Ok(fixed);
+        }
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .context("the system's clock is before 1970")?;
+        let seconds = i64::try_from(since.as_secs()).context("the system's clock")?;
+        Ok(Timestamp::from_unix(seconds).context("the system's clock")?)
+    }
+
+    pub(crate) fn env(self) -> Result<Env> {
+        Ok(Env {
+            now: self.now()?,
+            entropy: entropy()?,
+        })
+    }
+}
+
+/// 32 bytes of the operating system's randomness.
+pub(crate) fn entropy() -> Result<Entropy> {
+    Ok(Entropy::draw(&mut SysRng).context("the operating system gave no randomness")?)
+}
+
+/// Random bytes that are no secret.
+pub(crate) fn random<const N: usize>() -> anyhow::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).context("the operating system gave no randomness")?;
+    Ok(bytes)
+}
+
+/// A random UUID (RFC 9562, version 4), as an API server gives to objects.
+pub(crate) fn uuid() -> anyhow::Result<String> {
+    let random = u128::from_be_bytes(random()?);
+    let versioned = random & !(0xf << 76) & !(0b11 << 62) | (4 << 76) | (0b10 << 62);
+    let digits = format!("{versioned:032x}");
+    let mut uuid = String::with_capacity(36);
+    for (at, digit) in digits.chars().enumerate() {
+        if matches!(at, 8 | 12 | 16 | 20) {
+            uuid.push('-');
+        }
+        uuid.push(digit);
+    }
+    Ok(uuid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uuids_are_of_version_4() {
+        let uuid = uuid().unwrap();
+        let parts: Vec<_> = uuid.split('-').collect();
+        assert_eq!(
+            parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
+            [8, 4, 4, 4, 12]
+        );
+        assert!(parts[2].starts_with('4'), "{uuid}");
+        assert!(parts[3].starts_with(['8', '9', 'a', 'b']), "{uuid}");
+    }
+}

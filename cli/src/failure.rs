@@ -1,0 +1,108 @@
+//! How a command can fail, and the exit code that says so.
+
+use std::fmt;
+
+use liqo_auth::error::{Error, Fault};
+
+/// A failed command: a paragraph for a person, and a code for a script.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: Code,
+    message: String,
+}
+
+/// The exit codes, apart from 0. The codes of clap for wrong usage are 2 too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// The file system or the machine failed.
+    Internal,
+    /// The command line cannot be right.
+    Usage,
+    /// What the peer sent was refused.
+    Refused,
+    /// Something of the peer has to come first.
+    Waiting,
+    /// This side's own objects are at odds.
+    AtOdds,
+}
+
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Code::Usage, message)
+    }
+
+    pub(crate) fn waiting(message: impl Into<String>) -> Self {
+        Self::new(Code::Waiting, message)
+    }
+
+    pub(crate) fn at_odds(message: impl Into<String>) -> Self {
+        Self::new(Code::AtOdds, message)
+    }
+
+    /// What the library refused: what is wrong where, under which rule, and
+    /// what to do. `subject` says what was to be done.
+    pub(crate) fn of(subject: &str, error: &Error) -> Self {
+        let code = match error.fault() {
+            Fault::Local(_) => Code::AtOdds,
+            Fault::ApiMisuse(_) => Code::Usage,
+            _ => Code::Refused,
+        };
+        Self::new(code, format!("{subject}: {}", paragraph(error)))
+    }
+
+    /// The same, with what was to be done before it.
+    pub(crate) fn about(self, subject: &str) -> Self {
+        Self {
+            message: format!("{subject}: {}", self.message),
+            ..self
+        }
+    }
+}
+
+/// An error of the library as one paragraph.
+pub(crate) fn paragraph(error: &Error) -> String {
+    let rule = error
+        .rule()
+        .map(|rule| format!(" (rule {rule})"))
+        .unwrap_or_default();
+    format!("{error}{rule}. {}", error.advice())
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::new(Code::Internal, format!("{error:#}"))
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::from(anyhow::Error::from(error))
+    }
+}
+
+impl Code {
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Internal => 1,
+            Self::Usage => 2,
+            Self::Refused => 3,
+            Self::Waiting => 4,
+            Self::AtOdds => 5,
+        }
+    }
+}

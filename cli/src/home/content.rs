@@ -1,0 +1,173 @@
+//! The text of a manifest, and the value in it with every field that it has.
+
+use std::ops::Deref;
+
+use liqo_auth::model::Object;
+use serde_json::Value;
+use zeroize::{Zeroize, Zeroizing};
+
+/// A JSON value that may hold secrets: its strings are wiped when dropped.
+#[derive(Clone, PartialEq)]
+pub(crate) struct SecretValue(Value);
+
+impl SecretValue {
+    pub(crate) fn new(value: Value) -> Self {
+        Self(value)
+    }
+
+    /// The value that a manifest holds, as YAML or JSON.
+    pub(crate) fn parse(text: &[u8]) -> anyhow::Result<Self> {
+        let text = std::str::from_utf8(text)?;
+        // Its messages may show the text.
+        let value = serde_saphyr::from_str(text)
+            .map_err(|_| anyhow::anyhow!("it is no YAML of one object"))?;
+        Ok(Self(value))
+    }
+
+    /// As `kubectl get -o yaml` prints it.
+    pub(crate) fn to_yaml(&self) -> anyhow::Result<Zeroizing<String>> {
+        let options = serde_saphyr::ser_options! {
+            prefer_block_scalars: false,
+            compact_list_indent: true,
+        };
+        let text = serde_saphyr::to_string_with_options(&self.0, options)?;
+        Ok(Zeroizing::new(text))
+    }
+
+    /// As `kubectl get -o json` prints it, but for the width of the indent.
+    pub(crate) fn to_json(&self) -> Zeroizing<String> {
+        Zeroizing::new(format!("{:#}\n", self.0))
+    }
+
+    /// The object in it.
+    pub(crate) fn to_object(&self) -> Object {
+        Object::from_value(self.0.clone())
+    }
+
+    /// Applies a JSON merge patch (RFC 7396).
+    pub(crate) fn merge(&mut self, patch: &Value) {
+        merge(&mut self.0, patch);
+    }
+
+    /// Sets a field that lies in maps, which are made if they are not there.
+    pub(crate) fn set(&mut self, path: &[&str], value: impl Into<Value>) {
+        if let Some(place) = self.place(path) {
+            *place = value.into();
+        }
+    }
+
+    /// The same, unless the field is there.
+    pub(crate) fn set_default(&mut self, path: &[&str], value: impl Into<Value>) {
+        if let Some(place) = self.place(path).filter(|place| place.is_null()) {
+            *place = value.into();
+        }
+    }
+
+    fn place(&mut self, path: &[&str]) -> Option<&mut Value> {
+        path.iter().try_fold(&mut self.0, |value, key| {
+            if value.is_null() {
+                *value = Value::Object(serde_json::Map::new());
+            }
+            match value {
+                Value::Object(fields) => Some(fields.entry(*key).or_insert(Value::Null)),
+                _ => None,
+            }
+        })
+    }
+}
+
+impl Deref for SecretValue {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl Drop for SecretValue {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let Value::Object(fields) = target else {
+        return;
+    };
+    for (key, value) in patch {
+        if value.is_null() {
+            fields.remove(key);
+        } else {
+            merge(fields.entry(key.clone()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+fn wipe(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Array(items) => items.iter_mut().for_each(wipe),
+        Value::Object(fields) => fields.values_mut().for_each(wipe),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// RFC 7396, appendix A.
+    #[test]
+    fn patches_merge_as_the_rfc_says() {
+        for (target, patch, result) in [
+            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "b"}), json!({"a": null}), json!({})),
+            (
+                json!({"a": [{"b": "c"}]}),
+                json!({"a": [1]}),
+                json!({"a": [1]}),
+            ),
+            (
+                json!({"e": null}),
+                json!({"a": 1}),
+                json!({"e": null, "a": 1}),
+            ),
+            (
+                json!([1, 2]),
+                json!({"a": "b", "c": null}),
+                json!({"a": "b"}),
+            ),
+            (
+                json!({}),
+                json!({"a": {"bb": {"ccc": null}}}),
+                json!({"a": {"bb": {}}}),
+            ),
+        ] {
+            let mut value = SecretValue::new(target);
+            value.merge(&patch);
+            assert_eq!(*value, result);
+        }
+    }
+
+    #[test]
+    fn yaml_comes_back_as_it_went() {
+        let value = SecretValue::new(
+            json!({"data": {"on": "yes", "n": "1"}, "rules": [{"verbs": ["get"]}]}),
+        );
+        let text = value.to_yaml().unwrap();
+        assert!(
+            SecretValue::parse(text.as_bytes()).unwrap() == value,
+            "{}",
+            *text
+        );
+    }
+}

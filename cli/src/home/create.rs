@@ -1,0 +1,270 @@
+//! Making a home: what a cluster with Liqo has before its first peering.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use getrandom::SysRng;
+use liqo_auth::{
+    crypto::{Algorithm, Authority, CaBundle, KeyPair, RecordKey, SigningKey},
+    model::{
+        ApiServerUrl, ClusterId, ConfigMap, Metadata, Namespace, Object, Secret, SecretBytes,
+        Timestamp, names,
+    },
+    policy::Policy,
+    step::Effect,
+};
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use super::{
+    Home, Use,
+    content::SecretValue,
+    directory::{Access, Directory},
+    layout::{Area, LOCK_FILE, SETTINGS_FILE},
+    lock,
+    settings::Settings,
+    store::Store,
+    write::{Change, Target, write},
+};
+use crate::{
+    environment::entropy,
+    failure::{Failure, Result},
+};
+
+/// What a home is to be.
+pub(crate) struct Blueprint {
+    pub(crate) cluster_id: ClusterId,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) api_server: ApiServerUrl,
+    /// By which CA peers know the API server, if it is not the authority.
+    pub(crate) api_server_ca: Option<String>,
+    /// The authority that signs for peers; made here if none is given.
+    pub(crate) authority: Option<GivenAuthority>,
+    pub(crate) now: Timestamp,
+}
+
+/// An authority that there is already.
+pub(crate) struct GivenAuthority {
+    pub(crate) certificate: Vec<u8>,
+    pub(crate) key: Zeroizing<Vec<u8>>,
+}
+
+/// Makes a home, and says whether it did: one that there is already stays as
+/// it is.
+pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
+    let root = Directory::create_path(path, Access::World)?;
+    let lock = lock(&root, Use::Write)?;
+    if root.read(SETTINGS_FILE)?.is_some() {
+        // It is looked at, so that a broken one is not taken for a good one.
+        Home::read(root, lock, Use::Write)?;
+        return Ok(false);
+    }
+    refuse_strangers(&root)?;
+    let settings = Settings {
+        cluster_id: blueprint.cluster_id.clone(),
+        api_server: blueprint.api_server.clone(),
+        api_server_ca: blueprint.api_server_ca.clone(),
+        peers: Default::default(),
+    };
+    if let Some(ca) = &blueprint.api_server_ca {
+        CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
+            .map_err(|error| Failure::usage(format!("--api-server-ca: {error}")))?;
+    }
+    let mut store = Store::default();
+    for object in objects(blueprint)? {
+        store.apply(&Effect::Create(object), blueprint.now)?;
+    }
+    for role in roles() {
+        store.create(SecretValue::new(role), blueprint.now)?;
+    }
+    let mut changes = Vec::new();
+    for (id, content) in store.changes()? {
+        let place =
+            super::Place::of(&id).with_context(|| format!("{id} has no place in a home"))?;
+        changes.push(Change {
+            target: Target::Manifest(place),
+            content,
+        });
+    }
+    // Last: what has these settings is a home.
+    changes.push(Change {
+        target: Target::TopLevel(SETTINGS_FILE),
+        content: Some(settings.write()?),
+    });
+    write(&root, &changes)?;
+    Ok(true)
+}
+
+pub(crate) const RECORD_KEY_SECRET: &str = "liqo-auth-record-key";
+pub(crate) const RECORD_KEY: &str = "key";
+pub(crate) const AUTHORITY_SECRET: &str = "liqo-auth-authority";
+pub(crate) const AUTHORITY_CERTIFICATE: &str = "tls.crt";
+pub(crate) const AUTHORITY_KEY: &str = "tls.key";
+
+/// A folder with other things in it is not made a home: it is somebody's.
+fn refuse_strangers(root: &Directory) -> Result<()> {
+    let ours = |name: &str| {
+        name == LOCK_FILE
+            || super::is_temporary(name)
+            || Area::ALL.iter().any(|area| area.folder() == name)
+    };
+    match root.names()?.iter().find(|name| !ours(name)) {
+        None => Ok(()),
+        Some(stranger) => Err(Failure::usage(format!(
+            "{} is not made a home, since it holds other things, such as {stranger:?}; name a new or an empty folder",
+            root.path().display()
+        ))),
+    }
+}
+
+fn objects(blueprint: &Blueprint) -> Result<Vec<Object>> {
+    let key = KeyPair::generate(blueprint.algorithm, &mut SysRng)
+        .context("the cluster's key cannot be made")?;
+    let record_key = RecordKey::draw(&mut SysRng).context("the record key cannot be made")?;
+    let (certificate, authority_key) = authority(blueprint)?;
+    let cluster_id = blueprint.cluster_id.to_string();
+    Ok(vec![
+        Namespace {
+            metadata: Metadata {
+                name: names::LIQO_NAMESPACE.to_owned(),
+                ..Metadata::default()
+            },
+        }
+        .into(),
+        ConfigMap {
+            metadata: Metadata {
+                labels: [(
+                    names::APP_NAME_LABEL.to_owned(),
+                    names::CLUSTER_ID_CONFIG_MAP_APP_NAME.to_owned(),
+                )]
+                .into(),
+                ..in_liqo(names::CLUSTER_ID_CONFIG_MAP)
+            },
+            data: [(names::CLUSTER_ID_KEY.to_owned(), cluster_id)].into(),
+        }
+        .into(),
+        secret(
+            names::CLUSTER_KEYS_SECRET,
+            names::OPAQUE,
+            [
+                (
+                    names::PRIVATE_KEY,
+                    key.to_pkcs8_pem().as_str().as_bytes().into(),
+                ),
+                (
+                    names::PUBLIC_KEY,
+                    key.public_key().to_pem().into_bytes().into(),
+                ),
+            ],
+        ),
+        secret(
+            AUTHORITY_SECRET,
+            "kubernetes.io/tls",
+            [
+                (AUTHORITY_CERTIFICATE, certificate),
+                (AUTHORITY_KEY, authority_key),
+            ],
+        ),
+        secret(
+            RECORD_KEY_SECRET,
+            names::OPAQUE,
+            [(RECORD_KEY, record_key.as_bytes().as_slice().into())],
+        ),
+    ])
+}
+
+/// Certificate and key of the authority, in PEM.
+fn authority(blueprint: &Blueprint) -> Result<(SecretBytes, SecretBytes)> {
+    let Some(given) = &blueprint.authority else {
+        let key = KeyPair::generate(Algorithm::Ed25519, &mut SysRng)
+            .context("the authority's key cannot be made")?;
+        let pem = key.to_pkcs8_pem();
+        let name = format!("{}-ca", blueprint.cluster_id);
+        let authority =
+            Authority::with_key(&name, Arc::new(key), blueprint.now, TEN_YEARS, &entropy()?)
+                .context("the authority cannot be made")?;
+        return Ok((
+            authority.certificate_pem().as_bytes().into(),
+            pem.as_str().as_bytes().into(),
+        ));
+    };
+    let policy = Policy::compatible();
+    let key = KeyPair::from_pkcs8_pem(&given.key, &policy)
+        .map_err(|error| Failure::usage(format!("--ca-key: {error}")))?;
+    let authority = Authority::from_pem(&given.certificate, Arc::new(key), &policy)
+        .map_err(|error| Failure::usage(format!("--ca-cert: {error}")))?;
+    Ok((
+        authority.certificate_pem().as_bytes().into(),
+        given.key.as_slice().into(),
+    ))
+}
+
+fn secret<const N: usize>(name: &str, secret_type: &str, data: [(&str, SecretBytes); N]) -> Object {
+    Secret {
+        metadata: in_liqo(name),
+        data: data.map(|(key, value)| (key.to_owned(), value)).into(),
+        secret_type: Some(secret_type.to_owned()),
+    }
+    .into()
+}
+
+fn in_liqo(name: &str) -> Metadata {
+    Metadata {
+        name: name.to_owned(),
+        namespace: names::LIQO_NAMESPACE.to_owned(),
+        ..Metadata::default()
+    }
+}
+
+/// The two ClusterRoles that Liqo 1.2 gives to a peer: what its controllers
+/// may do in the tenant namespace, and what its virtual nodes may do in the
+/// whole cluster.
+fn roles() -> [Value; 2] {
+    let role = |name: &str, purpose: &str, rules: Value| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": { "name": name, "labels": { (names::APP_NAME_LABEL): purpose } },
+            "rules": rules,
+        })
+    };
+    let write = json!([
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch"
+    ]);
+    [
+        role(
+            "liqo-remote-controlplane",
+            names::CONTROL_PLANE_ROLE,
+            json!([
+                {
+                    "apiGroups": [names::API_GROUP],
+                    "resources": ["renews", "renews/status", "resourceslices", "resourceslices/status"],
+                    "verbs": write,
+                },
+                {
+                    "apiGroups": ["offloading.liqo.io"],
+                    "resources": ["namespacemaps", "namespacemaps/status"],
+                    "verbs": write,
+                },
+            ]),
+        ),
+        role(
+            "liqo-virtual-kubelet-remote-clusterwide",
+            names::CLUSTER_WIDE_ROLE,
+            json!([{
+                "apiGroups": ["metrics.liqo.io"],
+                "resources": ["scrape/metrics"],
+                "verbs": ["get", "list", "watch"],
+            }]),
+        ),
+    ]
+}
+
+const TEN_YEARS: Duration = Duration::from_secs(3650 * 24 * 60 * 60);

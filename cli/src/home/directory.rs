@@ -1,0 +1,303 @@
+//! A folder that is reached without following a symbolic link.
+//!
+//! Every name is opened relative to the folder that holds it, so that nobody
+//! can slip a link in between a check and its use.
+
+use std::{
+    fs::File,
+    io::{self, ErrorKind, Read, Write},
+    os::fd::OwnedFd,
+    path::{Component, Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use rustix::{
+    fs::{self, AtFlags, CWD, FileType, Mode, OFlags},
+    io::Errno,
+};
+use zeroize::Zeroizing;
+
+/// An open folder.
+pub(crate) struct Directory {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Everybody: 0644, and 0755 for a folder.
+    World,
+    /// The owner only: 0600, and 0700 for a folder.
+    Owner,
+}
+
+/// A file that is written and not in its place yet.
+pub(crate) struct Written {
+    temporary: String,
+    name: String,
+    file: File,
+}
+
+/// The largest file that is read: more than a manifest may have.
+pub(crate) const FILE_LIMIT: u64 = 1024 * 1024;
+
+impl Directory {
+    /// Opens a folder by a path that a person gave. Its last part must not be
+    /// a symbolic link.
+    pub(crate) fn open_path(path: &Path) -> Result<Option<Self>> {
+        // A final slash would follow a link.
+        let path: PathBuf = path.components().collect();
+        let path = if path.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            path
+        };
+        match fs::openat(CWD, &path, FOLDER, Mode::empty()) {
+            Ok(handle) => Ok(Some(Self { handle, path })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(refusal(errno, &path)),
+        }
+    }
+
+    /// The same, and makes the folder if it isn't there.
+    pub(crate) fn create_path(path: &Path, access: Access) -> Result<Self> {
+        if let Some(found) = Self::open_path(path)? {
+            return Ok(found);
+        }
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).with_context(|| shown(parent))?;
+        }
+        match fs::mkdirat(CWD, path, access.folder_mode()) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(refusal(errno, path)),
+        }
+        let made =
+            Self::open_path(path)?.with_context(|| format!("{}: it is gone again", shown(path)))?;
+        let above = match path
+            .parent()
+            .filter(|parent| parent.components().next().is_some())
+        {
+            Some(parent) => parent.to_owned(),
+            None => Component::CurDir.as_os_str().into(),
+        };
+        File::open(&above)
+            .and_then(|above| above.sync_all())
+            .with_context(|| shown(&above))?;
+        Ok(made)
+    }
+
+    /// Opens a folder in this one.
+    pub(crate) fn open(&self, name: &str) -> Result<Option<Self>> {
+        let path = self.path.join(name);
+        match fs::openat(&self.handle, name, FOLDER, Mode::empty()) {
+            Ok(handle) => Ok(Some(Self { handle, path })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(refusal(errno, &path)),
+        }
+    }
+
+    /// The same, and makes it if it isn't there; also says whether it did.
+    pub(crate) fn create(&self, name: &str, access: Access) -> Result<(Self, bool)> {
+        let made = match fs::mkdirat(&self.handle, name, access.folder_mode()) {
+            Ok(()) => true,
+            Err(Errno::EXIST) => false,
+            Err(errno) => return Err(refusal(errno, &self.path.join(name))),
+        };
+        let folder = self
+            .open(name)?
+            .with_context(|| format!("{}: it is gone again", shown(&self.path.join(name))))?;
+        Ok((folder, made))
+    }
+
+    /// The names of what is in the folder, in their order.
+    pub(crate) fn names(&self) -> Result<Vec<String>> {
+        let entries = fs::Dir::read_from(&self.handle).with_context(|| shown(&self.path))?;
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.with_context(|| shown(&self.path))?;
+            match entry.file_name().to_str() {
+                Ok("." | "..") => {}
+                Ok(name) => names.push(name.to_owned()),
+                Err(_) => bail!("{}: found a name that is not UTF-8", shown(&self.path)),
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The content of a file, if there is one. What is no regular file is an
+    /// error.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>> {
+        let path = self.path.join(name);
+        // Without O_NONBLOCK, a pipe of that name would stop the tool.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let handle = match fs::openat(&self.handle, name, flags, Mode::empty()) {
+            Ok(handle) => handle,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(refusal(errno, &path)),
+        };
+        let stat = fs::fstat(&handle).with_context(|| shown(&path))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            bail!("{}: it is no regular file", shown(&path));
+        }
+        let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+        if size > FILE_LIMIT {
+            bail!(
+                "{}: found {size} bytes, expected at most {FILE_LIMIT}",
+                shown(&path)
+            );
+        }
+        // So large that it never grows: what it would leave behind on growing
+        // is not wiped.
+        let capacity = usize::try_from(size).unwrap_or_default().saturating_add(1);
+        let mut content = Zeroizing::new(Vec::with_capacity(capacity));
+        File::from(handle)
+            .take(size)
+            .read_to_end(&mut content)
+            .with_context(|| shown(&path))?;
+        Ok(Some(content))
+    }
+
+    /// Opens the lock file, and makes it if it isn't there.
+    pub(crate) fn lock_file(&self, name: &str) -> Result<File> {
+        let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        fs::openat(&self.handle, name, flags, Access::Owner.file_mode())
+            .map(File::from)
+            .map_err(|errno| refusal(errno, &self.path.join(name)))
+    }
+
+    /// Writes a new file beside the place where it is to be, and has it on its
+    /// way to the disk.
+    pub(crate) fn write(
+        &self,
+        name: &str,
+        content: &[u8],
+        access: Access,
+        token: &str,
+    ) -> Result<Written> {
+        let temporary = format!("{TEMPORARY}{token}.{name}");
+        let temporary = if temporary.len() > LONGEST_NAME {
+            format!("{TEMPORARY}{token}")
+        } else {
+            temporary
+        };
+        let path = self.path.join(&temporary);
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = fs::openat(&self.handle, temporary.as_str(), flags, access.file_mode())
+            .map_err(|errno| refusal(errno, &path))?;
+        let mut written = Written {
+            temporary,
+            name: name.to_owned(),
+            file: File::from(handle),
+        };
+        let result = written.file.write_all(content);
+        match result {
+            Ok(()) => Ok(written),
+            Err(error) => {
+                self.discard(&written);
+                Err(error).with_context(|| shown(&path))
+            }
+        }
+    }
+
+    /// Puts a written file into its place, at once and as a whole.
+    pub(crate) fn put(&self, written: &Written) -> Result<()> {
+        fs::renameat(
+            &self.handle,
+            &*written.temporary,
+            &self.handle,
+            &*written.name,
+        )
+        .with_context(|| shown(&self.path.join(&written.name)))
+    }
+
+    /// Takes away what will not be put into its place.
+    pub(crate) fn discard(&self, written: &Written) {
+        // It may be in its place already; and a temporary file that stays is
+        // swept up later.
+        let _ = fs::unlinkat(&self.handle, &*written.temporary, AtFlags::empty());
+    }
+
+    /// Takes a file away, if it is there.
+    pub(crate) fn remove(&self, name: &str) -> Result<()> {
+        match fs::unlinkat(&self.handle, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(refusal(errno, &self.path.join(name))),
+        }
+    }
+
+    /// Has the folder's names on the disk.
+    pub(crate) fn sync(&self) -> Result<()> {
+        fs::fsync(&self.handle).with_context(|| shown(&self.path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What tells this folder from every other one, by whatever path.
+    pub(crate) fn identity(&self) -> Result<(u64, u64)> {
+        let stat = fs::fstat(&self.handle).with_context(|| shown(&self.path))?;
+        Ok((stat.st_dev, stat.st_ino))
+    }
+}
+
+impl Written {
+    /// Has the content on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+/// Whether this is the name of a file that never came into its place.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY)
+}
+
+impl Access {
+    const fn file_mode(self) -> Mode {
+        match self {
+            Self::World => Mode::from_raw_mode(0o644),
+            Self::Owner => Mode::from_raw_mode(0o600),
+        }
+    }
+
+    const fn folder_mode(self) -> Mode {
+        match self {
+            Self::World => Mode::from_raw_mode(0o755),
+            Self::Owner => Mode::from_raw_mode(0o700),
+        }
+    }
+}
+
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+const TEMPORARY: &str = ".new-";
+/// The longest name of a file, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// A link is refused by the system with one of two errors; what a person has
+/// to know is that it is one.
+fn refusal(errno: Errno, path: &Path) -> anyhow::Error {
+    let link =
+        std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink());
+    if matches!(errno, Errno::LOOP | Errno::NOTDIR) && link {
+        return anyhow::anyhow!(
+            "{}: it is a symbolic link, and a home is never used through one",
+            shown(path)
+        );
+    }
+    let error = io::Error::from(errno);
+    if error.kind() == ErrorKind::NotADirectory {
+        return anyhow::anyhow!("{}: it is no folder", shown(path));
+    }
+    anyhow::Error::from(error).context(shown(path))
+}
+
+pub(crate) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,214 @@
+//! Where an object lies in a home.
+//!
+//! ```text
+//! HOME/
+//!   home.yaml                                    cluster ID, API server, what is known of peers
+//!   lock                                         held while a command runs
+//!   manifests/<namespace>/<kind>.<name>.yaml     what anybody may read
+//!   manifests/_cluster/<kind>.<name>.yaml        the same, without a namespace
+//!   private/<namespace>/secret.<name>.yaml       Secrets: keys, nonces, kubeconfigs
+//!   records/secret.<name>.yaml                   the tool's own records
+//! ```
+//!
+//! A folder for each namespace, so that one peering is one folder, and so that
+//! few folders have to be written to the disk for one step.
+
+use liqo_auth::model::{Kind, ObjectRef, names};
+
+use super::directory::Access;
+
+/// Where an object's manifest lies.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) area: Area,
+    /// The folder in the area; none for the area itself.
+    pub(crate) folder: Option<String>,
+    /// The name of the file.
+    pub(crate) file: String,
+}
+
+/// The parts of a home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Area {
+    Private,
+    Records,
+    Manifests,
+}
+
+pub(crate) const SETTINGS_FILE: &str = "home.yaml";
+pub(crate) const LOCK_FILE: &str = "lock";
+
+impl Area {
+    /// In the order in which they are written: what is secret first, so that
+    /// nothing names what is not there yet.
+    pub(crate) const ALL: [Self; 3] = [Self::Private, Self::Records, Self::Manifests];
+
+    pub(crate) const fn folder(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::Records => "records",
+            Self::Manifests => "manifests",
+        }
+    }
+
+    pub(crate) const fn access(self) -> Access {
+        match self {
+            Self::Private | Self::Records => Access::Owner,
+            Self::Manifests => Access::World,
+        }
+    }
+
+    /// Whether the area is parted by namespaces.
+    pub(crate) const fn has_folders(self) -> bool {
+        match self {
+            Self::Private | Self::Manifests => true,
+            Self::Records => false,
+        }
+    }
+}
+
+impl Place {
+    /// The place of an object; none if its name cannot be that of a file.
+    pub(crate) fn of(id: &ObjectRef) -> Option<Self> {
+        let namespaced = id.kind.is_namespaced();
+        if id.kind == Kind::Other || !is_name(&id.name) || namespaced == id.namespace.is_empty() {
+            return None;
+        }
+        if namespaced && (!is_name(&id.namespace) || id.namespace.starts_with('_')) {
+            return None;
+        }
+        let area = match id.kind {
+            Kind::Secret if is_record(id) => Area::Records,
+            Kind::Secret => Area::Private,
+            _ => Area::Manifests,
+        };
+        let folder = match area {
+            Area::Records => None,
+            _ if namespaced => Some(id.namespace.clone()),
+            _ => Some(CLUSTER_FOLDER.to_owned()),
+        };
+        let file = format!("{}.{}{SUFFIX}", id.kind.as_str().to_lowercase(), id.name);
+        (file.len() <= LONGEST_FILE).then_some(Self { area, folder, file })
+    }
+
+    /// The object that a file is the place of; none if it is of none.
+    pub(crate) fn object(&self) -> Option<ObjectRef> {
+        let (kind, name) = self.file.strip_suffix(SUFFIX)?.split_once('.')?;
+        let kind = KINDS
+            .into_iter()
+            .find(|known| known.as_str().to_lowercase() == kind)?;
+        let namespace = match (&self.folder, self.area) {
+            (_, Area::Records) => names::LIQO_NAMESPACE,
+            (Some(folder), _) if folder != CLUSTER_FOLDER => folder,
+            _ => "",
+        };
+        let id = ObjectRef::new(kind, namespace, name);
+        (Self::of(&id)? == *self).then_some(id)
+    }
+
+    /// The path from the home.
+    pub(crate) fn path(&self) -> String {
+        match &self.folder {
+            Some(folder) => format!("{}/{folder}/{}", self.area.folder(), self.file),
+            None => format!("{}/{}", self.area.folder(), self.file),
+        }
+    }
+}
+
+const CLUSTER_FOLDER: &str = "_cluster";
+const SUFFIX: &str = ".yaml";
+/// The longest name of a file, in bytes.
+const LONGEST_FILE: usize = 255;
+const KINDS: [Kind; 9] = [
+    Kind::Namespace,
+    Kind::Secret,
+    Kind::ConfigMap,
+    Kind::Tenant,
+    Kind::Identity,
+    Kind::RoleBinding,
+    Kind::ClusterRoleBinding,
+    Kind::ClusterRole,
+    Kind::CertificateSigningRequest,
+];
+
+/// The Secrets that the library keeps for itself.
+fn is_record(id: &ObjectRef) -> bool {
+    id.namespace == names::LIQO_NAMESPACE
+        && (id.name.starts_with("liqo-auth-provider-")
+            || id.name.starts_with("liqo-auth-consumer-"))
+}
+
+/// What a Kubernetes name may be made of, and no path has besides.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('.')
+        && name.bytes().all(|byte| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.:_".contains(&byte)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_objects_are_one_to_one() {
+        for (kind, namespace, name, path) in [
+            (
+                Kind::Namespace,
+                "",
+                "liqo-tenant-x",
+                "manifests/_cluster/namespace.liqo-tenant-x.yaml",
+            ),
+            (
+                Kind::Tenant,
+                "liqo-tenant-x",
+                "x",
+                "manifests/liqo-tenant-x/tenant.x.yaml",
+            ),
+            (
+                Kind::Secret,
+                "liqo-tenant-x",
+                "liqo-nonce",
+                "private/liqo-tenant-x/secret.liqo-nonce.yaml",
+            ),
+            (
+                Kind::Secret,
+                "liqo",
+                "liqo-auth-provider-x",
+                "records/secret.liqo-auth-provider-x.yaml",
+            ),
+            (
+                Kind::ClusterRole,
+                "",
+                "system:node",
+                "manifests/_cluster/clusterrole.system:node.yaml",
+            ),
+        ] {
+            let id = ObjectRef::new(kind, namespace, name);
+            let place = Place::of(&id).unwrap();
+            assert_eq!(place.path(), path);
+            assert_eq!(place.object(), Some(id));
+        }
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_home() {
+        for (namespace, name) in [
+            ("..", "x"),
+            ("a/b", "x"),
+            ("a", "../x"),
+            ("a", ""),
+            ("", "x"),
+            ("_cluster", "x"),
+            ("a", "x\0"),
+            ("a", ".."),
+        ] {
+            assert_eq!(
+                Place::of(&ObjectRef::new(Kind::Tenant, namespace, name)),
+                None,
+                "{namespace} {name}"
+            );
+        }
+    }
+}

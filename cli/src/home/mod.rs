@@ -1,0 +1,327 @@
+//! A cluster's home: a folder of Kubernetes manifests that stands for its API
+//! server.
+
+mod content;
+mod create;
+mod directory;
+mod layout;
+mod settings;
+mod store;
+mod write;
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::Context;
+use liqo_auth::{
+    crypto::{Authority, KeyPair, RecordKey},
+    model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
+    policy::Policy,
+    step::Effect,
+    view::View,
+};
+
+pub(crate) use self::{
+    content::SecretValue,
+    create::{Blueprint, GivenAuthority, create},
+    settings::Peer,
+};
+use self::{
+    directory::{Directory, is_temporary},
+    layout::{Area, LOCK_FILE, Place, SETTINGS_FILE},
+    settings::Settings,
+    store::Store,
+    write::{Change, Target, write},
+};
+use crate::failure::{Failure, Result};
+
+/// An open home. It is locked as long as this lives: nobody else changes it.
+pub(crate) struct Home {
+    root: Directory,
+    _lock: File,
+    pub(crate) settings: Settings,
+    store: Store,
+    written_settings: Settings,
+}
+
+/// What a command does with a home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// It only reads: others may read at the same time.
+    Read,
+    /// It may write: nobody else has the home meanwhile.
+    Write,
+}
+
+impl Home {
+    /// Opens a home that there is.
+    pub(crate) fn open(path: &Path, purpose: Use) -> Result<Self> {
+        let root = existing(path)?;
+        let lock = lock(&root, purpose)?;
+        Self::read(root, lock, purpose)
+    }
+
+    /// Opens two homes. They are locked in an order of their own, so that two
+    /// commands never wait for each other.
+    pub(crate) fn open_both(one: &Path, other: &Path) -> Result<(Self, Self)> {
+        let (one, other) = (existing(one)?, existing(other)?);
+        let (first, second) = (one.identity()?, other.identity()?);
+        if first == second {
+            return Err(Failure::usage(
+                "--home and --remote-home are the same folder: a cluster does not peer with itself",
+            ));
+        }
+        let (lock_of_one, lock_of_other) = if first < second {
+            let lock_of_one = lock(&one, Use::Write)?;
+            (lock_of_one, lock(&other, Use::Write)?)
+        } else {
+            let lock_of_other = lock(&other, Use::Write)?;
+            (lock(&one, Use::Write)?, lock_of_other)
+        };
+        Ok((
+            Self::read(one, lock_of_one, Use::Write)?,
+            Self::read(other, lock_of_other, Use::Write)?,
+        ))
+    }
+
+    pub(crate) fn cluster_id(&self) -> &ClusterId {
+        &self.settings.cluster_id
+    }
+
+    /// The path by which the home was opened.
+    pub(crate) fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The file of an object.
+    pub(crate) fn file_of(&self, id: &ObjectRef) -> PathBuf {
+        let place = Place::of(id).map(|place| place.path()).unwrap_or_default();
+        self.root.path().join(place)
+    }
+
+    /// All that is there, as what was seen of `peer`.
+    pub(crate) fn view(&self, peer: &ClusterId) -> View<'_> {
+        View::of(peer, self.store.objects())
+    }
+
+    pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
+        self.store.get(namespace, name)
+    }
+
+    pub(crate) fn all<K: Resource + 'static>(&self) -> impl Iterator<Item = &K> {
+        self.store.all()
+    }
+
+    /// What is there and cannot be read.
+    pub(crate) fn unreadable(&self) -> impl Iterator<Item = &liqo_auth::model::Unreadable> {
+        self.store.objects().filter_map(Object::as_unreadable)
+    }
+
+    /// The object with every field that it has.
+    pub(crate) fn value(&self, id: &ObjectRef) -> Option<SecretValue> {
+        self.store.value(id)
+    }
+
+    /// Carries out an effect in memory; [`save`](Self::save) makes it last.
+    pub(crate) fn apply(&mut self, effect: &Effect, now: Timestamp) -> Result<()> {
+        if Place::of(&effect.id()).is_none() {
+            let id = effect.id();
+            return Err(Failure::at_odds(format!(
+                "{id} cannot be kept in a home: its name is none of a file"
+            )));
+        }
+        self.store
+            .apply(effect, now)
+            .map_err(|error| Failure::at_odds(format!("{}: {error:#}", self.root.path().display())))
+    }
+
+    /// Writes what has changed. When this returns, it is on the disk.
+    pub(crate) fn save(&mut self) -> Result<()> {
+        let mut changes = Vec::new();
+        if self.settings != self.written_settings {
+            changes.push(Change {
+                target: Target::TopLevel(SETTINGS_FILE),
+                content: Some(self.settings.write()?),
+            });
+        }
+        for (id, content) in self.store.changes()? {
+            let place = Place::of(&id).with_context(|| format!("{id} has no place in a home"))?;
+            changes.push(Change {
+                target: Target::Manifest(place),
+                content,
+            });
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        write(&self.root, &changes)?;
+        self.written_settings = self.settings.clone();
+        self.store.settle();
+        Ok(())
+    }
+
+    /// Whether nothing is in memory only.
+    pub(crate) fn is_saved(&self) -> bool {
+        self.store.is_settled() && self.settings == self.written_settings
+    }
+
+    /// The settings of a peer, to change them.
+    pub(crate) fn peer_mut(&mut self, peer: &ClusterId) -> &mut Peer {
+        self.settings.peers.entry(peer.clone()).or_default()
+    }
+
+    /// The cluster's own keys.
+    pub(crate) fn key(&self) -> Result<KeyPair> {
+        let text = self.secret(names::CLUSTER_KEYS_SECRET, names::PRIVATE_KEY)?;
+        // Its own key was made here: no policy on it.
+        KeyPair::from_pkcs8_pem(text, &Policy::compatible())
+            .map_err(|error| self.odd(names::CLUSTER_KEYS_SECRET, &error))
+    }
+
+    /// The key that seals the tool's own records.
+    pub(crate) fn record_key(&self) -> Result<RecordKey> {
+        let bytes: [u8; 32] = self
+            .secret(create::RECORD_KEY_SECRET, create::RECORD_KEY)?
+            .try_into()
+            .map_err(|error| self.odd(create::RECORD_KEY_SECRET, &error))?;
+        RecordKey::new(bytes).map_err(|error| self.odd(create::RECORD_KEY_SECRET, &error))
+    }
+
+    /// The authority that signs for peers.
+    pub(crate) fn authority(&self) -> Result<Authority> {
+        let certificate = self.secret(create::AUTHORITY_SECRET, create::AUTHORITY_CERTIFICATE)?;
+        let key = self.secret(create::AUTHORITY_SECRET, create::AUTHORITY_KEY)?;
+        let policy = Policy::compatible();
+        let key = KeyPair::from_pkcs8_pem(key, &policy)
+            .map_err(|error| self.odd(create::AUTHORITY_SECRET, &error))?;
+        Authority::from_pem(certificate, Arc::new(key), &policy)
+            .map_err(|error| self.odd(create::AUTHORITY_SECRET, &error))
+    }
+
+    fn secret(&self, name: &str, field: &str) -> Result<&[u8]> {
+        let secret: Option<&Secret> = self.store.get(names::LIQO_NAMESPACE, name);
+        secret.and_then(|secret| secret.get(field)).ok_or_else(|| {
+            self.odd(
+                name,
+                &format!("the Secret or its field {field} is missing or unreadable"),
+            )
+        })
+    }
+
+    fn odd(&self, name: &str, reason: &dyn std::fmt::Display) -> Failure {
+        let id = ObjectRef::new(liqo_auth::model::Kind::Secret, names::LIQO_NAMESPACE, name);
+        Failure::at_odds(format!("{}: {reason}", self.file_of(&id).display()))
+    }
+
+    fn read(root: Directory, lock: File, purpose: Use) -> Result<Self> {
+        let text = root
+            .read(SETTINGS_FILE)?
+            .ok_or_else(|| absent(root.path()))?;
+        let settings = Settings::read(&text).map_err(|error| {
+            Failure::at_odds(format!(
+                "{}: {error:#}",
+                root.path().join(SETTINGS_FILE).display()
+            ))
+        })?;
+        if purpose == Use::Write {
+            sweep(&root, &root.names()?)?;
+        }
+        let mut store = Store::default();
+        for area in Area::ALL {
+            let Some(directory) = root.open(area.folder())? else {
+                continue;
+            };
+            if !area.has_folders() {
+                load(&mut store, &directory, area, None, purpose)?;
+                continue;
+            }
+            // A namespace has no dot: what has one is not the tool's.
+            for folder in directory
+                .names()?
+                .into_iter()
+                .filter(|name| !name.contains('.'))
+            {
+                if let Some(opened) = directory.open(&folder)? {
+                    load(&mut store, &opened, area, Some(folder), purpose)?;
+                }
+            }
+        }
+        Ok(Self {
+            root,
+            _lock: lock,
+            written_settings: settings.clone(),
+            settings,
+            store,
+        })
+    }
+}
+
+fn load(
+    store: &mut Store,
+    directory: &Directory,
+    area: Area,
+    folder: Option<String>,
+    purpose: Use,
+) -> Result<()> {
+    let names = directory.names()?;
+    if purpose == Use::Write {
+        sweep(directory, &names)?;
+    }
+    for file in names {
+        let place = Place {
+            area,
+            folder: folder.clone(),
+            file,
+        };
+        // What is named as no object's file is not the tool's.
+        let Some(id) = place.object() else { continue };
+        if let Some(text) = directory.read(&place.file)? {
+            store.load(id, text);
+        }
+    }
+    Ok(())
+}
+
+/// Takes away what a crash left before it came into its place. Nobody writes
+/// meanwhile: the home is locked.
+fn sweep(directory: &Directory, names: &[String]) -> anyhow::Result<()> {
+    names
+        .iter()
+        .filter(|name| is_temporary(name))
+        .try_for_each(|name| directory.remove(name))
+}
+
+/// The folder of a home that there is. Nothing is made in a folder that is
+/// none, not even a lock.
+fn existing(path: &Path) -> Result<Directory> {
+    let root = Directory::open_path(path)?.ok_or_else(|| absent(path))?;
+    match root.read(SETTINGS_FILE)? {
+        Some(_) => Ok(root),
+        None => Err(absent(path)),
+    }
+}
+
+fn absent(path: &Path) -> Failure {
+    let path = path.display();
+    Failure::usage(format!(
+        "{path} is no home. Make one with: liqo-auth init --home {path} --cluster-id ID"
+    ))
+}
+
+fn lock(root: &Directory, purpose: Use) -> Result<File> {
+    let file = root.lock_file(LOCK_FILE)?;
+    let locked = match purpose {
+        Use::Read => file.lock_shared(),
+        Use::Write => file.lock(),
+    };
+    locked.with_context(|| {
+        format!(
+            "{}: it cannot be locked",
+            root.path().join(LOCK_FILE).display()
+        )
+    })?;
+    Ok(file)
+}

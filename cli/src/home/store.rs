@@ -1,0 +1,338 @@
+//! The objects of a home, changed as an API server changes them.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use liqo_auth::{
+    model::{
+        Kind, Object, ObjectError, ObjectRef, Resource, Timestamp, Unreadable, manifest, names,
+    },
+    objects::ApplyError,
+    policy::Limits,
+    step::{Effect, Version},
+};
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use super::content::SecretValue;
+use crate::environment::uuid;
+
+/// The objects that are there, and which of them are to be written.
+#[derive(Default)]
+pub(crate) struct Store {
+    objects: BTreeMap<ObjectRef, Stored>,
+    revision: u64,
+    /// In the order in which they were changed first: the order of effects.
+    changed: Vec<ObjectRef>,
+}
+
+struct Stored {
+    object: Object,
+    content: Content,
+}
+
+enum Content {
+    /// As it lies on the disk.
+    Text(Zeroizing<Vec<u8>>),
+    /// As it is to be written.
+    Value(SecretValue),
+}
+
+impl Store {
+    /// Takes in what lies in the place of `id`. What cannot be read as that is
+    /// kept as unreadable: it is there.
+    pub(crate) fn load(&mut self, id: ObjectRef, text: Zeroizing<Vec<u8>>) {
+        let object = read(&id, &text);
+        let version = object
+            .metadata()
+            .map(|metadata| metadata.resource_version.parse());
+        if let Some(Ok(version)) = version {
+            self.revision = self.revision.max(version);
+        }
+        let content = Content::Text(text);
+        self.objects.insert(id, Stored { object, content });
+    }
+
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.values().map(|stored| &stored.object)
+    }
+
+    pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
+        let stored = self
+            .objects
+            .get(&ObjectRef::new(K::KIND, namespace, name))?;
+        K::from_object(&stored.object)
+    }
+
+    pub(crate) fn all<K: Resource + 'static>(&self) -> impl Iterator<Item = &K> {
+        self.objects().filter_map(K::from_object)
+    }
+
+    pub(crate) fn contains(&self, id: &ObjectRef) -> bool {
+        self.objects.contains_key(id)
+    }
+
+    /// The object with every field that it has.
+    pub(crate) fn value(&self, id: &ObjectRef) -> Option<SecretValue> {
+        self.objects.get(id)?.value()
+    }
+
+    /// Carries out an effect in memory.
+    pub(crate) fn apply(&mut self, effect: &Effect, now: Timestamp) -> Result<()> {
+        match effect {
+            Effect::Create(object) => self.create(SecretValue::new(object.to_value()), now),
+            Effect::Replace { object, version } => {
+                let id = object.id();
+                let stored = self.at(&id, version)?;
+                let metadata = stored.object.metadata().cloned().unwrap_or_default();
+                let mut value = SecretValue::new(object.to_value());
+                value.set(&["metadata", "uid"], metadata.uid);
+                if let Some(created) = metadata.creation_timestamp {
+                    value.set(&["metadata", "creationTimestamp"], created.to_string());
+                }
+                complete(&mut value, id.kind);
+                self.put(id, value);
+                Ok(())
+            }
+            Effect::Patch {
+                id, version, patch, ..
+            } => {
+                let stored = self.at(id, version)?;
+                let mut value = stored
+                    .value()
+                    .ok_or_else(|| ApplyError::Unreadable(id.clone()))?;
+                let spec = value.get("spec").cloned();
+                value.merge(patch);
+                if value.get("spec") != spec.as_ref()
+                    && let Some(generation) = value
+                        .pointer("/metadata/generation")
+                        .and_then(Value::as_i64)
+                {
+                    value.set(&["metadata", "generation"], generation.saturating_add(1));
+                }
+                if value.to_object().as_unreadable().is_some() {
+                    return Err(ApplyError::Unreadable(id.clone()).into());
+                }
+                self.put(id.clone(), value);
+                Ok(())
+            }
+            Effect::Delete { id, version } => {
+                self.at(id, version)?;
+                self.objects.remove(id);
+                self.mark(id.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes an object of a value, with what an API server puts into it.
+    pub(crate) fn create(&mut self, mut value: SecretValue, now: Timestamp) -> Result<()> {
+        let id = value.to_object().id();
+        if self.contains(&id) {
+            return Err(ApplyError::Exists(id).into());
+        }
+        value.set(&["metadata", "uid"], uuid()?);
+        value.set(&["metadata", "creationTimestamp"], now.to_string());
+        complete(&mut value, id.kind);
+        self.put(id, value);
+        Ok(())
+    }
+
+    /// What is to be written, in order: the object's place, and its manifest
+    /// unless it is gone.
+    pub(crate) fn changes(&self) -> Result<Vec<(ObjectRef, Option<Zeroizing<String>>)>> {
+        let text = |id: &ObjectRef| match self.objects.get(id) {
+            None => Ok(None),
+            Some(stored) => stored.value().map(|value| value.to_yaml()).transpose(),
+        };
+        self.changed
+            .iter()
+            .map(|id| Ok((id.clone(), text(id)?)))
+            .collect()
+    }
+
+    /// All of it is written.
+    pub(crate) fn settle(&mut self) {
+        self.changed.clear();
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.changed.is_empty()
+    }
+
+    fn put(&mut self, id: ObjectRef, mut value: SecretValue) {
+        self.revision = self.revision.saturating_add(1);
+        value.set(&["metadata", "resourceVersion"], self.revision.to_string());
+        let stored = Stored {
+            object: value.to_object(),
+            content: Content::Value(value),
+        };
+        self.objects.insert(id.clone(), stored);
+        self.mark(id);
+    }
+
+    fn mark(&mut self, id: ObjectRef) {
+        if !self.changed.contains(&id) {
+            self.changed.push(id);
+        }
+    }
+
+    fn at(&self, id: &ObjectRef, seen: &Version) -> Result<&Stored, ApplyError> {
+        let stored = self
+            .objects
+            .get(id)
+            .ok_or_else(|| ApplyError::Missing(id.clone()))?;
+        let metadata = stored
+            .object
+            .metadata()
+            .ok_or_else(|| ApplyError::Unreadable(id.clone()))?;
+        let same = |seen: &str, present: &str| seen.is_empty() || seen == present;
+        if same(&seen.uid, &metadata.uid)
+            && same(&seen.resource_version, &metadata.resource_version)
+        {
+            Ok(stored)
+        } else {
+            Err(ApplyError::Changed(id.clone()))
+        }
+    }
+}
+
+impl Stored {
+    fn value(&self) -> Option<SecretValue> {
+        match &self.content {
+            Content::Text(text) => SecretValue::parse(text).ok(),
+            Content::Value(value) => Some(value.clone()),
+        }
+    }
+}
+
+fn read(id: &ObjectRef, text: &[u8]) -> Object {
+    let reason = match manifest::read(text, &Limits::default()) {
+        Err(error) => error.to_string(),
+        Ok(objects) => match <[Object; 1]>::try_from(objects) {
+            Ok([object]) if object.id() == *id => return object,
+            Ok([object]) => format!("the file holds {}", object.id()),
+            Err(objects) => format!("the file holds {} objects, expected one", objects.len()),
+        },
+    };
+    Object::Unreadable(Unreadable {
+        id: id.clone(),
+        api_version: id.kind.api_version().to_owned(),
+        kind: id.kind.to_string(),
+        reason: ObjectError::Field {
+            path: "manifest".to_owned(),
+            reason,
+        },
+    })
+}
+
+/// What an API server puts where nothing is.
+fn complete(value: &mut SecretValue, kind: Kind) {
+    match kind {
+        Kind::Namespace => {
+            let name = value.pointer("/metadata/name").cloned().unwrap_or_default();
+            value.set(&["metadata", "labels", "kubernetes.io/metadata.name"], name);
+            value.set_default(&["spec", "finalizers"], vec!["kubernetes"]);
+            value.set_default(&["status", "phase"], "Active");
+        }
+        Kind::Secret => value.set_default(&["type"], names::OPAQUE),
+        Kind::Tenant => {
+            value.set_default(&["metadata", "generation"], 1);
+            value.set_default(&["spec", "authzPolicy"], "KeysExchange");
+            value.set_default(&["spec", "tenantCondition"], "Active");
+        }
+        Kind::Identity => value.set_default(&["metadata", "generation"], 1),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use liqo_auth::{model::Namespace, step::Part};
+    use serde_json::json;
+
+    use super::*;
+
+    fn store() -> Store {
+        let mut store = Store::default();
+        let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
+        store
+            .apply(&Effect::Create(namespace.into()), now())
+            .unwrap();
+        store
+    }
+
+    fn now() -> Timestamp {
+        "2026-11-20T13:00:00Z".parse().unwrap()
+    }
+
+    fn patch(version: &str) -> Effect {
+        Effect::Patch {
+            id: ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b"),
+            version: Version {
+                uid: String::new(),
+                resource_version: version.to_owned(),
+            },
+            part: Part::Main,
+            patch: json!({"metadata": {"annotations": {"a": "b"}}}),
+        }
+    }
+
+    #[test]
+    fn an_object_is_made_once() {
+        let mut store = store();
+        let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
+        let error = store
+            .apply(&Effect::Create(namespace.clone().into()), now())
+            .unwrap_err();
+        let expected = ApplyError::Exists(namespace.id());
+        assert_eq!(error.downcast_ref(), Some(&expected));
+    }
+
+    #[test]
+    fn a_version_that_has_passed_is_refused() {
+        let mut store = store();
+        store.apply(&patch("1"), now()).unwrap();
+        let error = store.apply(&patch("1"), now()).unwrap_err();
+        assert!(
+            matches!(error.downcast_ref(), Some(ApplyError::Changed(_))),
+            "{error}"
+        );
+        store.apply(&patch("2"), now()).unwrap();
+    }
+
+    #[test]
+    fn a_patch_keeps_what_it_does_not_know() {
+        let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
+        let text = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: liqo-tenant-cl-b\n  resourceVersion: \"7\"\nunknown:\n- word\n";
+        let mut store = Store::default();
+        store.load(id.clone(), Zeroizing::new(text.as_bytes().to_vec()));
+        store.apply(&patch("7"), now()).unwrap();
+        let value = store.value(&id).unwrap();
+        assert_eq!(value.pointer("/unknown/0"), Some(&json!("word")));
+        assert_eq!(value.pointer("/metadata/annotations/a"), Some(&json!("b")));
+        assert_eq!(
+            value.pointer("/metadata/resourceVersion"),
+            Some(&json!("8"))
+        );
+    }
+
+    #[test]
+    fn a_file_with_another_object_is_unreadable_and_there() {
+        let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
+        let mut store = Store::default();
+        let text = b"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: other\n".to_vec();
+        store.load(id.clone(), Zeroizing::new(text));
+        let object = store.objects().next().unwrap();
+        assert_eq!(object.as_unreadable().unwrap().id, id);
+        assert!(
+            object
+                .as_unreadable()
+                .unwrap()
+                .reason
+                .to_string()
+                .contains("Namespace other")
+        );
+        assert!(store.contains(&id));
+    }
+}

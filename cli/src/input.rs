@@ -1,0 +1,61 @@
+//! Files and standard input, as a person hands them over.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use anyhow::Context;
+use liqo_auth::policy::Limits;
+use zeroize::Zeroizing;
+
+use crate::failure::{Failure, Result};
+
+/// The content of a file, or of standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
+    let shown = name(path);
+    if path == Path::new("-") {
+        return bounded(io::stdin().lock(), &shown);
+    }
+    let file = File::open(path)
+        .map_err(|error| Failure::usage(format!("{shown} cannot be read: {error}")))?;
+    bounded(file, &shown)
+}
+
+/// What a file is called in messages.
+pub(crate) fn name(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "standard input".to_owned();
+    }
+    path.display().to_string()
+}
+
+/// The text of a nonce: the argument, or standard input for `-`. White space
+/// about it is the file's, not the nonce's.
+pub(crate) fn nonce(argument: &str) -> Result<Zeroizing<Vec<u8>>> {
+    let text = match argument {
+        "-" => read(Path::new("-"))?,
+        text => Zeroizing::new(text.as_bytes().to_vec()),
+    };
+    Ok(Zeroizing::new(text.trim_ascii().to_vec()))
+}
+
+fn bounded(mut source: impl Read, shown: &str) -> Result<Zeroizing<Vec<u8>>> {
+    let limit = Limits::default()
+        .object
+        .saturating_mul(liqo_auth::model::manifest::OBJECTS);
+    let room = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let mut content = Zeroizing::new(Vec::new());
+    source
+        .by_ref()
+        .take(room)
+        .read_to_end(&mut content)
+        .with_context(|| format!("{shown} cannot be read"))?;
+    if content.len() > limit {
+        return Err(Failure::usage(format!(
+            "{shown} has more than {limit} bytes"
+        )));
+    }
+    Ok(content)
+}

@@ -1,0 +1,68 @@
+//! Taking rights back: when a peer is drained, and when its Tenant goes.
+
+use super::{Provider, patch_between, rights, seen::Seen};
+use crate::{
+    model::{Tenant, names},
+    step::{Part, Step},
+};
+
+/// The peer is drained: by its Tenant, or by the record of an earlier word of
+/// this side's administrator.
+#[derive(Clone)]
+pub struct Drained<'o> {
+    provider: Provider,
+    seen: Seen<'o>,
+    tenant: &'o Tenant,
+}
+
+/// The Tenant is being deleted, or is gone.
+#[derive(Clone)]
+pub struct Ending<'o> {
+    seen: Seen<'o>,
+}
+
+impl<'o> Drained<'o> {
+    pub(super) fn new(provider: &Provider, seen: Seen<'o>, tenant: &'o Tenant) -> Self {
+        Self {
+            provider: provider.clone(),
+            seen,
+            tenant,
+        }
+    }
+
+    /// Records the condition and deletes the peer's bindings.
+    pub fn withdraw(&self) -> Step {
+        let mut step = Step::default();
+        let condition = self.provider.record_condition(&self.seen, self.tenant);
+        step.effects.extend(condition);
+        step.effects.extend(rights::withdraw(&self.seen));
+        step
+    }
+}
+
+impl<'o> Ending<'o> {
+    /// The end, if a Tenant is on its way out, or gone with rights left behind.
+    pub(super) fn of(seen: &Seen<'o>) -> Option<Self> {
+        let ending = match seen.tenant {
+            Some(tenant) => tenant.metadata.deletion_timestamp.is_some(),
+            None => !rights::withdraw(seen).is_empty(),
+        };
+        ending.then(|| Self { seen: seen.clone() })
+    }
+
+    /// Deletes the peer's bindings, then lets the Tenant go. Those in the
+    /// tenant namespace would go with the Tenant if it owns them; it cannot own
+    /// the cluster-wide ones.
+    pub fn withdraw(&self) -> Step {
+        let mut step = Step::default();
+        step.effects.extend(rights::withdraw(&self.seen));
+        if let Some(tenant) = self.seen.tenant {
+            let mut released = tenant.clone();
+            let finalizers = &mut released.metadata.finalizers;
+            finalizers.retain(|finalizer| finalizer != names::TENANT_FINALIZER);
+            step.effects
+                .extend(patch_between(tenant, released, Part::Main));
+        }
+        step
+    }
+}
