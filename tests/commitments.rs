@@ -286,6 +286,22 @@ fn a_commitment_follows_the_endpoint() {
     assert_eq!(assurance(&exchange), Assurance::Continuity);
 }
 
+/// Once used, the signed nonce is of no more use to the consumer.
+#[test]
+fn an_identity_outlives_its_signed_nonce() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let signed = exchange::secret_ref("liqo-tenant-cl-provider", "liqo-signed-nonce");
+    exchange.at_consumer.remove(&signed).unwrap();
+    assert_eq!(assurance(&exchange), Assurance::Continuity);
+    // What the record says does not make another commitment good.
+    let mut identity = exchange.stored_identity();
+    identity.spec.auth_params.ca = another_ca();
+    let message = Message::Identity(Box::new(identity));
+    let error = exchange.hand_over(message).unwrap_err();
+    assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
+}
+
 /// The nonce may be replaced while all is well: the Identity that is there was
 /// committed to under the earlier one.
 #[test]

@@ -26,11 +26,11 @@ pub(super) struct Record {
     pub(super) public_key: PublicKey,
     pub(super) proof: Option<Proof>,
     pub(super) used: Vec<UsedNonce>,
-    /// The strictest condition that was seen since it was last lifted.
-    pub(super) condition: TenantCondition,
     /// Nonces that expire by then count as used: some were, and are no longer
     /// listed.
     pub(super) all_used_until: Option<i64>,
+    /// The strictest condition that was seen since it was last lifted.
+    pub(super) condition: TenantCondition,
 }
 
 /// That this key signed this nonce for this request, in this Tenant.
@@ -69,8 +69,9 @@ struct Written {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     used: Vec<UsedNonce>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    condition: Option<TenantCondition>,
     all_used_until: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    condition: Option<TenantCondition>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -94,8 +95,8 @@ impl Record {
             public_key,
             proof: None,
             used: Vec::new(),
-            condition: TenantCondition::Active,
             all_used_until: None,
+            condition: TenantCondition::Active,
         }
     }
 
@@ -216,8 +217,8 @@ impl Record {
                 .ok()?,
             proof,
             used: written.used,
-            condition: written.condition.unwrap_or(TenantCondition::Active),
             all_used_until: written.all_used_until,
+            condition: written.condition.unwrap_or(TenantCondition::Active),
         })
     }
 
@@ -231,8 +232,8 @@ impl Record {
                 commitment: proof.commitment.clone(),
             }),
             used: self.used.clone(),
-            condition: (self.condition != TenantCondition::Active).then_some(self.condition),
             all_used_until: self.all_used_until,
+            condition: (self.condition != TenantCondition::Active).then_some(self.condition),
         };
         // Strings and numbers only: it cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()
