@@ -7,7 +7,7 @@
 use std::{hint::black_box, sync::Arc};
 
 use liqo_auth::{
-    crypto::{Csr, Entropy, KeyPair, Nonce, PublicKey, SigningKey, StructuredNonce, Subject},
+    crypto::{Csr, Entropy, KeyPair, Nonce, SigningKey, StructuredNonce, Subject},
     model::{Identity, Object, Tenant, manifest},
     policy::{Limits, Policy},
     verify::{self, IdentityExpectation, TenantExpectation},
@@ -20,7 +20,14 @@ use super::{
 
 pub(crate) fn stages() -> Vec<Stage> {
     let ed25519 = KeyPair::from_entropy(&entropy(1));
-    let mut stages = vec![
+    let mut stages = Vec::new();
+    #[cfg(feature = "yaml")]
+    stages.push(object("object, 256 KiB of fields in YAML", yaml_fields()));
+    #[cfg(feature = "ecdsa")]
+    stages.extend(with_ecdsa());
+    #[cfg(feature = "rsa")]
+    stages.extend(with_rsa());
+    stages.extend([
         tenant("tenant, Ed25519", KeyPair::from_entropy(&entropy(1))),
         identity(
             "identity, 64 Ed25519 authorities",
@@ -39,13 +46,7 @@ pub(crate) fn stages() -> Vec<Stage> {
         object("object, 256 KiB of fields in JSON", json_fields()),
         object("object, 256 KiB of depth in JSON", json_depth()),
         object("object, 256 KiB of text in JSON", json_text()),
-    ];
-    #[cfg(feature = "yaml")]
-    stages.push(object("object, 256 KiB of fields in YAML", yaml_fields()));
-    #[cfg(feature = "ecdsa")]
-    stages.extend(with_ecdsa());
-    #[cfg(feature = "rsa")]
-    stages.extend(with_rsa());
+    ]);
     stages
 }
 
@@ -116,6 +117,8 @@ fn tenant(name: &'static str, key: KeyPair) -> Stage {
 /// The same with a key that was admitted before.
 #[cfg(feature = "rsa")]
 fn tenant_of_known_key(name: &'static str, key: KeyPair) -> Stage {
+    use liqo_auth::crypto::PublicKey;
+
     let public_key = key.public_key().clone();
     let (tenant, nonce) = tenant_of(key);
     Stage::new(name, move || {

@@ -10,20 +10,20 @@ use liqo_auth::{
     crypto::{CertificateChain, SigningKey, Subject},
     model::{Secret, names},
     policy::Policy,
-    rehearsal::{ALL, Event, Rehearsal, events},
+    rehearsal::{ALL, Event, Rehearsal},
 };
-use liqo_auth_fuzz::draw;
+use liqo_auth_fuzz::{draw, events};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Some((choice, bytes)) = bytes.split_first() else {
+    let Some((head, bytes)) = bytes.split_first_chunk::<18>() else {
         return;
     };
-    let (forgery, rest) = bytes.split_at(bytes.len() / 2);
-    let (before, after) = rest.split_at(rest.len() / 2);
+    let [choice, number, forgery @ ..] = head;
+    let (before, after) = bytes.split_at(bytes.len().min(usize::from(*number)));
     let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys hold");
     play(&mut rehearsal, before);
     let is_forged = choice & 1 == 1;
-    if is_forged && let Some(message) = draw(&rehearsal.forgeries(), forgery) {
+    if is_forged && let Some(message) = draw(&rehearsal.forgeries(), forgery.as_slice()) {
         let number = rehearsal.messages().len();
         rehearsal.forge(message);
         let event = Event::Deliver {
@@ -50,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn play(rehearsal: &mut Rehearsal, bytes: &[u8]) {
-    for event in draw(&events(), bytes).unwrap_or_default() {
+    for event in events(bytes) {
         rehearsal.play(event).expect("nothing is wrong on our side");
     }
 }
