@@ -90,6 +90,12 @@ impl Error {
         Self(Box::new((fault.into(), Place { object, field })))
     }
 
+    /// What one of the embedder's parts reported.
+    pub(crate) fn backend(backend: Backend, reported: &dyn fmt::Display) -> Self {
+        let message = shortened(&reported.to_string());
+        Self::new(LocalFault::Backend { backend, message }, None, "")
+    }
+
     /// Whose fault it is, and what it is.
     pub fn fault(&self) -> &Fault {
         &self.0.0

@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::{
     crypto::{Entropy, Nonce},
     error::Error,
-    model::{Identity, Kind, Object, ObjectRef, Tenant, Timestamp},
+    merge_patch,
+    model::{Identity, Kind, Metadata, Object, ObjectRef, Resource, Tenant, Timestamp},
     provider::RequestId,
 };
 
@@ -202,6 +203,25 @@ impl Effect {
     pub fn kind(&self) -> Kind {
         self.id().kind
     }
+
+    /// The patch that leads from the stored object to the wanted one, if they
+    /// differ.
+    pub(crate) fn patch<K: Resource + Clone + PartialEq>(
+        stored: &K,
+        wanted: K,
+        part: Part,
+    ) -> Option<Self> {
+        if *stored == wanted {
+            return None;
+        }
+        let (from, to): (Object, Object) = (stored.clone().into(), wanted.into());
+        Some(Self::Patch {
+            id: stored.id(),
+            version: Version::of(stored.metadata()),
+            part,
+            patch: merge_patch::between(&from.to_value(), &to.to_value())?,
+        })
+    }
 }
 
 impl Message {
@@ -215,7 +235,7 @@ impl Message {
 }
 
 impl Version {
-    pub(crate) fn of(metadata: &crate::model::Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             uid: metadata.uid.clone(),
             resource_version: metadata.resource_version.clone(),

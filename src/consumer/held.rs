@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Consumer, PeerSettings, patch_between, seen::Seen};
+use super::{Consumer, PeerSettings, seen::Seen};
 use crate::{
     commitment::{Assurance, COMMITMENT_ANNOTATION, Committed, KnownProvider},
     crypto::{ClientKey, Fingerprint, Nonce, SigningKey},
@@ -115,7 +115,7 @@ impl<'o> NeedsKubeconfig<'o> {
         wanted.status.kubeconfig_secret_ref = Some(LocalObjectReference {
             name: names::kubeconfig_secret(&self.identity.metadata.name),
         });
-        patch_between(self.identity, wanted, Part::Status)
+        Effect::patch(self.identity, wanted, Part::Status)
     }
 
     fn secret(&self) -> Result<Secret, Error> {

@@ -31,10 +31,10 @@ pub use signature::{AwaitsIdentity, NeedsSignature};
 use self::{builder::Configuration, seen::Seen};
 use crate::{
     crypto::{KeyStore, Nonce, SigningKey},
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
+    error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal, shortened},
     model::{ClusterId, Identity, Kind, Metadata, Object, ObjectRef, Resource, Timestamp, names},
     policy::Policy,
-    step::{Awaited, Effect, Env, Message, Part, Step, Version},
+    step::{Awaited, Effect, Env, Message, Part, Step},
     verify::{self, NonceExpectation},
     view::{Interest, View},
 };
@@ -258,7 +258,7 @@ impl Consumer {
                     .annotations
                     .extend(received.metadata.annotations.clone());
                 step.effects
-                    .extend(patch_between(stored, wanted, Part::Main));
+                    .extend(Effect::patch(stored, wanted, Part::Main));
             }
         }
         step.notices.extend(verified.notices());
@@ -281,7 +281,10 @@ impl Consumer {
     }
 
     fn find_key(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, Error> {
-        self.0.keys.find(peer).map_err(|error| backend(&*error))
+        self.0
+            .keys
+            .find(peer)
+            .map_err(|error| Error::backend(Backend::Keys, &*error))
     }
 
     fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
@@ -327,29 +330,4 @@ fn clean(received: &Metadata) -> Metadata {
         annotations: received.annotations.clone(),
         ..Metadata::default()
     }
-}
-
-fn backend(error: &dyn core::fmt::Display) -> Error {
-    Error::new(
-        LocalFault::Backend {
-            backend: Backend::Keys,
-            message: shortened(&error.to_string()),
-        },
-        None,
-        "",
-    )
-}
-
-fn patch_between(stored: &Identity, wanted: Identity, part: Part) -> Option<Effect> {
-    if *stored == wanted {
-        return None;
-    }
-    let from = Object::from(stored.clone());
-    let patch = crate::merge_patch::between(&from.to_value(), &Object::from(wanted).to_value())?;
-    Some(Effect::Patch {
-        id: from.id(),
-        version: Version::of(&stored.metadata),
-        part,
-        patch,
-    })
 }

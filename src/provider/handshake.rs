@@ -1,6 +1,6 @@
 //! Taking a Tenant: what it claims, and that its key signed a nonce of ours.
 
-use super::{PrincipalName, Provider, backend, name_taken, nonce, patch_between, seen::Seen};
+use super::{PrincipalName, Provider, name_taken, nonce, seen::Seen};
 use crate::{
     crypto::Nonce,
     error::{Backend, Error, PolicyRefusal, shortened},
@@ -46,7 +46,7 @@ impl Provider {
         tenant.spec.signature = received.spec.signature.clone();
         tenant.spec.proxy_url = received.spec.proxy_url.clone();
         Ok(Step {
-            effects: patch_between(stored, tenant, Part::Main)
+            effects: Effect::patch(stored, tenant, Part::Main)
                 .into_iter()
                 .collect(),
             ..Step::default()
@@ -115,7 +115,7 @@ impl Provider {
             PrincipalName::group(peer.as_str()),
         ] {
             let taken = self.0.principals.is_taken(&name);
-            if taken.map_err(|error| backend(Backend::Principals, &*error))? {
+            if taken.map_err(|error| Error::backend(Backend::Principals, &*error))? {
                 return Err(name_taken(peer, Some(tenant.id())));
             }
         }

@@ -48,13 +48,13 @@ use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
     commitment::{Commitment, Committed},
     crypto::{Nonce, RecordKey},
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
+    error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
     model::{
         AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Tenant, TenantCondition, Timestamp,
         names,
     },
     policy::Policy,
-    step::{Awaited, Effect, Env, Message, Part, Step, Version},
+    step::{Awaited, Effect, Env, Message, Step, Version},
     verify::{self, VerifiedTenant},
     view::{Interest, View},
 };
@@ -316,7 +316,7 @@ impl Provider {
         };
         match signer
             .sign(request)
-            .map_err(|error| backend(Backend::CsrSigner, &*error))?
+            .map_err(|error| Error::backend(Backend::CsrSigner, &*error))?
         {
             Signing::Issued(chain) => phase.continue_with(&chain),
             Signing::Pending => Ok(Step::awaiting(Awaited::Certificate(request.id))),
@@ -391,7 +391,7 @@ impl Provider {
             return Ok(Some(earlier.clone()));
         }
         let commitment = Commitment::make(&committed, &**key)
-            .map_err(|error| backend(Backend::Keys, &*error))?;
+            .map_err(|error| Error::backend(Backend::Keys, &*error))?;
         Ok(Some(record::StoredCommitment::new(about, &commitment)))
     }
 
@@ -429,30 +429,4 @@ fn name_taken(peer: &ClusterId, object: Option<ObjectRef>) -> Error {
         object,
         "spec.clusterID",
     )
-}
-
-fn backend(backend: Backend, error: &dyn core::fmt::Display) -> Error {
-    Error::new(
-        LocalFault::Backend {
-            backend,
-            message: shortened(&error.to_string()),
-        },
-        None,
-        "",
-    )
-}
-
-/// The patch that leads from `stored` to `wanted`, if they differ.
-fn patch_between(stored: &Tenant, wanted: Tenant, part: Part) -> Option<Effect> {
-    if *stored == wanted {
-        return None;
-    }
-    let from = Object::from(stored.clone());
-    let patch = crate::merge_patch::between(&from.to_value(), &Object::from(wanted).to_value())?;
-    Some(Effect::Patch {
-        id: from.id(),
-        version: Version::of(&stored.metadata),
-        part,
-        patch,
-    })
 }

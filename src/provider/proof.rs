@@ -1,7 +1,7 @@
 //! Recording that a handshake was verified.
 
 use super::{
-    Provider, condition, patch_between,
+    Provider, condition,
     record::{Proof, Record},
     seen::Seen,
 };
@@ -10,7 +10,7 @@ use crate::{
     crypto::Nonce,
     error::Error,
     model::{Tenant, Timestamp, names},
-    step::{Part, Step},
+    step::{Effect, Part, Step},
     verify::VerifiedTenant,
 };
 
@@ -83,7 +83,7 @@ impl<'o> NeedsProof<'o> {
         step.effects
             .push(self.provider.write_record(&self.seen, &record));
         step.effects
-            .extend(patch_between(self.tenant, tenant, Part::Main));
+            .extend(Effect::patch(self.tenant, tenant, Part::Main));
         Ok(step)
     }
 }

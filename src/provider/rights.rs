@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Provider, patch_between, proof::marked, seen::Seen};
+use super::{Provider, proof::marked, seen::Seen};
 use crate::{
     crypto::CertificateChain,
     error::{Error, LocalFault},
@@ -80,7 +80,7 @@ impl<'o> NeedsRights<'o> {
             self.tenant,
             commitment.map(|commitment| commitment.annotation()),
         );
-        patch_between(self.tenant, tenant, Part::Main)
+        Effect::patch(self.tenant, tenant, Part::Main)
     }
 
     fn missing_status(&self) -> Option<Effect> {
@@ -93,7 +93,7 @@ impl<'o> NeedsRights<'o> {
         }
         tenant.status.tenant_namespace = self.seen.namespace_name();
         tenant.status.auth_params = Some(auth_params);
-        patch_between(self.tenant, tenant, Part::Status)
+        Effect::patch(self.tenant, tenant, Part::Status)
     }
 
     fn missing_bindings(&self) -> Result<Vec<Effect>, Error> {

@@ -1,9 +1,9 @@
 //! Taking rights back: when a peer is drained, and when its Tenant goes.
 
-use super::{Provider, patch_between, rights, seen::Seen};
+use super::{Provider, rights, seen::Seen};
 use crate::{
     model::{Tenant, names},
-    step::{Part, Step},
+    step::{Effect, Part, Step},
 };
 
 /// The peer is drained: by its Tenant, or by the record of an earlier word of
@@ -61,7 +61,7 @@ impl<'o> Ending<'o> {
             let finalizers = &mut released.metadata.finalizers;
             finalizers.retain(|finalizer| finalizer != names::TENANT_FINALIZER);
             step.effects
-                .extend(patch_between(tenant, released, Part::Main));
+                .extend(Effect::patch(tenant, released, Part::Main));
         }
         step
     }
