@@ -9,17 +9,22 @@ use liqo_auth::{
     policy::Policy,
 };
 use liqo_auth_fuzz::{awaiting, draw};
+use proptest::strategy::BoxedStrategy;
 
 fuzz_target!(|bytes: &[u8]| {
     judge(bytes);
-    let (consumer, key) = (
-        awaiting().consumer().cluster_id(),
-        awaiting().consumer_key(),
-    );
-    if let Some(pem) = draw(&strategy::any_csr(key.clone(), consumer), bytes) {
+    if let Some(pem) = REQUESTS.with(|requests| draw(requests, bytes)) {
         judge(&pem);
     }
 });
+
+// Made once: its regular expressions take long to read.
+thread_local! {
+    static REQUESTS: BoxedStrategy<Vec<u8>> = {
+        let (consumer, key) = (awaiting().consumer(), awaiting().consumer_key());
+        strategy::any_csr(key.clone(), consumer.cluster_id())
+    };
+}
 
 fn judge(pem: &[u8]) {
     let (consumer, key) = (

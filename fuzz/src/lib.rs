@@ -35,7 +35,7 @@ pub fn draw<T: core::fmt::Debug>(strategy: &impl Strategy<Value = T>, bytes: &[u
 /// What happens in an exchange, three bytes for each event.
 pub fn events(bytes: &[u8]) -> impl Iterator<Item = Event> {
     let (events, _) = bytes.as_chunks();
-    events.iter().take(64).map(|&[kind, effects, number]| {
+    events.iter().take(32).map(|&[kind, effects, number]| {
         // As a rule, a step is carried out as a whole.
         let effects = match effects {
             0..4 => effects.into(),
