@@ -42,8 +42,8 @@ fn main() -> Result<(), BoxError> {
     let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng)?;
     let consumer = Consumer::builder(rome.clone(), Arc::new(OneKey(Arc::new(key)))).build();
 
-    // The provider makes a nonce.
-    at_milan.settle(|seen, env| provider.reconcile(&seen.view(&rome), env))?;
+    // The provider wants the consumer, and makes it a nonce.
+    at_milan.step(|seen, env| provider.invite(&seen.view(&rome), env))?;
     carry("nonce.txt", &at_milan, &at_rome)?;
 
     // The consumer signs it, and makes its Tenant.

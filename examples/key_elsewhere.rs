@@ -111,6 +111,9 @@ fn handshake(key: SlotKey) -> Result<String, BoxError> {
     let (rome, milan) = (consumer.cluster_id(), provider.cluster_id());
     let (mut at_rome, mut at_milan) = (Objects::new(), Objects::new());
 
+    let step = provider.invite(&at_milan.view(rome), env()?)?;
+    apply(step, &mut at_milan)?;
+
     // What is in the outbox of the one is received by the other, until both
     // have nothing left to do.
     loop {

@@ -126,7 +126,7 @@ fn at_the_proof(provider: &Provider) -> Result<(Objects, ClusterId), BoxError> {
     let peer = consumer.cluster_id().clone();
     let (mut objects, nowhere) = (Objects::new(), Objects::new());
 
-    let mut step = provider.reconcile(&objects.view(&peer), env()?)?;
+    let mut step = provider.invite(&objects.view(&peer), env()?)?;
     apply(&step, &mut objects)?;
     let nonce = step.outbox.remove(0);
     let mut step = consumer.receive(&nowhere.view(provider.cluster_id()), nonce, env()?)?;

@@ -107,10 +107,11 @@ impl Commitment {
 }
 
 impl Committed<'_> {
-    /// The SHA-256 of what is signed: whether a commitment is still about the
-    /// same.
-    pub(crate) fn digest(&self) -> [u8; 32] {
-        Sha256::digest(self.message()).into()
+    /// The SHA-256 of what is signed and by which key: whether a commitment is
+    /// still the one to be made.
+    pub(crate) fn digest(&self, provider_key: &PublicKey) -> [u8; 32] {
+        let hash = Sha256::new_with_prefix(self.message());
+        hash.chain_update(provider_key.spki_der()).finalize().into()
     }
 
     /// The domain tag, then each field with its length in front, as 8 bytes

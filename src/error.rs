@@ -16,7 +16,7 @@ use core::fmt;
 pub use own::{ApiMisuse, Backend, LocalFault, PolicyRefusal};
 pub use peer::{CommitmentFault, PeerIncompatible, PeerMisbehaved};
 
-use crate::model::ObjectRef;
+use crate::{crypto::CertificateError, model::ObjectRef};
 
 /// Why a step was refused or could not be made.
 ///
@@ -109,7 +109,12 @@ impl Error {
     /// What the caller's loop should do.
     pub fn disposition(&self) -> Disposition {
         match self.fault() {
-            Fault::Local(LocalFault::Backend { .. }) => Disposition::Retry,
+            Fault::Local(LocalFault::Backend { .. })
+            // A clock that is a little behind catches up.
+            | Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid { .. }))
+            | Fault::ApiMisuse(ApiMisuse::SignerCertificate(CertificateError::NotYetValid { .. })) => {
+                Disposition::Retry
+            }
             Fault::ApiMisuse(_) => Disposition::GiveUp,
             _ => Disposition::WaitForChange,
         }

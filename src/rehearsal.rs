@@ -60,6 +60,7 @@ pub struct Rehearsal {
     now: Timestamp,
     seed: u64,
     drawn: u64,
+    rests: bool,
 }
 
 /// Something that happens. Effects beyond the number given are lost, as in a
@@ -162,6 +163,7 @@ impl Rehearsal {
             now,
             seed,
             drawn: 0,
+            rests: false,
         })
     }
 
@@ -174,9 +176,13 @@ impl Rehearsal {
         match event {
             Event::Provider { effects } => {
                 let env = self.env();
-                let step = self
-                    .provider
-                    .reconcile(&self.at_provider.view(self.consumer.cluster_id()), env)?;
+                let view = self.at_provider.view(self.consumer.cluster_id());
+                // The administrator wants the peer, and says so as often as it
+                // takes.
+                let step = match self.provider.resume(&view, env.now)?.phase {
+                    provider::Phase::Uninvited => self.provider.invite(&view, env)?,
+                    _ => self.provider.reconcile(&view, env)?,
+                };
                 self.carry_out(Side::Provider, step, effects);
             }
             Event::Consumer { effects } => {
@@ -201,12 +207,15 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// Lets both sides work without disturbance until nothing changes.
+    /// Lets both sides work without disturbance until nothing changes. If that
+    /// takes more rounds than any exchange, they run in circles, and the
+    /// exchange never [is complete](Self::is_complete).
     ///
     /// # Errors
     /// As [`play`](Self::play).
     pub fn settle(&mut self) -> Result<(), Error> {
         *lock(&self.signer.answers) = true;
+        self.rests = false;
         // A handful of rounds is what an exchange takes; more would be a loop.
         for _ in 0..16 {
             let before = (self.at_provider.clone(), self.at_consumer.clone());
@@ -216,13 +225,15 @@ impl Rehearsal {
                 self.deliver(message, ALL);
             }
             if before == (self.at_provider.clone(), self.at_consumer.clone()) {
+                self.rests = true;
                 break;
             }
         }
         Ok(())
     }
 
-    /// Whether both sides say that the exchange is complete.
+    /// Whether both sides have come to rest and say that the exchange is
+    /// complete.
     ///
     /// # Errors
     /// What is wrong on one's own side.
@@ -231,7 +242,8 @@ impl Rehearsal {
         let at_consumer = self.at_consumer.view(self.provider.cluster_id());
         let provider = self.provider.resume(&at_provider, self.now)?.phase;
         let consumer = self.consumer.resume(&at_consumer, self.now)?.phase;
-        Ok(matches!(provider, provider::Phase::Authenticated(_))
+        Ok(self.rests
+            && matches!(provider, provider::Phase::Authenticated(_))
             && matches!(consumer, consumer::Phase::Authenticated(_)))
     }
 

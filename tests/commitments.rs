@@ -311,7 +311,7 @@ fn a_nonce_that_is_replaced_later_leaves_the_identity_as_good_as_it_was() {
     let env = exchange.env();
     let step = exchange
         .provider
-        .replace_nonce(&exchange.provider_view(), &env)
+        .replace_nonce(&exchange.provider_view(), env)
         .unwrap();
     exchange.carry_out(true, step);
     exchange.deliver("nonce");

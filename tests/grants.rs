@@ -378,7 +378,7 @@ fn a_request_is_sent_again_byte_for_byte() {
         let env = exchange.env();
         let step = exchange
             .provider
-            .replace_nonce(&exchange.provider_view(), &env)
+            .replace_nonce(&exchange.provider_view(), env)
             .unwrap();
         exchange.carry_out(true, step);
         exchange.settle();

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use liqo_auth::{
     crypto::{Csr, Entropy, Nonce, SigningKey, Subject, strategy as crypto},
-    model::{ClusterId, Identity, Kind, Object, Tenant, names, strategy},
+    model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names, strategy},
     objects::Objects,
     policy::Policy,
     rehearsal::{ALL, Event, Rehearsal, events},
@@ -48,7 +48,9 @@ proptest! {
         let rehearsal = awaiting();
         let mut objects = rehearsal.at_provider.clone();
         let is_named = tenant.metadata.name == consumer_id().as_str();
-        let is_ending = tenant.metadata.deletion_timestamp.is_some();
+        // A Tenant that gives no rights asks for nothing.
+        let is_ending = tenant.metadata.deletion_timestamp.is_some()
+            || tenant.spec.tenant_condition == Some(TenantCondition::Drained);
         objects.insert(tenant.into());
         let view = objects.view(consumer_id());
         if let Ok(step) = rehearsal.provider().reconcile(&view, env()) {
@@ -106,6 +108,7 @@ proptest! {
             provider: awaiting().provider().cluster_id(),
             consumer: consumer_id(),
             now: awaiting().now(),
+            known_by_key: false,
         };
         let of = |policy| verify::nonce_to_sign(&text, &expectation, &policy);
         if let Ok(nonce) = of(Policy::strict()) {

@@ -174,7 +174,7 @@ fn what_cannot_be_read_is_an_error_and_not_absent() {
         let message = Message::Tenant(Box::new(exchange.tenant()));
         let step = exchange.provider.receive(&view, message, exchange.env());
         assert_unreadable(&step.unwrap_err(), &id);
-        let step = exchange.provider.replace_nonce(&view, &exchange.env());
+        let step = exchange.provider.replace_nonce(&view, exchange.env());
         assert_unreadable(&step.unwrap_err(), &id);
     }
     let namespace = "liqo-tenant-cl-provider";
@@ -229,7 +229,7 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
         let env = exchange.env();
         let step = exchange
             .provider
-            .replace_nonce(&exchange.provider_view(), &env)
+            .replace_nonce(&exchange.provider_view(), env)
             .unwrap();
         exchange.carry_out(true, step);
         let mut thief = changed.exchange();

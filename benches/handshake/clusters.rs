@@ -75,7 +75,7 @@ impl Clusters {
         let (consumer_id, provider_id) = (consumer.cluster_id(), provider.cluster_id());
         let (mut here, mut there) = (self.roles.clone(), Objects::new());
 
-        let step = provider.reconcile(&here.view(consumer_id), env()).unwrap();
+        let step = provider.invite(&here.view(consumer_id), env()).unwrap();
         let nonce = carry_out(step, &mut here).unwrap();
         let step = consumer
             .receive(&there.view(provider_id), nonce, env())

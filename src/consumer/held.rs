@@ -1,5 +1,6 @@
 //! Storing the kubeconfig, and holding it.
 
+use core::time::Duration;
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Consumer, PeerSettings, seen::Seen};
@@ -35,6 +36,8 @@ pub(super) struct Accepted {
     verified: VerifiedIdentity,
     assurance: Assurance,
     provider_key: Option<Fingerprint>,
+    /// The same, if it is not pinned yet and nobody has vouched for it.
+    first_seen: Option<Fingerprint>,
     proven_nonce: Option<Nonce>,
 }
 
@@ -63,6 +66,12 @@ impl<'o> NeedsKubeconfig<'o> {
     /// How sure it is that the provider is the one meant.
     pub fn assurance(&self) -> Assurance {
         self.accepted.assurance
+    }
+
+    /// The key that the provider proved, to be compared with its
+    /// administrator's word.
+    pub fn provider_key(&self) -> Option<Fingerprint> {
+        self.accepted.provider_key
     }
 
     /// Pins what the Identity says, stores the kubeconfig, and names it in the
@@ -203,6 +212,12 @@ impl Held<'_> {
         self.0.accepted.assurance
     }
 
+    /// The key that the provider proved, to be compared with its
+    /// administrator's word.
+    pub fn provider_key(&self) -> Option<Fingerprint> {
+        self.0.accepted.provider_key
+    }
+
     /// When the certificate expires.
     pub fn valid_until(&self) -> Timestamp {
         self.identity().certificate().leaf().not_after()
@@ -218,7 +233,7 @@ impl Held<'_> {
             effects: self.0.missing_pins().into_iter().collect(),
             notices: self.0.accepted.notices(),
             wait: Wait {
-                wake_at: Some(self.valid_until()),
+                wake_at: Some(self.valid_until() + ONE_SECOND),
                 awaiting: Vec::new(),
             },
             ..Step::default()
@@ -235,8 +250,15 @@ impl<'o> Held<'o> {
 impl Accepted {
     pub(super) fn notices(&self) -> Vec<Notice> {
         let unproven = (self.assurance == Assurance::Unproven).then_some(Notice::ProviderUnproven);
+        let first_seen = self
+            .first_seen
+            .map(|fingerprint| Notice::ProviderKeyFirstSeen { fingerprint });
         let other_ca = (!self.verified.issued_by_bundle()).then_some(Notice::IssuedByAnotherCa);
-        unproven.into_iter().chain(other_ca).collect()
+        unproven
+            .into_iter()
+            .chain(first_seen)
+            .chain(other_ca)
+            .collect()
     }
 }
 
@@ -301,6 +323,8 @@ impl Consumer {
         Ok(Accepted {
             verified,
             assurance,
+            first_seen: provider_key
+                .filter(|_| assurance == Assurance::Continuity && record.provider_key.is_none()),
             proven_nonce: provider_key.and(nonce),
             provider_key,
         })
@@ -320,3 +344,6 @@ pub(super) fn record_pins(
     record.proven_nonce = accepted.proven_nonce.clone().or(record.proven_nonce);
     record.store(consumer, seen.record.as_ref(), &seen.peer)
 }
+
+/// A certificate is good through the second that it ends with.
+const ONE_SECOND: Duration = Duration::from_secs(1);

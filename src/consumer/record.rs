@@ -55,8 +55,11 @@ struct WrittenEndpoint {
     ca: Bytes,
 }
 
+/// What the names of records begin with.
+pub(super) const NAME_PREFIX: &str = "liqo-auth-consumer-";
+
 pub(super) fn name(peer: &ClusterId) -> String {
-    format!("liqo-auth-consumer-{peer}")
+    format!("{NAME_PREFIX}{peer}")
 }
 
 impl Record {

@@ -78,7 +78,7 @@ impl<'o> NeedsSignature<'o> {
         };
         let mut step = Step::default();
         if self.seen.namespace.is_none() {
-            step.effects.push(self.seen.create_namespace());
+            step.effects.push(self.seen.create_namespace()?);
         }
         let mut record = self.seen.record();
         record.csr = Some(csr.pem().to_vec());

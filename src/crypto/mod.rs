@@ -51,6 +51,7 @@ mod subject;
 
 pub use algorithm::{Algorithm, SignatureScheme};
 pub use authority::{Authority, AuthorityError};
+pub(crate) use ca_bundle::without_padding;
 pub use ca_bundle::{CaBundle, CaBundleError};
 pub use certificate::Certificate;
 pub use certificate_chain::{CertificateChain, CertificateError, ClientCertificateExpectation};

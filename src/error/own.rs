@@ -63,7 +63,7 @@ pub enum LocalFault {
     #[error("the record's seal does not verify under this record key or a predecessor")]
     BrokenSeal,
     /// An object that this library would write is there with other content.
-    #[error("an object of that name is there, and grants something else")]
+    #[error("an object of that name is there, and is not the one that belongs there")]
     Conflict,
     /// A private key cannot be given to a kubeconfig.
     #[error("the private key is not exportable, and no plugin reaches it")]

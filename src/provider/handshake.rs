@@ -19,6 +19,9 @@ impl Provider {
         now: Timestamp,
     ) -> Result<Step, Error> {
         let seen = Seen::select(self, view)?;
+        if let Some(error) = seen.unreadable {
+            return Err(error);
+        }
         let verified = self.verify_claim(&seen, received)?;
         self.verify_signature(&seen, view, received, &verified, now)?;
         let Some(stored) = seen.tenant else {
@@ -60,9 +63,11 @@ impl Provider {
         seen: &Seen<'_>,
         tenant: &Tenant,
     ) -> Result<VerifiedTenant, Error> {
-        let known = seen.record.as_ref().map(|(_, record)| Known {
-            public_key: &record.public_key,
-            csr: record.proof.as_ref().map(|proof| &proof.csr),
+        let known = seen.record.as_ref().and_then(|(_, record)| {
+            Some(Known {
+                public_key: record.public_key.as_ref()?,
+                csr: record.proof.as_ref().map(|proof| &proof.csr),
+            })
         });
         verify::claim(tenant, &seen.peer, known, self.policy(&seen.peer))
     }
@@ -79,7 +84,9 @@ impl Provider {
     ) -> Result<Nonce, Error> {
         let nonce = nonce::present(self, seen, view, now)?.into_usable(seen)?;
         verify::nonce_signature(tenant, verified, &nonce, self.policy(&seen.peer))?;
-        self.check_principals(&seen.peer, tenant)?;
+        if !seen.is_known() {
+            self.check_principals(&seen.peer, tenant)?;
+        }
         Ok(nonce)
     }
 

@@ -1,12 +1,15 @@
 //! The provider's side: who lets another cluster in.
 //!
 //! ```text
-//!                 no Tenant                              Tenant
-//!      ┌────────────────────────────┐   ┌───────────────────────────────────────────┐
+//!                   no Tenant                                       Tenant
+//!      ┌─────────────────────────────────────┐   ┌───────────────────────────────────────────┐
 //!
-//!      NeedsNonce ──▶ AwaitsTenant ──▶ NeedsProof ──▶ NeedsCertificate ──▶ NeedsRights ──▶ Authenticated
-//!          ▲               │               │                 │
-//!          └─── expired ───┘               └──── Refused ◀───┘            any, on deletion ──▶ Ending
+//!      Uninvited ─invite─▶ NeedsNonce ──▶ AwaitsTenant ──▶ NeedsProof ──▶ NeedsCertificate ──▶ NeedsRights ──▶ Authenticated
+//!                            ▲    ▲             │              │                 │                 ▲    │
+//!                            │    └── expired ──┘              └──── Refused ◀───┘                 │    ▼
+//!                          invite                                                                Drained
+//!                            │
+//!                          Ended ◀── Ending ◀── any, when the Tenant is deleted
 //! ```
 //!
 //! The phase is derived from the objects that are there, each time anew.
@@ -32,6 +35,7 @@ mod withdrawal;
 
 use std::sync::Arc;
 
+pub use crate::request_id::RequestId;
 pub use builder::{Endpoint, ProviderBuilder};
 pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
@@ -39,9 +43,7 @@ pub use phase::{Peering, Phase};
 pub use principals::{NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use rights::NeedsRights;
-pub use signer::{
-    AuthoritySigner, CsrSigner, NeedsCertificate, RequestId, Signing, SigningRequest,
-};
+pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
 pub use withdrawal::{Drained, Ending};
 
 use self::{builder::Configuration, record::Record, seen::Seen};
@@ -50,8 +52,7 @@ use crate::{
     crypto::{Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
     model::{
-        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Tenant, TenantCondition, Timestamp,
-        names,
+        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names,
     },
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Step, Version},
@@ -84,9 +85,9 @@ use crate::{
 /// let consumer = "cl-consumer".parse()?;
 /// let mut objects = Objects::new();
 /// let peering = provider.resume(&objects.view(&consumer), now)?;
-/// assert!(matches!(peering.phase, Phase::NeedsNonce(_)));
+/// assert!(matches!(peering.phase, Phase::Uninvited));
 ///
-/// let step = provider.reconcile(&objects.view(&consumer), Env { now, entropy: entropy() })?;
+/// let step = provider.invite(&objects.view(&consumer), Env { now, entropy: entropy() })?;
 /// for effect in &step.effects {
 ///     objects.apply(effect)?;
 /// }
@@ -119,6 +120,7 @@ impl Provider {
             label,
             value: value.to_owned(),
         };
+        let namespace = names::tenant_namespace(peer);
         vec![
             labelled(
                 Kind::Namespace,
@@ -141,6 +143,19 @@ impl Provider {
                 name: peer.to_string(),
             },
             Interest::Object(self.record_id(peer)),
+            // By name as well: what stands there without its label is in the
+            // way, and not absent.
+            Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
+            Interest::Object(ObjectRef::new(
+                Kind::Secret,
+                &namespace,
+                names::NONCE_SECRET,
+            )),
+            Interest::Object(ObjectRef::new(
+                Kind::Secret,
+                &namespace,
+                names::ISSUED_CERTIFICATE_SECRET,
+            )),
             labelled(
                 Kind::ClusterRole,
                 names::APP_NAME_LABEL,
@@ -154,35 +169,52 @@ impl Provider {
         ]
     }
 
-    /// Whom a change of this object concerns, if anyone.
+    /// Whom a change of this object concerns, if anyone: by its name where the
+    /// name says it, also of an object that cannot be read, and else by its
+    /// label. A ClusterRole concerns every peer, and is nobody's here.
     pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        let metadata = object.metadata()?;
-        let label = if object.id() == self.record_id_of(&metadata.name) {
-            metadata.labels.get(record::PEER_LABEL)
-        } else {
-            metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL)
+        let id = object.id();
+        let named = match id.kind {
+            Kind::Tenant => Some(id.name.as_str()),
+            Kind::Secret if id.namespace == self.0.namespace => {
+                id.name.strip_prefix(record::NAME_PREFIX)
+            }
+            _ => None,
         };
-        label?.parse().ok()
+        let label = || {
+            object
+                .metadata()?
+                .labels
+                .get(names::REMOTE_CLUSTER_ID_LABEL)
+        };
+        match named {
+            Some(peer) => peer.parse().ok(),
+            None => label()?.parse().ok(),
+        }
     }
 
     /// The phase that the objects are in.
     ///
     /// # Errors
-    /// What is wrong on this side ([`LocalFault`], [`ApiMisuse`]) and with the
+    /// What is wrong on this side ([`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]) and with the
     /// peer's very name. What is wrong with what the peer sent is
     /// [`Phase::Refused`].
     pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
-        self.check_peer(view.peer())?;
+        Ok(self.look(view, now)?.1)
+    }
+
+    fn look<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<(Seen<'o>, Peering<'o>), Error> {
+        self.check_other(view.peer())?;
         let seen = Seen::select(self, view)?;
         let notices = rights::notices(&seen);
-        let phase = match self.phase(seen, view, now) {
+        let phase = match self.phase(seen.clone(), view, now) {
             Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
                 return Err(error);
             }
             Err(error) => Phase::Refused(error),
             Ok(phase) => phase,
         };
-        Ok(Peering { phase, notices })
+        Ok((seen, Peering { phase, notices }))
     }
 
     /// The step that leads on from the phase that the objects are in: every
@@ -192,9 +224,11 @@ impl Provider {
     /// As [`resume`](Self::resume); what the peer did wrong is in
     /// [`Step::refused`].
     pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let Peering { phase, notices } = self.resume(view, env.now)?;
+        let (seen, Peering { phase, notices }) = self.look(view, env.now)?;
         let mut step = match phase {
-            Phase::NeedsNonce(phase) => phase.make_nonce(&env)?,
+            Phase::NeedsUid(tenant) => Step::awaiting(Awaited::Uid(tenant)),
+            Phase::Uninvited | Phase::Ended => Step::awaiting(Awaited::Invitation),
+            Phase::NeedsNonce(phase) => phase.make_nonce(env)?,
             Phase::AwaitsTenant(phase) => phase.wait(),
             Phase::NeedsProof(phase) => phase.record()?,
             Phase::NeedsCertificate(phase) => self.ask_signer(&phase)?,
@@ -202,7 +236,33 @@ impl Provider {
             Phase::Authenticated(issued) => issued.maintain()?,
             Phase::Drained(phase) => phase.withdraw(),
             Phase::Ending(phase) => phase.withdraw(),
-            Phase::Refused(error) => Step::refuse(None, error),
+            Phase::Refused(error) => Step::refuse(error),
+        };
+        self.keep_condition(&seen, &mut step);
+        step.notices.extend(notices);
+        Ok(step)
+    }
+
+    /// Lets a peer in, or in again: makes the tenant namespace and the nonce,
+    /// or hands out the nonce that is there if it can still be signed. Without
+    /// this call, or Liqo's empty Secret `liqo-nonce`, nobody is invited: no
+    /// label that turns up somewhere makes a peer.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume); and why the peer cannot be invited.
+    pub fn invite(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
+        let (seen, Peering { phase, notices }) = self.look(view, env.now)?;
+        let mut step = match phase {
+            Phase::Uninvited => {
+                NeedsNonce::new(self, seen, WhyNonce::Absent, env.now).make_nonce(env)?
+            }
+            Phase::Ended => {
+                NeedsNonce::new(self, seen, WhyNonce::Ended, env.now).make_nonce(env)?
+            }
+            Phase::NeedsNonce(phase) => phase.make_nonce(env)?,
+            Phase::AwaitsTenant(phase) => phase.wait(),
+            Phase::Refused(error) => return Err(error),
+            _ => return self.reconcile(view, env),
         };
         step.notices.extend(notices);
         Ok(step)
@@ -233,10 +293,36 @@ impl Provider {
     ///
     /// # Errors
     /// As [`resume`](Self::resume).
-    pub fn replace_nonce(&self, view: &View<'_>, env: &Env) -> Result<Step, Error> {
+    pub fn replace_nonce(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
         let seen = Seen::select(self, view)?;
+        if let Some(error) = seen.unreadable {
+            return Err(error);
+        }
         NeedsNonce::new(self, seen, WhyNonce::Asked, env.now).make_nonce(env)
+    }
+
+    /// Forgets the pinned key of a cluster ID, because its administrator says,
+    /// by another way, that it was changed. What the nonces served for and the
+    /// peer's condition stay; the next key that signs a nonce is pinned.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn release_key(&self, view: &View<'_>) -> Result<Step, Error> {
+        let seen = Seen::select(self, view)?;
+        if let Some(error) = seen.unreadable {
+            return Err(error);
+        }
+        let mut step = Step::default();
+        if let Some((_, record)) = &seen.record {
+            let released = Record {
+                public_key: None,
+                proof: None,
+                ..record.clone()
+            };
+            step.effects.push(self.write_record(&seen, &released));
+        }
+        Ok(step)
     }
 
     fn phase<'o>(
@@ -245,13 +331,24 @@ impl Provider {
         view: &View<'o>,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
+        // Rights are taken back whatever else is wrong.
         if let Some(ending) = Ending::of(&seen) {
             return Ok(Phase::Ending(ending));
         }
+        if let Some(drained) = Drained::of(self, &seen) {
+            return Ok(Phase::Drained(drained));
+        }
+        if let Some(error) = seen.unreadable {
+            return Err(error);
+        }
+        self.check_peer(&seen.peer)?;
         let Some(tenant) = seen.tenant else {
             return self.phase_without_tenant(seen, view, now);
         };
         let verified = self.verify_claim(&seen, tenant)?;
+        if tenant.metadata.uid.is_empty() {
+            return Ok(Phase::NeedsUid(tenant.id()));
+        }
         if let Some(proof) = seen.proof(&verified, &tenant.metadata.uid) {
             let nonce = proof.nonce.clone();
             let newer = nonce::signed_since(self, &seen, view, tenant, &verified, now)?;
@@ -291,9 +388,6 @@ impl Provider {
         nonce: &Nonce,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
-        if condition::in_force(&seen, tenant) == TenantCondition::Drained {
-            return Ok(Phase::Drained(Drained::new(self, seen, tenant)));
-        }
         let Some(certificate) =
             signer::stored(&seen, tenant, &verified, now, self.policy(&seen.peer))
         else {
@@ -307,6 +401,19 @@ impl Provider {
         } else {
             Phase::NeedsRights(rights)
         })
+    }
+
+    /// Takes a stricter condition into the record, also in a phase that does
+    /// nothing else for the peer.
+    fn keep_condition(&self, seen: &Seen<'_>, step: &mut Step) {
+        let effect = seen
+            .tenant
+            .and_then(|tenant| self.record_condition(seen, tenant));
+        if let Some(effect) = effect
+            && step.effects.iter().all(|other| other.id() != effect.id())
+        {
+            step.effects.insert(0, effect);
+        }
     }
 
     fn ask_signer(&self, phase: &NeedsCertificate<'_>) -> Result<Step, Error> {
@@ -324,10 +431,15 @@ impl Provider {
         }
     }
 
-    fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
+    fn check_other(&self, peer: &ClusterId) -> Result<(), Error> {
         if *peer == self.0.cluster_id {
             return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
         }
+        Ok(())
+    }
+
+    fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
+        self.check_other(peer)?;
         verify::name_length(peer, self.policy(peer))?;
         if principals::is_well_known(peer.as_str()) {
             return Err(name_taken(peer, None));
@@ -386,7 +498,7 @@ impl Provider {
             namespace: &seen.namespace_name(),
             auth_params: &auth_params,
         };
-        let about = committed.digest();
+        let about = committed.digest(key.public_key());
         if let Some(earlier) = earlier.filter(|earlier| earlier.is_about(&about)) {
             return Ok(Some(earlier.clone()));
         }

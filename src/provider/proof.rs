@@ -2,12 +2,12 @@
 
 use super::{
     Provider, condition,
-    record::{Proof, Record},
+    record::{IssuedCertificate, Proof, Record},
     seen::Seen,
 };
 use crate::{
     commitment::COMMITMENT_ANNOTATION,
-    crypto::Nonce,
+    crypto::{CertificateChain, Nonce},
     error::Error,
     model::{Tenant, Timestamp, names},
     step::{Effect, Part, Step},
@@ -58,10 +58,19 @@ impl<'o> NeedsProof<'o> {
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the
     /// provider's own key fails.
     pub fn record(&self) -> Result<Step, Error> {
+        self.record_with(None)
+    }
+
+    /// The same, with the certificate that Liqo had issued.
+    pub(super) fn record_with(&self, adopted: Option<&CertificateChain>) -> Result<Step, Error> {
         let mut record = match &self.seen.record {
             Some((_, record)) => record.clone(),
             None => Record::pin(self.verified.public_key().clone()),
         };
+        record.public_key = Some(self.verified.public_key().clone());
+        if let Some(chain) = adopted {
+            record.issued = Some(IssuedCertificate::new(chain, self.verified.csr(), None));
+        }
         record.use_up(&self.nonce, self.now);
         let commitment = self
             .provider

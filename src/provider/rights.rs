@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Provider, proof::marked, seen::Seen};
 use crate::{
-    crypto::CertificateChain,
+    crypto::{CertificateChain, without_padding},
     error::{Error, LocalFault},
     model::{
         AuthParams, Bytes, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference, RbacSubject,
@@ -87,7 +87,7 @@ impl<'o> NeedsRights<'o> {
         let mut tenant = self.tenant.clone();
         let mut auth_params = self.auth_params();
         if let Some(present) = &tenant.status.auth_params
-            && same_bundle(&present.ca, &auth_params.ca)
+            && without_padding(present.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
         {
             auth_params.ca = present.ca.clone();
         }
@@ -176,22 +176,6 @@ pub(super) fn notices(seen: &Seen<'_>) -> Vec<Notice> {
     .filter(|(_, missing)| *missing)
     .map(|(label_value, _)| Notice::NoClusterRole { label_value })
     .collect()
-}
-
-/// Whether two CA bundles are the same but for the NUL bytes that Liqo pads one
-/// with: what it left complete is not to be written again.
-fn same_bundle(one: &Bytes, other: &Bytes) -> bool {
-    let is_padding = |byte: &&u8| **byte == 0;
-    let length = |bundle: &Bytes| {
-        bundle.len()
-            - bundle
-                .as_slice()
-                .iter()
-                .rev()
-                .take_while(is_padding)
-                .count()
-    };
-    one.as_slice().get(..length(one)) == other.as_slice().get(..length(other))
 }
 
 /// Makes the binding unless it is there. One of that name is taken only if it

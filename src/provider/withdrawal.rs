@@ -1,8 +1,8 @@
 //! Taking rights back: when a peer is drained, and when its Tenant goes.
 
-use super::{Provider, rights, seen::Seen};
+use super::{Provider, condition, rights, seen::Seen};
 use crate::{
-    model::{Tenant, names},
+    model::{Tenant, TenantCondition, names},
     step::{Effect, Part, Step},
 };
 
@@ -22,12 +22,15 @@ pub struct Ending<'o> {
 }
 
 impl<'o> Drained<'o> {
-    pub(super) fn new(provider: &Provider, seen: Seen<'o>, tenant: &'o Tenant) -> Self {
-        Self {
+    /// The drained phase, if Tenant or record say so.
+    pub(super) fn of(provider: &Provider, seen: &Seen<'o>) -> Option<Self> {
+        let tenant = seen.tenant?;
+        let drained = condition::in_force(seen, tenant) == TenantCondition::Drained;
+        drained.then(|| Self {
             provider: provider.clone(),
-            seen,
+            seen: seen.clone(),
             tenant,
-        }
+        })
     }
 
     /// Records the condition and deletes the peer's bindings.

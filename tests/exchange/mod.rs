@@ -131,11 +131,23 @@ impl Exchange {
         panic!("the exchange does not settle");
     }
 
-    /// The provider looks once.
+    /// The provider looks once; it wants whoever comes for the first time.
     pub fn turn_of_provider(&mut self) -> Step {
+        if matches!(self.provider_phase(), provider::Phase::Uninvited) {
+            return self.invite();
+        }
         let step = self
             .provider
             .reconcile(&self.provider_view(), self.env())
+            .unwrap();
+        self.carry_out(true, step)
+    }
+
+    /// The provider's administrator wants the consumer.
+    pub fn invite(&mut self) -> Step {
+        let step = self
+            .provider
+            .invite(&self.provider_view(), self.env())
             .unwrap();
         self.carry_out(true, step)
     }
