@@ -107,7 +107,7 @@ impl Clusters {
         let (mut here, mut there) = (self.roles.clone(), Objects::new());
         let (consumer_id, provider_id) = (self.consumer.cluster_id(), self.provider.cluster_id());
         for _ in 0..8 {
-            let step = self.provider.reconcile(&here.view(consumer_id), env());
+            let step = self.provider.invite(&here.view(consumer_id), env());
             if let Some(message) = carry_out(step.unwrap(), &mut here) {
                 let step = self
                     .consumer
