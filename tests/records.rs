@@ -51,7 +51,14 @@ fn a_rotated_record_key_keeps_what_its_predecessor_made() {
     exchange.provider = rotated();
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
-    assert_eq!(exchange.at_provider, before);
+
+    // It is sealed anew, so that the predecessor can go.
+    assert_ne!(exchange.at_provider, before);
+    exchange.provider = setup.provider(new_key());
+    let sealed = exchange.at_provider.clone();
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(exchange.at_provider, sealed);
 }
 
 #[test]

@@ -222,6 +222,9 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
         Notice::ProviderUnproven => {
             "The provider gave no proof of its own key: compare the CA's fingerprint with its administrator.".to_owned()
         }
+        Notice::ProviderKeyFirstSeen { fingerprint } => format!(
+            "The provider proved the key {fingerprint}, and is known by it from now on: compare it with what its administrator says."
+        ),
         Notice::IssuedByAnotherCa => {
             "The client certificate was not issued by a CA of the bundle; that is legal if the API server's certificate comes from another CA.".to_owned()
         }

@@ -79,8 +79,8 @@ impl ConsumerBuilder {
 
     /// The namespace of the consumer's own records; `liqo` unless set.
     #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.0.namespace = namespace.into();
+    pub fn namespace(mut self, namespace: &NamespaceName) -> Self {
+        self.0.namespace = namespace.to_string();
         self
     }
 

@@ -92,6 +92,13 @@ impl RecordKey {
         mac.finalize().into_bytes().into()
     }
 
+    /// Whether a MAC that verifies was made by a predecessor.
+    pub(crate) fn is_by_predecessor(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> bool {
+        let mut expected = keyed(&self.current);
+        update_parts(&mut expected, domain, parts);
+        expected.verify_truncated_left(mac).is_err()
+    }
+
     /// Whether this key or a predecessor made the MAC, or its first 16 bytes or
     /// more. In constant time as to the MAC.
     pub(crate) fn verify(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> bool {

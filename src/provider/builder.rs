@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{CsrSigner, NameTable, Principals, Provider};
 use crate::{
     crypto::{CaBundle, RecordKey, SigningKey},
-    model::{ApiServerUrl, Bytes, ClusterId, names},
+    model::{ApiServerUrl, Bytes, ClusterId, NamespaceName, names},
     policy::Policy,
 };
 
@@ -113,8 +113,8 @@ impl ProviderBuilder {
     /// The namespace of the provider's own records, to which no peer has
     /// access; `liqo` unless set.
     #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.0.namespace = namespace.into();
+    pub fn namespace(mut self, namespace: &NamespaceName) -> Self {
+        self.0.namespace = namespace.to_string();
         self
     }
 

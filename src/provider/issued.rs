@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::{NeedsProof, NeedsRights};
+use super::{NeedsProof, NeedsRights, record::Record};
 use crate::{
     commitment::COMMITMENT_ANNOTATION,
     crypto::{CertificateChain, Nonce, PublicKey},
@@ -116,7 +116,8 @@ impl<'o> Issued<'o> {
         Ok(step)
     }
 
-    /// The record with a commitment to what the Identity says now.
+    /// The record with a commitment to what the Identity says now, under the
+    /// present record key.
     fn renewed_record(&self) -> Result<Option<Effect>, Error> {
         let NeedsRights {
             provider,
@@ -124,14 +125,17 @@ impl<'o> Issued<'o> {
             verified,
             ..
         } = &self.granted;
-        let Some((_, record)) = &seen.record else {
+        let Some((secret, record)) = &seen.record else {
             return Ok(None);
         };
         let Some(proof) = &record.proof else {
             return Ok(None);
         };
         let commitment = provider.commit(seen, verified, &self.nonce, proof.commitment.as_ref())?;
-        if commitment == proof.commitment {
+        let key = &provider.0.record_key;
+        let resealed =
+            Record::is_sealed_by_predecessor(secret, key, provider.cluster_id(), &seen.peer);
+        if commitment == proof.commitment && !resealed {
             return Ok(None);
         }
         let mut renewed = record.clone();

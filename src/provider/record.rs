@@ -159,6 +159,23 @@ impl Record {
         })
     }
 
+    /// Whether the record that was opened is to be sealed anew, so that the
+    /// predecessors of the record key can go one day.
+    pub(super) fn is_sealed_by_predecessor(
+        secret: &Secret,
+        key: &RecordKey,
+        provider: &ClusterId,
+        peer: &ClusterId,
+    ) -> bool {
+        let field = |name: &str| secret.get(name).unwrap_or_default();
+        let parts = [
+            provider.as_str().as_bytes(),
+            peer.as_str().as_bytes(),
+            field(RECORD_FIELD),
+        ];
+        key.is_by_predecessor(SEAL_DOMAIN, &parts, field(SEAL_FIELD))
+    }
+
     /// The Secret that carries the record, under its seal.
     pub(super) fn seal(
         &self,
