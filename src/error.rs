@@ -12,7 +12,11 @@ use core::fmt;
 
 use crate::{
     crypto::{CaBundleError, CertificateError, CsrError, KeyError, NonceError, SignatureError},
-    model::{ClusterIdError, NamespaceNameError, ObjectRef, Timestamp, UrlError},
+    legacy::{ProtocolVersion, TokenError},
+    model::{
+        ClusterIdError, KubeconfigError, NamespaceNameError, ObjectRef, StrictJsonError, Timestamp,
+        UrlError,
+    },
 };
 
 /// Why a step was refused or could not be made.
@@ -105,6 +109,19 @@ pub enum PeerMisbehaved {
         /// Fingerprint of the key found.
         found: String,
     },
+    /// The origin token that the home cluster gave is none.
+    #[error("token: {0}")]
+    Token(TokenError),
+    /// The answer of the foreign cluster is not JSON of the form expected.
+    #[error("the answer: {0}")]
+    AnswerForm(StrictJsonError),
+    /// A field of the answer is not base64.
+    #[error("not base64 in the standard alphabet")]
+    AnswerBase64,
+    /// The kubeconfig that the foreign cluster gave is not of the one form that
+    /// is read.
+    #[error("kubeconfig: {0}")]
+    Kubeconfig(KubeconfigError),
     /// The client certificate cannot be this consumer's.
     #[error("client certificate: {0}")]
     Certificate(CertificateError),
@@ -174,6 +191,18 @@ pub enum PeerIncompatible {
         /// The type found.
         found: String,
     },
+    /// The other cluster answered with a status that is no answer.
+    #[error("it answered with the status {found}")]
+    Status {
+        /// The status found.
+        found: u16,
+    },
+    /// The other cluster does not know the way to ask it.
+    #[error("it speaks no form of the token protocol that is spoken here")]
+    NoTokenProtocol,
+    /// The other cluster gave an identity to this cluster's ID already.
+    #[error("it has given an identity to this cluster ID already")]
+    SecondIdentity,
     /// The Identity carries no certificate, but cloud credentials.
     #[error("an Identity without a certificate is not dealt with here")]
     NoCertificate,
@@ -209,6 +238,15 @@ pub enum PolicyRefusal {
     /// certificate is publicly trusted.
     #[error("the CA bundle is empty")]
     NoCaBundle,
+    /// The token protocol is off.
+    #[error("the token protocol is off")]
+    TokenProtocolOff,
+    /// The peer speaks a form of the token protocol that this policy does not.
+    #[error("the form {found} of the token protocol is not spoken in this policy")]
+    TokenProtocolVersion {
+        /// The form that the peer speaks.
+        found: ProtocolVersion,
+    },
     /// The signer denied the request.
     #[error("the signer denied the request: {reason}")]
     SigningDenied {
@@ -240,6 +278,19 @@ pub enum LocalFault {
     /// An object that this library would write is there with other content.
     #[error("an object of that name is there, and grants something else")]
     Conflict,
+    /// What stands where a token belongs is none.
+    #[error("token: {0}")]
+    Token(TokenError),
+    /// What stands where the URL of a foreign cluster or its proxy belongs is
+    /// none.
+    #[error("URL: {0}")]
+    AuthUrl(UrlError),
+    /// The identity was accepted once, and its Secret is gone.
+    #[error("the identity was accepted once, and its Secret is gone")]
+    IdentityLost,
+    /// There is no ForeignCluster for the peer.
+    #[error("there is no ForeignCluster for this peer")]
+    NoForeignCluster,
     /// A private key cannot be given to a kubeconfig.
     #[error("the private key is not exportable, and no plugin reaches it")]
     KeyNotExportable,
@@ -266,6 +317,8 @@ pub enum Backend {
     CsrSigner,
     /// [`Principals`](crate::provider::Principals).
     Principals,
+    /// [`TokenStore`](crate::legacy::TokenStore).
+    Tokens,
 }
 
 /// How the library was called in a way that cannot be right.
@@ -275,6 +328,12 @@ pub enum ApiMisuse {
     /// A cluster was asked to authenticate to itself.
     #[error("a cluster does not peer with itself")]
     OwnCluster,
+    /// A request was sent although there is no key for it any more.
+    #[error("there is no key for the answer's certificate")]
+    NoKey,
+    /// The view is of another peer than the request.
+    #[error("the view is of another peer than the request")]
+    OtherPeer,
     /// The message is not one that this side receives.
     #[error("this side does not receive a {message}")]
     UnexpectedMessage {
@@ -329,6 +388,9 @@ impl Error {
     pub fn disposition(&self) -> Disposition {
         match self.fault() {
             Fault::Local(LocalFault::Backend { .. }) => Disposition::Retry,
+            Fault::PeerIncompatible(PeerIncompatible::Status {
+                found: 408 | 429 | 500..,
+            }) => Disposition::Retry,
             Fault::ApiMisuse(_) => Disposition::GiveUp,
             _ => Disposition::WaitForChange,
         }
@@ -375,7 +437,13 @@ impl PeerMisbehaved {
             | Self::ProxyMismatch
             | Self::EndpointChanged
             | Self::MixedCredentials => 9,
-            Self::ClusterId(_) | Self::NameMismatch { .. } | Self::Commitment(_) => return None,
+            Self::Token(_) => 11,
+            Self::ClusterId(_)
+            | Self::NameMismatch { .. }
+            | Self::Commitment(_)
+            | Self::AnswerForm(_)
+            | Self::AnswerBase64
+            | Self::Kubeconfig(_) => return None,
         })
     }
 
@@ -405,6 +473,10 @@ impl PeerMisbehaved {
             Self::KeyChanged { .. } => {
                 "Ask the peer's administrator, by another way, whether its key was changed; release the pinned key only then."
             }
+            Self::Token(_) => "Have the home cluster send a token that Liqo made.",
+            Self::AnswerForm(_) | Self::AnswerBase64 | Self::Kubeconfig(_) => {
+                "Check that the URL is that of the foreign cluster's authentication service, and nothing stands between."
+            }
             Self::Certificate(_) => {
                 "Have the provider generate the Identity again from this cluster's own Tenant."
             }
@@ -433,7 +505,11 @@ impl PeerIncompatible {
         match self {
             Self::NonceExpired { .. } | Self::NonceMissing => Some(4),
             Self::NamespaceName(_) => Some(9),
-            Self::IdentityType { .. } | Self::NoCertificate => None,
+            Self::IdentityType { .. }
+            | Self::NoCertificate
+            | Self::Status { .. }
+            | Self::NoTokenProtocol
+            | Self::SecondIdentity => None,
         }
     }
 
@@ -441,6 +517,15 @@ impl PeerIncompatible {
         match self {
             Self::NonceExpired { .. } | Self::NonceMissing => {
                 "Make a new nonce for this peer and have it sign that; an unmodified consumer has to delete its Secret liqo-signed-nonce as well."
+            }
+            Self::Status { .. } => {
+                "Ask again later; the foreign cluster's own log says what failed."
+            }
+            Self::NoTokenProtocol => {
+                "Check the URL of the authentication service; Liqo 1.0 and later have none."
+            }
+            Self::SecondIdentity => {
+                "Have the foreign cluster's administrator delete the identity that it gave; then set authStatus to Pending."
             }
             Self::NamespaceName(_) => "Have the provider name its tenant namespace.",
             Self::IdentityType { .. } | Self::NoCertificate => {
@@ -456,7 +541,9 @@ impl PolicyRefusal {
             Self::NameTaken { .. } => Some(7),
             Self::UnexpectedNamespace { .. } | Self::NoCaBundle => Some(9),
             Self::ClusterIdTooLong { .. } => Some(11),
-            Self::SigningDenied { .. } => None,
+            Self::SigningDenied { .. }
+            | Self::TokenProtocolOff
+            | Self::TokenProtocolVersion { .. } => None,
         }
     }
 
@@ -474,6 +561,12 @@ impl PolicyRefusal {
             Self::NoCaBundle => {
                 "Say in this peer's settings that its certificate is publicly trusted, if it is."
             }
+            Self::TokenProtocolOff => {
+                "Choose to trust whoever holds the token, if the peer has nothing better."
+            }
+            Self::TokenProtocolVersion { .. } => {
+                "Choose the compatible policy for this peer, if it cannot be updated."
+            }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
         }
     }
@@ -488,6 +581,12 @@ impl LocalFault {
                 "Give the record key that sealed it as a predecessor, or release the peer to meet it anew."
             }
             Self::Conflict => "Remove or rename the object that stands there.",
+            Self::Token(_) => "Put a token there that Liqo made, or delete it.",
+            Self::AuthUrl(_) => "Correct the URL in the ForeignCluster.",
+            Self::IdentityLost => {
+                "Have the foreign cluster's administrator delete the identity that it gave; then set authStatus to Pending."
+            }
+            Self::NoForeignCluster => "Create a ForeignCluster with spec.foreignAuthUrl.",
             Self::KeyNotExportable => {
                 "Have the signing key name a file or an exec plugin that a kubeconfig can use."
             }
@@ -537,6 +636,7 @@ impl fmt::Display for Backend {
             Self::Keys => "the key store",
             Self::CsrSigner => "the signer",
             Self::Principals => "the look-up of principals",
+            Self::Tokens => "the token store",
         })
     }
 }

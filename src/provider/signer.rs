@@ -234,6 +234,18 @@ impl RequestId {
         Self(hash.finalize().into())
     }
 
+    /// A request that rests on the claim of a home cluster: on this version of
+    /// the object that records it.
+    pub(crate) fn of_claim(csr: &Csr, claim: &Metadata, lifetime: Duration) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"liqo-auth legacy signing request v1\0");
+        hash.update(csr.digest());
+        hash.update(Sha256::digest(claim.uid.as_bytes()));
+        hash.update(Sha256::digest(claim.resource_version.as_bytes()));
+        hash.update(lifetime.as_secs().to_be_bytes());
+        Self(hash.finalize().into())
+    }
+
     /// The 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
