@@ -109,6 +109,9 @@ pub enum PeerMisbehaved {
         /// Fingerprint of the key found.
         found: String,
     },
+    /// The token is not the one of this cluster.
+    #[error("the token is not this cluster's")]
+    WrongToken,
     /// The origin token that the home cluster gave is none.
     #[error("token: {0}")]
     Token(TokenError),
@@ -437,7 +440,7 @@ impl PeerMisbehaved {
             | Self::ProxyMismatch
             | Self::EndpointChanged
             | Self::MixedCredentials => 9,
-            Self::Token(_) => 11,
+            Self::Token(_) | Self::WrongToken => 11,
             Self::ClusterId(_)
             | Self::NameMismatch { .. }
             | Self::Commitment(_)
@@ -472,6 +475,9 @@ impl PeerMisbehaved {
             Self::SelfDeclaredPolicy => "Have the consumer authenticate by its keys.",
             Self::KeyChanged { .. } => {
                 "Ask the peer's administrator, by another way, whether its key was changed; release the pinned key only then."
+            }
+            Self::WrongToken => {
+                "Hand this cluster's token to the peer's administrator, if it is to peer."
             }
             Self::Token(_) => "Have the home cluster send a token that Liqo made.",
             Self::AnswerForm(_) | Self::AnswerBase64 | Self::Kubeconfig(_) => {

@@ -3,7 +3,10 @@
 use core::fmt;
 
 use super::{ProtocolVersion, RequestError};
-use crate::{error::Error, model::ClusterId};
+use crate::{
+    error::{Error, PeerIncompatible, PeerMisbehaved},
+    model::ClusterId,
+};
 
 /// What came of a request, for logs and audits. No token is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +40,25 @@ pub enum Event {
     },
     /// The request could not be read.
     Malformed(RequestError),
+}
+
+impl Event {
+    /// What was wrong, as an error: with whose fault it is and what can be done.
+    /// Nothing for an identity that was given and a request that could not be
+    /// read.
+    pub fn error(&self) -> Option<Error> {
+        match self {
+            Self::Issued { .. } | Self::Malformed(_) => None,
+            Self::WrongToken { .. } => {
+                let field = "destinationClusterToken";
+                Some(Error::new(PeerMisbehaved::WrongToken, None, field))
+            }
+            Self::SecondIdentity { .. } => {
+                Some(Error::new(PeerIncompatible::SecondIdentity, None, ""))
+            }
+            Self::Refused { error, .. } => Some(error.clone()),
+        }
+    }
 }
 
 impl fmt::Display for Event {

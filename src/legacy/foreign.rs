@@ -95,6 +95,7 @@ pub struct Foreign(Arc<Configuration>);
 /// What a request turned out to be.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "it lives for one call")]
 pub enum Reading {
     /// It is answered as it is: no object is needed.
     Answer(Answer),

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     model::{
-        ClusterId, ClusterIdError, ClusterIdentity, SecretBytes, SecretText, StrictJsonError,
-        read_strict_json,
+        ClusterId, ClusterIdError, ClusterIdentity, MapOnly, SecretBytes, SecretText,
+        StrictJsonError, read_strict_json,
     },
     policy::Limits,
 };
@@ -137,9 +137,11 @@ impl Outgoing<'_> {
             let body = CertificateBody {
                 cluster_id: (self.version != Some(ProtocolVersion::V0_4))
                     .then(|| self.home.to_string()),
-                cluster: (self.version != Some(ProtocolVersion::V0_3)).then(|| ClusterIdentity {
-                    cluster_id: self.home.to_string(),
-                    cluster_name: self.name.to_owned(),
+                cluster: (self.version != Some(ProtocolVersion::V0_3)).then(|| {
+                    MapOnly(ClusterIdentity {
+                        cluster_id: self.home.to_string(),
+                        cluster_name: self.name.to_owned(),
+                    })
                 }),
                 origin_cluster_token: self.origin_token.unwrap_or_default().into(),
                 destination_cluster_token: self.token.into(),
@@ -180,7 +182,7 @@ pub(super) struct CertificateAnswer {
     pub(super) api_server_url: String,
     #[serde(rename = "apiServerCA", skip_serializing_if = "String::is_empty")]
     pub(super) api_server_ca: String,
-    pub(super) aws: AwsAnswer,
+    pub(super) aws: MapOnly<AwsAnswer>,
 }
 
 /// Credentials of a cloud, which are not dealt with here. Source: Liqo
@@ -227,7 +229,7 @@ struct CertificateBody {
     #[serde(rename = "clusterID", default, skip_serializing_if = "Option::is_none")]
     cluster_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    cluster: Option<ClusterIdentity>,
+    cluster: Option<MapOnly<ClusterIdentity>>,
     #[serde(default, skip_serializing_if = "SecretText::is_empty")]
     origin_cluster_token: SecretText,
     #[serde(default)]
@@ -239,10 +241,10 @@ struct CertificateBody {
 impl CertificateBody {
     fn identity(&self) -> Result<(ProtocolVersion, ClusterIdentity), RequestError> {
         match (&self.cluster_id, &self.cluster) {
-            (Some(id), Some(cluster)) if *id != cluster.cluster_id => {
+            (Some(id), Some(MapOnly(cluster))) if *id != cluster.cluster_id => {
                 Err(RequestError::TwoClusters)
             }
-            (_, Some(cluster)) => Ok((ProtocolVersion::V0_4, cluster.clone())),
+            (_, Some(MapOnly(cluster))) => Ok((ProtocolVersion::V0_4, cluster.clone())),
             // Liqo 0.3 has no names, and takes the ID for one.
             (id, None) => {
                 let cluster_id = id.clone().unwrap_or_default();

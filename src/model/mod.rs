@@ -68,7 +68,7 @@ pub use secret_bytes::{SecretBytes, SecretText};
 pub use service_account::ServiceAccount;
 pub use service_account_kubeconfig::ServiceAccountKubeconfig;
 pub use strict_json::StrictJsonError;
-pub(crate) use strict_json::read_strict_json;
+pub(crate) use strict_json::{MapOnly, read_strict_json};
 pub use tenant::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, TenantStatus};
 pub use timestamp::{Timestamp, TimestampError};
 pub use unreadable::{ObjectError, Unreadable};

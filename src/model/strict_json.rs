@@ -1,6 +1,11 @@
 //! One JSON value of a message, read strictly into a type of one's own.
 
-use serde::de::DeserializeOwned;
+use core::{fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 
 use super::{
     ObjectError,
@@ -39,7 +44,33 @@ pub enum StrictJsonError {
     Field(#[from] ObjectError),
 }
 
-/// Reads one JSON value of at most `limit` bytes. A key that stands twice is
+/// A message or a part of one, which is a map: serde alone takes a list of the
+/// fields' values for it, too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct MapOnly<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for MapOnly<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OfMap(PhantomData)).map(Self)
+    }
+}
+
+struct OfMap<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OfMap<T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(access))
+    }
+}
+
+/// Reads one JSON map of at most `limit` bytes. A key that stands twice is
 /// refused, since readers differ on which one counts; so is what lies too deep.
 /// Fields that are not known are ignored. The strings are wiped.
 pub(crate) fn read_strict_json<T: DeserializeOwned>(
@@ -75,7 +106,9 @@ pub(crate) fn read_strict_json<T: DeserializeOwned>(
     };
     let read = match deserializer.end() {
         Err(error) => Err(syntax(&error)),
-        Ok(()) => deserialize(&value).map_err(StrictJsonError::from),
+        Ok(()) => deserialize(&value)
+            .map(|MapOnly(message)| message)
+            .map_err(StrictJsonError::from),
     };
     wipe(&mut value);
     read
@@ -114,6 +147,14 @@ mod tests {
                 r#"{"token":"a","token":"b"}"#,
                 ObjectError::Repeated {
                     path: "token".into(),
+                }
+                .into(),
+            ),
+            (
+                r#"["a"]"#,
+                ObjectError::Field {
+                    path: String::new(),
+                    reason: "found a list, expected a map".into(),
                 }
                 .into(),
             ),

@@ -164,7 +164,7 @@ impl Home {
         let answer: CertificateAnswer =
             read_strict_json(response.body.expose(), policy.limits().legacy_answer)
                 .map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
-        if !answer.aws.is_empty() {
+        if !answer.aws.0.is_empty() {
             let fault: Fault = match answer.certificate.is_empty() {
                 true => PeerIncompatible::NoCertificate.into(),
                 false => PeerMisbehaved::MixedCredentials.into(),
