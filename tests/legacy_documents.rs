@@ -218,6 +218,36 @@ mod tokens {
     }
 
     #[test]
+    fn of_two_homes_at_once_a_token_that_serves_once_serves_one() {
+        let mut pair = Pair::of(foreign_builder().single_use_token(), home_builder());
+        let token = pair.token();
+        let requests = [("a", 1), ("b", 2)].map(|(id, number)| {
+            let request = post(&body(id, &key(number), token.expose()));
+            match pair.foreign.read(&request) {
+                liqo_auth::legacy::Reading::Identity(request) => request,
+                _ => panic!("unreadable"),
+            }
+        });
+        // Both look before either writes.
+        let [one, other] = requests.each_ref().map(|request| {
+            let view = pair.at_foreign.view(request.peer());
+            let mut env = env();
+            env.entropy = Entropy::from_bytes([8; 32]);
+            pair.foreign.handle(&view, request, env).unwrap()
+        });
+        apply(&mut pair.at_foreign, &one.step);
+        assert!(pair.at_foreign.apply(&other.step.effects[0]).is_err());
+        let statuses = [("a", 1), ("b", 2)].map(|(id, number)| {
+            let request = post(&body(id, &key(number), token.expose()));
+            ask(&pair.foreign, &mut pair.at_foreign, &request)
+                .response
+                .unwrap()
+                .status
+        });
+        assert_eq!(statuses, [202, 401]);
+    }
+
+    #[test]
     fn the_origin_token_is_good_for_its_peer_only() {
         let mut pair = Pair::new();
         let token = pair.token();
@@ -640,7 +670,6 @@ mod unique_identities {
             .iter()
             .map(|request| ask(&pair.foreign, &mut pair.at_foreign, request))
             .map(|answer| answer.response.unwrap().status)
-            .into_iter()
             .collect();
         assert_eq!(statuses, [202, 403, 403]);
     }

@@ -253,7 +253,7 @@ fn no_number_of_wrong_tokens_locks_a_cluster_id_out() {
 #[test]
 fn no_token_shows_in_debug_or_in_an_event() {
     let mut pair = Pair::new();
-    let secret = "5ec2e7".repeat(22)[..128].to_owned();
+    let secret: String = "5ec2e7".chars().cycle().take(128).collect();
     let request = post(&body(HOME, &key(1), &secret));
     let Reading::Identity(read) = pair.foreign.read(&request) else {
         panic!("unreadable");
