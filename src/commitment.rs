@@ -9,7 +9,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    crypto::{BoxError, Fingerprint, Nonce, Payload, PublicKey, SigningKey},
+    crypto::{BoxError, Fingerprint, Nonce, Payload, PublicKey, SigningKey, sign_verified},
     error::CommitmentFault,
     model::{AuthParams, ClusterId},
     policy::Policy,
@@ -59,10 +59,11 @@ pub(crate) struct Commitment {
 impl Commitment {
     pub(crate) fn make(committed: &Committed<'_>, key: &dyn SigningKey) -> Result<Self, BoxError> {
         let message = committed.message();
-        let signature = key.sign(&Payload::commitment(&message, key.public_key()))?;
+        let payload = Payload::commitment(&message, key.public_key());
+        let signature = sign_verified(key, &payload)?;
         Ok(Self {
             key: key.public_key().spki_der().to_vec(),
-            signature: signature.as_bytes().to_vec(),
+            signature: signature.into_bytes(),
         })
     }
 
@@ -106,10 +107,11 @@ impl Commitment {
 }
 
 impl Committed<'_> {
-    /// The SHA-256 of what is signed: whether a commitment is still about the
-    /// same.
-    pub(crate) fn digest(&self) -> [u8; 32] {
-        Sha256::digest(self.message()).into()
+    /// The SHA-256 of what is signed and by which key: whether a commitment is
+    /// still the one to be made.
+    pub(crate) fn digest(&self, provider_key: &PublicKey) -> [u8; 32] {
+        let hash = Sha256::new_with_prefix(self.message());
+        hash.chain_update(provider_key.spki_der()).finalize().into()
     }
 
     /// The domain tag, then each field with its length in front, as 8 bytes
@@ -182,6 +184,60 @@ impl KnownProvider<'_> {
         match self.pinned {
             Some(pinned) if pinned != fingerprint => Err(other_key()),
             _ => Ok((Assurance::Continuity, Some(fingerprint))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{Entropy, KeyPair, SignatureError};
+
+    fn holds(key: &KeyPair) {
+        let policy = Policy::strict();
+        let (provider, consumer) = ("cl02".parse().unwrap(), "cl01".parse().unwrap());
+        let consumer_key = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));
+        let auth_params = AuthParams {
+            api_server: "https://cl02:6443".to_owned(),
+            ..AuthParams::default()
+        };
+        let committed = Committed {
+            nonce: b"nonce",
+            provider: &provider,
+            consumer: &consumer,
+            consumer_key: consumer_key.public_key(),
+            namespace: "liqo-tenant-cl01",
+            auth_params: &auth_params,
+        };
+        let text = Commitment::make(&committed, key).unwrap().to_annotation();
+        let read = Commitment::from_annotation(&text, &policy).unwrap();
+        assert_eq!(
+            read.verify(&committed, &policy).as_ref(),
+            Ok(key.public_key())
+        );
+        let other = Committed {
+            namespace: "liqo-tenant-cl03",
+            ..committed
+        };
+        assert_eq!(
+            read.verify(&other, &policy),
+            Err(CommitmentFault::Signature(SignatureError::Mismatch))
+        );
+    }
+
+    #[test]
+    fn a_commitment_holds_for_what_it_is_about() {
+        holds(&KeyPair::from_entropy(&Entropy::from_bytes([2; 32])));
+    }
+
+    #[cfg(feature = "ecdsa")]
+    #[test]
+    fn a_commitment_may_be_made_with_any_curve() {
+        use crate::crypto::Algorithm::{EcdsaP256, EcdsaP384, EcdsaP521};
+
+        for algorithm in [EcdsaP256, EcdsaP384, EcdsaP521] {
+            let mut rng = getrandom::SysRng;
+            holds(&KeyPair::generate(algorithm, &mut rng).unwrap());
         }
     }
 }

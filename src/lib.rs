@@ -34,10 +34,12 @@
 //! 2. Call [`Provider::reconcile`], or [`Provider::receive`] with a message of
 //!    the peer's. Time and randomness are arguments: [`Env`].
 //! 3. Apply the [`Step`]'s effects in their order, up to the first that fails.
-//!    Send what its outbox holds. Tell people what it refused.
+//!    If all were applied, send what its outbox holds. Tell people what it
+//!    refused.
 //! 4. Look again when one of the objects changes, or when [`Wait`] says so.
 //!
-//! A crash anywhere in between loses nothing: the phase is derived from the
+//! A peering begins with [`Provider::invite`]: no label makes a peer. A crash
+//! anywhere in between loses nothing: the phase is derived from the
 //! objects that are there. Who wants to make the choices calls
 //! [`Provider::resume`] instead and gets a [`Phase`] with only the calls that
 //! are legal in it.
@@ -76,8 +78,8 @@
 //! let (mut at_provider, mut at_consumer) = (Objects::new(), Objects::new());
 //! let apply = |objects: &mut Objects, step: &Step| step.effects.iter().try_for_each(|effect| objects.apply(effect));
 //!
-//! // The nonce travels to the consumer, the Tenant back.
-//! let step = provider.reconcile(&at_provider.view(consumer.cluster_id()), env())?;
+//! // The provider wants this peer. The nonce travels to the consumer, the Tenant back.
+//! let step = provider.invite(&at_provider.view(consumer.cluster_id()), env())?;
 //! apply(&mut at_provider, &step)?;
 //! for nonce in step.outbox {
 //!     let step = consumer.receive(&at_consumer.view(provider.cluster_id()), nonce, env())?;
@@ -164,6 +166,7 @@ pub mod policy;
 pub mod provider;
 #[cfg(feature = "proptest")]
 pub mod rehearsal;
+mod request_id;
 pub mod step;
 pub mod verify;
 pub mod view;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     merge_patch,
-    model::{ClusterId, Metadata, Object, ObjectRef, Resource},
-    step::{Effect, Version},
+    model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp},
+    step::{Effect, Part, Version},
     view::View,
 };
 
@@ -13,8 +13,9 @@ use crate::{
 /// that keep their objects elsewhere between two calls.
 ///
 /// It gives each object a UID and a resource version, refuses what an API
-/// server refuses (a name that exists, a version that has passed), and nothing
-/// else: no schema, no admission.
+/// server refuses (a name that exists, a version that has passed, a patch of
+/// the wrong part), holds what is deleted for its finalizers, and nothing else:
+/// no schema, no admission, no garbage collection, no clock.
 ///
 /// # Examples
 /// ```
@@ -47,6 +48,9 @@ pub enum ApplyError {
     /// The object has changed since it was seen.
     #[error("{0} has changed since it was seen")]
     Changed(ObjectRef),
+    /// The patch is for another part of the object than it says.
+    #[error("the patch of {0} is not of the part that it says")]
+    OtherPart(ObjectRef),
     /// The patched object would not be one of its kind.
     #[error("{0} would be unreadable after the patch")]
     Unreadable(ObjectRef),
@@ -80,9 +84,19 @@ impl Objects {
                 self.insert(object);
             }
             Effect::Patch {
-                id, version, patch, ..
+                id,
+                version,
+                part,
+                patch,
             } => {
                 self.at(id, version)?;
+                let is_of_part = |key: &String| (key == "status") == (*part == Part::Status);
+                if !patch
+                    .as_object()
+                    .is_some_and(|patch| patch.keys().all(is_of_part))
+                {
+                    return Err(ApplyError::OtherPart(id.clone()));
+                }
                 let current = self
                     .objects
                     .get(id)
@@ -93,13 +107,23 @@ impl Objects {
                     Object::Unreadable(_) => return Err(ApplyError::Unreadable(id.clone())),
                     object => self.insert(object),
                 }
+                self.let_go(id);
             }
             Effect::Delete { id, version } => {
                 self.at(id, version)?;
-                self.objects.remove(id);
+                self.delete(id, Timestamp::EPOCH);
             }
         }
         Ok(())
+    }
+
+    /// Deletes an object, as `kubectl delete` would: one with finalizers is
+    /// marked with the time, and goes with the last of them.
+    pub fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
+        if let Some(metadata) = self.objects.get_mut(id).and_then(Object::metadata_mut) {
+            metadata.deletion_timestamp.get_or_insert(now);
+        }
+        self.let_go(id);
     }
 
     /// Puts an object in as it is, over one of the same name. It keeps the UID
@@ -134,6 +158,15 @@ impl Objects {
     /// All of them, as what was seen of `peer`.
     pub fn view(&self, peer: &ClusterId) -> View<'_> {
         View::of(peer, self.iter())
+    }
+
+    fn let_go(&mut self, id: &ObjectRef) {
+        let metadata = self.objects.get(id).and_then(Object::metadata);
+        if metadata.is_some_and(|metadata| {
+            metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty()
+        }) {
+            self.objects.remove(id);
+        }
     }
 
     fn at(&self, id: &ObjectRef, seen: &Version) -> Result<&Metadata, ApplyError> {

@@ -5,6 +5,8 @@
 //! deliver it late, twice or out of order; and every event can be cut off
 //! after any number of its effects, as a crash would.
 
+mod forgery;
+
 use core::time::Duration;
 use std::{
     collections::BTreeMap,
@@ -43,7 +45,6 @@ use crate::{
 /// assert_eq!(rehearsal.certificates_signed(), 1);
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
-#[derive(Debug)]
 pub struct Rehearsal {
     provider: Provider,
     consumer: Consumer,
@@ -52,10 +53,14 @@ pub struct Rehearsal {
     /// The consumer's objects.
     pub at_consumer: Objects,
     signer: Arc<Ledger>,
+    consumer_key: Arc<dyn SigningKey>,
+    authority: Authority,
+    authority_key: Arc<dyn SigningKey>,
     in_the_air: Vec<Message>,
     now: Timestamp,
     seed: u64,
     drawn: u64,
+    rests: bool,
 }
 
 /// Something that happens. Effects beyond the number given are lost, as in a
@@ -113,13 +118,17 @@ impl Rehearsal {
     ) -> Result<Self, BoxError> {
         let now = Timestamp::from_unix(1_795_179_600)?;
         let drawn = |number: u64| entropy(seed, u64::MAX - number);
-        let authority = Authority::new("cl-provider-ca", now, TEN_YEARS, &drawn(1))?;
-        let endpoint = Endpoint::new(
-            "https://172.19.0.3:6443".parse()?,
-            Some(authority.ca_bundle()),
-        );
+        let authority_key: Arc<dyn SigningKey> = Arc::new(KeyPair::from_entropy(&drawn(1)));
+        let authority = Authority::with_key(
+            "cl-provider-ca",
+            Arc::clone(&authority_key),
+            now,
+            TEN_YEARS,
+            &drawn(1),
+        )?;
+        let endpoint = Endpoint::new(API_SERVER.parse()?, Some(authority.ca_bundle()));
         let signer = Arc::new(Ledger {
-            signer: AuthoritySigner::new(authority, drawn(2)),
+            signer: AuthoritySigner::new(authority.clone(), drawn(2)),
             answers: Mutex::new(true),
             issued: Mutex::default(),
         });
@@ -129,8 +138,8 @@ impl Rehearsal {
                 .key(Arc::new(provider_key))
                 .signer(signer.clone())
                 .build();
-        let consumer =
-            Consumer::builder("cl-consumer".parse()?, Arc::new(OneKey(consumer_key))).build();
+        let keys = Arc::new(OneKey(Arc::clone(&consumer_key)));
+        let consumer = Consumer::builder("cl-consumer".parse()?, keys).build();
         let roles = [
             ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
             (
@@ -147,10 +156,14 @@ impl Rehearsal {
                 .collect(),
             at_consumer: Objects::new(),
             signer,
+            consumer_key,
+            authority,
+            authority_key,
             in_the_air: Vec::new(),
             now,
             seed,
             drawn: 0,
+            rests: false,
         })
     }
 
@@ -163,9 +176,13 @@ impl Rehearsal {
         match event {
             Event::Provider { effects } => {
                 let env = self.env();
-                let step = self
-                    .provider
-                    .reconcile(&self.at_provider.view(self.consumer.cluster_id()), env)?;
+                let view = self.at_provider.view(self.consumer.cluster_id());
+                // The administrator wants the peer, and says so as often as it
+                // takes.
+                let step = match self.provider.resume(&view, env.now)?.phase {
+                    provider::Phase::Uninvited => self.provider.invite(&view, env)?,
+                    _ => self.provider.reconcile(&view, env)?,
+                };
                 self.carry_out(Side::Provider, step, effects);
             }
             Event::Consumer { effects } => {
@@ -190,12 +207,15 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// Lets both sides work without disturbance until nothing changes.
+    /// Lets both sides work without disturbance until nothing changes. If that
+    /// takes more rounds than any exchange, they run in circles, and the
+    /// exchange never [is complete](Self::is_complete).
     ///
     /// # Errors
     /// As [`play`](Self::play).
     pub fn settle(&mut self) -> Result<(), Error> {
         *lock(&self.signer.answers) = true;
+        self.rests = false;
         // A handful of rounds is what an exchange takes; more would be a loop.
         for _ in 0..16 {
             let before = (self.at_provider.clone(), self.at_consumer.clone());
@@ -205,13 +225,15 @@ impl Rehearsal {
                 self.deliver(message, ALL);
             }
             if before == (self.at_provider.clone(), self.at_consumer.clone()) {
+                self.rests = true;
                 break;
             }
         }
         Ok(())
     }
 
-    /// Whether both sides say that the exchange is complete.
+    /// Whether both sides have come to rest and say that the exchange is
+    /// complete.
     ///
     /// # Errors
     /// What is wrong on one's own side.
@@ -220,8 +242,14 @@ impl Rehearsal {
         let at_consumer = self.at_consumer.view(self.provider.cluster_id());
         let provider = self.provider.resume(&at_provider, self.now)?.phase;
         let consumer = self.consumer.resume(&at_consumer, self.now)?.phase;
-        Ok(matches!(provider, provider::Phase::Authenticated(_))
+        Ok(self.rests
+            && matches!(provider, provider::Phase::Authenticated(_))
             && matches!(consumer, consumer::Phase::Authenticated(_)))
+    }
+
+    /// The consumer's key.
+    pub fn consumer_key(&self) -> &Arc<dyn SigningKey> {
+        &self.consumer_key
     }
 
     /// The provider's side.
@@ -352,6 +380,18 @@ impl CsrSigner for Ledger {
     }
 }
 
+impl core::fmt::Debug for Rehearsal {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Rehearsal")
+            .field("at_provider", &self.at_provider)
+            .field("at_consumer", &self.at_consumer)
+            .field("in_the_air", &self.in_the_air)
+            .field("now", &self.now)
+            .finish_non_exhaustive()
+    }
+}
+
 impl core::fmt::Debug for Ledger {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
@@ -385,4 +425,5 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+const API_SERVER: &str = "https://172.19.0.3:6443";
 const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);

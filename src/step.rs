@@ -4,10 +4,11 @@
 use serde_json::Value;
 
 use crate::{
-    crypto::{Entropy, Nonce},
+    crypto::{Entropy, Fingerprint, Nonce},
     error::Error,
-    model::{Identity, Kind, Object, ObjectRef, Tenant, Timestamp},
-    provider::RequestId,
+    merge_patch,
+    model::{Identity, Kind, Metadata, Object, ObjectRef, Resource, Tenant, Timestamp},
+    request_id::RequestId,
 };
 
 /// The outcome of one call: nothing has happened yet, and the caller carries
@@ -19,6 +20,7 @@ use crate::{
 ///   that fails; then the caller looks again and calls again.
 /// - A crash after any number of them loses nothing: the next call goes on
 ///   from the objects that are there.
+/// - The outbox may be sent once every effect was applied, and not before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step {
@@ -124,6 +126,12 @@ pub enum Notice {
     },
     /// The provider gave no proof of its own key.
     ProviderUnproven,
+    /// The provider proved a key that nobody has vouched for: it is taken for
+    /// the provider's from now on. Compare it, by another way, now.
+    ProviderKeyFirstSeen {
+        /// The key.
+        fingerprint: Fingerprint,
+    },
     /// The client certificate was not issued by a CA of the bundle. Legal:
     /// serving and signing CA may differ.
     IssuedByAnotherCa,
@@ -142,6 +150,9 @@ pub struct Wait {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Awaited {
+    /// An administrator's word that the peer is wanted:
+    /// [`Provider::invite`](crate::Provider::invite).
+    Invitation,
     /// The provider's nonce.
     Nonce,
     /// The consumer's Tenant.
@@ -174,7 +185,8 @@ impl Step {
         self.effects.is_empty()
     }
 
-    pub(crate) fn refuse(object: Option<ObjectRef>, error: Error) -> Self {
+    pub(crate) fn refuse(error: Error) -> Self {
+        let object = error.at().object.clone();
         Self {
             refused: vec![Refused { object, error }],
             ..Self::default()
@@ -205,6 +217,25 @@ impl Effect {
     pub fn kind(&self) -> Kind {
         self.id().kind
     }
+
+    /// The patch that leads from the stored object to the wanted one, if they
+    /// differ.
+    pub(crate) fn patch<K: Resource + Clone + PartialEq>(
+        stored: &K,
+        wanted: K,
+        part: Part,
+    ) -> Option<Self> {
+        if *stored == wanted {
+            return None;
+        }
+        let (from, to): (Object, Object) = (stored.clone().into(), wanted.into());
+        Some(Self::Patch {
+            id: stored.id(),
+            version: Version::of(stored.metadata()),
+            part,
+            patch: merge_patch::between(&from.to_value(), &to.to_value())?,
+        })
+    }
 }
 
 impl Message {
@@ -218,7 +249,7 @@ impl Message {
 }
 
 impl Version {
-    pub(crate) fn of(metadata: &crate::model::Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             uid: metadata.uid.clone(),
             resource_version: metadata.resource_version.clone(),

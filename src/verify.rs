@@ -16,7 +16,9 @@ pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 
 pub(crate) use nonce::nonce_at;
-pub(crate) use tenant::{Known, claim, name_length, nonce_signature, without_status};
+pub(crate) use tenant::{
+    Known, claim, default_namespace, name_length, nonce_signature, without_status,
+};
 
 use crate::{
     error::{Error, PeerMisbehaved, shortened},

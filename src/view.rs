@@ -116,7 +116,7 @@ impl<'o> View<'o> {
     /// The peer's tenant namespace, found by its two labels.
     pub(crate) fn tenant_namespace(&self) -> Result<Option<&'o Namespace>, Error> {
         self.refuse_unreadable(&|id| id.kind == Kind::Namespace)?;
-        self.only(|namespace: &Namespace| {
+        let found = self.only(|namespace: &Namespace| {
             let labels = &namespace.metadata.labels;
             labels
                 .get(names::REMOTE_CLUSTER_ID_LABEL)
@@ -126,7 +126,16 @@ impl<'o> View<'o> {
                     .get(names::TENANT_NAMESPACE_LABEL)
                     .map(String::as_str)
                     == Some("true")
-        })
+        })?;
+        let in_the_way = self.find::<Namespace>("", &names::tenant_namespace(&self.peer))?;
+        match (found, in_the_way) {
+            (None, Some(namespace)) => Err(Error::new(
+                LocalFault::Conflict,
+                Some(namespace.id()),
+                "metadata.labels",
+            )),
+            (found, _) => Ok(found),
+        }
     }
 
     /// Every object of a kind; one that cannot be read is an error.

@@ -258,6 +258,7 @@ fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Error> {
         provider: &provider,
         consumer: consumer.cluster_id(),
         now: now(),
+        known_by_key: false,
     };
     verify::nonce_to_sign(&bytes, &expectation, &policy)?;
     // As someone would put it there for a controller to sign.

@@ -12,11 +12,13 @@
 use std::collections::BTreeSet;
 
 use liqo_auth::{
-    crypto::{CertificateChain, Subject},
+    crypto::{CertificateChain, Entropy, Subject},
+    error::{Fault, PeerMisbehaved},
     model::{ClusterRoleBinding, ObjectRef, Resource, RoleBinding, Secret, Tenant, names},
     objects::Objects,
     policy::Policy,
     rehearsal::{ALL, Event, Rehearsal, events},
+    step::{Env, Message},
 };
 use proptest::prelude::*;
 
@@ -99,6 +101,43 @@ fn a_message_delivered_again_changes_nothing() {
         before,
         (rehearsal.at_provider.clone(), rehearsal.at_consumer.clone())
     );
+}
+
+/// What is on record for a key and a request speaks for them, not for whatever
+/// signature comes with them.
+#[test]
+fn an_authenticated_consumers_tenant_is_refused_with_another_signature() {
+    let mut rehearsal = Rehearsal::new(7).unwrap();
+    rehearsal.settle().unwrap();
+    let sent = rehearsal
+        .messages()
+        .iter()
+        .find_map(|message| match message {
+            Message::Tenant(tenant) => Some(tenant.clone()),
+            _ => None,
+        });
+    let view = rehearsal
+        .at_provider
+        .view(rehearsal.consumer().cluster_id());
+    let receive = |tenant| {
+        let env = Env {
+            now: rehearsal.now(),
+            entropy: Entropy::from_bytes([7; 32]),
+        };
+        rehearsal
+            .provider()
+            .receive(&view, Message::Tenant(tenant), env)
+    };
+    let mut tenant = sent.unwrap();
+    assert!(receive(tenant.clone()).unwrap().is_settled());
+    let mut signature = tenant.spec.signature.as_slice().to_vec();
+    signature[0] ^= 1;
+    tenant.spec.signature = signature.into();
+    let error = receive(tenant).unwrap_err();
+    assert!(matches!(
+        error.fault(),
+        Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(_))
+    ));
 }
 
 fn turn(at_provider: bool, effects: usize) -> Event {

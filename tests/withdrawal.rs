@@ -7,13 +7,18 @@
     clippy::unwrap_used
 )] // Tests may panic.
 
+use std::collections::BTreeMap;
+
 use liqo_auth::{
+    crypto::{Authority, Csr, Entropy, Subject},
+    error::{Fault, LocalFault},
     model::{
-        ClusterRoleBinding, Kind, Object, Resource, RoleBinding, Tenant, TenantCondition, names,
+        ClusterRoleBinding, Kind, Metadata, Object, Resource, RoleBinding, Secret, Tenant,
+        TenantCondition, names,
     },
     objects::Objects,
     rehearsal::{ALL, Event, Rehearsal},
-    step::Message,
+    step::{Awaited, Env, Message},
 };
 
 #[test]
@@ -102,7 +107,186 @@ fn a_deleted_tenant_takes_all_bindings_with_it_before_it_is_let_go() {
         [names::TENANT_FINALIZER]
     );
     rehearsal.play(Event::Provider { effects: ALL }).unwrap();
-    assert_eq!(tenant(&rehearsal).metadata.finalizers, [""; 0]);
+    assert_eq!(phase(&rehearsal), "Ended");
+}
+
+/// The peer can write Secrets in its tenant namespace: it does not hold off the
+/// end of its rights by that.
+#[test]
+fn a_secret_that_cannot_be_read_keeps_no_rights_alive() {
+    for name in [names::NONCE_SECRET, names::ISSUED_CERTIFICATE_SECRET] {
+        for condition in [None, Some(TenantCondition::Drained)] {
+            let mut rehearsal = authenticated();
+            rehearsal.at_provider.insert(unreadable_secret(name));
+            let view = rehearsal
+                .at_provider
+                .view(rehearsal.consumer().cluster_id());
+            let error = rehearsal
+                .provider()
+                .resume(&view, rehearsal.now())
+                .unwrap_err();
+            assert!(matches!(
+                error.fault(),
+                Fault::Local(LocalFault::Unreadable { .. })
+            ));
+
+            match condition {
+                Some(condition) => set_condition(&mut rehearsal, condition),
+                None => {
+                    let id = tenant(&rehearsal).id();
+                    let now = rehearsal.now();
+                    rehearsal.at_provider.delete(&id, now);
+                }
+            }
+            rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+            assert_eq!(bindings(&rehearsal.at_provider), 0, "{name}, {condition:?}");
+        }
+    }
+}
+
+#[test]
+fn draining_needs_no_tenant_that_verifies() {
+    let mut rehearsal = authenticated();
+    let mut broken = tenant(&rehearsal).clone();
+    broken.spec.csr = b"no request".as_slice().into();
+    broken.spec.tenant_condition = Some(TenantCondition::Drained);
+    rehearsal.at_provider.insert(broken.into());
+    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    assert_eq!(bindings(&rehearsal.at_provider), 0);
+}
+
+#[test]
+fn a_condition_is_recorded_whatever_else_is_wrong() {
+    let mut rehearsal = authenticated();
+    let sound = tenant(&rehearsal).clone();
+    let mut broken = sound.clone();
+    broken.spec.csr = b"no request".as_slice().into();
+    broken.spec.tenant_condition = Some(TenantCondition::Cordoned);
+    rehearsal.at_provider.insert(broken.into());
+    assert_eq!(phase(&rehearsal), "Refused");
+    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    let before = rehearsal.at_provider.clone();
+
+    // Recorded: an Active that is applied again changes no record.
+    rehearsal.at_provider.insert(sound.into());
+    rehearsal.settle().unwrap();
+    let record = |objects: &Objects| {
+        let name = "liqo-auth-provider-cl-consumer";
+        objects
+            .get::<Secret>(names::LIQO_NAMESPACE, name)
+            .unwrap()
+            .data
+            .clone()
+    };
+    assert_eq!(record(&rehearsal.at_provider), record(&before));
+}
+
+#[test]
+fn nobody_comes_back_or_in_without_being_invited() {
+    let mut rehearsal = authenticated();
+    let id = tenant(&rehearsal).id();
+    let now = rehearsal.now();
+    rehearsal.at_provider.delete(&id, now);
+    rehearsal.settle().unwrap();
+    assert_eq!(phase(&rehearsal), "Ended");
+    assert!(
+        rehearsal
+            .at_provider
+            .get::<Tenant>(&id.namespace, &id.name)
+            .is_none()
+    );
+
+    // A label that the peer writes makes no peer.
+    let stranger = "stranger".parse().unwrap();
+    let mut objects = rehearsal.at_provider.clone();
+    let labels = [(
+        names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+        "stranger".to_owned(),
+    )];
+    objects.insert(secret("bait", labels.into()));
+    let env = Env {
+        now,
+        entropy: Entropy::from_bytes([7; 32]),
+    };
+    let step = rehearsal
+        .provider()
+        .reconcile(&objects.view(&stranger), env)
+        .unwrap();
+    assert_eq!(step.effects, []);
+    assert_eq!(step.wait.awaiting, [Awaited::Invitation]);
+}
+
+/// What the peer puts in the certificate's place is neither taken for it nor
+/// does it have another one signed.
+#[test]
+fn a_planted_certificate_is_replaced_by_the_one_on_record() {
+    let mut rehearsal = authenticated();
+    let namespace = names::tenant_namespace(rehearsal.consumer().cluster_id());
+    let issued = |rehearsal: &Rehearsal| {
+        let secret: &Secret = rehearsal
+            .at_provider
+            .get(&namespace, names::ISSUED_CERTIFICATE_SECRET)
+            .unwrap();
+        secret.data[names::CERTIFICATE].clone()
+    };
+    let honest = issued(&rehearsal);
+    let elsewhere = {
+        let key = rehearsal.consumer_key();
+        let now = rehearsal.now();
+        let subject = Subject::control_plane(rehearsal.consumer().cluster_id());
+        let own = Authority::new("peer", now, LIFETIME, &Entropy::from_bytes([9; 32])).unwrap();
+        let csr = Csr::make(&subject, key).unwrap();
+        let entropy = Entropy::from_bytes([8; 32]);
+        own.issue(&csr, &subject, key.public_key(), now, LIFETIME, &entropy)
+            .unwrap()
+    };
+    for planted in [elsewhere.pem().to_vec(), b"junk".to_vec(), Vec::new()] {
+        let mut secret: Secret = rehearsal
+            .at_provider
+            .get::<Secret>(&namespace, names::ISSUED_CERTIFICATE_SECRET)
+            .unwrap()
+            .clone();
+        secret
+            .data
+            .insert(names::CERTIFICATE.into(), planted.into());
+        rehearsal.at_provider.insert(secret.into());
+        rehearsal.settle().unwrap();
+        assert!(rehearsal.is_complete().unwrap());
+        assert_eq!(issued(&rehearsal), honest);
+        assert_eq!(rehearsal.certificates_signed(), 1);
+    }
+}
+
+#[test]
+fn a_released_key_forgets_neither_the_condition_nor_the_nonces() {
+    let mut rehearsal = authenticated();
+    let consumer = rehearsal.consumer().cluster_id().clone();
+    set_condition(&mut rehearsal, TenantCondition::Drained);
+    rehearsal.settle().unwrap();
+    let id = tenant(&rehearsal).id();
+    let now = rehearsal.now();
+    rehearsal.at_provider.delete(&id, now);
+    rehearsal.settle().unwrap();
+
+    let step = rehearsal
+        .provider()
+        .release_key(&rehearsal.at_provider.view(&consumer))
+        .unwrap();
+    step.effects
+        .iter()
+        .for_each(|effect| rehearsal.at_provider.apply(effect).unwrap());
+    // The old Tenant, with the nonce that it signed.
+    let number = rehearsal
+        .messages()
+        .iter()
+        .position(|message| matches!(message, Message::Tenant(_)));
+    rehearsal
+        .play(Event::Deliver {
+            message: number.unwrap(),
+            effects: ALL,
+        })
+        .unwrap();
+    assert_eq!(phase(&rehearsal), "Ended");
 }
 
 #[test]
@@ -113,8 +297,8 @@ fn rights_whose_tenant_is_gone_are_taken_back() {
     assert_eq!(phase(&rehearsal), "Ending");
     rehearsal.play(Event::Provider { effects: ALL }).unwrap();
     assert_eq!(bindings(&rehearsal.at_provider), 0);
-    // The nonce has served; the same Tenant again needs a new one.
-    assert_eq!(phase(&rehearsal), "NeedsNonce");
+    // Nobody comes back by itself.
+    assert_eq!(phase(&rehearsal), "Ended");
 }
 
 #[test]
@@ -132,6 +316,33 @@ fn bindings_that_are_not_ours_stay() {
     rehearsal.settle().unwrap();
     assert_eq!(bindings(&rehearsal.at_provider), 1);
 }
+
+/// An object that is larger than anyone reads.
+fn unreadable_secret(name: &str) -> Object {
+    let namespace = "liqo-tenant-cl-consumer";
+    let data = "A".repeat(300 * 1024);
+    Object::from_value(serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": name, "namespace": namespace },
+        "data": { "padding": data },
+    }))
+}
+
+fn secret(name: &str, labels: BTreeMap<String, String>) -> Object {
+    Secret {
+        metadata: Metadata {
+            name: name.into(),
+            namespace: "liqo-tenant-cl-consumer".into(),
+            labels,
+            ..Metadata::default()
+        },
+        ..Secret::default()
+    }
+    .into()
+}
+
+const LIFETIME: core::time::Duration = core::time::Duration::from_secs(8 * 365 * 86_400);
 
 fn authenticated() -> Rehearsal {
     let mut rehearsal = Rehearsal::new(7).unwrap();

@@ -26,6 +26,7 @@ use crate::{
 pub(crate) struct ProviderSide<'h> {
     pub(crate) home: &'h mut Home,
     pub(crate) peer: ClusterId,
+    inviting: bool,
     provider: Provider,
     authority: Authority,
     policy: Policy,
@@ -65,11 +66,21 @@ impl<'h> ProviderSide<'h> {
         Ok(Self {
             home,
             peer: peer.clone(),
+            inviting: false,
             provider,
             authority,
             policy: policy.clone(),
             clock,
         })
+    }
+
+    /// The same, for a peer that is wanted: it is invited where it has not been,
+    /// or not since its Tenant went.
+    pub(crate) fn inviting(self) -> Self {
+        Self {
+            inviting: true,
+            ..self
+        }
     }
 
     /// What this home would make of a Tenant. Nothing is changed.
@@ -141,6 +152,14 @@ impl<'h> ProviderSide<'h> {
                     .map_err(|error| self.failure(&error))?;
                 return Ok(Next::Apply(step.effects));
             }
+            Phase::Uninvited | Phase::Ended if self.inviting => {
+                let step = self
+                    .provider
+                    .invite(&view, self.clock.env()?)
+                    .map_err(|error| self.failure(&error))?;
+                return Ok(Next::Apply(step.effects));
+            }
+            Phase::Uninvited | Phase::Ended => ProviderStand::Ended,
             Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
             Phase::Ending(_) => ProviderStand::Ended,
             _ => ProviderStand::Authenticated,
@@ -171,11 +190,12 @@ impl<'h> ProviderSide<'h> {
     /// A new nonce in place of the one that is there.
     pub(crate) fn replace_nonce(&mut self) -> Result<Vec<Notice>> {
         let env = self.clock.env()?;
+        let now = env.now;
         let step = self
             .provider
-            .replace_nonce(&self.home.view(&self.peer), &env)
+            .replace_nonce(&self.home.view(&self.peer), env)
             .map_err(|error| self.failure(&error))?;
-        self.apply(&step.effects, env.now)?;
+        self.apply(&step.effects, now)?;
         self.home.save()?;
         Ok(step.notices)
     }

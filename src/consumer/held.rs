@@ -1,8 +1,9 @@
 //! Storing the kubeconfig, and holding it.
 
+use core::time::Duration;
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Consumer, PeerSettings, patch_between, seen::Seen};
+use super::{Consumer, PeerSettings, seen::Seen};
 use crate::{
     commitment::{Assurance, COMMITMENT_ANNOTATION, Committed, KnownProvider},
     crypto::{ClientKey, Fingerprint, Nonce, SigningKey},
@@ -35,6 +36,9 @@ pub(super) struct Accepted {
     verified: VerifiedIdentity,
     assurance: Assurance,
     provider_key: Option<Fingerprint>,
+    /// The same, if it is not pinned yet and nobody has vouched for it.
+    first_seen: Option<Fingerprint>,
+    proven_nonce: Option<Nonce>,
 }
 
 impl<'o> NeedsKubeconfig<'o> {
@@ -62,6 +66,12 @@ impl<'o> NeedsKubeconfig<'o> {
     /// How sure it is that the provider is the one meant.
     pub fn assurance(&self) -> Assurance {
         self.accepted.assurance
+    }
+
+    /// The key that the provider proved, to be compared with its
+    /// administrator's word.
+    pub fn provider_key(&self) -> Option<Fingerprint> {
+        self.accepted.provider_key
     }
 
     /// Pins what the Identity says, stores the kubeconfig, and names it in the
@@ -114,7 +124,7 @@ impl<'o> NeedsKubeconfig<'o> {
         wanted.status.kubeconfig_secret_ref = Some(LocalObjectReference {
             name: names::kubeconfig_secret(&self.identity.metadata.name),
         });
-        patch_between(self.identity, wanted, Part::Status)
+        Effect::patch(self.identity, wanted, Part::Status)
     }
 
     fn secret(&self) -> Result<Secret, Error> {
@@ -207,6 +217,12 @@ impl Held<'_> {
         self.0.accepted.assurance
     }
 
+    /// The key that the provider proved, to be compared with its
+    /// administrator's word.
+    pub fn provider_key(&self) -> Option<Fingerprint> {
+        self.0.accepted.provider_key
+    }
+
     /// When the certificate expires.
     pub fn valid_until(&self) -> Timestamp {
         self.identity().certificate().leaf().not_after()
@@ -222,7 +238,7 @@ impl Held<'_> {
             effects: self.0.missing_pins().into_iter().collect(),
             notices: self.0.accepted.notices(),
             wait: Wait {
-                wake_at: Some(self.valid_until()),
+                wake_at: Some(self.valid_until() + ONE_SECOND),
                 awaiting: Vec::new(),
             },
             ..Step::default()
@@ -239,8 +255,15 @@ impl<'o> Held<'o> {
 impl Accepted {
     pub(super) fn notices(&self) -> Vec<Notice> {
         let unproven = (self.assurance == Assurance::Unproven).then_some(Notice::ProviderUnproven);
+        let first_seen = self
+            .first_seen
+            .map(|fingerprint| Notice::ProviderKeyFirstSeen { fingerprint });
         let other_ca = (!self.verified.issued_by_bundle()).then_some(Notice::IssuedByAnotherCa);
-        unproven.into_iter().chain(other_ca).collect()
+        unproven
+            .into_iter()
+            .chain(first_seen)
+            .chain(other_ca)
+            .collect()
     }
 }
 
@@ -268,35 +291,46 @@ impl Consumer {
             pins: record.endpoint.as_ref(),
         };
         let verified = verify::identity(identity, &expectation, policy)?;
-        let nonce = seen
+        let signed = seen
             .nonce_text()
             .and_then(|(_, text)| Nonce::parse(text, policy).ok());
-        let committed = Committed {
-            nonce: nonce.as_ref().map(Nonce::as_bytes).unwrap_or_default(),
-            provider: &seen.peer,
-            consumer: self.cluster_id(),
-            consumer_key: key.public_key(),
-            namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
-            auth_params: &identity.spec.auth_params,
-        };
-        let known = KnownProvider {
-            fingerprints: &settings.provider_keys,
-            pinned: record.provider_key,
-            nonce: nonce.as_ref(),
-        };
         let annotation = identity.metadata.annotations.get(COMMITMENT_ANNOTATION);
-        let (assurance, provider_key) = known
-            .grade(annotation.map(String::as_str), &committed, policy)
-            .map_err(|fault| {
-                Error::new(
-                    PeerMisbehaved::Commitment(fault),
-                    Some(identity.id()),
-                    "metadata.annotations[liqo-auth/commitment]",
-                )
-            })?;
+        let grade = |nonce: Option<&Nonce>| {
+            let committed = Committed {
+                nonce: nonce.map(Nonce::as_bytes).unwrap_or_default(),
+                provider: &seen.peer,
+                consumer: self.cluster_id(),
+                consumer_key: key.public_key(),
+                namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
+                auth_params: &identity.spec.auth_params,
+            };
+            let known = KnownProvider {
+                fingerprints: &settings.provider_keys,
+                pinned: record.provider_key,
+                nonce,
+            };
+            let graded = known.grade(annotation.map(String::as_str), &committed, policy);
+            graded.map(|(assurance, key)| (assurance, key, nonce.cloned()))
+        };
+        // Anyone can hand over another nonce, and have it signed: what was
+        // proven under an earlier one stays so.
+        let graded = grade(signed.as_ref()).or_else(|fault| match &record.proven_nonce {
+            Some(earlier) => grade(Some(earlier)).map_err(|_| fault),
+            None => Err(fault),
+        });
+        let (assurance, provider_key, nonce) = graded.map_err(|fault| {
+            Error::new(
+                PeerMisbehaved::Commitment(fault),
+                Some(identity.id()),
+                "metadata.annotations[liqo-auth/commitment]",
+            )
+        })?;
         Ok(Accepted {
             verified,
             assurance,
+            first_seen: provider_key
+                .filter(|_| assurance == Assurance::Continuity && record.provider_key.is_none()),
+            proven_nonce: provider_key.and(nonce),
             provider_key,
         })
     }
@@ -312,5 +346,9 @@ pub(super) fn record_pins(
     let mut record = seen.record();
     record.endpoint = Some(accepted.verified.pins().clone());
     record.provider_key = accepted.provider_key.or(record.provider_key);
+    record.proven_nonce = accepted.proven_nonce.clone().or(record.proven_nonce);
     record.store(consumer, seen.record.as_ref(), &seen.peer)
 }
+
+/// A certificate is good through the second that it ends with.
+const ONE_SECOND: Duration = Duration::from_secs(1);

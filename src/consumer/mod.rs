@@ -21,7 +21,7 @@ mod record;
 mod seen;
 mod signature;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 pub use builder::{ConsumerBuilder, PeerSettings};
 pub(crate) use held::credential;
@@ -29,13 +29,14 @@ pub use held::{Held, NeedsKubeconfig};
 pub use phase::{Peering, Phase};
 pub use signature::{AwaitsIdentity, NeedsSignature};
 
-use self::{builder::Configuration, seen::Seen};
+use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
+    commitment::COMMITMENT_ANNOTATION,
     crypto::{KeyStore, Nonce, SigningKey},
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
+    error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal, shortened},
     model::{ClusterId, Identity, Kind, Metadata, Object, ObjectRef, Resource, Timestamp, names},
     policy::Policy,
-    step::{Awaited, Effect, Env, Message, Part, Step, Version},
+    step::{Awaited, Effect, Env, Message, Part, Step},
     verify::{self, NonceExpectation},
     view::{Interest, View},
 };
@@ -95,6 +96,8 @@ impl Consumer {
             label: names::REMOTE_CLUSTER_ID_LABEL,
             value: peer.to_string(),
         };
+        let namespace = names::tenant_namespace(peer);
+        let kubeconfig = names::kubeconfig_secret(&names::identity_name(peer));
         vec![
             labelled(Kind::Namespace),
             labelled(Kind::Secret),
@@ -103,30 +106,46 @@ impl Consumer {
                 name: names::identity_name(peer),
             },
             Interest::Object(self.record_id(peer)),
+            // By name as well: what stands there without its label is in the
+            // way, and not absent.
+            Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
+            Interest::Object(ObjectRef::new(
+                Kind::Secret,
+                &namespace,
+                names::SIGNED_NONCE_SECRET,
+            )),
+            Interest::Object(ObjectRef::new(Kind::Secret, &namespace, kubeconfig)),
         ]
     }
 
-    /// Whom a change of this object concerns, if anyone.
+    /// Whom a change of this object concerns, if anyone: by its name where the
+    /// name says it, also of an object that cannot be read, and else by its
+    /// label.
     pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        let metadata = object.metadata()?;
-        let recorded = metadata
-            .labels
-            .get(record::PEER_LABEL)
-            .and_then(|peer| peer.parse().ok());
-        match recorded {
-            Some(peer) if object.id() == self.record_id(&peer) => Some(peer),
-            _ => metadata
+        let id = object.id();
+        let named = match id.kind {
+            Kind::Identity => id.name.strip_prefix(names::CONTROL_PLANE_IDENTITY_PREFIX),
+            Kind::Secret if id.namespace == self.0.namespace => {
+                id.name.strip_prefix(record::NAME_PREFIX)
+            }
+            _ => None,
+        };
+        let label = || {
+            object
+                .metadata()?
                 .labels
-                .get(names::REMOTE_CLUSTER_ID_LABEL)?
-                .parse()
-                .ok(),
+                .get(names::REMOTE_CLUSTER_ID_LABEL)
+        };
+        match named {
+            Some(peer) => peer.parse().ok(),
+            None => label()?.parse().ok(),
         }
     }
 
     /// The phase that the objects are in.
     ///
     /// # Errors
-    /// What is wrong on this side ([`LocalFault`], [`ApiMisuse`]). What is
+    /// What is wrong on this side ([`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]). What is
     /// wrong with what the peer sent is [`Phase::Refused`].
     pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
         self.check_peer(view.peer())?;
@@ -156,7 +175,12 @@ impl Consumer {
             Phase::NeedsKubeconfig(phase) => phase.store(),
             Phase::Ending => Ok(Step::default()),
             Phase::Authenticated(held) => held.maintain(),
-            Phase::Refused(error) => Ok(Step::refuse(None, error)),
+            Phase::Refused(error) => {
+                let mut step = Step::refuse(error);
+                // What mends an Identity that cannot be used is another one.
+                step.outbox.extend(self.sent_tenant(view)?);
+                Ok(step)
+            }
         }
     }
 
@@ -173,7 +197,12 @@ impl Consumer {
         };
         match message {
             Message::Nonce(nonce) => {
-                let nonce = self.check_nonce(nonce.as_bytes(), view.peer(), env.now, None)?;
+                // What was signed once is sent on as often as it is asked for.
+                let again = NeedsSignature::new(self, seen.clone(), key.clone(), nonce.clone());
+                if let Some(sent) = again.already_sent() {
+                    return Ok(sent.wait());
+                }
+                let nonce = self.check_nonce(nonce.as_bytes(), &seen, env.now, None)?;
                 NeedsSignature::new(self, seen, key, nonce).sign()
             }
             Message::Identity(identity) => self.receive_identity(seen, &key, &identity, env.now),
@@ -212,10 +241,44 @@ impl Consumer {
         {
             return Ok(Phase::AwaitsIdentity(sent));
         }
-        let nonce = self.check_nonce(text, &seen.peer, now, Some(secret.id()))?;
+        let nonce = self.check_nonce(text, &seen, now, Some(secret.id()))?;
         Ok(Phase::NeedsSignature(NeedsSignature::new(
             self, seen, key, nonce,
         )))
+    }
+
+    /// The Tenant that the provider should have, if it was made.
+    fn sent_tenant(&self, view: &View<'_>) -> Result<Option<Message>, Error> {
+        let seen = Seen::select(self, view)?;
+        let Some(key) = self.find_key(&seen.peer)? else {
+            return Ok(None);
+        };
+        let nonce = seen
+            .nonce_text()
+            .and_then(|(_, text)| Nonce::parse(text, self.policy(&seen.peer)).ok());
+        let sent =
+            nonce.and_then(|nonce| NeedsSignature::new(self, seen, key, nonce).already_sent());
+        Ok(sent.map(|sent| Message::Tenant(Box::new(sent.tenant()))))
+    }
+
+    /// Forgets API server, CA and key of a provider, because its administrator
+    /// says, by another way, that they were changed. The next Identity is
+    /// believed as the first was.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn release_pins(&self, view: &View<'_>) -> Result<Step, Error> {
+        let seen = Seen::select(self, view)?;
+        let mut step = Step::default();
+        if seen.record.is_some() {
+            let record = Record {
+                csr: seen.record().csr,
+                ..Record::default()
+            };
+            step.effects
+                .extend(record.store(self, seen.record.as_ref(), &seen.peer));
+        }
+        Ok(step)
     }
 
     fn receive_identity(
@@ -228,7 +291,7 @@ impl Consumer {
         let verified = self.verify_identity(&seen, key, received, now)?;
         let mut step = Step::default();
         if seen.namespace.is_none() {
-            step.effects.push(seen.create_namespace());
+            step.effects.push(seen.create_namespace()?);
         }
         step.effects
             .extend(held::record_pins(self, &seen, &verified));
@@ -254,12 +317,11 @@ impl Consumer {
             Some(stored) => {
                 let mut wanted = stored.clone();
                 wanted.spec = received.spec.clone();
-                wanted
-                    .metadata
-                    .annotations
-                    .extend(received.metadata.annotations.clone());
+                let annotations = &mut wanted.metadata.annotations;
+                annotations.remove(COMMITMENT_ANNOTATION);
+                annotations.extend(clean(&received.metadata).annotations);
                 step.effects
-                    .extend(patch_between(stored, wanted, Part::Main));
+                    .extend(Effect::patch(stored, wanted, Part::Main));
             }
         }
         step.notices.extend(verified.notices());
@@ -269,20 +331,25 @@ impl Consumer {
     fn check_nonce(
         &self,
         text: &[u8],
-        peer: &ClusterId,
+        seen: &Seen<'_>,
         now: Timestamp,
         object: Option<ObjectRef>,
     ) -> Result<Nonce, Error> {
+        let configured = !self.settings(&seen.peer).provider_keys.is_empty();
         let expectation = NonceExpectation {
-            provider: peer,
+            provider: &seen.peer,
             consumer: &self.0.cluster_id,
             now,
+            known_by_key: configured || seen.record().provider_key.is_some(),
         };
-        verify::nonce_at(text, &expectation, self.policy(peer), object)
+        verify::nonce_at(text, &expectation, self.policy(&seen.peer), object)
     }
 
     fn find_key(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, Error> {
-        self.0.keys.find(peer).map_err(|error| backend(&*error))
+        self.0
+            .keys
+            .find(peer)
+            .map_err(|error| Error::backend(Backend::Keys, &*error))
     }
 
     fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
@@ -319,35 +386,21 @@ impl core::fmt::Debug for Consumer {
     }
 }
 
-/// What of a received object's metadata is stored: not what the API server or
-/// this side sets.
+/// What of a received object's metadata is stored: its name, whose it is, and
+/// the provider's commitment. Other labels and annotations are this cluster's
+/// own to give a meaning to.
 fn clean(received: &Metadata) -> Metadata {
     Metadata {
         name: received.name.clone(),
-        labels: received.labels.clone(),
-        annotations: received.annotations.clone(),
+        labels: kept(&received.labels, names::REMOTE_CLUSTER_ID_LABEL),
+        annotations: kept(&received.annotations, COMMITMENT_ANNOTATION),
         ..Metadata::default()
     }
 }
 
-fn backend(error: &dyn core::fmt::Display) -> Error {
-    Error::new(
-        LocalFault::Backend {
-            backend: Backend::Keys,
-            message: shortened(&error.to_string()),
-        },
-        None,
-        "",
-    )
-}
-
-fn patch_between(stored: &Identity, wanted: Identity, part: Part) -> Option<Effect> {
-    let from = Object::from(stored.clone());
-    let patch = crate::merge_patch::between(&from.to_value(), &Object::from(wanted).to_value())?;
-    Some(Effect::Patch {
-        id: from.id(),
-        version: Version::of(&stored.metadata),
-        part,
-        patch,
-    })
+fn kept(all: &BTreeMap<String, String>, key: &str) -> BTreeMap<String, String> {
+    all.get_key_value(key)
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .into_iter()
+        .collect()
 }

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Consumer;
 use crate::{
-    crypto::Fingerprint,
+    crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},
     model::{Bytes, ClusterId, Metadata, Resource, Secret, names},
+    policy::Policy,
     step::{Effect, Version},
     verify::EndpointPins,
 };
@@ -28,6 +29,9 @@ pub(super) struct Record {
     pub(super) endpoint: Option<EndpointPins>,
     /// The provider's key, once it has proved one.
     pub(super) provider_key: Option<Fingerprint>,
+    /// The nonce that its proof is about: another one may have been signed
+    /// since.
+    pub(super) proven_nonce: Option<Nonce>,
 }
 
 /// The record as it is written.
@@ -40,6 +44,8 @@ struct Written {
     endpoint: Option<WrittenEndpoint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provider_key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proven_nonce: Option<Bytes>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -49,8 +55,11 @@ struct WrittenEndpoint {
     ca: Bytes,
 }
 
+/// What the names of records begin with.
+pub(super) const NAME_PREFIX: &str = "liqo-auth-consumer-";
+
 pub(super) fn name(peer: &ClusterId) -> String {
-    format!("liqo-auth-consumer-{peer}")
+    format!("{NAME_PREFIX}{peer}")
 }
 
 impl Record {
@@ -106,7 +115,9 @@ impl Record {
     }
 
     fn parse(text: &[u8]) -> Option<Self> {
-        let written: Written = serde_json::from_slice(text).ok()?;
+        // A list would do for a struct whose fields may all be missing.
+        let map = text.first() == Some(&b'{');
+        let written: Written = map.then(|| serde_json::from_slice(text).ok())??;
         let endpoint = match written.endpoint {
             None => None,
             Some(endpoint) => Some(EndpointPins {
@@ -118,10 +129,16 @@ impl Record {
             None => None,
             Some(fingerprint) => Some(fingerprint.parse().ok()?),
         };
+        let proven_nonce = match written.proven_nonce {
+            None => None,
+            // It was checked before it was written.
+            Some(text) => Some(Nonce::parse(text.as_slice(), &Policy::compatible()).ok()?),
+        };
         Some(Self {
             csr: written.csr.map(|csr| csr.as_slice().to_vec()),
             endpoint,
             provider_key,
+            proven_nonce,
         })
     }
 
@@ -133,6 +150,10 @@ impl Record {
                 ca: Bytes::from(endpoint.ca.as_slice()),
             }),
             provider_key: self.provider_key.map(|fingerprint| fingerprint.to_string()),
+            proven_nonce: self
+                .proven_nonce
+                .as_ref()
+                .map(|nonce| Bytes::from(nonce.as_bytes())),
         };
         // Strings only: it cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()

@@ -5,6 +5,7 @@ use crate::{
     error::Error,
     model::{ClusterId, Identity, Namespace, Secret, names},
     step::Effect,
+    verify,
     view::View,
 };
 
@@ -58,8 +59,9 @@ impl<'o> Seen<'o> {
         }
     }
 
-    pub(super) fn create_namespace(&self) -> Effect {
-        Effect::Create(Namespace::for_tenant(&self.peer).into())
+    pub(super) fn create_namespace(&self) -> Result<Effect, Error> {
+        verify::default_namespace(&self.peer)?;
+        Ok(Effect::Create(Namespace::for_tenant(&self.peer).into()))
     }
 
     /// The nonce that is or was to be signed, where there is one.

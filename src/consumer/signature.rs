@@ -5,10 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::json;
 
-use super::{Consumer, backend, seen::Seen};
+use super::{Consumer, seen::Seen};
 use crate::{
-    crypto::{Csr, Nonce, Payload, SigningKey, Subject},
-    error::Error,
+    crypto::{Csr, Nonce, Payload, SigningKey, Subject, sign_verified},
+    error::{Backend, Error},
     model::{Bytes, Metadata, Resource, Secret, Tenant, TenantSpec, names},
     step::{Awaited, Effect, Message, Part, Step, Version, Wait},
 };
@@ -63,20 +63,22 @@ impl<'o> NeedsSignature<'o> {
             Some(csr) => csr,
             None => {
                 let subject = Subject::control_plane(self.consumer.cluster_id());
-                Csr::make(&subject, &*self.key).map_err(|error| backend(&*error))?
+                Csr::make(&subject, &*self.key)
+                    .map_err(|error| Error::backend(Backend::Keys, &*error))?
             }
         };
         let signature = match self.stored_signature() {
             Some(signature) => signature.to_vec(),
             None => {
                 let payload = Payload::nonce(&self.nonce, self.key.public_key());
-                let signature = self.key.sign(&payload).map_err(|error| backend(&*error))?;
-                signature.as_bytes().to_vec()
+                sign_verified(&*self.key, &payload)
+                    .map_err(|error| Error::backend(Backend::Keys, &*error))?
+                    .into_bytes()
             }
         };
         let mut step = Step::default();
         if self.seen.namespace.is_none() {
-            step.effects.push(self.seen.create_namespace());
+            step.effects.push(self.seen.create_namespace()?);
         }
         let mut record = self.seen.record();
         record.csr = Some(csr.pem().to_vec());

@@ -3,18 +3,21 @@
 use core::{fmt, time::Duration};
 use std::sync::Arc;
 
+use rcgen::{
+    BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyUsagePurpose, SerialNumber,
+};
 use sha2::{Digest, Sha256};
 
 use super::{
     BoxError, CaBundle, CaBundleError, Certificate, CertificateChain, Csr, Entropy, KeyPair,
-    Payload, PublicKey, SigningKey, Subject,
+    PublicKey, SigningKey, Subject,
     certificate_chain::LABEL,
-    der::{
-        CONTEXT_0, CONTEXT_3, GENERALIZED_TIME, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader,
-        SEQUENCE, UTC_TIME, UTF8_STRING, bit_string, element, single,
-    },
-    name::COMMON_NAME,
-    pem_block, sign_verified,
+    der::{CONTEXT_PRIMITIVE_0, SEQUENCE, element, single},
+    name::Name,
+    pem_block,
+    rcgen_key::{Signer, Unsigned, key_bits},
+    rcgen_name,
 };
 use crate::{model::Timestamp, policy::Policy};
 
@@ -53,6 +56,8 @@ pub struct Authority {
     key: Arc<dyn SigningKey>,
     bundle: CaBundle,
     pem: String,
+    // Invariant: rcgen writes its name as the certificate's subject is written.
+    issuer: Arc<CertificateParams>,
 }
 
 /// Why an [`Authority`] could not be made, or did not issue.
@@ -71,6 +76,14 @@ pub enum AuthorityError {
     /// The authority's certificate is for another key.
     #[error("the authority's certificate is for another key")]
     Key,
+    /// The authority's name cannot be written again as it stands in its
+    /// certificate: a part with two values, a part that is there twice, or a
+    /// type of string that is not for names.
+    #[error("the authority's name cannot be copied byte for byte: \"{found}\"")]
+    Name {
+        /// The name, escaped and cut to a readable length.
+        found: String,
+    },
     /// The authority's own certificate does not hold at this time.
     #[error("the authority's certificate holds from {not_before} to {not_after}; it is {now}")]
     NotValid {
@@ -119,40 +132,32 @@ impl Authority {
         lifetime: Duration,
         entropy: &Entropy,
     ) -> Result<Self, AuthorityError> {
-        let kind = element(OBJECT_IDENTIFIER, &[COMMON_NAME]);
-        let value = element(UTF8_STRING, &[common_name.as_bytes()]);
-        let attribute = element(SEQUENCE, &[&kind, &value]);
-        let name = element(SEQUENCE, &[&element(super::der::SET, &[&attribute])]);
-        let public_key = key.public_key().clone();
-        let identifier = key_identifier(&public_key);
-        let der = Template {
-            serial: entropy.derive("authority serial", &[common_name.as_bytes()]),
-            issuer: &name,
-            subject: &name,
-            not_before: now - BACKDATE,
-            not_after: now + lifetime,
-            public_key: &public_key,
-            extensions: &[
-                extension(BASIC_CONSTRAINTS, CRITICAL, &[0x30, 3, 1, 1, 0xff]),
-                // digitalSignature, keyCertSign, cRLSign.
-                extension(KEY_USAGE, CRITICAL, &[3, 2, 1, 0x86]),
-                extension(SUBJECT_KEY, &[], &element(OCTET_STRING, &[&identifier])),
-            ],
-        }
-        .sign(&*key)
-        .map_err(signing)?;
-        Self::from_pem(
-            pem_block::write(LABEL, &der).as_bytes(),
-            key,
-            &Policy::strict(),
-        )
+        let mut params = template(now - BACKDATE, now + lifetime);
+        params.serial_number = Some(serial(
+            entropy.derive("authority serial", &[common_name.as_bytes()]),
+        ));
+        params
+            .distinguished_name
+            .push(DnType::CommonName, common_name);
+        params.key_usages = vec![
+            KeyUsagePurpose::DigitalSignature,
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::CrlSign,
+        ];
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_identifier_method = KeyIdMethod::PreSpecified(key_identifier(key.public_key()));
+        let signer = Signer::new(&*key);
+        let certificate = params.self_signed(&signer);
+        let certificate = certificate.map_err(|error| signing(signer.why(error)))?;
+        let pem = pem_block::write(LABEL, certificate.der());
+        Self::from_pem(pem.as_bytes(), key, &Policy::strict())
     }
 
     /// An authority whose certificate and key there are already.
     ///
     /// # Errors
-    /// [`AuthorityError::Certificate`], [`AuthorityError::NotOneCertificate`]
-    /// or [`AuthorityError::Key`].
+    /// [`AuthorityError::Certificate`], [`AuthorityError::NotOneCertificate`],
+    /// [`AuthorityError::Key`] or [`AuthorityError::Name`].
     pub fn from_pem(
         certificate: &[u8],
         key: Arc<dyn SigningKey>,
@@ -167,8 +172,16 @@ impl Authority {
         if certificate.spki_der() != key.public_key().spki_der() {
             return Err(AuthorityError::Key);
         }
+        let issuer = issuer(certificate, key.public_key()).ok_or_else(|| AuthorityError::Name {
+            found: certificate.subject(),
+        })?;
         let pem = pem_block::write(LABEL, certificate.der());
-        Ok(Self { key, bundle, pem })
+        Ok(Self {
+            key,
+            bundle,
+            pem,
+            issuer: Arc::new(issuer),
+        })
     }
 
     /// The authority's certificate, as the CA of what it issues.
@@ -201,6 +214,7 @@ impl Authority {
     ) -> Result<CertificateChain, AuthorityError> {
         let name = csr
             .name_for(subject, public_key)
+            .and_then(|name| rcgen_name::of_name(&name))
             .ok_or(AuthorityError::Request)?;
         let certificate = self.certificate()?;
         let (not_before, not_after) = (certificate.not_before(), certificate.not_after());
@@ -211,30 +225,23 @@ impl Authority {
                 now,
             });
         }
-        let mut extensions = vec![
-            // digitalSignature, keyEncipherment.
-            extension(KEY_USAGE, CRITICAL, &[3, 2, 5, 0xa0]),
-            extension(EXTENDED_KEY_USAGE, &[], CLIENT_AUTHENTICATION),
-            extension(BASIC_CONSTRAINTS, CRITICAL, &[0x30, 0]),
+        let mut params = template(now - BACKDATE, not_after.min(now + lifetime));
+        params.serial_number = Some(serial(
+            entropy.derive("certificate serial", &[&csr.digest()]),
+        ));
+        params.distinguished_name = name;
+        params.key_usages = vec![
+            KeyUsagePurpose::DigitalSignature,
+            KeyUsagePurpose::KeyEncipherment,
         ];
-        if let (Some(identifier), _) = certificate.key_identifiers() {
-            let identifier = element(SEQUENCE, &[&element(0x80, &[identifier])]);
-            extensions.push(extension(AUTHORITY_KEY, &[], &identifier));
-        }
-        let der = Template {
-            serial: entropy.derive("certificate serial", &[&csr.digest()]),
-            issuer: certificate.names().0,
-            subject: &name,
-            not_before: now - BACKDATE,
-            not_after: not_after.min(now + lifetime),
-            public_key,
-            extensions: &extensions,
-        }
-        .sign(&*self.key)
-        .map_err(signing)?;
-        let pem = pem_block::write(LABEL, &der);
-        CertificateChain::from_pem(pem.as_bytes(), &Policy::compatible())
-            .map_err(|error| signing(error.into()))
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        params.custom_extensions = extensions(certificate);
+        let signer = Signer::new(&*self.key);
+        let issuer = Issuer::from_params(&self.issuer, &signer);
+        let certificate = params.signed_by(&Unsigned(public_key), &issuer);
+        let certificate = certificate.map_err(|error| signing(signer.why(error)))?;
+        CertificateChain::of_leaf(certificate.der())
+            .ok_or_else(|| signing(rcgen::Error::CouldNotParseCertificate.into()))
     }
 
     fn certificate(&self) -> Result<&Certificate, AuthorityError> {
@@ -254,99 +261,55 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// What a certificate says.
-struct Template<'a> {
-    serial: [u8; 16],
-    issuer: &'a [u8],
-    subject: &'a [u8],
-    not_before: Timestamp,
-    not_after: Timestamp,
-    public_key: &'a PublicKey,
-    extensions: &'a [Vec<u8>],
-}
-
-impl Template<'_> {
-    /// The certificate (RFC 5280 section 4.1) in DER.
-    fn sign(&self, key: &dyn SigningKey) -> Result<Vec<u8>, BoxError> {
-        let scheme = key.public_key().csr_scheme();
-        let mut serial = self.serial;
-        // Positive, and of 16 bytes whatever was drawn.
-        serial[0] = (serial[0] & 0x7f) | 0x40;
-        let validity = element(SEQUENCE, &[&time(self.not_before), &time(self.not_after)]);
-        let extensions = element(SEQUENCE, &[&self.extensions.concat()]);
-        let signed = element(
-            SEQUENCE,
-            &[
-                // Version 3.
-                &[CONTEXT_0, 3, INTEGER, 1, 2],
-                &element(INTEGER, &[&serial]),
-                scheme.identifier(),
-                self.issuer,
-                &validity,
-                self.subject,
-                self.public_key.spki_der(),
-                &element(CONTEXT_3, &[&extensions]),
-            ],
-        );
-        let signature = sign_verified(key, &Payload::certificate(&signed, key.public_key()))?;
-        let signature = bit_string(signature.as_bytes());
-        Ok(element(
-            SEQUENCE,
-            &[&signed, scheme.identifier(), &signature],
-        ))
-    }
-}
-
 /// How far clocks may differ: the Kubernetes signer's number.
 const BACKDATE: Duration = Duration::from_secs(5 * 60);
 
-/// The DER of `TRUE`.
-const CRITICAL: &[u8] = &[1, 1, 0xff];
-const SUBJECT_KEY: &[u8] = &[0x55, 0x1d, 14];
-const KEY_USAGE: &[u8] = &[0x55, 0x1d, 15];
-const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 19];
-const AUTHORITY_KEY: &[u8] = &[0x55, 0x1d, 35];
-const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 37];
-/// A sequence of id-kp-clientAuth, 1.3.6.1.5.5.7.3.2.
-const CLIENT_AUTHENTICATION: &[u8] = &[0x30, 10, 6, 8, 0x2b, 6, 1, 5, 5, 7, 3, 2];
+const BASIC_CONSTRAINTS: &[u64] = &[2, 5, 29, 19];
+const AUTHORITY_KEY: &[u64] = &[2, 5, 29, 35];
 
-fn extension(kind: &[u8], critical: &[u8], value: &[u8]) -> Vec<u8> {
-    let kind = element(OBJECT_IDENTIFIER, &[kind]);
-    element(
-        SEQUENCE,
-        &[&kind, critical, &element(OCTET_STRING, &[value])],
-    )
+fn template(not_before: Timestamp, not_after: Timestamp) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.not_before = not_before.to_date_time();
+    params.not_after = not_after.to_date_time();
+    params.distinguished_name = DistinguishedName::new();
+    params
+}
+
+/// Positive, and of 16 bytes whatever was drawn.
+fn serial(mut drawn: [u8; 16]) -> SerialNumber {
+    drawn[0] = (drawn[0] & 0x7f) | 0x40;
+    SerialNumber::from_slice(&drawn)
+}
+
+/// The extensions that rcgen would write in another order than Kubernetes'
+/// signer does, or not without a SubjectKeyIdentifier, which that leaves out.
+fn extensions(authority: &Certificate) -> Vec<CustomExtension> {
+    let mut no_authority =
+        CustomExtension::from_oid_content(BASIC_CONSTRAINTS, element(SEQUENCE, &[]));
+    no_authority.set_criticality(true);
+    let mut extensions = vec![no_authority];
+    if let (Some(identifier), _) = authority.key_identifiers() {
+        let identifier = element(SEQUENCE, &[&element(CONTEXT_PRIMITIVE_0, &[identifier])]);
+        extensions.push(CustomExtension::from_oid_content(AUTHORITY_KEY, identifier));
+    }
+    extensions
+}
+
+/// The issuer of what the authority signs, if rcgen writes its name byte for
+/// byte as it stands in the authority's certificate. Go, and with it a
+/// Kubernetes API server, finds an authority by these bytes.
+fn issuer(authority: &Certificate, key: &PublicKey) -> Option<CertificateParams> {
+    let (subject, _) = authority.names();
+    let mut params = template(authority.not_before(), authority.not_after());
+    let name = Name::read(single(subject, SEQUENCE).ok()?).ok()?;
+    params.distinguished_name = rcgen_name::of_name(&name)?;
+    (rcgen_name::written(&params.distinguished_name, key)? == subject).then_some(params)
 }
 
 /// RFC 7093 section 2, method 1: the first 20 bytes of the SHA-256 of the key.
 fn key_identifier(key: &PublicKey) -> Vec<u8> {
-    let bits = single(key.spki_der(), SEQUENCE)
-        .and_then(|content| {
-            let mut information = Reader::new(content);
-            information.expect(SEQUENCE)?;
-            information.bit_string()
-        })
-        .unwrap_or_default();
-    Sha256::digest(bits).iter().take(20).copied().collect()
-}
-
-/// RFC 5280 section 4.1.2.5: UTCTime from 1950 to 2049, else GeneralizedTime.
-fn time(time: Timestamp) -> Vec<u8> {
-    let digits: Vec<u8> = time
-        .to_string()
-        .bytes()
-        .filter(u8::is_ascii_digit)
-        .collect();
-    let utc = "1950-01-01T00:00:00Z"
-        .parse()
-        .is_ok_and(|from: Timestamp| time >= from)
-        && "2050-01-01T00:00:00Z"
-            .parse()
-            .is_ok_and(|to: Timestamp| time < to);
-    match digits.get(2..) {
-        Some(short) if utc => element(UTC_TIME, &[short, b"Z"]),
-        _ => element(GENERALIZED_TIME, &[&digits, b"Z"]),
-    }
+    let digest = Sha256::digest(key_bits(key));
+    digest.iter().take(20).copied().collect()
 }
 
 fn signing(error: BoxError) -> AuthorityError {

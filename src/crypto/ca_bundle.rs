@@ -128,8 +128,9 @@ impl fmt::Debug for CaBundle {
     }
 }
 
-/// What stands before the first NUL of the NULs and white space at the end.
-fn without_padding(bytes: &[u8]) -> &[u8] {
+/// A bundle without what Liqo pads one with: what stands before the first NUL of
+/// the NULs and white space at its end.
+pub(crate) fn without_padding(bytes: &[u8]) -> &[u8] {
     let padding = bytes
         .iter()
         .rev()

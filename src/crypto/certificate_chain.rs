@@ -4,6 +4,7 @@ use core::{fmt, time::Duration};
 
 use super::{
     CaBundle, Certificate, Fingerprint, Issuance, PemError, PublicKey, Subject,
+    issuance::Attempts,
     pem_block::{self, ManyError},
 };
 use crate::{model::Timestamp, policy::Policy};
@@ -16,7 +17,8 @@ use crate::{model::Timestamp, policy::Policy};
 #[derive(Clone, PartialEq, Eq)]
 pub struct CertificateChain {
     pem: Vec<u8>,
-    leaf: Certificate,
+    // Boxed, since a chain is often one variant of an enum.
+    leaf: Box<Certificate>,
     intermediates: Vec<Certificate>,
 }
 
@@ -146,8 +148,18 @@ impl CertificateChain {
         let intermediates = certificates.collect::<Result<_, _>>()?;
         Ok(Self {
             pem: pem.to_vec(),
-            leaf,
+            leaf: Box::new(leaf),
             intermediates,
+        })
+    }
+
+    /// The chain of one certificate that was made here. `None` if it cannot be
+    /// read.
+    pub(super) fn of_leaf(der: &[u8]) -> Option<Self> {
+        Some(Self {
+            pem: pem_block::write(LABEL, der).into_bytes(),
+            leaf: Box::new(Certificate::read(der.to_vec())?),
+            intermediates: Vec::new(),
         })
     }
 
@@ -157,7 +169,7 @@ impl CertificateChain {
     }
 
     /// The client's certificate.
-    pub const fn leaf(&self) -> &Certificate {
+    pub fn leaf(&self) -> &Certificate {
         &self.leaf
     }
 
@@ -216,19 +228,23 @@ impl CertificateChain {
     /// A provider whose serving certificate has another authority than its
     /// clients' is legal, so that this is a question and no check.
     pub fn issued_by(&self, bundle: &CaBundle) -> Issuance {
+        let mut attempts = Attempts::default();
         let mut best = Issuance::No;
         let mut so_far = Issuance::Verified;
-        let mut current = &self.leaf;
+        let mut current = &*self.leaf;
         let mut rest = self.intermediates.iter();
         loop {
             for authority in bundle.certificates() {
-                best = best.max(so_far.min(Issuance::of(current, authority)));
+                best = best.max(so_far.min(Issuance::of(current, authority, &mut attempts)));
+                if best == Issuance::Verified {
+                    return best;
+                }
             }
             let Some(next) = rest.next() else { return best };
             if !next.is_authority() {
                 return best;
             }
-            so_far = so_far.min(Issuance::of(current, next));
+            so_far = so_far.min(Issuance::of(current, next, &mut attempts));
             current = next;
         }
     }

@@ -9,6 +9,7 @@ use super::{
     BoxError, DerError, Fingerprint, Payload, PemError, PublicKey, SignatureError, SigningKey,
     Subject, csr_diagnosis,
     der::{CONTEXT_0, INTEGER, Reader, SEQUENCE, bit_string, element, single},
+    name::Name,
     pem_block, sign_verified,
 };
 use crate::policy::{Forms, Policy};
@@ -248,16 +249,15 @@ impl Csr {
     }
 
     /// The subject as it is encoded in the request, if the request is for this
-    /// subject and key.
-    pub(super) fn name_for(&self, subject: &Subject, key: &PublicKey) -> Option<Vec<u8>> {
-        let found = Reader::new(single(&self.der, SEQUENCE).ok()?)
-            .next()
-            .ok()?
-            .raw;
-        subject
-            .encodings(Forms::Compatible)
-            .into_iter()
-            .find(|name| information(name, key) == found)
+    /// subject and key. All else was compared when the request was made or
+    /// verified.
+    pub(super) fn name_for(&self, subject: &Subject, key: &PublicKey) -> Option<Name<'_>> {
+        let request = single(&self.der, SEQUENCE).ok()?;
+        let mut information = Reader::new(Reader::new(request).expect(SEQUENCE).ok()?);
+        information.expect(INTEGER).ok()?;
+        let name = Name::read(information.expect(SEQUENCE).ok()?).ok()?;
+        let is_for = subject.is_said_by(&name) && information.next().ok()?.raw == key.spki_der();
+        is_for.then_some(name)
     }
 }
 

@@ -8,12 +8,10 @@ pub(super) const OCTET_STRING: u8 = 0x04;
 pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
 pub(super) const UTF8_STRING: u8 = 0x0c;
 pub(super) const PRINTABLE_STRING: u8 = 0x13;
-pub(super) const UTC_TIME: u8 = 0x17;
-pub(super) const GENERALIZED_TIME: u8 = 0x18;
 pub(super) const SEQUENCE: u8 = 0x30;
 pub(super) const SET: u8 = 0x31;
+pub(super) const CONTEXT_PRIMITIVE_0: u8 = 0x80;
 pub(super) const CONTEXT_0: u8 = 0xa0;
-pub(super) const CONTEXT_3: u8 = 0xa3;
 
 /// What is wrong with an encoding in DER.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,9 +1,9 @@
-//! Which Ed25519 keys are taken.
+//! Which Ed25519 keys and signatures are taken.
 
 use curve25519_dalek::{EdwardsPoint, Scalar, traits::IsIdentity};
-use ed25519_dalek::VerifyingKey;
+use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 
-use super::KeyError;
+use super::{KeyError, SignatureError};
 
 /// A key in its canonical encoding, on the curve, of the prime order.
 ///
@@ -24,6 +24,37 @@ pub(super) fn verifying_key(bytes: &[u8; 32]) -> Result<VerifyingKey, KeyError> 
     Ok(key)
 }
 
+/// Verifies as `VerifyingKey::verify_strict` does, for keys that came out of
+/// [`verifying_key`] or out of a private key, without its decoding of R.
+///
+/// `verify_strict` takes what `verify` takes, if moreover neither A nor R is of
+/// small order. That is the same here as asking that R is not the identity:
+///
+/// - A is not of small order, or it would not be a key.
+/// - `verify` computes the point `R' = s · B - k · A`, encodes it, and compares
+///   bytes. So R is encoded canonically, and R = R'.
+/// - B and A are of the prime order l, and so is what is added up of them: R'
+///   has no torsion component, whatever k and s are. In the subgroup of order l
+///   only the identity is of small order.
+pub(super) fn verify(
+    key: &VerifyingKey,
+    message: &[u8],
+    signature: &Signature,
+) -> Result<(), SignatureError> {
+    if *signature.r_bytes() == IDENTITY {
+        return Err(SignatureError::Mismatch);
+    }
+    key.verify(message, signature)
+        .map_err(|_| SignatureError::Mismatch)
+}
+
+/// The point (0, 1).
+const IDENTITY: [u8; 32] = {
+    let mut bytes = [0; 32];
+    bytes[0] = 1;
+    bytes
+};
+
 /// RFC 8032 section 5.1.3: y is less than p = 2^255 - 19, and the sign bit is
 /// zero if x is, which it is for y = 1 and y = -1.
 fn is_canonical(bytes: &[u8; 32]) -> bool {
@@ -42,7 +73,7 @@ fn is_canonical(bytes: &[u8; 32]) -> bool {
 /// `Scalar` reduces modulo l, so that `l` itself is no scalar, but `-1` is the
 /// integer `l - 1`; its digits are taken as they are, and `(l - 1) · A + A` is
 /// `l · A`. The point is public: the variable-time multiplication may be used,
-/// which is somewhat faster than `is_torsion_free`.
+/// which takes two thirds of the time of `is_torsion_free`.
 fn is_torsion_free(point: &EdwardsPoint) -> bool {
     let product =
         EdwardsPoint::vartime_double_scalar_mul_basepoint(&-Scalar::ONE, point, &Scalar::ZERO);
@@ -56,7 +87,74 @@ mod tests {
         edwards::CompressedEdwardsY,
     };
 
+    use ed25519_dalek::SigningKey;
+    use proptest::prelude::*;
+    use sha2::{Digest, Sha512};
+
     use super::*;
+
+    /// A signature by whoever knows the key's logarithm `a`, over a nonce `r`
+    /// and with a torsion point added to R.
+    fn sign(a: Scalar, r: Scalar, torsion: EdwardsPoint, message: &[u8]) -> Signature {
+        let key = (ED25519_BASEPOINT_POINT * a).compress();
+        let nonce = (ED25519_BASEPOINT_POINT * r + torsion).compress();
+        let hash = Sha512::new()
+            .chain_update(nonce.as_bytes())
+            .chain_update(key.as_bytes())
+            .chain_update(message)
+            .finalize();
+        let k = Scalar::from_bytes_mod_order_wide(&hash.into());
+        Signature::from_components(nonce.to_bytes(), (r + k * a).to_bytes())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_verified_is_what_verify_strict_takes(
+            seeds: ([u8; 32], [u8; 32]),
+            zero in prop::bool::weighted(0.2),
+            torsion in 0_usize..8,
+            flipped in prop::option::weighted(0.3, 0_usize..512),
+            message: Vec<u8>,
+        ) {
+            let a = Scalar::from_bytes_mod_order(seeds.0);
+            let r = if zero { Scalar::ZERO } else { Scalar::from_bytes_mod_order(seeds.1) };
+            prop_assume!(a != Scalar::ZERO);
+            let key = (ED25519_BASEPOINT_POINT * a).compress().to_bytes();
+            let key = verifying_key(&key).unwrap();
+            let mut bytes = sign(a, r, EIGHT_TORSION[torsion], &message).to_bytes();
+            if let Some(bit) = flipped {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+            let signature = Signature::from_bytes(&bytes);
+            let strict = key.verify_strict(&message, &signature).is_ok();
+            prop_assert_eq!(verify(&key, &message, &signature).is_ok(), strict);
+            prop_assert_eq!(strict, !zero && torsion == 0 && flipped.is_none());
+        }
+
+        #[test]
+        fn own_signatures_are_verified(seed: [u8; 32], message: Vec<u8>) {
+            let key = SigningKey::from_bytes(&seed);
+            let signature = ed25519_dalek::Signer::sign(&key, &message);
+            prop_assert_eq!(verify(&key.verifying_key(), &message, &signature), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_nonce_of_small_order_is_refused_in_every_encoding() {
+        let a = Scalar::from(7_u8);
+        let key = (ED25519_BASEPOINT_POINT * a).compress().to_bytes();
+        let key = verifying_key(&key).unwrap();
+        // Without the comparison, the first of them would be taken.
+        let zero = sign(a, Scalar::ZERO, EIGHT_TORSION[0], b"message");
+        assert!(Verifier::verify(&key, b"message", &zero).is_ok());
+        for torsion in EIGHT_TORSION {
+            let signature = sign(a, Scalar::ZERO, torsion, b"message");
+            assert_eq!(
+                verify(&key, b"message", &signature),
+                Err(SignatureError::Mismatch)
+            );
+        }
+    }
 
     #[test]
     fn the_order_is_told_as_the_library_tells_it() {

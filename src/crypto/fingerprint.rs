@@ -38,6 +38,10 @@ impl Fingerprint {
         &self.0
     }
 
+    pub(crate) const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     pub(super) fn of(der: &[u8]) -> Self {
         Self(Sha256::digest(der).into())
     }

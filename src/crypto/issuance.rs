@@ -12,14 +12,25 @@ pub enum Issuance {
     /// It did not: names, key identifiers or the signature do not fit.
     No,
     /// Names and key identifiers fit; this build has no algorithm for the
-    /// signature.
+    /// signature, or so many authorities fit that this one was not tried.
     NamesOnly,
     /// The signature fits.
     Verified,
 }
 
+/// How many signatures may still be tried.
+///
+/// An honest bundle needs one for each certificate of the chain: key
+/// identifiers tell authorities of the same name apart. A hostile one, in which
+/// everybody could have issued everybody, would need hundreds.
+pub(super) struct Attempts(u8);
+
 impl Issuance {
-    pub(super) fn of(certificate: &Certificate, authority: &Certificate) -> Self {
+    pub(super) fn of(
+        certificate: &Certificate,
+        authority: &Certificate,
+        attempts: &mut Attempts,
+    ) -> Self {
         let ((_, issuer), (subject, _)) = (certificate.names(), authority.names());
         let ((_, wanted), (own, _)) = (certificate.key_identifiers(), authority.key_identifiers());
         if issuer != subject || matches!((wanted, own), (Some(a), Some(b)) if a != b) {
@@ -32,7 +43,17 @@ impl Issuance {
         if inner_algorithm(signed) != Some(algorithm) {
             return Self::No;
         }
+        let Some(left) = attempts.0.checked_sub(1) else {
+            return Self::NamesOnly;
+        };
+        attempts.0 = left;
         verify(authority.spki_der(), algorithm, signed, signature).unwrap_or(Self::No)
+    }
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self(8)
     }
 }
 
@@ -77,6 +98,11 @@ fn verify(spki: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Opt
     })
 }
 
+/// An `RSAPublicKey` of 4096 bits with an exponent of the usual length or
+/// somewhat more: longer ones take milliseconds.
+#[cfg(feature = "rsa")]
+const RSA_LONGEST: usize = 4096 / 8 + 16;
+
 /// `None` if there is no algorithm for it.
 #[cfg(feature = "rsa")]
 fn rsa(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Option<bool> {
@@ -90,6 +116,9 @@ fn rsa(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Option<
     let [prefix @ .., hash] = identifier.expect(OBJECT_IDENTIFIER).ok()? else {
         return None;
     };
+    if key.len() > RSA_LONGEST {
+        return None;
+    }
     let (verification, true) = (
         match hash {
             11 => &RSA_PKCS1_2048_8192_SHA256,
@@ -142,4 +171,58 @@ const fn ecdsa(
     _signature: &[u8],
 ) -> Option<bool> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::der::{CONTEXT_0, INTEGER, bit_string, element};
+
+    /// A certificate of an authority that says nothing of its key, so that it
+    /// could have issued every other one of that name.
+    fn anybody(number: u8) -> Certificate {
+        let mut key = [0x66; 32];
+        key[0] = 0x58;
+        let algorithm = SignatureScheme::Ed25519.identifier();
+        let spki = element(SEQUENCE, &[algorithm, &bit_string(&key)]);
+        let name = element(SEQUENCE, &[]);
+        let time = element(0x17, &[b"260101000000Z"]);
+        let validity = element(SEQUENCE, &[&time, &time]);
+        let version = element(CONTEXT_0, &[&[INTEGER, 1, 2]]);
+        let serial = element(INTEGER, &[&[number]]);
+        // BasicConstraints CA:TRUE.
+        let extension = element(
+            SEQUENCE,
+            &[
+                &[6, 3, 0x55, 0x1d, 19],
+                &element(4, &[&[0x30, 3, 1, 1, 0xff]]),
+            ],
+        );
+        let extensions = element(0xa3, &[&element(SEQUENCE, &[&extension])]);
+        let signed = element(
+            SEQUENCE,
+            &[
+                &version,
+                &serial,
+                algorithm,
+                &name,
+                &validity,
+                &name,
+                &spki,
+                &extensions,
+            ],
+        );
+        let signature = bit_string(&[1; 64]);
+        Certificate::read(element(SEQUENCE, &[&signed, algorithm, &signature])).unwrap()
+    }
+
+    #[test]
+    fn so_many_that_fit_are_tried_and_no_more() {
+        let mut attempts = Attempts::default();
+        let verdicts: Vec<_> = (0..10)
+            .map(|number| Issuance::of(&anybody(1), &anybody(number), &mut attempts))
+            .collect();
+        assert_eq!(verdicts[..8], [Issuance::No; 8]);
+        assert_eq!(verdicts[8..], [Issuance::NamesOnly; 2]);
+    }
 }

@@ -135,9 +135,7 @@ impl KeyPair {
                 limit: LONGEST,
             });
         }
-        let der = Zeroizing::new(
-            pem_block::read_one(pem, LABEL, policy.forms()).map_err(KeyPairError::Pem)?,
-        );
+        let der = pem_block::read_secret(pem, LABEL, policy.forms())?;
         let mut information = Reader::new(single(&der, SEQUENCE)?);
         information.expect(INTEGER)?;
         let mut identifier = Reader::new(information.expect(SEQUENCE)?);
@@ -149,7 +147,7 @@ impl KeyPair {
                         algorithm: "Ed25519",
                     }
                 })?;
-                Self::of_ed25519(&key, write(&der))
+                Self::of_ed25519(&key, write(&der)?)
             }
             RSA_OID => read_rsa(&der),
             EC_OID => {
@@ -185,7 +183,7 @@ impl KeyPair {
         let oid = element(OBJECT_IDENTIFIER, &[ED25519_OID]);
         let identifier = element(SEQUENCE, &[&oid]);
         let der = Zeroizing::new(element(SEQUENCE, &[&[INTEGER, 1, 0], &identifier, &outer]));
-        Self::of_ed25519(&key, write(&der)).ok()
+        Self::of_ed25519(&key, write(&der).ok()?).ok()
     }
 
     fn of_ed25519(
@@ -248,6 +246,12 @@ impl SigningKey for KeyPair {
     fn client_key(&self) -> ClientKey {
         ClientKey::Pem(self.to_pkcs8_pem())
     }
+
+    /// It does not verify them, but makes them in this process out of a key
+    /// that was checked when it was read; AWS-LC verifies its RSA signatures.
+    fn verifies_its_signatures(&self) -> bool {
+        true
+    }
 }
 
 impl fmt::Debug for KeyPair {
@@ -262,6 +266,12 @@ impl fmt::Debug for KeyPair {
 impl From<DerError> for KeyPairError {
     fn from(error: DerError) -> Self {
         Self::Der(error)
+    }
+}
+
+impl From<PemError> for KeyPairError {
+    fn from(error: PemError) -> Self {
+        Self::Pem(error)
     }
 }
 
@@ -280,8 +290,8 @@ const LABEL: &str = "PRIVATE KEY";
 /// An RSA key of 4096 bits has 3,272 bytes of PEM.
 const LONGEST: usize = 8 * 1024;
 
-fn write(der: &[u8]) -> PrivateKeyPem {
-    PrivateKeyPem::new(pem_block::write(LABEL, der))
+fn write(der: &[u8]) -> Result<PrivateKeyPem, KeyPairError> {
+    Ok(pem_block::write_secret(LABEL, der)?)
 }
 
 fn generate_by_aws_lc(algorithm: Algorithm) -> Result<KeyPair, KeyPairError> {
@@ -314,7 +324,7 @@ fn read_rsa(der: &[u8]) -> Result<KeyPair, KeyPairError> {
     Ok(KeyPair {
         private: Private::Rsa(key),
         public,
-        pem: write(der),
+        pem: write(der)?,
     })
 }
 
@@ -334,7 +344,7 @@ fn read_ecdsa(algorithm: Algorithm, curve: &[u8], der: &[u8]) -> Result<KeyPair,
     Ok(KeyPair {
         private: Private::Ecdsa(key),
         public,
-        pem: write(der),
+        pem: write(der)?,
     })
 }
 

@@ -37,16 +37,21 @@ mod name;
 mod nonce;
 mod pem_block;
 mod public_key;
+mod rcgen_key;
+mod rcgen_name;
 mod record_key;
 #[cfg(feature = "rsa")]
 mod rsa_modulus;
 mod signature;
 mod signing_key;
+#[cfg(any(test, feature = "proptest"))]
+pub mod strategy;
 mod structured_nonce;
 mod subject;
 
 pub use algorithm::{Algorithm, SignatureScheme};
 pub use authority::{Authority, AuthorityError};
+pub(crate) use ca_bundle::without_padding;
 pub use ca_bundle::{CaBundle, CaBundleError};
 pub use certificate::Certificate;
 pub use certificate_chain::{CertificateChain, CertificateError, ClientCertificateExpectation};
@@ -72,5 +77,4 @@ pub use subject::Subject;
 // The signed payloads that only the library makes, and the check of what came
 // back from a key.
 pub(crate) use entropy::keyed;
-#[allow(unused_imports)]
 pub(crate) use signing_key::sign_verified;

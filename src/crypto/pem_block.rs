@@ -1,8 +1,9 @@
 //! Textual encoding (RFC 7468): blocks between BEGIN and END lines.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use pem::{EncodeConfig, LineEnding, Pem};
+use zeroize::Zeroizing;
 
-use super::name::escape_bounded;
+use super::{PrivateKeyPem, name::escape_bounded};
 use crate::policy::Forms;
 
 /// What is wrong with a text in PEM.
@@ -53,24 +54,38 @@ pub enum PemError {
 ///
 /// In the canonical form there is nothing but the block as Go's
 /// `pem.EncodeToMemory` writes it. In the compatible form there may be text
-/// before it, blank lines, any line length, CR LF, and any number of final
-/// newlines; never a second block and never another label.
+/// before it, any line length, CR LF, and any number of final newlines; never a
+/// second block and never another label.
 pub(super) fn read_one(
     text: &[u8],
     label: &'static str,
     forms: Forms,
 ) -> Result<Vec<u8>, PemError> {
-    let block = Block::read(text, label)?;
-    if contains(block.after, BEGIN) {
-        return Err(PemError::SecondBlock);
-    }
-    if !block.after.iter().all(u8::is_ascii_whitespace) {
-        return Err(PemError::TextAfter);
-    }
-    if forms == Forms::Canonical && write(label, &block.der).as_bytes() != text {
+    let block = Block::find(text, label)?;
+    let der = decode(block.raw)?;
+    block.check_alone()?;
+    if forms == Forms::Canonical && write(label, &der).as_bytes() != text {
         return Err(block.why_not_canonical());
     }
-    Ok(block.der)
+    Ok(der)
+}
+
+/// As [`read_one`], for a private key: what is decoded is wiped, and decoded in
+/// a time that does not depend on it. The crate `pem` does neither.
+pub(super) fn read_secret(
+    text: &[u8],
+    label: &'static str,
+    forms: Forms,
+) -> Result<Zeroizing<Vec<u8>>, PemError> {
+    let block = Block::find(text, label)?;
+    let (_, der) = pem_rfc7468::decode_vec(block.raw).map_err(|_| PemError::Base64)?;
+    let der = Zeroizing::new(der);
+    block.check_alone()?;
+    let written = write_secret(label, &der)?;
+    if forms == Forms::Canonical && written.as_str().as_bytes() != text {
+        return Err(block.why_not_canonical());
+    }
+    Ok(der)
 }
 
 /// The contents of the blocks that `text` is: at least one of them, and at
@@ -84,31 +99,27 @@ pub(super) fn read_many(
     let mut blocks = Vec::new();
     let mut rest = text;
     loop {
-        let block = Block::read(rest, label)?;
+        let block = Block::find(rest, label)?;
+        let der = decode(block.raw)?;
         if blocks.len() == limit {
             return Err(ManyError::TooMany);
         }
-        let canonical_end = rest.len() - block.after.len();
         if forms == Forms::Canonical
-            && rest.get(..canonical_end) != Some(write(label, &block.der).as_bytes())
+            && (!block.before.is_empty() || block.raw != write(label, &der).as_bytes())
         {
             return Err(block.why_not_canonical().into());
         }
-        let after = block.after;
-        blocks.push(block.der);
-        if after.is_empty() {
+        blocks.push(der);
+        rest = block.after;
+        if rest.is_empty() {
             return Ok(blocks);
         }
-        if !contains(after, BEGIN) {
-            if !after.iter().all(u8::is_ascii_whitespace) {
-                return Err(PemError::TextAfter.into());
-            }
-            if forms == Forms::Canonical {
-                return Err(PemError::TrailingSpace.into());
-            }
-            return Ok(blocks);
+        match block.check_alone() {
+            Err(PemError::SecondBlock) => {}
+            Err(error) => return Err(error.into()),
+            Ok(()) if forms == Forms::Canonical => return Err(PemError::TrailingSpace.into()),
+            Ok(()) => return Ok(blocks),
         }
-        rest = after;
     }
 }
 
@@ -120,46 +131,33 @@ pub(super) enum ManyError {
 
 /// One block with lines of 64 characters, LF, and one final newline.
 pub(super) fn write(label: &str, der: &[u8]) -> String {
-    let base64 = STANDARD.encode(der);
-    let mut out = String::with_capacity(base64.len() + base64.len() / 64 + 2 * label.len() + 34);
-    out.push_str("-----BEGIN ");
-    out.push_str(label);
-    out.push_str("-----\n");
-    let mut rest = base64.as_str();
-    while let Some((line, tail)) = rest.split_at_checked(64) {
-        out.push_str(line);
-        out.push('\n');
-        rest = tail;
-    }
-    if !rest.is_empty() {
-        out.push_str(rest);
-        out.push('\n');
-    }
-    out.push_str("-----END ");
-    out.push_str(label);
-    out.push_str("-----\n");
-    out
+    let config = EncodeConfig::new().set_line_ending(LineEnding::LF);
+    pem::encode_config(&Pem::new(label, der), config)
 }
 
-const BEGIN: &[u8] = b"-----BEGIN";
+/// As [`write`], for a private key: no copy of it is left behind.
+pub(super) fn write_secret(label: &'static str, der: &[u8]) -> Result<PrivateKeyPem, PemError> {
+    pem_rfc7468::encode_string(label, pem_rfc7468::LineEnding::LF, der)
+        .map(PrivateKeyPem::new)
+        .map_err(|_| PemError::Base64)
+}
 
+/// The lines of one block, and what stands round them. The readers of PEM look
+/// for dashes anywhere and take what they find first: here the block's first
+/// and last lines have to be lines, and of the label that belongs there.
 struct Block<'a> {
     before: &'a [u8],
     /// All from the BEGIN line to the newline of the END line.
     raw: &'a [u8],
     after: &'a [u8],
-    der: Vec<u8>,
 }
 
 impl<'a> Block<'a> {
-    fn read(text: &'a [u8], label: &'static str) -> Result<Self, PemError> {
+    fn find(text: &'a [u8], label: &'static str) -> Result<Self, PemError> {
         let start = find_line(text, b"-----BEGIN ").ok_or(PemError::NoBlock)?;
         let (before, framed) = text.split_at_checked(start).ok_or(PemError::NoBlock)?;
-        let header = framed
-            .strip_prefix(b"-----BEGIN ")
-            .ok_or(PemError::NoBlock)?;
-        let (line, body) = split_line(header);
-        let found = line.strip_suffix(b"-----").ok_or(PemError::Framing)?;
+        let (first, body) = split_line(framed);
+        let found = boundary(first, b"-----BEGIN ").ok_or(PemError::Framing)?;
         if found != label.as_bytes() {
             return Err(PemError::Label {
                 found: escape_bounded(found),
@@ -168,23 +166,31 @@ impl<'a> Block<'a> {
         }
         let end = find_line(body, b"-----").ok_or(PemError::Framing)?;
         let (base64, footer) = body.split_at_checked(end).ok_or(PemError::Framing)?;
-        let (line, after) = split_line(footer);
-        let closing = line
-            .strip_prefix(b"-----END ")
-            .and_then(|line| line.strip_suffix(b"-----"))
-            .ok_or(PemError::Framing)?;
-        if closing != label.as_bytes() {
+        let (last, after) = split_line(footer);
+        if boundary(last, b"-----END ") != Some(label.as_bytes()) {
             return Err(PemError::Framing);
+        }
+        // No header lines (RFC 1421), and no blanks inside.
+        if !base64.iter().all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\r' | b'\n')
+        }) {
+            return Err(PemError::Base64);
         }
         let raw = framed
             .get(..framed.len() - after.len())
             .ok_or(PemError::Framing)?;
-        Ok(Self {
-            before,
-            raw,
-            after,
-            der: decode(base64)?,
-        })
+        Ok(Self { before, raw, after })
+    }
+
+    /// Nothing but white space follows.
+    fn check_alone(&self) -> Result<(), PemError> {
+        if self.after.windows(BEGIN.len()).any(|part| part == BEGIN) {
+            Err(PemError::SecondBlock)
+        } else if !self.after.iter().all(u8::is_ascii_whitespace) {
+            Err(PemError::TextAfter)
+        } else {
+            Ok(())
+        }
     }
 
     fn why_not_canonical(&self) -> PemError {
@@ -208,15 +214,18 @@ impl From<PemError> for ManyError {
     }
 }
 
-fn decode(base64: &[u8]) -> Result<Vec<u8>, PemError> {
-    let mut digits = Vec::with_capacity(base64.len());
-    for line in base64.split(|byte| *byte == b'\n') {
-        digits.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
-    }
-    let der = STANDARD.decode(&digits).map_err(|_| PemError::Base64);
-    // The text may be that of a private key.
-    zeroize::Zeroize::zeroize(&mut digits);
-    der
+const BEGIN: &[u8] = b"-----BEGIN";
+
+/// The content of a block whose lines have been found.
+fn decode(raw: &[u8]) -> Result<Vec<u8>, PemError> {
+    // The errors of the crate quote what they found.
+    let block = pem::parse(raw).map_err(|_| PemError::Base64)?;
+    Ok(block.into_contents())
+}
+
+/// The label in a BEGIN or END line.
+fn boundary<'a>(line: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
+    line.strip_prefix(start)?.strip_suffix(b"-----")
 }
 
 /// Where a line begins with `start`.
@@ -233,18 +242,11 @@ fn find_line(text: &[u8], start: &[u8]) -> Option<usize> {
 
 /// The first line without its end, and what follows it.
 fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
-    let (line, rest) = match text.iter().position(|byte| *byte == b'\n') {
-        Some(at) => match text.split_at_checked(at + 1) {
-            Some((line, rest)) => (line.strip_suffix(b"\n").unwrap_or(line), rest),
-            None => (text, &[][..]),
-        },
-        None => (text, &[][..]),
-    };
+    let end = text.iter().position(|byte| *byte == b'\n');
+    let length = end.map_or(text.len(), |at| at + 1);
+    let (line, rest) = text.split_at_checked(length).unwrap_or((text, &[]));
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
     (line.strip_suffix(b"\r").unwrap_or(line), rest)
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]
@@ -286,6 +288,41 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_is_read_and_written_in_the_same_forms() {
+        use PemError::*;
+        let label = "PRIVATE KEY";
+        for length in [1, 48, 100, 500] {
+            let der = vec![9; length];
+            let text = write(label, &der);
+            assert_eq!(write_secret(label, &der).unwrap().as_str(), text);
+            for (text, error) in [
+                (text.clone(), None),
+                (format!("Private key:\n{text}"), Some(TextBefore)),
+                (text.replace('\n', "\r\n"), Some(CarriageReturn)),
+                (text.trim_end().to_owned(), Some(NoFinalNewline)),
+                (format!("{text}\n"), Some(TrailingSpace)),
+            ] {
+                let read = |forms| read_secret(text.as_bytes(), label, forms);
+                let expected = error.map_or_else(|| Ok(der.clone()), Err);
+                let canonical = read(Forms::Canonical).map(|der| der.to_vec());
+                assert_eq!(canonical, expected, "{text}");
+                assert_eq!(read(Forms::Compatible).unwrap().to_vec(), der, "{text}");
+            }
+            for (text, error) in [
+                (format!("{text}{text}"), SecondBlock),
+                (format!("{text}and more"), TextAfter),
+                (text.replacen("CQ", "C-", 1), Base64),
+                (text.replacen("CQ", "=Q", 1), Base64),
+            ] {
+                for forms in [Forms::Canonical, Forms::Compatible] {
+                    let read = read_secret(text.as_bytes(), label, forms);
+                    assert_eq!(read, Err(error.clone()), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_not_one_block_is_refused_in_every_form() {
         use PemError::*;
         let text = write(LABEL, &[9; 100]);
@@ -306,6 +343,10 @@ mod tests {
             (text.replace("-----END PUBLIC", "-----END PRIVATE"), Framing),
             (text.replace("-----END", "----END"), Framing),
             (text.replace("KEY-----\nCQ", "KEY----\nCQ"), Framing),
+            (text.replace("KEY-----\nCQ", "KEY-----CQ"), Framing),
+            (text.replace("\n-----END", "-----END"), Framing),
+            (format!("a key {text}"), NoBlock),
+            (text.replacen("CQk", "CQ\n\nk", 1), Base64),
             (text.replacen("CQk", "C k", 1), Base64),
             (text.replacen("CQk", "Proc-Type: 4\n\nCQk", 1), Base64),
             (text.replace("==", "="), Base64),

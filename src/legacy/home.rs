@@ -268,8 +268,8 @@ impl Home {
             Phase::Accepted(held) => held.maintain(env.now),
             Phase::IdentityLost => {
                 let id = seen.foreign_cluster.map(Resource::id);
-                let error = Error::new(LocalFault::IdentityLost, id.clone(), "status.authStatus");
-                Step::refuse(id, error)
+                let error = Error::new(LocalFault::IdentityLost, id, "status.authStatus");
+                Step::refuse(error)
             }
         };
         Ok(Next {

@@ -170,9 +170,12 @@ pub fn tenant_namespace(peer: &ClusterId) -> String {
     format!("liqo-tenant-{peer}")
 }
 
+/// What the names of control-plane identities begin with.
+pub const CONTROL_PLANE_IDENTITY_PREFIX: &str = "controlplane-";
+
 /// The control-plane identity of a provider: `controlplane-<provider>`.
 pub fn identity_name(provider: &ClusterId) -> String {
-    format!("controlplane-{provider}")
+    format!("{CONTROL_PLANE_IDENTITY_PREFIX}{provider}")
 }
 
 /// The identity of a resource slice: `resourceslice-<slice>`.

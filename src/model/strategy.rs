@@ -24,9 +24,11 @@ use proptest::{
 };
 
 use super::{
-    AuthParams, AuthzPolicy, AwsConfig, Bytes, ClusterId, Identity, IdentitySpec, IdentityStatus,
-    IdentityType, LocalObjectReference, Metadata, OwnerReference, Secret, SecretBytes, Tenant,
-    TenantCondition, TenantSpec, TenantStatus, Timestamp, names,
+    AuthParams, AuthzPolicy, AwsConfig, Bytes, ClusterId, ClusterRole, ClusterRoleBinding,
+    ConfigMap, Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference,
+    Metadata, Namespace, Object, OwnerReference, PolicyRule, RbacSubject, Role, RoleBinding,
+    RoleRef, Secret, SecretBytes, Tenant, TenantCondition, TenantSpec, TenantStatus, Timestamp,
+    names,
 };
 
 /// The cluster IDs that there can be, in default tenant namespaces.
@@ -229,6 +231,47 @@ pub fn any_identity() -> BoxedStrategy<Identity> {
         .boxed()
 }
 
+/// Any object of the exchange that can be written.
+pub fn any_object() -> BoxedStrategy<Object> {
+    prop_oneof![
+        4 => any_secret().prop_map(Object::from),
+        4 => any_tenant().prop_map(Object::from),
+        4 => any_identity().prop_map(Object::from),
+        1 => any_metadata().prop_map(|metadata| Namespace { metadata }.into()),
+        1 => (any_metadata(), any_rules()).prop_map(|(metadata, rules)| {
+            ClusterRole { metadata, rules }.into()
+        }),
+        1 => (any_metadata(), any_rules()).prop_map(|(metadata, rules)| {
+            Role { metadata, rules }.into()
+        }),
+        1 => (any_metadata(), any_map()).prop_map(|(metadata, data)| {
+            ConfigMap { metadata, data }.into()
+        }),
+        1 => any_grant().prop_map(|(metadata, role_ref, subjects)| {
+            RoleBinding { metadata, role_ref, subjects }.into()
+        }),
+        1 => any_grant().prop_map(|(metadata, role_ref, subjects)| {
+            ClusterRoleBinding { metadata, role_ref, subjects }.into()
+        }),
+    ]
+    .boxed()
+}
+
+/// Rules of a role, with any texts in them.
+fn any_rules() -> BoxedStrategy<Vec<PolicyRule>> {
+    let texts = || vec(any_text(), 0..3);
+    let rule = (texts(), texts(), texts(), texts()).prop_map(
+        |(api_groups, resources, resource_names, verbs)| PolicyRule {
+            api_groups,
+            resources,
+            resource_names,
+            verbs,
+            ..PolicyRule::default()
+        },
+    );
+    vec(rule, 0..3).boxed()
+}
+
 /// Any condition of a tenant.
 pub fn tenant_condition() -> BoxedStrategy<TenantCondition> {
     prop_oneof![
@@ -297,6 +340,24 @@ fn any_map() -> BoxedStrategy<BTreeMap<String, String>> {
     btree_map(any_text(), any_text(), 0..4).boxed()
 }
 
+fn any_grant() -> BoxedStrategy<(Metadata, RoleRef, Vec<RbacSubject>)> {
+    let role_ref =
+        (any_text(), any_text(), any_text()).prop_map(|(api_group, kind, name)| RoleRef {
+            api_group,
+            kind,
+            name,
+        });
+    let subject = (any_text(), any_text(), any_text(), any_text()).prop_map(
+        |(api_group, kind, name, namespace)| RbacSubject {
+            api_group,
+            kind,
+            name,
+            namespace,
+        },
+    );
+    (any_metadata(), role_ref, vec(subject, 0..3)).boxed()
+}
+
 fn owner_reference() -> BoxedStrategy<OwnerReference> {
     let names = (any_text(), any_text(), any_text(), any_text());
     (names, option::of(any::<bool>()), option::of(any::<bool>()))
@@ -317,18 +378,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        model::{ApiServerUrl, Kubeconfig, Object, UserCredential, manifest},
+        model::{ApiServerUrl, Kubeconfig, UserCredential, manifest},
         policy::Limits,
     };
-
-    fn any_object() -> BoxedStrategy<Object> {
-        prop_oneof![
-            any_secret().prop_map(Object::from),
-            any_tenant().prop_map(Object::from),
-            any_identity().prop_map(Object::from),
-        ]
-        .boxed()
-    }
 
     fn read(text: &str) -> Vec<Object> {
         manifest::read(text.as_bytes(), &Limits::default()).unwrap()

@@ -1,5 +1,6 @@
 //! The authenticated phase: handing out the Identity.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::{NeedsProof, NeedsRights};
@@ -8,7 +9,7 @@ use crate::{
     crypto::{CertificateChain, Nonce, PublicKey},
     error::Error,
     model::{Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names},
-    step::{Message, Step, Wait},
+    step::{Effect, Message, Step, Wait},
 };
 
 /// The peer has a certificate, rights, and an Identity that can be handed out.
@@ -89,7 +90,7 @@ impl<'o> Issued<'o> {
     /// provider's own key fails.
     pub fn maintain(&self) -> Result<Step, Error> {
         if let Some(adoption) = &self.adoption {
-            return adoption.record();
+            return adoption.record_with(Some(self.certificate()));
         }
         let mut step = Step::default();
         let NeedsRights {
@@ -109,14 +110,14 @@ impl<'o> Issued<'o> {
                 .push(Message::Identity(Box::new(self.identity(None))));
         }
         step.wait = Wait {
-            wake_at: Some(self.valid_until()),
+            wake_at: Some(self.valid_until() + ONE_SECOND),
             awaiting: Vec::new(),
         };
         Ok(step)
     }
 
     /// The record with a commitment to what the Identity says now.
-    fn renewed_record(&self) -> Result<Option<crate::step::Effect>, Error> {
+    fn renewed_record(&self) -> Result<Option<Effect>, Error> {
         let NeedsRights {
             provider,
             seen,
@@ -145,3 +146,6 @@ impl<'o> Issued<'o> {
         Some(record.proof.as_ref()?.commitment.as_ref()?.annotation())
     }
 }
+
+/// A certificate is good through the second that it ends with.
+const ONE_SECOND: Duration = Duration::from_secs(1);

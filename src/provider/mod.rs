@@ -1,12 +1,15 @@
 //! The provider's side: who lets another cluster in.
 //!
 //! ```text
-//!                 no Tenant                              Tenant
-//!      ┌────────────────────────────┐   ┌───────────────────────────────────────────┐
+//!                   no Tenant                                       Tenant
+//!      ┌─────────────────────────────────────┐   ┌───────────────────────────────────────────┐
 //!
-//!      NeedsNonce ──▶ AwaitsTenant ──▶ NeedsProof ──▶ NeedsCertificate ──▶ NeedsRights ──▶ Authenticated
-//!          ▲               │               │                 │
-//!          └─── expired ───┘               └──── Refused ◀───┘            any, on deletion ──▶ Ending
+//!      Uninvited ─invite─▶ NeedsNonce ──▶ AwaitsTenant ──▶ NeedsProof ──▶ NeedsCertificate ──▶ NeedsRights ──▶ Authenticated
+//!                            ▲    ▲             │              │                 │                 ▲    │
+//!                            │    └── expired ──┘              └──── Refused ◀───┘                 │    ▼
+//!                          invite                                                                Drained
+//!                            │
+//!                          Ended ◀── Ending ◀── any, when the Tenant is deleted
 //! ```
 //!
 //! The phase is derived from the objects that are there, each time anew.
@@ -18,6 +21,7 @@
 
 mod builder;
 mod condition;
+mod handshake;
 mod issued;
 mod nonce;
 mod phase;
@@ -31,6 +35,7 @@ mod withdrawal;
 
 use std::sync::Arc;
 
+pub use crate::request_id::RequestId;
 pub use builder::{Endpoint, ProviderBuilder};
 pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
@@ -39,23 +44,20 @@ pub(crate) use principals::is_well_known;
 pub use principals::{NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use rights::NeedsRights;
-pub use signer::{
-    AuthoritySigner, CsrSigner, NeedsCertificate, RequestId, Signing, SigningRequest,
-};
+pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
 pub use withdrawal::{Drained, Ending};
 
 use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
     commitment::{Commitment, Committed},
     crypto::{Nonce, RecordKey},
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
+    error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
     model::{
-        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, TenantCondition,
-        Timestamp, names,
+        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names,
     },
     policy::Policy,
-    step::{Awaited, Effect, Env, Message, Part, Step, Version},
-    verify::{self, Known, VerifiedTenant},
+    step::{Awaited, Effect, Env, Message, Step, Version},
+    verify::{self, VerifiedTenant},
     view::{Interest, View},
 };
 
@@ -84,9 +86,9 @@ use crate::{
 /// let consumer = "cl-consumer".parse()?;
 /// let mut objects = Objects::new();
 /// let peering = provider.resume(&objects.view(&consumer), now)?;
-/// assert!(matches!(peering.phase, Phase::NeedsNonce(_)));
+/// assert!(matches!(peering.phase, Phase::Uninvited));
 ///
-/// let step = provider.reconcile(&objects.view(&consumer), Env { now, entropy: entropy() })?;
+/// let step = provider.invite(&objects.view(&consumer), Env { now, entropy: entropy() })?;
 /// for effect in &step.effects {
 ///     objects.apply(effect)?;
 /// }
@@ -119,6 +121,7 @@ impl Provider {
             label,
             value: value.to_owned(),
         };
+        let namespace = names::tenant_namespace(peer);
         vec![
             labelled(
                 Kind::Namespace,
@@ -141,6 +144,19 @@ impl Provider {
                 name: peer.to_string(),
             },
             Interest::Object(self.record_id(peer)),
+            // By name as well: what stands there without its label is in the
+            // way, and not absent.
+            Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
+            Interest::Object(ObjectRef::new(
+                Kind::Secret,
+                &namespace,
+                names::NONCE_SECRET,
+            )),
+            Interest::Object(ObjectRef::new(
+                Kind::Secret,
+                &namespace,
+                names::ISSUED_CERTIFICATE_SECRET,
+            )),
             labelled(
                 Kind::ClusterRole,
                 names::APP_NAME_LABEL,
@@ -154,35 +170,52 @@ impl Provider {
         ]
     }
 
-    /// Whom a change of this object concerns, if anyone.
+    /// Whom a change of this object concerns, if anyone: by its name where the
+    /// name says it, also of an object that cannot be read, and else by its
+    /// label. A ClusterRole concerns every peer, and is nobody's here.
     pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        let metadata = object.metadata()?;
-        let label = if object.id() == self.record_id_of(&metadata.name) {
-            metadata.labels.get(record::PEER_LABEL)
-        } else {
-            metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL)
+        let id = object.id();
+        let named = match id.kind {
+            Kind::Tenant => Some(id.name.as_str()),
+            Kind::Secret if id.namespace == self.0.namespace => {
+                id.name.strip_prefix(record::NAME_PREFIX)
+            }
+            _ => None,
         };
-        label?.parse().ok()
+        let label = || {
+            object
+                .metadata()?
+                .labels
+                .get(names::REMOTE_CLUSTER_ID_LABEL)
+        };
+        match named {
+            Some(peer) => peer.parse().ok(),
+            None => label()?.parse().ok(),
+        }
     }
 
     /// The phase that the objects are in.
     ///
     /// # Errors
-    /// What is wrong on this side ([`LocalFault`], [`ApiMisuse`]) and with the
+    /// What is wrong on this side ([`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]) and with the
     /// peer's very name. What is wrong with what the peer sent is
     /// [`Phase::Refused`].
     pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
-        self.check_peer(view.peer())?;
+        Ok(self.look(view, now)?.1)
+    }
+
+    fn look<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<(Seen<'o>, Peering<'o>), Error> {
+        self.check_other(view.peer())?;
         let seen = Seen::select(self, view)?;
         let notices = rights::notices(&seen);
-        let phase = match self.phase(seen, view, now) {
+        let phase = match self.phase(seen.clone(), view, now) {
             Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
                 return Err(error);
             }
             Err(error) => Phase::Refused(error),
             Ok(phase) => phase,
         };
-        Ok(Peering { phase, notices })
+        Ok((seen, Peering { phase, notices }))
     }
 
     /// The step that leads on from the phase that the objects are in: every
@@ -192,9 +225,11 @@ impl Provider {
     /// As [`resume`](Self::resume); what the peer did wrong is in
     /// [`Step::refused`].
     pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let Peering { phase, notices } = self.resume(view, env.now)?;
+        let (seen, Peering { phase, notices }) = self.look(view, env.now)?;
         let mut step = match phase {
-            Phase::NeedsNonce(phase) => phase.make_nonce(&env)?,
+            Phase::NeedsUid(tenant) => Step::awaiting(Awaited::Uid(tenant)),
+            Phase::Uninvited | Phase::Ended => Step::awaiting(Awaited::Invitation),
+            Phase::NeedsNonce(phase) => phase.make_nonce(env)?,
             Phase::AwaitsTenant(phase) => phase.wait(),
             Phase::NeedsProof(phase) => phase.record()?,
             Phase::NeedsCertificate(phase) => self.ask_signer(&phase)?,
@@ -202,7 +237,33 @@ impl Provider {
             Phase::Authenticated(issued) => issued.maintain()?,
             Phase::Drained(phase) => phase.withdraw(),
             Phase::Ending(phase) => phase.withdraw(),
-            Phase::Refused(error) => Step::refuse(None, error),
+            Phase::Refused(error) => Step::refuse(error),
+        };
+        self.keep_condition(&seen, &mut step);
+        step.notices.extend(notices);
+        Ok(step)
+    }
+
+    /// Lets a peer in, or in again: makes the tenant namespace and the nonce,
+    /// or hands out the nonce that is there if it can still be signed. Without
+    /// this call, or Liqo's empty Secret `liqo-nonce`, nobody is invited: no
+    /// label that turns up somewhere makes a peer.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume); and why the peer cannot be invited.
+    pub fn invite(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
+        let (seen, Peering { phase, notices }) = self.look(view, env.now)?;
+        let mut step = match phase {
+            Phase::Uninvited => {
+                NeedsNonce::new(self, seen, WhyNonce::Absent, env.now).make_nonce(env)?
+            }
+            Phase::Ended => {
+                NeedsNonce::new(self, seen, WhyNonce::Ended, env.now).make_nonce(env)?
+            }
+            Phase::NeedsNonce(phase) => phase.make_nonce(env)?,
+            Phase::AwaitsTenant(phase) => phase.wait(),
+            Phase::Refused(error) => return Err(error),
+            _ => return self.reconcile(view, env),
         };
         step.notices.extend(notices);
         Ok(step)
@@ -233,10 +294,36 @@ impl Provider {
     ///
     /// # Errors
     /// As [`resume`](Self::resume).
-    pub fn replace_nonce(&self, view: &View<'_>, env: &Env) -> Result<Step, Error> {
+    pub fn replace_nonce(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
         let seen = Seen::select(self, view)?;
+        if let Some(error) = seen.unreadable {
+            return Err(error);
+        }
         NeedsNonce::new(self, seen, WhyNonce::Asked, env.now).make_nonce(env)
+    }
+
+    /// Forgets the pinned key of a cluster ID, because its administrator says,
+    /// by another way, that it was changed. What the nonces served for and the
+    /// peer's condition stay; the next key that signs a nonce is pinned.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn release_key(&self, view: &View<'_>) -> Result<Step, Error> {
+        let seen = Seen::select(self, view)?;
+        if let Some(error) = seen.unreadable {
+            return Err(error);
+        }
+        let mut step = Step::default();
+        if let Some((_, record)) = &seen.record {
+            let released = Record {
+                public_key: None,
+                proof: None,
+                ..record.clone()
+            };
+            step.effects.push(self.write_record(&seen, &released));
+        }
+        Ok(step)
     }
 
     fn phase<'o>(
@@ -245,16 +332,35 @@ impl Provider {
         view: &View<'o>,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
+        // Rights are taken back whatever else is wrong.
         if let Some(ending) = Ending::of(&seen) {
             return Ok(Phase::Ending(ending));
         }
+        if let Some(drained) = Drained::of(self, &seen) {
+            return Ok(Phase::Drained(drained));
+        }
+        if let Some(error) = seen.unreadable {
+            return Err(error);
+        }
+        self.check_peer(&seen.peer)?;
         let Some(tenant) = seen.tenant else {
             return self.phase_without_tenant(seen, view, now);
         };
         let verified = self.verify_claim(&seen, tenant)?;
+        if tenant.metadata.uid.is_empty() {
+            return Ok(Phase::NeedsUid(tenant.id()));
+        }
         if let Some(proof) = seen.proof(&verified, &tenant.metadata.uid) {
             let nonce = proof.nonce.clone();
-            return self.phase_with_proof(seen, tenant, verified, &nonce, now);
+            let newer = nonce::signed_since(self, &seen, view, tenant, &verified, now)?;
+            let phase =
+                self.phase_with_proof(seen.clone(), tenant, verified.clone(), &nonce, now)?;
+            return Ok(match (phase, newer) {
+                (Phase::Authenticated(_), Some(nonce)) => {
+                    Phase::NeedsProof(NeedsProof::new(self, seen, tenant, verified, nonce, now))
+                }
+                (phase, _) => phase,
+            });
         }
         let nonce = self.verify_handshake(&seen, view, tenant, &verified, now)?;
         let proof = NeedsProof::new(
@@ -283,9 +389,6 @@ impl Provider {
         nonce: &Nonce,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
-        if condition::in_force(&seen, tenant) == TenantCondition::Drained {
-            return Ok(Phase::Drained(Drained::new(self, seen, tenant)));
-        }
         let Some(certificate) =
             signer::stored(&seen, tenant, &verified, now, self.policy(&seen.peer))
         else {
@@ -301,76 +404,17 @@ impl Provider {
         })
     }
 
-    fn receive_tenant(
-        &self,
-        view: &View<'_>,
-        received: &Tenant,
-        now: Timestamp,
-    ) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        let verified = self.verify_claim(&seen, received)?;
-        let proven = seen
+    /// Takes a stricter condition into the record, also in a phase that does
+    /// nothing else for the peer.
+    fn keep_condition(&self, seen: &Seen<'_>, step: &mut Step) {
+        let effect = seen
             .tenant
-            .is_some_and(|stored| seen.proof(&verified, &stored.metadata.uid).is_some());
-        if !proven {
-            self.verify_handshake(&seen, view, received, &verified, now)?;
+            .and_then(|tenant| self.record_condition(seen, tenant));
+        if let Some(effect) = effect
+            && step.effects.iter().all(|other| other.id() != effect.id())
+        {
+            step.effects.insert(0, effect);
         }
-        let Some(stored) = seen.tenant else {
-            let namespace = &received.metadata.namespace;
-            if !namespace.is_empty() && *namespace != seen.namespace_name() {
-                return Err(Error::new(
-                    PolicyRefusal::UnexpectedNamespace {
-                        expected: seen.namespace_name(),
-                        found: shortened(namespace),
-                    },
-                    Some(received.id()),
-                    "metadata.namespace",
-                ));
-            }
-            let tenant = verify::without_status(received, &seen.peer, seen.namespace_name());
-            return Ok(Step {
-                effects: vec![Effect::Create(tenant.into())],
-                ..Step::default()
-            });
-        };
-        // Condition and policy are this side's to set: what is there stays.
-        let mut tenant = stored.clone();
-        tenant.spec.public_key = received.spec.public_key.clone();
-        tenant.spec.csr = received.spec.csr.clone();
-        tenant.spec.signature = received.spec.signature.clone();
-        tenant.spec.proxy_url = received.spec.proxy_url.clone();
-        Ok(Step {
-            effects: patch_between(stored, tenant, Part::Main)
-                .into_iter()
-                .collect(),
-            ..Step::default()
-        })
-    }
-
-    /// What the Tenant claims, without the nonce: names, key, request; and that
-    /// the key is the one pinned.
-    fn verify_claim(&self, seen: &Seen<'_>, tenant: &Tenant) -> Result<VerifiedTenant, Error> {
-        let known = seen.record.as_ref().map(|(_, record)| Known {
-            public_key: &record.public_key,
-            csr: record.proof.as_ref().map(|proof| &proof.csr),
-        });
-        verify::claim(tenant, &seen.peer, known, self.policy(&seen.peer))
-    }
-
-    /// That the claim's key signed a nonce that is ours, unexpired and unused,
-    /// and that its name is free.
-    fn verify_handshake(
-        &self,
-        seen: &Seen<'_>,
-        view: &View<'_>,
-        tenant: &Tenant,
-        verified: &VerifiedTenant,
-        now: Timestamp,
-    ) -> Result<Nonce, Error> {
-        let nonce = nonce::present(self, seen, view, now)?.into_usable(seen)?;
-        verify::nonce_signature(tenant, verified, &nonce, self.policy(&seen.peer))?;
-        self.check_principals(&seen.peer, tenant)?;
-        Ok(nonce)
     }
 
     fn ask_signer(&self, phase: &NeedsCertificate<'_>) -> Result<Step, Error> {
@@ -380,7 +424,7 @@ impl Provider {
         };
         match signer
             .sign(request)
-            .map_err(|error| backend(Backend::CsrSigner, &*error))?
+            .map_err(|error| Error::backend(Backend::CsrSigner, &*error))?
         {
             Signing::Issued(chain) => phase.continue_with(&chain),
             Signing::Pending => Ok(Step::awaiting(Awaited::Certificate(request.id))),
@@ -388,26 +432,18 @@ impl Provider {
         }
     }
 
-    fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
+    fn check_other(&self, peer: &ClusterId) -> Result<(), Error> {
         if *peer == self.0.cluster_id {
             return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
-        }
-        verify::name_length(peer, self.policy(peer))?;
-        if is_well_known(peer.as_str()) {
-            return Err(name_taken(peer, None));
         }
         Ok(())
     }
 
-    fn check_principals(&self, peer: &ClusterId, tenant: &Tenant) -> Result<(), Error> {
-        for name in [
-            PrincipalName::user(peer.as_str()),
-            PrincipalName::group(peer.as_str()),
-        ] {
-            let taken = self.0.principals.is_taken(&name);
-            if taken.map_err(|error| backend(Backend::Principals, &*error))? {
-                return Err(name_taken(peer, Some(tenant.id())));
-            }
+    fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
+        self.check_other(peer)?;
+        verify::name_length(peer, self.policy(peer))?;
+        if is_well_known(peer.as_str()) {
+            return Err(name_taken(peer, None));
         }
         Ok(())
     }
@@ -463,12 +499,12 @@ impl Provider {
             namespace: &seen.namespace_name(),
             auth_params: &auth_params,
         };
-        let about = committed.digest();
+        let about = committed.digest(key.public_key());
         if let Some(earlier) = earlier.filter(|earlier| earlier.is_about(&about)) {
             return Ok(Some(earlier.clone()));
         }
         let commitment = Commitment::make(&committed, &**key)
-            .map_err(|error| backend(Backend::Keys, &*error))?;
+            .map_err(|error| Error::backend(Backend::Keys, &*error))?;
         Ok(Some(record::StoredCommitment::new(about, &commitment)))
     }
 
@@ -506,27 +542,4 @@ fn name_taken(peer: &ClusterId, object: Option<ObjectRef>) -> Error {
         object,
         "spec.clusterID",
     )
-}
-
-fn backend(backend: Backend, error: &dyn core::fmt::Display) -> Error {
-    Error::new(
-        LocalFault::Backend {
-            backend,
-            message: shortened(&error.to_string()),
-        },
-        None,
-        "",
-    )
-}
-
-/// The patch that leads from `stored` to `wanted`, if they differ.
-fn patch_between(stored: &Tenant, wanted: Tenant, part: Part) -> Option<Effect> {
-    let from = Object::from(stored.clone());
-    let patch = crate::merge_patch::between(&from.to_value(), &Object::from(wanted).to_value())?;
-    Some(Effect::Patch {
-        id: from.id(),
-        version: Version::of(&stored.metadata),
-        part,
-        patch,
-    })
 }

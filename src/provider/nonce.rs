@@ -9,8 +9,9 @@ use super::{Provider, seen::Seen};
 use crate::{
     crypto::{Nonce, NonceError, StructuredNonce},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
-    model::{Metadata, Namespace, Resource, Secret, Timestamp, names},
+    model::{Metadata, Namespace, Resource, Secret, Tenant, Timestamp, names},
     step::{Awaited, Effect, Env, Message, Notice, Part, Step, Version, Wait},
+    verify::{self, VerifiedTenant},
     view::View,
 };
 
@@ -33,8 +34,8 @@ pub enum WhyNonce {
     Absent,
     /// The one that is there has expired.
     Expired,
-    /// The one that is there has served, and its Tenant is gone.
-    Used,
+    /// The peer was here before, and is invited anew.
+    Ended,
     /// Someone asked for a new one.
     Asked,
 }
@@ -74,19 +75,23 @@ impl<'o> NeedsNonce<'o> {
     /// configuration says, with the tenant namespace if that is missing.
     ///
     /// # Errors
-    /// None at present.
-    pub fn make_nonce(&self, env: &Env) -> Result<Step, Error> {
+    /// [`PolicyRefusal`](crate::error::PolicyRefusal) if there is no tenant namespace, and
+    /// the default one's name would be too long.
+    pub fn make_nonce(&self, env: Env) -> Result<Step, Error> {
         let configuration = &self.provider.0;
+        let record = self.seen.record.as_ref().map(|(_, record)| record);
+        let expires = self.now + configuration.nonce_lifetime;
         let nonce = StructuredNonce::issue(
             &configuration.cluster_id,
             &self.seen.peer,
             configuration.key.as_ref().map(|key| key.public_key()),
-            self.now + configuration.nonce_lifetime,
+            record.map_or(expires, |record| record.unused_from(expires)),
             &configuration.record_key,
             &env.entropy,
         );
         let mut step = Step::default();
         if self.seen.namespace.is_none() {
+            verify::default_namespace(&self.seen.peer)?;
             let namespace = Namespace::for_tenant(&self.seen.peer);
             step.effects.push(Effect::Create(namespace.into()));
         }
@@ -165,9 +170,15 @@ impl Provider {
     ) -> Result<super::Phase<'o>, Error> {
         let needs = |why| super::Phase::NeedsNonce(NeedsNonce::new(self, seen.clone(), why, now));
         Ok(match present(self, &seen, view, now)? {
-            PresentNonce::Absent => needs(WhyNonce::Absent),
+            PresentNonce::Absent | PresentNonce::Expired(_) | PresentNonce::Used
+                if seen.is_known() =>
+            {
+                super::Phase::Ended
+            }
+            // An empty Secret is how Liqo asks for a nonce.
+            PresentNonce::Absent if seen.nonce.is_some() => needs(WhyNonce::Absent),
+            PresentNonce::Absent | PresentNonce::Used => super::Phase::Uninvited,
             PresentNonce::Expired(_) => needs(WhyNonce::Expired),
-            PresentNonce::Used => needs(WhyNonce::Used),
             PresentNonce::Usable(nonce) => super::Phase::AwaitsTenant(AwaitsTenant { nonce }),
             unusable => {
                 let nonce = unusable.into_usable(&seen)?;
@@ -218,6 +229,25 @@ pub(super) fn present(
         }
         Some(_) => PresentNonce::Usable(nonce),
     })
+}
+
+/// The nonce that is there, if it is another than the one on record, and the
+/// Tenant signs it: what is promised to the peer is to be about the nonce that
+/// it has.
+pub(super) fn signed_since(
+    provider: &Provider,
+    seen: &Seen<'_>,
+    view: &View<'_>,
+    tenant: &Tenant,
+    verified: &VerifiedTenant,
+    now: Timestamp,
+) -> Result<Option<Nonce>, Error> {
+    let PresentNonce::Usable(nonce) = present(provider, seen, view, now)? else {
+        return Ok(None);
+    };
+    let policy = provider.policy(&seen.peer);
+    let signed = verify::nonce_signature(tenant, verified, &nonce, policy);
+    Ok(signed.is_ok().then_some(nonce))
 }
 
 impl PresentNonce {

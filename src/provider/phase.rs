@@ -3,7 +3,7 @@
 use super::{
     AwaitsTenant, Drained, Ending, Issued, NeedsCertificate, NeedsNonce, NeedsProof, NeedsRights,
 };
-use crate::{error::Error, step::Notice};
+use crate::{error::Error, model::ObjectRef, step::Notice};
 
 /// Where a peering stands.
 #[derive(Debug)]
@@ -19,6 +19,15 @@ pub struct Peering<'o> {
 /// in it.
 #[non_exhaustive]
 pub enum Phase<'o> {
+    /// Nobody asked for this peer: [`Provider::invite`](super::Provider::invite)
+    /// does.
+    Uninvited,
+    /// The peer was here, and its Tenant is gone. It comes back only by
+    /// [`Provider::invite`](super::Provider::invite).
+    Ended,
+    /// The Tenant has no UID yet, which the store assigns: a proof is for one
+    /// Tenant, and not for the next of its name.
+    NeedsUid(ObjectRef),
     /// There is no nonce that the peer could sign.
     NeedsNonce(NeedsNonce<'o>),
     /// The nonce waits for its Tenant.
@@ -44,6 +53,9 @@ impl Phase<'_> {
     /// The phase's name, for messages.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::Uninvited => "Uninvited",
+            Self::Ended => "Ended",
+            Self::NeedsUid(_) => "NeedsUid",
             Self::NeedsNonce(_) => "NeedsNonce",
             Self::AwaitsTenant(_) => "AwaitsTenant",
             Self::NeedsProof(_) => "NeedsProof",

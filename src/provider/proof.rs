@@ -1,16 +1,16 @@
 //! Recording that a handshake was verified.
 
 use super::{
-    Provider, condition, patch_between,
-    record::{Proof, Record},
+    Provider, condition,
+    record::{IssuedCertificate, Proof, Record},
     seen::Seen,
 };
 use crate::{
     commitment::COMMITMENT_ANNOTATION,
-    crypto::Nonce,
+    crypto::{CertificateChain, Nonce},
     error::Error,
     model::{Tenant, Timestamp, names},
-    step::{Part, Step},
+    step::{Effect, Part, Step},
     verify::VerifiedTenant,
 };
 
@@ -58,10 +58,19 @@ impl<'o> NeedsProof<'o> {
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the
     /// provider's own key fails.
     pub fn record(&self) -> Result<Step, Error> {
+        self.record_with(None)
+    }
+
+    /// The same, with the certificate that Liqo had issued.
+    pub(super) fn record_with(&self, adopted: Option<&CertificateChain>) -> Result<Step, Error> {
         let mut record = match &self.seen.record {
             Some((_, record)) => record.clone(),
             None => Record::pin(self.verified.public_key().clone()),
         };
+        record.public_key = Some(self.verified.public_key().clone());
+        if let Some(chain) = adopted {
+            record.issued = Some(IssuedCertificate::new(chain, self.verified.csr(), None));
+        }
         record.use_up(&self.nonce, self.now);
         let commitment = self
             .provider
@@ -83,7 +92,7 @@ impl<'o> NeedsProof<'o> {
         step.effects
             .push(self.provider.write_record(&self.seen, &record));
         step.effects
-            .extend(patch_between(self.tenant, tenant, Part::Main));
+            .extend(Effect::patch(self.tenant, tenant, Part::Main));
         Ok(step)
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     commitment::Commitment,
-    crypto::{Nonce, PublicKey, RecordKey},
+    crypto::{CertificateChain, Csr, Fingerprint, Nonce, PublicKey, RecordKey},
     error::{Error, LocalFault},
     model::{Bytes, ClusterId, Metadata, Resource, Secret, TenantCondition, Timestamp, names},
     policy::Policy,
@@ -23,11 +23,17 @@ pub(super) const PEER_LABEL: &str = "liqo-auth/peer";
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Record {
-    pub(super) public_key: PublicKey,
+    /// The pinned key; none once it was released.
+    pub(super) public_key: Option<PublicKey>,
     pub(super) proof: Option<Proof>,
     pub(super) used: Vec<UsedNonce>,
+    /// Nonces that expire by then count as used: some were, and are no longer
+    /// listed.
+    pub(super) all_used_until: Option<i64>,
     /// The strictest condition that was seen since it was last lifted.
     pub(super) condition: TenantCondition,
+    /// The certificate that was issued last.
+    pub(super) issued: Option<IssuedCertificate>,
 }
 
 /// That this key signed this nonce for this request, in this Tenant.
@@ -38,6 +44,22 @@ pub(super) struct Proof {
     pub(super) csr: [u8; 32],
     pub(super) nonce: Nonce,
     pub(super) commitment: Option<StoredCommitment>,
+}
+
+/// A certificate that was issued, so that no other is taken for it: the Secret
+/// that keeps it lies where the peer can write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct IssuedCertificate {
+    /// SHA-256 of the certificate in DER.
+    leaf: Bytes,
+    /// SHA-256 of its request in DER.
+    csr: Bytes,
+    /// When it expires, in seconds since the Unix epoch.
+    until: i64,
+    /// SHA-256 of the certificate that it replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replaced: Option<Bytes>,
 }
 
 /// A nonce that must not serve again.
@@ -60,13 +82,18 @@ pub(super) struct StoredCommitment {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Written {
-    public_key: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    public_key: Option<Bytes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     proof: Option<WrittenProof>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     used: Vec<UsedNonce>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    all_used_until: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     condition: Option<TenantCondition>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    issued: Option<IssuedCertificate>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -79,18 +106,23 @@ struct WrittenProof {
     commitment: Option<StoredCommitment>,
 }
 
+/// What the names of records begin with.
+pub(super) const NAME_PREFIX: &str = "liqo-auth-provider-";
+
 pub(super) fn name(peer: &ClusterId) -> String {
-    format!("liqo-auth-provider-{peer}")
+    format!("{NAME_PREFIX}{peer}")
 }
 
 impl Record {
     /// The first record of a key.
     pub(super) fn pin(public_key: PublicKey) -> Self {
         Self {
-            public_key,
+            public_key: Some(public_key),
             proof: None,
             used: Vec::new(),
+            all_used_until: None,
             condition: TenantCondition::Active,
+            issued: None,
         }
     }
 
@@ -163,9 +195,22 @@ impl Record {
     }
 
     pub(super) fn has_used(&self, nonce: &Nonce) -> bool {
-        self.used
-            .iter()
-            .any(|used| used.digest.as_slice() == nonce.digest())
+        let expires = nonce.structured().map(|nonce| nonce.expires().unix());
+        let digest = nonce.digest();
+        matches!((expires, self.all_used_until), (Some(expires), Some(until)) if expires <= until)
+            || self
+                .used
+                .iter()
+                .any(|used| used.digest.as_slice() == digest)
+    }
+
+    /// The expiry for a new nonce that this record does not count as used
+    /// already.
+    pub(super) fn unused_from(&self, expires: Timestamp) -> Timestamp {
+        let after = self
+            .all_used_until
+            .and_then(|until| Timestamp::from_unix(until.saturating_add(1)).ok());
+        after.map_or(expires, |after| expires.max(after))
     }
 
     /// Notes that the nonce has served; what has expired since is forgotten.
@@ -178,10 +223,15 @@ impl Record {
                 until: nonce.structured().map(|nonce| nonce.expires().unix()),
             });
         }
-        // Nonces without an expiry are those that an embedder vouched for, one
-        // at a time: the last of them are enough.
+        // Those that an embedder vouched for have no expiry, and come one at a
+        // time: of them the last are enough.
         let surplus = self.used.len().saturating_sub(USED_NONCES);
-        self.used.drain(..surplus);
+        let dropped = self.used.drain(..surplus);
+        self.all_used_until = dropped
+            .filter_map(|used| used.until)
+            .chain(self.all_used_until)
+            .max()
+            .filter(|until| now.unix() < *until);
     }
 
     fn read(text: &[u8]) -> Option<Self> {
@@ -197,18 +247,26 @@ impl Record {
                 commitment: proof.commitment,
             }),
         };
+        let public_key = match written.public_key {
+            None => None,
+            Some(der) => Some(PublicKey::from_known_spki_der(der.as_slice(), &policy).ok()?),
+        };
         Some(Self {
-            public_key: PublicKey::from_known_spki_der(written.public_key.as_slice(), &policy)
-                .ok()?,
+            public_key,
             proof,
             used: written.used,
+            all_used_until: written.all_used_until,
             condition: written.condition.unwrap_or(TenantCondition::Active),
+            issued: written.issued,
         })
     }
 
     fn write(&self) -> Vec<u8> {
         let written = Written {
-            public_key: Bytes::from(self.public_key.spki_der()),
+            public_key: self
+                .public_key
+                .as_ref()
+                .map(|key| Bytes::from(key.spki_der())),
             proof: self.proof.as_ref().map(|proof| WrittenProof {
                 tenant_uid: proof.tenant_uid.clone(),
                 csr: Bytes::from(proof.csr.as_slice()),
@@ -216,10 +274,43 @@ impl Record {
                 commitment: proof.commitment.clone(),
             }),
             used: self.used.clone(),
+            all_used_until: self.all_used_until,
             condition: (self.condition != TenantCondition::Active).then_some(self.condition),
+            issued: self.issued.clone(),
         };
         // Strings and numbers only: it cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()
+    }
+}
+
+impl IssuedCertificate {
+    pub(super) fn new(chain: &CertificateChain, csr: &Csr, replaced: Option<Fingerprint>) -> Self {
+        let leaf = chain.leaf();
+        Self {
+            leaf: Bytes::from(leaf.fingerprint().as_bytes().as_slice()),
+            csr: Bytes::from(csr.digest().as_slice()),
+            until: leaf.not_after().unix(),
+            replaced: replaced.map(|leaf| Bytes::from(leaf.as_bytes().as_slice())),
+        }
+    }
+
+    pub(super) fn is(&self, chain: &CertificateChain, csr: &Csr) -> bool {
+        self.leaf.as_slice() == chain.leaf().fingerprint().as_bytes()
+            && self.csr.as_slice() == csr.digest()
+    }
+
+    /// The certificate that the next one for this request replaces: this one
+    /// once it has expired, and until then whatever this one replaced, so that
+    /// asking again is asking for the same.
+    pub(super) fn next_replaces(&self, csr: &Csr, now: Timestamp) -> Option<Fingerprint> {
+        let same_request = self.csr.as_slice() == csr.digest() && now.unix() <= self.until;
+        let replaced = if same_request {
+            self.replaced.as_ref()?
+        } else {
+            &self.leaf
+        };
+        let bytes: [u8; 32] = replaced.as_slice().try_into().ok()?;
+        Some(Fingerprint::from_bytes(bytes))
     }
 }
 
@@ -243,6 +334,6 @@ impl StoredCommitment {
 const RECORD_FIELD: &str = "record";
 const SEAL_FIELD: &str = "seal";
 const SEAL_DOMAIN: &str = "liqo-auth provider record v1";
-/// How many used nonces are remembered at most: more than a day's lifetime
-/// sees, unless someone replaces it every quarter of an hour.
+/// How many used nonces are listed at most: more than a day's lifetime sees,
+/// unless someone replaces it every quarter of an hour.
 const USED_NONCES: usize = 96;

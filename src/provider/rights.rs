@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Provider, patch_between, proof::marked, seen::Seen};
+use super::{Provider, proof::marked, seen::Seen};
 use crate::{
-    crypto::CertificateChain,
+    crypto::{CertificateChain, without_padding},
     error::{Error, LocalFault},
     model::{
         AuthParams, Bytes, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference, RbacSubject,
@@ -80,14 +80,20 @@ impl<'o> NeedsRights<'o> {
             self.tenant,
             commitment.map(|commitment| commitment.annotation()),
         );
-        patch_between(self.tenant, tenant, Part::Main)
+        Effect::patch(self.tenant, tenant, Part::Main)
     }
 
     fn missing_status(&self) -> Option<Effect> {
         let mut tenant = self.tenant.clone();
+        let mut auth_params = self.auth_params();
+        if let Some(present) = &tenant.status.auth_params
+            && without_padding(present.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
+        {
+            auth_params.ca = present.ca.clone();
+        }
         tenant.status.tenant_namespace = self.seen.namespace_name();
-        tenant.status.auth_params = Some(self.auth_params());
-        patch_between(self.tenant, tenant, Part::Status)
+        tenant.status.auth_params = Some(auth_params);
+        Effect::patch(self.tenant, tenant, Part::Status)
     }
 
     fn missing_bindings(&self) -> Result<Vec<Effect>, Error> {

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     error::Error,
     model::{
-        ClusterId, ClusterRole, ClusterRoleBinding, Namespace, ObjectRef, RoleBinding, Secret,
-        Tenant, names,
+        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Namespace, ObjectRef, RoleBinding,
+        Secret, Tenant, names,
     },
     verify::VerifiedTenant,
     view::View,
@@ -23,6 +23,10 @@ pub(super) struct Seen<'o> {
     pub(super) tenant: Option<&'o Tenant>,
     pub(super) certificate: Option<&'o Secret>,
     pub(super) record: Option<(&'o Secret, Record)>,
+    /// What keeps anything but a withdrawal from going on: a Secret of the
+    /// handshake that is there and cannot be read. The peer can write two of
+    /// them, and is not to hold off the end of its rights by that.
+    pub(super) unreadable: Option<Error>,
     pub(super) role_bindings: Vec<&'o RoleBinding>,
     pub(super) cluster_role_bindings: Vec<&'o ClusterRoleBinding>,
     pub(super) control_plane_roles: Vec<&'o ClusterRole>,
@@ -38,21 +42,33 @@ impl<'o> Seen<'o> {
             None => names::tenant_namespace(peer),
         };
         let id = provider.record_id(peer);
-        let record = view
-            .find::<Secret>(&id.namespace, &id.name)?
-            .map(|secret| {
-                let record =
-                    Record::open(secret, &provider.0.record_key, provider.cluster_id(), peer)?;
-                Ok((secret, record))
+        let open = |secret| {
+            let record = Record::open(secret, &provider.0.record_key, provider.cluster_id(), peer)?;
+            Ok((secret, record))
+        };
+        let mut unreadable = None;
+        let mut secret = |namespace: &str, name: &str| {
+            let found = view.find::<Secret>(namespace, name);
+            found.unwrap_or_else(|error| {
+                unreadable.get_or_insert(error);
+                None
             })
-            .transpose()?;
+        };
+        let nonce = secret(&namespace_name, names::NONCE_SECRET);
+        let certificate = secret(&namespace_name, names::ISSUED_CERTIFICATE_SECRET);
+        let record = secret(&id.namespace, &id.name).map(open).transpose();
+        let record = record.unwrap_or_else(|error| {
+            unreadable.get_or_insert(error);
+            None
+        });
         Ok(Self {
             peer: peer.clone(),
             namespace,
-            nonce: view.find(&namespace_name, names::NONCE_SECRET)?,
+            nonce,
             tenant: view.find_anywhere(peer.as_str())?,
-            certificate: view.find(&namespace_name, names::ISSUED_CERTIFICATE_SECRET)?,
+            certificate,
             record,
+            unreadable,
             role_bindings: view
                 .every::<RoleBinding>()?
                 .filter(|binding| binding.metadata.namespace == namespace_name)
@@ -71,19 +87,20 @@ impl<'o> Seen<'o> {
         }
     }
 
+    /// Whether the peer has been here before.
+    pub(super) fn is_known(&self) -> bool {
+        self.record.is_some()
+    }
+
     pub(super) fn nonce_id(&self) -> ObjectRef {
-        ObjectRef::new(
-            crate::model::Kind::Secret,
-            self.namespace_name(),
-            names::NONCE_SECRET,
-        )
+        ObjectRef::new(Kind::Secret, self.namespace_name(), names::NONCE_SECRET)
     }
 
     /// The proof on record for exactly this key, request and Tenant.
     pub(super) fn proof(&self, verified: &VerifiedTenant, tenant_uid: &str) -> Option<&Proof> {
         let (_, record) = self.record.as_ref()?;
         record.proof.as_ref().filter(|proof| {
-            record.public_key == *verified.public_key()
+            record.public_key.as_ref() == Some(verified.public_key())
                 && proof.csr == verified.csr().digest()
                 && proof.tenant_uid == tenant_uid
         })

@@ -1,11 +1,13 @@
 //! Having the request signed.
 
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
-
-use super::{Provider, seen::Seen};
+use super::{
+    Provider, condition,
+    record::{IssuedCertificate, Record},
+    seen::Seen,
+};
 use crate::{
     crypto::{
         Authority, BoxError, CertificateChain, ClientCertificateExpectation, Csr, Entropy,
@@ -14,6 +16,7 @@ use crate::{
     error::{ApiMisuse, Error, PolicyRefusal, shortened},
     model::{ClusterId, Metadata, Resource, Secret, Tenant, Timestamp, names},
     policy::Policy,
+    request_id::RequestId,
     step::{Effect, Refused, Step, Version},
     verify::VerifiedTenant,
 };
@@ -34,7 +37,6 @@ pub trait CsrSigner: Send + Sync {
 
 /// A signer's answer.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "it lives for one call")]
 pub enum Signing {
     /// The certificate, with its intermediates.
     Issued(CertificateChain),
@@ -64,11 +66,6 @@ pub struct SigningRequest {
     pub now: Timestamp,
 }
 
-/// The name of a request: SHA-256 over the request, the proof that it rests
-/// on, the lifetime and the certificate that it replaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestId([u8; 32]);
-
 /// The request is verified, its proof is on record, and no certificate for it
 /// is there.
 #[derive(Clone)]
@@ -77,6 +74,7 @@ pub struct NeedsCertificate<'o> {
     seen: Seen<'o>,
     tenant: &'o Tenant,
     request: SigningRequest,
+    replaced: Option<Fingerprint>,
 }
 
 /// Signs at once, with an [`Authority`] in memory. It keeps nothing: asked
@@ -96,11 +94,16 @@ impl<'o> NeedsCertificate<'o> {
         nonce: &Nonce,
         now: Timestamp,
     ) -> Self {
-        let lifetime = provider.0.certificate_lifetime;
-        let replaced = seen
-            .certificate
-            .and_then(|secret| chain(secret, provider.policy(&seen.peer)))
-            .map(|chain| chain.leaf().fingerprint());
+        let limit = provider.policy(&seen.peer).limits().certificate_lifetime;
+        let lifetime = provider
+            .0
+            .certificate_lifetime
+            .min(limit.saturating_sub(BACKDATED));
+        let issued = seen
+            .record
+            .as_ref()
+            .and_then(|(_, record)| record.issued.as_ref());
+        let replaced = issued.and_then(|issued| issued.next_replaces(verified.csr(), now));
         let id = RequestId::new(&verified, nonce, &tenant.metadata.uid, lifetime, replaced);
         let request = SigningRequest {
             id,
@@ -116,6 +119,7 @@ impl<'o> NeedsCertificate<'o> {
             seen,
             tenant,
             request,
+            replaced,
         }
     }
 
@@ -124,7 +128,8 @@ impl<'o> NeedsCertificate<'o> {
         &self.request
     }
 
-    /// Goes on with the certificate that the signer gave.
+    /// Goes on with the certificate that the signer gave: notes it in the
+    /// record, then keeps it where Liqo does.
     ///
     /// # Errors
     /// [`ApiMisuse::SignerCertificate`] if it is not for this request.
@@ -164,10 +169,19 @@ impl<'o> NeedsCertificate<'o> {
                 version: Version::of(&stored.metadata),
             },
         };
-        Ok(Step {
-            effects: vec![effect],
-            ..Step::default()
-        })
+        let mut step = Step::default();
+        if let Some((_, record)) = &self.seen.record {
+            let issued = IssuedCertificate::new(chain, &self.request.csr, self.replaced);
+            let record = Record {
+                issued: Some(issued),
+                condition: record.condition.max(condition::said_by(self.tenant)),
+                ..record.clone()
+            };
+            step.effects
+                .push(self.provider.write_record(&self.seen, &record));
+        }
+        step.effects.push(effect);
+        Ok(step)
     }
 
     /// Says that the signer denied it.
@@ -203,7 +217,7 @@ impl CsrSigner for AuthoritySigner {
         let now = request.now.unix().to_be_bytes();
         let serial_number = self
             .serial_numbers
-            .derive("serial number", &[&request.id.0, &now]);
+            .derive("serial number", &[request.id.as_bytes(), &now]);
         let chain = self.authority.issue(
             &request.csr,
             &request.subject,
@@ -216,53 +230,9 @@ impl CsrSigner for AuthoritySigner {
     }
 }
 
-impl RequestId {
-    fn new(
-        verified: &VerifiedTenant,
-        nonce: &Nonce,
-        tenant_uid: &str,
-        lifetime: Duration,
-        replaced: Option<Fingerprint>,
-    ) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"liqo-auth signing request v1\0");
-        hash.update(verified.csr().digest());
-        hash.update(nonce.digest());
-        hash.update(Sha256::digest(tenant_uid.as_bytes()));
-        hash.update(lifetime.as_secs().to_be_bytes());
-        hash.update(replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes));
-        Self(hash.finalize().into())
-    }
-
-    /// A request that rests on the claim of a home cluster: on this version of
-    /// the object that records it.
-    pub(crate) fn of_claim(csr: &Csr, claim: &Metadata, lifetime: Duration) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"liqo-auth legacy signing request v1\0");
-        hash.update(csr.digest());
-        hash.update(Sha256::digest(claim.uid.as_bytes()));
-        hash.update(Sha256::digest(claim.resource_version.as_bytes()));
-        hash.update(lifetime.as_secs().to_be_bytes());
-        Self(hash.finalize().into())
-    }
-
-    /// The 32 bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-/// 64 hexadecimal digits, in lower case.
-impl fmt::Display for RequestId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
-    }
-}
-
 /// The certificate that was issued for exactly this Tenant's request and can
-/// still be used.
+/// still be used: the one on record. Before there is a record, it is what Liqo
+/// left, and who vouches for the nonce vouches for it.
 pub(super) fn stored(
     seen: &Seen<'_>,
     tenant: &Tenant,
@@ -271,10 +241,15 @@ pub(super) fn stored(
     policy: &Policy,
 ) -> Option<CertificateChain> {
     let secret = seen.certificate?;
-    if secret.data.get(names::CSR)?.expose() != tenant.spec.csr.as_slice() {
+    let pem = secret.data.get(names::CERTIFICATE)?;
+    let chain = CertificateChain::from_pem(pem.expose(), policy).ok()?;
+    let issued = match &seen.record {
+        Some((_, record)) => record.issued.as_ref()?.is(&chain, verified.csr()),
+        None => secret.data.get(names::CSR)?.expose() == tenant.spec.csr.as_slice(),
+    };
+    if !issued {
         return None;
     }
-    let chain = chain(secret, policy)?;
     let expectation = ClientCertificateExpectation {
         subject: &Subject::control_plane(&seen.peer),
         key: verified.public_key(),
@@ -286,7 +261,5 @@ pub(super) fn stored(
         .then_some(chain)
 }
 
-fn chain(secret: &Secret, policy: &Policy) -> Option<CertificateChain> {
-    let pem = secret.data.get(names::CERTIFICATE)?;
-    CertificateChain::from_pem(pem.expose(), policy).ok()
-}
+/// What a signer may set notBefore back, and then some.
+const BACKDATED: Duration = Duration::from_secs(10 * 60);

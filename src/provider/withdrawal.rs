@@ -1,9 +1,9 @@
 //! Taking rights back: when a peer is drained, and when its Tenant goes.
 
-use super::{Provider, patch_between, rights, seen::Seen};
+use super::{Provider, condition, rights, seen::Seen};
 use crate::{
-    model::{Tenant, names},
-    step::{Part, Step},
+    model::{Tenant, TenantCondition, names},
+    step::{Effect, Part, Step},
 };
 
 /// The peer is drained: by its Tenant, or by the record of an earlier word of
@@ -22,12 +22,15 @@ pub struct Ending<'o> {
 }
 
 impl<'o> Drained<'o> {
-    pub(super) fn new(provider: &Provider, seen: Seen<'o>, tenant: &'o Tenant) -> Self {
-        Self {
+    /// The drained phase, if Tenant or record say so.
+    pub(super) fn of(provider: &Provider, seen: &Seen<'o>) -> Option<Self> {
+        let tenant = seen.tenant?;
+        let drained = condition::in_force(seen, tenant) == TenantCondition::Drained;
+        drained.then(|| Self {
             provider: provider.clone(),
-            seen,
+            seen: seen.clone(),
             tenant,
-        }
+        })
     }
 
     /// Records the condition and deletes the peer's bindings.
@@ -61,7 +64,7 @@ impl<'o> Ending<'o> {
             let finalizers = &mut released.metadata.finalizers;
             finalizers.retain(|finalizer| finalizer != names::TENANT_FINALIZER);
             step.effects
-                .extend(patch_between(tenant, released, Part::Main));
+                .extend(Effect::patch(tenant, released, Part::Main));
         }
         step
     }

@@ -8,6 +8,7 @@ use super::{check_name, check_names};
 use crate::{
     crypto::{
         CaBundle, CertificateChain, ClientCertificateExpectation, Issuance, PublicKey, Subject,
+        without_padding,
     },
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, shortened},
     model::{
@@ -176,12 +177,9 @@ impl VerifiedIdentity {
 }
 
 fn provider_pins(auth_params: &AuthParams) -> EndpointPins {
-    let ca = auth_params.ca.as_slice();
-    let padding = ca.iter().rev().take_while(|byte| **byte == 0).count();
-    let ca = ca.get(..ca.len() - padding).unwrap_or_default();
     EndpointPins {
         api_server: auth_params.api_server.clone(),
-        ca: Sha256::digest(ca).into(),
+        ca: Sha256::digest(without_padding(auth_params.ca.as_slice())).into(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     crypto::Nonce,
-    error::{Error, PeerIncompatible, PeerMisbehaved},
+    error::{CommitmentFault, Error, PeerIncompatible, PeerMisbehaved},
     model::{ClusterId, ObjectRef, Timestamp},
     policy::Policy,
 };
@@ -16,14 +16,17 @@ pub struct NonceExpectation<'a> {
     pub consumer: &'a ClusterId,
     /// The present time.
     pub now: Timestamp,
+    /// Whether the provider is known by a key, so that its nonce has to commit
+    /// to one: nobody else's is signed for it.
+    pub known_by_key: bool,
 }
 
 /// Verifies that a text may be signed: it has the form of a nonce, and if it is
 /// one of this library's, it names these two clusters and has not expired.
 ///
 /// # Errors
-/// [`PeerMisbehaved::NonceForm`], [`PeerMisbehaved::NonceForOthers`] or
-/// [`PeerIncompatible::NonceExpired`].
+/// [`PeerMisbehaved::NonceForm`], [`PeerMisbehaved::NonceForOthers`],
+/// [`PeerMisbehaved::Commitment`] or [`PeerIncompatible::NonceExpired`].
 ///
 /// # Examples
 /// ```
@@ -33,6 +36,7 @@ pub struct NonceExpectation<'a> {
 ///     provider: &"cl-provider".parse()?,
 ///     consumer: &"cl-consumer".parse()?,
 ///     now: "2026-11-20T13:00:00Z".parse()?,
+///     known_by_key: false,
 /// };
 /// let jwt = b"eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZG1pbiJ9";
 /// assert!(verify::nonce_to_sign(jwt, &expectation, &Policy::compatible()).is_err());
@@ -61,7 +65,11 @@ pub(crate) fn nonce_at(
         )
     })?;
     let Some(structured) = nonce.structured() else {
-        return Ok(nonce);
+        return if expectation.known_by_key {
+            Err(uncommitted(object))
+        } else {
+            Ok(nonce)
+        };
     };
     if !structured.names(expectation.provider, expectation.consumer) {
         return Err(Error::new(
@@ -78,5 +86,13 @@ pub(crate) fn nonce_at(
             "data.nonce",
         ));
     }
+    if expectation.known_by_key && !structured.commits() {
+        return Err(uncommitted(object));
+    }
     Ok(nonce)
+}
+
+fn uncommitted(object: Option<ObjectRef>) -> Error {
+    let fault = PeerMisbehaved::Commitment(CommitmentFault::Missing);
+    Error::new(fault, object, "data.nonce")
 }

@@ -4,8 +4,11 @@ use super::{check_name, check_names};
 use crate::{
     crypto::{Csr, Nonce, PublicKey, Subject},
     error::{Error, PeerMisbehaved, PolicyRefusal},
-    model::{AuthzPolicy, ClusterId, Metadata, ObjectRef, ProxyUrl, Resource, Tenant, names},
-    policy::Policy,
+    model::{
+        AuthzPolicy, ClusterId, Metadata, NamespaceName, ObjectRef, ProxyUrl, Resource, Tenant,
+        names,
+    },
+    policy::{Limits, Policy},
 };
 
 /// What a Tenant has to be for.
@@ -173,11 +176,24 @@ pub(crate) fn name_length(name: &ClusterId, policy: &Policy) -> Result<(), Error
     ))
 }
 
+/// The name of the tenant namespace that is made for a peer.
+pub(crate) fn default_namespace(peer: &ClusterId) -> Result<NamespaceName, Error> {
+    names::tenant_namespace(peer).parse().map_err(|_| {
+        let (found, limit) = (peer.as_str().len(), Limits::default().cluster_id);
+        Error::new(
+            PolicyRefusal::ClusterIdTooLong { found, limit },
+            None,
+            "spec.clusterID",
+        )
+    })
+}
+
 /// What of a received Tenant is stored: its spec under its own name, nothing
 /// that only this side may say.
 pub(crate) fn without_status(received: &Tenant, peer: &ClusterId, namespace: String) -> Tenant {
     let mut spec = received.spec.clone();
     spec.authz_policy = Some(AuthzPolicy::KeysExchange);
+    spec.tenant_condition = None;
     Tenant {
         metadata: Metadata {
             name: peer.to_string(),

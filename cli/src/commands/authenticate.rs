@@ -57,7 +57,8 @@ fn exchange(
     know_provider(arguments, local, remote)?;
     let printer = context.printer;
     let mut consumer = ConsumerSide::new(local, &provider_id, &context.policy, context.clock)?;
-    let mut provider = ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?;
+    let mut provider =
+        ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?.inviting();
 
     // What one side is given by the other is on its own disk before it gives
     // anything back; what happens between is saved together.

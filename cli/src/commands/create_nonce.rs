@@ -15,7 +15,8 @@ use crate::{
 pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
     let mut home = Home::open(context.home()?, Use::Write)?;
-    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let mut provider =
+        ProviderSide::new(&mut home, peer, &context.policy, context.clock)?.inviting();
     match provider.settle()? {
         // A new nonce is what mends a stored Tenant that signed an old one.
         ProviderStand::Refused(error) if !arguments.replace => {

@@ -122,11 +122,138 @@ fn an_authority_is_read_again_with_its_own_key_only() {
 
 #[test]
 fn times_are_written_as_their_century_asks() {
-    let encoded = |text: &str| time(text.parse().unwrap());
-    assert_eq!(encoded("2049-12-31T23:59:59Z"), b"\x17\x0d491231235959Z");
-    assert_eq!(encoded("2050-01-01T00:00:00Z"), b"\x18\x0f20500101000000Z");
-    assert_eq!(encoded("1950-01-01T00:00:00Z"), b"\x17\x0d500101000000Z");
-    assert_eq!(encoded("1949-12-31T23:59:59Z"), b"\x18\x0f19491231235959Z");
+    let year = 365 * 24 * HOUR;
+    let certificate = |start: &str, life| {
+        let authority = Authority::new("ca", start.parse().unwrap(), life, &entropy(1)).unwrap();
+        authority.certificate().unwrap().der().to_vec()
+    };
+    let contains = |der: Vec<u8>, part: &[u8]| der.windows(part.len()).any(|window| window == part);
+    assert!(contains(
+        certificate("2049-12-31T23:00:00Z", Duration::from_secs(3599)),
+        b"\x17\x0d491231225500Z\x17\x0d491231235959Z"
+    ));
+    assert!(contains(
+        certificate("2050-01-01T00:05:00Z", year),
+        b"\x18\x0f20500101000000Z\x18\x0f20510101000500Z"
+    ));
+}
+
+#[test]
+fn an_authoritys_name_is_copied_byte_for_byte() {
+    use super::super::{certificate_chain::LABEL, der::*, name::COMMON_NAME, pem_block};
+
+    let key: Arc<dyn SigningKey> = Arc::new(KeyPair::from_entropy(&entropy(1)));
+    let original = Authority::with_key("ca", Arc::clone(&key), now(), HOUR, &entropy(3)).unwrap();
+    let (found, _) = original.certificate().unwrap().names();
+    let found = found.to_vec();
+    let attribute = |kind: &[u8], tag, value: &[u8]| {
+        let kind = element(OBJECT_IDENTIFIER, &[kind]);
+        element(SEQUENCE, &[&kind, &element(tag, &[value])])
+    };
+    let unit = &[0x55, 4, 11][..];
+    let cn = |tag, value: &[u8]| element(SET, &[&attribute(COMMON_NAME, tag, value)]);
+    let rename = |name: &[u8]| {
+        // The signature does not fit any more, and nobody asks.
+        let certificate = original.certificate().unwrap();
+        let (signed, _, _) = certificate.signed().unwrap();
+        let mut fields = Reader::new(single(signed, SEQUENCE).unwrap());
+        let mut parts = Vec::new();
+        while !fields.is_empty() {
+            let raw = fields.next().unwrap().raw;
+            parts.push(if raw == found { name } else { raw });
+        }
+        let mut rest = Reader::new(single(certificate.der(), SEQUENCE).unwrap());
+        rest.next().unwrap();
+        let der = element(SEQUENCE, &[&element(SEQUENCE, &parts), rest.rest()]);
+        let pem = pem_block::write(LABEL, &der);
+        Authority::from_pem(pem.as_bytes(), Arc::clone(&key), &Policy::strict())
+    };
+    let subject = Subject::control_plane(&"cl-consumer".parse().unwrap());
+    let client = KeyPair::from_entropy(&entropy(2));
+    let csr = Csr::make(&subject, &client).unwrap();
+    for name in [
+        cn(UTF8_STRING, "kühe".as_bytes()),
+        cn(PRINTABLE_STRING, b"kubernetes"),
+        cn(0x16, b"a@b"),
+        cn(0x1e, &[0, b'x', 4, 0x41]),
+        cn(0x1c, &[0, 0, 0, b'x']),
+        cn(0x14, b"t61"),
+        [
+            element(SET, &[&attribute(&[0x55, 4, 6], PRINTABLE_STRING, b"IT")]),
+            element(SET, &[&attribute(&[0x2a, 0x86, 0x48, 3], 0x16, b"own")]),
+            cn(UTF8_STRING, b""),
+        ]
+        .concat(),
+        // No name at all.
+        Vec::new(),
+    ] {
+        let name = element(SEQUENCE, &[&name]);
+        let authority = rename(&name).unwrap();
+        let public_key = client.public_key();
+        let chain = authority
+            .issue(&csr, &subject, public_key, now(), HOUR, &entropy(3))
+            .unwrap();
+        assert_eq!(chain.leaf().names().1, name);
+        assert_eq!(chain.issued_by(authority.ca_bundle()), Issuance::Verified);
+    }
+    let twice = [
+        element(SET, &[&attribute(unit, UTF8_STRING, b"a")]),
+        element(SET, &[&attribute(unit, UTF8_STRING, b"b")]),
+    ]
+    .concat();
+    let pair = [
+        attribute(COMMON_NAME, UTF8_STRING, b"a"),
+        attribute(unit, UTF8_STRING, b"b"),
+    ]
+    .concat();
+    for (name, found) in [
+        (twice, "OU=a, OU=b"),
+        (element(SET, &[&pair]), "CN=a + OU=b"),
+        (cn(PRINTABLE_STRING, b"a@b"), "CN=a@b"),
+        (cn(0x12, b"123"), "CN=123"),
+    ] {
+        let error = rename(&element(SEQUENCE, &[&name])).unwrap_err();
+        let found = found.to_owned();
+        assert_eq!(error, AuthorityError::Name { found });
+    }
+}
+
+#[test]
+fn an_authoritys_name_with_odd_kinds_is_copied_or_refused() {
+    use super::super::der::{OBJECT_IDENTIFIER, SET, UTF8_STRING};
+
+    let key = KeyPair::from_entropy(&entropy(1));
+    for (kind, is_copied) in [
+        (&[][..], false),
+        (&[0x80], false),
+        (&[0xff; 30], false),
+        // 2.999
+        (&[0x88, 0x37], false),
+        (&[0x80, 0x01], false),
+        (&[0x2a], true),
+        (&[0x2a, 0x80], false),
+        (&[0x2a, 0x80, 1], false),
+        (&[0x55, 4, 3], true),
+        (&[0x2a, 0x81, 0xff, 0x7f], true),
+        (
+            &[0x2a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
+            true,
+        ),
+        (
+            &[
+                0x2a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,
+            ],
+            false,
+        ),
+    ] {
+        let oid = element(OBJECT_IDENTIFIER, &[kind]);
+        let attribute = element(SEQUENCE, &[&oid, &element(UTF8_STRING, &[b"x"])]);
+        let raw = element(SEQUENCE, &[&element(SET, &[&attribute])]);
+        let name = Name::read(single(&raw, SEQUENCE).unwrap()).unwrap();
+        let written = rcgen_name::of_name(&name)
+            .and_then(|name| rcgen_name::written(&name, key.public_key()));
+        assert_eq!(written == Some(raw), is_copied, "{kind:x?}");
+    }
 }
 
 fn issues_with(key: KeyPair) {

@@ -1,5 +1,13 @@
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyUsagePurpose, SerialNumber,
+};
+
 use super::*;
-use crate::crypto::{Authority, CaBundleError, Csr, Entropy, KeyPair, SigningKey};
+use crate::crypto::{
+    Authority, CaBundleError, Csr, Entropy, KeyPair, SigningKey,
+    rcgen_key::{Signer, Unsigned},
+};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -131,17 +139,194 @@ fn a_long_life_is_compatible_only() {
     );
 }
 
+/// What makes a client certificate right, for tests to change.
+fn right(setting: &Setting) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.not_before = (setting.now - HOUR).to_date_time();
+    params.not_after = (setting.now + HOUR).to_date_time();
+    params.serial_number = Some(SerialNumber::from(7));
+    params.distinguished_name = DistinguishedName::new();
+    for (kind, value) in [
+        (DnType::OrganizationName, "liqo.io"),
+        (DnType::CommonName, "cl-consumer"),
+    ] {
+        let value = DnValue::PrintableString(value.try_into().unwrap());
+        params.distinguished_name.push(kind, value);
+    }
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    params.key_identifier_method = KeyIdMethod::PreSpecified(vec![1; 20]);
+    params
+}
+
+/// A certificate that nothing here would issue, signed by a key and named
+/// after an issuer.
+fn forge(
+    params: &CertificateParams,
+    key: &PublicKey,
+    issuer: &CertificateParams,
+    issuer_key: &KeyPair,
+) -> Vec<u8> {
+    let signer = Signer::new(issuer_key);
+    let issuer = Issuer::from_params(issuer, &signer);
+    let certificate = params.signed_by(&Unsigned(key), &issuer).unwrap();
+    pem_block::write(LABEL, certificate.der()).into_bytes()
+}
+
 #[test]
-fn an_authoritys_certificate_is_no_clients() {
+fn a_certificate_for_other_purposes_is_refused() {
+    use ExtendedKeyUsagePurpose::{Any, ClientAuth, CodeSigning, ServerAuth};
+
     let setting = setting();
-    let chain = CertificateChain::from_pem(
-        setting.authority.certificate_pem().as_bytes(),
-        &Policy::strict(),
-    )
-    .unwrap();
-    assert!(chain.leaf().is_authority());
-    // The subject says no before the constraints do: both are asked.
-    assert!(!chain.leaf().is_for_client_authentication());
+    let key = setting.key.public_key();
+    let check = |change: &dyn Fn(&mut CertificateParams)| {
+        let mut params = right(&setting);
+        change(&mut params);
+        let pem = forge(&params, key, &params, &setting.key);
+        let verdicts = [Policy::strict(), Policy::compatible()].map(|policy| {
+            CertificateChain::from_pem(&pem, &policy)
+                .unwrap()
+                .check_client(&setting.expectation(), &policy)
+        });
+        assert_eq!(verdicts[0], verdicts[1]);
+        let [verdict, _] = verdicts;
+        verdict
+    };
+    assert_eq!(check(&|_| {}), Ok(()));
+    // No KeyUsage allows every use (RFC 5280 section 4.2.1.3).
+    assert_eq!(check(&|params| params.key_usages.clear()), Ok(()));
+    let both = vec![ServerAuth, ClientAuth];
+    assert_eq!(
+        check(&|params| params.extended_key_usages = both.clone()),
+        Ok(())
+    );
+    for usages in [
+        vec![],
+        vec![ServerAuth],
+        vec![CodeSigning, ServerAuth],
+        vec![Any],
+    ] {
+        assert_eq!(
+            check(&|params| params.extended_key_usages = usages.clone()),
+            Err(CertificateError::NotForClientAuthentication),
+            "{usages:?}"
+        );
+    }
+    for usage in [
+        KeyUsagePurpose::KeyEncipherment,
+        KeyUsagePurpose::KeyCertSign,
+    ] {
+        assert_eq!(
+            check(&|params| params.key_usages = vec![usage]),
+            Err(CertificateError::NotForSignatures),
+            "{usage:?}"
+        );
+    }
+    for constraints in [
+        BasicConstraints::Unconstrained,
+        BasicConstraints::Constrained(0),
+    ] {
+        assert_eq!(
+            check(&|params| params.is_ca = IsCa::Ca(constraints)),
+            Err(CertificateError::Authority)
+        );
+    }
+    assert_eq!(check(&|params| params.is_ca = IsCa::ExplicitNoCa), Ok(()));
+}
+
+#[test]
+fn a_subject_with_more_or_less_in_it_is_refused() {
+    let setting = setting();
+    let key = setting.key.public_key();
+    let check = |change: &dyn Fn(&mut DistinguishedName)| {
+        let mut params = right(&setting);
+        change(&mut params.distinguished_name);
+        let pem = forge(&params, key, &params, &setting.key);
+        let policy = Policy::compatible();
+        CertificateChain::from_pem(&pem, &policy)
+            .unwrap()
+            .check_client(&setting.expectation(), &policy)
+    };
+    let refused = |found: &str| {
+        Err(CertificateError::Subject {
+            expected: "O=liqo.io, CN=cl-consumer".to_owned(),
+            found: found.to_owned(),
+        })
+    };
+    let utf8 = |name: &mut DistinguishedName| name.push(DnType::CommonName, "cl-consumer");
+    assert_eq!(check(&utf8), Ok(()));
+    assert_eq!(
+        check(&|name| name.push(DnType::OrganizationalUnitName, "system:masters")),
+        refused("O=liqo.io, CN=cl-consumer, OU=system:masters")
+    );
+    assert_eq!(
+        check(&|name| name.push(DnType::OrganizationName, "system:masters")),
+        refused("O=system:masters, CN=cl-consumer")
+    );
+    assert_eq!(
+        check(&|name| name.push(DnType::CommonName, "cl-consumer2")),
+        refused("O=liqo.io, CN=cl-consumer2")
+    );
+    assert_eq!(
+        check(&|name| {
+            let value = DnValue::Ia5String("cl-consumer".try_into().unwrap());
+            name.push(DnType::CommonName, value);
+        }),
+        refused("O=liqo.io, CN=cl-consumer")
+    );
+    assert_eq!(
+        check(&|name| {
+            name.remove(DnType::OrganizationName);
+        }),
+        refused("CN=cl-consumer")
+    );
+}
+
+#[test]
+fn an_intermediate_authority_leads_to_its_root() {
+    let setting = setting();
+    let policy = Policy::strict();
+    let root_key = KeyPair::from_entropy(&entropy(1));
+    let middle_key = KeyPair::from_entropy(&entropy(4));
+    let mut root = right(&setting);
+    root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    root.distinguished_name.push(DnType::CommonName, "root");
+    let root_pem = forge(&root, root_key.public_key(), &root, &root_key);
+    let bundle = CaBundle::from_pem(&root_pem, &policy).unwrap();
+    let mut middle = root.clone();
+    middle.distinguished_name.push(DnType::CommonName, "middle");
+    let middle_pem = forge(&middle, middle_key.public_key(), &root, &root_key);
+    let key = setting.key.public_key();
+    let leaf_pem = forge(&right(&setting), key, &middle, &middle_key);
+
+    let issued = |parts: &[&[u8]]| {
+        let chain = CertificateChain::from_pem(&parts.concat(), &policy).unwrap();
+        chain.check_client(&setting.expectation(), &policy).unwrap();
+        chain.issued_by(&bundle)
+    };
+    assert_eq!(issued(&[&leaf_pem, &middle_pem]), Issuance::Verified);
+    assert_eq!(
+        issued(&[&leaf_pem, &middle_pem, &root_pem]),
+        Issuance::Verified
+    );
+    assert_eq!(issued(&[&leaf_pem]), Issuance::No);
+    assert_eq!(issued(&[&leaf_pem, &root_pem]), Issuance::No);
+
+    // The intermediate is no authority, or its key did not sign the leaf.
+    let mut client = middle.clone();
+    client.is_ca = IsCa::ExplicitNoCa;
+    let client_pem = forge(&client, middle_key.public_key(), &root, &root_key);
+    assert_eq!(issued(&[&leaf_pem, &client_pem]), Issuance::No);
+    let forged_pem = forge(&right(&setting), key, &middle, &setting.key);
+    assert_eq!(issued(&[&forged_pem, &middle_pem]), Issuance::No);
+    // The root's key did not sign the intermediate.
+    let stray_pem = forge(&middle, middle_key.public_key(), &root, &middle_key);
+    assert_eq!(issued(&[&leaf_pem, &stray_pem]), Issuance::No);
+}
+
+#[test]
+fn a_clients_certificate_is_no_authoritys() {
+    let setting = setting();
     let leaf = setting.issue(HOUR);
     assert_eq!(
         CaBundle::from_pem(leaf.pem(), &Policy::strict()),

@@ -3,7 +3,7 @@ use core::convert::Infallible;
 use rand_core::{TryCryptoRng, TryRng};
 
 use super::*;
-use crate::crypto::{Nonce, sign_verified};
+use crate::crypto::Nonce;
 
 /// Counts: enough for a test.
 struct Counter(u32);
@@ -45,7 +45,11 @@ fn works(pair: &KeyPair) {
         Payload::certificate(b"certificate", public),
         Payload::commitment(b"commitment", public),
     ] {
-        sign_verified(pair, &payload).unwrap();
+        let signature = pair.sign(&payload).unwrap();
+        let (scheme, message) = (payload.scheme(), payload.bytes());
+        public
+            .verify(scheme, message, signature.as_bytes(), &Policy::strict())
+            .unwrap();
     }
     let again = read(pair.to_pkcs8_pem().as_str()).unwrap();
     assert_eq!(again.public_key(), public);
@@ -193,4 +197,43 @@ fn what_is_not_built_in_says_so() {
         let expected = KeyError::FeatureNotEnabled { algorithm, feature };
         assert_eq!(error, KeyPairError::Public(expected));
     }
+}
+
+/// Signs Liqo's own nonces again: PKCS#1 v1.5 and Ed25519 have one signature
+/// for a key and a message.
+fn signs_as_liqo(algorithm: &str) {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+
+    let file: serde_json::Value = serde_json::from_str(include_str!(
+        "../../../tests/vectors/liqo-1.2.0/functions.json"
+    ))
+    .unwrap();
+    let vectors = file["vectors"].as_array().unwrap();
+    let mut signed = 0;
+    for vector in vectors {
+        let text = |name: &str| vector[name].as_str().unwrap();
+        if text("algorithm") != algorithm {
+            continue;
+        }
+        let pair = read(text("privateKeyPEM")).unwrap();
+        let nonce = Nonce::parse(text("nonce").as_bytes(), &Policy::strict()).unwrap();
+        let signature = pair
+            .sign(&Payload::nonce(&nonce, pair.public_key()))
+            .unwrap();
+        let encoded = STANDARD.encode(signature.as_bytes());
+        assert_eq!(encoded, text("signature"), "{}", text("id"));
+        signed += 1;
+    }
+    assert!(signed > 0);
+}
+
+#[test]
+fn ed25519_signatures_are_liqos_byte_for_byte() {
+    signs_as_liqo("Ed25519");
+}
+
+#[cfg(feature = "rsa")]
+#[test]
+fn rsa_signatures_are_liqos_byte_for_byte() {
+    signs_as_liqo("RSA-2048");
 }

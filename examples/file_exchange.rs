@@ -1,0 +1,193 @@
+//! The whole exchange by files, as two administrators make it who send each
+//! other mail: each cluster is a folder of manifests, and what crosses between
+//! them is one file at a time.
+//!
+//! Nothing is kept in memory between two steps. Each reads its folder, asks the
+//! library what to do, and writes what has changed: it may be stopped at any
+//! point and started again.
+//!
+//! ```sh
+//! cargo run --example file_exchange
+//! ```
+#![allow(
+    clippy::disallowed_methods,
+    reason = "an embedder has files and a clock"
+)]
+
+use core::time::Duration;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use liqo_auth::{
+    consumer::Consumer,
+    crypto::{Algorithm, Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, RecordKey},
+    error::Error,
+    model::{ClusterId, Object, Timestamp, manifest},
+    objects::Objects,
+    policy::{Limits, Policy},
+    provider::{AuthoritySigner, Endpoint, Provider},
+    step::{Env, Message, Step},
+};
+
+fn main() -> Result<(), BoxError> {
+    let home = std::env::temp_dir().join(format!("liqo-auth-{}", std::process::id()));
+    let (at_rome, at_milan) = (Folder::new(&home, "rome")?, Folder::new(&home, "milan")?);
+    let (rome, milan): (ClusterId, ClusterId) = ("rome".parse()?, "milan".parse()?);
+
+    let provider = provider(&milan)?;
+    let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng)?;
+    let consumer = Consumer::builder(rome.clone(), Arc::new(OneKey(Arc::new(key)))).build();
+
+    // The provider wants the consumer, and makes it a nonce.
+    at_milan.step(|seen, env| provider.invite(&seen.view(&rome), env))?;
+    carry("nonce.txt", &at_milan, &at_rome)?;
+
+    // The consumer signs it, and makes its Tenant.
+    let nonce = at_rome.message("nonce.txt")?;
+    at_rome.step(|seen, env| consumer.receive(&seen.view(&milan), nonce, env))?;
+    carry("tenant.json", &at_rome, &at_milan)?;
+
+    // The provider verifies that, and has a certificate made.
+    let tenant = at_milan.message("tenant.json")?;
+    at_milan.step(|seen, env| provider.receive(&seen.view(&rome), tenant, env))?;
+    at_milan.settle(|seen, env| provider.reconcile(&seen.view(&rome), env))?;
+    carry("identity.json", &at_milan, &at_rome)?;
+
+    // The consumer verifies that, and has its kubeconfig.
+    let identity = at_rome.message("identity.json")?;
+    at_rome.step(|seen, env| consumer.receive(&seen.view(&milan), identity, env))?;
+    at_rome.settle(|seen, env| consumer.reconcile(&seen.view(&milan), env))?;
+
+    println!("rome may use milan; all files are in {}", home.display());
+    Ok(())
+}
+
+/// A provider with an authority of its own.
+fn provider(cluster_id: &ClusterId) -> Result<Provider, BoxError> {
+    let random = &mut getrandom::SysRng;
+    let authority = Authority::new("milan-ca", now()?, 10 * YEAR, &Entropy::draw(random)?)?;
+    let api_server = "https://api.milan.example:6443".parse()?;
+    let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
+    let signer = AuthoritySigner::new(authority, Entropy::draw(random)?);
+    Ok(
+        Provider::builder(cluster_id.clone(), endpoint, RecordKey::draw(random)?)
+            .signer(Arc::new(signer))
+            .build(),
+    )
+}
+
+/// One cluster: a file for each object, and its mail.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(home: &Path, name: &str) -> io::Result<Self> {
+        let folder = home.join(name);
+        fs::create_dir_all(folder.join("objects"))?;
+        fs::create_dir_all(folder.join("mail"))?;
+        Ok(Self(folder))
+    }
+
+    /// Steps until there is nothing left to do.
+    fn settle(
+        &self,
+        mut next: impl FnMut(&Objects, Env) -> Result<Step, Error>,
+    ) -> Result<(), BoxError> {
+        while !self.step(&mut next)?.is_settled() {}
+        Ok(())
+    }
+
+    /// Looks, takes one step, and writes what has changed.
+    fn step(
+        &self,
+        next: impl FnOnce(&Objects, Env) -> Result<Step, Error>,
+    ) -> Result<Step, BoxError> {
+        let mut objects = self.objects()?;
+        let step = next(&objects, env()?)?;
+        for effect in &step.effects {
+            objects.apply(effect)?;
+            println!("  {} writes {}", self.name(), effect.id());
+        }
+        for refused in &step.refused {
+            println!("  {} refuses: {}", self.name(), refused.error);
+        }
+        for object in objects.iter() {
+            let name = object.id().to_string().replace(['/', ' '], ".");
+            let file = self.0.join("objects").join(name + ".json");
+            fs::write(file, manifest::write_json(object))?;
+        }
+        for message in &step.outbox {
+            self.post(message)?;
+        }
+        Ok(step)
+    }
+
+    fn objects(&self) -> Result<Objects, BoxError> {
+        let mut objects = Vec::new();
+        for entry in fs::read_dir(self.0.join("objects"))? {
+            objects.extend(manifest::read(
+                &fs::read(entry?.path())?,
+                &Limits::default(),
+            )?);
+        }
+        Ok(objects.into_iter().collect())
+    }
+
+    fn post(&self, message: &Message) -> Result<(), BoxError> {
+        let (name, text) = match message {
+            Message::Nonce(nonce) => ("nonce.txt", nonce.to_string()),
+            Message::Tenant(tenant) => ("tenant.json", written((**tenant).clone())),
+            Message::Identity(identity) => ("identity.json", written((**identity).clone())),
+            _ => return Err("this message is not known here".into()),
+        };
+        Ok(fs::write(self.mail(name), text)?)
+    }
+
+    fn message(&self, name: &str) -> Result<Message, BoxError> {
+        let text = fs::read(self.mail(name))?;
+        if name == "nonce.txt" {
+            return Ok(Message::Nonce(Nonce::parse(&text, &Policy::strict())?));
+        }
+        match manifest::read(&text, &Limits::default())?.pop() {
+            Some(Object::Tenant(tenant)) => Ok(Message::Tenant(Box::new(tenant))),
+            Some(Object::Identity(identity)) => Ok(Message::Identity(Box::new(identity))),
+            _ => Err(format!("{name} holds neither a Tenant nor an Identity").into()),
+        }
+    }
+
+    fn mail(&self, name: &str) -> PathBuf {
+        self.0.join("mail").join(name)
+    }
+
+    fn name(&self) -> String {
+        let name = self.0.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+}
+
+fn carry(name: &str, from: &Folder, to: &Folder) -> io::Result<()> {
+    println!("{name}: from {} to {}", from.name(), to.name());
+    fs::rename(from.mail(name), to.mail(name))
+}
+
+fn written(object: impl Into<Object>) -> String {
+    manifest::write_json(&object.into())
+}
+
+fn env() -> Result<Env, BoxError> {
+    let entropy = Entropy::draw(&mut getrandom::SysRng)?;
+    Ok(Env {
+        now: now()?,
+        entropy,
+    })
+}
+
+fn now() -> Result<Timestamp, BoxError> {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    Ok(Timestamp::from_unix(since_epoch.as_secs().try_into()?)?)
+}
+
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);

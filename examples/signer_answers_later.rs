@@ -1,0 +1,190 @@
+//! A signer that does not answer at once: a person, or an API server's
+//! approval. The provider asks, waits, and goes on when the answer is there;
+//! it never blocks, and a restart in between loses nothing.
+//!
+//! There are two ways. A [`CsrSigner`] says `Pending` until it has the answer.
+//! Or there is none, and the embedder carries the request itself: then the
+//! phase [`NeedsCertificate`](liqo_auth::provider::NeedsCertificate) gives it,
+//! and takes the certificate.
+//!
+//! ```sh
+//! cargo run --example signer_answers_later
+//! ```
+
+use core::time::Duration;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use liqo_auth::{
+    consumer::Consumer,
+    crypto::{
+        Algorithm, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
+    },
+    model::{ClusterId, Timestamp},
+    objects::Objects,
+    provider::{
+        CsrSigner, Endpoint, Phase, Provider, ProviderBuilder, RequestId, Signing, SigningRequest,
+    },
+    step::{Awaited, Env, Message, Step},
+};
+
+fn main() -> Result<(), BoxError> {
+    let authority = Authority::new("ca", now()?, YEAR, &entropy()?)?;
+    by_a_signer_that_says_pending(&authority)?;
+    by_the_embedders_own_hand(&authority)
+}
+
+fn by_a_signer_that_says_pending(authority: &Authority) -> Result<(), BoxError> {
+    let desk = Arc::new(Desk::default());
+    let provider = provider(authority)?.signer(desk.clone()).build();
+    let (mut objects, consumer) = at_the_proof(&provider)?;
+
+    let step = provider.reconcile(&objects.view(&consumer), env()?)?;
+    let [Awaited::Certificate(id)] = step.wait.awaiting[..] else {
+        return Err("the signer should have said that it will take a while".into());
+    };
+    println!("the request {id} lies on the desk");
+
+    desk.sign_all(authority)?;
+    settle(&provider, &mut objects, &consumer)?;
+    let peering = provider.resume(&objects.view(&consumer), now()?)?;
+    println!("then the provider is at {}\n", peering.phase.name());
+    Ok(())
+}
+
+fn by_the_embedders_own_hand(authority: &Authority) -> Result<(), BoxError> {
+    let provider = provider(authority)?.build();
+    let (mut objects, consumer) = at_the_proof(&provider)?;
+
+    let view = objects.view(&consumer);
+    let Phase::NeedsCertificate(phase) = provider.resume(&view, now()?)?.phase else {
+        return Err("the certificate should be what is missing".into());
+    };
+    println!("someone is to sign {}", phase.request().id);
+    let step = phase.continue_with(&signed(phase.request(), authority)?)?;
+    apply(&step, &mut objects)?;
+
+    settle(&provider, &mut objects, &consumer)?;
+    match provider.resume(&objects.view(&consumer), now()?)?.phase {
+        Phase::Authenticated(issued) => {
+            println!(
+                "the Identity can be handed out until {}",
+                issued.valid_until()
+            );
+            Ok(())
+        }
+        phase => Err(format!("the provider stopped at {}", phase.name()).into()),
+    }
+}
+
+/// A desk where requests lie, each until its certificate is beside it.
+#[derive(Default)]
+struct Desk(Mutex<BTreeMap<RequestId, (SigningRequest, Option<CertificateChain>)>>);
+
+impl CsrSigner for Desk {
+    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+        let mut desk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, certificate) = desk
+            .entry(request.id)
+            .or_insert_with(|| (request.clone(), None));
+        Ok(match certificate {
+            None => Signing::Pending,
+            Some(chain) => Signing::Issued(chain.clone()),
+        })
+    }
+}
+
+impl Desk {
+    fn sign_all(&self, authority: &Authority) -> Result<(), BoxError> {
+        let mut desk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (request, certificate) in desk.values_mut() {
+            if certificate.is_none() {
+                *certificate = Some(signed(request, authority)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn signed(request: &SigningRequest, authority: &Authority) -> Result<CertificateChain, BoxError> {
+    Ok(authority.issue(
+        &request.csr,
+        &request.subject,
+        &request.public_key,
+        request.now,
+        request.lifetime,
+        &entropy()?,
+    )?)
+}
+
+/// A provider whose peer has come as far as the proof.
+fn at_the_proof(provider: &Provider) -> Result<(Objects, ClusterId), BoxError> {
+    let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng)?;
+    let consumer = Consumer::builder("rome".parse()?, Arc::new(OneKey(Arc::new(key)))).build();
+    let peer = consumer.cluster_id().clone();
+    let (mut objects, nowhere) = (Objects::new(), Objects::new());
+
+    let mut step = provider.invite(&objects.view(&peer), env()?)?;
+    apply(&step, &mut objects)?;
+    let nonce = step.outbox.remove(0);
+    let mut step = consumer.receive(&nowhere.view(provider.cluster_id()), nonce, env()?)?;
+    let tenant @ Message::Tenant(_) = step.outbox.remove(0) else {
+        return Err("the consumer should have made a Tenant".into());
+    };
+    // The Tenant is stored, then the proof of it.
+    let step = provider.receive(&objects.view(&peer), tenant, env()?)?;
+    apply(&step, &mut objects)?;
+    let step = provider.reconcile(&objects.view(&peer), env()?)?;
+    apply(&step, &mut objects)?;
+    Ok((objects, peer))
+}
+
+fn provider(authority: &Authority) -> Result<ProviderBuilder, BoxError> {
+    let api_server = "https://api.milan.example:6443".parse()?;
+    let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
+    let record_key = RecordKey::draw(&mut getrandom::SysRng)?;
+    Ok(Provider::builder("milan".parse()?, endpoint, record_key)
+        .certificate_lifetime(Duration::from_secs(24 * 60 * 60)))
+}
+
+fn settle(
+    provider: &Provider,
+    objects: &mut Objects,
+    consumer: &ClusterId,
+) -> Result<(), BoxError> {
+    loop {
+        let step = provider.reconcile(&objects.view(consumer), env()?)?;
+        if step.is_settled() {
+            return Ok(());
+        }
+        apply(&step, objects)?;
+    }
+}
+
+fn apply(step: &Step, objects: &mut Objects) -> Result<(), BoxError> {
+    for effect in &step.effects {
+        println!("  {}", effect.id());
+        objects.apply(effect)?;
+    }
+    Ok(())
+}
+
+fn env() -> Result<Env, BoxError> {
+    Ok(Env {
+        now: now()?,
+        entropy: entropy()?,
+    })
+}
+
+fn entropy() -> Result<Entropy, BoxError> {
+    Ok(Entropy::draw(&mut getrandom::SysRng)?)
+}
+
+/// An embedder asks its clock.
+fn now() -> Result<Timestamp, BoxError> {
+    Ok("2026-11-20T13:00:00Z".parse()?)
+}
+
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);

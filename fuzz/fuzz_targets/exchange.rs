@@ -1,0 +1,71 @@
+//! A whole exchange: crashes, delays, repetitions, and in between something
+//! that nobody sent.
+//!
+//! Without the forgery it ends complete, with one certificate; with it, nobody
+//! gets a certificate for another key.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use liqo_auth::{
+    crypto::{CertificateChain, SigningKey, Subject},
+    model::{Secret, names},
+    policy::Policy,
+    rehearsal::{ALL, Event, Rehearsal},
+};
+use liqo_auth_fuzz::{draw, events};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((head, bytes)) = bytes.split_first_chunk::<18>() else {
+        return;
+    };
+    let [choice, number, forgery @ ..] = head;
+    let (before, after) = bytes.split_at(bytes.len().min(usize::from(*number)));
+    let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys hold");
+    play(&mut rehearsal, before);
+    let is_forged = choice & 1 == 1;
+    if is_forged && let Some(message) = draw(&rehearsal.forgeries(), forgery.as_slice()) {
+        let number = rehearsal.messages().len();
+        rehearsal.forge(message);
+        let event = Event::Deliver {
+            message: number,
+            effects: ALL,
+        };
+        rehearsal
+            .play(event)
+            .expect("a message is no fault of ours");
+    }
+    play(&mut rehearsal, after);
+    rehearsal.settle().expect("nothing is wrong on our side");
+    if is_forged {
+        assert!(rehearsal.certificates_signed() <= 1);
+    } else {
+        assert!(
+            rehearsal
+                .is_complete()
+                .expect("nothing is wrong on our side")
+        );
+        assert_eq!(rehearsal.certificates_signed(), 1);
+    }
+    certificate_is_the_consumers(&rehearsal);
+});
+
+fn play(rehearsal: &mut Rehearsal, bytes: &[u8]) {
+    for event in events(bytes) {
+        rehearsal.play(event).expect("nothing is wrong on our side");
+    }
+}
+
+fn certificate_is_the_consumers(rehearsal: &Rehearsal) {
+    let consumer = rehearsal.consumer().cluster_id();
+    let namespace = names::tenant_namespace(consumer);
+    let secret: Option<&Secret> = rehearsal
+        .at_provider
+        .get(&namespace, names::ISSUED_CERTIFICATE_SECRET);
+    if let Some(secret) = secret {
+        let pem = secret.data[names::CERTIFICATE].expose();
+        let chain = CertificateChain::from_pem(pem, &Policy::strict()).expect("it was issued");
+        assert!(chain.leaf().subject_is(&Subject::control_plane(consumer)));
+        let key = rehearsal.consumer_key().public_key();
+        assert_eq!(chain.leaf().spki_der(), key.spki_der());
+    }
+}

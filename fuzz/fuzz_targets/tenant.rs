@@ -1,0 +1,87 @@
+//! Tenants: those of a manifest, and near-honest ones signed with the consumer's
+//! key. No panic; what is refused changes nothing; of all requests that the key
+//! can sign, the strict policy takes one.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use liqo_auth::{
+    crypto::{Csr, SigningKey, Subject},
+    model::Tenant,
+    policy::Policy,
+    step::Message,
+    verify::{self, TenantExpectation},
+};
+use liqo_auth_fuzz::{awaiting, draw, env, nonce, objects, policies};
+use proptest::strategy::BoxedStrategy;
+
+fuzz_target!(|bytes: &[u8]| {
+    for object in objects(bytes) {
+        if let Some(tenant) = object.as_tenant() {
+            judge(tenant);
+        }
+    }
+    if let Some(tenant) = TENANTS.with(|tenants| draw(tenants, bytes)) {
+        judge(&tenant);
+        strict_takes_one_request(&tenant);
+    }
+});
+
+// Made once: its regular expressions take long to read.
+thread_local! {
+    static TENANTS: BoxedStrategy<Tenant> = awaiting().forged_tenants();
+}
+
+fn judge(tenant: &Tenant) {
+    let Ok(consumer) = verify::claimed_consumer(tenant) else {
+        return;
+    };
+    let expectation = TenantExpectation {
+        consumer: &consumer,
+        nonce: nonce(),
+    };
+    let [strict, compatible] =
+        policies().map(|policy| verify::tenant(tenant, &expectation, &policy));
+    assert!(
+        strict.is_err() || strict == compatible,
+        "{strict:?} {compatible:?}"
+    );
+
+    let (rehearsal, message) = (awaiting(), Message::Tenant(Box::new(tenant.clone())));
+    let view = rehearsal.at_provider.view(&consumer);
+    let received = rehearsal.provider().receive(&view, message, env());
+    assert!(received.is_err() || strict.is_ok(), "{received:?}");
+
+    // As someone may store it without asking.
+    let mut stored = rehearsal.at_provider.clone();
+    stored.insert(tenant.clone().into());
+    if let Ok(step) = rehearsal
+        .provider()
+        .reconcile(&stored.view(&consumer), env())
+    {
+        assert!(
+            step.refused.is_empty() || step.effects.is_empty(),
+            "{step:?}"
+        );
+        for effect in &step.effects {
+            stored
+                .apply(effect)
+                .expect("it follows from what is stored");
+        }
+    }
+}
+
+fn strict_takes_one_request(tenant: &Tenant) {
+    let (consumer, key) = (
+        awaiting().consumer().cluster_id(),
+        awaiting().consumer_key(),
+    );
+    let expectation = TenantExpectation {
+        consumer,
+        nonce: nonce(),
+    };
+    if let Ok(verified) = verify::tenant(tenant, &expectation, &Policy::strict()) {
+        let honest = Csr::make(&Subject::control_plane(consumer), &**key).expect("it signs");
+        assert_eq!(verified.public_key(), key.public_key());
+        assert_eq!(tenant.spec.csr.as_slice(), honest.pem());
+    }
+}

@@ -1,0 +1,99 @@
+//! Our keys as `rcgen` takes them.
+
+use core::cell::OnceCell;
+
+use rcgen::{PublicKeyData, SignatureAlgorithm};
+
+use super::{
+    Algorithm, BoxError, Payload, PublicKey, SigningKey,
+    der::{Reader, SEQUENCE, single},
+    sign_verified,
+};
+
+/// A key that signs certificates, wherever it is.
+pub(super) struct Signer<'a> {
+    key: &'a dyn SigningKey,
+    // The errors of rcgen carry none of the key's.
+    failure: OnceCell<BoxError>,
+}
+
+/// A public key whose certificate is signed by nobody, or by somebody else.
+pub(super) struct Unsigned<'a>(pub(super) &'a PublicKey);
+
+impl<'a> Signer<'a> {
+    pub(super) const fn new(key: &'a dyn SigningKey) -> Self {
+        let failure = OnceCell::new();
+        Self { key, failure }
+    }
+
+    /// What the key reported, or else what rcgen did.
+    pub(super) fn why(self, error: rcgen::Error) -> BoxError {
+        self.failure.into_inner().unwrap_or_else(|| error.into())
+    }
+}
+
+impl rcgen::SigningKey for Signer<'_> {
+    fn sign(&self, to_be_signed: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
+        let payload = Payload::certificate(to_be_signed, self.key.public_key());
+        match sign_verified(self.key, &payload) {
+            Ok(signature) => Ok(signature.into_bytes()),
+            Err(error) => {
+                // It is asked to sign once.
+                let _ = self.failure.set(error);
+                Err(rcgen::Error::RemoteKeyError)
+            }
+        }
+    }
+}
+
+impl PublicKeyData for Signer<'_> {
+    fn der_bytes(&self) -> &[u8] {
+        key_bits(self.key.public_key())
+    }
+
+    fn algorithm(&self) -> &'static SignatureAlgorithm {
+        algorithm(self.key.public_key())
+    }
+}
+
+impl rcgen::SigningKey for Unsigned<'_> {
+    fn sign(&self, _to_be_signed: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
+        Ok(Vec::new())
+    }
+}
+
+impl PublicKeyData for Unsigned<'_> {
+    fn der_bytes(&self) -> &[u8] {
+        key_bits(self.0)
+    }
+
+    fn algorithm(&self) -> &'static SignatureAlgorithm {
+        algorithm(self.0)
+    }
+}
+
+/// The content of a key's subjectPublicKey (RFC 5280 section 4.1).
+pub(super) fn key_bits(key: &PublicKey) -> &[u8] {
+    single(key.spki_der(), SEQUENCE)
+        .and_then(|content| {
+            let mut information = Reader::new(content);
+            information.expect(SEQUENCE)?;
+            information.bit_string()
+        })
+        .unwrap_or_default()
+}
+
+/// As [`PublicKey::csr_scheme`] has it.
+fn algorithm(key: &PublicKey) -> &'static SignatureAlgorithm {
+    match key.algorithm() {
+        Algorithm::Ed25519 => &rcgen::PKCS_ED25519,
+        Algorithm::Rsa { .. } => &rcgen::PKCS_RSA_SHA256,
+        Algorithm::EcdsaP256 => &rcgen::PKCS_ECDSA_P256_SHA256,
+        Algorithm::EcdsaP384 => &rcgen::PKCS_ECDSA_P384_SHA384,
+        #[cfg(feature = "ecdsa")]
+        Algorithm::EcdsaP521 => &rcgen::PKCS_ECDSA_P521_SHA512,
+        // Without the feature there are no such keys, and no such constant.
+        #[cfg(not(feature = "ecdsa"))]
+        Algorithm::EcdsaP521 => &rcgen::PKCS_ECDSA_P384_SHA384,
+    }
+}

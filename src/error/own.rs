@@ -1,0 +1,218 @@
+//! What this side refuses, lacks or does wrong.
+
+use core::fmt;
+
+use crate::{
+    crypto::{CertificateError, KeyError},
+    legacy::{ProtocolVersion, TokenError},
+    model::UrlError,
+};
+
+/// What this side's policy refuses.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyRefusal {
+    /// The cluster ID is longer than the policy allows.
+    #[error("the cluster ID has {found} characters, and {limit} are allowed")]
+    ClusterIdTooLong {
+        /// Characters found.
+        found: usize,
+        /// Characters allowed.
+        limit: usize,
+    },
+    /// The cluster ID is a Kubernetes user or group already.
+    #[error("{name:?} is the name of a principal already")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// The namespace is not the tenant namespace expected.
+    #[error("expected the namespace {expected:?}, found {found:?}")]
+    UnexpectedNamespace {
+        /// The namespace expected.
+        expected: String,
+        /// The namespace found, shortened and escaped.
+        found: String,
+    },
+    /// The CA bundle is empty, and nobody said that the provider's
+    /// certificate is publicly trusted.
+    #[error("the CA bundle is empty")]
+    NoCaBundle,
+    /// The token protocol is off.
+    #[error("the token protocol is off")]
+    TokenProtocolOff,
+    /// The peer speaks a form of the token protocol that this policy does not.
+    #[error("the form {found} of the token protocol is not spoken in this policy")]
+    TokenProtocolVersion {
+        /// The form that the peer speaks.
+        found: ProtocolVersion,
+    },
+    /// The signer denied the request.
+    #[error("the signer denied the request: {reason:?}")]
+    SigningDenied {
+        /// What the signer said.
+        reason: String,
+    },
+}
+
+/// What is missing, unreadable or at odds on this side.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocalFault {
+    /// An object is there and cannot be read, so that nothing can be said
+    /// about what it holds.
+    #[error("it is there and cannot be read: {reason}")]
+    Unreadable {
+        /// Why it cannot be read.
+        reason: String,
+    },
+    /// Two objects claim the same place.
+    #[error("there is another one: {other}")]
+    Ambiguous {
+        /// The other object.
+        other: String,
+    },
+    /// A record's seal does not verify.
+    #[error("the record's seal does not verify under this record key or a predecessor")]
+    BrokenSeal,
+    /// An object that this library would write is there with other content.
+    #[error("an object of that name is there, and is not the one that belongs there")]
+    Conflict,
+    /// What stands where a token belongs is none.
+    #[error("token: {0}")]
+    Token(TokenError),
+    /// What stands where the URL of a foreign cluster or its proxy belongs is
+    /// none.
+    #[error("URL: {0}")]
+    AuthUrl(UrlError),
+    /// The identity was accepted once, and its Secret is gone.
+    #[error("the identity was accepted once, and its Secret is gone")]
+    IdentityLost,
+    /// There is no ForeignCluster for the peer.
+    #[error("there is no ForeignCluster for this peer")]
+    NoForeignCluster,
+    /// A private key cannot be given to a kubeconfig.
+    #[error("the private key is not exportable, and no plugin reaches it")]
+    KeyNotExportable,
+    /// This side's own key is unusable.
+    #[error("this cluster's key: {0}")]
+    OwnKey(KeyError),
+    /// A trait object of the embedder failed.
+    #[error("{backend}: {message:?}")]
+    Backend {
+        /// Which of them.
+        backend: Backend,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// The parts that an embedder plugs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backend {
+    /// [`KeyStore`](crate::crypto::KeyStore) or [`SigningKey`](crate::crypto::SigningKey).
+    Keys,
+    /// [`CsrSigner`](crate::provider::CsrSigner).
+    CsrSigner,
+    /// [`Principals`](crate::provider::Principals).
+    Principals,
+    /// [`TokenStore`](crate::legacy::TokenStore).
+    Tokens,
+}
+
+/// How the library was called in a way that cannot be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ApiMisuse {
+    /// A cluster was asked to authenticate to itself.
+    #[error("a cluster does not peer with itself")]
+    OwnCluster,
+    /// A request was sent although there is no key for it any more.
+    #[error("there is no key for the answer's certificate")]
+    NoKey,
+    /// The view is of another peer than the request.
+    #[error("the view is of another peer than the request")]
+    OtherPeer,
+    /// The message is not one that this side receives.
+    #[error("this side does not receive a {message}")]
+    UnexpectedMessage {
+        /// What was handed over.
+        message: &'static str,
+    },
+    /// The signer gave a certificate that does not fit its request.
+    #[error("the signer's certificate does not fit its request: {0}")]
+    SignerCertificate(CertificateError),
+}
+
+impl PolicyRefusal {
+    pub(super) fn rule(&self) -> Option<u8> {
+        match self {
+            Self::NameTaken { .. } => Some(7),
+            Self::UnexpectedNamespace { .. } | Self::NoCaBundle => Some(9),
+            Self::ClusterIdTooLong { .. } => Some(11),
+            Self::SigningDenied { .. }
+            | Self::TokenProtocolOff
+            | Self::TokenProtocolVersion { .. } => None,
+        }
+    }
+
+    pub(super) fn advice(&self) -> &'static str {
+        match self {
+            Self::ClusterIdTooLong { .. } => {
+                "Use a cluster ID of at most 51 characters, or the compatible policy with a tenant namespace of your own."
+            }
+            Self::NameTaken { .. } => {
+                "Give the consumer another cluster ID; this one is a Kubernetes user or group here."
+            }
+            Self::UnexpectedNamespace { .. } => {
+                "Name the namespace in this peer's settings if the provider really uses it."
+            }
+            Self::NoCaBundle => {
+                "Say in this peer's settings that its certificate is publicly trusted, if it is."
+            }
+            Self::TokenProtocolOff => {
+                "Choose to trust whoever holds the token, if the peer has nothing better."
+            }
+            Self::TokenProtocolVersion { .. } => {
+                "Choose the compatible policy for this peer, if it cannot be updated."
+            }
+            Self::SigningDenied { .. } => "Ask who runs the signer.",
+        }
+    }
+}
+
+impl LocalFault {
+    pub(super) fn advice(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "Mend or remove the object; it is never taken for absent.",
+            Self::Ambiguous { .. } => "Remove the one that does not belong there.",
+            Self::BrokenSeal => {
+                "Give the record key that sealed it as a predecessor, or release the peer to meet it anew."
+            }
+            Self::Conflict => "Remove or rename the object that stands there.",
+            Self::Token(_) => "Put a token there that Liqo made, or delete it.",
+            Self::AuthUrl(_) => "Correct the URL in the ForeignCluster.",
+            Self::IdentityLost => {
+                "Have the foreign cluster's administrator delete the identity that it gave; then set authStatus to Pending."
+            }
+            Self::NoForeignCluster => "Create a ForeignCluster with spec.foreignAuthUrl.",
+            Self::KeyNotExportable => {
+                "Have the signing key name a file or an exec plugin that a kubeconfig can use."
+            }
+            Self::OwnKey(_) => "Make this cluster's keys anew.",
+            Self::Backend { .. } => "Try again; the message says what failed.",
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Keys => "the key store",
+            Self::CsrSigner => "the signer",
+            Self::Principals => "the look-up of principals",
+            Self::Tokens => "the token store",
+        })
+    }
+}

@@ -1,0 +1,175 @@
+//! Messages that nobody sent.
+
+use std::sync::Arc;
+
+use proptest::{
+    collection::vec,
+    option,
+    prelude::{Just, any},
+    prop_oneof,
+    strategy::{BoxedStrategy, Strategy},
+};
+
+use super::Rehearsal;
+use crate::{
+    crypto::{Nonce, Payload, strategy as crypto},
+    model::{
+        AuthParams, AuthzPolicy, Bytes, Identity, IdentitySpec, IdentityType, Metadata, Tenant,
+        TenantSpec, names, strategy as model,
+    },
+    policy::Policy,
+    step::Message,
+};
+
+impl Rehearsal {
+    /// Messages near the honest ones, made with the keys of both sides, so that
+    /// each comes as far as the rule that it breaks. Some are honest.
+    pub fn forgeries(&self) -> BoxedStrategy<Message> {
+        prop_oneof![
+            4 => self.forged_tenants().prop_map(|tenant| Message::Tenant(Box::new(tenant))),
+            4 => self.forged_identities().prop_map(|identity| Message::Identity(Box::new(identity))),
+            1 => forged_nonces().prop_map(Message::Nonce),
+        ]
+        .boxed()
+    }
+
+    /// Tenants that answer the last nonce, or almost.
+    pub fn forged_tenants(&self) -> BoxedStrategy<Tenant> {
+        let consumer = self.consumer.cluster_id();
+        let key = &*self.consumer_key;
+        let signature = self.last_nonce().and_then(|nonce| {
+            let payload = Payload::nonce(nonce, key.public_key());
+            Some(Bytes::from(key.sign(&payload).ok()?.into_bytes()))
+        });
+        let policy = prop_oneof![
+            4 => Just(None),
+            1 => Just(Some(AuthzPolicy::KeysExchange)),
+            1 => Just(Some(AuthzPolicy::TolerateNoHandshake)),
+        ];
+        let bytes = (
+            mostly(
+                key.public_key().to_tenant_field().into(),
+                model::any_bytes(),
+            ),
+            crypto::any_csr(Arc::clone(&self.consumer_key), consumer).prop_map(Bytes::from),
+            mostly(signature.unwrap_or_default(), model::any_bytes()),
+        );
+        let spec = (
+            mostly(consumer.to_string(), model::any_text()),
+            policy,
+            bytes,
+            option::weighted(0.1, model::any_url()),
+            option::weighted(0.1, model::tenant_condition()),
+        );
+        let metadata = mostly(
+            model::honest_metadata(consumer.as_str(), consumer),
+            model::any_metadata(),
+        );
+        (metadata, spec)
+            .prop_map(|(metadata, spec)| Tenant {
+                metadata,
+                spec: TenantSpec {
+                    cluster_id: spec.0,
+                    authz_policy: spec.1,
+                    public_key: spec.2.0,
+                    csr: spec.2.1,
+                    signature: spec.2.2,
+                    proxy_url: spec.3,
+                    tenant_condition: spec.4,
+                },
+                ..Tenant::default()
+            })
+            .boxed()
+    }
+
+    /// Identities for the consumer, or almost.
+    pub fn forged_identities(&self) -> BoxedStrategy<Identity> {
+        let provider = self.provider.cluster_id();
+        let consumer = self.consumer.cluster_id();
+        let certificate = crypto::any_certificate(
+            &self.authority,
+            Arc::clone(&self.authority_key),
+            &*self.consumer_key,
+            consumer,
+        );
+        let auth_params = (
+            mostly(self.authority.ca_bundle().pem().into(), model::any_bytes()),
+            certificate,
+            mostly(super::API_SERVER.to_owned(), model::any_url()),
+            option::weighted(0.1, model::any_url()),
+            mostly(AuthParams::default(), model::any_auth_params()),
+        )
+            .prop_map(
+                |(ca, certificate, api_server, proxy_url, other)| AuthParams {
+                    ca,
+                    signed_crt: certificate.into(),
+                    api_server,
+                    proxy_url,
+                    ..other
+                },
+            );
+        let identity_type = mostly(
+            IdentityType::ControlPlane,
+            Just(IdentityType::ResourceSlice),
+        );
+        let namespace = mostly(names::tenant_namespace(consumer), model::any_text());
+        let honest = Metadata {
+            namespace: names::tenant_namespace(provider),
+            ..model::honest_metadata(&names::identity_name(provider), provider)
+        };
+        (
+            mostly(honest, model::any_metadata()),
+            mostly(provider.to_string(), model::any_text()),
+            identity_type,
+            auth_params,
+            namespace,
+        )
+            .prop_map(
+                |(metadata, cluster_id, identity_type, auth_params, namespace)| Identity {
+                    metadata,
+                    spec: IdentitySpec {
+                        cluster_id,
+                        identity_type,
+                        auth_params,
+                        namespace: Some(namespace),
+                    },
+                    ..Identity::default()
+                },
+            )
+            .boxed()
+    }
+
+    fn last_nonce(&self) -> Option<&Nonce> {
+        self.in_the_air
+            .iter()
+            .rev()
+            .find_map(|message| match message {
+                Message::Nonce(nonce) => Some(nonce),
+                _ => None,
+            })
+    }
+}
+
+/// Nonces of others, as far as they have the form of one.
+fn forged_nonces() -> BoxedStrategy<Nonce> {
+    let other = (crypto::any_nonce_text(), vec(any::<u8>(), 64)).prop_map(|(text, bytes)| {
+        use base64::{Engine, engine::general_purpose::STANDARD};
+
+        // The magic of this library's nonces, and nothing else of them.
+        let bytes = [&[0x6c, 0xa7, 0x51, 0x9e], bytes.get(4..).unwrap_or(&[])].concat();
+        let policy = Policy::compatible();
+        Nonce::parse(&text, &policy)
+            .or_else(|_| Nonce::parse(STANDARD.encode(bytes).as_bytes(), &policy))
+            .ok()
+    });
+    let other = other.prop_filter_map("a nonce", |nonce| nonce);
+    prop_oneof![1 => crypto::nonce(), 3 => other].boxed()
+}
+
+/// The honest value in most cases, so that several can be honest at once.
+fn mostly<T: Clone + core::fmt::Debug + 'static>(
+    honest: T,
+    other: impl Strategy<Value = T> + 'static,
+) -> BoxedStrategy<T> {
+    prop_oneof![9 => Just(honest), 1 => other].boxed()
+}
