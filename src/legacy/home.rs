@@ -58,11 +58,8 @@ use crate::{
 /// use liqo_auth::{
 ///     crypto::{Entropy, KeyPair, OneKey, RecordKey},
 ///     legacy::{Home, TokenProtocol},
-///     model::{ForeignCluster, Object},
-///     objects::Objects,
-///     step::Env,
+///     model::ForeignCluster,
 /// };
-/// # let now = "2026-11-20T13:00:00Z".parse()?;
 /// # let entropy = || Entropy::from_bytes([7; 32]);
 /// let key = OneKey(Arc::new(KeyPair::from_entropy(&entropy())));
 /// let home = Home::builder("cl-home".parse()?, Arc::new(key), RecordKey::new([1; 32])?)
