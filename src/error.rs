@@ -110,6 +110,10 @@ impl Error {
     pub fn disposition(&self) -> Disposition {
         match self.fault() {
             Fault::Local(LocalFault::Backend { .. })
+            // The other cluster's server has too much to do, or is broken.
+            | Fault::PeerIncompatible(PeerIncompatible::Status {
+                found: 408 | 429 | 500..,
+            })
             // A clock that is a little behind catches up.
             | Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid { .. }))
             | Fault::ApiMisuse(ApiMisuse::SignerCertificate(CertificateError::NotYetValid { .. })) => {

@@ -5,7 +5,8 @@
 //! The library makes and checks everything that travels, and says what to
 //! store; whoever embeds it (a controller, a command-line tool, a test) reads
 //! and writes the objects and moves the messages. It interoperates with
-//! unmodified Liqo 1.0 and later on the other side.
+//! unmodified Liqo 1.0 and later on the other side, and by [`legacy`], which is
+//! off unless chosen, with 0.2 to 0.10.
 //!
 //! ```text
 //!        consumer                                                  provider
@@ -121,6 +122,7 @@
 //! |---|---|
 //! | let clusters in | [`provider`] |
 //! | get into another cluster | [`consumer`] |
+//! | meet Liqo 0.2 to 0.10, which has a shared token only | [`legacy`] |
 //! | only verify | [`verify`] |
 //! | read and write the objects | [`model`] |
 //! | keep a key elsewhere, or sign by another authority | [`crypto::SigningKey`], [`provider::CsrSigner`] |
@@ -156,6 +158,7 @@ pub mod commitment;
 pub mod consumer;
 pub mod crypto;
 pub mod error;
+pub mod legacy;
 mod merge_patch;
 pub mod model;
 pub mod objects;

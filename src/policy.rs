@@ -58,6 +58,14 @@ pub struct Limits {
     pub cluster_id: usize,
     /// The longest life of a client certificate that a consumer stores.
     pub certificate_lifetime: Duration,
+    /// The body of a request of the legacy token protocol.
+    pub legacy_request: usize,
+    /// The body of an answer of the legacy token protocol.
+    pub legacy_answer: usize,
+    /// How long the refusal of a wrong token is held back at first.
+    pub wrong_token_delay: Duration,
+    /// How long the refusal of a wrong token is held back at most.
+    pub wrong_token_longest_delay: Duration,
 }
 
 impl Policy {
@@ -114,6 +122,10 @@ impl Limits {
             object: 256 * 1024,
             cluster_id: DEFAULT_NAMESPACE_CLUSTER_ID,
             certificate_lifetime: Duration::from_secs(TEN_YEARS),
+            legacy_request: 32 * 1024,
+            legacy_answer: 256 * 1024,
+            wrong_token_delay: Duration::from_millis(250),
+            wrong_token_longest_delay: Duration::from_secs(8),
         }
     }
 

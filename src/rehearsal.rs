@@ -417,6 +417,7 @@ fn cluster_role(name: &str, label_value: &str) -> ClusterRole {
             labels: [(names::APP_NAME_LABEL.to_owned(), label_value.to_owned())].into(),
             ..Metadata::default()
         },
+        ..ClusterRole::default()
     }
 }
 

@@ -5,7 +5,8 @@ use core::{fmt, time::Duration};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    crypto::{Fingerprint, Nonce},
+    crypto::{Csr, Fingerprint, Nonce},
+    model::Metadata,
     verify::VerifiedTenant,
 };
 
@@ -29,6 +30,18 @@ impl RequestId {
         hash.update(Sha256::digest(tenant_uid.as_bytes()));
         hash.update(lifetime.as_secs().to_be_bytes());
         hash.update(replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes));
+        Self(hash.finalize().into())
+    }
+
+    /// A request that rests on the claim of a home cluster: on this version of
+    /// the object that records it.
+    pub(crate) fn of_claim(csr: &Csr, claim: &Metadata, lifetime: Duration) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"liqo-auth legacy signing request v1\0");
+        hash.update(csr.digest());
+        hash.update(Sha256::digest(claim.uid.as_bytes()));
+        hash.update(Sha256::digest(claim.resource_version.as_bytes()));
+        hash.update(lifetime.as_secs().to_be_bytes());
         Self(hash.finalize().into())
     }
 

@@ -165,6 +165,9 @@ pub enum Awaited {
     OwnKey,
     /// The object's UID, which the store assigns.
     Uid(ObjectRef),
+    /// The token in this Secret: of a service account, which the cluster
+    /// issues, or of another cluster, which an administrator puts there.
+    Token(ObjectRef),
 }
 
 /// Time and randomness, as values: the library has neither.

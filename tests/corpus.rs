@@ -17,8 +17,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     consumer::{Consumer, PeerSettings},
-    crypto::{Authority, Entropy, KeyPair, Nonce, OneKey, RecordKey},
+    crypto::{Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, RecordKey},
     error::{Error, Fault},
+    legacy::{AuthToken, Event, Foreign, HttpRequest, Reading, TokenProtocol, TokenStore},
     model::{Identity, Metadata, Namespace, Object, Resource, Secret, Tenant, Timestamp, names},
     objects::Objects,
     policy::Policy,
@@ -65,7 +66,48 @@ fn judge_of(kind: &str) -> Option<Judge> {
         "tenant" => Some(judge_tenant),
         "identity" => Some(judge_identity),
         "nonce-to-sign" => Some(judge_nonce),
+        "legacy-token" => Some(judge_token),
         _ => None,
+    }
+}
+
+/// Is a request with this token authenticated?
+fn judge_token(case: &Value, policy: Policy) -> Result<(), Error> {
+    let id = "cl-foreign".parse().unwrap();
+    let endpoint = Endpoint::new("https://172.19.0.3:6443".parse().unwrap(), None);
+    let foreign = Foreign::builder(id, endpoint, RecordKey::new([1; 32]).unwrap())
+        .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
+        .policy(policy.clone())
+        .token_store(Arc::new(Stored(
+            case["storedToken"].as_str().unwrap().to_owned(),
+            policy,
+        )))
+        .build();
+    let body = serde_json::json!({
+        "cluster": { "clusterID": "cl-home" },
+        "destinationClusterToken": case["givenToken"],
+    });
+    let body = serde_json::to_vec(&body).unwrap();
+    let request = HttpRequest::new("POST", "/identity/certificate", body);
+    let Reading::Identity(request) = foreign.read(&request) else {
+        panic!("{}: unreadable", case["id"]);
+    };
+    let objects = Objects::new();
+    let answer = foreign.handle(&objects.view(request.peer()), &request, env())?;
+    match answer.event {
+        Some(event @ Event::WrongToken { .. }) => Err(event.error().unwrap()),
+        // The token is right; then there is no certificate request.
+        Some(Event::Refused { .. }) => Ok(()),
+        other => panic!("{}: {other:?}", case["id"]),
+    }
+}
+
+/// A token that lies elsewhere; one that is none is not there.
+struct Stored(String, Policy);
+
+impl TokenStore for Stored {
+    fn own_token(&self) -> Result<Option<AuthToken>, BoxError> {
+        Ok(AuthToken::parse(self.0.as_bytes(), &self.1).ok())
     }
 }
 
@@ -499,6 +541,8 @@ const DEFECTS: &[(&str, &str)] = &[
         "T052-cid-bad-8",
         "PeerMisbehaved(ClusterId(Character { at: 2",
     ),
+    ("L001-empty-both", "PeerMisbehaved(WrongToken"),
+    ("L004-upper", "PeerMisbehaved(WrongToken"),
     (
         "T052-cid-bad-9",
         "PeerMisbehaved(ClusterId(Character { at: 11",

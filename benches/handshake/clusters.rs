@@ -202,6 +202,7 @@ fn role(name: &str, label: &str) -> ClusterRole {
             labels: [(names::APP_NAME_LABEL.to_owned(), label.to_owned())].into(),
             ..Metadata::default()
         },
+        ..ClusterRole::default()
     }
 }
 

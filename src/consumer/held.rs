@@ -9,8 +9,8 @@ use crate::{
     crypto::{ClientKey, Fingerprint, Nonce, SigningKey},
     error::{Error, LocalFault, PeerMisbehaved},
     model::{
-        ExecCredential, Identity, Kind, Kubeconfig, LocalObjectReference, Metadata, ObjectRef,
-        OwnerReference, Resource, Secret, SecretBytes, Timestamp, UserCredential, names,
+        Bytes, ExecCredential, Identity, Kind, Kubeconfig, LocalObjectReference, Metadata,
+        ObjectRef, OwnerReference, Resource, Secret, SecretBytes, Timestamp, UserCredential, names,
     },
     step::{Awaited, Effect, Notice, Part, Step, Version, Wait},
     verify::{self, IdentityExpectation, VerifiedIdentity},
@@ -159,22 +159,7 @@ impl<'o> NeedsKubeconfig<'o> {
     fn kubeconfig(&self) -> Result<Kubeconfig, Error> {
         let auth_params = &self.identity.spec.auth_params;
         let certificate = auth_params.signed_crt.clone();
-        let credential = match self.key.client_key() {
-            ClientKey::Pem(key) => UserCredential::KeyData {
-                certificate,
-                key: SecretBytes::from(key.as_str().as_bytes()),
-            },
-            ClientKey::File(key) => UserCredential::KeyFile { certificate, key },
-            ClientKey::Exec(plugin) => UserCredential::Exec(ExecCredential {
-                api_version: plugin.api_version,
-                command: plugin.command,
-                args: plugin.args,
-                env: plugin.env,
-            }),
-            ClientKey::NotExportable => {
-                return Err(Error::new(LocalFault::KeyNotExportable, None, ""));
-            }
-        };
+        let credential = credential(certificate, self.key.client_key())?;
         Ok(Kubeconfig {
             cluster: self.identity.spec.cluster_id.clone(),
             user: self.identity.metadata.name.clone(),
@@ -189,6 +174,26 @@ impl<'o> NeedsKubeconfig<'o> {
             namespace: Some(self.accepted.verified.namespace().to_string()),
         })
     }
+}
+
+/// How the user of a kubeconfig reaches its key.
+pub(crate) fn credential(certificate: Bytes, key: ClientKey) -> Result<UserCredential, Error> {
+    Ok(match key {
+        ClientKey::Pem(key) => UserCredential::KeyData {
+            certificate,
+            key: SecretBytes::from(key.as_str().as_bytes()),
+        },
+        ClientKey::File(key) => UserCredential::KeyFile { certificate, key },
+        ClientKey::Exec(plugin) => UserCredential::Exec(ExecCredential {
+            api_version: plugin.api_version,
+            command: plugin.command,
+            args: plugin.args,
+            env: plugin.env,
+        }),
+        ClientKey::NotExportable => {
+            return Err(Error::new(LocalFault::KeyNotExportable, None, ""));
+        }
+    })
 }
 
 impl Held<'_> {

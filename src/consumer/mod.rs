@@ -24,6 +24,7 @@ mod signature;
 use std::{collections::BTreeMap, sync::Arc};
 
 pub use builder::{ConsumerBuilder, PeerSettings};
+pub(crate) use held::credential;
 pub use held::{Held, NeedsKubeconfig};
 pub use phase::{Peering, Phase};
 pub use signature::{AwaitsIdentity, NeedsSignature};

@@ -103,6 +103,9 @@ pub enum CsrError {
         /// The fingerprint of the key found.
         found: Fingerprint,
     },
+    /// The request's key breaks the rules for keys.
+    #[error("the request's key: {0}")]
+    PublicKey(super::KeyError),
     /// The attributes are not there; an empty set belongs there.
     #[error("the request has no set of attributes; an empty one belongs there")]
     AttributesMissing,
@@ -195,6 +198,27 @@ impl Csr {
             Forms::Compatible => pem_block::write(LABEL, &der).into_bytes(),
         };
         Ok(Self { pem, der })
+    }
+
+    /// The key that a text asks a certificate for, where it does not come
+    /// beside the request. Nothing is verified but the rules for keys.
+    ///
+    /// # Errors
+    /// [`CsrError`] if the text is no request, [`CsrError::PublicKey`] if its
+    /// key breaks the rules.
+    pub(crate) fn claimed_key(pem: &[u8], policy: &Policy) -> Result<PublicKey, CsrError> {
+        let limit = policy.limits().csr;
+        match pem.len() {
+            0 => return Err(CsrError::Empty),
+            found if found > limit => return Err(CsrError::TooLong { found, limit }),
+            _ => {}
+        }
+        let der = pem_block::read_one(pem, LABEL, policy.forms())?;
+        let mut information = Reader::new(Reader::new(single(&der, SEQUENCE)?).expect(SEQUENCE)?);
+        information.expect(INTEGER)?;
+        information.expect(SEQUENCE)?;
+        let key = information.next()?.raw;
+        PublicKey::from_spki_der(key, policy).map_err(CsrError::PublicKey)
     }
 
     /// The request whose verification is on record by its [`digest`](Self::digest),

@@ -66,7 +66,7 @@ impl fmt::Debug for Entropy {
 }
 
 /// HMAC-SHA-256 under a key of 32 bytes.
-pub(super) fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
+pub(crate) fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
     // A key shorter than the block is padded with zeros (RFC 2104), which is
     // what the fixed-size constructor takes: it cannot fail.
     let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();

@@ -2,7 +2,11 @@
 
 use core::fmt;
 
-use crate::crypto::{CertificateError, KeyError};
+use crate::{
+    crypto::{CertificateError, KeyError},
+    legacy::{ProtocolVersion, TokenError},
+    model::UrlError,
+};
 
 /// What this side's policy refuses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +38,15 @@ pub enum PolicyRefusal {
     /// certificate is publicly trusted.
     #[error("the CA bundle is empty")]
     NoCaBundle,
+    /// The token protocol is off.
+    #[error("the token protocol is off")]
+    TokenProtocolOff,
+    /// The peer speaks a form of the token protocol that this policy does not.
+    #[error("the form {found} of the token protocol is not spoken in this policy")]
+    TokenProtocolVersion {
+        /// The form that the peer speaks.
+        found: ProtocolVersion,
+    },
     /// The signer denied the request.
     #[error("the signer denied the request: {reason:?}")]
     SigningDenied {
@@ -65,6 +78,19 @@ pub enum LocalFault {
     /// An object that this library would write is there with other content.
     #[error("an object of that name is there, and is not the one that belongs there")]
     Conflict,
+    /// What stands where a token belongs is none.
+    #[error("token: {0}")]
+    Token(TokenError),
+    /// What stands where the URL of a foreign cluster or its proxy belongs is
+    /// none.
+    #[error("URL: {0}")]
+    AuthUrl(UrlError),
+    /// The identity was accepted once, and its Secret is gone.
+    #[error("the identity was accepted once, and its Secret is gone")]
+    IdentityLost,
+    /// There is no ForeignCluster for the peer.
+    #[error("there is no ForeignCluster for this peer")]
+    NoForeignCluster,
     /// A private key cannot be given to a kubeconfig.
     #[error("the private key is not exportable, and no plugin reaches it")]
     KeyNotExportable,
@@ -91,6 +117,8 @@ pub enum Backend {
     CsrSigner,
     /// [`Principals`](crate::provider::Principals).
     Principals,
+    /// [`TokenStore`](crate::legacy::TokenStore).
+    Tokens,
 }
 
 /// How the library was called in a way that cannot be right.
@@ -100,6 +128,12 @@ pub enum ApiMisuse {
     /// A cluster was asked to authenticate to itself.
     #[error("a cluster does not peer with itself")]
     OwnCluster,
+    /// A request was sent although there is no key for it any more.
+    #[error("there is no key for the answer's certificate")]
+    NoKey,
+    /// The view is of another peer than the request.
+    #[error("the view is of another peer than the request")]
+    OtherPeer,
     /// The message is not one that this side receives.
     #[error("this side does not receive a {message}")]
     UnexpectedMessage {
@@ -117,7 +151,9 @@ impl PolicyRefusal {
             Self::NameTaken { .. } => Some(7),
             Self::UnexpectedNamespace { .. } | Self::NoCaBundle => Some(9),
             Self::ClusterIdTooLong { .. } => Some(11),
-            Self::SigningDenied { .. } => None,
+            Self::SigningDenied { .. }
+            | Self::TokenProtocolOff
+            | Self::TokenProtocolVersion { .. } => None,
         }
     }
 
@@ -135,6 +171,12 @@ impl PolicyRefusal {
             Self::NoCaBundle => {
                 "Say in this peer's settings that its certificate is publicly trusted, if it is."
             }
+            Self::TokenProtocolOff => {
+                "Choose to trust whoever holds the token, if the peer has nothing better."
+            }
+            Self::TokenProtocolVersion { .. } => {
+                "Choose the compatible policy for this peer, if it cannot be updated."
+            }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
         }
     }
@@ -149,6 +191,12 @@ impl LocalFault {
                 "Give the record key that sealed it as a predecessor, or release the peer to meet it anew."
             }
             Self::Conflict => "Remove or rename the object that stands there.",
+            Self::Token(_) => "Put a token there that Liqo made, or delete it.",
+            Self::AuthUrl(_) => "Correct the URL in the ForeignCluster.",
+            Self::IdentityLost => {
+                "Have the foreign cluster's administrator delete the identity that it gave; then set authStatus to Pending."
+            }
+            Self::NoForeignCluster => "Create a ForeignCluster with spec.foreignAuthUrl.",
             Self::KeyNotExportable => {
                 "Have the signing key name a file or an exec plugin that a kubeconfig can use."
             }
@@ -164,6 +212,7 @@ impl fmt::Display for Backend {
             Self::Keys => "the key store",
             Self::CsrSigner => "the signer",
             Self::Principals => "the look-up of principals",
+            Self::Tokens => "the token store",
         })
     }
 }

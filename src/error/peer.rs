@@ -2,7 +2,10 @@
 
 use crate::{
     crypto::{CaBundleError, CertificateError, CsrError, KeyError, NonceError, SignatureError},
-    model::{ClusterIdError, NamespaceNameError, Timestamp, UrlError},
+    legacy::TokenError,
+    model::{
+        ClusterIdError, KubeconfigError, NamespaceNameError, StrictJsonError, Timestamp, UrlError,
+    },
 };
 
 /// What no honest peer sends.
@@ -52,6 +55,22 @@ pub enum PeerMisbehaved {
         /// Fingerprint of the key found.
         found: String,
     },
+    /// The token is not the one of this cluster.
+    #[error("the token is not this cluster's")]
+    WrongToken,
+    /// The origin token that the home cluster gave is none.
+    #[error("token: {0}")]
+    Token(TokenError),
+    /// The answer of the foreign cluster is not JSON of the form expected.
+    #[error("the answer: {0}")]
+    AnswerForm(StrictJsonError),
+    /// A field of the answer is not base64.
+    #[error("not base64 in the standard alphabet")]
+    AnswerBase64,
+    /// The kubeconfig that the foreign cluster gave is not of the one form that
+    /// is read.
+    #[error("kubeconfig: {0}")]
+    Kubeconfig(KubeconfigError),
     /// The client certificate cannot be this consumer's.
     #[error("client certificate: {0}")]
     Certificate(CertificateError),
@@ -121,6 +140,18 @@ pub enum PeerIncompatible {
         /// The type found.
         found: String,
     },
+    /// The other cluster answered with a status that is no answer.
+    #[error("it answered with the status {found}")]
+    Status {
+        /// The status found.
+        found: u16,
+    },
+    /// The other cluster does not know the way to ask it.
+    #[error("it speaks no form of the token protocol that is spoken here")]
+    NoTokenProtocol,
+    /// The other cluster gave an identity to this cluster's ID already.
+    #[error("it has given an identity to this cluster ID already")]
+    SecondIdentity,
     /// The Identity carries no certificate, but cloud credentials.
     #[error("an Identity without a certificate is not dealt with here")]
     NoCertificate,
@@ -142,7 +173,13 @@ impl PeerMisbehaved {
             | Self::ProxyMismatch
             | Self::EndpointChanged
             | Self::MixedCredentials => 9,
-            Self::ClusterId(_) | Self::NameMismatch { .. } | Self::Commitment(_) => return None,
+            Self::Token(_) | Self::WrongToken => 11,
+            Self::ClusterId(_)
+            | Self::NameMismatch { .. }
+            | Self::Commitment(_)
+            | Self::AnswerForm(_)
+            | Self::AnswerBase64
+            | Self::Kubeconfig(_) => return None,
         })
     }
 
@@ -175,6 +212,13 @@ impl PeerMisbehaved {
             Self::KeyChanged { .. } => {
                 "Ask the peer's administrator, by another way, whether its key was changed; release the pinned key only then."
             }
+            Self::WrongToken => {
+                "Hand this cluster's token to the peer's administrator, if it is to peer."
+            }
+            Self::Token(_) => "Have the home cluster send a token that Liqo made.",
+            Self::AnswerForm(_) | Self::AnswerBase64 | Self::Kubeconfig(_) => {
+                "Check that the URL is that of the foreign cluster's authentication service, and nothing stands between."
+            }
             Self::Certificate(_) => {
                 "Have the provider generate the Identity again from this cluster's own Tenant."
             }
@@ -203,7 +247,11 @@ impl PeerIncompatible {
         match self {
             Self::NonceExpired { .. } | Self::NonceMissing => Some(4),
             Self::NamespaceName(_) => Some(9),
-            Self::IdentityType { .. } | Self::NoCertificate => None,
+            Self::IdentityType { .. }
+            | Self::NoCertificate
+            | Self::Status { .. }
+            | Self::NoTokenProtocol
+            | Self::SecondIdentity => None,
         }
     }
 
@@ -211,6 +259,15 @@ impl PeerIncompatible {
         match self {
             Self::NonceExpired { .. } | Self::NonceMissing => {
                 "Make a new nonce for this peer and have it sign that; an unmodified consumer has to delete its Secret liqo-signed-nonce as well."
+            }
+            Self::Status { .. } => {
+                "Ask again later; the foreign cluster's own log says what failed."
+            }
+            Self::NoTokenProtocol => {
+                "Check the URL of the authentication service; Liqo 1.0 and later have none."
+            }
+            Self::SecondIdentity => {
+                "Have the foreign cluster's administrator delete the identity that it gave; then set authStatus to Pending."
             }
             Self::NamespaceName(_) => "Have the provider name its tenant namespace.",
             Self::IdentityType { .. } | Self::NoCertificate => {

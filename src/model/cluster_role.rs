@@ -2,15 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Metadata, absent::or_null};
+use super::{Metadata, PolicyRule, absent::or_null};
 
-/// A role in the whole cluster. It is only looked for by its labels: its rules
-/// are not read, so it must never be written back. Source: Kubernetes
-/// `rbacv1.ClusterRole`.
+/// A role in the whole cluster. One that others wrote is only looked for by
+/// its labels: its aggregation rule is not read, so it must never be written
+/// back. Source: Kubernetes `rbacv1.ClusterRole`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterRole {
     /// Name and labels.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
+    /// What it allows.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<PolicyRule>,
 }

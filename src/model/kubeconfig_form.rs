@@ -1,6 +1,6 @@
 //! Reading kubeconfigs.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     Bytes, ExecCredential, Kubeconfig, ManifestError, ObjectError, SecretBytes, UserCredential,
@@ -55,18 +55,23 @@ impl Kubeconfig {
     /// # Errors
     /// [`KubeconfigError`] if the text has another form.
     pub fn parse(text: &str) -> Result<Self, KubeconfigError> {
-        let mut documents = read_values(text.as_bytes(), Self::LONGEST)?;
-        let found = documents.len();
-        let (Some((mut value, defects)), 1) = (documents.pop(), found) else {
-            return Err(KubeconfigError::Documents { found });
-        };
-        let config = match defects.first() {
-            Some(defect) => Err(defect.reason()),
-            None => deserialize::<Config>(&value),
-        };
-        wipe(&mut value);
-        config?.try_into()
+        read_config::<Config>(text)?.try_into()
     }
+}
+
+/// Reads the one document of a text into a type that denies unknown fields.
+pub(super) fn read_config<T: DeserializeOwned>(text: &str) -> Result<T, KubeconfigError> {
+    let mut documents = read_values(text.as_bytes(), Kubeconfig::LONGEST)?;
+    let found = documents.len();
+    let (Some((mut value, defects)), 1) = (documents.pop(), found) else {
+        return Err(KubeconfigError::Documents { found });
+    };
+    let config = match defects.first() {
+        Some(defect) => Err(defect.reason()),
+        None => deserialize::<T>(&value),
+    };
+    wipe(&mut value);
+    Ok(config?)
 }
 
 #[derive(Deserialize)]
@@ -86,7 +91,7 @@ struct Config {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+pub(super) struct Nothing {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -215,7 +220,7 @@ impl TryFrom<User> for UserCredential {
     }
 }
 
-fn one<T>(what: &'static str, mut items: Vec<T>) -> Result<T, KubeconfigError> {
+pub(super) fn one<T>(what: &'static str, mut items: Vec<T>) -> Result<T, KubeconfigError> {
     let found = items.len();
     match (items.pop(), found) {
         (Some(item), 1) => Ok(item),

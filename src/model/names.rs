@@ -123,6 +123,48 @@ pub const CONTROL_PLANE_ORGANIZATION: &str = "liqo.io";
 /// The one context of a kubeconfig.
 pub const KUBECONFIG_CONTEXT: &str = "default-context";
 
+/// The API group of foreign clusters and peering requests, in Liqo 0.2 to
+/// 0.10.
+pub const DISCOVERY_API_GROUP: &str = "discovery.liqo.io";
+/// Label of Liqo 0.2 to 0.10: the other cluster that an object is about.
+pub const DISCOVERY_CLUSTER_ID_LABEL: &str = "discovery.liqo.io/cluster-id";
+/// Label of Liqo 0.2 to 0.10: the object is a tenant namespace.
+pub const DISCOVERY_TENANT_NAMESPACE_LABEL: &str = "discovery.liqo.io/tenant-namespace";
+/// Label of Liqo 0.2 to 0.10: the Secret holds another cluster's token.
+pub const AUTH_TOKEN_LABEL: &str = "discovery.liqo.io/auth-token";
+/// Label of Liqo 0.2: the Secret holds an identity of another cluster.
+pub const REMOTE_IDENTITY_LABEL: &str = "discovery.liqo.io/remote-identity";
+/// Label of Liqo 0.2: Liqo made the object for a home cluster.
+pub const LIQO_MANAGED_LABEL: &str = "discovery.liqo.io/liqo-managed";
+/// Finalizer of Liqo 0.2: cluster-wide rights have to go first.
+pub const GARBAGE_COLLECTION_FINALIZER: &str = "discovery.liqo.io/garbage-collection";
+/// Label of Liqo 0.3 to 0.10: when a home cluster is bound to a ClusterRole.
+pub const PEERING_PERMISSIONS_LABEL: &str = "auth.liqo.io/remote-peering-permissions";
+/// The value of [`PEERING_PERMISSIONS_LABEL`] on the roles that a home cluster
+/// gets with its identity.
+pub const BASIC_PERMISSIONS: &str = "basic";
+/// The Secret with a cluster's own token.
+pub const AUTH_TOKEN_SECRET: &str = "auth-token";
+/// The key of a token.
+pub const TOKEN: &str = "token";
+/// The beginning of the names of Secrets with a received identity.
+pub const REMOTE_IDENTITY_PREFIX: &str = "remote-identity-";
+/// The type of Secrets with the token of a service account.
+pub const SERVICE_ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
+/// Annotation: the service account that a token is for.
+pub const SERVICE_ACCOUNT_NAME_ANNOTATION: &str = "kubernetes.io/service-account.name";
+
+/// What a home cluster's service account, roles and bindings are called in
+/// Liqo 0.2: `remote-<home>`.
+pub fn remote_account(home: &ClusterId) -> String {
+    format!("remote-{home}")
+}
+
+/// The Secret with another cluster's token: `remote-token-<cluster>`.
+pub fn remote_token_secret(cluster: &ClusterId) -> String {
+    format!("remote-token-{cluster}")
+}
+
 /// The tenant namespace of a peer: `liqo-tenant-<peer>`.
 pub fn tenant_namespace(peer: &ClusterId) -> String {
     format!("liqo-tenant-{peer}")

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    CertificateSigningRequest, ClusterRole, ClusterRoleBinding, ConfigMap, Identity, Metadata,
-    Namespace, RoleBinding, Secret, Tenant,
+    CertificateSigningRequest, ClusterRole, ClusterRoleBinding, ConfigMap, ForeignCluster,
+    Identity, Metadata, Namespace, Role, RoleBinding, Secret, ServiceAccount, Tenant,
     excerpt::Excerpt,
     names::{API_VERSION, API_VERSION_ALPHA},
     unreadable::{self, ObjectError, Unreadable},
@@ -251,6 +251,9 @@ kinds! {
     ClusterRoleBinding, RBAC_API_VERSION, false;
     ClusterRole, RBAC_API_VERSION, false;
     CertificateSigningRequest, "certificates.k8s.io/v1", false;
+    ServiceAccount, "v1", true;
+    Role, RBAC_API_VERSION, true;
+    ForeignCluster, "discovery.liqo.io/v1alpha1", false;
 }
 
 impl Object {

@@ -71,9 +71,18 @@ pub struct RbacSubject {
 impl RoleRef {
     /// The reference to a ClusterRole.
     pub fn cluster_role(name: &str) -> Self {
+        Self::of_kind("ClusterRole", name)
+    }
+
+    /// The reference to a Role of the binding's own namespace.
+    pub fn role(name: &str) -> Self {
+        Self::of_kind("Role", name)
+    }
+
+    fn of_kind(kind: &str, name: &str) -> Self {
         Self {
             api_group: names::RBAC_API_GROUP.to_owned(),
-            kind: "ClusterRole".to_owned(),
+            kind: kind.to_owned(),
             name: name.to_owned(),
         }
     }
@@ -88,6 +97,15 @@ impl RbacSubject {
     /// A group.
     pub fn group(name: &str) -> Self {
         Self::of_kind("Group", name)
+    }
+
+    /// A service account of a namespace.
+    pub fn service_account(namespace: &str, name: &str) -> Self {
+        Self {
+            api_group: String::new(),
+            namespace: namespace.to_owned(),
+            ..Self::of_kind("ServiceAccount", name)
+        }
     }
 
     fn of_kind(kind: &str, name: &str) -> Self {

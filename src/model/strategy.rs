@@ -26,8 +26,9 @@ use proptest::{
 use super::{
     AuthParams, AuthzPolicy, AwsConfig, Bytes, ClusterId, ClusterRole, ClusterRoleBinding,
     ConfigMap, Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference,
-    Metadata, Namespace, Object, OwnerReference, RbacSubject, RoleBinding, RoleRef, Secret,
-    SecretBytes, Tenant, TenantCondition, TenantSpec, TenantStatus, Timestamp, names,
+    Metadata, Namespace, Object, OwnerReference, PolicyRule, RbacSubject, Role, RoleBinding,
+    RoleRef, Secret, SecretBytes, Tenant, TenantCondition, TenantSpec, TenantStatus, Timestamp,
+    names,
 };
 
 /// The cluster IDs that there can be, in default tenant namespaces.
@@ -237,7 +238,12 @@ pub fn any_object() -> BoxedStrategy<Object> {
         4 => any_tenant().prop_map(Object::from),
         4 => any_identity().prop_map(Object::from),
         1 => any_metadata().prop_map(|metadata| Namespace { metadata }.into()),
-        1 => any_metadata().prop_map(|metadata| ClusterRole { metadata }.into()),
+        1 => (any_metadata(), any_rules()).prop_map(|(metadata, rules)| {
+            ClusterRole { metadata, rules }.into()
+        }),
+        1 => (any_metadata(), any_rules()).prop_map(|(metadata, rules)| {
+            Role { metadata, rules }.into()
+        }),
         1 => (any_metadata(), any_map()).prop_map(|(metadata, data)| {
             ConfigMap { metadata, data }.into()
         }),
@@ -249,6 +255,21 @@ pub fn any_object() -> BoxedStrategy<Object> {
         }),
     ]
     .boxed()
+}
+
+/// Rules of a role, with any texts in them.
+fn any_rules() -> BoxedStrategy<Vec<PolicyRule>> {
+    let texts = || vec(any_text(), 0..3);
+    let rule = (texts(), texts(), texts(), texts()).prop_map(
+        |(api_groups, resources, resource_names, verbs)| PolicyRule {
+            api_groups,
+            resources,
+            resource_names,
+            verbs,
+            ..PolicyRule::default()
+        },
+    );
+    vec(rule, 0..3).boxed()
 }
 
 /// Any condition of a tenant.

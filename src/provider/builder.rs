@@ -50,7 +50,7 @@ impl Endpoint {
         &self.api_server
     }
 
-    pub(super) fn ca(&self) -> Bytes {
+    pub(crate) fn ca(&self) -> Bytes {
         self.ca.clone()
     }
 }

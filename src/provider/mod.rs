@@ -40,6 +40,7 @@ pub use builder::{Endpoint, ProviderBuilder};
 pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
 pub use phase::{Peering, Phase};
+pub(crate) use principals::is_well_known;
 pub use principals::{NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use rights::NeedsRights;
@@ -441,7 +442,7 @@ impl Provider {
     fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
         self.check_other(peer)?;
         verify::name_length(peer, self.policy(peer))?;
-        if principals::is_well_known(peer.as_str()) {
+        if is_well_known(peer.as_str()) {
             return Err(name_taken(peer, None));
         }
         Ok(())

@@ -85,7 +85,7 @@ impl<'a> PrincipalName<'a> {
 
 /// Whether Kubernetes or a common distribution uses the name itself, as far as
 /// it could be a cluster ID at all: no name with a colon can.
-pub(super) fn is_well_known(name: &str) -> bool {
+pub(crate) fn is_well_known(name: &str) -> bool {
     WELL_KNOWN.contains(&name)
 }
 

@@ -403,6 +403,7 @@ pub fn cluster_roles() -> Objects {
                 labels: [(names::APP_NAME_LABEL.to_owned(), label_value.to_owned())].into(),
                 ..Metadata::default()
             },
+            ..ClusterRole::default()
         })
     })
     .collect()

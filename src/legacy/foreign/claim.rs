@@ -1,0 +1,101 @@
+//! What is kept of a home cluster's claim to its ID.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Foreign;
+use crate::{
+    error::{Error, LocalFault},
+    legacy::{
+        ProtocolVersion,
+        record::{Sealed, foreign_record_name},
+    },
+    model::{Bytes, ClusterId, Resource, Secret},
+    step::{Effect, Version},
+};
+
+/// That a home cluster came with a right token, in which form, and whether it
+/// has got its identity. It lies in the foreign cluster's own namespace, under
+/// a seal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Claim {
+    version: String,
+    /// SHA-256 of the request's DER; empty in 0.2.
+    #[serde(default)]
+    pub(super) csr: Bytes,
+    /// A MAC of the token that was shown: the same home may come again with it,
+    /// also when it has been replaced meanwhile.
+    pub(super) token: Bytes,
+    /// The service account's UID, in 0.2.
+    #[serde(default)]
+    pub(super) account: String,
+    /// The UID of the ForeignCluster, where there was one.
+    #[serde(default)]
+    pub(super) foreign_cluster: String,
+    /// Whether the identity has left this cluster.
+    #[serde(default)]
+    pub(super) is_delivered: bool,
+}
+
+impl Claim {
+    pub(super) fn new(version: ProtocolVersion, csr: &[u8], token: &[u8]) -> Self {
+        Self {
+            version: version.to_string(),
+            csr: csr.into(),
+            token: token.into(),
+            account: String::new(),
+            foreign_cluster: String::new(),
+            is_delivered: false,
+        }
+    }
+
+    pub(super) fn is_of_accounts(&self) -> bool {
+        self.version == ProtocolVersion::V0_2.as_str()
+    }
+
+    pub(super) fn open(
+        foreign: &Foreign,
+        peer: &ClusterId,
+        secret: &Secret,
+    ) -> Result<Self, Error> {
+        sealed(foreign, &foreign_record_name(peer)).check(secret)?;
+        serde_json::from_slice(secret.get(CLAIM).unwrap_or_default()).map_err(|_| {
+            let reason = "the claim is of another version of this library".to_owned();
+            let id = Some(secret.id());
+            Error::new(LocalFault::Unreadable { reason }, id, "data.claim")
+        })
+    }
+
+    /// The effect that writes it, over what is there.
+    pub(super) fn write(
+        &self,
+        foreign: &Foreign,
+        peer: &ClusterId,
+        present: Option<&Secret>,
+    ) -> Effect {
+        // Strings and a boolean: it cannot fail.
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        let data = BTreeMap::from([(CLAIM.to_owned(), text.into())]);
+        let object = sealed(foreign, &foreign_record_name(peer)).write(Some(peer), data);
+        match present {
+            None => Effect::Create(object.into()),
+            Some(present) => Effect::Replace {
+                object: object.into(),
+                version: Version::of(&present.metadata),
+            },
+        }
+    }
+}
+
+pub(super) fn sealed<'a>(foreign: &'a Foreign, name: &'a str) -> Sealed<'a> {
+    Sealed {
+        key: &foreign.0.record_key,
+        cluster: &foreign.0.cluster_id,
+        namespace: &foreign.0.namespace,
+        name,
+    }
+}
+
+const CLAIM: &str = "claim";

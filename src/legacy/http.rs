@@ -1,0 +1,118 @@
+//! Requests and responses of HTTP, as values.
+
+use core::fmt;
+
+use crate::model::SecretBytes;
+
+/// A request, without the connection that it came or goes by.
+///
+/// `Debug` shows neither headers nor body, since a body holds tokens.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// The method, such as `POST`.
+    pub method: String,
+    /// The path, such as `/identity`, without query.
+    pub path: String,
+    /// The headers by name. Of those that the transport sets (`host`,
+    /// `content-length`), none is needed.
+    pub headers: Vec<(String, String)>,
+    /// The body, whole.
+    pub body: SecretBytes,
+}
+
+/// A response, without the connection that it came or goes by.
+///
+/// `Debug` shows neither headers nor body, since a body may hold a credential.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HttpResponse {
+    /// The status, such as 202.
+    pub status: u16,
+    /// The headers by name, in lower case. The transport adds
+    /// `content-length` and `date`.
+    pub headers: Vec<(String, String)>,
+    /// The body, whole.
+    pub body: SecretBytes,
+}
+
+impl HttpRequest {
+    /// A request without headers.
+    pub fn new(
+        method: impl Into<String>,
+        path: impl Into<String>,
+        body: impl Into<SecretBytes>,
+    ) -> Self {
+        Self {
+            method: method.into(),
+            path: path.into(),
+            headers: Vec::new(),
+            body: body.into(),
+        }
+    }
+
+    /// The values of a header, whatever its case.
+    pub(super) fn header<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers
+            .iter()
+            .filter(move |(found, _)| found.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+impl HttpResponse {
+    /// What a request is answered with when [`handle`] fails or an effect
+    /// does: 500, which a peer tries again after. It says nothing of the
+    /// reason.
+    ///
+    /// [`handle`]: super::Foreign::handle
+    pub fn internal_error() -> Self {
+        Self::error(500, "internal error")
+    }
+
+    /// Nobody is to be told more: 503, which a peer tries again after. For a
+    /// transport that has too much to do.
+    pub fn unavailable() -> Self {
+        Self::error(503, "try again later")
+    }
+
+    /// A response with that status and text, as Go's `http.Error` makes it.
+    pub(super) fn error(status: u16, text: &str) -> Self {
+        let mut response = Self::text(status, format!("{text}\n").into_bytes());
+        let header = ("x-content-type-options".to_owned(), "nosniff".to_owned());
+        response.headers.push(header);
+        response
+    }
+
+    /// A response of the type that Go's server finds for JSON and YAML alike.
+    pub(super) fn text(status: u16, body: impl Into<SecretBytes>) -> Self {
+        let content_type = ("content-type", "text/plain; charset=utf-8");
+        Self {
+            status,
+            headers: vec![(content_type.0.to_owned(), content_type.1.to_owned())],
+            body: body.into(),
+        }
+    }
+
+    pub(super) fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HttpRequest")
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for HttpResponse {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HttpResponse")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,287 @@
+//! What travels in the bodies, in each version's form.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use super::{
+    HttpRequest, ProtocolVersion,
+    version::{CERTIFICATE_PATH, IDENTITY_PATH},
+};
+use crate::{
+    model::{
+        ClusterId, ClusterIdError, ClusterIdentity, MapOnly, SecretBytes, SecretText,
+        StrictJsonError, read_strict_json,
+    },
+    policy::Limits,
+};
+
+/// A home cluster asks for an identity: read, and not yet checked.
+///
+/// Source: Liqo `auth.IdentityRequest` (0.2) and
+/// `auth.CertificateIdentityRequest` (0.3 to 0.10).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityRequest {
+    pub(super) version: ProtocolVersion,
+    pub(super) peer: ClusterId,
+    pub(super) name: String,
+    pub(super) token: SecretText,
+    pub(super) origin_token: SecretText,
+    pub(super) csr: Vec<u8>,
+}
+
+/// Why a request for an identity cannot be read. Nothing of a token is in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The body is not JSON of the form expected.
+    #[error("the body: {0}")]
+    Form(#[from] StrictJsonError),
+    /// The cluster ID is none.
+    #[error("the cluster ID: {0}")]
+    ClusterId(ClusterIdError),
+    /// `clusterID` and `cluster` name two clusters.
+    #[error("clusterID and cluster name two clusters, expected one")]
+    TwoClusters,
+    /// The name of the cluster is longer than is read.
+    #[error("the cluster's name has {found} bytes, expected at most {limit}")]
+    NameTooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length read.
+        limit: usize,
+    },
+    /// The certificate signing request is not base64.
+    #[error("certificateSigningRequest is not base64 in the standard alphabet")]
+    Base64,
+    /// The body is encoded, or its length is given twice.
+    #[error("the header {name} is there twice or says what is not dealt with here")]
+    Header {
+        /// The header.
+        name: &'static str,
+    },
+}
+
+impl IdentityRequest {
+    /// Which form it has.
+    pub fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    /// Who it says that it is.
+    pub fn peer(&self) -> &ClusterId {
+        &self.peer
+    }
+
+    /// Reads the body of a `POST` to a path where identities are asked for.
+    pub(super) fn read(request: &HttpRequest, limits: &Limits) -> Result<Self, RequestError> {
+        check_headers(request)?;
+        let body = request.body.expose();
+        if request.path == IDENTITY_PATH {
+            let body: AccountBody = read_strict_json(body, limits.legacy_request)?;
+            let peer: ClusterId = body.cluster_id.parse().map_err(RequestError::ClusterId)?;
+            return Ok(Self {
+                version: ProtocolVersion::V0_2,
+                name: peer.to_string(),
+                peer,
+                token: body.token,
+                origin_token: SecretText::default(),
+                csr: Vec::new(),
+            });
+        }
+        let body: CertificateBody = read_strict_json(body, limits.legacy_request)?;
+        let (version, identity) = body.identity()?;
+        let found = identity.cluster_name.len();
+        if found > LONGEST_NAME {
+            let limit = LONGEST_NAME;
+            return Err(RequestError::NameTooLong { found, limit });
+        }
+        let csr = STANDARD
+            .decode(body.certificate_signing_request.as_bytes())
+            .map_err(|_| RequestError::Base64)?;
+        Ok(Self {
+            version,
+            peer: identity
+                .cluster_id
+                .parse()
+                .map_err(RequestError::ClusterId)?,
+            name: identity.cluster_name,
+            token: body.destination_cluster_token,
+            origin_token: body.origin_cluster_token,
+            csr,
+        })
+    }
+}
+
+/// What is asked for an identity, on its way out. Without a version both
+/// `clusterID` and `cluster` are in it: 0.3 reads the one, later versions the
+/// other, and all of them ignore what they do not know.
+pub(super) struct Outgoing<'a> {
+    pub(super) version: Option<ProtocolVersion>,
+    pub(super) home: &'a ClusterId,
+    pub(super) name: &'a str,
+    pub(super) token: &'a str,
+    pub(super) origin_token: Option<&'a str>,
+    pub(super) csr: &'a [u8],
+}
+
+impl Outgoing<'_> {
+    pub(super) fn request(&self) -> HttpRequest {
+        let (path, body) = if self.version == Some(ProtocolVersion::V0_2) {
+            let body = AccountBody {
+                cluster_id: self.home.to_string(),
+                token: self.token.into(),
+            };
+            (IDENTITY_PATH, write(&body))
+        } else {
+            let body = CertificateBody {
+                cluster_id: (self.version != Some(ProtocolVersion::V0_4))
+                    .then(|| self.home.to_string()),
+                cluster: (self.version != Some(ProtocolVersion::V0_3)).then(|| {
+                    MapOnly(ClusterIdentity {
+                        cluster_id: self.home.to_string(),
+                        cluster_name: self.name.to_owned(),
+                    })
+                }),
+                origin_cluster_token: self.origin_token.unwrap_or_default().into(),
+                destination_cluster_token: self.token.into(),
+                certificate_signing_request: STANDARD.encode(self.csr),
+            };
+            (CERTIFICATE_PATH, write(&body))
+        };
+        let mut request = HttpRequest::new("POST", path, body);
+        // What Liqo itself sends.
+        request
+            .headers
+            .push(("content-type".to_owned(), "text/plain".to_owned()));
+        request
+    }
+}
+
+/// Who a cluster is. Source: Liqo `auth.ClusterInfo`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ClusterInfo {
+    #[serde(default)]
+    pub(super) cluster_id: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) cluster_name: String,
+    /// In 0.2 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) guest_namespace: Option<String>,
+}
+
+/// The certificate and where to use it. Source: Liqo
+/// `auth.CertificateIdentityResponse`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct CertificateAnswer {
+    pub(super) namespace: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) certificate: String,
+    pub(super) api_server_url: String,
+    #[serde(rename = "apiServerCA", skip_serializing_if = "String::is_empty")]
+    pub(super) api_server_ca: String,
+    pub(super) aws: MapOnly<AwsAnswer>,
+}
+
+/// Credentials of a cloud, which are not dealt with here. Source: Liqo
+/// `auth.AWSIdentityInfo`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct AwsAnswer {
+    #[serde(rename = "accessKeyID")]
+    access_key_id: SecretText,
+    #[serde(rename = "secretAccessKey")]
+    secret_access_key: SecretText,
+    region: String,
+    #[serde(rename = "eksClusterID")]
+    eks_cluster_id: String,
+    #[serde(rename = "iamUserArn")]
+    iam_user_arn: String,
+}
+
+impl AwsAnswer {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The JSON of a message, without what it would leave behind on growing.
+pub(super) fn write<T: Serialize>(message: &T) -> SecretBytes {
+    let mut text = Zeroizing::new(Vec::with_capacity(CAPACITY));
+    // Strings only: it cannot fail.
+    let _ = serde_json::to_writer(&mut *text, message);
+    SecretBytes::from(text)
+}
+
+#[derive(Serialize, Deserialize)]
+struct AccountBody {
+    #[serde(rename = "clusterID", default)]
+    cluster_id: String,
+    #[serde(default)]
+    token: SecretText,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CertificateBody {
+    #[serde(rename = "clusterID", default, skip_serializing_if = "Option::is_none")]
+    cluster_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cluster: Option<MapOnly<ClusterIdentity>>,
+    #[serde(default, skip_serializing_if = "SecretText::is_empty")]
+    origin_cluster_token: SecretText,
+    #[serde(default)]
+    destination_cluster_token: SecretText,
+    #[serde(default)]
+    certificate_signing_request: String,
+}
+
+impl CertificateBody {
+    fn identity(&self) -> Result<(ProtocolVersion, ClusterIdentity), RequestError> {
+        match (&self.cluster_id, &self.cluster) {
+            (Some(id), Some(MapOnly(cluster))) if *id != cluster.cluster_id => {
+                Err(RequestError::TwoClusters)
+            }
+            (_, Some(MapOnly(cluster))) => Ok((ProtocolVersion::V0_4, cluster.clone())),
+            // Liqo 0.3 has no names, and takes the ID for one.
+            (id, None) => {
+                let cluster_id = id.clone().unwrap_or_default();
+                let cluster_name = cluster_id.clone();
+                Ok((
+                    ProtocolVersion::V0_3,
+                    ClusterIdentity {
+                        cluster_id,
+                        cluster_name,
+                    },
+                ))
+            }
+        }
+    }
+}
+
+/// What readers of HTTP could differ on is refused, although the transport
+/// should have seen to it.
+fn check_headers(request: &HttpRequest) -> Result<(), RequestError> {
+    for name in ["content-length", "transfer-encoding", "content-encoding"] {
+        if request.header(name).count() > 1 {
+            return Err(RequestError::Header { name });
+        }
+    }
+    let has = |name: &'static str| request.header(name).next().is_some();
+    if has("content-length") && has("transfer-encoding") {
+        let name = "transfer-encoding";
+        return Err(RequestError::Header { name });
+    }
+    let name = "content-encoding";
+    if request.header(name).any(|value| value != "identity") {
+        return Err(RequestError::Header { name });
+    }
+    Ok(())
+}
+
+/// As long as the name of a Kubernetes object may be, in bytes.
+const LONGEST_NAME: usize = 253;
+/// Longer than any message but one with a large CA bundle.
+const CAPACITY: usize = 16 * 1024;

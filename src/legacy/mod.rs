@@ -1,0 +1,65 @@
+//! The shared-token protocol of Liqo 0.2 to 0.10, both sides.
+//!
+//! Before the exchange of nonces there was one secret token for each cluster:
+//! whoever showed it got an identity. A **home** cluster asks, a **foreign**
+//! cluster gives. It is here to meet peers that have nothing else; it is off
+//! until [`TokenProtocol::TrustWhoeverHoldsTheToken`] is chosen.
+//!
+//! ```text
+//!        home                                                    foreign
+//!   ┌────────────────┐                                      ┌────────────────┐
+//!   │ NeedsIds       │ ──────────── GET /ids ─────────────▶ │                │
+//!   │                │ ◀──────── clusterId, name ────────── │                │
+//!   │ NeedsRecord    │                                      │                │
+//!   │  make, keep CSR│                                      │                │
+//!   │ NeedsIdentity  │ ── POST: ID, token or none, CSR ───▶ │ compare token  │
+//!   │                │                                      │ record claim   │
+//!   │ AwaitsToken    │ ◀─── 401: empty token refused ────── │                │
+//!   │ Refused        │ ◀─── 401: wrong token ────────────── │                │
+//!   │                │ ◀─── 403: has an identity already ── │ have CSR signed│
+//!   │  check, pin    │ ◀─── 202: certificate, CA, URL ───── │ bind, answer   │
+//!   │ Accepted       │                                      │ delivered      │
+//!   └────────────────┘                                      └────────────────┘
+//! ```
+//!
+//! | version | request | answer |
+//! |---|---|---|
+//! | 0.2 | `POST /identity` `{clusterID, token}` | 201, the kubeconfig of a service account; 403 |
+//! | 0.3 | `POST /identity/certificate` `{clusterID, originClusterToken, destinationClusterToken, certificateSigningRequest}` | 202 `{namespace, certificate, apiServerUrl, apiServerCA, aws}`; 400, 401, 403, 500 |
+//! | 0.4 to 0.10 | the same, with `cluster: {clusterID, clusterName}` | the same |
+//!
+//! As in the rest of the library nothing here does I/O, and the state is in
+//! the objects. Requests and responses of HTTP are values ([`HttpRequest`],
+//! [`HttpResponse`]); a response is sent only after every effect that came
+//! with it or before it has been applied.
+//!
+//! # What it is worth
+//!
+//! The token is a bearer secret, and the protocol binds it to no cluster: who
+//! holds it may take any cluster ID that has no identity yet. What can be done
+//! about that without a peer noticing is done: each ID gets one identity, a
+//! CSR is verified as in the new protocol, tokens are compared in constant
+//! time, may expire ([`ForeignBuilder::token_lifetime`]) and may serve once
+//! ([`ForeignBuilder::single_use_token`]), and with the strict policy each peer
+//! is given an origin token of its own, good for its cluster ID only.
+
+mod event;
+mod foreign;
+mod home;
+mod http;
+mod message;
+mod record;
+mod throttle;
+mod token;
+mod token_protocol;
+mod version;
+
+pub use event::Event;
+pub use foreign::{Answer, Foreign, ForeignBuilder, Reading, TokenStore};
+pub use home::{Asks, Held, Home, HomeBuilder, Next, Phase, Request, Tls};
+pub use http::{HttpRequest, HttpResponse};
+pub use message::{IdentityRequest, RequestError};
+pub use throttle::Throttle;
+pub use token::{AuthToken, TokenError};
+pub use token_protocol::TokenProtocol;
+pub use version::{ProtocolVersion, ProtocolVersionError};
