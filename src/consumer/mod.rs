@@ -145,8 +145,9 @@ impl Consumer {
     /// The phase that the objects are in.
     ///
     /// # Errors
-    /// What is wrong on this side ([`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]). What is
-    /// wrong with what the peer sent is [`Phase::Refused`].
+    /// What is wrong on this side:
+    /// [`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]. What is wrong
+    /// with what the peer sent is [`Phase::Refused`].
     pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
         self.check_peer(view.peer())?;
         let seen = Seen::select(self, view)?;

@@ -19,6 +19,7 @@
 //! What a peer's identities can write is never believed: pin, proof and used
 //! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
 
+mod administration;
 mod builder;
 mod condition;
 mod handshake;
@@ -26,6 +27,7 @@ mod issued;
 mod nonce;
 mod phase;
 mod principals;
+mod promise;
 mod proof;
 mod record;
 mod rights;
@@ -49,12 +51,9 @@ pub use withdrawal::{Drained, Ending};
 
 use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
-    commitment::{Commitment, Committed},
     crypto::{Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
-    model::{
-        AuthParams, Bytes, ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names,
-    },
+    model::{ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Step, Version},
     verify::{self, VerifiedTenant},
@@ -197,9 +196,9 @@ impl Provider {
     /// The phase that the objects are in.
     ///
     /// # Errors
-    /// What is wrong on this side ([`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]) and with the
-    /// peer's very name. What is wrong with what the peer sent is
-    /// [`Phase::Refused`].
+    /// What is wrong on this side:
+    /// [`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]. What is wrong
+    /// with the peer, its name or what it sent, is [`Phase::Refused`].
     pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
         Ok(self.look(view, now)?.1)
     }
@@ -244,31 +243,6 @@ impl Provider {
         Ok(step)
     }
 
-    /// Lets a peer in, or in again: makes the tenant namespace and the nonce,
-    /// or hands out the nonce that is there if it can still be signed. Without
-    /// this call, or Liqo's empty Secret `liqo-nonce`, nobody is invited: no
-    /// label that turns up somewhere makes a peer.
-    ///
-    /// # Errors
-    /// As [`resume`](Self::resume); and why the peer cannot be invited.
-    pub fn invite(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let (seen, Peering { phase, notices }) = self.look(view, env.now)?;
-        let mut step = match phase {
-            Phase::Uninvited => {
-                NeedsNonce::new(self, seen, WhyNonce::Absent, env.now).make_nonce(env)?
-            }
-            Phase::Ended => {
-                NeedsNonce::new(self, seen, WhyNonce::Ended, env.now).make_nonce(env)?
-            }
-            Phase::NeedsNonce(phase) => phase.make_nonce(env)?,
-            Phase::AwaitsTenant(phase) => phase.wait(),
-            Phase::Refused(error) => return Err(error),
-            _ => return self.reconcile(view, env),
-        };
-        step.notices.extend(notices);
-        Ok(step)
-    }
-
     /// Takes what the peer sent: its Tenant. It is verified as a whole before
     /// anything is stored.
     ///
@@ -286,44 +260,6 @@ impl Provider {
                 "",
             )),
         }
-    }
-
-    /// Makes a new nonce in place of the one that is there, because someone
-    /// asked for it. An unmodified consumer's Secret `liqo-signed-nonce` has to
-    /// be deleted then, which a [notice](crate::step::Notice) says.
-    ///
-    /// # Errors
-    /// As [`resume`](Self::resume).
-    pub fn replace_nonce(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        if let Some(error) = seen.unreadable {
-            return Err(error);
-        }
-        NeedsNonce::new(self, seen, WhyNonce::Asked, env.now).make_nonce(env)
-    }
-
-    /// Forgets the pinned key of a cluster ID, because its administrator says,
-    /// by another way, that it was changed. What the nonces served for and the
-    /// peer's condition stay; the next key that signs a nonce is pinned.
-    ///
-    /// # Errors
-    /// As [`resume`](Self::resume).
-    pub fn release_key(&self, view: &View<'_>) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        if let Some(error) = seen.unreadable {
-            return Err(error);
-        }
-        let mut step = Step::default();
-        if let Some((_, record)) = &seen.record {
-            let released = Record {
-                public_key: None,
-                proof: None,
-                ..record.clone()
-            };
-            step.effects.push(self.write_record(&seen, &released));
-        }
-        Ok(step)
     }
 
     fn phase<'o>(
@@ -459,53 +395,6 @@ impl Provider {
 
     fn record_id_of(&self, name: &str) -> ObjectRef {
         ObjectRef::new(Kind::Secret, self.0.namespace.as_str(), name)
-    }
-
-    /// What the peer needs to reach this cluster: all but its certificate.
-    fn auth_params(&self, verified: &VerifiedTenant) -> AuthParams {
-        AuthParams {
-            ca: self.0.endpoint.ca(),
-            signed_crt: Bytes::default(),
-            api_server: self.0.endpoint.api_server().as_str().to_owned(),
-            proxy_url: verified.proxy_url().map(|url| url.as_str().to_owned()),
-            aws_config: None,
-        }
-    }
-
-    /// This provider's commitment to a peer, where it has a key of its own and
-    /// the nonce does not name another one.
-    fn commit(
-        &self,
-        seen: &Seen<'_>,
-        verified: &VerifiedTenant,
-        nonce: &Nonce,
-        earlier: Option<&record::StoredCommitment>,
-    ) -> Result<Option<record::StoredCommitment>, Error> {
-        let Some(key) = &self.0.key else {
-            return Ok(None);
-        };
-        if nonce
-            .structured()
-            .is_some_and(|nonce| !nonce.commits_to(key.public_key()))
-        {
-            return Ok(None);
-        }
-        let auth_params = self.auth_params(verified);
-        let committed = Committed {
-            nonce: nonce.as_bytes(),
-            provider: &self.0.cluster_id,
-            consumer: &seen.peer,
-            consumer_key: verified.public_key(),
-            namespace: &seen.namespace_name(),
-            auth_params: &auth_params,
-        };
-        let about = committed.digest(key.public_key());
-        if let Some(earlier) = earlier.filter(|earlier| earlier.is_about(&about)) {
-            return Ok(Some(earlier.clone()));
-        }
-        let commitment = Commitment::make(&committed, &**key)
-            .map_err(|error| Error::backend(Backend::Keys, &*error))?;
-        Ok(Some(record::StoredCommitment::new(about, &commitment)))
     }
 
     fn write_record(&self, seen: &Seen<'_>, record: &Record) -> Effect {
