@@ -24,11 +24,13 @@ use proptest::{
 };
 
 use super::{
-    AuthParams, AuthzPolicy, AwsConfig, Bytes, ClusterId, ClusterRole, ClusterRoleBinding,
-    ConfigMap, Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference,
+    AuthParams, AuthzPolicy, AwsConfig, Bytes, CertificateSigningRequest,
+    CertificateSigningRequestCondition, CertificateSigningRequestSpec,
+    CertificateSigningRequestStatus, ClusterId, ClusterRole, ClusterRoleBinding, ConfigMap,
+    ForeignCluster, Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference,
     Metadata, Namespace, Object, OwnerReference, PolicyRule, RbacSubject, Role, RoleBinding,
-    RoleRef, Secret, SecretBytes, Tenant, TenantCondition, TenantSpec, TenantStatus, Timestamp,
-    names,
+    RoleRef, Secret, SecretBytes, ServiceAccount, Tenant, TenantCondition, TenantSpec,
+    TenantStatus, Timestamp, names,
 };
 
 /// The cluster IDs that there can be, in default tenant namespaces.
@@ -247,6 +249,17 @@ pub fn any_object() -> BoxedStrategy<Object> {
         1 => (any_metadata(), any_map()).prop_map(|(metadata, data)| {
             ConfigMap { metadata, data }.into()
         }),
+        1 => any_signing_request().prop_map(Object::from),
+        1 => (any_metadata(), any_text(), any_text()).prop_map(|(metadata, url, id)| {
+            let mut cluster = ForeignCluster { metadata, ..ForeignCluster::default() };
+            cluster.spec.foreign_auth_url = url;
+            cluster.spec.cluster_identity.cluster_id = id;
+            cluster.into()
+        }),
+        1 => (any_metadata(), vec(any_text(), 0..3)).prop_map(|(metadata, names)| {
+            let secrets = names.into_iter().map(|name| LocalObjectReference { name }).collect();
+            ServiceAccount { metadata, secrets }.into()
+        }),
         1 => any_grant().prop_map(|(metadata, role_ref, subjects)| {
             RoleBinding { metadata, role_ref, subjects }.into()
         }),
@@ -255,6 +268,45 @@ pub fn any_object() -> BoxedStrategy<Object> {
         }),
     ]
     .boxed()
+}
+
+/// A CertificateSigningRequest with any request, answered or not.
+pub fn any_signing_request() -> BoxedStrategy<CertificateSigningRequest> {
+    let condition = (any_text(), any_text(), any_text(), any_text()).prop_map(
+        |(condition_type, status, reason, message)| CertificateSigningRequestCondition {
+            condition_type,
+            status,
+            reason,
+            message,
+        },
+    );
+    let spec = (
+        any_bytes(),
+        any_text(),
+        vec(any_text(), 0..3),
+        option::of(any::<i32>()),
+    )
+        .prop_map(|(request, signer_name, usages, expiration_seconds)| {
+            CertificateSigningRequestSpec {
+                request,
+                signer_name,
+                usages,
+                expiration_seconds,
+            }
+        });
+    let status = (any_bytes(), vec(condition, 0..2)).prop_map(|(certificate, conditions)| {
+        CertificateSigningRequestStatus {
+            certificate,
+            conditions,
+        }
+    });
+    (any_metadata(), spec, status)
+        .prop_map(|(metadata, spec, status)| CertificateSigningRequest {
+            metadata,
+            spec,
+            status,
+        })
+        .boxed()
 }
 
 /// Rules of a role, with any texts in them.
