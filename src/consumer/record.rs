@@ -18,9 +18,6 @@ use crate::{
     verify::EndpointPins,
 };
 
-/// The label that names a record's peer.
-pub(super) const PEER_LABEL: &str = "liqo-auth/peer";
-
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Record {
     /// The request in PEM, to be sent again byte for byte.
@@ -105,7 +102,7 @@ impl Record {
                 namespace: id.namespace,
                 labels: BTreeMap::from([
                     (names::MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
-                    (PEER_LABEL.to_owned(), peer.to_string()),
+                    (names::RECORD_PEER_LABEL.to_owned(), peer.to_string()),
                 ]),
                 ..Metadata::default()
             },

@@ -35,7 +35,7 @@ use self::{builder::Configuration, own_token::Admission, seen::Seen};
 use super::{
     AuthToken, Event, HttpRequest, HttpResponse, IdentityRequest, ProtocolVersion, TokenProtocol,
     message::{ClusterInfo, write},
-    record::{PEER_LABEL, foreign_record_name, origin_token_name},
+    record::{foreign_record_name, origin_token_name},
     version::{CERTIFICATE_PATH, IDENTITY_PATH, IDS_PATH},
 };
 use crate::{
@@ -178,7 +178,7 @@ impl Foreign {
         let labels = &object.metadata()?.labels;
         labels
             .get(names::DISCOVERY_CLUSTER_ID_LABEL)
-            .or_else(|| labels.get(PEER_LABEL))?
+            .or_else(|| labels.get(names::RECORD_PEER_LABEL))?
             .parse()
             .ok()
     }

@@ -34,7 +34,7 @@ use self::{
 use super::{
     AuthToken, HttpRequest, ProtocolVersion, TokenProtocol,
     message::Outgoing,
-    record::{PEER_LABEL, home_record_name, origin_token_name},
+    record::{home_record_name, origin_token_name},
     version::IDS_PATH,
 };
 use crate::{
@@ -204,7 +204,7 @@ impl Home {
         let labels = &object.metadata()?.labels;
         labels
             .get(names::DISCOVERY_CLUSTER_ID_LABEL)
-            .or_else(|| labels.get(PEER_LABEL))?
+            .or_else(|| labels.get(names::RECORD_PEER_LABEL))?
             .parse()
             .ok()
     }

@@ -8,9 +8,6 @@ use crate::{
     model::{ClusterId, Metadata, Resource, Secret, SecretBytes, names},
 };
 
-/// The label that names a record's peer.
-pub(super) const PEER_LABEL: &str = "liqo-auth/peer";
-
 /// What is kept of the claim of a home cluster: `liqo-auth-legacy-foreign-…`.
 pub(super) fn foreign_record_name(peer: &ClusterId) -> String {
     format!("liqo-auth-legacy-foreign-{peer}")
@@ -45,7 +42,7 @@ impl Sealed<'_> {
         let mut labels =
             BTreeMap::from([(names::MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned())]);
         if let Some(peer) = peer {
-            labels.insert(PEER_LABEL.to_owned(), peer.to_string());
+            labels.insert(names::RECORD_PEER_LABEL.to_owned(), peer.to_string());
         }
         let mut secret = Secret {
             metadata: Metadata {

@@ -194,6 +194,9 @@ pub fn issued_certificate_secret_of_slice(slice: &str) -> String {
     format!("{ISSUED_CERTIFICATE_SECRET}-{slice}")
 }
 
+/// The label of this library's own records, whose value is the peer's ID.
+pub const RECORD_PEER_LABEL: &str = "liqo-auth/peer";
+
 /// What the names of the bindings of roles begin with.
 pub const BINDING_PREFIX: &str = "liqo-binding-";
 

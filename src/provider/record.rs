@@ -18,9 +18,6 @@ use crate::{
     policy::Policy,
 };
 
-/// The label that names a record's peer.
-pub(super) const PEER_LABEL: &str = "liqo-auth/peer";
-
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Record {
     /// The pinned key; none once it was released.
@@ -199,7 +196,7 @@ impl Record {
                 namespace: namespace.to_owned(),
                 labels: BTreeMap::from([
                     (names::MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
-                    (PEER_LABEL.to_owned(), peer.to_string()),
+                    (names::RECORD_PEER_LABEL.to_owned(), peer.to_string()),
                 ]),
                 ..Metadata::default()
             },
