@@ -119,12 +119,15 @@ const CLUSTER_FOLDER: &str = "_cluster";
 const SUFFIX: &str = ".yaml";
 /// The longest name of a file, in bytes.
 const LONGEST_FILE: usize = 255;
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 12] = [
     Kind::Namespace,
     Kind::Secret,
     Kind::ConfigMap,
     Kind::Tenant,
     Kind::Identity,
+    Kind::ResourceSlice,
+    Kind::Renew,
+    Kind::Role,
     Kind::RoleBinding,
     Kind::ClusterRoleBinding,
     Kind::ClusterRole,
@@ -133,9 +136,7 @@ const KINDS: [Kind; 9] = [
 
 /// The Secrets that the library keeps for itself.
 fn is_record(id: &ObjectRef) -> bool {
-    id.namespace == names::LIQO_NAMESPACE
-        && (id.name.starts_with("liqo-auth-provider-")
-            || id.name.starts_with("liqo-auth-consumer-"))
+    id.namespace == names::LIQO_NAMESPACE && id.name.starts_with("liqo-auth-")
 }
 
 /// What a Kubernetes name may be made of, and no path has besides.
