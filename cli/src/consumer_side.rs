@@ -6,9 +6,10 @@ use liqo_auth::{
     consumer::{Consumer, Phase},
     crypto::{Nonce, OneKey},
     error::Error,
-    model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, Timestamp, names},
+    model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, names},
     policy::Policy,
-    step::{Effect, Message, Notice, Step},
+    step::{Effect, Env, Message, Notice, Step},
+    view::View,
 };
 
 use crate::{
@@ -91,15 +92,13 @@ impl<'h> ConsumerSide<'h> {
         // More steps than any exchange has: a machine that runs in circles is
         // stopped.
         for _ in 0..MOST_STEPS {
-            let env = self.clock.env()?;
-            let now = env.now;
             let step = self
                 .consumer
-                .reconcile(&self.home.view(&self.peer), env)
+                .reconcile(&self.home.view(&self.peer), self.clock.env()?)
                 .map_err(|error| self.failure(&error))?;
-            for notice in step.notices {
-                if !notices.contains(&notice) {
-                    notices.push(notice);
+            for notice in &step.notices {
+                if !notices.contains(notice) {
+                    notices.push(notice.clone());
                 }
             }
             if step.effects.is_empty()
@@ -108,7 +107,7 @@ impl<'h> ConsumerSide<'h> {
                 self.home.save()?;
                 return Ok((stand, notices));
             }
-            self.apply(&step.effects, now)?;
+            self.carry_out(&step)?;
         }
         Err(Failure::at_odds(format!(
             "{}: the peering with {} does not come to rest",
@@ -134,11 +133,9 @@ impl<'h> ConsumerSide<'h> {
         // Whether there are two of them, the library knows.
         self.stand()?;
         if !found {
-            let now = self.clock.now()?;
-            self.apply(
-                &[Effect::Create(Namespace::for_tenant(&self.peer).into())],
-                now,
-            )?;
+            let namespace = Namespace::for_tenant(&self.peer);
+            self.home
+                .apply(&Effect::Create(namespace.into()), self.clock.now()?)?;
         }
         Ok(())
     }
@@ -149,8 +146,7 @@ impl<'h> ConsumerSide<'h> {
             "the nonce of {} is not signed, and nothing was changed",
             self.peer
         );
-        let (step, now) = self.receive(Message::Nonce(nonce), &subject)?;
-        self.apply(&step.effects, now)?;
+        let step = self.receive(Message::Nonce(nonce), &subject)?;
         let tenant = step.outbox.into_iter().find_map(|message| match message {
             Message::Tenant(tenant) => Some(*tenant),
             _ => None,
@@ -160,8 +156,21 @@ impl<'h> ConsumerSide<'h> {
 
     /// Takes an Identity in memory.
     pub(crate) fn receive_identity(&mut self, identity: &Identity, subject: &str) -> Result<()> {
-        let (step, now) = self.receive(Message::Identity(Box::new(identity.clone())), subject)?;
-        self.apply(&step.effects, now)
+        self.receive(Message::Identity(Box::new(identity.clone())), subject)?;
+        Ok(())
+    }
+
+    /// Does, in memory, what an administrator asks for.
+    pub(crate) fn administer(
+        &mut self,
+        subject: &str,
+        act: impl FnOnce(&Consumer, &View<'_>, Env) -> Result<Step, Error>,
+    ) -> Result<Step> {
+        let env = self.clock.env()?;
+        let step = act(&self.consumer, &self.home.view(&self.peer), env)
+            .map_err(|error| Failure::of(subject, &error))?;
+        self.carry_out(&step)?;
+        Ok(step)
     }
 
     /// The nonce that was signed last.
@@ -174,20 +183,14 @@ impl<'h> ConsumerSide<'h> {
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
 
-    fn receive(&self, message: Message, subject: &str) -> Result<(Step, Timestamp)> {
-        let env = self.clock.env()?;
-        let now = env.now;
-        let step = self
-            .consumer
-            .receive(&self.home.view(&self.peer), message, env)
-            .map_err(|error| Failure::of(subject, &error))?;
-        Ok((step, now))
+    fn receive(&mut self, message: Message, subject: &str) -> Result<Step> {
+        self.administer(subject, |consumer, view, env| {
+            consumer.receive(view, message, env)
+        })
     }
 
-    fn apply(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
-        effects
-            .iter()
-            .try_for_each(|effect| self.home.apply(effect, now))
+    fn carry_out(&mut self, step: &Step) -> Result<()> {
+        self.home.carry_out(step, self.clock.now()?)
     }
 
     fn failure(&self, error: &Error) -> Failure {

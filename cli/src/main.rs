@@ -15,6 +15,7 @@ mod home;
 mod input;
 mod output;
 mod provider_side;
+mod signer;
 
 use std::process::ExitCode;
 

@@ -1,25 +1,25 @@
 //! A home as the provider.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use liqo_auth::{
-    crypto::{Authority, CaBundle, CertificateChain, Entropy, Nonce},
+    crypto::{Authority, CaBundle, CertificateChain, Nonce, Subject},
     error::Error,
     model::{
-        Bytes, CertificateSigningRequest, CertificateSigningRequestCondition,
-        CertificateSigningRequestSpec, CertificateSigningRequestStatus, ClusterId,
-        ClusterRoleBinding, Identity, Metadata, NamespaceName, RbacSubject, Resource, RoleBinding,
-        Secret, Tenant, Timestamp, names,
+        CertificateSigningRequest, ClusterId, ClusterRoleBinding, Identity, Metadata,
+        NamespaceName, RbacSubject, Resource, RoleBinding, Secret, Tenant, Timestamp, names,
     },
     policy::Policy,
     provider::{Endpoint, NameTable, Phase, Provider, SigningRequest},
-    step::{Effect, Message, Notice},
+    step::{Effect, Env, Message, Notice, Step},
+    view::View,
 };
 
 use crate::{
     environment::Clock,
     failure::{Failure, Result, paragraph},
     home::Home,
+    signer::{Desk, request_name, signed_request},
 };
 
 /// The provider's side of one peering, over a home.
@@ -29,6 +29,7 @@ pub(crate) struct ProviderSide<'h> {
     inviting: bool,
     provider: Provider,
     authority: Authority,
+    desk: Desk,
     policy: Policy,
     clock: Clock,
 }
@@ -39,19 +40,12 @@ pub(crate) enum ProviderStand {
     AwaitsTenant,
     /// The Identity can be handed out.
     Authenticated,
+    /// The administrator drained the peer.
+    Drained,
     /// What is stored was refused.
     Refused(Error),
     /// The Tenant was deleted.
     Ended,
-}
-
-/// What is to be done next.
-enum Next {
-    /// In memory.
-    Apply(Vec<Effect>),
-    /// What is in memory, before something is signed that rests on it.
-    Save,
-    Rest(ProviderStand),
 }
 
 impl<'h> ProviderSide<'h> {
@@ -62,13 +56,15 @@ impl<'h> ProviderSide<'h> {
         clock: Clock,
     ) -> Result<Self> {
         let authority = home.authority()?;
-        let provider = provider(home, &authority, peer, policy)?;
+        let desk = Desk::default();
+        let provider = provider(home, &authority, &desk, peer, policy)?;
         Ok(Self {
             home,
             peer: peer.clone(),
             inviting: false,
             provider,
             authority,
+            desk,
             policy: policy.clone(),
             clock,
         })
@@ -91,7 +87,7 @@ impl<'h> ProviderSide<'h> {
         clock: Clock,
         tenant: &Tenant,
     ) -> Result<Result<(), Error>> {
-        let provider = provider(home, &home.authority()?, peer, policy)?;
+        let provider = provider(home, &home.authority()?, &Desk::default(), peer, policy)?;
         let message = Message::Tenant(Box::new(tenant.clone()));
         Ok(provider
             .receive(&home.view(peer), message, clock.env()?)
@@ -99,20 +95,24 @@ impl<'h> ProviderSide<'h> {
     }
 
     /// Goes on as far as it goes without the peer, and saves that. The pin and
-    /// the proof are on the disk before anything is signed; what is signed is
-    /// on it before this returns, so before anybody gets it.
+    /// the proof are on the disk before anything is signed, and what was signed
+    /// is on it before it is used.
     pub(crate) fn settle(&mut self) -> Result<ProviderStand> {
         // More steps than any exchange has: a machine that runs in circles is
         // stopped.
         for _ in 0..MOST_STEPS {
-            let now = self.clock.now()?;
-            match self.next(now)? {
-                Next::Apply(effects) => self.apply(&effects, now)?,
-                Next::Save => self.home.save()?,
-                Next::Rest(stand) => {
-                    self.home.save()?;
-                    return Ok(stand);
-                }
+            let step = self.step()?;
+            if !step.effects.is_empty() {
+                self.carry_out(&step)?;
+                continue;
+            }
+            let asked = self.desk.take_asked();
+            if asked.is_empty() {
+                self.home.save()?;
+                return self.stand(step);
+            }
+            for request in asked {
+                self.answer(&request)?;
             }
         }
         Err(Failure::at_odds(format!(
@@ -122,93 +122,114 @@ impl<'h> ProviderSide<'h> {
         )))
     }
 
-    fn next(&self, now: Timestamp) -> Result<Next> {
-        let view = self.home.view(&self.peer);
-        let peering = self
-            .provider
-            .resume(&view, now)
-            .map_err(|error| self.failure(&error))?;
-        let stand = match peering.phase {
-            Phase::Refused(error) => return Ok(Next::Rest(ProviderStand::Refused(error))),
-            Phase::NeedsCertificate(phase) => {
-                let name = request_name(phase.request());
-                let Some(stored) = self.home.get::<CertificateSigningRequest>("", &name) else {
-                    if !self.home.is_saved() {
-                        return Ok(Next::Save);
-                    }
-                    let request = self.signed_request(name, phase.request())?;
-                    return Ok(Next::Apply(vec![Effect::Create(request.into())]));
-                };
-                let chain =
-                    CertificateChain::from_pem(stored.status.certificate.as_slice(), &self.policy)
-                        .map_err(|error| {
-                            Failure::at_odds(format!(
-                                "{}, status.certificate: {error}",
-                                stored.id()
-                            ))
-                        })?;
-                let step = phase
-                    .continue_with(&chain)
-                    .map_err(|error| self.failure(&error))?;
-                return Ok(Next::Apply(step.effects));
-            }
-            Phase::Uninvited | Phase::Ended if self.inviting => {
-                let step = self
-                    .provider
-                    .invite(&view, self.clock.env()?)
-                    .map_err(|error| self.failure(&error))?;
-                return Ok(Next::Apply(step.effects));
-            }
-            Phase::Uninvited | Phase::Ended => ProviderStand::Ended,
-            Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
-            Phase::Ending(_) => ProviderStand::Ended,
-            _ => ProviderStand::Authenticated,
+    fn step(&self) -> Result<Step> {
+        let (view, env) = (self.home.view(&self.peer), self.clock.env()?);
+        let uninvited = |phase| matches!(phase, Phase::Uninvited | Phase::Ended);
+        let invites = self.inviting && uninvited(self.resume(&view, env.now)?);
+        let step = if invites {
+            self.provider.invite(&view, env)
+        } else {
+            self.provider.reconcile(&view, env)
         };
-        let step = self
-            .provider
-            .reconcile(&view, self.clock.env()?)
-            .map_err(|error| self.failure(&error))?;
-        Ok(match step.refused.into_iter().next() {
-            Some(refused) => Next::Rest(ProviderStand::Refused(refused.error)),
-            None if step.effects.is_empty() => Next::Rest(stand),
-            None => Next::Apply(step.effects),
+        step.map_err(|error| self.failure(&error))
+    }
+
+    /// Where it stands after a step that has nothing left to do.
+    fn stand(&self, step: Step) -> Result<ProviderStand> {
+        let view = self.home.view(&self.peer);
+        Ok(match self.resume(&view, self.clock.now()?)? {
+            Phase::Refused(error) => ProviderStand::Refused(error),
+            Phase::Uninvited | Phase::Ended | Phase::Ending(_) => ProviderStand::Ended,
+            Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
+            Phase::Drained(_) => ProviderStand::Drained,
+            Phase::Authenticated(_) => ProviderStand::Authenticated,
+            _ => match step.refused.into_iter().next() {
+                Some(refused) => ProviderStand::Refused(refused.error),
+                None => {
+                    return Err(Failure::at_odds(format!(
+                        "{}: the peering with {} does not go on",
+                        self.home.path().display(),
+                        self.peer
+                    )));
+                }
+            },
         })
+    }
+
+    fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Phase<'o>> {
+        let peering = self.provider.resume(view, now);
+        Ok(peering.map_err(|error| self.failure(&error))?.phase)
+    }
+
+    /// Answers a request to sign: by what was answered before, or by signing
+    /// it. By the object that keeps the answer it is found again, and never
+    /// signed twice.
+    fn answer(&mut self, request: &SigningRequest) -> Result<()> {
+        let name = request_name(request);
+        if self
+            .home
+            .get::<CertificateSigningRequest>("", &name)
+            .is_none()
+        {
+            self.home.save()?;
+            let reason = if request.subject == Subject::control_plane(&self.peer) {
+                "the Tenant's key signed this provider's nonce"
+            } else {
+                "the request is of the Tenant's key"
+            };
+            let signed = signed_request(&self.authority, name.clone(), request, reason)?;
+            self.home
+                .apply(&Effect::Create(signed.into()), self.clock.now()?)?;
+            self.home.save()?;
+        }
+        let stored = self.home.get::<CertificateSigningRequest>("", &name);
+        let stored = stored.ok_or_else(|| {
+            Failure::at_odds(format!("{name}: the request was signed, and is not there"))
+        })?;
+        let chain = CertificateChain::from_pem(stored.status.certificate.as_slice(), &self.policy)
+            .map_err(|error| {
+                Failure::at_odds(format!("{}, status.certificate: {error}", stored.id()))
+            })?;
+        self.desk.answer(name, chain);
+        Ok(())
     }
 
     /// Takes a Tenant in memory; nothing is saved yet. Says what it made of it.
     pub(crate) fn receive(&mut self, tenant: &Tenant, subject: &str) -> Result<()> {
-        let env = self.clock.env()?;
-        let now = env.now;
         let message = Message::Tenant(Box::new(tenant.clone()));
         let step = self
             .provider
-            .receive(&self.home.view(&self.peer), message, env)
+            .receive(&self.home.view(&self.peer), message, self.clock.env()?)
             .map_err(|error| Failure::of(subject, &error))?;
-        self.apply(&step.effects, now)
+        self.carry_out(&step)
+    }
+
+    /// Does, in memory, what an administrator asks for.
+    pub(crate) fn administer(
+        &mut self,
+        subject: &str,
+        act: impl FnOnce(&Provider, &View<'_>, Env) -> Result<Step, Error>,
+    ) -> Result<Step> {
+        let env = self.clock.env()?;
+        let step = act(&self.provider, &self.home.view(&self.peer), env)
+            .map_err(|error| Failure::of(subject, &error))?;
+        self.carry_out(&step)?;
+        Ok(step)
     }
 
     /// A new nonce in place of the one that is there.
     pub(crate) fn replace_nonce(&mut self) -> Result<Vec<Notice>> {
-        let env = self.clock.env()?;
-        let now = env.now;
-        let step = self
-            .provider
-            .replace_nonce(&self.home.view(&self.peer), env)
-            .map_err(|error| self.failure(&error))?;
-        self.apply(&step.effects, now)?;
+        let subject = self.home.path().display().to_string();
+        let step =
+            self.administer(&subject, |provider, view, env| provider.replace_nonce(view, env))?;
         self.home.save()?;
         Ok(step.notices)
     }
 
     /// The Identity to hand out, once the peer is authenticated.
     pub(crate) fn identity(&self, namespace: Option<&NamespaceName>) -> Result<Option<Identity>> {
-        let now = self.clock.now()?;
         let view = self.home.view(&self.peer);
-        let peering = self
-            .provider
-            .resume(&view, now)
-            .map_err(|error| self.failure(&error))?;
-        Ok(match peering.phase {
+        Ok(match self.resume(&view, self.clock.now()?)? {
             Phase::Authenticated(issued) => Some(issued.identity(namespace)),
             _ => None,
         })
@@ -220,36 +241,8 @@ impl<'h> ProviderSide<'h> {
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
 
-    fn apply(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
-        effects
-            .iter()
-            .try_for_each(|effect| self.home.apply(effect, now))
-    }
-
-    /// Signs a request, and makes the object that keeps the answer: by that it
-    /// is found again, and never signed twice.
-    fn signed_request(
-        &self,
-        name: String,
-        request: &SigningRequest,
-    ) -> Result<CertificateSigningRequest> {
-        // The request's ID is a hash over the nonce and more: no two requests
-        // have the same, and nobody can foresee it.
-        let serial_number = Entropy::from_bytes(*request.id.as_bytes());
-        let chain = self
-            .authority
-            .issue(
-                &request.csr,
-                &request.subject,
-                &request.public_key,
-                request.now,
-                request.lifetime,
-                &serial_number,
-            )
-            .map_err(|error| {
-                Failure::at_odds(format!("the authority of this home cannot sign: {error}"))
-            })?;
-        Ok(signed_request(name, request, &chain))
+    fn carry_out(&mut self, step: &Step) -> Result<()> {
+        self.home.carry_out(step, self.clock.now()?)
     }
 
     fn failure(&self, error: &Error) -> Failure {
@@ -271,22 +264,32 @@ const MOST_STEPS: usize = 32;
 fn provider(
     home: &Home,
     authority: &Authority,
+    desk: &Desk,
     peer: &ClusterId,
     policy: &Policy,
 ) -> Result<Provider> {
+    let endpoint = endpoint(home, authority)?;
+    Ok(
+        Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
+            .key(Arc::new(home.key()?))
+            .signer(Arc::new(desk.clone()))
+            .principals(Arc::new(principals(home, peer)))
+            .policy(policy.clone())
+            .build(),
+    )
+}
+
+/// Where peers reach this home's API server, and by which CA.
+pub(crate) fn endpoint(home: &Home, authority: &Authority) -> Result<Endpoint> {
     let bundle = match &home.settings.api_server_ca {
         None => authority.ca_bundle().clone(),
         Some(ca) => CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
             .map_err(|error| Failure::at_odds(format!("home.yaml, apiServerCA: {error}")))?,
     };
-    let endpoint = Endpoint::new(home.settings.api_server.clone(), Some(&bundle));
-    Ok(
-        Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
-            .key(Arc::new(home.key()?))
-            .principals(Arc::new(principals(home, peer)))
-            .policy(policy.clone())
-            .build(),
-    )
+    Ok(Endpoint::new(
+        home.settings.api_server.clone(),
+        Some(&bundle),
+    ))
 }
 
 /// The names that rights of this home are bound to already, but for the peer's
@@ -313,56 +316,6 @@ fn principals(home: &Home, peer: &ClusterId) -> NameTable {
         .flat_map(|binding| names(&binding.subjects))
         .chain(cluster_bindings.flat_map(|binding| names(&binding.subjects)))
         .collect()
-}
-
-/// The same for the same request: it is found again, and never signed twice.
-fn request_name(request: &SigningRequest) -> String {
-    let id: String = request.id.to_string().chars().take(32).collect();
-    format!("{}{id}", names::CSR_GENERATE_NAME)
-}
-
-/// The request as the Kubernetes API keeps it, approved and issued.
-fn signed_request(
-    name: String,
-    request: &SigningRequest,
-    chain: &CertificateChain,
-) -> CertificateSigningRequest {
-    CertificateSigningRequest {
-        metadata: Metadata {
-            name,
-            labels: BTreeMap::from([
-                (
-                    names::REMOTE_TENANT_CSR_LABEL.to_owned(),
-                    names::TRUE.to_owned(),
-                ),
-                (
-                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                    request.peer.to_string(),
-                ),
-            ]),
-            ..Metadata::default()
-        },
-        spec: CertificateSigningRequestSpec {
-            request: Bytes::from(request.csr.pem()),
-            signer_name: names::CLIENT_SIGNER.to_owned(),
-            usages: names::CLIENT_USAGES.map(str::to_owned).to_vec(),
-            expiration_seconds: seconds(request.lifetime),
-        },
-        status: CertificateSigningRequestStatus {
-            certificate: Bytes::from(chain.pem()),
-            conditions: vec![CertificateSigningRequestCondition {
-                condition_type: "Approved".to_owned(),
-                status: "True".to_owned(),
-                reason: names::APPROVAL_REASON.to_owned(),
-                message: "Approved by liqo-auth: the Tenant's key signed this provider's nonce"
-                    .to_owned(),
-            }],
-        },
-    }
-}
-
-fn seconds(lifetime: Duration) -> Option<i32> {
-    i32::try_from(lifetime.as_secs()).ok()
 }
 
 /// Refusals that stand in the home, as a failure.

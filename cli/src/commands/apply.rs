@@ -155,6 +155,11 @@ fn settle_tenant(
     let mut provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
     match provider.settle()? {
         ProviderStand::Authenticated => {}
+        ProviderStand::Drained => {
+            return Err(Failure::waiting(format!(
+                "the Tenant of {peer} is kept, and drained: uncordon it to let the peer in again"
+            )));
+        }
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
         ProviderStand::AwaitsTenant | ProviderStand::Ended => {
             return Err(Failure::waiting(format!(

@@ -93,6 +93,11 @@ fn exchange(
     match provider.settle()? {
         ProviderStand::Authenticated => {}
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
+        ProviderStand::Drained => {
+            return Err(Failure::waiting(format!(
+                "{provider_id} drained the tenant {consumer_id}: it has to be uncordoned first"
+            )));
+        }
         ProviderStand::AwaitsTenant | ProviderStand::Ended => {
             return Err(Failure::waiting(format!(
                 "the Tenant of {consumer_id} is being deleted on {provider_id}: try again"

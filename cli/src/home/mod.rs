@@ -20,7 +20,7 @@ use liqo_auth::{
     crypto::{Authority, KeyPair, RecordKey},
     model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
     policy::Policy,
-    step::Effect,
+    step::{Effect, Step},
     view::View,
 };
 
@@ -138,6 +138,13 @@ impl Home {
             .map_err(|error| Failure::at_odds(format!("{}: {error:#}", self.root.path().display())))
     }
 
+    /// Carries out a step in memory.
+    pub(crate) fn carry_out(&mut self, step: &Step, now: Timestamp) -> Result<()> {
+        step.effects
+            .iter()
+            .try_for_each(|effect| self.apply(effect, now))
+    }
+
     /// Writes what has changed. When this returns, it is on the disk.
     pub(crate) fn save(&mut self) -> Result<()> {
         let mut changes = Vec::new();
@@ -161,11 +168,6 @@ impl Home {
         self.written_settings = self.settings.clone();
         self.store.settle();
         Ok(())
-    }
-
-    /// Whether nothing is in memory only.
-    pub(crate) fn is_saved(&self) -> bool {
-        self.store.is_settled() && self.settings == self.written_settings
     }
 
     /// The settings of a peer, to change them.

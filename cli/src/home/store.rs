@@ -113,13 +113,16 @@ impl Store {
                 if value.to_object().as_unreadable().is_some() {
                     return Err(ApplyError::Unreadable(id.clone()).into());
                 }
-                self.put(id.clone(), value);
+                if is_ended(&value) {
+                    self.remove(id, now);
+                } else {
+                    self.put(id.clone(), value);
+                }
                 Ok(())
             }
             Effect::Delete { id, version } => {
                 self.at(id, version)?;
-                self.objects.remove(id);
-                self.mark(id.clone());
+                self.delete(id, now);
                 Ok(())
             }
         }
@@ -156,8 +159,49 @@ impl Store {
         self.changed.clear();
     }
 
-    pub(crate) fn is_settled(&self) -> bool {
-        self.changed.is_empty()
+    /// Deletes an object as `kubectl delete` would.
+    fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
+        let value = self.objects.get(id).and_then(Stored::value);
+        // Who put a finalizer there has something to do first.
+        match value.filter(|value| has_finalizers(value)) {
+            Some(mut value) => {
+                value.set_default(&["metadata", "deletionTimestamp"], now.to_string());
+                self.put(id.clone(), value);
+            }
+            None => self.remove(id, now),
+        }
+    }
+
+    /// Takes an object out, and with it what ends with it.
+    fn remove(&mut self, id: &ObjectRef, now: Timestamp) {
+        let Some(stored) = self.objects.remove(id) else {
+            return;
+        };
+        self.mark(id.clone());
+        for owned in self.orphans_of(&stored.object) {
+            self.delete(&owned, now);
+        }
+    }
+
+    /// What ends with an object that is gone: what names it as its owner, and
+    /// no other that is there.
+    fn orphans_of(&self, gone: &Object) -> Vec<ObjectRef> {
+        let uid = gone.metadata().map(|metadata| metadata.uid.as_str());
+        let Some(uid) = uid.filter(|uid| !uid.is_empty()) else {
+            return Vec::new();
+        };
+        let is_there = |uid: &str| {
+            let mut present = self.objects().filter_map(Object::metadata);
+            present.any(|metadata| metadata.uid == uid)
+        };
+        let ends = |object: &&Object| {
+            let owners = object.metadata().map(|metadata| &metadata.owner_references);
+            owners.is_some_and(|owners| {
+                owners.iter().any(|owner| owner.uid == uid)
+                    && !owners.iter().any(|owner| is_there(&owner.uid))
+            })
+        };
+        self.objects().filter(ends).map(Object::id).collect()
     }
 
     fn put(&mut self, id: ObjectRef, mut value: SecretValue) {
@@ -226,6 +270,17 @@ fn read(id: &ObjectRef, text: &[u8]) -> Object {
     })
 }
 
+fn has_finalizers(value: &Value) -> bool {
+    let finalizers = value.pointer("/metadata/finalizers");
+    let finalizers = finalizers.and_then(Value::as_array);
+    finalizers.is_some_and(|finalizers| !finalizers.is_empty())
+}
+
+/// Whether it was deleted, and nobody has anything left to do.
+fn is_ended(value: &Value) -> bool {
+    value.pointer("/metadata/deletionTimestamp").is_some() && !has_finalizers(value)
+}
+
 /// What an API server puts where nothing is.
 fn complete(value: &mut SecretValue, kind: Kind) {
     match kind {
@@ -241,7 +296,9 @@ fn complete(value: &mut SecretValue, kind: Kind) {
             value.set_default(&["spec", "authzPolicy"], "KeysExchange");
             value.set_default(&["spec", "tenantCondition"], "Active");
         }
-        Kind::Identity => value.set_default(&["metadata", "generation"], 1),
+        Kind::Identity | Kind::ResourceSlice | Kind::Renew => {
+            value.set_default(&["metadata", "generation"], 1);
+        }
         _ => {}
     }
 }
@@ -315,6 +372,73 @@ mod tests {
             value.pointer("/metadata/resourceVersion"),
             Some(&json!("8"))
         );
+    }
+
+    #[test]
+    fn what_has_a_finalizer_ends_when_that_is_gone() {
+        let mut store = Store::default();
+        let tenant = json!({
+            "apiVersion": names::API_VERSION, "kind": "Tenant",
+            "metadata": { "namespace": "t", "name": "a", "finalizers": ["x/y"] },
+        });
+        store.create(SecretValue::new(tenant), now()).unwrap();
+        let id = ObjectRef::new(Kind::Tenant, "t", "a");
+        store.apply(&delete(&id), now()).unwrap();
+        let value = store.value(&id).unwrap();
+        assert_eq!(
+            value.pointer("/metadata/deletionTimestamp"),
+            Some(&json!("2026-11-20T13:00:00Z"))
+        );
+        let release = Effect::Patch {
+            id: id.clone(),
+            version: any(),
+            part: Part::Main,
+            patch: json!({"metadata": {"finalizers": []}}),
+        };
+        store.apply(&release, now()).unwrap();
+        assert!(!store.contains(&id));
+    }
+
+    #[test]
+    fn what_is_owned_ends_with_its_owners() {
+        let mut store = Store::default();
+        let object = |name: &str, owners: Value| {
+            SecretValue::new(json!({
+                "apiVersion": "v1", "kind": "Secret",
+                "metadata": { "namespace": "t", "name": name, "ownerReferences": owners },
+            }))
+        };
+        let id = |name: &str| ObjectRef::new(Kind::Secret, "t", name);
+        let owner = |store: &Store, name: &str| {
+            let uid = store.value(&id(name)).unwrap();
+            json!({ "name": name, "uid": uid.pointer("/metadata/uid").unwrap() })
+        };
+        store.create(object("a", json!([])), now()).unwrap();
+        store.create(object("b", json!([])), now()).unwrap();
+        let (a, b) = (owner(&store, "a"), owner(&store, "b"));
+        store.create(object("of-a", json!([a])), now()).unwrap();
+        store.create(object("of-both", json!([a, b])), now()).unwrap();
+        let of_a = owner(&store, "of-a");
+        store.create(object("of-of-a", json!([of_a])), now()).unwrap();
+        store.apply(&delete(&id("a")), now()).unwrap();
+        let names: Vec<_> = store.objects().map(|object| object.id().name).collect();
+        assert_eq!(names, ["b", "of-both"]);
+        store.apply(&delete(&id("b")), now()).unwrap();
+        assert_eq!(store.objects().count(), 0);
+    }
+
+    fn delete(id: &ObjectRef) -> Effect {
+        Effect::Delete {
+            id: id.clone(),
+            version: any(),
+        }
+    }
+
+    fn any() -> Version {
+        Version {
+            uid: String::new(),
+            resource_version: String::new(),
+        }
     }
 
     #[test]
