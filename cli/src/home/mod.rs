@@ -4,7 +4,9 @@
 mod content;
 mod create;
 mod directory;
+mod index;
 mod layout;
+mod resting;
 mod settings;
 mod store;
 mod write;
@@ -21,12 +23,13 @@ use liqo_auth::{
     model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
     policy::Policy,
     step::Effect,
-    view::View,
+    view::{Interest, View},
 };
 
 pub(crate) use self::{
     content::SecretValue,
     create::{Blueprint, GivenAuthority, create},
+    resting::Resting,
     settings::Peer,
 };
 use self::{
@@ -41,7 +44,7 @@ use crate::failure::{Failure, Result};
 /// An open home. It is locked as long as this lives: nobody else changes it.
 pub(crate) struct Home {
     root: Directory,
-    _lock: File,
+    lock: File,
     pub(crate) settings: Settings,
     store: Store,
     written_settings: Settings,
@@ -107,6 +110,11 @@ impl Home {
         View::of(peer, self.store.objects())
     }
 
+    /// The objects that the interests name, and those that cannot be read.
+    pub(crate) fn interesting(&self, interests: &[Interest]) -> Vec<&Object> {
+        self.store.interesting(interests)
+    }
+
     pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
         self.store.get(namespace, name)
     }
@@ -157,6 +165,7 @@ impl Home {
         if changes.is_empty() {
             return Ok(());
         }
+        self.mark_changed()?;
         write(&self.root, &changes)?;
         self.written_settings = self.settings.clone();
         self.store.settle();
@@ -251,7 +260,7 @@ impl Home {
         }
         Ok(Self {
             root,
-            _lock: lock,
+            lock,
             written_settings: settings.clone(),
             settings,
             store,
@@ -312,7 +321,7 @@ fn absent(path: &Path) -> Failure {
 }
 
 fn lock(root: &Directory, purpose: Use) -> Result<File> {
-    let file = root.lock_file(LOCK_FILE)?;
+    let file = root.lock_file(LOCK_FILE, purpose == Use::Write)?;
     let locked = match purpose {
         Use::Read => file.lock_shared(),
         Use::Write => file.lock(),
