@@ -4,7 +4,9 @@
 mod content;
 mod create;
 mod directory;
+mod index;
 mod layout;
+mod resting;
 mod settings;
 mod store;
 mod write;
@@ -21,12 +23,13 @@ use liqo_auth::{
     model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
     policy::Policy,
     step::{Effect, Step},
-    view::View,
+    view::{Interest, View},
 };
 
 pub(crate) use self::{
     content::SecretValue,
     create::{Blueprint, GivenAuthority, create},
+    resting::Resting,
     settings::Peer,
 };
 use self::{
@@ -41,7 +44,7 @@ use crate::failure::{Failure, Result};
 /// An open home. It is locked as long as this lives: nobody else changes it.
 pub(crate) struct Home {
     root: Directory,
-    _lock: File,
+    lock: File,
     pub(crate) settings: Settings,
     store: Store,
     written_settings: Settings,
@@ -107,6 +110,11 @@ impl Home {
         View::of(peer, self.store.objects())
     }
 
+    /// The objects that the interests name, and those that cannot be read.
+    pub(crate) fn interesting(&self, interests: &[Interest]) -> Vec<&Object> {
+        self.store.interesting(interests)
+    }
+
     pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
         self.store.get(namespace, name)
     }
@@ -164,10 +172,16 @@ impl Home {
         if changes.is_empty() {
             return Ok(());
         }
+        self.mark_changed()?;
         write(&self.root, &changes)?;
         self.written_settings = self.settings.clone();
         self.store.settle();
         Ok(())
+    }
+
+    /// Whether nothing is in memory only.
+    pub(crate) fn is_saved(&self) -> bool {
+        self.store.is_settled() && self.settings == self.written_settings
     }
 
     /// The settings of a peer, to change them.
@@ -253,7 +267,7 @@ impl Home {
         }
         Ok(Self {
             root,
-            _lock: lock,
+            lock,
             written_settings: settings.clone(),
             settings,
             store,
@@ -314,7 +328,7 @@ fn absent(path: &Path) -> Failure {
 }
 
 fn lock(root: &Directory, purpose: Use) -> Result<File> {
-    let file = root.lock_file(LOCK_FILE)?;
+    let file = root.lock_file(LOCK_FILE, purpose == Use::Write)?;
     let locked = match purpose {
         Use::Read => file.lock_shared(),
         Use::Write => file.lock(),

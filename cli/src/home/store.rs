@@ -1,6 +1,6 @@
 //! The objects of a home, changed as an API server changes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use liqo_auth::{
@@ -10,20 +10,23 @@ use liqo_auth::{
     objects::ApplyError,
     policy::Limits,
     step::{Effect, Version},
+    view::Interest,
 };
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::content::SecretValue;
-use crate::environment::uuid;
+use super::{content::SecretValue, index::Index};
+use crate::environment::{service_account_token, uuid};
 
 /// The objects that are there, and which of them are to be written.
 #[derive(Default)]
 pub(crate) struct Store {
     objects: BTreeMap<ObjectRef, Stored>,
+    index: Index,
     revision: u64,
     /// In the order in which they were changed first: the order of effects.
     changed: Vec<ObjectRef>,
+    is_changed: BTreeSet<ObjectRef>,
 }
 
 struct Stored {
@@ -50,11 +53,18 @@ impl Store {
             self.revision = self.revision.max(version);
         }
         let content = Content::Text(text);
-        self.objects.insert(id, Stored { object, content });
+        self.insert(id, Stored { object, content });
     }
 
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.values().map(|stored| &stored.object)
+    }
+
+    /// What the interests name, and what cannot be read.
+    pub(crate) fn interesting(&self, interests: &[Interest]) -> Vec<&Object> {
+        let found = self.index.find(interests);
+        let object = |id| Some(&self.objects.get(&id)?.object);
+        found.into_iter().filter_map(object).collect()
     }
 
     pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
@@ -137,6 +147,9 @@ impl Store {
         value.set(&["metadata", "uid"], uuid()?);
         value.set(&["metadata", "creationTimestamp"], now.to_string());
         complete(&mut value, id.kind);
+        if value.get("type").and_then(Value::as_str) == Some(names::SERVICE_ACCOUNT_TOKEN) {
+            value.set_default(&["data", names::TOKEN], service_account_token()?);
+        }
         self.put(id, value);
         Ok(())
     }
@@ -157,6 +170,11 @@ impl Store {
     /// All of it is written.
     pub(crate) fn settle(&mut self) {
         self.changed.clear();
+        self.is_changed.clear();
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.changed.is_empty()
     }
 
     /// Deletes an object as `kubectl delete` would.
@@ -177,6 +195,7 @@ impl Store {
         let Some(stored) = self.objects.remove(id) else {
             return;
         };
+        self.index.remove(id, &stored.object);
         self.mark(id.clone());
         for owned in self.orphans_of(&stored.object) {
             self.delete(&owned, now);
@@ -211,12 +230,20 @@ impl Store {
             object: value.to_object(),
             content: Content::Value(value),
         };
-        self.objects.insert(id.clone(), stored);
+        self.insert(id.clone(), stored);
         self.mark(id);
     }
 
+    fn insert(&mut self, id: ObjectRef, stored: Stored) {
+        if let Some(before) = self.objects.get(&id) {
+            self.index.remove(&id, &before.object);
+        }
+        self.index.add(&id, &stored.object);
+        self.objects.insert(id, stored);
+    }
+
     fn mark(&mut self, id: ObjectRef) {
-        if !self.changed.contains(&id) {
+        if self.is_changed.insert(id.clone()) {
             self.changed.push(id);
         }
     }
@@ -417,9 +444,13 @@ mod tests {
         store.create(object("b", json!([])), now()).unwrap();
         let (a, b) = (owner(&store, "a"), owner(&store, "b"));
         store.create(object("of-a", json!([a])), now()).unwrap();
-        store.create(object("of-both", json!([a, b])), now()).unwrap();
+        store
+            .create(object("of-both", json!([a, b])), now())
+            .unwrap();
         let of_a = owner(&store, "of-a");
-        store.create(object("of-of-a", json!([of_a])), now()).unwrap();
+        store
+            .create(object("of-of-a", json!([of_a])), now())
+            .unwrap();
         store.apply(&delete(&id("a")), now()).unwrap();
         let names: Vec<_> = store.objects().map(|object| object.id().name).collect();
         assert_eq!(names, ["b", "of-both"]);
@@ -439,6 +470,18 @@ mod tests {
             uid: String::new(),
             resource_version: String::new(),
         }
+    }
+
+    #[test]
+    fn a_service_account_gets_its_token() {
+        let mut store = Store::default();
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+            "metadata": { "namespace": "guests", "name": "a-token" },
+        });
+        store.create(SecretValue::new(secret), now()).unwrap();
+        let secret: &liqo_auth::model::Secret = store.get("guests", "a-token").unwrap();
+        assert!(secret.get("token").is_some_and(|token| token.len() == 128));
     }
 
     #[test]
