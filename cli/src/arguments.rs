@@ -1,6 +1,9 @@
 //! The command line.
 
+mod administration;
+mod examples;
 mod legacy;
+mod slices;
 
 use std::path::PathBuf;
 
@@ -12,7 +15,13 @@ use liqo_auth::{
     policy::Policy,
 };
 
+pub(crate) use administration::{
+    Approve, Cordon, Deny, Drain, NamedSlice, NamedTenant, Release, Remote, RemoteHome, Renew,
+    Status, Uncordon, Unauthenticate,
+};
+use examples::*;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
+pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
 
 /// Authenticate Liqo clusters from files.
 ///
@@ -95,10 +104,13 @@ pub(crate) enum Command {
     /// Authenticate with a provider cluster, with access to both homes
     #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES)]
     Authenticate(Authenticate),
-    /// Create a nonce (on the provider)
+    /// Create a nonce (on the provider) or a resource slice (on the consumer)
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Create(Create),
-    /// Get tenants, identities, nonces or a kubeconfig
+    /// Delete a resource slice (on the consumer)
+    #[command(subcommand)]
+    Delete(Delete),
+    /// Get tenants, identities, resource slices, nonces or a kubeconfig
     #[command(subcommand)]
     Get(Get),
     /// Generate the Tenant or the Identity that the peer is to apply
@@ -107,9 +119,36 @@ pub(crate) enum Command {
     /// Apply a Tenant (on the provider) or an Identity (on the consumer)
     #[command(after_help = APPLY_EXAMPLES)]
     Apply(Apply),
-    /// Explain a Tenant or an Identity: whose, which key, what is wrong
+    /// Explain an object: whose, which key, what is verified, what is wrong
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
+    /// A home at a glance: peers, certificates, slices, and what waits for whom
+    Status(Status),
+    /// Carry slices and renewals to the provider and the answers back, as Liqo's replicator does
+    Replicate(RemoteHome),
+    /// Go on with the certificates that are due
+    #[command(after_help = RENEW_EXAMPLES)]
+    Renew(Renew),
+    /// Give a tenant or a slice nothing new (on the provider)
+    #[command(subcommand, after_help = CORDON_EXAMPLES)]
+    Cordon(Cordon),
+    /// Take a tenant's rights and slices back (on the provider)
+    #[command(subcommand)]
+    Drain(Drain),
+    /// Let a tenant or a slice have what it had (on the provider)
+    #[command(subcommand)]
+    Uncordon(Uncordon),
+    /// Approve of what waits for it (on the provider)
+    #[command(subcommand, after_help = APPROVE_EXAMPLES)]
+    Approve(Approve),
+    /// Disapprove of what waits for approval (on the provider)
+    #[command(subcommand, after_help = APPROVE_EXAMPLES)]
+    Deny(Deny),
+    /// Forget what a peer was known by, when its administrator says that it has changed
+    Release(Release),
+    /// End the authentication with a provider cluster
+    #[command(visible_alias = "unauth", after_help = UNAUTHENTICATE_EXAMPLES)]
+    Unauthenticate(Unauthenticate),
     /// Speak the shared-token protocol of Liqo 0.2 to 0.10
     #[command(subcommand)]
     Legacy(Legacy),
@@ -201,6 +240,16 @@ pub(crate) struct Authenticate {
 pub(crate) enum Create {
     /// Create a nonce for a consumer to sign
     Nonce(CreateNonce),
+    /// Ask a provider for a part of its resources
+    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"], after_help = CREATE_RESOURCE_SLICE)]
+    ResourceSlice(CreateResourceSlice),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Delete {
+    /// Give a part of a provider's resources back
+    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    ResourceSlice(DeleteResourceSlice),
 }
 
 #[derive(Debug, Args)]
@@ -224,6 +273,9 @@ pub(crate) enum Get {
     /// The Identities of this home (a consumer's)
     #[command(visible_alias = "identity")]
     Identities(List),
+    /// The ResourceSlices of this home: asked for by it, or by its peers
+    #[command(name = "resourceslices", visible_aliases = ["rs", "resourceslice"])]
+    ResourceSlices(List),
     /// The nonce for a consumer, with nothing else; without one, all nonces as a table
     Nonce(GetNonce),
     /// The kubeconfig for a provider: it holds the private key
@@ -365,76 +417,3 @@ impl KeyAlgorithm {
         }
     }
 }
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done
-  1  the file system or the machine failed
-  2  the command line cannot be right
-  3  what the peer sent was refused
-  4  something of the peer has to come first
-  5  this side's own objects are at odds";
-
-const LONG_HELP: &str = "\
-Examples:
-  Authenticate two clusters on this machine, and make their homes:
-    liqo-auth authenticate --init --home ./cl-consumer --remote-home ./cl-provider
-
-  The same by hand, each step on one home only:
-    liqo-auth create nonce      --home ./cl-provider --remote-cluster-id cl-consumer
-    liqo-auth get nonce         --home ./cl-provider --remote-cluster-id cl-consumer > nonce.txt
-    liqo-auth generate tenant   --home ./cl-consumer --remote-cluster-id cl-provider --nonce - < nonce.txt > tenant.yaml
-    liqo-auth apply             --home ./cl-provider -f tenant.yaml
-    liqo-auth generate identity --home ./cl-provider --remote-cluster-id cl-consumer > identity.yaml
-    liqo-auth apply             --home ./cl-consumer -f identity.yaml
-
-  tenant.yaml and identity.yaml are what `kubectl apply -f` takes as they are.
-
-Exit codes:
-  0  done
-  1  the file system or the machine failed
-  2  the command line cannot be right
-  3  what the peer sent was refused
-  4  something of the peer has to come first
-  5  this side's own objects are at odds";
-
-const INIT_EXAMPLES: &str = "\
-Examples:
-  liqo-auth init --home ./cl-provider --cluster-id cl-provider --api-server https://172.19.0.3:6443
-  liqo-auth init --home ./cl-consumer --key-algorithm rsa-2048
-  liqo-auth init --home ./cl-provider --ca-cert ca.crt --ca-key ca.key";
-
-const AUTHENTICATE_EXAMPLES: &str = "\
-Examples:
-  liqo-auth authenticate --home ./cl-consumer --remote-home ./cl-provider
-  liqo-auth authenticate --init --home ./cl-consumer --remote-home ./cl-provider \\
-      --remote-api-server https://172.19.0.3:6443";
-
-const MANUAL_FLOW: &str = "\
-Examples:
-  liqo-auth create nonce      --home ./cl-provider --remote-cluster-id cl-consumer
-  liqo-auth generate tenant   --home ./cl-consumer --remote-cluster-id cl-provider --nonce \"$NONCE\" > tenant.yaml
-  liqo-auth apply             --home ./cl-provider -f tenant.yaml
-  liqo-auth generate identity --home ./cl-provider --remote-cluster-id cl-consumer > identity.yaml
-  liqo-auth apply             --home ./cl-consumer -f identity.yaml";
-
-const APPLY_EXAMPLES: &str = "\
-Examples:
-  liqo-auth apply --home ./cl-provider -f tenant.yaml
-  cat identity.yaml | liqo-auth apply --home ./cl-consumer -f -
-
-All files are verified before anything is stored: a bad one changes nothing.";
-
-const INSPECT_EXAMPLES: &str = "\
-Examples:
-  liqo-auth inspect tenant.yaml
-  liqo-auth inspect --home ./cl-provider tenant.yaml
-  liqo-auth inspect --now 2026-11-20T13:00:00Z identity.yaml
-
-With a home, everything is verified that applying the file there would verify.
-Nothing is changed. The exit code is 3 if anything is wrong.";
-
-const COMPLETION_EXAMPLES: &str = "\
-Examples:
-  source <(liqo-auth completion bash)
-  liqo-auth completion fish > ~/.config/fish/completions/liqo-auth.fish";
