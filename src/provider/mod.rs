@@ -31,6 +31,7 @@ mod promise;
 mod proof;
 mod record;
 mod rights;
+mod sealed;
 mod seen;
 mod signer;
 mod withdrawal;
