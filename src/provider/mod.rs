@@ -23,6 +23,7 @@ mod administration;
 mod builder;
 mod condition;
 mod handshake;
+mod issuance;
 mod issued;
 mod nonce;
 mod phase;
@@ -34,6 +35,7 @@ mod rights;
 mod sealed;
 mod seen;
 mod signer;
+mod slice;
 mod withdrawal;
 
 use std::sync::Arc;
@@ -44,17 +46,24 @@ pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
 pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
-pub use principals::{NameTable, PrincipalKind, PrincipalName, Principals};
+pub use principals::{Claimant, NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use rights::NeedsRights;
 pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
+pub use slice::{
+    Ceiling, DrainedSlice, Grant, LeftBehind, LiqoClasses, NeedsDecision, NeedsSliceCertificate,
+    NeedsSliceRecord, NeedsSliceStatus, ResourceSlicePolicy, SettledSlice, SliceDecision,
+    SlicePeering, SlicePhase, SliceRenewal, SliceRequest,
+};
 pub use withdrawal::{Drained, Ending};
 
 use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
-    crypto::{Nonce, RecordKey},
+    crypto::{CertificateChain, Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
-    model::{ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names},
+    model::{
+        ClusterId, Kind, Object, ObjectRef, Resource, ResourceSlice, Tenant, Timestamp, names,
+    },
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Step, Version},
     verify::{self, VerifiedTenant},
@@ -130,6 +139,17 @@ impl Provider {
             ),
             labelled(Kind::Secret, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
             labelled(
+                Kind::ResourceSlice,
+                names::REMOTE_CLUSTER_ID_LABEL,
+                peer.as_str(),
+            ),
+            labelled(
+                Kind::ResourceSlice,
+                names::REPLICATION_ORIGIN_LABEL,
+                peer.as_str(),
+            ),
+            labelled(Kind::Secret, names::RECORD_PEER_LABEL, peer.as_str()),
+            labelled(
                 Kind::RoleBinding,
                 names::REMOTE_CLUSTER_ID_LABEL,
                 peer.as_str(),
@@ -170,9 +190,27 @@ impl Provider {
         ]
     }
 
+    /// What to look up besides, once the peer's slices were seen: the Secrets of
+    /// their certificates by name. What stands there without its label is in
+    /// the way, and not absent.
+    pub fn slice_interests(&self, view: &View<'_>) -> Vec<Interest> {
+        let namespace = match view.tenant_namespace() {
+            Ok(Some(namespace)) => namespace.metadata.name.clone(),
+            _ => names::tenant_namespace(view.peer()),
+        };
+        view.readable::<ResourceSlice>()
+            .filter(|slice| slice.metadata.namespace == namespace)
+            .map(|slice| {
+                let name = names::issued_certificate_secret_of_slice(&slice.metadata.name);
+                Interest::Object(ObjectRef::new(Kind::Secret, namespace.as_str(), name))
+            })
+            .collect()
+    }
+
     /// Whom a change of this object concerns, if anyone: by its name where the
     /// name says it, also of an object that cannot be read, and else by its
-    /// label. A ClusterRole concerns every peer, and is nobody's here.
+    /// label. A ClusterRole concerns every peer, and is nobody's here; nor is a
+    /// resource slice that is no replica.
     pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
         let id = object.id();
         let named = match id.kind {
@@ -182,16 +220,26 @@ impl Provider {
             }
             _ => None,
         };
-        let label = || {
-            object
-                .metadata()?
-                .labels
-                .get(names::REMOTE_CLUSTER_ID_LABEL)
-        };
-        match named {
-            Some(peer) => peer.parse().ok(),
-            None => label()?.parse().ok(),
+        if let Some(peer) = named {
+            return peer.parse().ok();
         }
+        let labels = &object.metadata()?.labels;
+        let key = match id.kind {
+            Kind::Secret
+                if id.namespace == self.0.namespace && id.name.starts_with(slice::NAME_PREFIX) =>
+            {
+                names::RECORD_PEER_LABEL
+            }
+            Kind::ResourceSlice => {
+                let replica = labels.get(names::REPLICATED_LABEL).map(String::as_str);
+                if replica != Some(names::TRUE) {
+                    return None;
+                }
+                names::REPLICATION_ORIGIN_LABEL
+            }
+            _ => names::REMOTE_CLUSTER_ID_LABEL,
+        };
+        labels.get(key)?.parse().ok()
     }
 
     /// The phase that the objects are in.
@@ -215,7 +263,13 @@ impl Provider {
             Err(error) => Phase::Refused(error),
             Ok(phase) => phase,
         };
-        Ok((seen, Peering { phase, notices }))
+        let slices = self.slices(&seen, &phase, view, now);
+        let peering = Peering {
+            phase,
+            slices,
+            notices,
+        };
+        Ok((seen, peering))
     }
 
     /// The step that leads on from the phase that the objects are in: every
@@ -225,7 +279,15 @@ impl Provider {
     /// As [`resume`](Self::resume); what the peer did wrong is in
     /// [`Step::refused`].
     pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let (seen, Peering { phase, notices }) = self.look(view, env.now)?;
+        let now = env.now;
+        let (
+            seen,
+            Peering {
+                phase,
+                slices,
+                notices,
+            },
+        ) = self.look(view, now)?;
         let mut step = match phase {
             Phase::NeedsUid(tenant) => Step::awaiting(Awaited::Uid(tenant)),
             Phase::Uninvited | Phase::Ended => Step::awaiting(Awaited::Invitation),
@@ -240,6 +302,7 @@ impl Provider {
             Phase::Refused(error) => Step::refuse(error),
         };
         self.keep_condition(&seen, &mut step);
+        self.add_slices(slices, now, &mut step);
         step.notices.extend(notices);
         Ok(step)
     }
@@ -355,7 +418,20 @@ impl Provider {
     }
 
     fn ask_signer(&self, phase: &NeedsCertificate<'_>) -> Result<Step, Error> {
-        let request = phase.request();
+        self.ask(
+            phase.request(),
+            |chain| phase.continue_with(chain),
+            |reason| phase.deny(reason),
+        )
+    }
+
+    /// Asks the signer, if there is one, and goes on with its answer.
+    fn ask(
+        &self,
+        request: &SigningRequest,
+        continue_with: impl FnOnce(&CertificateChain) -> Result<Step, Error>,
+        deny: impl FnOnce(&str) -> Step,
+    ) -> Result<Step, Error> {
         let Some(signer) = &self.0.signer else {
             return Ok(Step::awaiting(Awaited::Certificate(request.id)));
         };
@@ -363,9 +439,9 @@ impl Provider {
             .sign(request)
             .map_err(|error| Error::backend(Backend::CsrSigner, &*error))?
         {
-            Signing::Issued(chain) => phase.continue_with(&chain),
+            Signing::Issued(chain) => continue_with(&chain),
             Signing::Pending => Ok(Step::awaiting(Awaited::Certificate(request.id))),
-            Signing::Denied(reason) => Ok(phase.deny(&reason)),
+            Signing::Denied(reason) => Ok(deny(&reason)),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::{
     error::Error,
     model::{Bytes, ClusterId, Secret, TenantCondition, Timestamp},
     policy::Policy,
+    renewal,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -258,6 +259,23 @@ impl IssuedCertificate {
             until: leaf.not_after().unix(),
             replaced: replaced.map(|leaf| Bytes::from(leaf.as_bytes().as_slice())),
         }
+    }
+
+    /// When it is to be renewed.
+    pub(super) fn due_at(&self) -> Timestamp {
+        let issued = Timestamp::from_unix(self.at).unwrap_or(Timestamp::EPOCH);
+        renewal::due_at(issued, self.until())
+    }
+
+    /// When it expires.
+    pub(super) fn until(&self) -> Timestamp {
+        Timestamp::from_unix(self.until).unwrap_or(Timestamp::EPOCH)
+    }
+
+    /// Its fingerprint.
+    pub(super) fn fingerprint(&self) -> Option<Fingerprint> {
+        let bytes: [u8; 32] = self.leaf.as_slice().try_into().ok()?;
+        Some(Fingerprint::from_bytes(bytes))
     }
 
     pub(super) fn is(&self, chain: &CertificateChain, csr: &Csr) -> bool {
