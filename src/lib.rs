@@ -131,6 +131,7 @@
 //! | understand an error | [`error`] |
 //! | keep what was decided | [`audit`] |
 //! | know when a certificate is due | [`renewal`] |
+//! | let a new key follow an old one | [`succession`] |
 //! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`objects`] |
 //!
 //! # Guarantees
@@ -172,6 +173,7 @@ pub mod rehearsal;
 pub mod renewal;
 mod request_id;
 pub mod step;
+pub mod succession;
 pub mod verify;
 pub mod view;
 
