@@ -132,6 +132,7 @@
 //! | keep what was decided | [`audit`] |
 //! | know when a certificate is due | [`renewal`] |
 //! | let a new key follow an old one | [`succession`] |
+//! | carry slices and renewals between two clusters at hand | [`replication`] |
 //! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`objects`] |
 //!
 //! # Guarantees
@@ -171,6 +172,7 @@ pub mod provider;
 #[cfg(feature = "proptest")]
 pub mod rehearsal;
 pub mod renewal;
+pub mod replication;
 mod request_id;
 pub mod step;
 pub mod succession;
