@@ -130,6 +130,7 @@
 //! | know how sure it is that the provider is the one meant | [`commitment`] |
 //! | understand an error | [`error`] |
 //! | keep what was decided | [`audit`] |
+//! | compare with the other administrator what was agreed on | [`transcript`] |
 //! | know when a certificate is due | [`renewal`] |
 //! | carry slices and renewals between two clusters at hand | [`replication`] |
 //! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`objects`] |
@@ -174,6 +175,7 @@ pub mod renewal;
 pub mod replication;
 mod request_id;
 pub mod step;
+pub mod transcript;
 pub mod verify;
 pub mod view;
 

@@ -20,6 +20,7 @@
 //! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
 
 mod administration;
+mod agreement;
 mod builder;
 mod condition;
 mod handshake;
