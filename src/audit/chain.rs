@@ -11,7 +11,7 @@ use crate::{
 /// # Examples
 /// ```
 /// use liqo_auth::{
-///     Consumer, Provider,
+///     Provider,
 ///     audit::{self, Chain, Entry},
 ///     crypto::{Authority, Entropy, RecordKey},
 ///     objects::Objects,
