@@ -130,6 +130,7 @@
 //! | know how sure it is that the provider is the one meant | [`commitment`] |
 //! | understand an error | [`error`] |
 //! | keep what was decided | [`audit`] |
+//! | compare with the other administrator what was agreed on | [`transcript`] |
 //! | know when a certificate is due | [`renewal`] |
 //! | let a new key follow an old one | [`succession`] |
 //! | carry slices and renewals between two clusters at hand | [`replication`] |
@@ -176,6 +177,7 @@ pub mod replication;
 mod request_id;
 pub mod step;
 pub mod succession;
+pub mod transcript;
 pub mod verify;
 pub mod view;
 

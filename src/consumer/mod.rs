@@ -14,6 +14,7 @@
 //! [`Consumer::resume`] says which one it is; [`Consumer::reconcile`] makes the
 //! step that leads on; [`Consumer::receive`] takes a message of the peer.
 
+mod agreement;
 mod builder;
 mod held;
 mod phase;

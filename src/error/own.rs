@@ -111,6 +111,15 @@ pub enum LocalFault {
     /// There is no ForeignCluster for the peer.
     #[error("there is no ForeignCluster for this peer")]
     NoForeignCluster,
+    /// There is a peering user for the peer already.
+    #[error("there is a peering user for this cluster already")]
+    PeeringUserExists,
+    /// There is no role that peering users could be bound to.
+    #[error("there is no {kind} labelled app.kubernetes.io/component=peering-user")]
+    NoPeeringRole {
+        /// The kind: `Role` or `ClusterRole`.
+        kind: &'static str,
+    },
     /// A private key cannot be given to a kubeconfig.
     #[error("the private key is not exportable, and no plugin reaches it")]
     KeyNotExportable,
@@ -235,6 +244,12 @@ impl LocalFault {
             Self::NoSlice => "List the peer's resource slices, and name one of them.",
             Self::NoTenant => "Let the peer authenticate first.",
             Self::NoForeignCluster => "Create a ForeignCluster with spec.foreignAuthUrl.",
+            Self::PeeringUserExists => {
+                "Delete that peering user first; its kubeconfig is good for nothing then."
+            }
+            Self::NoPeeringRole { .. } => {
+                "Create the roles that Liqo's chart has for peering users."
+            }
             Self::KeyNotExportable => {
                 "Have the signing key name a file or an exec plugin that a kubeconfig can use."
             }

@@ -20,6 +20,7 @@
 //! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
 
 mod administration;
+mod agreement;
 mod builder;
 mod condition;
 mod handshake;
@@ -27,6 +28,7 @@ mod interests;
 mod issuance;
 mod issued;
 mod nonce;
+mod peering_user;
 mod phase;
 mod principals;
 mod promise;
@@ -45,6 +47,7 @@ pub use crate::request_id::RequestId;
 pub use builder::{Endpoint, ProviderBuilder};
 pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
+pub use peering_user::{NewPeeringUser, PeeringUser};
 pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
 pub use principals::{Claimant, NameTable, PrincipalKind, PrincipalName, Principals};

@@ -360,7 +360,7 @@ fn objects_of(file: &Path) -> Objects {
     objects.into_iter().collect()
 }
 
-fn vectors() -> PathBuf {
+pub fn vectors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/liqo-1.2.0")
 }
 
