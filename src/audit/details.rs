@@ -24,6 +24,9 @@ impl Decision {
             | Self::RightsGranted
             | Self::ResourcesGranted
             | Self::ResourcesDenied { .. }
+            | Self::ResourcesReconsidered
+            | Self::SliceCordoned
+            | Self::SliceUncordoned
             | Self::Ended
             | Self::Forgotten
             | Self::PeeringUserMade { .. }
@@ -80,6 +83,9 @@ impl Decision {
             | Self::ConditionLifted
             | Self::KeyReleased
             | Self::ResourcesGranted
+            | Self::ResourcesReconsidered
+            | Self::SliceCordoned
+            | Self::SliceUncordoned
             | Self::Ended
             | Self::Forgotten
             | Self::NonceSigned

@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{CsrSigner, PrincipalName, Provider, RequestId, Signing, SigningRequest};
+use super::{CsrSigner, Claimant, PrincipalName, Provider, RequestId, Signing, SigningRequest};
 use crate::{
     audit::{Decision, Event},
     consumer::credential,
@@ -127,7 +127,10 @@ impl Provider {
             .derive("peering user", &[peer.as_str().as_bytes()]);
         let subject = Subject::peering_user(peer, suffix);
         let name = PrincipalName::user(subject.common_name());
-        let taken = self.0.principals.is_taken(&name);
+        let taken = self
+            .0
+            .principals
+            .is_taken(&name, Claimant::PeeringUser(peer));
         if taken.map_err(|error| Error::backend(Backend::Principals, &*error))? {
             let name = name.name.to_owned();
             return Err(Error::new(PolicyRefusal::NameTaken { name }, None, ""));
@@ -138,6 +141,7 @@ impl Provider {
         let request = SigningRequest {
             id: RequestId::of_peering_user(&csr, lifetime),
             peer: peer.clone(),
+            slice: None,
             subject,
             public_key: key.public_key().clone(),
             csr,
