@@ -189,18 +189,18 @@ pub(super) fn stored(home: &Home, (kind, name): &(Kind, String)) -> Option<Secre
 }
 
 impl List {
-    fn asks_for(&self, metadata: &Metadata) -> bool {
+    pub(super) fn asks_for(&self, metadata: &Metadata) -> bool {
         let namespace = self.namespace.as_ref().map(NamespaceName::as_str);
         namespace.is_none_or(|namespace| namespace == metadata.namespace)
             && self.name.as_ref().is_none_or(|name| *name == metadata.name)
     }
 }
 
-fn ids<K: Resource>(objects: &[&K]) -> Vec<ObjectRef> {
+pub(super) fn ids<K: Resource>(objects: &[&K]) -> Vec<ObjectRef> {
     objects.iter().map(|object| object.id()).collect()
 }
 
-fn print(context: &Context, list: &List, table: Table, kind: &str) -> Result<()> {
+pub(super) fn print(context: &Context, list: &List, table: Table, kind: &str) -> Result<()> {
     match &list.name {
         Some(name) if table.is_empty() => {
             let name = crate::output::escaped(name);
@@ -222,7 +222,7 @@ fn print(context: &Context, list: &List, table: Table, kind: &str) -> Result<()>
     context.printer.result(&table.to_text())
 }
 
-fn age_of(metadata: &Metadata, now: Timestamp) -> String {
+pub(super) fn age_of(metadata: &Metadata, now: Timestamp) -> String {
     match metadata.creation_timestamp {
         None => "<unknown>".to_owned(),
         Some(created) => age(now.since(created)),
@@ -230,7 +230,7 @@ fn age_of(metadata: &Metadata, now: Timestamp) -> String {
 }
 
 /// What is not in the table, though it is there.
-fn warn(context: &Context, home: &Home) {
+pub(super) fn warn(context: &Context, home: &Home) {
     for unreadable in home.unreadable() {
         context
             .printer

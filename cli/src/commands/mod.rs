@@ -9,6 +9,8 @@ mod get;
 mod init;
 mod inspect;
 mod legacy;
+mod replicate;
+mod slices;
 
 use std::path::Path;
 
@@ -44,6 +46,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Create(Create::Nonce(arguments)) => create_nonce::run(&context, &arguments),
         Command::Get(Get::Tenants(arguments)) => get::tenants(&context, &arguments),
         Command::Get(Get::Identities(arguments)) => get::identities(&context, &arguments),
+        Command::Get(Get::ResourceSlices(arguments)) => slices::get(&context, &arguments),
         Command::Get(Get::Nonce(arguments)) => get::nonce(&context, &arguments),
         Command::Get(Get::Kubeconfig { remote_cluster_id }) => {
             get::kubeconfig(&context, &remote_cluster_id)
@@ -54,6 +57,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         }
         Command::Apply(arguments) => apply::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
+        Command::Replicate(arguments) => replicate::run(&context, &arguments),
         Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),
     }

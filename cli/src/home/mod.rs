@@ -28,7 +28,10 @@ use liqo_auth::{
 
 pub(crate) use self::{
     content::SecretValue,
-    create::{Blueprint, GivenAuthority, create},
+    create::{
+        AUTHORITY_CERTIFICATE, AUTHORITY_SECRET, Blueprint, GivenAuthority, RECORD_KEY_SECRET,
+        create,
+    },
     resting::Resting,
     settings::Peer,
 };
@@ -200,21 +203,21 @@ impl Home {
     /// The key that seals the tool's own records.
     pub(crate) fn record_key(&self) -> Result<RecordKey> {
         let bytes: [u8; 32] = self
-            .secret(create::RECORD_KEY_SECRET, create::RECORD_KEY)?
+            .secret(RECORD_KEY_SECRET, create::RECORD_KEY)?
             .try_into()
-            .map_err(|error| self.odd(create::RECORD_KEY_SECRET, &error))?;
-        RecordKey::new(bytes).map_err(|error| self.odd(create::RECORD_KEY_SECRET, &error))
+            .map_err(|error| self.odd(RECORD_KEY_SECRET, &error))?;
+        RecordKey::new(bytes).map_err(|error| self.odd(RECORD_KEY_SECRET, &error))
     }
 
     /// The authority that signs for peers.
     pub(crate) fn authority(&self) -> Result<Authority> {
-        let certificate = self.secret(create::AUTHORITY_SECRET, create::AUTHORITY_CERTIFICATE)?;
-        let key = self.secret(create::AUTHORITY_SECRET, create::AUTHORITY_KEY)?;
+        let certificate = self.secret(AUTHORITY_SECRET, AUTHORITY_CERTIFICATE)?;
+        let key = self.secret(AUTHORITY_SECRET, create::AUTHORITY_KEY)?;
         let policy = Policy::compatible();
         let key = KeyPair::from_pkcs8_pem(key, &policy)
-            .map_err(|error| self.odd(create::AUTHORITY_SECRET, &error))?;
+            .map_err(|error| self.odd(AUTHORITY_SECRET, &error))?;
         Authority::from_pem(certificate, Arc::new(key), &policy)
-            .map_err(|error| self.odd(create::AUTHORITY_SECRET, &error))
+            .map_err(|error| self.odd(AUTHORITY_SECRET, &error))
     }
 
     fn secret(&self, name: &str, field: &str) -> Result<&[u8]> {
