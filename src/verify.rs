@@ -5,12 +5,15 @@
 //! nothing and ask nobody: pins, used nonces and taken names are the machines'
 //! to know ([`provider`](crate::provider), [`consumer`](crate::consumer)).
 
+mod aws;
 mod identity;
 mod nonce;
 mod tenant;
 
+pub use aws::AwsUser;
 pub use identity::{
-    EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity,
+    Credentials, EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity,
+    slice_identity,
 };
 pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
