@@ -3,7 +3,7 @@
 use super::{Consumer, record::Record};
 use crate::{
     error::Error,
-    model::{ClusterId, Identity, Namespace, Renew, ResourceSlice, Secret, names},
+    model::{ClusterId, Identity, Kind, Namespace, Renew, ResourceSlice, Secret, names},
     step::{Effect, Step},
     verify::{self, EndpointPins},
     view::View,
@@ -112,10 +112,18 @@ impl<'o> Seen<'o> {
     }
 
     /// The same step, with the record that it leaves written before anything
-    /// else.
+    /// but the tenant namespace.
     pub(super) fn with_record(&self, consumer: &Consumer, mut step: Step, record: &Record) -> Step {
+        if self.record.is_none() && *record == Record::default() {
+            return step;
+        }
         if let Some(effect) = record.store(consumer, self.record.as_ref(), &self.peer) {
-            step.effects.insert(0, effect);
+            let namespace = step
+                .effects
+                .iter()
+                .take_while(|effect| effect.kind() == Kind::Namespace)
+                .count();
+            step.effects.insert(namespace, effect);
         }
         step
     }
