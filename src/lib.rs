@@ -131,6 +131,8 @@
 //! | understand an error | [`error`] |
 //! | keep what was decided | [`audit`] |
 //! | know when a certificate is due | [`renewal`] |
+//! | let a new key follow an old one | [`succession`] |
+//! | carry slices and renewals between two clusters at hand | [`replication`] |
 //! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`objects`] |
 //!
 //! # Guarantees
@@ -170,8 +172,10 @@ pub mod provider;
 #[cfg(feature = "proptest")]
 pub mod rehearsal;
 pub mod renewal;
+pub mod replication;
 mod request_id;
 pub mod step;
+pub mod succession;
 pub mod verify;
 pub mod view;
 
