@@ -138,6 +138,25 @@ pub enum Notice {
     /// The client certificate was not issued by a CA of the bundle. Legal:
     /// serving and signing CA may differ.
     IssuedByAnotherCa,
+    /// The certificate of an Identity is due, and a person is to bring the next.
+    CertificateDue {
+        /// The Identity.
+        identity: ObjectRef,
+        /// When its certificate ends.
+        until: Timestamp,
+    },
+    /// The certificate of an Identity will not be renewed.
+    CannotRenew {
+        /// The Identity.
+        identity: ObjectRef,
+        /// When its certificate ends.
+        until: Timestamp,
+        /// Why.
+        error: Error,
+    },
+    /// The provider knows this cluster by an earlier key; with its next nonce
+    /// the new one follows.
+    NewKeyAwaitsNonce,
 }
 
 /// When to look again.
@@ -164,6 +183,12 @@ pub enum Awaited {
     Certificate(RequestId),
     /// The provider's Identity.
     Identity,
+    /// The provider's decision on this resource slice.
+    SliceDecision(ObjectRef),
+    /// A new certificate for this Identity.
+    Renewal(ObjectRef),
+    /// The end of this object, which is being deleted.
+    End(ObjectRef),
     /// This cluster's own key.
     OwnKey,
     /// The object's UID, which the store assigns.
@@ -192,6 +217,17 @@ impl Step {
         self.effects.is_empty()
     }
 
+    /// Takes up what another step says; both concern other objects.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.effects.extend(other.effects);
+        self.outbox.extend(other.outbox);
+        self.refused.extend(other.refused);
+        self.notices.extend(other.notices);
+        self.events.extend(other.events);
+        self.wait.wake_by(other.wait.wake_at);
+        self.wait.awaiting.extend(other.wait.awaiting);
+    }
+
     pub(crate) fn refuse(error: Error) -> Self {
         let object = error.at().object.clone();
         Self {
@@ -211,7 +247,22 @@ impl Step {
     }
 }
 
+impl Wait {
+    /// Wakes at this time, if not before.
+    pub(crate) fn wake_by(&mut self, time: Option<Timestamp>) {
+        self.wake_at = self.wake_at.into_iter().chain(time).min();
+    }
+}
+
 impl Effect {
+    /// The deletion of an object that was seen.
+    pub(crate) fn delete<K: Resource>(stored: &K) -> Self {
+        Self::Delete {
+            id: stored.id(),
+            version: Version::of(stored.metadata()),
+        }
+    }
+
     /// The object that is changed.
     pub fn id(&self) -> ObjectRef {
         match self {

@@ -154,14 +154,18 @@ impl<'o> View<'o> {
     }
 
     /// What is there of a kind and cannot be read.
-    pub(crate) fn unreadable(&self, kind: Kind) -> impl Iterator<Item = &'o Unreadable> + '_ {
-        self.objects
-            .iter()
-            .filter_map(|object| object.as_unreadable())
-            .filter(move |unreadable| unreadable.id.kind == kind)
+    pub(crate) fn unreadable(
+        &self,
+        kind: Kind,
+    ) -> impl Iterator<Item = &'o Unreadable> + use<'o, '_> {
+        self.objects.iter().filter_map(move |object| match object {
+            Object::Unreadable(unreadable) if unreadable.id.kind == kind => Some(unreadable),
+            _ => None,
+        })
     }
 
-    fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
+    /// Every object of a kind that can be read.
+    pub(crate) fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
         self.objects
             .iter()
             .filter_map(|object| K::from_object(object))

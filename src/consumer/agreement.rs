@@ -26,7 +26,7 @@ impl Consumer {
         let Some(identity) = seen.identity else {
             return Ok(None);
         };
-        let (Some(key), Some(nonce)) = (self.find_key(&seen.peer)?, self.agreed_nonce(&seen)?)
+        let (Some(keys), Some(nonce)) = (self.find_keys(&seen.peer)?, self.agreed_nonce(&seen)?)
         else {
             return Ok(None);
         };
@@ -34,7 +34,7 @@ impl Consumer {
             provider: &seen.peer,
             consumer: self.cluster_id(),
             nonce: &nonce,
-            consumer_key: key.public_key(),
+            consumer_key: keys.current.public_key(),
             auth_params: &identity.spec.auth_params,
             namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
         })))

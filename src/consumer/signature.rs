@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::json;
 
-use super::{Consumer, seen::Seen};
+use super::{Consumer, keys::Keys, record::Record, seen::Seen};
 use crate::{
-    crypto::{Csr, Nonce, Payload, SigningKey, Subject, sign_verified},
+    audit::{Decision, Event},
+    crypto::{Csr, Nonce, Payload, PublicKey, SigningKey, Subject, sign_verified},
     error::{Backend, Error},
     model::{Bytes, Metadata, Resource, Secret, Tenant, TenantSpec, names},
     step::{Awaited, Effect, Message, Part, Step, Version, Wait},
@@ -31,16 +32,11 @@ pub struct AwaitsIdentity<'o> {
 }
 
 impl<'o> NeedsSignature<'o> {
-    pub(super) fn new(
-        consumer: &Consumer,
-        seen: Seen<'o>,
-        key: Arc<dyn SigningKey>,
-        nonce: Nonce,
-    ) -> Self {
+    pub(super) fn new(consumer: &Consumer, seen: Seen<'o>, keys: &Keys, nonce: Nonce) -> Self {
         Self {
             consumer: consumer.clone(),
             seen,
-            key,
+            key: Arc::clone(&keys.current),
             nonce,
         }
     }
@@ -59,14 +55,17 @@ impl<'o> NeedsSignature<'o> {
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the key
     /// fails.
     pub fn sign(&self) -> Result<Step, Error> {
-        let csr = match self.stored_csr() {
-            Some(csr) => csr,
-            None => {
-                let subject = Subject::control_plane(self.consumer.cluster_id());
-                Csr::make(&subject, &*self.key)
-                    .map_err(|error| Error::backend(Backend::Keys, &*error))?
-            }
-        };
+        let mut record = self.seen.record();
+        let step = self.plan(&mut record)?;
+        Ok(self.seen.with_record(&self.consumer, step, &record))
+    }
+
+    /// The step without its record, which others may have something to add to.
+    pub(super) fn plan(&self, record: &mut Record) -> Result<Step, Error> {
+        let subject = Subject::control_plane(self.consumer.cluster_id());
+        let peer = &self.seen.peer;
+        let kept = record.csr.as_deref();
+        let csr = self.consumer.csr(peer, &subject, &*self.key, kept)?;
         let signature = match self.stored_signature() {
             Some(signature) => signature.to_vec(),
             None => {
@@ -80,12 +79,14 @@ impl<'o> NeedsSignature<'o> {
         if self.seen.namespace.is_none() {
             step.effects.push(self.seen.create_namespace()?);
         }
-        let mut record = self.seen.record();
         record.csr = Some(csr.pem().to_vec());
-        let peer = &self.seen.peer;
-        step.effects
-            .extend(record.store(&self.consumer, self.seen.record.as_ref(), peer));
-        step.effects.extend(self.store_signature(&signature));
+        record.ended = None;
+        if let Some(effect) = self.store_signature(&signature) {
+            step.effects.push(effect);
+            let key = self.key.public_key().fingerprint();
+            step.events
+                .push(Event::new(peer, Decision::NonceSigned).by_key(key));
+        }
         let sent = AwaitsIdentity {
             needs: self.clone(),
             csr,
@@ -105,6 +106,11 @@ impl<'o> NeedsSignature<'o> {
         })
     }
 
+    /// Whether the stored signature over this nonce is that key's.
+    pub(super) fn was_signed_by(&self, key: Option<&dyn SigningKey>) -> bool {
+        key.is_some_and(|key| self.signature_by(key.public_key()).is_some())
+    }
+
     /// The request that was stored, if it is this key's.
     fn stored_csr(&self) -> Option<Csr> {
         let (_, record) = self.seen.record.as_ref()?;
@@ -121,9 +127,12 @@ impl<'o> NeedsSignature<'o> {
 
     /// The signature that was stored, if it is this key's over this nonce.
     fn stored_signature(&self) -> Option<&'o [u8]> {
+        self.signature_by(self.key.public_key())
+    }
+
+    fn signature_by(&self, key: &PublicKey) -> Option<&'o [u8]> {
         let (secret, text) = self.seen.nonce_text()?;
         let signature = secret.data.get(names::SIGNED_NONCE)?.expose();
-        let key = self.key.public_key();
         let policy = self.consumer.policy(&self.seen.peer);
         let holds = text == self.nonce.as_bytes()
             && key
