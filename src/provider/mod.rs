@@ -62,7 +62,7 @@ use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
     crypto::{CertificateChain, Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
-    model::{ClusterId, Kind, ObjectRef, Resource, Tenant, Timestamp, names},
+    model::{ClusterId, Kind, ObjectRef, Resource, Tenant, Timestamp},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Step, Version},
     verify::{self, VerifiedTenant},
