@@ -74,6 +74,14 @@ pub enum PolicyRefusal {
         /// What the signer said.
         reason: String,
     },
+    /// The signer's answer to a renewal is no renewal.
+    #[error("the signer's certificate ends at {found}; the present one ends at {present}")]
+    RenewalEndsNoLater {
+        /// When the certificate that was given ends.
+        found: Timestamp,
+        /// When the one that it was to replace ends.
+        present: Timestamp,
+    },
 }
 
 /// What is missing, unreadable or at odds on this side.
@@ -200,12 +208,6 @@ pub enum ApiMisuse {
     /// The signer gave a certificate that does not fit its request.
     #[error("the signer's certificate does not fit its request: {0}")]
     SignerCertificate(CertificateError),
-    /// The signer renewed a certificate by one that expires no later.
-    #[error("the signer's new certificate expires no later than the one before, at {until}")]
-    RenewalWithoutProgress {
-        /// When the one before expires.
-        until: Timestamp,
-    },
 }
 
 impl PolicyRefusal {
@@ -218,6 +220,7 @@ impl PolicyRefusal {
             | Self::TooManySlices { .. } => Some(11),
             Self::SigningDenied { .. }
             | Self::PeeringEnded
+            | Self::RenewalEndsNoLater { .. }
             | Self::TokenProtocolOff
             | Self::TokenProtocolVersion { .. } => None,
         }
@@ -252,6 +255,9 @@ impl PolicyRefusal {
                 "Choose the compatible policy for this peer, if it cannot be updated."
             }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
+            Self::RenewalEndsNoLater { .. } => {
+                "Renew the signer's own certificate: it is likely what ends then."
+            }
         }
     }
 }

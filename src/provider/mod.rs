@@ -23,6 +23,7 @@ mod administration;
 mod agreement;
 mod builder;
 mod condition;
+mod condition_lift;
 mod handshake;
 mod interests;
 mod issuance;
@@ -185,6 +186,7 @@ impl Provider {
             Phase::Refused(error) => Step::refuse(error),
         };
         self.keep_condition(&seen, &mut step);
+        self.heed_lift(&seen, &mut step);
         self.add_slices(slices, now, &mut step);
         step.notices.extend(notices);
         Ok(step)
@@ -358,12 +360,13 @@ impl Provider {
     }
 
     fn write_record(&self, seen: &Seen<'_>, record: &Record) -> Effect {
-        let object = record.seal(
+        let mut object = record.seal(
             &self.0.record_key,
             &self.0.cluster_id,
             &seen.peer,
             &self.0.namespace,
         );
+        self.offer_lift(record, &seen.peer, &mut object);
         match &seen.record {
             None => Effect::Create(object.into()),
             Some((secret, _)) => Effect::Replace {

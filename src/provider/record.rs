@@ -27,6 +27,8 @@ pub(super) struct Record {
     pub(super) all_used_until: Option<i64>,
     /// The strictest condition that was seen since it was last lifted.
     pub(super) condition: TenantCondition,
+    /// How often it was lifted: the token that lifts it serves once.
+    pub(super) lifts: u64,
     /// The certificate that was issued last.
     pub(super) issued: Option<IssuedCertificate>,
 }
@@ -89,6 +91,8 @@ struct Written {
     all_used_until: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     condition: Option<TenantCondition>,
+    #[serde(default)]
+    lifts: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     issued: Option<IssuedCertificate>,
 }
@@ -119,6 +123,7 @@ impl Record {
             used: Vec::new(),
             all_used_until: None,
             condition: TenantCondition::Active,
+            lifts: 0,
             issued: None,
         }
     }
@@ -218,6 +223,7 @@ impl Record {
             used: written.used,
             all_used_until: written.all_used_until,
             condition: written.condition.unwrap_or(TenantCondition::Active),
+            lifts: written.lifts,
             issued: written.issued,
         })
     }
@@ -237,6 +243,7 @@ impl Record {
             used: self.used.clone(),
             all_used_until: self.all_used_until,
             condition: (self.condition != TenantCondition::Active).then_some(self.condition),
+            lifts: self.lifts,
             issued: self.issued.clone(),
         };
         // Strings and numbers only: it cannot fail.
