@@ -146,6 +146,14 @@ impl<'o> View<'o> {
         Ok(self.all())
     }
 
+    /// Every object of a kind that can be read: for what may be there without
+    /// being in anyone's way.
+    pub(crate) fn readable<K: Resource + 'o>(
+        &self,
+    ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
+        self.all()
+    }
+
     fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
         self.objects
             .iter()

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::{
+    admission::Denial,
     crypto::{CertificateError, KeyError},
     legacy::{ProtocolVersion, TokenError},
     model::UrlError,
@@ -47,6 +48,9 @@ pub enum PolicyRefusal {
         /// The form that the peer speaks.
         found: ProtocolVersion,
     },
+    /// An API server with Liqo would not admit the object.
+    #[error("it is not admitted: {}", .0.rule)]
+    NotAdmitted(Denial),
     /// The signer denied the request.
     #[error("the signer denied the request: {reason:?}")]
     SigningDenied {
@@ -161,6 +165,7 @@ impl PolicyRefusal {
             Self::UnexpectedNamespace { .. } | Self::NoCaBundle => Some(9),
             Self::ClusterIdTooLong { .. } => Some(11),
             Self::SigningDenied { .. }
+            | Self::NotAdmitted(_)
             | Self::TokenProtocolOff
             | Self::TokenProtocolVersion { .. } => None,
         }
@@ -185,6 +190,9 @@ impl PolicyRefusal {
             }
             Self::TokenProtocolVersion { .. } => {
                 "Choose the compatible policy for this peer, if it cannot be updated."
+            }
+            Self::NotAdmitted(_) => {
+                "Give each consumer one Tenant, in its own tenant namespace, with its cluster ID as name and label."
             }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
         }
