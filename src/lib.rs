@@ -129,6 +129,7 @@
 //! | accept more or read less | [`policy`] |
 //! | know how sure it is that the provider is the one meant | [`commitment`] |
 //! | understand an error | [`error`] |
+//! | admit what Liqo's webhooks admit | [`admission`] |
 //! | keep what was decided | [`audit`] |
 //! | compare with the other administrator what was agreed on | [`transcript`] |
 //! | know when a certificate is due | [`renewal`] |
@@ -159,6 +160,7 @@
 //! [`Phase`]: provider::Phase
 //! [`Wait`]: step::Wait
 
+pub mod admission;
 pub mod audit;
 pub mod commitment;
 pub mod consumer;

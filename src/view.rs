@@ -146,7 +146,8 @@ impl<'o> View<'o> {
         Ok(self.all())
     }
 
-    /// Every object of a kind that can be read.
+    /// Every object of a kind that can be read: for what may be there without
+    /// being in anyone's way.
     pub(crate) fn readable<K: Resource + 'o>(
         &self,
     ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {

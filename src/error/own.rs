@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::{
+    admission::Denial,
     crypto::{CertificateError, KeyError},
     legacy::{ProtocolVersion, TokenError},
     model::{Timestamp, UrlError},
@@ -68,6 +69,9 @@ pub enum PolicyRefusal {
         /// The form that the peer speaks.
         found: ProtocolVersion,
     },
+    /// An API server with Liqo would not admit the object.
+    #[error("it is not admitted: {}", .0.rule)]
+    NotAdmitted(Denial),
     /// The signer denied the request.
     #[error("the signer denied the request: {reason:?}")]
     SigningDenied {
@@ -221,6 +225,7 @@ impl PolicyRefusal {
             Self::SigningDenied { .. }
             | Self::PeeringEnded
             | Self::RenewalEndsNoLater { .. }
+            | Self::NotAdmitted(_)
             | Self::TokenProtocolOff
             | Self::TokenProtocolVersion { .. } => None,
         }
@@ -253,6 +258,9 @@ impl PolicyRefusal {
             }
             Self::TokenProtocolVersion { .. } => {
                 "Choose the compatible policy for this peer, if it cannot be updated."
+            }
+            Self::NotAdmitted(_) => {
+                "Give each consumer one Tenant, in its own tenant namespace, with its cluster ID as name and label."
             }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
             Self::RenewalEndsNoLater { .. } => {

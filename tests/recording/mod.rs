@@ -342,7 +342,7 @@ fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
     Arc::new(KeyPair::from_pkcs8_pem(pem, &Policy::strict()).unwrap())
 }
 
-fn objects(folder: &Path) -> Objects {
+pub fn objects(folder: &Path) -> Objects {
     let mut all = Objects::new();
     let files = std::fs::read_dir(folder).unwrap();
     for file in files.map(|entry| entry.unwrap().path()) {
