@@ -16,8 +16,8 @@ use liqo_auth::{
 };
 
 pub(crate) use administration::{
-    Approve, Cordon, Deny, Drain, NamedSlice, NamedTenant, Release, Remote, RemoteHome, Renew,
-    Status, Uncordon, Unauthenticate,
+    Approve, Cordon, Deny, Drain, NamedSlice, Release, Remote, RemoteHome, Renew, Status,
+    StatusFormat, Unauthenticate, Uncordon,
 };
 use examples::*;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};

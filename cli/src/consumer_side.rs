@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    consumer::{Consumer, Phase},
+    consumer::{Consumer, Peering, Phase},
     crypto::{Nonce, OneKey},
     error::Error,
-    model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, names},
+    model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, Timestamp, names},
     policy::Policy,
-    step::{Effect, Env, Message, Notice, Step},
+    step::{Effect, Env, Message, Notice, Refused, Step},
     view::View,
 };
 
@@ -35,6 +35,8 @@ pub(crate) enum ConsumerStand {
     Authenticated(ObjectRef),
     /// What is stored was refused.
     Refused(Error),
+    /// What belonged to the peering waits for others to let it go.
+    Ending,
 }
 
 impl<'h> ConsumerSide<'h> {
@@ -82,6 +84,7 @@ impl<'h> ConsumerSide<'h> {
             Phase::AwaitsIdentity(phase) => ConsumerStand::AwaitsIdentity(Box::new(phase.tenant())),
             Phase::Authenticated(held) => ConsumerStand::Authenticated(held.kubeconfig_secret()),
             Phase::Refused(error) => ConsumerStand::Refused(error),
+            Phase::Ending(_) => ConsumerStand::Ending,
             _ => return Ok(None),
         }))
     }
@@ -114,6 +117,24 @@ impl<'h> ConsumerSide<'h> {
             self.home.path().display(),
             self.peer
         )))
+    }
+
+    /// What would be refused of what is there now.
+    pub(crate) fn refusals(&self) -> Result<Vec<Refused>> {
+        Ok(self.look()?.refused)
+    }
+
+    /// The next step, without taking it.
+    pub(crate) fn look(&self) -> Result<Step> {
+        let view = self.home.view(&self.peer);
+        let step = self.consumer.reconcile(&view, self.clock.env()?);
+        step.map_err(|error| self.failure(&error))
+    }
+
+    /// The phases that the objects are in.
+    pub(crate) fn peering<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>> {
+        let peering = self.consumer.resume(view, now);
+        peering.map_err(|error| self.failure(&error))
     }
 
     /// Makes the tenant namespace in memory, if the peer has none yet.
@@ -227,6 +248,20 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
         }
         Notice::ProviderKeyFirstSeen { fingerprint } => format!(
             "The provider proved the key {fingerprint}, and is known by it from now on: compare it with what its administrator says."
+        ),
+        Notice::CertificateDue { identity, until } => format!(
+            "{identity}: its certificate ends at {until}, and is due: have the provider generate its Identity again."
+        ),
+        Notice::CannotRenew {
+            identity,
+            until,
+            error,
+        } => format!("{identity}: its certificate ends at {until}, and is not renewed: {error}"),
+        Notice::NewKeyAwaitsNonce => {
+            "The provider knows this cluster by an earlier key: the new one follows with its next nonce.".to_owned()
+        }
+        Notice::ConditionHeld { condition } => format!(
+            "The tenant stays {condition:?}, whatever its Tenant says, until its administrator uncordons it."
         ),
         Notice::IssuedByAnotherCa => {
             "The client certificate was not issued by a CA of the bundle; that is legal if the API server's certificate comes from another CA.".to_owned()

@@ -15,6 +15,7 @@ mod home;
 mod input;
 mod legacy;
 mod output;
+mod overview;
 mod pair;
 mod provider_side;
 mod signer;

@@ -7,11 +7,12 @@ use liqo_auth::{
     error::Error,
     model::{
         CertificateSigningRequest, ClusterId, ClusterRoleBinding, Identity, Metadata,
-        NamespaceName, RbacSubject, Resource, RoleBinding, Secret, Tenant, Timestamp, names,
+        NamespaceName, RbacSubject, Resource, RoleBinding, Secret, Tenant, TenantCondition,
+        Timestamp, names,
     },
     policy::Policy,
-    provider::{Endpoint, NameTable, Phase, Provider, SigningRequest},
-    step::{Effect, Env, Message, Notice, Step},
+    provider::{Endpoint, NameTable, Peering, Phase, Provider, SigningRequest},
+    step::{Effect, Env, Message, Notice, Refused, Step},
     view::View,
 };
 
@@ -157,8 +158,13 @@ impl<'h> ProviderSide<'h> {
     }
 
     fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Phase<'o>> {
+        Ok(self.peering(view, now)?.phase)
+    }
+
+    /// The phases that the objects are in.
+    pub(crate) fn peering<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>> {
         let peering = self.provider.resume(view, now);
-        Ok(peering.map_err(|error| self.failure(&error))?.phase)
+        peering.map_err(|error| self.failure(&error))
     }
 
     /// Answers a request to sign: by what was answered before, or by signing
@@ -217,11 +223,41 @@ impl<'h> ProviderSide<'h> {
         Ok(step)
     }
 
+    /// What would be refused of what is there now.
+    pub(crate) fn refusals(&self) -> Result<Vec<Refused>> {
+        Ok(self.look()?.refused)
+    }
+
+    /// The condition that is in force.
+    pub(crate) fn condition(&self) -> Result<TenantCondition> {
+        let held = self.look()?.notices.into_iter().find_map(|notice| {
+            let Notice::ConditionHeld { condition } = notice else {
+                return None;
+            };
+            Some(condition)
+        });
+        let name = self.peer.as_str();
+        let mut tenants = self.home.all::<Tenant>();
+        let tenant = tenants.find(|tenant| tenant.metadata.name == name);
+        let said = tenant.and_then(|tenant| tenant.spec.tenant_condition);
+        Ok(held.or(said).unwrap_or(TenantCondition::Active))
+    }
+
+    /// The next step, without taking it.
+    pub(crate) fn look(&self) -> Result<Step> {
+        let view = self.home.view(&self.peer);
+        let step = self.provider.reconcile(&view, self.clock.env()?);
+        // What it asked the desk for is asked again when it counts.
+        self.desk.take_asked();
+        step.map_err(|error| self.failure(&error))
+    }
+
     /// A new nonce in place of the one that is there.
     pub(crate) fn replace_nonce(&mut self) -> Result<Vec<Notice>> {
         let subject = self.home.path().display().to_string();
-        let step =
-            self.administer(&subject, |provider, view, env| provider.replace_nonce(view, env))?;
+        let step = self.administer(&subject, |provider, view, env| {
+            provider.replace_nonce(view, env)
+        })?;
         self.home.save()?;
         Ok(step.notices)
     }

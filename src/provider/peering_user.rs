@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{CsrSigner, Claimant, PrincipalName, Provider, RequestId, Signing, SigningRequest};
+use super::{Claimant, CsrSigner, PrincipalName, Provider, RequestId, Signing, SigningRequest};
 use crate::{
     audit::{Decision, Event},
     consumer::credential,

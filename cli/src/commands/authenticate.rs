@@ -120,7 +120,7 @@ fn exchange(
     let secret = match stand {
         ConsumerStand::Authenticated(secret) => secret,
         ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
-        ConsumerStand::AwaitsNonce | ConsumerStand::AwaitsIdentity(_) => {
+        ConsumerStand::AwaitsNonce | ConsumerStand::AwaitsIdentity(_) | ConsumerStand::Ending => {
             return Err(Failure::at_odds(
                 "the Identity was applied, and is not there",
             ));

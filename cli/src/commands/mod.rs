@@ -3,21 +3,26 @@
 mod apply;
 mod authenticate;
 mod completion;
+mod condition;
 mod create_nonce;
 mod generate;
 mod get;
 mod init;
 mod inspect;
 mod legacy;
+mod release;
+mod renew;
 mod replicate;
 mod slices;
+mod status;
+mod unauthenticate;
 
 use std::path::Path;
 
 use liqo_auth::{model::ClusterId, policy::Policy};
 
 use crate::{
-    arguments::{Arguments, Command, Create, Format, Generate, Get, Global, Known},
+    arguments::{Arguments, Command, Create, Delete, Format, Generate, Get, Global, Known},
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, SecretValue},
@@ -57,6 +62,16 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         }
         Command::Apply(arguments) => apply::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
+        Command::Create(Create::ResourceSlice(arguments)) => slices::create(&context, &arguments),
+        Command::Delete(Delete::ResourceSlice(arguments)) => slices::delete(&context, &arguments),
+        Command::Cordon(command) => condition::cordon(&context, &command),
+        Command::Uncordon(command) => condition::uncordon(&context, &command),
+        Command::Drain(command) => condition::drain(&context, &command),
+        Command::Release(arguments) => release::run(&context, &arguments),
+        Command::Unauthenticate(arguments) => unauthenticate::run(&context, &arguments),
+        Command::Status(arguments) => status::run(&context, &arguments),
+        Command::Renew(arguments) => renew::run(&context, &arguments),
+        Command::Approve(_) | Command::Deny(_) => Err(Failure::usage("not yet")),
         Command::Replicate(arguments) => replicate::run(&context, &arguments),
         Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),

@@ -156,6 +156,16 @@ impl Home {
             .try_for_each(|effect| self.apply(effect, now))
     }
 
+    /// Deletes an object in memory, as `kubectl delete` would.
+    pub(crate) fn delete(&mut self, id: &ObjectRef, now: Timestamp) -> Result<()> {
+        let version = liqo_auth::step::Version {
+            uid: String::new(),
+            resource_version: String::new(),
+        };
+        let id = id.clone();
+        self.apply(&Effect::Delete { id, version }, now)
+    }
+
     /// Writes what has changed. When this returns, it is on the disk.
     pub(crate) fn save(&mut self) -> Result<()> {
         let mut changes = Vec::new();

@@ -36,8 +36,10 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Report {
         None => report.say("Certificate", "none yet"),
         Some(auth_params) => {
             report.say("API server", escaped(&auth_params.api_server));
-            match CertificateChain::from_pem(auth_params.signed_crt.as_slice(), &Policy::compatible())
-            {
+            match CertificateChain::from_pem(
+                auth_params.signed_crt.as_slice(),
+                &Policy::compatible(),
+            ) {
                 Err(error) => report.say("Certificate", format!("unreadable: {error}")),
                 Ok(chain) => {
                     let leaf = chain.leaf();
@@ -53,7 +55,8 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Report {
             }
         }
     }
-    report.unverified("whether the consumer takes the certificate: it verifies it as the first one");
+    report
+        .unverified("whether the consumer takes the certificate: it verifies it as the first one");
     report
 }
 
@@ -65,7 +68,8 @@ fn request(
 ) {
     let spec = &renew.spec;
     let Some(key) = key else {
-        return report.wrong("spec.publicKey: it cannot be read. Ask for the renewal again.".to_owned());
+        return report
+            .wrong("spec.publicKey: it cannot be read. Ask for the renewal again.".to_owned());
     };
     report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
     let slice = match (spec.identity_type, &spec.resource_slice_ref) {

@@ -88,7 +88,13 @@ fn describe(slice: &ResourceSlice, report: &mut Report) {
         (names::CORDON_ANNOTATION, "the slice is cordoned"),
         (names::CORDON_TENANT_ANNOTATION, "its tenant is cordoned"),
     ] {
-        if slice.metadata.annotations.get(annotation).map(String::as_str) == Some(names::TRUE) {
+        if slice
+            .metadata
+            .annotations
+            .get(annotation)
+            .map(String::as_str)
+            == Some(names::TRUE)
+        {
             report.say("Marked", line);
         }
     }
@@ -143,11 +149,13 @@ fn answer(
     verified: &VerifiedSlice,
     report: &mut Report,
 ) {
-    let chain =
-        match CertificateChain::from_pem(auth_params.signed_crt.as_slice(), &Policy::compatible()) {
-            Ok(chain) => chain,
-            Err(error) => return report.say("Certificate", format!("unreadable: {error}")),
-        };
+    let chain = match CertificateChain::from_pem(
+        auth_params.signed_crt.as_slice(),
+        &Policy::compatible(),
+    ) {
+        Ok(chain) => chain,
+        Err(error) => return report.say("Certificate", format!("unreadable: {error}")),
+    };
     let leaf = chain.leaf();
     report.say("Dates", inspection.dates(leaf));
     if leaf.subject_is(&verified.subject()) && leaf.spki_der() == verified.public_key().spki_der() {
@@ -168,7 +176,11 @@ fn consumer(
     if let Some(given) = &inspection.arguments.remote_cluster_id {
         return Ok(Some(given.clone()));
     }
-    let claimed = slice.spec.consumer_cluster_id.as_deref().unwrap_or_default();
+    let claimed = slice
+        .spec
+        .consumer_cluster_id
+        .as_deref()
+        .unwrap_or_default();
     let origin = slice.metadata.labels.get(names::REPLICATION_ORIGIN_LABEL);
     match (origin, claimed) {
         (Some(origin), _) => origin

@@ -75,7 +75,11 @@ fn bound(role: &RoleRef, subjects: &[RbacSubject], report: &mut Report) {
         };
         report.say(
             "To",
-            format!("{} {namespace}{}", escaped(&subject.kind), escaped(&subject.name)),
+            format!(
+                "{} {namespace}{}",
+                escaped(&subject.kind),
+                escaped(&subject.name)
+            ),
         );
     }
     if subjects.is_empty() {

@@ -1,9 +1,7 @@
 //! A Secret of the exchange: what it is for. Nothing that is secret is shown.
 
 use liqo_auth::{
-    crypto::{
-        CaBundle, Certificate, CertificateChain, KeyPair, Nonce, PublicKey, SigningKey,
-    },
+    crypto::{CaBundle, Certificate, CertificateChain, KeyPair, Nonce, PublicKey, SigningKey},
     model::{ClusterId, Kubeconfig, Resource, Secret, UserCredential, names},
     policy::Policy,
 };
@@ -24,9 +22,16 @@ pub(super) fn inspect(inspection: &Inspection<'_>, secret: &Secret) -> Report {
         names::CLUSTER_KEYS_SECRET => cluster_keys(secret, &mut report),
         home::AUTHORITY_SECRET => authority(inspection, secret, &mut report),
         home::RECORD_KEY_SECRET => report.say("Kind", "the key that seals this home's records"),
-        _ if secret.metadata.labels.contains_key(names::RECORD_PEER_LABEL) => {
+        _ if secret
+            .metadata
+            .labels
+            .contains_key(names::RECORD_PEER_LABEL) =>
+        {
             let peer = secret.metadata.labels.get(names::RECORD_PEER_LABEL);
-            report.say("Kind", "a record of liqo-auth, sealed by this cluster's own key");
+            report.say(
+                "Kind",
+                "a record of liqo-auth, sealed by this cluster's own key",
+            );
             report.say("About", peer.map(|peer| escaped(peer)).unwrap_or_default());
         }
         _ if has(names::KUBECONFIG) => kubeconfig(inspection, secret, &mut report),
@@ -53,7 +58,10 @@ fn nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
         (inspection.home, peer, nonce.structured())
     {
         if structured.names(home.cluster_id(), &consumer) {
-            report.verified(format!("it was made by {} for {consumer}", home.cluster_id()));
+            report.verified(format!(
+                "it was made by {} for {consumer}",
+                home.cluster_id()
+            ));
         } else {
             report.wrong(format!(
                 "data.nonce: it was not made by {} for {consumer}. Have it made again.",
@@ -64,7 +72,10 @@ fn nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
 }
 
 fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
-    report.say("Kind", "a provider's nonce, and this consumer's signature over it");
+    report.say(
+        "Kind",
+        "a provider's nonce, and this consumer's signature over it",
+    );
     let Some(nonce) = read_nonce(inspection, secret, report) else {
         return;
     };
@@ -86,11 +97,7 @@ fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Repor
     }
 }
 
-fn read_nonce(
-    inspection: &Inspection<'_>,
-    secret: &Secret,
-    report: &mut Report,
-) -> Option<Nonce> {
+fn read_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) -> Option<Nonce> {
     let Some(text) = secret.get(names::NONCE).filter(|text| !text.is_empty()) else {
         report.say("Nonce", "not filled in yet");
         return None;
@@ -119,7 +126,10 @@ fn read_nonce(
 }
 
 fn cluster_keys(secret: &Secret, report: &mut Report) {
-    report.say("Kind", "this cluster's own keys; the private one is not shown");
+    report.say(
+        "Kind",
+        "this cluster's own keys; the private one is not shown",
+    );
     let policy = Policy::compatible();
     let public = secret
         .get(names::PUBLIC_KEY)
@@ -157,7 +167,10 @@ fn authority(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) 
 }
 
 fn issued(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
-    report.say("Kind", "the certificate that a provider issued, and its request");
+    report.say(
+        "Kind",
+        "the certificate that a provider issued, and its request",
+    );
     let chain = secret
         .get(names::CERTIFICATE)
         .map(|pem| CertificateChain::from_pem(pem, &Policy::compatible()));

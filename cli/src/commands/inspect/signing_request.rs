@@ -42,7 +42,10 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
     let pem = spec.request.as_slice();
     if request.status.certificate.is_empty() {
         report.say("Certificate", "none yet");
-        report.say("Subject", claimed_subject(pem, &peer, &inspection.context.policy));
+        report.say(
+            "Subject",
+            claimed_subject(pem, &peer, &inspection.context.policy),
+        );
         report.unverified("the key of the request: there is no certificate to compare it with");
         return report;
     }

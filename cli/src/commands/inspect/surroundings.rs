@@ -8,7 +8,9 @@ use crate::output::escaped;
 pub(super) fn namespace(namespace: &Namespace) -> Report {
     let mut report = Report::new(&namespace.id().to_string());
     let labels = &namespace.metadata.labels;
-    let is_tenant = labels.get(names::TENANT_NAMESPACE_LABEL).map(String::as_str);
+    let is_tenant = labels
+        .get(names::TENANT_NAMESPACE_LABEL)
+        .map(String::as_str);
     let peer = labels.get(names::REMOTE_CLUSTER_ID_LABEL);
     match (is_tenant, peer) {
         (Some(names::TRUE), Some(peer)) => {
