@@ -48,7 +48,7 @@ pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
 pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
-pub use principals::{Claimant, NameTable, PrincipalKind, PrincipalName, Principals};
+pub use principals::{Claimant, NameRegistry, NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use rights::NeedsRights;
 pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
