@@ -51,7 +51,7 @@ pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
 pub use peering_user::{NewPeeringUser, PeeringUser};
 pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
-pub use principals::{Claimant, NameTable, PrincipalKind, PrincipalName, Principals};
+pub use principals::{Claimant, NameRegistry, NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use rights::NeedsRights;
 pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
