@@ -35,6 +35,8 @@ pub(super) struct Record {
     pub(super) slices: BTreeMap<String, Received>,
     /// Who renews, as far as the provider has shown it.
     pub(super) renewed_by: Option<RenewedBy>,
+    /// How the key before the present one signed it, as the Tenant carries it.
+    pub(super) succession: Option<String>,
     /// The UIDs of what is to go, once this side has ended the peering; until
     /// another nonce is signed.
     pub(super) ended: Option<BTreeSet<String>>,
@@ -88,6 +90,8 @@ struct Written {
     slices: BTreeMap<String, Received>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     renewed_by: Option<RenewedBy>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    succession: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<BTreeSet<String>>,
 }
@@ -202,6 +206,7 @@ impl Record {
             control_plane: written.control_plane,
             slices: written.slices,
             renewed_by: written.renewed_by,
+            succession: written.succession,
             ended: written.ended,
         })
     }
@@ -221,6 +226,7 @@ impl Record {
             control_plane: self.control_plane,
             slices: self.slices.clone(),
             renewed_by: self.renewed_by,
+            succession: self.succession.clone(),
             ended: self.ended.clone(),
         };
         // Strings only: it cannot fail.

@@ -12,6 +12,7 @@ use crate::{
     error::{Backend, Error},
     model::{Bytes, Metadata, Resource, Secret, Tenant, TenantSpec, names},
     step::{Awaited, Effect, Message, Part, Step, Version, Wait},
+    succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
 };
 
 /// The nonce is there; its signature or the certificate request is missing.
@@ -20,6 +21,7 @@ pub struct NeedsSignature<'o> {
     consumer: Consumer,
     pub(super) seen: Seen<'o>,
     key: Arc<dyn SigningKey>,
+    predecessor: Option<Arc<dyn SigningKey>>,
     nonce: Nonce,
 }
 
@@ -29,6 +31,9 @@ pub struct AwaitsIdentity<'o> {
     needs: NeedsSignature<'o>,
     csr: Csr,
     signature: Vec<u8>,
+    /// The annotation by which the key before this one signed it, where there
+    /// is one.
+    succession: Option<String>,
 }
 
 impl<'o> NeedsSignature<'o> {
@@ -37,6 +42,7 @@ impl<'o> NeedsSignature<'o> {
             consumer: consumer.clone(),
             seen,
             key: Arc::clone(&keys.current),
+            predecessor: keys.predecessor.clone(),
             nonce,
         }
     }
@@ -75,6 +81,11 @@ impl<'o> NeedsSignature<'o> {
                     .into_bytes()
             }
         };
+        let succession = match self.stored_succession(record) {
+            Some(succession) => succession,
+            None => self.make_succession()?,
+        };
+        record.succession.clone_from(&succession);
         let mut step = Step::default();
         if self.seen.namespace.is_none() {
             step.effects.push(self.seen.create_namespace()?);
@@ -91,6 +102,7 @@ impl<'o> NeedsSignature<'o> {
             needs: self.clone(),
             csr,
             signature,
+            succession,
         };
         step.outbox.push(Message::Tenant(Box::new(sent.tenant())));
         step.wait.awaiting.push(Awaited::Identity);
@@ -102,6 +114,7 @@ impl<'o> NeedsSignature<'o> {
         Some(AwaitsIdentity {
             csr: self.stored_csr()?,
             signature: self.stored_signature()?.to_vec(),
+            succession: self.stored_succession(&self.seen.record())?,
             needs: self.clone(),
         })
     }
@@ -123,6 +136,39 @@ impl<'o> NeedsSignature<'o> {
             policy,
         )
         .ok()
+    }
+
+    /// The succession that is on record, if it is the right one; none where no
+    /// key goes before.
+    fn stored_succession(&self, record: &Record) -> Option<Option<String>> {
+        let Some(predecessor) = &self.predecessor else {
+            return Some(None);
+        };
+        let policy = self.consumer.policy(&self.seen.peer);
+        let text = record.succession.as_deref()?;
+        let succession = KeySuccession::from_annotation(text, policy).ok()?;
+        succession
+            .verify(&self.succeeding(), predecessor.public_key(), policy)
+            .ok()?;
+        Some(Some(text.to_owned()))
+    }
+
+    fn make_succession(&self) -> Result<Option<String>, Error> {
+        let Some(predecessor) = &self.predecessor else {
+            return Ok(None);
+        };
+        KeySuccession::make(&self.succeeding(), &**predecessor)
+            .map(|succession| Some(succession.to_annotation()))
+            .map_err(|error| Error::backend(Backend::Keys, &*error))
+    }
+
+    fn succeeding(&self) -> Succeeding<'_> {
+        Succeeding {
+            provider: &self.seen.peer,
+            consumer: self.consumer.cluster_id(),
+            successor: self.key.public_key(),
+            nonce: &self.nonce,
+        }
     }
 
     /// The signature that was stored, if it is this key's over this nonce.
@@ -214,6 +260,11 @@ impl AwaitsIdentity<'_> {
                     names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
                     consumer_id.clone(),
                 )]),
+                annotations: self
+                    .succession
+                    .iter()
+                    .map(|text| (KEY_SUCCESSION_ANNOTATION.to_owned(), text.clone()))
+                    .collect(),
                 ..Metadata::default()
             },
             spec: TenantSpec {
