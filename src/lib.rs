@@ -134,6 +134,7 @@
 //! | keep what was decided | [`audit`] |
 //! | compare with the other administrator what was agreed on | [`transcript`] |
 //! | know when a certificate is due | [`renewal`] |
+//! | let a new key follow an old one | [`succession`] |
 //! | carry slices and renewals between two clusters at hand | [`replication`] |
 //! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`objects`] |
 //!
@@ -179,6 +180,7 @@ pub mod renewal;
 pub mod replication;
 mod request_id;
 pub mod step;
+pub mod succession;
 pub mod transcript;
 pub mod verify;
 pub mod view;
