@@ -128,6 +128,7 @@
 //! | keep a key elsewhere, or sign by another authority | [`crypto::SigningKey`], [`provider::CsrSigner`] |
 //! | accept more or read less | [`policy`] |
 //! | know how sure it is that the provider is the one meant | [`commitment`] |
+//! | tell which version a peer runs | [`peer_version`] |
 //! | understand an error | [`error`] |
 //! | admit what Liqo's webhooks admit | [`admission`] |
 //! | keep what was decided | [`audit`] |
@@ -170,6 +171,7 @@ pub mod legacy;
 mod merge_patch;
 pub mod model;
 pub mod objects;
+pub mod peer_version;
 pub mod policy;
 pub mod provider;
 #[cfg(feature = "proptest")]

@@ -1,9 +1,12 @@
 //! The command line.
 
 mod administration;
+pub(crate) mod audit;
 mod examples;
 mod legacy;
+pub(crate) mod peering_user;
 mod slices;
+pub(crate) mod transcript;
 
 use std::path::PathBuf;
 
@@ -107,7 +110,7 @@ pub(crate) enum Command {
     /// Create a nonce (on the provider) or a resource slice (on the consumer)
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Create(Create),
-    /// Delete a resource slice (on the consumer)
+    /// Delete a resource slice (on the consumer) or a peering user (on the provider)
     #[command(subcommand)]
     Delete(Delete),
     /// Get tenants, identities, resource slices, nonces or a kubeconfig
@@ -149,6 +152,12 @@ pub(crate) enum Command {
     /// End the authentication with a provider cluster
     #[command(visible_alias = "unauth", after_help = UNAUTHENTICATE_EXAMPLES)]
     Unauthenticate(Unauthenticate),
+    /// Print the code that both sides compute of what they agreed on, to be read aloud
+    #[command(after_help = transcript::EXAMPLES)]
+    Transcript(transcript::TranscriptOf),
+    /// The log of what this home decided
+    #[command(subcommand, after_help = audit::EXAMPLES)]
+    Audit(audit::Audit),
     /// Speak the shared-token protocol of Liqo 0.2 to 0.10
     #[command(subcommand)]
     Legacy(Legacy),
@@ -250,6 +259,8 @@ pub(crate) enum Delete {
     /// Give a part of a provider's resources back
     #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
     ResourceSlice(DeleteResourceSlice),
+    /// Delete an existing user with the permissions to peer with this cluster
+    PeeringUser(peering_user::DeletePeeringUser),
 }
 
 #[derive(Debug, Args)]
@@ -319,6 +330,8 @@ pub(crate) enum Generate {
     Tenant(GenerateTenant),
     /// Generate the Identity to be applied on the remote consumer cluster
     Identity(GenerateIdentity),
+    /// Generate a new user with the permissions to peer with this cluster
+    PeeringUser(peering_user::GeneratePeeringUser),
 }
 
 #[derive(Debug, Args)]

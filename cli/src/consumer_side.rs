@@ -1,5 +1,7 @@
 //! A home as the consumer.
 
+mod beside;
+
 use std::sync::Arc;
 
 use liqo_auth::{
@@ -24,6 +26,7 @@ pub(crate) struct ConsumerSide<'h> {
     pub(crate) peer: ClusterId,
     consumer: Consumer,
     clock: Clock,
+    logged: Vec<Error>,
 }
 
 /// Where the consumer's side came to, when nothing was left to do.
@@ -53,6 +56,7 @@ impl<'h> ConsumerSide<'h> {
             peer: peer.clone(),
             consumer,
             clock,
+            logged: Vec::new(),
         })
     }
 
@@ -108,6 +112,7 @@ impl<'h> ConsumerSide<'h> {
                 && let Some(stand) = self.stand()?
             {
                 self.home.save()?;
+                self.log_refusals(&step)?;
                 return Ok((stand, notices));
             }
             self.carry_out(&step)?;
@@ -205,9 +210,32 @@ impl<'h> ConsumerSide<'h> {
     }
 
     fn receive(&mut self, message: Message, subject: &str) -> Result<Step> {
-        self.administer(subject, |consumer, view, env| {
-            consumer.receive(view, message, env)
-        })
+        let step = self
+            .consumer
+            .receive(&self.home.view(&self.peer), message, self.clock.env()?);
+        match step {
+            Ok(step) => {
+                self.carry_out(&step)?;
+                Ok(step)
+            }
+            Err(error) => {
+                self.home
+                    .log_refusal(&self.peer, &error, self.clock.now()?)?;
+                Err(Failure::of(subject, &error))
+            }
+        }
+    }
+
+    /// What was refused is logged once for a command.
+    fn log_refusals(&mut self, step: &Step) -> Result<()> {
+        let now = self.clock.now()?;
+        for refused in &step.refused {
+            if !self.logged.contains(&refused.error) {
+                self.home.log_refusal(&self.peer, &refused.error, now)?;
+                self.logged.push(refused.error.clone());
+            }
+        }
+        Ok(())
     }
 
     fn carry_out(&mut self, step: &Step) -> Result<()> {

@@ -1,23 +1,24 @@
 //! A home as the provider.
 
+mod beside;
+
 use std::sync::Arc;
 
 use liqo_auth::{
     crypto::{Authority, CaBundle, CertificateChain, Nonce, Subject},
     error::Error,
     model::{
-        CertificateSigningRequest, ClusterId, ClusterRoleBinding, Identity, Metadata,
-        NamespaceName, RbacSubject, Resource, RoleBinding, Secret, Tenant, TenantCondition,
-        Timestamp, names,
+        CertificateSigningRequest, ClusterId, Identity, NamespaceName, Resource, Secret, Tenant,
+        TenantCondition, Timestamp, names,
     },
     policy::Policy,
-    provider::{Endpoint, NameTable, Peering, Phase, Provider, SigningRequest},
+    provider::{Endpoint, NameRegistry, Peering, Phase, Provider, SigningRequest},
     step::{Effect, Env, Message, Notice, Refused, Step},
     view::View,
 };
 
 use crate::{
-    environment::Clock,
+    environment::{Clock, entropy},
     failure::{Failure, Result, paragraph},
     home::Home,
     signer::{Desk, request_name, signed_request},
@@ -33,6 +34,7 @@ pub(crate) struct ProviderSide<'h> {
     desk: Desk,
     policy: Policy,
     clock: Clock,
+    logged: Vec<Error>,
 }
 
 /// Where the provider's side came to, when nothing was left to do.
@@ -58,7 +60,7 @@ impl<'h> ProviderSide<'h> {
     ) -> Result<Self> {
         let authority = home.authority()?;
         let desk = Desk::default();
-        let provider = provider(home, &authority, &desk, peer, policy)?;
+        let provider = provider(home, &authority, &desk, policy)?;
         Ok(Self {
             home,
             peer: peer.clone(),
@@ -68,6 +70,7 @@ impl<'h> ProviderSide<'h> {
             desk,
             policy: policy.clone(),
             clock,
+            logged: Vec::new(),
         })
     }
 
@@ -88,7 +91,7 @@ impl<'h> ProviderSide<'h> {
         clock: Clock,
         tenant: &Tenant,
     ) -> Result<Result<(), Error>> {
-        let provider = provider(home, &home.authority()?, &Desk::default(), peer, policy)?;
+        let provider = provider(home, &home.authority()?, &Desk::default(), policy)?;
         let message = Message::Tenant(Box::new(tenant.clone()));
         Ok(provider
             .receive(&home.view(peer), message, clock.env()?)
@@ -110,6 +113,7 @@ impl<'h> ProviderSide<'h> {
             let asked = self.desk.take_asked();
             if asked.is_empty() {
                 self.home.save()?;
+                self.log_refusals(&step)?;
                 return self.stand(step);
             }
             for request in asked {
@@ -205,9 +209,15 @@ impl<'h> ProviderSide<'h> {
         let message = Message::Tenant(Box::new(tenant.clone()));
         let step = self
             .provider
-            .receive(&self.home.view(&self.peer), message, self.clock.env()?)
-            .map_err(|error| Failure::of(subject, &error))?;
-        self.carry_out(&step)
+            .receive(&self.home.view(&self.peer), message, self.clock.env()?);
+        match step {
+            Ok(step) => self.carry_out(&step),
+            Err(error) => {
+                self.home
+                    .log_refusal(&self.peer, &error, self.clock.now()?)?;
+                Err(Failure::of(subject, &error))
+            }
+        }
     }
 
     /// Does, in memory, what an administrator asks for.
@@ -277,6 +287,18 @@ impl<'h> ProviderSide<'h> {
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
 
+    /// What was refused is logged once for a command.
+    fn log_refusals(&mut self, step: &Step) -> Result<()> {
+        let now = self.clock.now()?;
+        for refused in &step.refused {
+            if !self.logged.contains(&refused.error) {
+                self.home.log_refusal(&self.peer, &refused.error, now)?;
+                self.logged.push(refused.error.clone());
+            }
+        }
+        Ok(())
+    }
+
     fn carry_out(&mut self, step: &Step) -> Result<()> {
         self.home.carry_out(step, self.clock.now()?)
     }
@@ -297,19 +319,13 @@ pub(crate) fn nonce_secret<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h S
 
 const MOST_STEPS: usize = 32;
 
-fn provider(
-    home: &Home,
-    authority: &Authority,
-    desk: &Desk,
-    peer: &ClusterId,
-    policy: &Policy,
-) -> Result<Provider> {
+fn provider(home: &Home, authority: &Authority, desk: &Desk, policy: &Policy) -> Result<Provider> {
     let endpoint = endpoint(home, authority)?;
     Ok(
         Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
             .key(Arc::new(home.key()?))
             .signer(Arc::new(desk.clone()))
-            .principals(Arc::new(principals(home, peer)))
+            .principals(Arc::new(principals(home)?))
             .policy(policy.clone())
             .build(),
     )
@@ -328,30 +344,13 @@ pub(crate) fn endpoint(home: &Home, authority: &Authority) -> Result<Endpoint> {
     ))
 }
 
-/// The names that rights of this home are bound to already, but for the peer's
-/// own.
-fn principals(home: &Home, peer: &ClusterId) -> NameTable {
-    let others = |metadata: &Metadata| {
-        let label = |key: &str| metadata.labels.get(key).map(String::as_str);
-        label(names::REMOTE_CLUSTER_ID_LABEL) != Some(peer.as_str())
-            || label(names::MANAGED_BY_LABEL) != Some(names::MANAGED_BY_LIQO)
-    };
-    let names = |subjects: &[RbacSubject]| -> Vec<String> {
-        let people = subjects
-            .iter()
-            .filter(|subject| subject.kind != "ServiceAccount");
-        people.map(|subject| subject.name.clone()).collect()
-    };
-    let bindings = home
-        .all::<RoleBinding>()
-        .filter(|binding| others(&binding.metadata));
-    let cluster_bindings = home
-        .all::<ClusterRoleBinding>()
-        .filter(|binding| others(&binding.metadata));
-    bindings
-        .flat_map(|binding| names(&binding.subjects))
-        .chain(cluster_bindings.flat_map(|binding| names(&binding.subjects)))
-        .collect()
+/// Who has which name in this home already.
+fn principals(home: &Home) -> Result<NameRegistry> {
+    let registry = NameRegistry::new(&entropy()?);
+    for object in home.objects() {
+        registry.observe(object);
+    }
+    Ok(registry)
 }
 
 /// Refusals that stand in the home, as a failure.

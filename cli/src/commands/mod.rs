@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod apply;
+mod audit;
 mod authenticate;
 mod completion;
 mod condition;
@@ -10,11 +11,13 @@ mod get;
 mod init;
 mod inspect;
 mod legacy;
+mod peering_user;
 mod release;
 mod renew;
 mod replicate;
 mod slices;
 mod status;
+mod transcript;
 mod unauthenticate;
 
 use std::path::Path;
@@ -60,6 +63,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Generate(Generate::Identity(arguments)) => {
             generate::identity(&context, &arguments)
         }
+        Command::Generate(Generate::PeeringUser(arguments)) => {
+            peering_user::generate(&context, &arguments)
+        }
+        Command::Delete(Delete::PeeringUser(arguments)) => {
+            peering_user::delete(&context, &arguments)
+        }
+        Command::Transcript(arguments) => transcript::run(&context, &arguments),
+        Command::Audit(arguments) => audit::run(&context, &arguments),
         Command::Apply(arguments) => apply::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
         Command::Create(Create::ResourceSlice(arguments)) => slices::create(&context, &arguments),

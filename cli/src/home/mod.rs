@@ -1,6 +1,7 @@
 //! A cluster's home: a folder of Kubernetes manifests that stands for its API
 //! server.
 
+mod audit_log;
 mod content;
 mod create;
 mod directory;
@@ -19,6 +20,7 @@ use std::{
 
 use anyhow::Context;
 use liqo_auth::{
+    audit::Event,
     crypto::{Authority, KeyPair, RecordKey},
     model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
     policy::Policy,
@@ -51,6 +53,8 @@ pub(crate) struct Home {
     pub(crate) settings: Settings,
     store: Store,
     written_settings: Settings,
+    /// What was decided, and is not in the log yet.
+    decisions: Vec<(Timestamp, Event)>,
 }
 
 /// What a command does with a home.
@@ -126,6 +130,11 @@ impl Home {
         self.store.all()
     }
 
+    /// All that is there.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.store.objects()
+    }
+
     /// What is there and cannot be read.
     pub(crate) fn unreadable(&self) -> impl Iterator<Item = &liqo_auth::model::Unreadable> {
         self.store.objects().filter_map(Object::as_unreadable)
@@ -149,11 +158,13 @@ impl Home {
             .map_err(|error| Failure::at_odds(format!("{}: {error:#}", self.root.path().display())))
     }
 
-    /// Carries out a step in memory.
+    /// Carries out a step in memory, and notes what it decides.
     pub(crate) fn carry_out(&mut self, step: &Step, now: Timestamp) -> Result<()> {
         step.effects
             .iter()
-            .try_for_each(|effect| self.apply(effect, now))
+            .try_for_each(|effect| self.apply(effect, now))?;
+        self.note(step, now);
+        Ok(())
     }
 
     /// Deletes an object in memory, as `kubectl delete` would.
@@ -167,7 +178,7 @@ impl Home {
     }
 
     /// Writes what has changed. When this returns, it is on the disk.
-    pub(crate) fn save(&mut self) -> Result<()> {
+    fn save_objects(&mut self) -> Result<()> {
         let mut changes = Vec::new();
         if self.settings != self.written_settings {
             changes.push(Change {
@@ -284,6 +295,7 @@ impl Home {
             written_settings: settings.clone(),
             settings,
             store,
+            decisions: Vec::new(),
         })
     }
 }
