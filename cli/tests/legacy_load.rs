@@ -1,9 +1,9 @@
-//! A thousand homes at once against one server, with right, wrong, empty and
+//! Many homes at once against one server, with right, wrong, empty and
 //! malformed requests, slow clients in between, and a server that is killed
 //! and started again: nobody gets an identity twice or wrongly, none is lost.
 //!
-//! `LIQO_AUTH_LOAD_HOMES` is another number of homes; `--nocapture` shows the
-//! figures.
+//! `LIQO_AUTH_LOAD_HOMES=1000` is another number of homes; `--nocapture` shows
+//! the figures.
 
 #![allow(
     clippy::unwrap_used,
@@ -52,7 +52,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use tool::Folder;
 
 const SLOW_CLIENTS: usize = 64;
-const LONGEST: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// What all clients have.
 struct World {
@@ -77,7 +77,7 @@ struct Home {
 #[test]
 fn nobody_gets_an_identity_twice_or_wrongly_and_none_is_lost() {
     let homes = std::env::var("LIQO_AUTH_LOAD_HOMES");
-    let homes: usize = homes.map_or(1000, |homes| homes.parse().unwrap());
+    let homes: usize = homes.map_or(200, |homes| homes.parse().unwrap());
     allow_sockets();
     let folder = Folder::new();
     folder.ok("init --home foreign");
@@ -116,7 +116,7 @@ fn nobody_gets_an_identity_twice_or_wrongly_and_none_is_lost() {
             let asked = Instant::now();
             assert_eq!(folder.ok("legacy get token --home foreign"), token);
             slowest_reader = slowest_reader.max(asked.elapsed());
-            thread::sleep(Duration::from_millis(20));
+            thread::sleep(Duration::from_millis(100));
         }
         memory = memory.max(peak_memory(server.id()));
         logs.push_str(&server.kill());

@@ -112,7 +112,7 @@ impl Server {
             .spawn(move || desk.run(inbox))
             .context("the server's threads cannot be started")?;
         let answering = Arc::new(Answering {
-            foreign: side.foreign(),
+            foreign: side.foreign().clone(),
             hold_back: HoldBack::new(most_connections / 2, side.policy().limits().clone()),
             desk: sender,
             side,
