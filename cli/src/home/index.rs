@@ -12,6 +12,8 @@ use liqo_auth::{
 pub(crate) struct Index {
     by_name: BTreeMap<(Kind, String), BTreeSet<ObjectRef>>,
     by_label: BTreeMap<(Kind, String, String), BTreeSet<ObjectRef>>,
+    /// The bindings by the users and groups that they bind.
+    by_principal: BTreeMap<String, BTreeSet<ObjectRef>>,
     /// What they are of cannot be told: they may concern everybody.
     unreadable: BTreeSet<ObjectRef>,
 }
@@ -29,6 +31,10 @@ impl Index {
             let key = (id.kind, label.clone(), value.clone());
             self.by_label.entry(key).or_default().insert(id.clone());
         }
+        for principal in principals(object) {
+            let bindings = self.by_principal.entry(principal.clone()).or_default();
+            bindings.insert(id.clone());
+        }
     }
 
     /// Forgets an object, given as it was when it was noted.
@@ -40,6 +46,14 @@ impl Index {
             let key = (id.kind, label.clone(), value.clone());
             take(&mut self.by_label, &key, id);
         }
+        for principal in principals(object) {
+            take(&mut self.by_principal, principal, id);
+        }
+    }
+
+    /// The bindings of a user or group of that name.
+    pub(crate) fn bindings_of(&self, principal: &str) -> impl Iterator<Item = &ObjectRef> {
+        self.by_principal.get(principal).into_iter().flatten()
     }
 
     /// What the interests name, and what cannot be read. Some of it may not be
@@ -67,6 +81,19 @@ impl Index {
         }
         found
     }
+}
+
+/// The users and groups that an object binds to a role.
+fn principals(object: &Object) -> impl Iterator<Item = &String> {
+    let subjects = match object {
+        Object::RoleBinding(binding) => binding.subjects.as_slice(),
+        Object::ClusterRoleBinding(binding) => binding.subjects.as_slice(),
+        _ => &[],
+    };
+    subjects
+        .iter()
+        .filter(|subject| subject.kind != "ServiceAccount")
+        .map(|subject| &subject.name)
 }
 
 fn take<K: Ord>(map: &mut BTreeMap<K, BTreeSet<ObjectRef>>, key: &K, id: &ObjectRef) {

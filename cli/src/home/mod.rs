@@ -27,6 +27,7 @@ use liqo_auth::{
     step::{Effect, Step},
     view::{Interest, View},
 };
+use zeroize::Zeroizing;
 
 pub(crate) use self::{
     content::SecretValue,
@@ -72,6 +73,28 @@ impl Home {
         let root = existing(path)?;
         let lock = lock(&root, purpose)?;
         Self::read(root, lock, purpose)
+    }
+
+    /// Opens a home to read these objects only: it may hold thousands of
+    /// others. What is not among them seems not to be there.
+    pub(crate) fn open_only(path: &Path, wanted: &[ObjectRef]) -> Result<Self> {
+        let root = existing(path)?;
+        let lock = lock(&root, Use::Read)?;
+        let settings = settings(&root)?;
+        let mut store = Store::default();
+        for id in wanted {
+            let place = Place::of(id).with_context(|| format!("{id} has no place in a home"))?;
+            if let Some(text) = read(&root, &place)? {
+                store.load(id.clone(), text);
+            }
+        }
+        Ok(Self {
+            root,
+            lock,
+            written_settings: settings.clone(),
+            settings,
+            store,
+        })
     }
 
     /// Opens two homes. They are locked in an order of their own, so that two
@@ -120,6 +143,11 @@ impl Home {
     /// The objects that the interests name, and those that cannot be read.
     pub(crate) fn interesting(&self, interests: &[Interest]) -> Vec<&Object> {
         self.store.interesting(interests)
+    }
+
+    /// The RoleBindings and ClusterRoleBindings of a user or group of that name.
+    pub(crate) fn bindings_of(&self, principal: &str) -> impl Iterator<Item = &Object> {
+        self.store.bindings_of(principal)
     }
 
     pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
@@ -257,25 +285,17 @@ impl Home {
     }
 
     fn read(root: Directory, lock: File, purpose: Use) -> Result<Self> {
-        let text = root
-            .read(SETTINGS_FILE)?
-            .ok_or_else(|| absent(root.path()))?;
-        let settings = Settings::read(&text).map_err(|error| {
-            Failure::at_odds(format!(
-                "{}: {error:#}",
-                root.path().join(SETTINGS_FILE).display()
-            ))
-        })?;
+        let settings = settings(&root)?;
         if purpose == Use::Write {
             sweep(&root, &root.names()?)?;
         }
-        let mut store = Store::default();
+        let mut texts = Vec::new();
         for area in Area::ALL {
             let Some(directory) = root.open(area.folder())? else {
                 continue;
             };
             if !area.has_folders() {
-                load(&mut store, &directory, area, None, purpose)?;
+                load(&mut texts, &directory, area, None, purpose)?;
                 continue;
             }
             // A namespace has no dot: what has one is not the tool's.
@@ -285,9 +305,18 @@ impl Home {
                 .filter(|name| !name.contains('.'))
             {
                 if let Some(opened) = directory.open(&folder)? {
-                    load(&mut store, &opened, area, Some(folder), purpose)?;
+                    load(&mut texts, &opened, area, Some(folder), purpose)?;
                 }
             }
+        }
+        if purpose == Use::Read {
+            // All of it was read at one time: others need not wait for what is
+            // made of it.
+            lock.unlock()?;
+        }
+        let mut store = Store::default();
+        for (id, text) in texts {
+            store.load(id, text);
         }
         Ok(Self {
             root,
@@ -300,8 +329,34 @@ impl Home {
     }
 }
 
+fn settings(root: &Directory) -> Result<Settings> {
+    let text = root
+        .read(SETTINGS_FILE)?
+        .ok_or_else(|| absent(root.path()))?;
+    Settings::read(&text).map_err(|error| {
+        Failure::at_odds(format!(
+            "{}: {error:#}",
+            root.path().join(SETTINGS_FILE).display()
+        ))
+    })
+}
+
+/// The manifest in a place, if there is one.
+fn read(root: &Directory, place: &Place) -> anyhow::Result<Option<Zeroizing<Vec<u8>>>> {
+    let Some(area) = root.open(place.area.folder())? else {
+        return Ok(None);
+    };
+    match &place.folder {
+        None => area.read(&place.file),
+        Some(folder) => match area.open(folder)? {
+            None => Ok(None),
+            Some(folder) => folder.read(&place.file),
+        },
+    }
+}
+
 fn load(
-    store: &mut Store,
+    texts: &mut Vec<(ObjectRef, Zeroizing<Vec<u8>>)>,
     directory: &Directory,
     area: Area,
     folder: Option<String>,
@@ -320,7 +375,7 @@ fn load(
         // What is named as no object's file is not the tool's.
         let Some(id) = place.object() else { continue };
         if let Some(text) = directory.read(&place.file)? {
-            store.load(id, text);
+            texts.push((id, text));
         }
     }
     Ok(())

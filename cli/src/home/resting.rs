@@ -1,6 +1,6 @@
 //! A home that stays in memory while nobody has it locked.
 
-use std::{fs::File, os::unix::fs::FileExt};
+use std::{fs::File, os::unix::fs::FileExt, path::Path};
 
 use anyhow::Context;
 
@@ -54,6 +54,11 @@ impl Resting {
         }
         let Home { root, lock, .. } = self.home;
         Ok((Home::read(root, lock, Use::Write)?, true))
+    }
+
+    /// The path by which the home was opened.
+    pub(crate) fn path(&self) -> &Path {
+        self.home.path()
     }
 
     /// Has it read anew next time: for changes that were not made by the tool.

@@ -67,6 +67,12 @@ impl Store {
         found.into_iter().filter_map(object).collect()
     }
 
+    /// The bindings of a user or group of that name.
+    pub(crate) fn bindings_of(&self, principal: &str) -> impl Iterator<Item = &Object> {
+        let ids = self.index.bindings_of(principal);
+        ids.filter_map(|id| Some(&self.objects.get(id)?.object))
+    }
+
     pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
         let stored = self
             .objects
@@ -75,7 +81,11 @@ impl Store {
     }
 
     pub(crate) fn all<K: Resource + 'static>(&self) -> impl Iterator<Item = &K> {
-        self.objects().filter_map(K::from_object)
+        let first = ObjectRef::new(K::KIND, "", "");
+        self.objects
+            .range(first..)
+            .take_while(|(id, _)| id.kind == K::KIND)
+            .filter_map(|(_, stored)| K::from_object(&stored.object))
     }
 
     pub(crate) fn contains(&self, id: &ObjectRef) -> bool {

@@ -11,9 +11,8 @@ use liqo_auth::{
     error::Error,
     legacy::{Answer, Claimed, Foreign, ForeignBuilder, IdentityRequest, TokenProtocol},
     model::{
-        CertificateSigningRequest, ClusterId, ClusterRole, ClusterRoleBinding, Kind, Metadata,
-        NamespaceName, ObjectRef, PolicyRule, RbacSubject, Resource, RoleBinding, Secret, Tenant,
-        names,
+        CertificateSigningRequest, ClusterId, ClusterRole, Kind, Metadata, NamespaceName, Object,
+        ObjectRef, PolicyRule, Resource, Secret, Tenant, names,
     },
     policy::Policy,
     provider::{CsrSigner, Endpoint, NameTable, Signing, SigningRequest},
@@ -50,6 +49,8 @@ pub(crate) struct ForeignSide {
     choices: ForeignChoices,
     policy: Policy,
     clock: Clock,
+    /// What reads requests, and answers those that nothing has to be done for.
+    plain: Foreign,
 }
 
 /// How far a home cluster has come, or why that cannot be told.
@@ -76,10 +77,17 @@ impl ForeignSide {
         clock: Clock,
     ) -> Result<Self> {
         let authority = home.authority()?;
+        let (endpoint, record_key) = (endpoint(home, &authority)?, home.record_key()?);
+        let builder = Foreign::builder(
+            home.cluster_id().clone(),
+            endpoint.clone(),
+            record_key.clone(),
+        );
         Ok(Self {
+            plain: chosen(builder, &choices, policy).build(),
             cluster_id: home.cluster_id().clone(),
-            endpoint: endpoint(home, &authority)?,
-            record_key: home.record_key()?,
+            endpoint,
+            record_key,
             authority,
             choices,
             policy: policy.clone(),
@@ -104,8 +112,8 @@ impl ForeignSide {
     }
 
     /// What reads requests, and needs no home for that.
-    pub(crate) fn foreign(&self) -> Foreign {
-        self.builder().build()
+    pub(crate) fn foreign(&self) -> &Foreign {
+        &self.plain
     }
 
     /// Makes the cluster's own token in memory, unless there is one that is
@@ -118,7 +126,7 @@ impl ForeignSide {
             names::AUTH_TOKEN_SECRET,
         );
         let objects = home.interesting(&[Interest::Object(token)]);
-        let step = self.foreign().token_step(objects, &env);
+        let step = self.plain.token_step(objects, &env);
         let step = step.map_err(|error| failure(home, &error))?;
         apply(home, &step.effects, self.clock)
     }
@@ -156,16 +164,25 @@ impl ForeignSide {
         apply(home, &[Effect::Create(namespace.into())], self.clock)
     }
 
+    /// The answer to a request that nothing has to be done for, such as one
+    /// with a wrong token: it is found out without looking far.
+    pub(crate) fn glance(
+        &self,
+        home: &Home,
+        request: &IdentityRequest,
+    ) -> Result<Option<Box<Answer>>> {
+        let view = self.view(home, request.peer());
+        let answer = self.plain.handle(&view, request, self.clock.env()?);
+        let answer = answer.map_err(|error| failure(home, &error))?;
+        Ok(answer.response.is_some().then(|| Box::new(answer)))
+    }
+
     /// Looks what a request needs next. What needs a signature is signed.
     pub(crate) fn look(&self, home: &mut Home, request: &IdentityRequest) -> Result<Look> {
         let signer = Arc::new(Signer::of(home, request.peer(), &self.policy));
-        let foreign = self.foreign_for(home, request.peer(), signer.clone());
-        let env = self.clock.env()?;
-        let view = View::of(
-            request.peer(),
-            home.interesting(&foreign.interests(request.peer())),
-        );
-        let answer = foreign.handle(&view, request, env);
+        let foreign = self.working(home, request.peer(), signer.clone());
+        let view = self.view(home, request.peer());
+        let answer = foreign.handle(&view, request, self.clock.env()?);
         let answer = answer.map_err(|error| failure(home, &error))?;
         if answer.response.is_some() {
             return Ok(Look::Answer(Box::new(answer)));
@@ -187,7 +204,7 @@ impl ForeignSide {
 
     /// Notes, in memory, that the peer has got its identity.
     pub(crate) fn delivered(&self, home: &mut Home, peer: &ClusterId) -> Result<()> {
-        let step = self.foreign().delivered(&self.view(home, peer));
+        let step = self.plain.delivered(&self.view(home, peer));
         let step = step.map_err(|error| failure(home, &error))?;
         apply(home, &step.effects, self.clock)
     }
@@ -211,9 +228,8 @@ impl ForeignSide {
 
     /// How far each home cluster has come.
     pub(crate) fn claims(&self, home: &Home) -> Vec<(ClusterId, Stand)> {
-        let foreign = self.foreign();
         let stand = |peer: ClusterId| {
-            let claimed = foreign.claimed(&self.view(home, &peer));
+            let claimed = self.plain.claimed(&self.view(home, &peer));
             (peer, claimed)
         };
         claimants(home).into_iter().map(stand).collect()
@@ -225,11 +241,10 @@ impl ForeignSide {
         peer: &ClusterId,
         step: impl Fn(&Foreign, &View<'_>) -> Result<liqo_auth::step::Step, Error>,
     ) -> Result<bool> {
-        let foreign = self.foreign();
         let mut did = false;
         // More steps than there are: a machine that runs in circles is stopped.
         for _ in 0..MOST_STEPS {
-            let step = step(&foreign, &self.view(home, peer));
+            let step = step(&self.plain, &self.view(home, peer));
             let step = step.map_err(|error| failure(home, &error))?;
             if step.effects.is_empty() {
                 return Ok(did);
@@ -244,42 +259,44 @@ impl ForeignSide {
     }
 
     fn view<'h>(&self, home: &'h Home, peer: &ClusterId) -> View<'h> {
-        let interests = self.foreign().interests(peer);
+        let interests = self.plain.interests(peer);
         View::of(peer, home.interesting(&interests))
     }
 
-    fn foreign_for(&self, home: &Home, peer: &ClusterId, signer: Arc<dyn CsrSigner>) -> Foreign {
-        self.builder()
+    /// The same, with whom only a request has that something is done for.
+    fn working(&self, home: &Home, peer: &ClusterId, signer: Arc<dyn CsrSigner>) -> Foreign {
+        let builder = Foreign::builder(
+            self.cluster_id.clone(),
+            self.endpoint.clone(),
+            self.record_key.clone(),
+        );
+        chosen(builder, &self.choices, &self.policy)
             .signer(signer)
             .principals(Arc::new(principals(home, peer)))
             .build()
     }
+}
 
-    fn builder(&self) -> ForeignBuilder {
-        let mut builder = Foreign::builder(
-            self.cluster_id.clone(),
-            self.endpoint.clone(),
-            self.record_key.clone(),
-        )
+fn chosen(builder: ForeignBuilder, choices: &ForeignChoices, policy: &Policy) -> ForeignBuilder {
+    let mut builder = builder
         .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-        .policy(self.policy.clone());
-        if let Some(name) = &self.choices.name {
-            builder = builder.name(name);
-        }
-        if self.choices.allows_empty_token {
-            builder = builder.allow_empty_token_from_anyone();
-        }
-        if let Some(namespace) = &self.choices.accounts {
-            builder = builder.hand_out_service_accounts(namespace.clone());
-        }
-        if let Some(lifetime) = self.choices.token_lifetime {
-            builder = builder.token_lifetime(lifetime);
-        }
-        if self.choices.is_single_use {
-            builder = builder.single_use_token();
-        }
-        builder
+        .policy(policy.clone());
+    if let Some(name) = &choices.name {
+        builder = builder.name(name);
     }
+    if choices.allows_empty_token {
+        builder = builder.allow_empty_token_from_anyone();
+    }
+    if let Some(namespace) = &choices.accounts {
+        builder = builder.hand_out_service_accounts(namespace.clone());
+    }
+    if let Some(lifetime) = choices.token_lifetime {
+        builder = builder.token_lifetime(lifetime);
+    }
+    if choices.is_single_use {
+        builder = builder.single_use_token();
+    }
+    builder
 }
 
 /// Carries effects out in memory.
@@ -364,22 +381,12 @@ fn claimants(home: &Home) -> Vec<ClusterId> {
 /// The names that are somebody's already: rights are bound to them, or they
 /// authenticate with keys. Whoever holds the token must not become one of them.
 fn principals(home: &Home, peer: &ClusterId) -> NameTable {
-    let is_peers_own = |metadata: &Metadata| {
-        let label = metadata.labels.get(names::DISCOVERY_CLUSTER_ID_LABEL);
+    let is_peers_own = |object: &Object| {
+        let labels = object.metadata().map(|metadata| &metadata.labels);
+        let label = labels.and_then(|labels| labels.get(names::DISCOVERY_CLUSTER_ID_LABEL));
         label.map(String::as_str) == Some(peer.as_str())
     };
-    let bound = |metadata: &Metadata, subjects: &[RbacSubject]| -> bool {
-        !is_peers_own(metadata)
-            && subjects
-                .iter()
-                .any(|subject| subject.kind != "ServiceAccount" && subject.name == peer.as_str())
-    };
-    let is_taken = home
-        .all::<RoleBinding>()
-        .any(|binding| bound(&binding.metadata, &binding.subjects))
-        || home
-            .all::<ClusterRoleBinding>()
-            .any(|binding| bound(&binding.metadata, &binding.subjects))
+    let is_taken = !home.bindings_of(peer.as_str()).all(is_peers_own)
         || home
             .all::<Tenant>()
             .any(|tenant| tenant.metadata.name == peer.as_str())

@@ -51,14 +51,14 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
     remote.save()?;
     printer.info(Side::Remote, "Token ensured")?;
     let token = own_token(context, &remote, &side)?;
-    drop(remote);
+    let remote = remote.rest()?;
 
     let client = HttpsClient::trusting(&tls.chain)?;
     let auth_url = url(server.address());
     let (stop, stopped) = oneshot::channel();
     let service = Service {
         side,
-        home: remote_path,
+        home: remote,
         tls: tls.server_config()?,
         most_connections: MOST_CONNECTIONS,
         log: Log::to(move |entry| {

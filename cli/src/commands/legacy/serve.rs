@@ -53,12 +53,12 @@ pub(super) fn run(context: &Context, arguments: &Serve) -> Result<()> {
         ));
     }
     // Others may have the home from here on.
-    drop(home);
+    let home = home.rest()?;
     context.printer.result(&text)?;
     allow_connections(arguments.max_connections);
     let service = Service {
         side,
-        home: path,
+        home,
         tls: tls.server_config()?,
         most_connections: arguments.max_connections,
         log: Log::json(context.clock),

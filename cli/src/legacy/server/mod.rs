@@ -20,7 +20,6 @@ mod log;
 use std::{
     io,
     net::SocketAddr,
-    path::Path,
     sync::{Arc, PoisonError},
     thread,
     time::Duration,
@@ -40,10 +39,7 @@ use tokio_rustls::TlsAcceptor;
 pub(crate) use self::log::{Entry, Log};
 use self::{answer::Answering, desk::Desk, hold_back::HoldBack};
 use super::foreign_side::ForeignSide;
-use crate::{
-    failure::Result,
-    home::{Home, Use},
-};
+use crate::{failure::Result, home::Resting};
 
 /// A server that has its address, and answers nobody yet.
 pub(crate) struct Server {
@@ -53,9 +49,10 @@ pub(crate) struct Server {
 }
 
 /// What a server answers with.
-pub(crate) struct Service<'p> {
+pub(crate) struct Service {
     pub(crate) side: ForeignSide,
-    pub(crate) home: &'p Path,
+    /// Others may have it until somebody asks, and in between.
+    pub(crate) home: Resting,
     pub(crate) tls: Arc<ServerConfig>,
     pub(crate) most_connections: usize,
     pub(crate) log: Log,
@@ -94,7 +91,7 @@ impl Server {
     }
 
     /// Answers until it is stopped; then finishes what it has begun.
-    pub(crate) fn run(self, service: Service<'_>, stop: Stop) -> Result<()> {
+    pub(crate) fn run(self, service: Service, stop: Stop) -> Result<()> {
         let Service {
             side,
             home,
@@ -103,16 +100,14 @@ impl Server {
             log,
         } = service;
         let (side, log) = (Arc::new(side), Arc::new(log));
-        // One that cannot be opened is found out before anybody is answered.
-        let opened = Home::open(home, Use::Write)?;
         let (sender, inbox) = mpsc::unbounded_channel();
-        let desk = Desk::new(opened, side.clone(), sender.downgrade(), log.clone())?;
+        let desk = Desk::new(home, side.clone(), sender.downgrade(), log.clone());
         let desk = thread::Builder::new()
             .name("desk".to_owned())
             .spawn(move || desk.run(inbox))
             .context("the server's threads cannot be started")?;
         let answering = Arc::new(Answering {
-            foreign: side.foreign(),
+            foreign: side.foreign().clone(),
             hold_back: HoldBack::new(most_connections / 2, side.policy().limits().clone()),
             desk: sender,
             side,
