@@ -334,7 +334,7 @@ fn only<K: Resource + Clone>(objects: &Objects) -> K {
     one
 }
 
-fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
+pub fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
     let secret: &Secret = objects
         .get(names::LIQO_NAMESPACE, names::CLUSTER_KEYS_SECRET)
         .unwrap();
@@ -342,7 +342,7 @@ fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
     Arc::new(KeyPair::from_pkcs8_pem(pem, &Policy::strict()).unwrap())
 }
 
-fn objects(folder: &Path) -> Objects {
+pub fn objects(folder: &Path) -> Objects {
     let mut all = Objects::new();
     let files = std::fs::read_dir(folder).unwrap();
     for file in files.map(|entry| entry.unwrap().path()) {
@@ -360,11 +360,11 @@ fn objects_of(file: &Path) -> Objects {
     objects.into_iter().collect()
 }
 
-fn vectors() -> PathBuf {
+pub fn vectors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/liqo-1.2.0")
 }
 
 /// After the exchanges, and before their certificates expire.
-fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     "2026-11-20T23:00:00Z".parse().unwrap()
 }
