@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     crypto::CertificateError,
-    error::{Error, Fault, PeerMisbehaved},
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     model::{
         AuthParams, Identity, IdentitySpec, IdentityType, Metadata, ObjectRef, OwnerReference,
         Resource, Timestamp, names,
@@ -126,6 +126,13 @@ impl Consumer {
                             wanted,
                             accepted,
                         })),
+                        // As good as the one that is held: Liqo 1.2 signs short
+                        // ones again within a second. To a request it is no
+                        // answer.
+                        Err((
+                            Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }),
+                            _,
+                        )) if found == held && !has_request(&seen) => Answer::Nothing,
                         Err((fault, field)) => {
                             Answer::Refused(found_in(Error::new(fault, None, field), &id))
                         }
@@ -151,6 +158,10 @@ impl Consumer {
             Stand::NeedsKubeconfig(kubeconfig)
         })
     }
+}
+
+fn has_request(seen: &Seen<'_>) -> bool {
+    matches!(&seen.renew, Ok(Some(renew)) if !renew.spec.csr.is_empty())
 }
 
 /// The Identity as it would be with these parameters.
