@@ -113,13 +113,13 @@ pub(crate) enum Command {
     /// Delete a resource slice (on the consumer) or a peering user (on the provider)
     #[command(subcommand)]
     Delete(Delete),
-    /// Get tenants, identities, resource slices, nonces or a kubeconfig
+    /// Get tenants, identities, resource slices, renews, nonces or a kubeconfig
     #[command(subcommand)]
     Get(Get),
     /// Generate the Tenant or the Identity that the peer is to apply
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Generate(Generate),
-    /// Apply a Tenant (on the provider) or an Identity (on the consumer)
+    /// Apply what the peer sent: a Tenant, an Identity, a ResourceSlice or a Renew
     #[command(after_help = APPLY_EXAMPLES)]
     Apply(Apply),
     /// Explain an object: whose, which key, what is verified, what is wrong
@@ -287,6 +287,9 @@ pub(crate) enum Get {
     /// The ResourceSlices of this home: asked for by it, or by its peers
     #[command(name = "resourceslices", visible_aliases = ["rs", "resourceslice"])]
     ResourceSlices(List),
+    /// The Renews of this home, by which certificates are renewed
+    #[command(visible_alias = "renew")]
+    Renews(List),
     /// The nonce for a consumer, with nothing else; without one, all nonces as a table
     Nonce(GetNonce),
     /// The kubeconfig for a provider: it holds the private key

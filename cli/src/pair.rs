@@ -16,7 +16,7 @@ use liqo_auth::{
 use crate::{
     arguments::Remote,
     commands::Context,
-    consumer_side::{ConsumerSide, ConsumerStand},
+    consumer_side::ConsumerSide,
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Use},
@@ -30,9 +30,9 @@ pub(crate) struct Pair<'h> {
     clock: Clock,
 }
 
-/// Where both sides came to, when nothing was left to do.
+/// Where the provider came to, when nothing was left to do, and what the
+/// consumer should know.
 pub(crate) struct Rest {
-    pub(crate) consumer: ConsumerStand,
     pub(crate) provider: ProviderStand,
     pub(crate) notices: Vec<Notice>,
 }
@@ -65,7 +65,7 @@ impl<'h> Pair<'h> {
     /// leaves what the next run goes on from.
     pub(crate) fn settle(&mut self) -> Result<Rest> {
         for _ in 0..MOST_ROUNDS {
-            let (consumer, notices) = self.consumer.settle()?;
+            let (_, notices) = self.consumer.settle()?;
             let forth = match self.is_open() {
                 true => self.between(replication::to_provider)?,
                 false => Step::default(),
@@ -81,11 +81,7 @@ impl<'h> Pair<'h> {
             self.consumer.home.carry_out(&back, now)?;
             if forth.is_settled() && back.is_settled() {
                 self.consumer.home.save()?;
-                return Ok(Rest {
-                    consumer,
-                    provider,
-                    notices,
-                });
+                return Ok(Rest { provider, notices });
             }
         }
         Err(Failure::at_odds(format!(

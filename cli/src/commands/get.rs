@@ -3,8 +3,8 @@
 use liqo_auth::{
     crypto::Nonce,
     model::{
-        ClusterId, Identity, Kind, Metadata, Namespace, NamespaceName, ObjectRef, Resource, Secret,
-        Tenant, TenantCondition, Timestamp, names,
+        ClusterId, Identity, Kind, Metadata, Namespace, NamespaceName, ObjectRef, Renew, Resource,
+        Secret, Tenant, TenantCondition, Timestamp, names,
     },
     policy::Policy,
 };
@@ -70,6 +70,27 @@ pub(super) fn identities(context: &Context, list: &List) -> Result<()> {
         ]);
     }
     print(context, list, table, "Identity")
+}
+
+pub(super) fn renews(context: &Context, list: &List) -> Result<()> {
+    let home = Home::open(context.home()?, Use::Read)?;
+    warn(context, &home);
+    let wanted = |renew: &&Renew| list.asks_for(&renew.metadata);
+    let renews: Vec<&Renew> = home.all::<Renew>().filter(wanted).collect();
+    if let Some(format) = list.output {
+        return manifests(context, &home, &ids(&renews), format);
+    }
+    let now = context.clock.now()?;
+    let mut table = Table::new(["NAMESPACE", "NAME", "AGE"]);
+    for renew in renews {
+        let metadata = &renew.metadata;
+        table.row([
+            metadata.namespace.clone(),
+            metadata.name.clone(),
+            age_of(metadata, now),
+        ]);
+    }
+    print(context, list, table, "Renew")
 }
 
 pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {

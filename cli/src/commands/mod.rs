@@ -55,6 +55,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Get(Get::Tenants(arguments)) => get::tenants(&context, &arguments),
         Command::Get(Get::Identities(arguments)) => get::identities(&context, &arguments),
         Command::Get(Get::ResourceSlices(arguments)) => slices::get(&context, &arguments),
+        Command::Get(Get::Renews(arguments)) => get::renews(&context, &arguments),
         Command::Get(Get::Nonce(arguments)) => get::nonce(&context, &arguments),
         Command::Get(Get::Kubeconfig { remote_cluster_id }) => {
             get::kubeconfig(&context, &remote_cluster_id)

@@ -94,6 +94,7 @@ impl Home {
             written_settings: settings.clone(),
             settings,
             store,
+            decisions: Vec::new(),
         })
     }
 
