@@ -6,6 +6,7 @@ mod resource_slice;
 mod rights;
 mod secret;
 mod signing_request;
+mod slice_identity;
 mod surroundings;
 mod tenant;
 
