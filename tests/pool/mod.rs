@@ -50,13 +50,14 @@ impl Pool {
         let mut exchange: Exchange = Setup::new().exchange();
         exchange.settle();
         let signer = Arc::new(Counting::default());
+        let asked: Arc<dyn CsrSigner> = signer.clone();
         let builder = Provider::builder(
             id("cl-provider"),
             Endpoint::new(API_SERVER.parse().unwrap(), Some(authority().ca_bundle())),
             RecordKey::new(crate::exchange::RECORD_KEY).unwrap(),
         )
         .key(crate::exchange::ed25519(2))
-        .signer(Arc::clone(&signer) as Arc<dyn CsrSigner>);
+        .signer(asked);
         Self {
             provider: configure(builder).build(),
             at_provider: exchange.at_provider,

@@ -248,7 +248,10 @@ impl<'o> Look<'_, 'o> {
         Ok(if undecided {
             SlicePhase::NeedsDecision(NeedsDecision { settled })
         } else if let Some(effect) = settled.missing_status() {
-            SlicePhase::NeedsStatus(NeedsSliceStatus { settled, effect })
+            SlicePhase::NeedsStatus(NeedsSliceStatus {
+                settled: Box::new(settled),
+                effect,
+            })
         } else if settled.is_granted() {
             SlicePhase::Accepted(settled)
         } else {

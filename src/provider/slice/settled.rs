@@ -25,7 +25,8 @@ pub struct SettledSlice<'o> {
 /// The status does not say what is on record.
 #[derive(Clone)]
 pub struct NeedsSliceStatus<'o> {
-    pub(super) settled: SettledSlice<'o>,
+    // Boxed, since it is one variant of an enum.
+    pub(super) settled: Box<SettledSlice<'o>>,
     pub(super) effect: Effect,
 }
 
