@@ -6,6 +6,7 @@ use super::{
     held::Held,
     keys::Keys,
     kubeconfig::NeedsKubeconfig,
+    record::Record,
     seen::{Purpose, Seen},
 };
 use crate::{
@@ -24,8 +25,8 @@ use crate::{
 #[derive(Clone)]
 pub struct NeedsIdentity<'o> {
     seen: Seen<'o>,
-    wanted: Identity,
-    pub(super) accepted: Accepted,
+    wanted: Box<Identity>,
+    pub(super) accepted: Box<Accepted>,
 }
 
 /// Where one identity stands.
@@ -52,6 +53,14 @@ impl NeedsIdentity<'_> {
         &self.accepted.verified
     }
 
+    /// Pins what this one says: after a release of the pins it is not what the
+    /// one before it said.
+    pub(super) fn pin(&self, record: &mut Record) {
+        if matches!(self.seen.purpose, Purpose::ControlPlane) {
+            self.accepted.record_pins(record);
+        }
+    }
+
     /// Makes the Identity, or changes the one that is there. Its kubeconfig
     /// comes with the next step.
     ///
@@ -65,8 +74,8 @@ impl NeedsIdentity<'_> {
             return Ok(Step::awaiting(Awaited::Uid(slice.id())));
         }
         step.effects.extend(match self.seen.identity {
-            None => Some(Effect::Create(self.wanted.clone().into())),
-            Some(stored) => Effect::patch(stored, self.wanted.clone(), Part::Main),
+            None => Some(Effect::Create((*self.wanted).clone().into())),
+            Some(stored) => Effect::patch(stored, (*self.wanted).clone(), Part::Main),
         });
         Ok(step)
     }
@@ -93,7 +102,7 @@ impl Consumer {
             _ => keys.clone(),
         };
         let given = given.and_then(|(auth_params, id)| {
-            let wanted = wanted(&seen, auth_params);
+            let wanted = Box::new(wanted(&seen, auth_params));
             let known = seen
                 .identity
                 .is_some_and(|stored| stored.spec.auth_params == *auth_params);
@@ -101,7 +110,11 @@ impl Consumer {
                 return None;
             }
             let accepted = self.accept(&seen, &allowed, &wanted, now);
-            Some((wanted, accepted.map_err(|error| found_in(error, &id)), id))
+            Some((
+                wanted,
+                accepted.map(Box::new).map_err(|error| found_in(error, &id)),
+                id,
+            ))
         });
         let Some(stored) = seen.identity else {
             return Ok(match given {
