@@ -537,7 +537,8 @@ fn delete(exchange: &mut Exchange) -> liqo_auth::Step {
 fn hex(text: &str) -> [u8; 16] {
     let mut bytes = [0; 16];
     for (index, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap();
+        let digits = text.get(2 * index..2 * index + 2).unwrap();
+        *byte = u8::from_str_radix(digits, 16).unwrap();
     }
     bytes
 }

@@ -277,17 +277,6 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
         Notice::ProviderKeyFirstSeen { fingerprint } => format!(
             "The provider proved the key {fingerprint}, and is known by it from now on: compare it with what its administrator says."
         ),
-        Notice::CertificateDue { identity, until } => format!(
-            "{identity}: its certificate ends at {until}, and is due: have the provider generate its Identity again."
-        ),
-        Notice::CannotRenew {
-            identity,
-            until,
-            error,
-        } => format!("{identity}: its certificate ends at {until}, and is not renewed: {error}"),
-        Notice::NewKeyAwaitsNonce => {
-            "The provider knows this cluster by an earlier key: the new one follows with its next nonce.".to_owned()
-        }
         Notice::ConditionHeld { condition } => format!(
             "The tenant stays {condition:?}, whatever its Tenant says, until its administrator uncordons it."
         ),
