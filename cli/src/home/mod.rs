@@ -237,6 +237,11 @@ impl Home {
         self.store.is_settled() && self.settings == self.written_settings
     }
 
+    /// The same, of what the interests name.
+    pub(crate) fn is_saved_for(&self, interests: &[Interest]) -> bool {
+        self.store.is_settled_for(interests)
+    }
+
     /// The settings of a peer, to change them.
     pub(crate) fn peer_mut(&mut self, peer: &ClusterId) -> &mut Peer {
         self.settings.peers.entry(peer.clone()).or_default()

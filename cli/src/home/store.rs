@@ -183,6 +183,12 @@ impl Store {
         self.is_changed.clear();
     }
 
+    /// The same, of what the interests name.
+    pub(crate) fn is_settled_for(&self, interests: &[Interest]) -> bool {
+        let ids = self.index.find(interests);
+        ids.is_disjoint(&self.is_changed)
+    }
+
     pub(crate) fn is_settled(&self) -> bool {
         self.changed.is_empty()
     }

@@ -193,7 +193,8 @@ impl ForeignSide {
         let Some(asked) = signer.asked() else {
             return Ok(Look::Waits);
         };
-        if !home.is_saved() {
+        // The claim is on the disk before anything is signed.
+        if !home.is_saved_for(&self.plain.interests(request.peer())) {
             return Ok(Look::Save);
         }
         let name = request_name(&asked);

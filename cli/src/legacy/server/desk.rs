@@ -236,8 +236,8 @@ impl Desk {
                 break;
             }
         }
-        let too_long = batch.asks.drain(..).map(|ask| (ask, Outcome::Failed));
-        settled.extend(too_long);
+        // Those go on in the next batch.
+        self.ready.append(&mut batch.asks);
         self.resting = Some(home.rest()?);
         Ok(())
     }
@@ -245,6 +245,10 @@ impl Desk {
     /// Goes on with an ask as far as it goes before something is saved.
     fn advance(&mut self, home: &mut Home, ask: &mut Ask) -> Progress {
         let mut reason = None;
+        if ask.reply.is_closed() {
+            // Nobody waits for it any more.
+            return Progress::Settled(Outcome::Unavailable);
+        }
         if !ask.is_first {
             match self.side.glance(home, &ask.request) {
                 Ok(Some(answer)) if !answer.was_issued() => {
