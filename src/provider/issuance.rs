@@ -90,6 +90,13 @@ impl CertificateSecret<'_> {
         (issued && bearer.check(&chain, policy).is_ok()).then_some(chain)
     }
 
+    /// What is to be done so that it holds this.
+    pub(super) fn missing(&self, csr: &[u8], chain: &CertificateChain) -> Option<Effect> {
+        let holds = |key, value| self.stored.and_then(|stored| stored.get(key)) == Some(value);
+        let kept = holds(names::CSR, csr) && holds(names::CERTIFICATE, chain.pem());
+        (!kept).then(|| self.keep(csr, chain))
+    }
+
     /// Deletes it, if it is there.
     pub(super) fn delete(&self) -> Option<Effect> {
         self.stored.map(|stored| Effect::Delete {
@@ -100,7 +107,7 @@ impl CertificateSecret<'_> {
 }
 
 impl Bearer<'_> {
-    fn check(&self, chain: &CertificateChain, policy: &Policy) -> Result<(), Error> {
+    pub(super) fn check(&self, chain: &CertificateChain, policy: &Policy) -> Result<(), Error> {
         let expectation = ClientCertificateExpectation {
             subject: self.subject,
             key: self.key,

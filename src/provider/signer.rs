@@ -130,7 +130,8 @@ impl<'o> NeedsCertificate<'o> {
     /// record, then keeps it where Liqo does.
     ///
     /// # Errors
-    /// [`ApiMisuse::SignerCertificate`] if it is not for this request.
+    /// [`ApiMisuse::SignerCertificate`](crate::error::ApiMisuse::SignerCertificate)
+    /// if it is not for this request.
     pub fn continue_with(&self, chain: &CertificateChain) -> Result<Step, Error> {
         let policy = self.provider.policy(&self.seen.peer);
         issuance::check_answer(&self.request, chain, policy)?;

@@ -242,6 +242,8 @@ pub struct Counting {
     /// Instead of signing.
     pub answer: Mutex<Option<Signing>>,
     ledger: std::sync::OnceLock<Ledger>,
+    /// Instead of answering at all.
+    pub fails: std::sync::atomic::AtomicBool,
     pub asked: AtomicUsize,
     pub requests: Mutex<std::collections::BTreeSet<liqo_auth::provider::RequestId>>,
 }
@@ -260,6 +262,9 @@ impl CsrSigner for Counting {
     fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.requests.lock().unwrap().insert(request.id);
+        if self.fails.load(Ordering::Relaxed) {
+            return Err("the signer is away".into());
+        }
         if let Some(answer) = &*self.answer.lock().unwrap() {
             return Ok(answer.clone());
         }

@@ -170,6 +170,7 @@ impl<'o> Look<'_, 'o> {
             object,
             record,
             certificate,
+            unreadable,
             condition,
             now: self.now,
         };
@@ -178,7 +179,7 @@ impl<'o> Look<'_, 'o> {
             return Ok(SlicePhase::Drained(DrainedSlice { slice }));
         }
         *upkeep = slice.marks();
-        if let Some(error) = broken.or(unreadable) {
+        if let Some(error) = broken {
             return Err(error);
         }
         if surplus {
@@ -233,11 +234,7 @@ impl<'o> Look<'_, 'o> {
             key: verified.public_key(),
             now: self.now,
         };
-        let chain = record.issued.as_ref().and_then(|issued| {
-            slice
-                .certificate
-                .issued(issued, verified.csr(), bearer, policy)
-        });
+        let chain = record.certificate(verified.csr(), bearer, policy);
         let Some(chain) = chain else {
             let request = NeedsSliceCertificate::new(slice, verified, established, false);
             return Ok(SlicePhase::NeedsCertificate(request));

@@ -86,23 +86,33 @@ impl<'o> SettledSlice<'o> {
         )))
     }
 
-    /// Renews the certificate when it is due, and the seal under a new record
-    /// key.
+    /// Renews the certificate when it is due, the seal under a new record key,
+    /// and the Secret that keeps the certificate as Liqo does.
     ///
     /// # Errors
     /// What the signer reports.
     pub fn maintain(&self) -> Result<Step, Error> {
-        match self.renewal() {
-            SliceRenewal::Due(request) => request.ask_signer(),
+        let mut step = match self.renewal() {
+            SliceRenewal::Due(request) => request.ask_signer()?,
             SliceRenewal::NotBefore(due) => {
                 let mut step = Step {
                     effects: self.resealed().into_iter().collect(),
                     ..Step::default()
                 };
                 step.wait.wake_at = Some(due);
-                Ok(step)
+                step
             }
+        };
+        if let Some(error) = &self.slice.unreadable {
+            step.refused.extend(Step::refuse(error.clone()).refused);
+        } else {
+            let mut kept = Step::default();
+            let csr = self.slice.object.spec.csr.as_slice();
+            let missing = self.slice.certificate.missing(csr, &self.chain);
+            kept.effects.extend(missing);
+            add(&mut step, kept);
         }
+        Ok(step)
     }
 
     pub(super) fn record(&self) -> Option<&SliceRecord> {
