@@ -52,6 +52,7 @@ impl Failure {
     /// what to do. `subject` says what was to be done.
     pub(crate) fn of(subject: &str, error: &Error) -> Self {
         let code = match error.fault() {
+            Fault::Local(LocalFault::SliceName { .. }) => Code::Usage,
             Fault::Local(local) if comes_first(local) => Code::Waiting,
             Fault::Local(_) => Code::AtOdds,
             Fault::ApiMisuse(_) => Code::Usage,

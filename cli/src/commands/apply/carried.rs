@@ -16,6 +16,7 @@ use crate::{
     failure::{Failure, Result},
     home::Home,
     output::escaped,
+    pair::binds,
     provider_side::ProviderSide,
 };
 
@@ -57,6 +58,13 @@ pub(super) fn receive(
 ) -> Result<()> {
     let own = home.cluster_id().clone();
     let (kind, name) = object.kind_and_name();
+    // The network would carry it with the rights that the peer has here.
+    if *way == Way::ToProvider && !binds(home, peer) {
+        return Err(Failure::waiting(format!(
+            "{subject}: {peer} has no rights in {}. Authenticate it first, or uncordon it.",
+            home.path().display()
+        )));
+    }
     let carried = moved(object, *way, &own);
     // The other side's view, with nothing in it but this.
     let other: [Object; 2] = [Namespace::for_tenant(&own).into(), carried];

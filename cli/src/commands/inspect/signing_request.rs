@@ -35,11 +35,19 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
     if request.status.conditions.is_empty() {
         report.say("Condition", "nobody has decided on it yet");
     }
-    let Some(peer) = peer.and_then(|peer| peer.parse::<ClusterId>().ok()) else {
+    let pem = spec.request.as_slice();
+    let certificate = request.status.certificate.as_slice();
+    let chain = CertificateChain::from_pem(certificate, &Policy::compatible());
+    // Liqo's own name no cluster: the certificate does.
+    let named = peer.and_then(|peer| peer.parse::<ClusterId>().ok());
+    let issued_to = chain
+        .as_ref()
+        .ok()
+        .and_then(|chain| cluster_in(&chain.leaf().subject()));
+    let Some(peer) = named.or(issued_to) else {
         report.unverified("whose it is: it names no cluster");
         return report;
     };
-    let pem = spec.request.as_slice();
     if request.status.certificate.is_empty() {
         report.say("Certificate", "none yet");
         report.say(
@@ -49,7 +57,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
         report.unverified("the key of the request: there is no certificate to compare it with");
         return report;
     }
-    match CertificateChain::from_pem(request.status.certificate.as_slice(), &Policy::compatible()) {
+    match chain {
         Err(error) => report.say("Certificate", format!("unreadable: {error}")),
         Ok(chain) => {
             let leaf = chain.leaf();
@@ -100,6 +108,17 @@ pub(super) fn judge(
         )),
         Err(error) => report.wrong(format!("{error}. Have it made again.")),
     }
+}
+
+/// The cluster that a certificate was issued to: its control plane, or one of
+/// its slices.
+fn cluster_in(subject: &str) -> Option<ClusterId> {
+    let (organization, name) = subject.strip_prefix("O=")?.split_once(", CN=")?;
+    let cluster = match organization {
+        names::CONTROL_PLANE_ORGANIZATION => name,
+        consumer => consumer,
+    };
+    cluster.parse().ok()
 }
 
 /// The slice whose certificate has this subject.
