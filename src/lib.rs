@@ -131,6 +131,7 @@
 //! | understand an error | [`error`] |
 //! | keep what was decided | [`audit`] |
 //! | know when a certificate is due | [`renewal`] |
+//! | let a new key follow an old one | [`succession`] |
 //! | carry slices and renewals between two clusters at hand | [`replication`] |
 //! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`objects`] |
 //!
@@ -174,6 +175,7 @@ pub mod renewal;
 pub mod replication;
 mod request_id;
 pub mod step;
+pub mod succession;
 pub mod verify;
 pub mod view;
 
