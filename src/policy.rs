@@ -56,6 +56,11 @@ pub struct Limits {
     pub object: usize,
     /// The longest name of a cluster, in characters.
     pub cluster_id: usize,
+    /// The longest name of a resource slice, in characters: with the hash
+    /// behind it, it is the common name of a certificate.
+    pub resource_slice_name: usize,
+    /// How many resource slices of one peer are dealt with.
+    pub resource_slices: usize,
     /// The longest life of a client certificate that a consumer stores.
     pub certificate_lifetime: Duration,
     /// The body of a request of the legacy token protocol.
@@ -121,6 +126,8 @@ impl Limits {
             ca_bundle: 64,
             object: 256 * 1024,
             cluster_id: DEFAULT_NAMESPACE_CLUSTER_ID,
+            resource_slice_name: COMMON_NAME_SLICE,
+            resource_slices: 64,
             certificate_lifetime: Duration::from_secs(TEN_YEARS),
             legacy_request: 32 * 1024,
             legacy_answer: 256 * 1024,
@@ -132,6 +139,7 @@ impl Limits {
     const fn compatible() -> Self {
         Self {
             cluster_id: LABEL_VALUE,
+            resource_slice_name: LABEL_VALUE,
             certificate_lifetime: Duration::MAX,
             ..Self::strict()
         }
@@ -146,6 +154,9 @@ impl Default for Limits {
 
 /// What is left of a namespace's 63 characters after `liqo-tenant-`.
 const DEFAULT_NAMESPACE_CLUSTER_ID: usize = 51;
+/// What is left of the 64 characters of a common name (X.520,
+/// ub-common-name) before `-` and the twelve digits of a consumer's hash.
+const COMMON_NAME_SLICE: usize = 51;
 /// The longest value of a label.
 const LABEL_VALUE: usize = 63;
 /// Ten years with their leap days, in seconds.

@@ -33,6 +33,24 @@ impl RequestId {
         Self(hash.finalize().into())
     }
 
+    /// A resource slice's request, which rests on the proof of its Tenant.
+    pub(crate) fn of_slice(
+        csr: &Csr,
+        tenant_uid: &str,
+        slice_uid: &str,
+        lifetime: Duration,
+        replaced: Option<Fingerprint>,
+    ) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"liqo-auth slice signing request v1\0");
+        hash.update(csr.digest());
+        hash.update(Sha256::digest(tenant_uid.as_bytes()));
+        hash.update(Sha256::digest(slice_uid.as_bytes()));
+        hash.update(lifetime.as_secs().to_be_bytes());
+        hash.update(replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes));
+        Self(hash.finalize().into())
+    }
+
     /// A request that rests on the claim of a home cluster: on this version of
     /// the object that records it.
     pub(crate) fn of_claim(csr: &Csr, claim: &Metadata, lifetime: Duration) -> Self {

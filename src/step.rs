@@ -168,6 +168,10 @@ pub enum Awaited {
     OwnKey,
     /// The object's UID, which the store assigns.
     Uid(ObjectRef),
+    /// The consumer's request in this resource slice.
+    SliceRequest(ObjectRef),
+    /// The decision on this slice's resources.
+    Resources(ObjectRef),
     /// The token in this Secret: of a service account, which the cluster
     /// issues, or of another cluster, which an administrator puts there.
     Token(ObjectRef),

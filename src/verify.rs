@@ -7,15 +7,18 @@
 
 mod identity;
 mod nonce;
+mod resource_slice;
 mod tenant;
 
 pub use identity::{
     EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity,
 };
 pub use nonce::{NonceExpectation, nonce_to_sign};
+pub use resource_slice::{ResourceSliceExpectation, VerifiedSlice, resource_slice};
 pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 
 pub(crate) use nonce::nonce_at;
+pub(crate) use resource_slice::{slice_names, slice_request};
 pub(crate) use tenant::{
     Known, claim, default_namespace, name_length, nonce_signature, without_status,
 };

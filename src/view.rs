@@ -146,6 +146,21 @@ impl<'o> View<'o> {
         Ok(self.all())
     }
 
+    /// Every object of a kind that can be read.
+    pub(crate) fn readable<K: Resource + 'o>(
+        &self,
+    ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
+        self.all()
+    }
+
+    /// What is there of a kind and cannot be read.
+    pub(crate) fn unreadable(&self, kind: Kind) -> impl Iterator<Item = &'o Unreadable> + '_ {
+        self.objects
+            .iter()
+            .filter_map(|object| object.as_unreadable())
+            .filter(move |unreadable| unreadable.id.kind == kind)
+    }
+
     fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
         self.objects
             .iter()

@@ -79,6 +79,12 @@ pub enum Decision {
         /// Why.
         reason: String,
     },
+    /// The administrator had a resource slice decided on anew.
+    ResourcesReconsidered,
+    /// The administrator cordoned a resource slice.
+    SliceCordoned,
+    /// The administrator lifted a resource slice's cordon.
+    SliceUncordoned,
     /// The peering was ended from this side.
     Ended,
     /// What was kept of a peer after its end was forgotten.
@@ -161,6 +167,9 @@ impl Decision {
             Self::KeyReleased => "KeyReleased",
             Self::ResourcesGranted => "ResourcesGranted",
             Self::ResourcesDenied { .. } => "ResourcesDenied",
+            Self::ResourcesReconsidered => "ResourcesReconsidered",
+            Self::SliceCordoned => "SliceCordoned",
+            Self::SliceUncordoned => "SliceUncordoned",
             Self::Ended => "Ended",
             Self::Forgotten => "Forgotten",
             Self::PeeringUserMade { .. } => "PeeringUserMade",

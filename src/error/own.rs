@@ -5,7 +5,7 @@ use core::fmt;
 use crate::{
     crypto::{CertificateError, KeyError},
     legacy::{ProtocolVersion, TokenError},
-    model::UrlError,
+    model::{Timestamp, UrlError},
 };
 
 /// What this side's policy refuses.
@@ -18,6 +18,20 @@ pub enum PolicyRefusal {
         /// Characters found.
         found: usize,
         /// Characters allowed.
+        limit: usize,
+    },
+    /// The name of a resource slice is longer than the policy allows.
+    #[error("the resource slice's name has {found} characters, and {limit} are allowed")]
+    SliceNameTooLong {
+        /// Characters found.
+        found: usize,
+        /// Characters allowed.
+        limit: usize,
+    },
+    /// The peer has more resource slices than the policy allows.
+    #[error("the peer has more than {limit} resource slices")]
+    TooManySlices {
+        /// Slices allowed.
         limit: usize,
     },
     /// The cluster ID is a Kubernetes user or group already.
@@ -85,6 +99,12 @@ pub enum LocalFault {
     /// none.
     #[error("URL: {0}")]
     AuthUrl(UrlError),
+    /// The peer has no resource slice of that name.
+    #[error("the peer has no resource slice of that name")]
+    NoSlice,
+    /// There is no Tenant for the peer.
+    #[error("there is no Tenant for this peer")]
+    NoTenant,
     /// The identity was accepted once, and its Secret is gone.
     #[error("the identity was accepted once, and its Secret is gone")]
     IdentityLost,
@@ -117,6 +137,8 @@ pub enum Backend {
     CsrSigner,
     /// [`Principals`](crate::provider::Principals).
     Principals,
+    /// [`ResourceSlicePolicy`](crate::provider::ResourceSlicePolicy).
+    ResourceSlicePolicy,
     /// [`TokenStore`](crate::legacy::TokenStore).
     Tokens,
 }
@@ -143,6 +165,12 @@ pub enum ApiMisuse {
     /// The signer gave a certificate that does not fit its request.
     #[error("the signer's certificate does not fit its request: {0}")]
     SignerCertificate(CertificateError),
+    /// The signer renewed a certificate by one that expires no later.
+    #[error("the signer's new certificate expires no later than the one before, at {until}")]
+    RenewalWithoutProgress {
+        /// When the one before expires.
+        until: Timestamp,
+    },
 }
 
 impl PolicyRefusal {
@@ -150,7 +178,9 @@ impl PolicyRefusal {
         match self {
             Self::NameTaken { .. } => Some(7),
             Self::UnexpectedNamespace { .. } | Self::NoCaBundle => Some(9),
-            Self::ClusterIdTooLong { .. } => Some(11),
+            Self::ClusterIdTooLong { .. }
+            | Self::SliceNameTooLong { .. }
+            | Self::TooManySlices { .. } => Some(11),
             Self::SigningDenied { .. }
             | Self::TokenProtocolOff
             | Self::TokenProtocolVersion { .. } => None,
@@ -161,6 +191,12 @@ impl PolicyRefusal {
         match self {
             Self::ClusterIdTooLong { .. } => {
                 "Use a cluster ID of at most 51 characters, or the compatible policy with a tenant namespace of your own."
+            }
+            Self::SliceNameTooLong { .. } => {
+                "Give the resource slice a name of at most 51 characters; the compatible policy takes 63."
+            }
+            Self::TooManySlices { .. } => {
+                "Have the consumer delete the resource slices that it does not need, or raise the limit for this peer."
             }
             Self::NameTaken { .. } => {
                 "Give the consumer another cluster ID; this one is a Kubernetes user or group here."
@@ -196,6 +232,8 @@ impl LocalFault {
             Self::IdentityLost => {
                 "Have the foreign cluster's administrator delete the identity that it gave; then set authStatus to Pending."
             }
+            Self::NoSlice => "List the peer's resource slices, and name one of them.",
+            Self::NoTenant => "Let the peer authenticate first.",
             Self::NoForeignCluster => "Create a ForeignCluster with spec.foreignAuthUrl.",
             Self::KeyNotExportable => {
                 "Have the signing key name a file or an exec plugin that a kubeconfig can use."
@@ -212,6 +250,7 @@ impl fmt::Display for Backend {
             Self::Keys => "the key store",
             Self::CsrSigner => "the signer",
             Self::Principals => "the look-up of principals",
+            Self::ResourceSlicePolicy => "the policy for resource slices",
             Self::Tokens => "the token store",
         })
     }

@@ -23,6 +23,12 @@ pub enum PeerMisbehaved {
         /// What stands there, shortened and escaped.
         found: String,
     },
+    /// The name of a resource slice is not a name for an object.
+    #[error("not the name of an object: {found:?}")]
+    SliceName {
+        /// What stands there, shortened and escaped.
+        found: String,
+    },
     /// The public key breaks rule 3.
     #[error("public key: {0}")]
     PublicKey(KeyError),
@@ -194,6 +200,7 @@ impl PeerMisbehaved {
             Self::Token(_) | Self::WrongToken => 11,
             Self::ClusterId(_)
             | Self::NameMismatch { .. }
+            | Self::SliceName { .. }
             | Self::Commitment(_)
             | Self::AnswerForm(_)
             | Self::AnswerBase64
@@ -206,6 +213,9 @@ impl PeerMisbehaved {
             Self::ClusterId(_) => "Use the cluster ID that the peer's Liqo was installed with.",
             Self::NameMismatch { .. } => {
                 "Check that the file is the one for this peer, and that nobody edited its names."
+            }
+            Self::SliceName { .. } => {
+                "Give the resource slice a name of small letters, digits, '-' and '.'."
             }
             Self::PublicKey(_) => {
                 "Have the consumer make its cluster keys anew: Ed25519, RSA of 2048 to 4096 bits, or ECDSA on P-256, P-384 or P-521."

@@ -42,7 +42,7 @@ use crate::{
     crypto::RecordKey,
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
     model::{ClusterId, Kind, Object, ObjectRef, Secret, Timestamp, names},
-    provider::{Endpoint, PrincipalName, is_well_known},
+    provider::{Claimant, Endpoint, PrincipalName, is_well_known},
     step::{Env, Step},
     verify,
     view::{Interest, View},
@@ -371,7 +371,10 @@ impl Foreign {
             PrincipalName::user(peer.as_str()),
             PrincipalName::group(peer.as_str()),
         ] {
-            let taken = self.0.principals.is_taken(&principal);
+            let taken = self
+                .0
+                .principals
+                .is_taken(&principal, Claimant::ControlPlane(peer));
             let taken = taken.map_err(|error| {
                 let (backend, message) = (Backend::Principals, shortened(&error.to_string()));
                 Error::new(LocalFault::Backend { backend, message }, None, "")

@@ -5,6 +5,7 @@
 //! [`Unreadable`] with its reason, and spoils no list.
 
 mod absent;
+mod amount;
 mod auth_params;
 mod bytes;
 mod certificate_signing_request;
@@ -43,6 +44,7 @@ mod url;
 #[cfg(feature = "yaml")]
 mod yaml;
 
+pub use amount::{Amount, QuantityError};
 pub use auth_params::{AuthParams, AwsConfig};
 pub use bytes::Bytes;
 pub use certificate_signing_request::{

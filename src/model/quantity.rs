@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// An amount of a resource as it is written, such as `2`, `500m` or `4Gi`.
 ///
-/// Whether it is one is not checked here. Source: Kubernetes
+/// Whether it is one is not checked here: [`amount`](Self::amount) does. Source: Kubernetes
 /// `resource.Quantity`, which reads a number of JSON as well as a text.
 ///
 /// # Examples

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{CsrSigner, NameTable, Principals, Provider};
+use super::{CsrSigner, LiqoClasses, NameTable, Principals, Provider, ResourceSlicePolicy};
 use crate::{
     crypto::{CaBundle, RecordKey, SigningKey},
     model::{ApiServerUrl, Bytes, ClusterId, NamespaceName, names},
@@ -27,6 +27,7 @@ pub(super) struct Configuration {
     pub(super) key: Option<Arc<dyn SigningKey>>,
     pub(super) signer: Option<Arc<dyn CsrSigner>>,
     pub(super) principals: Arc<dyn Principals>,
+    pub(super) slice_policy: Arc<dyn ResourceSlicePolicy>,
     pub(super) policy: Policy,
     pub(super) peer_policies: BTreeMap<ClusterId, Policy>,
     pub(super) namespace: String,
@@ -64,6 +65,7 @@ impl ProviderBuilder {
             key: None,
             signer: None,
             principals: Arc::new(NameTable::default()),
+            slice_policy: Arc::new(LiqoClasses::default()),
             policy: Policy::strict(),
             peer_policies: BTreeMap::new(),
             namespace: names::LIQO_NAMESPACE.to_owned(),
@@ -93,6 +95,14 @@ impl ProviderBuilder {
     #[must_use]
     pub fn principals(mut self, principals: Arc<dyn Principals>) -> Self {
         self.0.principals = principals;
+        self
+    }
+
+    /// Who decides on the resources of slices: Liqo's own decision, without
+    /// defaults, unless set.
+    #[must_use]
+    pub fn slices(mut self, policy: Arc<dyn ResourceSlicePolicy>) -> Self {
+        self.0.slice_policy = policy;
         self
     }
 

@@ -1,6 +1,6 @@
 //! Taking a Tenant: what it claims, and that its key signed a nonce of ours.
 
-use super::{PrincipalName, Provider, name_taken, nonce, seen::Seen};
+use super::{Claimant, PrincipalName, Provider, name_taken, nonce, seen::Seen};
 use crate::{
     crypto::Nonce,
     error::{Backend, Error, PolicyRefusal, shortened},
@@ -121,7 +121,8 @@ impl Provider {
             PrincipalName::user(peer.as_str()),
             PrincipalName::group(peer.as_str()),
         ] {
-            let taken = self.0.principals.is_taken(&name);
+            let claimant = Claimant::ControlPlane(peer);
+            let taken = self.0.principals.is_taken(&name, claimant);
             if taken.map_err(|error| Error::backend(Backend::Principals, &*error))? {
                 return Err(name_taken(peer, Some(tenant.id())));
             }

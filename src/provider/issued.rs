@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::{NeedsProof, NeedsRights, record::Record};
+use super::{NeedsProof, NeedsRights, record::Record, slice::Established};
 use crate::{
     commitment::COMMITMENT_ANNOTATION,
     crypto::{CertificateChain, Nonce, PublicKey},
@@ -114,6 +114,21 @@ impl<'o> Issued<'o> {
             awaiting: Vec::new(),
         };
         Ok(step)
+    }
+
+    /// What this gives to the peer's slices.
+    pub(super) fn established(&self) -> Established {
+        let NeedsRights {
+            provider,
+            tenant,
+            verified,
+            ..
+        } = &self.granted;
+        Established {
+            key: Some(verified.public_key().clone()),
+            tenant_uid: tenant.metadata.uid.clone(),
+            auth_params: provider.auth_params(verified),
+        }
     }
 
     /// The record with a commitment to what the Identity says now, under the

@@ -23,6 +23,8 @@ mod administration;
 mod builder;
 mod condition;
 mod handshake;
+mod interests;
+mod issuance;
 mod issued;
 mod nonce;
 mod phase;
@@ -31,8 +33,10 @@ mod promise;
 mod proof;
 mod record;
 mod rights;
+mod sealed;
 mod seen;
 mod signer;
+mod slice;
 mod withdrawal;
 
 use std::sync::Arc;
@@ -43,21 +47,26 @@ pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
 pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
-pub use principals::{NameTable, PrincipalKind, PrincipalName, Principals};
+pub use principals::{Claimant, NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use rights::NeedsRights;
 pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
+pub use slice::{
+    Ceiling, DrainedSlice, Grant, LeftBehind, LiqoClasses, NeedsDecision, NeedsSliceCertificate,
+    NeedsSliceRecord, NeedsSliceStatus, ResourceSlicePolicy, SettledSlice, SliceDecision,
+    SlicePeering, SlicePhase, SliceRenewal, SliceRequest,
+};
 pub use withdrawal::{Drained, Ending};
 
 use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
-    crypto::{Nonce, RecordKey},
+    crypto::{CertificateChain, Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
-    model::{ClusterId, Kind, Object, ObjectRef, Resource, Tenant, Timestamp, names},
+    model::{ClusterId, Kind, ObjectRef, Resource, Tenant, Timestamp},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Step, Version},
     verify::{self, VerifiedTenant},
-    view::{Interest, View},
+    view::View,
 };
 
 /// The provider's side, for all its peers: configuration only, cheap to clone
@@ -113,86 +122,6 @@ impl Provider {
         &self.0.cluster_id
     }
 
-    /// What to look up, to see all of one peer.
-    pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
-        let labelled = |kind, label, value: &str| Interest::Labelled {
-            kind,
-            label,
-            value: value.to_owned(),
-        };
-        let namespace = names::tenant_namespace(peer);
-        vec![
-            labelled(
-                Kind::Namespace,
-                names::REMOTE_CLUSTER_ID_LABEL,
-                peer.as_str(),
-            ),
-            labelled(Kind::Secret, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
-            labelled(
-                Kind::RoleBinding,
-                names::REMOTE_CLUSTER_ID_LABEL,
-                peer.as_str(),
-            ),
-            labelled(
-                Kind::ClusterRoleBinding,
-                names::REMOTE_CLUSTER_ID_LABEL,
-                peer.as_str(),
-            ),
-            Interest::Named {
-                kind: Kind::Tenant,
-                name: peer.to_string(),
-            },
-            Interest::Object(self.record_id(peer)),
-            // By name as well: what stands there without its label is in the
-            // way, and not absent.
-            Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
-            Interest::Object(ObjectRef::new(
-                Kind::Secret,
-                &namespace,
-                names::NONCE_SECRET,
-            )),
-            Interest::Object(ObjectRef::new(
-                Kind::Secret,
-                &namespace,
-                names::ISSUED_CERTIFICATE_SECRET,
-            )),
-            labelled(
-                Kind::ClusterRole,
-                names::APP_NAME_LABEL,
-                names::CONTROL_PLANE_ROLE,
-            ),
-            labelled(
-                Kind::ClusterRole,
-                names::APP_NAME_LABEL,
-                names::CLUSTER_WIDE_ROLE,
-            ),
-        ]
-    }
-
-    /// Whom a change of this object concerns, if anyone: by its name where the
-    /// name says it, also of an object that cannot be read, and else by its
-    /// label. A ClusterRole concerns every peer, and is nobody's here.
-    pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        let id = object.id();
-        let named = match id.kind {
-            Kind::Tenant => Some(id.name.as_str()),
-            Kind::Secret if id.namespace == self.0.namespace => {
-                id.name.strip_prefix(record::NAME_PREFIX)
-            }
-            _ => None,
-        };
-        let label = || {
-            object
-                .metadata()?
-                .labels
-                .get(names::REMOTE_CLUSTER_ID_LABEL)
-        };
-        match named {
-            Some(peer) => peer.parse().ok(),
-            None => label()?.parse().ok(),
-        }
-    }
-
     /// The phase that the objects are in.
     ///
     /// # Errors
@@ -214,7 +143,13 @@ impl Provider {
             Err(error) => Phase::Refused(error),
             Ok(phase) => phase,
         };
-        Ok((seen, Peering { phase, notices }))
+        let slices = self.slices(&seen, &phase, view, now);
+        let peering = Peering {
+            phase,
+            slices,
+            notices,
+        };
+        Ok((seen, peering))
     }
 
     /// The step that leads on from the phase that the objects are in: every
@@ -224,7 +159,15 @@ impl Provider {
     /// As [`resume`](Self::resume); what the peer did wrong is in
     /// [`Step::refused`].
     pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let (seen, Peering { phase, notices }) = self.look(view, env.now)?;
+        let now = env.now;
+        let (
+            seen,
+            Peering {
+                phase,
+                slices,
+                notices,
+            },
+        ) = self.look(view, now)?;
         let mut step = match phase {
             Phase::NeedsUid(tenant) => Step::awaiting(Awaited::Uid(tenant)),
             Phase::Uninvited | Phase::Ended => Step::awaiting(Awaited::Invitation),
@@ -239,6 +182,7 @@ impl Provider {
             Phase::Refused(error) => Step::refuse(error),
         };
         self.keep_condition(&seen, &mut step);
+        self.add_slices(slices, now, &mut step);
         step.notices.extend(notices);
         Ok(step)
     }
@@ -354,7 +298,20 @@ impl Provider {
     }
 
     fn ask_signer(&self, phase: &NeedsCertificate<'_>) -> Result<Step, Error> {
-        let request = phase.request();
+        self.ask(
+            phase.request(),
+            |chain| phase.continue_with(chain),
+            |reason| phase.deny(reason),
+        )
+    }
+
+    /// Asks the signer, if there is one, and goes on with its answer.
+    fn ask(
+        &self,
+        request: &SigningRequest,
+        continue_with: impl FnOnce(&CertificateChain) -> Result<Step, Error>,
+        deny: impl FnOnce(&str) -> Step,
+    ) -> Result<Step, Error> {
         let Some(signer) = &self.0.signer else {
             return Ok(Step::awaiting(Awaited::Certificate(request.id)));
         };
@@ -362,9 +319,9 @@ impl Provider {
             .sign(request)
             .map_err(|error| Error::backend(Backend::CsrSigner, &*error))?
         {
-            Signing::Issued(chain) => phase.continue_with(&chain),
+            Signing::Issued(chain) => continue_with(&chain),
             Signing::Pending => Ok(Step::awaiting(Awaited::Certificate(request.id))),
-            Signing::Denied(reason) => Ok(phase.deny(&reason)),
+            Signing::Denied(reason) => Ok(deny(&reason)),
         }
     }
 

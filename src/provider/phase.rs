@@ -2,6 +2,7 @@
 
 use super::{
     AwaitsTenant, Drained, Ending, Issued, NeedsCertificate, NeedsNonce, NeedsProof, NeedsRights,
+    SlicePeering,
 };
 use crate::{error::Error, model::ObjectRef, step::Notice};
 
@@ -11,6 +12,8 @@ use crate::{error::Error, model::ObjectRef, step::Notice};
 pub struct Peering<'o> {
     /// The phase of the control plane's authentication.
     pub phase: Phase<'o>,
+    /// The peer's resource slices, each for itself.
+    pub slices: Vec<SlicePeering<'o>>,
     /// Facts that a person may want to know.
     pub notices: Vec<Notice>,
 }

@@ -2,23 +2,41 @@
 
 use std::collections::BTreeSet;
 
-use crate::crypto::BoxError;
+use crate::{crypto::BoxError, model::ClusterId};
 
 /// Knows which names are principals of the provider's cluster.
 ///
 /// A cluster ID becomes a user and, by its resource slices, a group. It is
 /// asked for both before a peer is met for the first time, and not again for a
-/// peer whose proof is on record.
+/// peer whose proof is on record. A resource slice becomes a user: it is asked
+/// for before the slice's request is recorded.
 ///
 /// An implementation that says `false` for a name in use lets a peer become
 /// that principal; one that says `true` for a free name only keeps a peer out.
 /// When in doubt, say `true` or fail.
 pub trait Principals: Send + Sync {
-    /// Whether the name belongs to someone.
+    /// Whether the name belongs to someone else than the claimant.
     ///
     /// # Errors
     /// Whatever keeps it from knowing; the step fails and can be tried again.
-    fn is_taken(&self, name: &PrincipalName<'_>) -> Result<bool, BoxError>;
+    fn is_taken(&self, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> Result<bool, BoxError>;
+}
+
+/// Who wants to be a principal. What it is already is not taken from it: the
+/// same question may come again after a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Claimant<'a> {
+    /// A consumer's control plane: the user of its ID. The group of its ID is
+    /// that of its slices.
+    ControlPlane(&'a ClusterId),
+    /// A consumer's resource slice: the user of its certificate.
+    Slice {
+        /// The consumer.
+        consumer: &'a ClusterId,
+        /// The slice's name.
+        slice: &'a str,
+    },
 }
 
 /// The name of a Kubernetes user or group.
@@ -43,18 +61,24 @@ pub enum PrincipalKind {
 ///
 /// # Examples
 /// ```
-/// use liqo_auth::provider::{NameTable, PrincipalName, Principals};
+/// use liqo_auth::provider::{Claimant, NameTable, PrincipalName, Principals};
 ///
+/// let peer = "cl-consumer".parse()?;
+/// let claimant = Claimant::ControlPlane(&peer);
 /// let table: NameTable = ["pool-37893f03fd76"].into_iter().map(String::from).collect();
-/// assert!(table.is_taken(&PrincipalName::user("pool-37893f03fd76"))?);
-/// assert!(!table.is_taken(&PrincipalName::user("cl-consumer"))?);
+/// assert!(table.is_taken(&PrincipalName::user("pool-37893f03fd76"), claimant)?);
+/// assert!(!table.is_taken(&PrincipalName::user("cl-consumer"), claimant)?);
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct NameTable(BTreeSet<String>);
 
 impl Principals for NameTable {
-    fn is_taken(&self, name: &PrincipalName<'_>) -> Result<bool, BoxError> {
+    fn is_taken(
+        &self,
+        name: &PrincipalName<'_>,
+        _claimant: Claimant<'_>,
+    ) -> Result<bool, BoxError> {
         Ok(self.0.contains(name.name))
     }
 }

@@ -2,20 +2,18 @@
 //! handshake, the nonces that are used up.
 //!
 //! One Secret for each peer in the provider's own namespace, out of the peers'
-//! reach, under a seal: HMAC-SHA-256 by the record key over the record and
-//! both cluster IDs, so that neither a record of another peer nor an edited
-//! one is taken.
-
-use std::collections::BTreeMap;
+//! reach, under a seal.
 
 use serde::{Deserialize, Serialize};
 
+use super::sealed::Sealer;
 use crate::{
     commitment::Commitment,
     crypto::{CertificateChain, Csr, Fingerprint, Nonce, PublicKey, RecordKey},
-    error::{Error, LocalFault},
-    model::{Bytes, ClusterId, Metadata, Resource, Secret, TenantCondition, Timestamp, names},
+    error::Error,
+    model::{Bytes, ClusterId, Secret, TenantCondition, Timestamp},
     policy::Policy,
+    renewal,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -132,30 +130,7 @@ impl Record {
         provider: &ClusterId,
         peer: &ClusterId,
     ) -> Result<Self, Error> {
-        let field = |name: &str| {
-            secret
-                .data
-                .get(name)
-                .map(|value| value.expose())
-                .unwrap_or_default()
-        };
-        let text = field(RECORD_FIELD);
-        let parts = [provider.as_str().as_bytes(), peer.as_str().as_bytes(), text];
-        if !key.verify(SEAL_DOMAIN, &parts, field(SEAL_FIELD)) {
-            return Err(Error::new(
-                LocalFault::BrokenSeal,
-                Some(secret.id()),
-                "data.seal",
-            ));
-        }
-        Self::read(text).ok_or_else(|| {
-            let reason = "the record's content is of another version of this library".to_owned();
-            Error::new(
-                LocalFault::Unreadable { reason },
-                Some(secret.id()),
-                "data.record",
-            )
-        })
+        sealer(key, provider, peer).open(secret, Self::read)
     }
 
     /// Whether the record that was opened is to be sealed anew, so that the
@@ -166,13 +141,7 @@ impl Record {
         provider: &ClusterId,
         peer: &ClusterId,
     ) -> bool {
-        let field = |name: &str| secret.get(name).unwrap_or_default();
-        let parts = [
-            provider.as_str().as_bytes(),
-            peer.as_str().as_bytes(),
-            field(RECORD_FIELD),
-        ];
-        key.is_by_predecessor(SEAL_DOMAIN, &parts, field(SEAL_FIELD))
+        sealer(key, provider, peer).is_by_predecessor(secret)
     }
 
     /// The Secret that carries the record, under its seal.
@@ -183,31 +152,7 @@ impl Record {
         peer: &ClusterId,
         namespace: &str,
     ) -> Secret {
-        let text = self.write();
-        let seal = key.mac(
-            SEAL_DOMAIN,
-            &[
-                provider.as_str().as_bytes(),
-                peer.as_str().as_bytes(),
-                &text,
-            ],
-        );
-        Secret {
-            metadata: Metadata {
-                name: name(peer),
-                namespace: namespace.to_owned(),
-                labels: BTreeMap::from([
-                    (names::MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
-                    (names::RECORD_PEER_LABEL.to_owned(), peer.to_string()),
-                ]),
-                ..Metadata::default()
-            },
-            data: BTreeMap::from([
-                (RECORD_FIELD.to_owned(), text.into()),
-                (SEAL_FIELD.to_owned(), seal.to_vec().into()),
-            ]),
-            ..Secret::default()
-        }
+        sealer(key, provider, peer).seal(namespace, name(peer), self.write())
     }
 
     pub(super) fn has_used(&self, nonce: &Nonce) -> bool {
@@ -316,6 +261,23 @@ impl IssuedCertificate {
         }
     }
 
+    /// When it is to be renewed.
+    pub(super) fn due_at(&self) -> Timestamp {
+        let issued = Timestamp::from_unix(self.at).unwrap_or(Timestamp::EPOCH);
+        renewal::due_at(issued, self.until())
+    }
+
+    /// When it expires.
+    pub(super) fn until(&self) -> Timestamp {
+        Timestamp::from_unix(self.until).unwrap_or(Timestamp::EPOCH)
+    }
+
+    /// Its fingerprint.
+    pub(super) fn fingerprint(&self) -> Option<Fingerprint> {
+        let bytes: [u8; 32] = self.leaf.as_slice().try_into().ok()?;
+        Some(Fingerprint::from_bytes(bytes))
+    }
+
     pub(super) fn is(&self, chain: &CertificateChain, csr: &Csr) -> bool {
         self.leaf.as_slice() == chain.leaf().fingerprint().as_bytes()
             && self.csr.as_slice() == csr.digest()
@@ -353,9 +315,15 @@ impl StoredCommitment {
     }
 }
 
-const RECORD_FIELD: &str = "record";
-const SEAL_FIELD: &str = "seal";
-const SEAL_DOMAIN: &str = "liqo-auth provider record v1";
+fn sealer<'a>(key: &'a RecordKey, provider: &'a ClusterId, peer: &'a ClusterId) -> Sealer<'a> {
+    Sealer {
+        key,
+        domain: "liqo-auth provider record v1",
+        provider,
+        peer,
+    }
+}
+
 /// How many used nonces are listed at most: more than a day's lifetime sees,
 /// unless someone replaces it every quarter of an hour.
 const USED_NONCES: usize = 96;

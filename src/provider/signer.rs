@@ -1,24 +1,22 @@
 //! Having the request signed.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
 
 use super::{
     Provider, condition,
+    issuance::{self, Bearer, CertificateSecret},
     record::{IssuedCertificate, Record},
     seen::Seen,
 };
 use crate::{
-    audit::{Decision, Event},
     crypto::{
-        Authority, BoxError, CertificateChain, ClientCertificateExpectation, Csr, Entropy,
-        Fingerprint, Nonce, PublicKey, Subject,
+        Authority, BoxError, CertificateChain, Csr, Entropy, Fingerprint, Nonce, PublicKey, Subject,
     },
-    error::{ApiMisuse, Error, PolicyRefusal, shortened},
-    model::{ClusterId, Metadata, Resource, Secret, Tenant, Timestamp, names},
+    error::Error,
+    model::{ClusterId, Resource, Tenant, Timestamp, names},
     policy::Policy,
     request_id::RequestId,
-    step::{Effect, Refused, Step, Version},
+    step::Step,
     verify::VerifiedTenant,
 };
 
@@ -55,6 +53,8 @@ pub struct SigningRequest {
     pub id: RequestId,
     /// The peer that it is for.
     pub peer: ClusterId,
+    /// The peer's resource slice that it is for; none for its control plane.
+    pub slice: Option<String>,
     /// The request itself, verified.
     pub csr: Csr,
     /// The subject that the certificate has to have.
@@ -95,11 +95,7 @@ impl<'o> NeedsCertificate<'o> {
         nonce: &Nonce,
         now: Timestamp,
     ) -> Self {
-        let limit = provider.policy(&seen.peer).limits().certificate_lifetime;
-        let lifetime = provider
-            .0
-            .certificate_lifetime
-            .min(limit.saturating_sub(BACKDATED));
+        let lifetime = issuance::lifetime(provider, &seen.peer);
         let issued = seen
             .record
             .as_ref()
@@ -109,6 +105,7 @@ impl<'o> NeedsCertificate<'o> {
         let request = SigningRequest {
             id,
             peer: seen.peer.clone(),
+            slice: None,
             csr: verified.csr().clone(),
             subject: Subject::control_plane(&seen.peer),
             public_key: verified.public_key().clone(),
@@ -135,41 +132,8 @@ impl<'o> NeedsCertificate<'o> {
     /// # Errors
     /// [`ApiMisuse::SignerCertificate`] if it is not for this request.
     pub fn continue_with(&self, chain: &CertificateChain) -> Result<Step, Error> {
-        let expectation = ClientCertificateExpectation {
-            subject: &self.request.subject,
-            key: &self.request.public_key,
-            now: self.request.now,
-        };
-        chain
-            .check_client(&expectation, self.provider.policy(&self.seen.peer))
-            .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))?;
-        let data = BTreeMap::from([
-            (
-                names::CSR.to_owned(),
-                self.tenant.spec.csr.as_slice().to_vec().into(),
-            ),
-            (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
-        ]);
-        let secret = Secret {
-            metadata: Metadata {
-                name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
-                namespace: self.seen.namespace_name(),
-                labels: BTreeMap::from([(
-                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                    self.seen.peer.to_string(),
-                )]),
-                ..Metadata::default()
-            },
-            data,
-            ..Secret::default()
-        };
-        let effect = match self.seen.certificate {
-            None => Effect::Create(secret.into()),
-            Some(stored) => Effect::Replace {
-                object: secret.into(),
-                version: Version::of(&stored.metadata),
-            },
-        };
+        let policy = self.provider.policy(&self.seen.peer);
+        issuance::check_answer(&self.request, chain, policy)?;
         let mut step = Step::default();
         if let Some((_, record)) = &self.seen.record {
             let issued =
@@ -182,37 +146,17 @@ impl<'o> NeedsCertificate<'o> {
             step.effects
                 .push(self.provider.write_record(&self.seen, &record));
         }
-        step.effects.push(effect);
-        let leaf = chain.leaf();
-        let issued = Decision::CertificateIssued {
-            request: self.request.id,
-            certificate: leaf.fingerprint(),
-            until: leaf.not_after(),
-            replaces: self.replaced,
-        };
-        step.events.push(
-            Event::new(&self.seen.peer, issued)
-                .about(self.tenant.id())
-                .by_key(self.request.public_key.fingerprint()),
-        );
+        let csr = self.tenant.spec.csr.as_slice();
+        step.effects.push(kept_in(&self.seen).keep(csr, chain));
+        let (about, replaced) = (self.tenant.id(), self.replaced);
+        step.events
+            .push(issuance::event(&self.request, about, chain, replaced));
         Ok(step)
     }
 
     /// Says that the signer denied it.
     pub fn deny(&self, reason: &str) -> Step {
-        let reason = shortened(reason);
-        let id = self.tenant.id();
-        Step {
-            refused: vec![Refused {
-                object: Some(id.clone()),
-                error: Error::new(
-                    PolicyRefusal::SigningDenied { reason },
-                    Some(id),
-                    "spec.csr",
-                ),
-            }],
-            ..Step::default()
-        }
+        issuance::denied(self.tenant.id(), reason)
     }
 }
 
@@ -254,26 +198,24 @@ pub(super) fn stored(
     now: Timestamp,
     policy: &Policy,
 ) -> Option<CertificateChain> {
-    let secret = seen.certificate?;
-    let pem = secret.data.get(names::CERTIFICATE)?;
-    let chain = CertificateChain::from_pem(pem.expose(), policy).ok()?;
-    let issued = match &seen.record {
-        Some((_, record)) => record.issued.as_ref()?.is(&chain, verified.csr()),
-        None => secret.data.get(names::CSR)?.expose() == tenant.spec.csr.as_slice(),
-    };
-    if !issued {
-        return None;
-    }
-    let expectation = ClientCertificateExpectation {
-        subject: &Subject::control_plane(&seen.peer),
+    let kept = kept_in(seen);
+    let subject = Subject::control_plane(&seen.peer);
+    let bearer = Bearer {
+        subject: &subject,
         key: verified.public_key(),
         now,
     };
-    chain
-        .check_client(&expectation, policy)
-        .is_ok()
-        .then_some(chain)
+    match &seen.record {
+        Some((_, record)) => kept.issued(record.issued.as_ref()?, verified.csr(), bearer, policy),
+        None => kept.left_by_liqo(tenant.spec.csr.as_slice(), bearer, policy),
+    }
 }
 
-/// What a signer may set notBefore back, and then some.
-const BACKDATED: Duration = Duration::from_secs(10 * 60);
+fn kept_in<'o>(seen: &Seen<'o>) -> CertificateSecret<'o> {
+    CertificateSecret {
+        namespace: seen.namespace_name(),
+        name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
+        peer: seen.peer.clone(),
+        stored: seen.certificate,
+    }
+}

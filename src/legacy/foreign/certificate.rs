@@ -171,6 +171,7 @@ impl Foreign {
         let signing = signer.sign(&SigningRequest {
             id,
             peer: request.peer.clone(),
+            slice: None,
             csr: verified.csr.clone(),
             subject: verified.subject.clone(),
             public_key: verified.key.clone(),

@@ -1,0 +1,175 @@
+//! What every request to sign has in common: how long, whether the answer fits
+//! it, and where the certificate is kept.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use super::{Provider, SigningRequest, record::IssuedCertificate};
+use crate::{
+    audit::{Decision, Event},
+    crypto::{
+        CertificateChain, ClientCertificateExpectation, Csr, Fingerprint, PublicKey, Subject,
+    },
+    error::{ApiMisuse, Error, PolicyRefusal, shortened},
+    model::{ClusterId, Metadata, ObjectRef, Resource, Secret, Timestamp, names},
+    policy::Policy,
+    step::{Effect, Refused, Step, Version},
+};
+
+/// The Secret in the peer's tenant namespace that keeps a certificate, as Liqo
+/// does. The peer can write there: what it holds is believed only if it is the
+/// certificate on record.
+#[derive(Clone)]
+pub(super) struct CertificateSecret<'o> {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) peer: ClusterId,
+    pub(super) stored: Option<&'o Secret>,
+}
+
+/// Whom a certificate has to be for, and when it has to hold.
+#[derive(Clone, Copy)]
+pub(super) struct Bearer<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) key: &'a PublicKey,
+    pub(super) now: Timestamp,
+}
+
+impl CertificateSecret<'_> {
+    /// Keeps the certificate there, with the request as the peer wrote it.
+    pub(super) fn keep(&self, csr: &[u8], chain: &CertificateChain) -> Effect {
+        let secret = Secret {
+            metadata: Metadata {
+                name: self.name.clone(),
+                namespace: self.namespace.clone(),
+                labels: BTreeMap::from([(
+                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                    self.peer.to_string(),
+                )]),
+                ..Metadata::default()
+            },
+            data: BTreeMap::from([
+                (names::CSR.to_owned(), csr.to_vec().into()),
+                (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
+            ]),
+            ..Secret::default()
+        };
+        match self.stored {
+            None => Effect::Create(secret.into()),
+            Some(stored) => Effect::Replace {
+                object: secret.into(),
+                version: Version::of(&stored.metadata),
+            },
+        }
+    }
+
+    /// The certificate that is on record for this request, if it is there and
+    /// can still be used.
+    pub(super) fn issued(
+        &self,
+        issued: &IssuedCertificate,
+        csr: &Csr,
+        bearer: Bearer<'_>,
+        policy: &Policy,
+    ) -> Option<CertificateChain> {
+        let pem = self.stored?.get(names::CERTIFICATE)?;
+        let chain = CertificateChain::from_pem(pem, policy).ok()?;
+        (issued.is(&chain, csr) && bearer.check(&chain, policy).is_ok()).then_some(chain)
+    }
+
+    /// The certificate that Liqo left for this request as the peer wrote it.
+    pub(super) fn left_by_liqo(
+        &self,
+        csr: &[u8],
+        bearer: Bearer<'_>,
+        policy: &Policy,
+    ) -> Option<CertificateChain> {
+        let chain = self.stored?.get(names::CERTIFICATE)?;
+        let chain = CertificateChain::from_pem(chain, policy).ok()?;
+        let issued = self.stored?.get(names::CSR)? == csr;
+        (issued && bearer.check(&chain, policy).is_ok()).then_some(chain)
+    }
+
+    /// Deletes it, if it is there.
+    pub(super) fn delete(&self) -> Option<Effect> {
+        self.stored.map(|stored| Effect::Delete {
+            id: stored.id(),
+            version: Version::of(&stored.metadata),
+        })
+    }
+}
+
+impl Bearer<'_> {
+    fn check(&self, chain: &CertificateChain, policy: &Policy) -> Result<(), Error> {
+        let expectation = ClientCertificateExpectation {
+            subject: self.subject,
+            key: self.key,
+            now: self.now,
+        };
+        chain
+            .check_client(&expectation, policy)
+            .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))
+    }
+}
+
+/// That the signer's answer is for its request.
+pub(super) fn check_answer(
+    request: &SigningRequest,
+    chain: &CertificateChain,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let bearer = Bearer {
+        subject: &request.subject,
+        key: &request.public_key,
+        now: request.now,
+    };
+    bearer.check(chain, policy)
+}
+
+/// The lifetime that is asked for: what is configured, as far as the peer's
+/// policy takes it.
+pub(super) fn lifetime(provider: &Provider, peer: &ClusterId) -> Duration {
+    let limit = provider.policy(peer).limits().certificate_lifetime;
+    provider
+        .0
+        .certificate_lifetime
+        .min(limit.saturating_sub(BACKDATED))
+}
+
+/// That a certificate was issued, for the audit.
+pub(super) fn event(
+    request: &SigningRequest,
+    about: ObjectRef,
+    chain: &CertificateChain,
+    replaces: Option<Fingerprint>,
+) -> Event {
+    let leaf = chain.leaf();
+    let issued = Decision::CertificateIssued {
+        request: request.id,
+        certificate: leaf.fingerprint(),
+        until: leaf.not_after(),
+        replaces,
+    };
+    Event::new(&request.peer, issued)
+        .about(about)
+        .by_key(request.public_key.fingerprint())
+}
+
+/// That the signer denied the request in this object.
+pub(super) fn denied(id: ObjectRef, reason: &str) -> Step {
+    let reason = shortened(reason);
+    Step {
+        refused: vec![Refused {
+            object: Some(id.clone()),
+            error: Error::new(
+                PolicyRefusal::SigningDenied { reason },
+                Some(id),
+                "spec.csr",
+            ),
+        }],
+        ..Step::default()
+    }
+}
+
+/// What a signer may set notBefore back, and then some.
+const BACKDATED: Duration = Duration::from_secs(10 * 60);

@@ -1,0 +1,91 @@
+//! A record as a Secret: its text, and a seal that nobody else can make.
+//!
+//! The seal is HMAC-SHA-256 by the record key over a domain, both cluster IDs
+//! and the text, so that neither a record of another peer nor an edited one is
+//! taken.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    crypto::RecordKey,
+    error::{Error, LocalFault},
+    model::{ClusterId, Metadata, Resource, Secret, names},
+};
+
+/// Whose records are sealed, for whom and for what.
+#[derive(Clone, Copy)]
+pub(super) struct Sealer<'a> {
+    pub(super) key: &'a RecordKey,
+    /// What kind of record it is.
+    pub(super) domain: &'static str,
+    pub(super) provider: &'a ClusterId,
+    pub(super) peer: &'a ClusterId,
+}
+
+impl Sealer<'_> {
+    /// The Secret that carries the text, under its seal.
+    pub(super) fn seal(&self, namespace: &str, name: String, text: Vec<u8>) -> Secret {
+        let seal = self.key.mac(self.domain, &self.parts(&text));
+        Secret {
+            metadata: Metadata {
+                name,
+                namespace: namespace.to_owned(),
+                labels: BTreeMap::from([
+                    (names::MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
+                    (names::RECORD_PEER_LABEL.to_owned(), self.peer.to_string()),
+                ]),
+                ..Metadata::default()
+            },
+            data: BTreeMap::from([
+                (RECORD_FIELD.to_owned(), text.into()),
+                (SEAL_FIELD.to_owned(), seal.to_vec().into()),
+            ]),
+            ..Secret::default()
+        }
+    }
+
+    /// The text, if its seal holds and it can be read.
+    pub(super) fn open<T>(
+        &self,
+        secret: &Secret,
+        read: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<T, Error> {
+        let text = secret.get(RECORD_FIELD).unwrap_or_default();
+        let seal = secret.get(SEAL_FIELD).unwrap_or_default();
+        if !self.key.verify(self.domain, &self.parts(text), seal) {
+            return Err(Error::new(
+                LocalFault::BrokenSeal,
+                Some(secret.id()),
+                "data.seal",
+            ));
+        }
+        read(text).ok_or_else(|| {
+            let reason = "the record's content is of another version of this library".to_owned();
+            Error::new(
+                LocalFault::Unreadable { reason },
+                Some(secret.id()),
+                "data.record",
+            )
+        })
+    }
+
+    /// Whether a record that was opened is to be sealed anew, so that the
+    /// predecessors of the record key can go one day.
+    pub(super) fn is_by_predecessor(&self, secret: &Secret) -> bool {
+        let text = secret.get(RECORD_FIELD).unwrap_or_default();
+        let seal = secret.get(SEAL_FIELD).unwrap_or_default();
+        self.key
+            .is_by_predecessor(self.domain, &self.parts(text), seal)
+    }
+
+    fn parts<'t>(&'t self, text: &'t [u8]) -> [&'t [u8]; 3] {
+        [
+            self.provider.as_str().as_bytes(),
+            self.peer.as_str().as_bytes(),
+            text,
+        ]
+    }
+}
+
+const RECORD_FIELD: &str = "record";
+const SEAL_FIELD: &str = "seal";

@@ -1,0 +1,145 @@
+//! Having a slice's request signed, the first time and again.
+
+use super::{
+    super::{SigningRequest, issuance, record::IssuedCertificate},
+    Established, Slice,
+};
+use crate::{
+    crypto::{CertificateChain, Fingerprint},
+    error::{ApiMisuse, Error},
+    model::{Resource, Timestamp},
+    request_id::RequestId,
+    step::{Refused, Step},
+    verify::VerifiedSlice,
+};
+
+/// The slice's request is on record, and no certificate for it is there, or
+/// the one that is there is due.
+#[derive(Clone)]
+pub struct NeedsSliceCertificate<'o> {
+    slice: Slice<'o>,
+    request: SigningRequest,
+    replaced: Option<Fingerprint>,
+    /// When the certificate expires that is to be renewed.
+    renewed: Option<Timestamp>,
+}
+
+impl<'o> NeedsSliceCertificate<'o> {
+    pub(super) fn new(
+        slice: Slice<'o>,
+        verified: VerifiedSlice,
+        established: &Established,
+        renewal: bool,
+    ) -> Self {
+        let now = slice.now;
+        let lifetime = issuance::lifetime(&slice.provider, &slice.peer);
+        let issued = slice.record().and_then(|record| record.issued.as_ref());
+        let renewed = issued.filter(|_| renewal);
+        let replaced = match renewed {
+            Some(issued) => issued.fingerprint(),
+            None => issued.and_then(|issued| issued.next_replaces(verified.csr(), now)),
+        };
+        let renewed = renewed.map(IssuedCertificate::until);
+        let id = RequestId::of_slice(
+            verified.csr(),
+            &established.tenant_uid,
+            &slice.object.metadata.uid,
+            lifetime,
+            replaced,
+        );
+        let request = SigningRequest {
+            id,
+            peer: slice.peer.clone(),
+            slice: Some(verified.name().to_owned()),
+            csr: verified.csr().clone(),
+            subject: verified.subject(),
+            public_key: verified.public_key().clone(),
+            lifetime,
+            now,
+        };
+        Self {
+            slice,
+            request,
+            replaced,
+            renewed,
+        }
+    }
+
+    /// What is to be signed.
+    pub fn request(&self) -> &SigningRequest {
+        &self.request
+    }
+
+    /// Goes on with the certificate that the signer gave: notes it in the
+    /// record, then keeps it where Liqo does.
+    ///
+    /// # Errors
+    /// [`ApiMisuse::SignerCertificate`] if it is not for this request;
+    /// [`ApiMisuse::RenewalWithoutProgress`] if it expires no later than the
+    /// one that it is to replace.
+    pub fn continue_with(&self, chain: &CertificateChain) -> Result<Step, Error> {
+        let slice = &self.slice;
+        let policy = slice.provider.policy(&slice.peer);
+        issuance::check_answer(&self.request, chain, policy)?;
+        let until = chain.leaf().not_after();
+        if let Some(before) = self.renewed.filter(|before| until <= *before) {
+            return Err(Error::new(
+                ApiMisuse::RenewalWithoutProgress { until: before },
+                Some(slice.object.id()),
+                "",
+            ));
+        }
+        let mut step = Step::default();
+        if let Some(record) = slice.record() {
+            let now = self.request.now;
+            let mut record = record.clone();
+            let issued = IssuedCertificate::new(chain, &self.request.csr, self.replaced, now);
+            record.issued = Some(issued);
+            record.authenticated.get_or_insert(now.unix());
+            step.effects.push(slice.write_record(&record));
+        }
+        let csr = slice.object.spec.csr.as_slice();
+        step.effects.push(slice.certificate.keep(csr, chain));
+        step.events.push(issuance::event(
+            &self.request,
+            slice.object.id(),
+            chain,
+            self.replaced,
+        ));
+        Ok(step)
+    }
+
+    /// Says that the signer denied it.
+    pub fn deny(&self, reason: &str) -> Step {
+        issuance::denied(self.slice.object.id(), reason)
+    }
+
+    pub(super) fn ask_signer(&self) -> Result<Step, Error> {
+        let provider = &self.slice.provider;
+        let answered = provider.ask(
+            &self.request,
+            |chain| self.continue_with(chain),
+            |reason| self.deny(reason),
+        );
+        let Some(expires) = self.renewed else {
+            return answered;
+        };
+        // The present certificate goes on until it expires; then another
+        // request is made. A signer that fails is asked before that.
+        let mut step = match answered {
+            Err(error) if matches!(error.fault(), crate::error::Fault::ApiMisuse(_)) => Step {
+                refused: vec![Refused {
+                    object: Some(self.slice.object.id()),
+                    error,
+                }],
+                ..Step::default()
+            },
+            answered => answered?,
+        };
+        step.wait.wake_at.get_or_insert(expires + ONE_SECOND);
+        Ok(step)
+    }
+}
+
+/// A certificate is good through the second that it ends with.
+const ONE_SECOND: core::time::Duration = core::time::Duration::from_secs(1);

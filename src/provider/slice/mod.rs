@@ -1,0 +1,203 @@
+//! Resource slices, as the provider sees them: beside the phase of the control
+//! plane, each for itself.
+//!
+//! ```text
+//!     AwaitsPeer ──▶ AwaitsRequest ──▶ NeedsRecord ──▶ NeedsCertificate ──▶ NeedsDecision ──▶ NeedsStatus ──▶ Accepted │ Denied
+//!                                           │                 ▲                                                  │
+//!                                        Refused              └────────────────── expired ───────────────────────┘
+//!     any ──▶ Drained ──▶ Ending ──▶ LeftBehind
+//! ```
+//!
+//! A slice counts only if it is a replica of the peer's own, in the peer's
+//! tenant namespace. Its status is what the record says, whatever stands there.
+
+mod administration;
+mod ceiling;
+mod certificate;
+mod decision;
+mod leaving;
+mod look;
+mod phase;
+mod policy;
+mod record;
+mod settled;
+mod status;
+
+use std::collections::BTreeSet;
+
+use super::{Provider, issuance::CertificateSecret};
+use crate::{
+    crypto::PublicKey,
+    error::{Disposition, Error},
+    model::{
+        AuthParams, ClusterId, ObjectRef, ResourceSlice, Secret, TenantCondition, Timestamp, names,
+    },
+    step::{Awaited, Effect, Refused, Step, Version, Wait},
+};
+pub use ceiling::Ceiling;
+pub use certificate::NeedsSliceCertificate;
+pub use decision::NeedsDecision;
+pub use leaving::{DrainedSlice, LeftBehind};
+pub use phase::{NeedsSliceRecord, SlicePeering, SlicePhase};
+pub use policy::{Grant, LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest};
+pub(super) use record::NAME_PREFIX;
+use record::SliceRecord;
+pub use settled::{NeedsSliceStatus, SettledSlice, SliceRenewal};
+
+/// What the control plane's authentication gives to the peer's slices.
+#[derive(Clone)]
+pub(super) struct Established {
+    /// The key that they have to be of; none where no handshake is required.
+    pub(super) key: Option<PublicKey>,
+    /// The Tenant that the proof is for.
+    pub(super) tenant_uid: String,
+    /// What the peer needs to reach this cluster: all but its certificate.
+    pub(super) auth_params: AuthParams,
+}
+
+/// One slice, and all that there is about it.
+#[derive(Clone)]
+struct Slice<'o> {
+    provider: Provider,
+    peer: ClusterId,
+    object: &'o ResourceSlice,
+    record: Option<(&'o Secret, SliceRecord)>,
+    certificate: CertificateSecret<'o>,
+    condition: TenantCondition,
+    now: Timestamp,
+}
+
+impl Slice<'_> {
+    fn record(&self) -> Option<&SliceRecord> {
+        self.record.as_ref().map(|(_, record)| record)
+    }
+
+    fn write_record(&self, record: &SliceRecord) -> Effect {
+        let stored = self.record.as_ref().map(|(secret, _)| *secret);
+        self.provider.write_slice_record(&self.peer, stored, record)
+    }
+
+    /// The annotations that this side keeps on the slice: Liqo's quotas read
+    /// them.
+    fn marks(&self) -> Option<Effect> {
+        let mut marked = self.object.clone();
+        let annotations = &mut marked.metadata.annotations;
+        match self.condition {
+            TenantCondition::Cordoned => {
+                let yes = names::TRUE.to_owned();
+                annotations.insert(names::CORDON_TENANT_ANNOTATION.to_owned(), yes);
+            }
+            TenantCondition::Active => {
+                annotations.remove(names::CORDON_TENANT_ANNOTATION);
+            }
+            TenantCondition::Drained => {}
+        }
+        if self.record().is_some_and(|record| record.cordoned) {
+            annotations.insert(names::CORDON_ANNOTATION.to_owned(), names::TRUE.to_owned());
+        }
+        Effect::patch(self.object, marked, crate::step::Part::Main)
+    }
+}
+
+impl Provider {
+    /// Adds the steps of the slices to the step of the control plane. What one
+    /// slice does wrong is a refusal, and holds none of the others up.
+    pub(super) fn add_slices(
+        &self,
+        slices: Vec<SlicePeering<'_>>,
+        now: Timestamp,
+        step: &mut Step,
+    ) {
+        let mut taken = step.effects.iter().map(Effect::id).collect();
+        for slice in slices {
+            let id = slice.slice.clone();
+            let of_slice = slice.step().unwrap_or_else(|error| Step {
+                wait: Wait {
+                    wake_at: (error.disposition() == Disposition::Retry).then(|| now + RETRY),
+                    awaiting: Vec::new(),
+                },
+                refused: vec![Refused {
+                    object: Some(id),
+                    error,
+                }],
+                ..Step::default()
+            });
+            add_beside(&mut taken, step, of_slice);
+        }
+    }
+
+    fn write_slice_record(
+        &self,
+        peer: &ClusterId,
+        stored: Option<&Secret>,
+        record: &SliceRecord,
+    ) -> Effect {
+        let configuration = &self.0;
+        let object = record.seal(
+            &configuration.record_key,
+            &configuration.cluster_id,
+            peer,
+            &configuration.namespace,
+        );
+        match stored {
+            None => Effect::Create(object.into()),
+            Some(secret) => Effect::Replace {
+                object: object.into(),
+                version: Version::of(&secret.metadata),
+            },
+        }
+    }
+
+    fn open_slice_record(&self, peer: &ClusterId, secret: &Secret) -> Result<SliceRecord, Error> {
+        SliceRecord::open(secret, &self.0.record_key, &self.0.cluster_id, peer)
+    }
+
+    fn certificate_of_slice<'o>(
+        &self,
+        peer: &ClusterId,
+        namespace: &str,
+        slice: &str,
+        stored: Option<&'o Secret>,
+    ) -> CertificateSecret<'o> {
+        CertificateSecret {
+            namespace: namespace.to_owned(),
+            name: names::issued_certificate_secret_of_slice(slice),
+            peer: peer.clone(),
+            stored,
+        }
+    }
+}
+
+/// Adds a step, up to the first object that has an effect already: what follows
+/// waits for the next look.
+fn add(step: &mut Step, other: Step) {
+    let mut taken = step.effects.iter().map(Effect::id).collect();
+    add_beside(&mut taken, step, other);
+}
+
+fn add_beside(taken: &mut BTreeSet<ObjectRef>, step: &mut Step, other: Step) {
+    let wanted = other.effects.len();
+    let effects: Vec<Effect> = other
+        .effects
+        .into_iter()
+        .take_while(|effect| taken.insert(effect.id()))
+        .collect();
+    if effects.len() == wanted {
+        step.events.extend(other.events);
+    }
+    step.effects.extend(effects);
+    step.refused.extend(other.refused);
+    step.notices.extend(other.notices);
+    step.wait.wake_at = match (step.wait.wake_at, other.wait.wake_at) {
+        (Some(one), Some(another)) => Some(one.min(another)),
+        (one, another) => one.or(another),
+    };
+    step.wait.awaiting.extend(other.wait.awaiting);
+}
+
+fn awaiting(awaited: Awaited) -> Step {
+    Step::awaiting(awaited)
+}
+
+/// When to try again what failed on this side.
+const RETRY: core::time::Duration = core::time::Duration::from_secs(60);

@@ -1,0 +1,202 @@
+//! A slice with its certificate: telling the consumer, and renewing in time.
+
+use super::{
+    Established, NeedsSliceCertificate, Slice, SliceRecord, add,
+    record::Outcome,
+    status::{self, Times},
+};
+use crate::{
+    crypto::{CertificateChain, without_padding},
+    error::Error,
+    model::{AuthParams, Bytes, ResourceSliceStatus, TenantCondition, Timestamp},
+    step::{Effect, Part, Step},
+    verify::VerifiedSlice,
+};
+
+/// The slice has a certificate, and what was decided on its resources is known.
+#[derive(Clone)]
+pub struct SettledSlice<'o> {
+    pub(super) slice: Slice<'o>,
+    verified: VerifiedSlice,
+    chain: CertificateChain,
+    established: Established,
+}
+
+/// The status does not say what is on record.
+#[derive(Clone)]
+pub struct NeedsSliceStatus<'o> {
+    pub(super) settled: SettledSlice<'o>,
+    pub(super) effect: Effect,
+}
+
+/// Whether a slice's certificate is to be renewed.
+#[non_exhaustive]
+pub enum SliceRenewal<'o> {
+    /// Not before this time.
+    NotBefore(Timestamp),
+    /// Now: the same request is to be signed again. Until it is, the present
+    /// certificate stays where it is.
+    Due(Box<NeedsSliceCertificate<'o>>),
+}
+
+impl<'o> SettledSlice<'o> {
+    pub(super) fn new(
+        slice: Slice<'o>,
+        verified: VerifiedSlice,
+        chain: CertificateChain,
+        established: Established,
+    ) -> Self {
+        Self {
+            slice,
+            verified,
+            chain,
+            established,
+        }
+    }
+
+    /// What was verified.
+    pub fn slice(&self) -> &VerifiedSlice {
+        &self.verified
+    }
+
+    /// The certificate that was issued.
+    pub fn certificate(&self) -> &CertificateChain {
+        &self.chain
+    }
+
+    /// When the certificate expires.
+    pub fn valid_until(&self) -> Timestamp {
+        self.chain.leaf().not_after()
+    }
+
+    /// Whether the certificate is due, which is at two thirds of its life since
+    /// it was issued ([`renewal::due_at`](crate::renewal::due_at)).
+    pub fn renewal(&self) -> SliceRenewal<'o> {
+        let issued = self.record().and_then(|record| record.issued.as_ref());
+        let due = issued.map_or(self.valid_until(), |issued| issued.due_at());
+        if self.slice.now < due {
+            return SliceRenewal::NotBefore(due);
+        }
+        SliceRenewal::Due(Box::new(NeedsSliceCertificate::new(
+            self.slice.clone(),
+            self.verified.clone(),
+            &self.established,
+            true,
+        )))
+    }
+
+    /// Renews the certificate when it is due, and the seal under a new record
+    /// key.
+    ///
+    /// # Errors
+    /// What the signer reports.
+    pub fn maintain(&self) -> Result<Step, Error> {
+        match self.renewal() {
+            SliceRenewal::Due(request) => request.ask_signer(),
+            SliceRenewal::NotBefore(due) => {
+                let mut step = Step {
+                    effects: self.resealed().into_iter().collect(),
+                    ..Step::default()
+                };
+                step.wait.wake_at = Some(due);
+                Ok(step)
+            }
+        }
+    }
+
+    pub(super) fn record(&self) -> Option<&SliceRecord> {
+        self.slice.record()
+    }
+
+    /// Whether the slice may use resources, as far as this side decides.
+    pub(super) fn is_granted(&self) -> bool {
+        let decided = self.record().and_then(|record| record.decided.as_ref());
+        decided.is_some_and(|decided| !matches!(decided.outcome, Outcome::Denied { .. }))
+    }
+
+    pub(super) fn missing_status(&self) -> Option<Effect> {
+        let mut told = self.slice.object.clone();
+        told.status = self.status();
+        Effect::patch(self.slice.object, told, Part::Status)
+    }
+
+    /// What the status has to say: all of it follows from the record.
+    fn status(&self) -> ResourceSliceStatus {
+        let said = &self.slice.object.status;
+        let now = self.slice.now;
+        let time = |seconds: i64| Timestamp::from_unix(seconds).ok();
+        let mut status = ResourceSliceStatus {
+            auth_params: Some(self.auth_params()),
+            ..ResourceSliceStatus::default()
+        };
+        let recorded = self.record().and_then(|record| time(record.authenticated?));
+        status::accept_authentication(&mut status, said, Times { recorded, now });
+        match self.record().and_then(|record| record.decided.as_ref()) {
+            Some(decided) => {
+                let recorded = time(decided.at);
+                let times = Times { recorded, now };
+                status::decide_resources(&mut status, said, &decided.outcome, times);
+            }
+            // A cordoned peer gets nothing new. That is not recorded: it ends
+            // with the condition.
+            None if self.slice.condition == TenantCondition::Cordoned => {
+                let mut denied = said.clone();
+                status::deny_resources(&mut denied, now);
+                let condition =
+                    denied.condition(crate::model::ResourceSliceConditionType::Resources);
+                status.conditions.extend(condition.cloned());
+            }
+            None => {}
+        }
+        status
+    }
+
+    fn auth_params(&self) -> AuthParams {
+        let mut auth_params = AuthParams {
+            signed_crt: Bytes::from(self.chain.pem()),
+            ..self.established.auth_params.clone()
+        };
+        // Liqo pads it; that is no reason to write it again.
+        if let Some(said) = &self.slice.object.status.auth_params
+            && without_padding(said.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
+        {
+            auth_params.ca = said.ca.clone();
+        }
+        auth_params
+    }
+
+    fn resealed(&self) -> Option<Effect> {
+        let (secret, record) = self.slice.record.as_ref()?;
+        let configuration = &self.slice.provider.0;
+        SliceRecord::is_sealed_by_predecessor(
+            secret,
+            &configuration.record_key,
+            &configuration.cluster_id,
+            &self.slice.peer,
+        )
+        .then(|| self.slice.write_record(record))
+    }
+}
+
+impl<'o> NeedsSliceStatus<'o> {
+    /// The slice behind it.
+    pub fn settled(&self) -> &SettledSlice<'o> {
+        &self.settled
+    }
+
+    /// Says what is on record.
+    pub fn tell(&self) -> Step {
+        Step {
+            effects: vec![self.effect.clone()],
+            ..Step::default()
+        }
+    }
+
+    /// The same, and renews what is due: whoever changes the status again and
+    /// again is not to hold that up.
+    pub(super) fn tell_and_maintain(&self) -> Result<Step, Error> {
+        let mut step = self.tell();
+        add(&mut step, self.settled.maintain()?);
+        Ok(step)
+    }
+}

@@ -1,0 +1,139 @@
+//! What the status of a slice says, in Liqo's words.
+
+use super::{policy::DENIED, record::Outcome};
+use crate::model::{
+    ResourceSliceCondition, ResourceSliceConditionStatus, ResourceSliceConditionType,
+    ResourceSliceStatus, Timestamp,
+};
+
+/// Sets a condition. One that says the same already keeps its time, unless the
+/// record knows a time of its own.
+pub(super) fn set(
+    status: &mut ResourceSliceStatus,
+    said: &ResourceSliceStatus,
+    (condition_type, decision): (ResourceSliceConditionType, ResourceSliceConditionStatus),
+    (reason, message): (&str, &str),
+    times: Times,
+) {
+    let same = said.condition(condition_type).filter(|before| {
+        before.status == decision && before.reason == reason && before.message == message
+    });
+    let since = times
+        .recorded
+        .or_else(|| same?.last_transition_time)
+        .unwrap_or(times.now);
+    let condition = ResourceSliceCondition {
+        condition_type,
+        status: decision,
+        last_transition_time: Some(since),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    };
+    let mut conditions = status.conditions.iter_mut();
+    match conditions.find(|before| before.condition_type == condition_type) {
+        Some(before) => *before = condition,
+        None => status.conditions.push(condition),
+    }
+}
+
+/// When a condition came to hold, and when it is.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    pub(super) recorded: Option<Timestamp>,
+    pub(super) now: Timestamp,
+}
+
+/// The status of a slice whose request is refused: that, and nothing of what
+/// stands there.
+pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSliceStatus {
+    let mut status = ResourceSliceStatus::default();
+    set(
+        &mut status,
+        said,
+        (
+            ResourceSliceConditionType::Authentication,
+            ResourceSliceConditionStatus::Denied,
+        ),
+        (
+            "ResourceSliceAuthenticationDenied",
+            "ResourceSlice authentication denied",
+        ),
+        Times {
+            recorded: None,
+            now,
+        },
+    );
+    status
+}
+
+/// Denies the resources, and leaves all else.
+pub(super) fn deny_resources(status: &mut ResourceSliceStatus, now: Timestamp) {
+    let said = status.clone();
+    let times = Times {
+        recorded: None,
+        now,
+    };
+    let what = (
+        ResourceSliceConditionType::Resources,
+        ResourceSliceConditionStatus::Denied,
+    );
+    set(status, &said, what, DENIED, times);
+}
+
+/// Accepts the authentication.
+pub(super) fn accept_authentication(
+    status: &mut ResourceSliceStatus,
+    said: &ResourceSliceStatus,
+    times: Times,
+) {
+    let what = (
+        ResourceSliceConditionType::Authentication,
+        ResourceSliceConditionStatus::Accepted,
+    );
+    let why = (
+        "ResourceSliceAuthenticationAccepted",
+        "ResourceSlice authentication accepted",
+    );
+    set(status, said, what, why, times);
+}
+
+/// What was decided on the resources; what another controller decides on stays
+/// as it is.
+pub(super) fn decide_resources(
+    status: &mut ResourceSliceStatus,
+    said: &ResourceSliceStatus,
+    outcome: &Outcome,
+    times: Times,
+) {
+    let resources = ResourceSliceConditionType::Resources;
+    match outcome {
+        Outcome::Granted(grant) => {
+            status.resources = grant.resources.clone();
+            status.storage_classes = grant.storage_classes.clone();
+            status.ingress_classes = grant.ingress_classes.clone();
+            status.load_balancer_classes = grant.load_balancer_classes.clone();
+            status.node_labels = grant.node_labels.clone();
+            status.node_selector = grant.node_selector.clone();
+            let why = (
+                "ResourceSliceResourcesAccepted",
+                "ResourceSlice resources accepted",
+            );
+            let what = (resources, ResourceSliceConditionStatus::Accepted);
+            set(status, said, what, why, times);
+        }
+        Outcome::Denied { reason, message } => {
+            let what = (resources, ResourceSliceConditionStatus::Denied);
+            set(status, said, what, (reason, message), times);
+        }
+        Outcome::NotMine => {
+            let conditions = core::mem::take(&mut status.conditions);
+            let auth_params = status.auth_params.take();
+            *status = ResourceSliceStatus {
+                conditions,
+                auth_params,
+                ..said.clone()
+            };
+            status.conditions.extend(said.condition(resources).cloned());
+        }
+    }
+}
