@@ -188,6 +188,22 @@ impl Step {
         self.effects.is_empty()
     }
 
+    /// Everything of another step besides.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.effects.extend(other.effects);
+        self.outbox.extend(other.outbox);
+        self.refused.extend(other.refused);
+        self.notices.extend(other.notices);
+        self.events.extend(other.events);
+        self.wait.awaiting.extend(other.wait.awaiting);
+        self.wake_by(other.wait.wake_at);
+    }
+
+    /// Looks again at that time at the latest, if there is one.
+    pub(crate) fn wake_by(&mut self, at: Option<Timestamp>) {
+        self.wait.wake_at = self.wait.wake_at.into_iter().chain(at).min();
+    }
+
     pub(crate) fn refuse(error: Error) -> Self {
         let object = error.at().object.clone();
         Self {

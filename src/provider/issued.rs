@@ -3,28 +3,35 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::{NeedsProof, NeedsRights, record::Record};
+use super::{
+    NeedsProof, NeedsRights,
+    record::{IssuedCertificate, Record},
+};
 use crate::{
     commitment::COMMITMENT_ANNOTATION,
     crypto::{CertificateChain, Nonce, PublicKey},
     error::Error,
-    model::{Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names},
+    model::{
+        ClusterId, Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names,
+    },
     step::{Effect, Message, Step, Wait},
 };
 
 /// The peer has a certificate, rights, and an Identity that can be handed out.
 #[derive(Clone)]
 pub struct Issued<'o> {
-    granted: NeedsRights<'o>,
-    nonce: Nonce,
+    pub(super) granted: NeedsRights<'o>,
+    pub(super) nonce: Nonce,
+    pub(super) now: Timestamp,
     adoption: Option<Box<NeedsProof<'o>>>,
 }
 
 impl<'o> Issued<'o> {
-    pub(super) fn new(granted: NeedsRights<'o>, nonce: Nonce) -> Self {
+    pub(super) fn new(granted: NeedsRights<'o>, nonce: Nonce, now: Timestamp) -> Self {
         Self {
             granted,
             nonce,
+            now,
             adoption: None,
         }
     }
@@ -79,6 +86,16 @@ impl<'o> Issued<'o> {
     /// The peer's key.
     pub fn public_key(&self) -> &PublicKey {
         self.granted.verified.public_key()
+    }
+
+    pub(super) fn peer(&self) -> &ClusterId {
+        &self.granted.seen.peer
+    }
+
+    /// When a signer that failed is to be asked again, at the latest.
+    pub(super) fn try_again_at(&self) -> Timestamp {
+        let issued = self.granted.seen.issued();
+        self.now + issued.map_or(ONE_SECOND, IssuedCertificate::pause)
     }
 
     /// Hands out the Identity, and mends what someone took away: the marks on

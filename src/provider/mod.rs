@@ -24,12 +24,14 @@ mod builder;
 mod condition;
 mod handshake;
 mod issued;
+mod issued_certificate;
 mod nonce;
 mod phase;
 mod principals;
 mod promise;
 mod proof;
 mod record;
+mod renewal;
 mod rights;
 mod seen;
 mod signer;
@@ -45,6 +47,7 @@ pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
 pub use principals::{NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
+pub use renewal::Renewal;
 pub use rights::NeedsRights;
 pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
 pub use withdrawal::{Drained, Ending};
@@ -233,7 +236,11 @@ impl Provider {
             Phase::NeedsProof(phase) => phase.record()?,
             Phase::NeedsCertificate(phase) => self.ask_signer(&phase)?,
             Phase::NeedsRights(phase) => phase.grant()?,
-            Phase::Authenticated(issued) => issued.maintain()?,
+            Phase::Authenticated(issued) => {
+                let mut step = issued.maintain()?;
+                self.renew(&issued, &mut step);
+                step
+            }
             Phase::Drained(phase) => phase.withdraw(),
             Phase::Ending(phase) => phase.withdraw(),
             Phase::Refused(error) => Step::refuse(error),
@@ -326,7 +333,7 @@ impl Provider {
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
         let Some(certificate) =
-            signer::stored(&seen, tenant, &verified, now, self.policy(&seen.peer))
+            signer::in_force(&seen, tenant, &verified, now, self.policy(&seen.peer))
         else {
             return Ok(Phase::NeedsCertificate(NeedsCertificate::new(
                 self, seen, tenant, verified, nonce, now,
@@ -334,7 +341,7 @@ impl Provider {
         };
         let rights = NeedsRights::new(self, seen, tenant, verified, certificate);
         Ok(if rights.is_granted()? {
-            Phase::Authenticated(Issued::new(rights, nonce.clone()))
+            Phase::Authenticated(Issued::new(rights, nonce.clone(), now))
         } else {
             Phase::NeedsRights(rights)
         })

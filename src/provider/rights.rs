@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Provider, proof::marked, seen::Seen};
+use super::{Provider, proof::marked, seen::Seen, signer};
 use crate::{
+    audit::{Decision, Event},
     crypto::{CertificateChain, without_padding},
     error::{Error, LocalFault},
     model::{
@@ -50,7 +51,15 @@ impl<'o> NeedsRights<'o> {
         let mut step = Step::default();
         step.effects
             .extend(self.provider.record_condition(&self.seen, self.tenant));
-        step.effects.extend(self.missing_bindings()?);
+        let bindings = self.missing_bindings()?;
+        if !bindings.is_empty() {
+            let granted = Event::new(&self.seen.peer, Decision::RightsGranted);
+            let key = self.verified.public_key().fingerprint();
+            step.events
+                .push(granted.about(self.tenant.id()).by_key(key));
+        }
+        step.effects.extend(bindings);
+        step.effects.extend(self.missing_certificate());
         // One effect for each object: marks first, the status upon the next look.
         step.effects
             .extend(self.missing_marks().or_else(|| self.missing_status()));
@@ -58,7 +67,9 @@ impl<'o> NeedsRights<'o> {
     }
 
     pub(super) fn is_granted(&self) -> Result<bool, Error> {
-        Ok(self.missing_bindings()?.is_empty() && self.missing_status().is_none())
+        Ok(self.missing_bindings()?.is_empty()
+            && self.missing_certificate().is_none()
+            && self.missing_status().is_none())
     }
 
     /// What the Tenant's status has to say.
@@ -81,6 +92,12 @@ impl<'o> NeedsRights<'o> {
             commitment.map(|commitment| commitment.annotation()),
         );
         Effect::patch(self.tenant, tenant, Part::Main)
+    }
+
+    /// The certificate on record, where Liqo keeps it and the peer can write.
+    fn missing_certificate(&self) -> Option<Effect> {
+        self.seen.record.as_ref()?;
+        signer::keep(&self.seen, self.tenant, &self.certificate)
     }
 
     fn missing_status(&self) -> Option<Effect> {

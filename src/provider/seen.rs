@@ -2,7 +2,7 @@
 
 use super::{
     Provider,
-    record::{Proof, Record},
+    record::{IssuedCertificate, Proof, Record},
 };
 use crate::{
     error::Error,
@@ -90,6 +90,11 @@ impl<'o> Seen<'o> {
     /// Whether the peer has been here before.
     pub(super) fn is_known(&self) -> bool {
         self.record.is_some()
+    }
+
+    /// The certificate on record.
+    pub(super) fn issued(&self) -> Option<&IssuedCertificate> {
+        self.record.as_ref()?.1.issued.as_ref()
     }
 
     pub(super) fn nonce_id(&self) -> ObjectRef {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Provider, condition,
-    record::{IssuedCertificate, Record},
+    record::{IssuedCertificate, Record, RefusedRenewal},
     seen::Seen,
 };
 use crate::{
@@ -61,10 +61,23 @@ pub struct SigningRequest {
     pub subject: Subject,
     /// The key that the certificate has to carry.
     pub public_key: PublicKey,
-    /// The lifetime that is asked for.
+    /// The lifetime that is asked for. A signer may give less, and as much as
+    /// the peer's policy takes.
     pub lifetime: Duration,
     /// The present time.
     pub now: Timestamp,
+}
+
+impl SigningRequest {
+    /// The lifetime as `spec.expirationSeconds` of a Kubernetes
+    /// CertificateSigningRequest: in seconds, and at least 600, since the API
+    /// takes no less. Source: Kubernetes `certificates.k8s.io/v1`
+    /// `CertificateSigningRequestSpec`.
+    pub fn expiration_seconds(&self) -> i32 {
+        i32::try_from(self.lifetime.as_secs())
+            .unwrap_or(i32::MAX)
+            .max(SHORTEST_KUBERNETES_LIFETIME)
+    }
 }
 
 /// The request is verified, its proof is on record, and no certificate for it
@@ -76,6 +89,8 @@ pub struct NeedsCertificate<'o> {
     tenant: &'o Tenant,
     request: SigningRequest,
     replaced: Option<Fingerprint>,
+    /// The certificate in force, if this is to renew it.
+    renews: Option<IssuedCertificate>,
 }
 
 /// Signs at once, with an [`Authority`] in memory. It keeps nothing: asked
@@ -100,11 +115,9 @@ impl<'o> NeedsCertificate<'o> {
             .0
             .certificate_lifetime
             .min(limit.saturating_sub(BACKDATED));
-        let issued = seen
-            .record
-            .as_ref()
-            .and_then(|(_, record)| record.issued.as_ref());
-        let replaced = issued.and_then(|issued| issued.next_replaces(verified.csr(), now));
+        // The certificate on record is whole: when another one is asked for, it
+        // is of no use any more, or about to be.
+        let replaced = seen.issued().and_then(IssuedCertificate::fingerprint);
         let id = RequestId::new(&verified, nonce, &tenant.metadata.uid, lifetime, replaced);
         let request = SigningRequest {
             id,
@@ -121,6 +134,15 @@ impl<'o> NeedsCertificate<'o> {
             tenant,
             request,
             replaced,
+            renews: None,
+        }
+    }
+
+    /// The same, while the certificate that it replaces is in force.
+    pub(super) fn as_renewal_of(self, issued: &IssuedCertificate) -> Self {
+        Self {
+            renews: Some(issued.clone()),
+            ..self
         }
     }
 
@@ -129,8 +151,16 @@ impl<'o> NeedsCertificate<'o> {
         &self.request
     }
 
+    /// Whether the peer has a certificate that is in force until this one
+    /// comes.
+    pub fn is_renewal(&self) -> bool {
+        self.renews.is_some()
+    }
+
     /// Goes on with the certificate that the signer gave: notes it in the
-    /// record, then keeps it where Liqo does.
+    /// record, then keeps it where Liqo does. A renewal that ends no later than
+    /// the certificate in force is refused, so that nothing is renewed again
+    /// and again without getting anywhere.
     ///
     /// # Errors
     /// [`ApiMisuse::SignerCertificate`] if it is not for this request.
@@ -143,47 +173,30 @@ impl<'o> NeedsCertificate<'o> {
         chain
             .check_client(&expectation, self.provider.policy(&self.seen.peer))
             .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))?;
-        let data = BTreeMap::from([
-            (
-                names::CSR.to_owned(),
-                self.tenant.spec.csr.as_slice().to_vec().into(),
-            ),
-            (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
-        ]);
-        let secret = Secret {
-            metadata: Metadata {
-                name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
-                namespace: self.seen.namespace_name(),
-                labels: BTreeMap::from([(
-                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                    self.seen.peer.to_string(),
-                )]),
-                ..Metadata::default()
-            },
-            data,
-            ..Secret::default()
-        };
-        let effect = match self.seen.certificate {
-            None => Effect::Create(secret.into()),
-            Some(stored) => Effect::Replace {
-                object: secret.into(),
-                version: Version::of(&stored.metadata),
-            },
-        };
+        let leaf = chain.leaf();
+        if let Some(present) = &self.renews
+            && leaf.not_after() <= present.until()
+        {
+            let SigningRequest { id, now, .. } = self.request;
+            let refused = RefusedRenewal::without_progress(id, now, leaf.not_after());
+            return Ok(self.refuse_renewal(present, refused));
+        }
         let mut step = Step::default();
         if let Some((_, record)) = &self.seen.record {
-            let issued =
-                IssuedCertificate::new(chain, &self.request.csr, self.replaced, self.request.now);
-            let record = Record {
-                issued: Some(issued),
+            let mut record = Record {
                 condition: record.condition.max(condition::said_by(self.tenant)),
                 ..record.clone()
             };
+            record.take(IssuedCertificate::new(
+                chain,
+                &self.request.csr,
+                self.replaced,
+                self.request.now,
+            ));
             step.effects
                 .push(self.provider.write_record(&self.seen, &record));
         }
-        step.effects.push(effect);
-        let leaf = chain.leaf();
+        step.effects.extend(keep(&self.seen, self.tenant, chain));
         let issued = Decision::CertificateIssued {
             request: self.request.id,
             certificate: leaf.fingerprint(),
@@ -198,9 +211,15 @@ impl<'o> NeedsCertificate<'o> {
         Ok(step)
     }
 
-    /// Says that the signer denied it.
+    /// Says that the signer denied it. A renewal's denial is noted in the
+    /// record, and the renewal is not asked for again for a tenth of the life of
+    /// the certificate, which stays in force.
     pub fn deny(&self, reason: &str) -> Step {
         let reason = shortened(reason);
+        if let Some(present) = &self.renews {
+            let SigningRequest { id, now, .. } = self.request;
+            return self.refuse_renewal(present, RefusedRenewal::denied(id, now, reason));
+        }
         let id = self.tenant.id();
         Step {
             refused: vec![Refused {
@@ -213,6 +232,21 @@ impl<'o> NeedsCertificate<'o> {
             }],
             ..Step::default()
         }
+    }
+
+    fn refuse_renewal(&self, present: &IssuedCertificate, refused: RefusedRenewal) -> Step {
+        let id = self.tenant.id();
+        let mut step = Step::refuse(refused.error(present.until(), id));
+        step.wait.wake_at = Some(self.request.now + present.pause());
+        if let Some((_, record)) = &self.seen.record {
+            let record = Record {
+                refused_renewal: Some(refused),
+                ..record.clone()
+            };
+            step.effects
+                .push(self.provider.write_record(&self.seen, &record));
+        }
+        step
     }
 }
 
@@ -247,23 +281,28 @@ impl CsrSigner for AuthoritySigner {
 /// The certificate that was issued for exactly this Tenant's request and can
 /// still be used: the one on record. Before there is a record, it is what Liqo
 /// left, and who vouches for the nonce vouches for it.
-pub(super) fn stored(
+///
+/// One that is not valid yet is of no use: a clock that was ahead when it was
+/// issued has been set right. Another one is signed then, once for each time
+/// that the clock jumps.
+pub(super) fn in_force(
     seen: &Seen<'_>,
     tenant: &Tenant,
     verified: &VerifiedTenant,
     now: Timestamp,
     policy: &Policy,
 ) -> Option<CertificateChain> {
-    let secret = seen.certificate?;
-    let pem = secret.data.get(names::CERTIFICATE)?;
-    let chain = CertificateChain::from_pem(pem.expose(), policy).ok()?;
-    let issued = match &seen.record {
-        Some((_, record)) => record.issued.as_ref()?.is(&chain, verified.csr()),
-        None => secret.data.get(names::CSR)?.expose() == tenant.spec.csr.as_slice(),
+    let chain = match &seen.record {
+        Some((_, record)) => record.issued.as_ref()?.chain_for(verified.csr(), policy)?,
+        None => {
+            let secret = seen.certificate?;
+            if secret.data.get(names::CSR)?.expose() != tenant.spec.csr.as_slice() {
+                return None;
+            }
+            let pem = secret.data.get(names::CERTIFICATE)?;
+            CertificateChain::from_pem(pem.expose(), policy).ok()?
+        }
     };
-    if !issued {
-        return None;
-    }
     let expectation = ClientCertificateExpectation {
         subject: &Subject::control_plane(&seen.peer),
         key: verified.public_key(),
@@ -275,5 +314,42 @@ pub(super) fn stored(
         .then_some(chain)
 }
 
+/// Keeps the certificate and its request in the Secret in which Liqo does,
+/// unless they are there.
+pub(super) fn keep(seen: &Seen<'_>, tenant: &Tenant, chain: &CertificateChain) -> Option<Effect> {
+    let data = BTreeMap::from([
+        (
+            names::CSR.to_owned(),
+            tenant.spec.csr.as_slice().to_vec().into(),
+        ),
+        (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
+    ]);
+    if seen.certificate.is_some_and(|stored| stored.data == data) {
+        return None;
+    }
+    let secret = Secret {
+        metadata: Metadata {
+            name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
+            namespace: seen.namespace_name(),
+            labels: BTreeMap::from([(
+                names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                seen.peer.to_string(),
+            )]),
+            ..Metadata::default()
+        },
+        data,
+        ..Secret::default()
+    };
+    Some(match seen.certificate {
+        None => Effect::Create(secret.into()),
+        Some(stored) => Effect::Replace {
+            object: secret.into(),
+            version: Version::of(&stored.metadata),
+        },
+    })
+}
+
 /// What a signer may set notBefore back, and then some.
 const BACKDATED: Duration = Duration::from_secs(10 * 60);
+/// The least that Kubernetes takes for `spec.expirationSeconds`.
+const SHORTEST_KUBERNETES_LIFETIME: i32 = 600;
