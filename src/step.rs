@@ -138,6 +138,9 @@ pub enum Notice {
     /// The client certificate was not issued by a CA of the bundle. Legal:
     /// serving and signing CA may differ.
     IssuedByAnotherCa,
+    /// The certificate was renewed, and nothing carries it to the consumer: it
+    /// keeps no Renew object. Hand the Identity over again.
+    RenewalNotCarried,
 }
 
 /// When to look again.
@@ -160,6 +163,9 @@ pub enum Awaited {
     Nonce,
     /// The consumer's Tenant.
     Tenant,
+    /// The approver's word, or an administrator's:
+    /// [`Provider::approve`](crate::Provider::approve).
+    Approval,
     /// The signer's answer.
     Certificate(RequestId),
     /// The provider's Identity.

@@ -146,6 +146,25 @@ impl<'o> View<'o> {
         Ok(self.all())
     }
 
+    /// Every object of a kind that can be read. The others are
+    /// [`unreadable`](Self::unreadable).
+    pub(crate) fn readable<K: Resource + 'o>(
+        &self,
+    ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
+        self.all()
+    }
+
+    /// Every object of a kind that cannot be read.
+    pub(crate) fn unreadable(
+        &self,
+        kind: Kind,
+    ) -> impl Iterator<Item = &'o Unreadable> + use<'o, '_> {
+        self.objects.iter().filter_map(move |object| match object {
+            Object::Unreadable(unreadable) if unreadable.id.kind == kind => Some(unreadable),
+            _ => None,
+        })
+    }
+
     fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
         self.objects
             .iter()

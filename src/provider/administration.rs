@@ -18,12 +18,12 @@ impl Provider {
     /// # Errors
     /// As [`resume`](Self::resume); and why the peer cannot be invited.
     pub fn invite(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let (seen, Peering { phase, notices }) = self.look(view, env.now)?;
+        let (seen, Peering { phase, notices, .. }) = self.look(view, env.now)?;
         let mut step = match phase {
             Phase::Uninvited => {
                 NeedsNonce::new(self, seen, WhyNonce::Absent, env.now).make_nonce(env)?
             }
-            Phase::Ended => {
+            Phase::Ended(_) => {
                 NeedsNonce::new(self, seen, WhyNonce::Ended, env.now).make_nonce(env)?
             }
             Phase::NeedsNonce(phase) => phase.make_nonce(env)?,

@@ -14,7 +14,7 @@ use crate::{
     model::{
         ClusterId, Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names,
     },
-    step::{Effect, Message, Step, Wait},
+    step::{Effect, Message, Step},
 };
 
 /// The peer has a certificate, rights, and an Identity that can be handed out.
@@ -100,7 +100,7 @@ impl<'o> Issued<'o> {
 
     /// Hands out the Identity, and mends what someone took away: the marks on
     /// the Tenant, the record of an exchange that Liqo made, the commitment to
-    /// an endpoint that has changed.
+    /// an endpoint that has changed. Gives the peer's Renew objects their answer.
     ///
     /// # Errors
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the
@@ -116,20 +116,17 @@ impl<'o> Issued<'o> {
             tenant,
             ..
         } = &self.granted;
-        let record = match provider.record_condition(seen, tenant) {
-            None => self.renewed_record()?,
-            condition => condition,
-        };
-        step.effects.extend(record);
+        provider.tighten_condition(seen, tenant, &mut step);
+        if step.is_settled() {
+            step.effects.extend(self.renewed_record()?);
+        }
         if step.is_settled() {
             step.effects.extend(self.granted.missing_marks());
             step.outbox
                 .push(Message::Identity(Box::new(self.identity(None))));
         }
-        step.wait = Wait {
-            wake_at: Some(self.valid_until() + ONE_SECOND),
-            awaiting: Vec::new(),
-        };
+        step.append(self.answer_renews());
+        step.wake_by(Some(self.valid_until() + ONE_SECOND));
         Ok(step)
     }
 

@@ -92,7 +92,7 @@ impl<'o> NeedsProof<'o> {
                 .as_ref()
                 .map(|commitment| commitment.annotation()),
         );
-        record.condition = record.condition.max(condition::said_by(self.tenant));
+        let tightened = condition::tighten(&mut record, &self.seen.peer, self.tenant);
         record.proof = Some(Proof {
             tenant_uid: self.tenant.metadata.uid.clone(),
             csr,
@@ -111,6 +111,7 @@ impl<'o> NeedsProof<'o> {
                 .by_key(self.verified.public_key().fingerprint())
         };
         step.events.push(event(Decision::HandshakeVerified));
+        step.events.extend(tightened);
         if let Some(predecessor) = predecessor {
             let predecessor = predecessor.fingerprint();
             step.events

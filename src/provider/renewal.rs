@@ -73,7 +73,7 @@ impl<'o> Issued<'o> {
             &self.nonce,
             self.now,
         )
-        .as_renewal_of(issued);
+        .renewing(issued);
         let refused = record.refused_renewal.as_ref().and_then(|refused| {
             let again_at = refused.holds_until(request.request().id, self.now, issued.pause())?;
             Some(Renewal::Denied {

@@ -139,7 +139,7 @@ impl<'o> NeedsCertificate<'o> {
     }
 
     /// The same, while the certificate that it replaces is in force.
-    pub(super) fn as_renewal_of(self, issued: &IssuedCertificate) -> Self {
+    pub(super) fn renewing(self, issued: &IssuedCertificate) -> Self {
         Self {
             renews: Some(issued.clone()),
             ..self
@@ -183,10 +183,9 @@ impl<'o> NeedsCertificate<'o> {
         }
         let mut step = Step::default();
         if let Some((_, record)) = &self.seen.record {
-            let mut record = Record {
-                condition: record.condition.max(condition::said_by(self.tenant)),
-                ..record.clone()
-            };
+            let mut record = record.clone();
+            let tightened = condition::tighten(&mut record, &self.seen.peer, self.tenant);
+            step.events.extend(tightened);
             record.take(IssuedCertificate::new(
                 chain,
                 &self.request.csr,

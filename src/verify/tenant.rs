@@ -103,14 +103,7 @@ pub(crate) fn claim(
     policy: &Policy,
 ) -> Result<VerifiedTenant, Error> {
     let id = tenant.id();
-    name_length(consumer, policy)?;
-    check_names(&tenant.metadata, &id, consumer.as_str(), consumer)?;
-    check_name(
-        &tenant.spec.cluster_id,
-        consumer.as_str(),
-        &id,
-        "spec.clusterID",
-    )?;
+    tenant_names(tenant, consumer, policy)?;
     if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
         return Err(Error::new(
             PeerMisbehaved::SelfDeclaredPolicy,
@@ -144,6 +137,23 @@ pub(crate) fn claim(
         csr,
         proxy_url,
     })
+}
+
+/// That a Tenant is this consumer's, by its names.
+pub(crate) fn tenant_names(
+    tenant: &Tenant,
+    consumer: &ClusterId,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let id = tenant.id();
+    name_length(consumer, policy)?;
+    check_names(&tenant.metadata, &id, consumer.as_str(), consumer)?;
+    check_name(
+        &tenant.spec.cluster_id,
+        consumer.as_str(),
+        &id,
+        "spec.clusterID",
+    )
 }
 
 pub(crate) fn nonce_signature(
