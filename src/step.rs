@@ -138,6 +138,9 @@ pub enum Notice {
     /// The client certificate was not issued by a CA of the bundle. Legal:
     /// serving and signing CA may differ.
     IssuedByAnotherCa,
+    /// The certificate was renewed, and nothing carries it to the consumer: it
+    /// keeps no Renew object. Hand the Identity over again.
+    RenewalNotCarried,
 }
 
 /// When to look again.
@@ -160,6 +163,9 @@ pub enum Awaited {
     Nonce,
     /// The consumer's Tenant.
     Tenant,
+    /// The approver's word, or an administrator's:
+    /// [`Provider::approve`](crate::Provider::approve).
+    Approval,
     /// The signer's answer.
     Certificate(RequestId),
     /// The provider's Identity.
@@ -190,6 +196,22 @@ impl Step {
     /// Whether there is nothing to carry out.
     pub fn is_settled(&self) -> bool {
         self.effects.is_empty()
+    }
+
+    /// Everything of another step besides.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.effects.extend(other.effects);
+        self.outbox.extend(other.outbox);
+        self.refused.extend(other.refused);
+        self.notices.extend(other.notices);
+        self.events.extend(other.events);
+        self.wait.awaiting.extend(other.wait.awaiting);
+        self.wake_by(other.wait.wake_at);
+    }
+
+    /// Looks again at that time at the latest, if there is one.
+    pub(crate) fn wake_by(&mut self, at: Option<Timestamp>) {
+        self.wait.wake_at = self.wait.wake_at.into_iter().chain(at).min();
     }
 
     pub(crate) fn refuse(error: Error) -> Self {

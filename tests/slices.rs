@@ -183,10 +183,10 @@ fn a_certificate_that_the_peer_planted_is_replaced_by_the_one_on_record() {
     let other = pool.kept("other").unwrap().data[names::CERTIFICATE].clone();
     planted.data.insert(names::CERTIFICATE.to_owned(), other);
     pool.at_provider.insert(planted.into());
-    assert_eq!(pool.phase("mypool"), "NeedsCertificate");
+    assert_eq!(pool.phase("mypool"), "Accepted", "it is on record");
     pool.settle();
     assert_eq!(pool.certificate("mypool").pem(), issued.pem());
-    assert_eq!(pool.signer.different(), 2, "the same request again");
+    assert_eq!(pool.signer.different(), 2, "nothing is asked for");
 
     // Deleted, and unreadable: the other slice goes on.
     let id = ObjectRef::new(Kind::Secret, NAMESPACE, "liqo-remote-certificate-mypool");

@@ -152,14 +152,14 @@ impl<'h> ProviderSide<'h> {
                     .map_err(|error| self.failure(&error))?;
                 return Ok(Next::Apply(step.effects));
             }
-            Phase::Uninvited | Phase::Ended if self.inviting => {
+            Phase::Uninvited | Phase::Ended(_) if self.inviting => {
                 let step = self
                     .provider
                     .invite(&view, self.clock.env()?)
                     .map_err(|error| self.failure(&error))?;
                 return Ok(Next::Apply(step.effects));
             }
-            Phase::Uninvited | Phase::Ended => ProviderStand::Ended,
+            Phase::Uninvited | Phase::Ended(_) => ProviderStand::Ended,
             Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
             Phase::Ending(_) => ProviderStand::Ended,
             _ => ProviderStand::Authenticated,

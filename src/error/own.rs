@@ -67,6 +67,28 @@ pub enum PolicyRefusal {
         /// What the signer said.
         reason: String,
     },
+    /// The signer's answer to a renewal is no renewal.
+    #[error("the signer's certificate ends at {found}; the present one ends at {present}")]
+    RenewalEndsNoLater {
+        /// When the certificate that was given ends.
+        found: Timestamp,
+        /// When the one that it was to replace ends.
+        present: Timestamp,
+    },
+    /// The approver denied the request.
+    #[error("the request was not approved: {reason:?}")]
+    Disapproved {
+        /// What the approver said.
+        reason: String,
+    },
+    /// The peering cannot be ended while it has resource slices.
+    #[error("there are {found} resource slices left, among them {one}")]
+    SlicesRemain {
+        /// How many there are.
+        found: usize,
+        /// One of them.
+        one: String,
+    },
 }
 
 /// What is missing, unreadable or at odds on this side.
@@ -141,6 +163,8 @@ pub enum Backend {
     ResourceSlicePolicy,
     /// [`TokenStore`](crate::legacy::TokenStore).
     Tokens,
+    /// [`Approver`](crate::provider::Approver).
+    Approver,
 }
 
 /// How the library was called in a way that cannot be right.
@@ -162,6 +186,12 @@ pub enum ApiMisuse {
         /// What was handed over.
         message: &'static str,
     },
+    /// There is no request of the peer that waits for a word.
+    #[error("there is nothing to approve or deny in the phase {phase}")]
+    NothingToApprove {
+        /// The phase that the peering is in.
+        phase: &'static str,
+    },
     /// The signer gave a certificate that does not fit its request.
     #[error("the signer's certificate does not fit its request: {0}")]
     SignerCertificate(CertificateError),
@@ -182,6 +212,9 @@ impl PolicyRefusal {
             | Self::SliceNameTooLong { .. }
             | Self::TooManySlices { .. } => Some(11),
             Self::SigningDenied { .. }
+            | Self::RenewalEndsNoLater { .. }
+            | Self::Disapproved { .. }
+            | Self::SlicesRemain { .. }
             | Self::TokenProtocolOff
             | Self::TokenProtocolVersion { .. } => None,
         }
@@ -214,6 +247,15 @@ impl PolicyRefusal {
                 "Choose the compatible policy for this peer, if it cannot be updated."
             }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
+            Self::RenewalEndsNoLater { .. } => {
+                "Renew the signer's own certificate: it is likely what ends then."
+            }
+            Self::Disapproved { .. } => {
+                "Approve of the request, or have the consumer make another one."
+            }
+            Self::SlicesRemain { .. } => {
+                "Have the consumer delete its resource slices first, or drain the tenant."
+            }
         }
     }
 }
@@ -252,6 +294,7 @@ impl fmt::Display for Backend {
             Self::Principals => "the look-up of principals",
             Self::ResourceSlicePolicy => "the policy for resource slices",
             Self::Tokens => "the token store",
+            Self::Approver => "the approver",
         })
     }
 }

@@ -35,10 +35,9 @@ impl<'o> NeedsSliceCertificate<'o> {
         let lifetime = issuance::lifetime(&slice.provider, &slice.peer);
         let issued = slice.record().and_then(|record| record.issued.as_ref());
         let renewed = issued.filter(|_| renewal);
-        let replaced = match renewed {
-            Some(issued) => issued.fingerprint(),
-            None => issued.and_then(|issued| issued.next_replaces(verified.csr(), now)),
-        };
+        // The certificate on record is whole: when another one is asked for, it
+        // is of no use any more, or about to be.
+        let replaced = issued.and_then(IssuedCertificate::fingerprint);
         let renewed = renewed.map(IssuedCertificate::until);
         let id = RequestId::of_slice(
             verified.csr(),
@@ -99,7 +98,7 @@ impl<'o> NeedsSliceCertificate<'o> {
             step.effects.push(slice.write_record(&record));
         }
         let csr = slice.object.spec.csr.as_slice();
-        step.effects.push(slice.certificate.keep(csr, chain));
+        step.effects.extend(slice.certificate.keep(csr, chain));
         step.events.push(issuance::event(
             &self.request,
             slice.object.id(),

@@ -29,6 +29,7 @@ impl Provider {
     ) -> Vec<SlicePeering<'o>> {
         let established = match phase {
             Phase::Authenticated(issued) => Some(issued.established()),
+            Phase::Tolerated(tolerated) => Some(tolerated.established()),
             _ => None,
         };
         let records = records(self, seen, view);
@@ -233,11 +234,8 @@ impl<'o> Look<'_, 'o> {
             key: verified.public_key(),
             now: self.now,
         };
-        let chain = record.issued.as_ref().and_then(|issued| {
-            slice
-                .certificate
-                .issued(issued, verified.csr(), bearer, policy)
-        });
+        let issued = record.issued.as_ref();
+        let chain = issued.and_then(|issued| bearer.issued(issued, verified.csr(), policy));
         let Some(chain) = chain else {
             let request = NeedsSliceCertificate::new(slice, verified, established, false);
             return Ok(SlicePhase::NeedsCertificate(request));
@@ -248,6 +246,7 @@ impl<'o> Look<'_, 'o> {
         Ok(if undecided {
             SlicePhase::NeedsDecision(NeedsDecision { settled })
         } else if let Some(effect) = settled.missing_status() {
+            let effect = Box::new(effect);
             SlicePhase::NeedsStatus(NeedsSliceStatus { settled, effect })
         } else if settled.is_granted() {
             SlicePhase::Accepted(settled)

@@ -26,7 +26,7 @@ pub struct SettledSlice<'o> {
 #[derive(Clone)]
 pub struct NeedsSliceStatus<'o> {
     pub(super) settled: SettledSlice<'o>,
-    pub(super) effect: Effect,
+    pub(super) effect: Box<Effect>,
 }
 
 /// Whether a slice's certificate is to be renewed.
@@ -86,7 +86,7 @@ impl<'o> SettledSlice<'o> {
     }
 
     /// Renews the certificate when it is due, and the seal under a new record
-    /// key.
+    /// key; keeps the certificate where Liqo does.
     ///
     /// # Errors
     /// What the signer reports.
@@ -94,10 +94,11 @@ impl<'o> SettledSlice<'o> {
         match self.renewal() {
             SliceRenewal::Due(request) => request.ask_signer(),
             SliceRenewal::NotBefore(due) => {
-                let mut step = Step {
-                    effects: self.resealed().into_iter().collect(),
-                    ..Step::default()
-                };
+                let mut step = Step::default();
+                let csr = self.slice.object.spec.csr.as_slice();
+                step.effects.extend(self.resealed());
+                step.effects
+                    .extend(self.slice.certificate.keep(csr, &self.chain));
                 step.wait.wake_at = Some(due);
                 Ok(step)
             }
@@ -151,7 +152,7 @@ impl<'o> SettledSlice<'o> {
         status
     }
 
-    fn auth_params(&self) -> AuthParams {
+    pub(super) fn auth_params(&self) -> AuthParams {
         let mut auth_params = AuthParams {
             signed_crt: Bytes::from(self.chain.pem()),
             ..self.established.auth_params.clone()
@@ -187,7 +188,7 @@ impl<'o> NeedsSliceStatus<'o> {
     /// Says what is on record.
     pub fn tell(&self) -> Step {
         Step {
-            effects: vec![self.effect.clone()],
+            effects: vec![(*self.effect).clone()],
             ..Step::default()
         }
     }
