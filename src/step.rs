@@ -8,7 +8,9 @@ use crate::{
     crypto::{Entropy, Fingerprint, Nonce},
     error::Error,
     merge_patch,
-    model::{Identity, Kind, Metadata, Object, ObjectRef, Resource, Tenant, Timestamp},
+    model::{
+        Identity, Kind, Metadata, Object, ObjectRef, Resource, Tenant, TenantCondition, Timestamp,
+    },
     request_id::RequestId,
 };
 
@@ -126,6 +128,13 @@ pub enum Notice {
     NoClusterRole {
         /// The value of the label `app.kubernetes.io/name` that was looked for.
         label_value: &'static str,
+    },
+    /// A stricter condition holds than the Tenant names: it was recorded, and
+    /// only this side's administrator lifts it
+    /// ([`Provider::set_condition`](crate::Provider::set_condition)).
+    ConditionHeld {
+        /// The condition that holds.
+        condition: TenantCondition,
     },
     /// The provider gave no proof of its own key.
     ProviderUnproven,

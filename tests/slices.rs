@@ -729,8 +729,9 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
     pool.settle();
     assert_eq!(
         pool.refused[0].1.fault(),
-        &ApiMisuse::RenewalWithoutProgress {
-            until: issued.leaf().not_after()
+        &PolicyRefusal::RenewalEndsNoLater {
+            found: issued.leaf().not_after(),
+            present: issued.leaf().not_after(),
         }
         .into()
     );

@@ -78,6 +78,16 @@ pub(crate) fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
     mac
 }
 
+/// 64 bits of HMAC-SHA-256 over a label and parts: for tables that hold no
+/// names.
+pub(crate) fn keyed_hash(key: &[u8; 32], label: &str, parts: &[&[u8]]) -> u64 {
+    let mut mac = keyed(key);
+    update_parts(&mut mac, label, parts);
+    let hash: [u8; 32] = mac.finalize().into_bytes().into();
+    hash.first_chunk()
+        .map_or(0, |first: &[u8; 8]| u64::from_be_bytes(*first))
+}
+
 /// Feeds a label and parts, each with its length before it.
 pub(super) fn update_parts(mac: &mut Hmac<Sha256>, label: &str, parts: &[&[u8]]) {
     for part in core::iter::once(&label.as_bytes()).chain(parts) {

@@ -76,5 +76,5 @@ pub use subject::Subject;
 
 // The signed payloads that only the library makes, and the check of what came
 // back from a key.
-pub(crate) use entropy::keyed;
+pub(crate) use entropy::{keyed, keyed_hash};
 pub(crate) use signing_key::sign_verified;

@@ -195,12 +195,6 @@ pub enum ApiMisuse {
     /// The signer gave a certificate that does not fit its request.
     #[error("the signer's certificate does not fit its request: {0}")]
     SignerCertificate(CertificateError),
-    /// The signer renewed a certificate by one that expires no later.
-    #[error("the signer's new certificate expires no later than the one before, at {until}")]
-    RenewalWithoutProgress {
-        /// When the one before expires.
-        until: Timestamp,
-    },
 }
 
 impl PolicyRefusal {

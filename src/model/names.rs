@@ -86,6 +86,10 @@ pub const CORDON_ANNOTATION: &str = "liqo.io/cordon";
 /// Annotation: the resource slice's tenant is cordoned.
 pub const CORDON_TENANT_ANNOTATION: &str = "liqo.io/cordon-tenant";
 
+/// Annotation of this library's own: with the record's token, the Tenant's
+/// condition lifts the recorded one.
+pub const LIFT_CONDITION_ANNOTATION: &str = "liqo-auth/lift-condition";
+
 /// Annotation of Liqo 1.0 and 1.1: the identity is to be renewed now.
 pub const RENEW_ANNOTATION: &str = "liqo.io/renew";
 

@@ -4,7 +4,7 @@
 //! taken from the Tenant into the record, and holds until the provider's
 //! administrator lifts it.
 
-use super::{Provider, record::Record, seen::Seen};
+use super::{Provider, condition_lift::with_condition, record::Record, seen::Seen};
 use crate::{
     audit::{Decision, Event},
     error::Error,
@@ -15,7 +15,8 @@ use crate::{
 
 impl Provider {
     /// Lifts a peer's recorded condition: it is then what the Tenant says. The
-    /// Tenant itself is the administrator's to change, before or after.
+    /// Tenant itself is the administrator's to change, before or after;
+    /// [`set_condition`](Self::set_condition) does both.
     ///
     /// # Errors
     /// As [`resume`](Self::resume).
@@ -25,10 +26,7 @@ impl Provider {
         if let Some((_, record)) = &seen.record
             && record.condition != TenantCondition::Active
         {
-            let lifted = Record {
-                condition: TenantCondition::Active,
-                ..record.clone()
-            };
+            let lifted = with_condition(record, TenantCondition::Active);
             step.effects.push(self.write_record(&seen, &lifted));
             step.events
                 .push(Event::new(&seen.peer, Decision::ConditionLifted));

@@ -23,6 +23,7 @@ mod administration;
 mod approval;
 mod builder;
 mod condition;
+mod condition_lift;
 mod end;
 mod handshake;
 mod interests;
@@ -56,7 +57,7 @@ pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
 pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
-pub use principals::{Claimant, NameTable, PrincipalKind, PrincipalName, Principals};
+pub use principals::{Claimant, NameRegistry, NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
 pub use renew::RenewalScheme;
 pub use renewal::Renewal;
@@ -208,6 +209,7 @@ impl Provider {
         if let Some(tenant) = seen.tenant {
             self.tighten_condition(&seen, tenant, &mut step);
         }
+        self.heed_lift(&seen, &mut step);
         self.add_slices(slices, now, &mut step);
         step.notices.extend(notices);
         Ok(step)
@@ -374,12 +376,13 @@ impl Provider {
     }
 
     fn write_record(&self, seen: &Seen<'_>, record: &Record) -> Effect {
-        let object = record.seal(
+        let mut object = record.seal(
             &self.0.record_key,
             &self.0.cluster_id,
             &seen.peer,
             &self.0.namespace,
         );
+        self.offer_lift(record, &seen.peer, &mut object);
         match &seen.record {
             None => Effect::Create(object.into()),
             Some((secret, _)) => Effect::Replace {

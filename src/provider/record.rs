@@ -27,6 +27,8 @@ pub(super) struct Record {
     pub(super) all_used_until: Option<i64>,
     /// The strictest condition that was seen since it was last lifted.
     pub(super) condition: TenantCondition,
+    /// How often it was lifted: the token that lifts it serves once.
+    pub(super) lifts: u64,
     /// The certificate that was issued last.
     pub(super) issued: Option<IssuedCertificate>,
     /// A renewal of it that was not to be had, so that it is not asked for
@@ -87,6 +89,8 @@ struct Written {
     all_used_until: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     condition: Option<TenantCondition>,
+    #[serde(default)]
+    lifts: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     issued: Option<IssuedCertificate>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,6 +127,7 @@ impl Record {
             used: Vec::new(),
             all_used_until: None,
             condition: TenantCondition::Active,
+            lifts: 0,
             issued: None,
             refused_renewal: None,
             certificates_until: None,
@@ -245,6 +250,7 @@ impl Record {
             used: written.used,
             all_used_until: written.all_used_until,
             condition: written.condition.unwrap_or(TenantCondition::Active),
+            lifts: written.lifts,
             issued: written.issued,
             refused_renewal: written.refused_renewal,
             certificates_until: written.certificates_until,
@@ -267,6 +273,7 @@ impl Record {
             used: self.used.clone(),
             all_used_until: self.all_used_until,
             condition: (self.condition != TenantCondition::Active).then_some(self.condition),
+            lifts: self.lifts,
             issued: self.issued.clone(),
             refused_renewal: self.refused_renewal.clone(),
             certificates_until: self.certificates_until,

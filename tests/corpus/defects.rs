@@ -69,6 +69,12 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
         "PeerMisbehaved(NonceForm(TooLong { found: 130, limit: 128",
     ),
     (
+        "R002-O-smuggle-tenant",
+        r#"PeerMisbehaved(Csr(Subject { expected: "O=cl-consumer, CN=pool-573ffa690333", found: "O=cl-consumer + O=victim-cluster, CN=pool-573ffa690333""#,
+    ),
+    ("R004-selfsig-broken", "PeerMisbehaved(Csr(SelfSignature("),
+    ("R005-other-key", "PeerMisbehaved(Csr(Key {"),
+    (
         "R010-cid-equals-victim-slice-CN",
         r#"Policy(NameTaken { name: "pool-37893f03fd76""#,
     ),

@@ -19,15 +19,18 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     consumer::{Consumer, PeerSettings},
-    crypto::{Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, RecordKey},
+    crypto::{Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, PublicKey, RecordKey},
     error::{Error, Fault},
     legacy::{AuthToken, Event, Foreign, HttpRequest, Reading, TokenProtocol, TokenStore},
-    model::{Identity, Metadata, Namespace, Object, Resource, Secret, Tenant, Timestamp, names},
+    model::{
+        Identity, Metadata, Namespace, Object, Resource, ResourceSlice, Secret, Tenant, Timestamp,
+        names,
+    },
     objects::Objects,
     policy::Policy,
     provider::{AuthoritySigner, Endpoint, NameTable, Provider},
     step::{Env, Message},
-    verify::{self, NonceExpectation},
+    verify::{self, NonceExpectation, ResourceSliceExpectation},
     view::View,
 };
 use serde_json::Value;
@@ -68,6 +71,7 @@ fn judge_of(kind: &str) -> Option<Judge> {
         "tenant" => Some(judge_tenant),
         "identity" => Some(judge_identity),
         "nonce-to-sign" => Some(judge_nonce),
+        "resourceslice" => Some(judge_slice),
         "legacy-token" => Some(judge_token),
         _ => None,
     }
@@ -183,6 +187,41 @@ fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
         "{}: taken, and not signed",
         case["id"]
     );
+    Ok(())
+}
+
+/// Does the provider have this slice's request signed?
+fn judge_slice(case: &Value, policy: Policy) -> Result<(), Error> {
+    let slice = ResourceSlice::from_object(&Object::from_value(case["resourceSlice"].clone()))
+        .unwrap()
+        .clone();
+    let pem = STANDARD
+        .decode(case["tenantPublicKey"].as_str().unwrap())
+        .unwrap();
+    let key = PublicKey::from_tenant_field(&pem, &policy).unwrap();
+    let required = case["handshakeRequired"].as_bool().unwrap();
+    let consumer = slice.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL]
+        .parse()
+        .unwrap();
+    let namespace = names::tenant_namespace(&consumer);
+    let expectation = ResourceSliceExpectation {
+        consumer: &consumer,
+        provider: None,
+        namespace: Some(&namespace),
+        tenant_key: required.then_some(&key),
+    };
+    let verified = verify::resource_slice(&slice, &expectation, &policy)?;
+    // Signed means signed: by an authority, for this subject and key.
+    let authority = Authority::new("ca", now(), LIFETIME, &entropy()).unwrap();
+    let chain = authority.issue(
+        verified.csr(),
+        &verified.subject(),
+        verified.public_key(),
+        now(),
+        core::time::Duration::from_secs(3600),
+        &entropy(),
+    );
+    assert!(chain.unwrap().leaf().subject_is(&verified.subject()));
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     crypto::{CertificateChain, Fingerprint},
-    error::{ApiMisuse, Error},
+    error::{Error, Fault, PolicyRefusal},
     model::{Resource, Timestamp},
     request_id::RequestId,
     step::{Refused, Step},
@@ -73,19 +73,19 @@ impl<'o> NeedsSliceCertificate<'o> {
     /// record, then keeps it where Liqo does.
     ///
     /// # Errors
-    /// [`ApiMisuse::SignerCertificate`] if it is not for this request;
-    /// [`ApiMisuse::RenewalWithoutProgress`] if it expires no later than the
+    /// [`ApiMisuse::SignerCertificate`](crate::error::ApiMisuse::SignerCertificate) if it is not for this request;
+    /// [`PolicyRefusal::RenewalEndsNoLater`] if it expires no later than the
     /// one that it is to replace.
     pub fn continue_with(&self, chain: &CertificateChain) -> Result<Step, Error> {
         let slice = &self.slice;
         let policy = slice.provider.policy(&slice.peer);
         issuance::check_answer(&self.request, chain, policy)?;
-        let until = chain.leaf().not_after();
-        if let Some(before) = self.renewed.filter(|before| until <= *before) {
+        let found = chain.leaf().not_after();
+        if let Some(present) = self.renewed.filter(|present| found <= *present) {
             return Err(Error::new(
-                ApiMisuse::RenewalWithoutProgress { until: before },
+                PolicyRefusal::RenewalEndsNoLater { found, present },
                 Some(slice.object.id()),
-                "",
+                "spec.csr",
             ));
         }
         let mut step = Step::default();
@@ -126,7 +126,7 @@ impl<'o> NeedsSliceCertificate<'o> {
         // The present certificate goes on until it expires; then another
         // request is made. A signer that fails is asked before that.
         let mut step = match answered {
-            Err(error) if matches!(error.fault(), crate::error::Fault::ApiMisuse(_)) => Step {
+            Err(error) if !matches!(error.fault(), Fault::Local(_)) => Step {
                 refused: vec![Refused {
                     object: Some(self.slice.object.id()),
                     error,

@@ -1,6 +1,10 @@
 //! Names that are users or groups already.
 
-use std::collections::BTreeSet;
+mod registry;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+pub use registry::NameRegistry;
 
 use crate::{crypto::BoxError, model::ClusterId};
 
@@ -80,6 +84,19 @@ impl Principals for NameTable {
         _claimant: Claimant<'_>,
     ) -> Result<bool, BoxError> {
         Ok(self.0.contains(name.name))
+    }
+}
+
+impl<P: Principals + ?Sized> Principals for Arc<P> {
+    fn is_taken(&self, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> Result<bool, BoxError> {
+        (**self).is_taken(name, claimant)
+    }
+}
+
+/// A name is taken if either look-up says so.
+impl<A: Principals, B: Principals> Principals for (A, B) {
+    fn is_taken(&self, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> Result<bool, BoxError> {
+        Ok(self.0.is_taken(name, claimant)? || self.1.is_taken(name, claimant)?)
     }
 }
 
