@@ -293,7 +293,6 @@ fn why_a_nonce(exchange: &Exchange) -> WhyNonce {
     }
 }
 
-/// `kubectl delete tenant`: marked, the cluster-wide rights withdrawn, gone.
 /// The names of what is deleted, and nothing else is done.
 fn deletions(effects: &[Effect]) -> Vec<String> {
     let name = |effect: &Effect| match effect {
@@ -303,6 +302,7 @@ fn deletions(effects: &[Effect]) -> Vec<String> {
     effects.iter().map(name).collect()
 }
 
+/// `kubectl delete tenant`: marked, the cluster-wide rights withdrawn, gone.
 fn delete_tenant(exchange: &mut Exchange) {
     let now = exchange.now;
     exchange.edit_tenant(|tenant| tenant.metadata.deletion_timestamp = Some(now));

@@ -300,12 +300,12 @@ impl Provider {
         nonce: &Nonce,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
+        if let Some(phase) = self.approval(&seen, tenant, &verified, now)? {
+            return Ok(Phase::NeedsApproval(phase));
+        }
         let Some(certificate) =
             signer::in_force(&seen, tenant, &verified, now, self.policy(&seen.peer))
         else {
-            if let Some(phase) = self.approval(&seen, tenant, &verified, now)? {
-                return Ok(Phase::NeedsApproval(phase));
-            }
             return Ok(Phase::NeedsCertificate(NeedsCertificate::new(
                 self, seen, tenant, verified, nonce, now,
             )));

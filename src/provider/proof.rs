@@ -77,7 +77,10 @@ impl<'o> NeedsProof<'o> {
             ));
         }
         let csr = self.verified.csr().digest();
-        let verdict = earlier_verdict(&record, self.verified.public_key(), &csr, self.tenant);
+        // Where nobody is asked, or Liqo has signed it already, it is approved.
+        let is_approved = adopted.is_some() || self.provider.0.approver.is_none();
+        let verdict = earlier_verdict(&record, self.verified.public_key(), &csr, self.tenant)
+            .or_else(|| is_approved.then_some(Verdict::Approved));
         let predecessor = record
             .public_key
             .replace(self.verified.public_key().clone())
