@@ -5,13 +5,16 @@
 //! nothing and ask nobody: pins, used nonces and taken names are the machines'
 //! to know ([`provider`](crate::provider), [`consumer`](crate::consumer)).
 
+mod aws;
 mod identity;
 mod nonce;
 mod resource_slice;
 mod tenant;
 
+pub use aws::AwsUser;
 pub use identity::{
-    EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity,
+    Credentials, EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity,
+    slice_identity,
 };
 pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use resource_slice::{ResourceSliceExpectation, VerifiedSlice, resource_slice};

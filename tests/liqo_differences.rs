@@ -208,10 +208,34 @@ const DIFFERENCES: &[Difference] = &[
     Difference {
         exchanges: ALL,
         object: "Renew {identity}/controlplane-{provider}",
-        path: "",
-        liqo: "present",
+        path: "metadata.finalizers",
+        liqo: r#"["crdreplicator.liqo.io/resource"]"#,
         ours: "absent",
-        why: "the channel for renewals is no part of the first exchange",
+        why: "Liqo's CRD replicator puts it there, and takes it off",
+    },
+    Difference {
+        exchanges: &[AUTHENTICATED],
+        object: "Renew {identity}/controlplane-{provider}",
+        path: "status.authParams.apiServer",
+        liqo: "https://127.0.0.1:6543",
+        ours: "absent",
+        why: "nothing replicates it here, so that no provider fills it",
+    },
+    Difference {
+        exchanges: &[AUTHENTICATED],
+        object: "Renew {identity}/controlplane-{provider}",
+        path: "status.authParams.ca",
+        liqo: "PEM CERTIFICATE, 2 NUL bytes",
+        ours: "absent",
+        why: "nothing replicates it here, so that no provider fills it",
+    },
+    Difference {
+        exchanges: &[AUTHENTICATED],
+        object: "Renew {identity}/controlplane-{provider}",
+        path: "status.authParams.signedCRT",
+        liqo: "PEM CERTIFICATE",
+        ours: "absent",
+        why: "nothing replicates it here, so that no provider fills it",
     },
     Difference {
         exchanges: &[AUTHENTICATED],
@@ -219,7 +243,7 @@ const DIFFERENCES: &[Difference] = &[
         path: "",
         liqo: "present",
         ours: "absent",
-        why: "the same, replicated to the provider",
+        why: "nothing replicates it here",
     },
 ];
 

@@ -22,7 +22,7 @@ use liqo_auth::{
     crypto::{BoxError, CertificateChain, RecordKey},
     model::{
         Bytes, CertificateSigningRequest, Kind, Object, ObjectRef, ResourceSlice, RoleBinding,
-        Tenant, TenantCondition,
+        TenantCondition,
     },
     objects::Objects,
     policy::Policy,

@@ -52,6 +52,13 @@ pub enum PolicyRefusal {
     /// certificate is publicly trusted.
     #[error("the CA bundle is empty")]
     NoCaBundle,
+    /// The Identity carries AWS keys, and nobody said that this provider runs on
+    /// EKS.
+    #[error("AWS keys are not taken from this provider")]
+    AwsNotAccepted,
+    /// The peering was ended from this side, and no nonce was signed since.
+    #[error("this side ended the peering, and has signed no nonce since")]
+    PeeringEnded,
     /// The token protocol is off.
     #[error("the token protocol is off")]
     TokenProtocolOff,
@@ -133,6 +140,25 @@ pub enum LocalFault {
     /// There is no ForeignCluster for the peer.
     #[error("there is no ForeignCluster for this peer")]
     NoForeignCluster,
+    /// The provider gave no Identity yet that could be used.
+    #[error("there is no Identity of this provider that could be used")]
+    NotAuthenticated,
+    /// Resource slices of the provider are still there.
+    #[error("resource slices are still there: {slices}")]
+    SlicesRemain {
+        /// The first of them, and how many more there are.
+        slices: String,
+    },
+    /// The resource slice's name cannot be the value of a label, which the
+    /// Identity carries.
+    #[error("{found:?} is no name for a resource slice")]
+    SliceName {
+        /// The name found, shortened and escaped.
+        found: String,
+    },
+    /// What was ended is still being removed.
+    #[error("the peering is still being ended")]
+    StillEnding,
     /// A private key cannot be given to a kubeconfig.
     #[error("the private key is not exportable, and no plugin reaches it")]
     KeyNotExportable,
@@ -201,7 +227,7 @@ impl PolicyRefusal {
     pub(super) fn rule(&self) -> Option<u8> {
         match self {
             Self::NameTaken { .. } => Some(7),
-            Self::UnexpectedNamespace { .. } | Self::NoCaBundle => Some(9),
+            Self::UnexpectedNamespace { .. } | Self::NoCaBundle | Self::AwsNotAccepted => Some(9),
             Self::ClusterIdTooLong { .. }
             | Self::SliceNameTooLong { .. }
             | Self::TooManySlices { .. } => Some(11),
@@ -209,6 +235,7 @@ impl PolicyRefusal {
             | Self::RenewalEndsNoLater { .. }
             | Self::Disapproved { .. }
             | Self::SlicesRemain { .. }
+            | Self::PeeringEnded
             | Self::TokenProtocolOff
             | Self::TokenProtocolVersion { .. } => None,
         }
@@ -234,6 +261,8 @@ impl PolicyRefusal {
             Self::NoCaBundle => {
                 "Say in this peer's settings that its certificate is publicly trusted, if it is."
             }
+            Self::AwsNotAccepted => "Say in this peer's settings that it runs on EKS, if it does.",
+            Self::PeeringEnded => "Authenticate anew: ask the provider for a nonce, and sign it.",
             Self::TokenProtocolOff => {
                 "Choose to trust whoever holds the token, if the peer has nothing better."
             }
@@ -271,6 +300,14 @@ impl LocalFault {
             Self::NoSlice => "List the peer's resource slices, and name one of them.",
             Self::NoTenant => "Let the peer authenticate first.",
             Self::NoForeignCluster => "Create a ForeignCluster with spec.foreignAuthUrl.",
+            Self::NotAuthenticated => "Authenticate with the provider first.",
+            Self::SlicesRemain { .. } => {
+                "Delete the resource slices, and wait until the provider let go of them."
+            }
+            Self::SliceName { .. } => {
+                "Name the slice with at most 51 lower-case letters, digits, dots and inner hyphens."
+            }
+            Self::StillEnding => "Wait until what was ended is gone.",
             Self::KeyNotExportable => {
                 "Have the signing key name a file or an exec plugin that a kubeconfig can use."
             }

@@ -188,9 +188,12 @@ pub fn remote_token_secret(cluster: &ClusterId) -> String {
     format!("remote-token-{cluster}")
 }
 
+/// What the names of tenant namespaces begin with.
+pub const TENANT_NAMESPACE_PREFIX: &str = "liqo-tenant-";
+
 /// The tenant namespace of a peer: `liqo-tenant-<peer>`.
 pub fn tenant_namespace(peer: &ClusterId) -> String {
-    format!("liqo-tenant-{peer}")
+    format!("{TENANT_NAMESPACE_PREFIX}{peer}")
 }
 
 /// What the names of control-plane identities begin with.

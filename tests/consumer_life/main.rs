@@ -1,0 +1,23 @@
+//! The rest of a peering's life, on the consumer's side: slices, renewals, the
+//! end, keys and AWS, beside a provider that the test itself plays.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)] // Tests may panic, and read files.
+
+mod aws;
+mod ending;
+#[path = "../exchange/mod.rs"]
+mod exchange;
+mod home;
+mod keys;
+#[cfg(all(feature = "yaml", feature = "rsa"))]
+mod recorded;
+#[cfg(all(feature = "yaml", feature = "rsa"))]
+#[path = "../recording/mod.rs"]
+mod recording;
+mod renewal;
+mod slices;
