@@ -21,7 +21,7 @@ use std::{
 use liqo_auth::{
     crypto::{BoxError, CertificateChain, RecordKey},
     model::{
-        Bytes, CertificateSigningRequest, Kind, Object, ObjectRef, ResourceSlice, RoleBinding,
+        Bytes, CertificateSigningRequest, Object, ObjectRef, Resource, ResourceSlice, RoleBinding,
         TenantCondition,
     },
     objects::Objects,
@@ -38,82 +38,66 @@ use recording::{
 
 #[test]
 fn a_slice_is_answered_as_liqo_answered_it() {
-    stage(
-        "1-authenticated",
-        "2-resourceslice",
-        "2026-11-20T22:47:09Z",
-        |two| {
-            // As the person applied it: the rest is the consumer's to add.
-            let mut slice = recorded_slice();
-            slice.spec.csr = Bytes::default();
-            slice.spec.consumer_cluster_id = None;
-            slice.spec.provider_cluster_id = None;
-            slice.status = Default::default();
-            slice.metadata.finalizers.clear();
-            two.at_consumer.insert(slice.into());
-        },
-    );
+    let mut two = taken_over("1-authenticated");
+    event(&mut two, "2026-11-20T22:47:09Z", |two| {
+        // As the person applied it: the rest is the consumer's to add.
+        let mut slice = recorded_slice();
+        slice.spec.csr = Bytes::default();
+        slice.spec.consumer_cluster_id = None;
+        slice.spec.provider_cluster_id = None;
+        slice.status = Default::default();
+        slice.metadata.finalizers.clear();
+        two.at_consumer.insert(slice.into());
+    });
+    compare(&two, "2-resourceslice");
 }
 
 #[test]
 fn a_cordoned_tenants_slices_are_marked_as_liqo_marked_them() {
-    stage(
-        "2-resourceslice",
-        "3-cordon",
-        "2026-11-20T22:47:33Z",
-        |two| {
-            two.edit_tenant(|tenant| {
-                tenant.spec.tenant_condition = Some(TenantCondition::Cordoned)
-            });
-        },
-    );
+    let mut two = taken_over("2-resourceslice");
+    set_condition(&mut two, "2026-11-20T22:47:33Z", TenantCondition::Cordoned);
+    compare(&two, "3-cordon");
 }
 
+/// Cordoning is ours here too: of what Liqo had granted before it cordoned,
+/// nothing is on record.
 #[test]
 fn a_drained_tenant_loses_what_it_lost_with_liqo() {
-    stage("3-cordon", "4-drain", "2026-11-20T22:47:57Z", |two| {
-        two.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
-    });
+    let mut two = taken_over("2-resourceslice");
+    set_condition(&mut two, "2026-11-20T22:47:33Z", TenantCondition::Cordoned);
+    set_condition(&mut two, "2026-11-20T22:47:57Z", TenantCondition::Drained);
+    compare(&two, "4-drain");
 }
 
 #[test]
 fn a_tenant_that_is_active_again_gets_its_rights_back() {
-    stage("4-drain", "5-active-again", "2026-11-20T22:48:03Z", |two| {
-        two.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Active));
-        let step = two.provider.lift_condition(&two.provider_view()).unwrap();
-        two.carry_out(true, step);
-    });
+    let mut two = taken_over("2-resourceslice");
+    set_condition(&mut two, "2026-11-20T22:47:33Z", TenantCondition::Cordoned);
+    set_condition(&mut two, "2026-11-20T22:47:57Z", TenantCondition::Drained);
+    set_condition(&mut two, "2026-11-20T22:48:03Z", TenantCondition::Active);
+    compare(&two, "5-active-again");
 }
 
 #[test]
 fn a_deleted_slice_takes_its_identity_along() {
-    stage(
-        "5-active-again",
-        "6-slice-deleted",
-        "2026-11-20T22:48:09Z",
-        |two| {
-            two.at_consumer.remove(&ObjectRef::new(
-                Kind::ResourceSlice,
-                "liqo-tenant-cluster-b",
-                "mypool",
-            ));
-        },
-    );
+    let mut two = taken_over("5-active-again");
+    event(&mut two, "2026-11-20T22:48:09Z", |two| {
+        two.at_consumer.remove(&recorded_slice().id());
+    });
+    compare(&two, "6-slice-deleted");
 }
 
 #[test]
 fn at_the_end_the_rights_are_gone() {
-    stage(
-        "6-slice-deleted",
-        "7-unauthenticated",
-        "2026-11-20T22:48:15Z",
-        |two| {
-            let step = two.consumer.unauthenticate(&two.consumer_view()).unwrap();
-            two.carry_out(false, step);
-            let step = two.provider.end(&two.provider_view()).unwrap();
-            two.carry_out(true, step);
-        },
-    );
+    let mut two = taken_over("6-slice-deleted");
+    event(&mut two, "2026-11-20T22:48:15Z", |two| {
+        let step = two.consumer.unauthenticate(&two.consumer_view()).unwrap();
+        two.carry_out(false, step);
+        let step = two.provider.end(&two.provider_view()).unwrap();
+        two.carry_out(true, step);
+    });
+    compare(&two, "7-unauthenticated");
+    assert_eq!(two.phases(), ("Ended", "AwaitsNonce"));
 }
 
 /// A field in which Liqo's object and ours differ after a stage, and why.
@@ -124,38 +108,159 @@ struct Difference {
     why: &'static str,
 }
 
-const DIFFERENCES: &[Difference] = &[];
+const ALL: &[&str] = &[
+    "2-resourceslice",
+    "3-cordon",
+    "4-drain",
+    "5-active-again",
+    "6-slice-deleted",
+    "7-unauthenticated",
+];
+const AUTHENTICATED_STILL: &[&str] = &[
+    "2-resourceslice",
+    "3-cordon",
+    "4-drain",
+    "5-active-again",
+    "6-slice-deleted",
+];
+const WITH_SLICE: &[&str] = &["2-resourceslice", "3-cordon", "5-active-again"];
 
-/// Sets our machines before Liqo's objects, lets something happen, and compares
-/// with what Liqo left.
-fn stage(before: &str, after: &str, at: &str, event: impl FnOnce(&mut Exchange)) {
-    let mut two = at_stage(before);
-    settle(&mut two);
-    assert_eq!(two.refused, [], "before {after}");
+const DIFFERENCES: &[Difference] = &[
+    Difference {
+        stages: ALL,
+        line: "Secret liqo/liqo-auth-consumer-cluster-b |  | absent | present",
+        why: "what was pinned and received, out of the provider's reach",
+    },
+    Difference {
+        stages: ALL,
+        line: "Secret liqo/liqo-auth-provider-cluster-a |  | absent | present",
+        why: "pin, proof and used nonces, out of the peer's reach; at the end, the tombstone",
+    },
+    Difference {
+        stages: AUTHENTICATED_STILL,
+        line: "Tenant liqo-tenant-cluster-a/cluster-a | metadata.annotations.liqo-auth/commitment | absent | key and signature",
+        why: "the provider proves its own key",
+    },
+    Difference {
+        stages: WITH_SLICE,
+        line: "Secret liqo/liqo-auth-slice-7f61cfefb9819a333c5a0486b2ab7744 |  | absent | present",
+        why: "what was issued and decided, out of the peer's reach",
+    },
+    Difference {
+        stages: &["2-resourceslice"],
+        line: "Identity liqo-tenant-cluster-b/resourceslice-mypool | spec.authParams.ca | PEM CERTIFICATE, 2 NUL bytes | PEM CERTIFICATE",
+        why: "Liqo decodes an overriding CA into a buffer that is too long",
+    },
+    Difference {
+        stages: &["2-resourceslice"],
+        line: "ResourceSlice liqo-tenant-cluster-a/mypool | status.authParams.ca | PEM CERTIFICATE, 2 NUL bytes | PEM CERTIFICATE",
+        why: "the same bytes",
+    },
+    Difference {
+        stages: &["2-resourceslice", "5-active-again"],
+        line: "ResourceSlice liqo-tenant-cluster-b/mypool | status.authParams.ca | PEM CERTIFICATE, 2 NUL bytes | PEM CERTIFICATE",
+        why: "the same bytes",
+    },
+    Difference {
+        stages: &["2-resourceslice"],
+        line: "Secret liqo-tenant-cluster-b/kubeconfig-resourceslice-mypool | data.kubeconfig.certificate-authority-data | PEM CERTIFICATE, 2 NUL bytes | PEM CERTIFICATE",
+        why: "the same bytes",
+    },
+    Difference {
+        stages: &["2-resourceslice"],
+        line: r#"ResourceSlice liqo-tenant-cluster-b/mypool | metadata.finalizers | ["crdreplicator.liqo.io/resource"] | absent"#,
+        why: "Liqo's crd-replicator puts it there",
+    },
+    Difference {
+        stages: &["5-active-again"],
+        line: "ResourceSlice liqo-tenant-cluster-b/mypool | status.conditions | Authentication Accepted 2026-11-20T22:47:09Z, Resources Denied 2026-11-20T22:47:57Z | Authentication Accepted 2026-11-20T22:48:03Z, Resources Accepted 2026-11-20T22:48:03Z",
+        why: "and is decided on anew",
+    },
+    Difference {
+        stages: &["2-resourceslice", "5-active-again"],
+        line: "Secret liqo-tenant-cluster-a/liqo-remote-certificate-mypool | type | Opaque | absent",
+        why: "the API server's default",
+    },
+    Difference {
+        stages: &["2-resourceslice"],
+        line: "Secret liqo-tenant-cluster-b/kubeconfig-resourceslice-mypool | type | Opaque | absent",
+        why: "the API server's default",
+    },
+    Difference {
+        stages: &["4-drain", "6-slice-deleted", "7-unauthenticated"],
+        line: "Secret liqo-tenant-cluster-a/liqo-remote-certificate-mypool |  | present | absent",
+        why: "no certificate is kept of a slice that is gone",
+    },
+    Difference {
+        stages: &["5-active-again"],
+        line: "ResourceSlice liqo-tenant-cluster-a/mypool |  | absent | present",
+        why: "the consumer still wants it: its replica comes back with the rights",
+    },
+    Difference {
+        stages: &["7-unauthenticated"],
+        line: "Secret liqo-tenant-cluster-a/liqo-nonce |  | present | absent",
+        why: "it has served",
+    },
+    Difference {
+        stages: &["7-unauthenticated"],
+        line: "Secret liqo-tenant-cluster-a/liqo-remote-certificate |  | present | absent",
+        why: "nothing is handed out of it any more",
+    },
+    Difference {
+        stages: &["7-unauthenticated"],
+        line: "Secret liqo-tenant-cluster-b/liqo-signed-nonce |  | present | absent",
+        why: "so that the next nonce is signed",
+    },
+];
+
+/// Our machines before the objects that Liqo left after a stage, at the time at
+/// which it accepted the slice.
+fn taken_over(stage: &str) -> Exchange {
+    let mut two = at_stage(stage);
+    event(&mut two, "2026-11-20T22:47:09Z", |_| {});
+    two
+}
+
+/// Something happens at that time, and both sides go on until they rest.
+fn event(two: &mut Exchange, at: &str, happen: impl FnOnce(&mut Exchange)) {
     two.now = at.parse().unwrap();
-    event(&mut two);
-    settle(&mut two);
-    assert_eq!(two.refused, [], "{after}");
+    happen(two);
+    settle(two);
+    assert_eq!(two.refused, [], "{at}");
+}
 
-    let wanted = |name: &str| !name.starts_with("cluster-") || name == "cluster-a";
-    let liqo = at_stage(after);
+/// The provider's administrator sets a condition.
+fn set_condition(two: &mut Exchange, at: &str, condition: TenantCondition) {
+    event(two, at, |two| {
+        let step = two.provider.set_condition(&two.provider_view(), condition);
+        two.carry_out(true, step.unwrap());
+    });
+}
+
+/// What is there differs from what Liqo left only as the table says.
+fn compare(two: &Exchange, stage: &str) {
+    let anything = |_: &str| true;
+    let liqo = at_stage(stage);
     let mut found = differences(
-        &values_where(&liqo.at_provider, wanted),
-        &values_where(&two.at_provider, wanted),
+        &values_where(&liqo.at_provider, anything),
+        &values_where(&two.at_provider, anything),
     );
     found.extend(differences(
-        &values_where(&liqo.at_consumer, wanted),
-        &values_where(&two.at_consumer, wanted),
+        &values_where(&liqo.at_consumer, anything),
+        &values_where(&two.at_consumer, anything),
     ));
-    found.retain(|line| !line.starts_with("ForeignCluster "));
+    // Liqo's own summary, and what the API server's signer keeps.
+    found.retain(|line| {
+        !line.starts_with("ForeignCluster ") && !line.starts_with("CertificateSigningRequest ")
+    });
     found.sort();
     let mut expected: Vec<&str> = DIFFERENCES
         .iter()
-        .filter(|difference| difference.stages.contains(&after))
+        .filter(|difference| difference.stages.contains(&stage))
         .map(|difference| difference.line)
         .collect();
     expected.sort_unstable();
-    assert_eq!(found, expected, "\n{after}: found\n{}\n", found.join("\n"));
+    assert_eq!(found, expected, "\n{stage}: found\n{}\n", found.join("\n"));
 }
 
 /// Both clusters as Liqo left them after a stage.

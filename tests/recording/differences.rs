@@ -55,6 +55,18 @@ fn meaning(path: &str, value: Option<&Value>) -> String {
     match value {
         None => "absent".to_owned(),
         Some(_) if path.is_empty() => "present".to_owned(),
+        Some(Value::Array(conditions)) if path == "status.conditions" => {
+            let said = conditions.iter().map(|condition| {
+                let field = |name: &str| condition[name].as_str().unwrap_or_default();
+                format!(
+                    "{} {} {}",
+                    field("type"),
+                    field("status"),
+                    field("lastTransitionTime")
+                )
+            });
+            said.collect::<Vec<_>>().join(", ")
+        }
         Some(Value::String(text)) => match STANDARD.decode(text) {
             Ok(bytes) if bytes.starts_with(b"-----BEGIN ") => {
                 let padding = bytes.iter().rev().take_while(|byte| **byte == 0).count();
