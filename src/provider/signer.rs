@@ -337,7 +337,10 @@ pub(super) fn keep(seen: &Seen<'_>, tenant: &Tenant, chain: &CertificateChain) -
             ..Metadata::default()
         },
         data,
-        ..Secret::default()
+        // An API server lets nobody change it.
+        secret_type: seen
+            .certificate
+            .and_then(|stored| stored.secret_type.clone()),
     };
     Some(match seen.certificate {
         None => Effect::Create(secret.into()),
