@@ -16,7 +16,7 @@ use std::sync::Arc;
 use liqo_auth::{
     audit::Decision,
     crypto::CertificateChain,
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal},
+    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     model::{Secret, TenantCondition, Timestamp, names},
     provider::{self, Issued, Renewal},
     renewal,
@@ -355,6 +355,29 @@ fn a_drained_peer_is_not_renewed_and_gets_its_certificate_when_it_is_back() {
     exchange.now = exchange.now + 60 * DAY;
     settle(&mut exchange);
     assert_eq!(notary.signed(), 3);
+}
+
+/// The proxy is the consumer's to ask for, and to hold the Identity to: handing
+/// out another one takes no other certificate.
+#[test]
+fn a_proxy_that_changes_later_is_handed_out_with_the_same_certificate() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = authenticated(&notary, 90 * DAY);
+    let proxy = "http://proxy.example:8118".to_owned();
+    exchange.edit_tenant(|tenant| tenant.spec.proxy_url = Some(proxy.clone()));
+    settle(&mut exchange);
+    let parameters = exchange.stored_tenant().status.auth_params.unwrap();
+    assert_eq!(parameters.proxy_url, Some(proxy));
+    assert_eq!(notary.signed(), 1);
+    // This consumer asked for none.
+    exchange.deliver("Identity");
+    exchange.turn_of_consumer();
+    assert!(
+        exchange
+            .refused
+            .iter()
+            .any(|error| *error.fault() == PeerMisbehaved::ProxyMismatch.into())
+    );
 }
 
 #[test]

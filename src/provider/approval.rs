@@ -21,6 +21,29 @@ use crate::{
 /// It is asked until it has decided, and then no more: the decision is on
 /// record, and holds for this key and request in this Tenant. A renewal needs
 /// no other one.
+///
+/// # Examples
+/// ```
+/// use std::collections::BTreeSet;
+/// use liqo_auth::{
+///     crypto::{BoxError, Fingerprint},
+///     provider::{Approval, ApprovalRequest, Approver},
+/// };
+///
+/// /// Approves of the keys that an administrator has compared; the others wait.
+/// struct Compared(BTreeSet<Fingerprint>);
+///
+/// impl Approver for Compared {
+///     fn decide(&self, request: &ApprovalRequest) -> Result<Approval, BoxError> {
+///         Ok(if self.0.contains(&request.fingerprint()) {
+///             Approval::Approved
+///         } else {
+///             Approval::Pending
+///         })
+///     }
+/// }
+/// # let _ = Compared(BTreeSet::new());
+/// ```
 pub trait Approver: Send + Sync {
     /// Approves, denies, or leaves it open.
     ///

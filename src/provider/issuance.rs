@@ -57,7 +57,8 @@ impl CertificateSecret<'_> {
                 ..Metadata::default()
             },
             data,
-            ..Secret::default()
+            // An API server lets nobody change it.
+            secret_type: self.stored.and_then(|stored| stored.secret_type.clone()),
         };
         Some(match self.stored {
             None => Effect::Create(secret.into()),

@@ -4,12 +4,13 @@
 //!                   no Tenant                                       Tenant
 //!      ┌─────────────────────────────────────┐   ┌───────────────────────────────────────────┐
 //!
-//!      Uninvited ─invite─▶ NeedsNonce ──▶ AwaitsTenant ──▶ NeedsProof ──▶ NeedsCertificate ──▶ NeedsRights ──▶ Authenticated
-//!                            ▲    ▲             │              │                 │                 ▲    │
-//!                            │    └── expired ──┘              └──── Refused ◀───┘                 │    ▼
-//!                          invite                                                                Drained
-//!                            │
-//!                          Ended ◀── Ending ◀── any, when the Tenant is deleted
+//!      Uninvited ─invite─▶ NeedsNonce ──▶ AwaitsTenant ──▶ NeedsProof ──▶ NeedsApproval ──▶ NeedsCertificate
+//!        ▲                   ▲    ▲             │              │  │             │                  │
+//!        │                   │    └── expired ──┘              │  └── Refused ◀─┴──────────────────┤
+//!        │                 invite                              │                                  ▼
+//!   forgotten                │                             Tolerated        Authenticated ◀── NeedsRights
+//!        └─────────────────Ended ◀── Ending ◀── any            │           renewal │    ▲          ▲
+//!                                   (Tenant deleted)           └──▶ Drained ◀──────┴────┴──────────┘
 //! ```
 //!
 //! The phase is derived from the objects that are there, each time anew.

@@ -25,6 +25,32 @@ use crate::{
 };
 
 /// Where the renewal of a peer's certificate stands.
+///
+/// [`Provider::reconcile`] has a certificate renewed by itself. Who carries
+/// requests to a signer looks here:
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{
+///     crypto::CertificateChain,
+///     error::Error,
+///     provider::{Issued, Renewal, SigningRequest},
+///     step::Step,
+/// };
+///
+/// fn renew(
+///     issued: &Issued<'_>,
+///     sign: impl FnOnce(&SigningRequest) -> Option<CertificateChain>,
+/// ) -> Result<Step, Error> {
+///     match issued.renewal() {
+///         Renewal::Due(needs) => match sign(needs.request()) {
+///             Some(chain) => needs.continue_with(&chain),
+///             None => Ok(needs.deny("the signer is closed")),
+///         },
+///         _ => issued.maintain(),
+///     }
+/// }
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Renewal<'o> {

@@ -353,6 +353,11 @@ fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
     Arc::new(KeyPair::from_pkcs8_pem(pem, &Policy::strict()).unwrap())
 }
 
+/// One cluster's objects at any stage.
+pub fn dumped(folder: &str) -> Objects {
+    objects(&vectors().join(folder))
+}
+
 pub fn objects(folder: &Path) -> Objects {
     let mut all = Objects::new();
     let files = std::fs::read_dir(folder).unwrap();
