@@ -6,6 +6,7 @@ use super::{
     kubeconfig::NeedsKubeconfig,
     record::Record,
     renewal::Renewal,
+    seen::Purpose,
     signature::{AwaitsIdentity, NeedsSignature},
     taking::{Answer, begins_at},
 };
@@ -164,7 +165,9 @@ impl Held<'_> {
 
 impl<'o> Held<'o> {
     pub(super) fn new(stored: NeedsKubeconfig<'o>, answer: Answer<'o>) -> Self {
-        let succession = if stored.accepted.by_predecessor {
+        // A slice's identity follows the control plane's.
+        let is_slice = matches!(stored.seen.purpose, Purpose::Slice(_));
+        let succession = if stored.accepted.by_predecessor && !is_slice {
             Succession::AwaitsNonce
         } else {
             Succession::Done

@@ -25,9 +25,11 @@ mod accepted;
 mod builder;
 mod ending;
 mod held;
+mod interests;
 mod keys;
 mod kubeconfig;
 mod phase;
+mod receiving;
 mod record;
 mod renewal;
 mod seen;
@@ -35,7 +37,7 @@ mod signature;
 mod slice;
 mod taking;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 pub use builder::{ConsumerBuilder, PeerSettings, RenewalScheme};
 pub use ending::Ending;
@@ -49,27 +51,18 @@ pub use slice::{Denied, NeedsRequest, ResourcesDecision, SliceOptions, SlicePeer
 pub use taking::NeedsIdentity;
 
 use self::{
-    accepted::Accepted,
-    builder::Configuration,
-    keys::Keys,
-    record::Record,
-    seen::{Purpose, Seen},
-    slice::Surroundings,
+    builder::Configuration, keys::Keys, record::Record, seen::Seen, slice::Surroundings,
     taking::Stand,
 };
 use crate::{
     audit::{Decision, Event},
-    commitment::COMMITMENT_ANNOTATION,
-    crypto::{KeyStore, Nonce, SigningKey},
-    error::{ApiMisuse, Error, Fault, LocalFault, PeerIncompatible, PolicyRefusal, shortened},
-    model::{
-        AuthParams, ClusterId, Identity, Kind, Metadata, Object, ObjectRef, Resource, Timestamp,
-        names,
-    },
+    crypto::{KeyStore, Nonce},
+    error::{ApiMisuse, Error, Fault, LocalFault},
+    model::{AuthParams, ClusterId, Kind, ObjectRef, Resource, Timestamp, names},
     policy::Policy,
-    step::{Awaited, Effect, Env, Message, Notice, Part, Step},
+    step::{Awaited, Env, Message, Notice, Step},
     verify::{self, NonceExpectation},
-    view::{Interest, View},
+    view::View,
 };
 
 /// The consumer's side, for all its peers: configuration only, cheap to clone
@@ -120,75 +113,11 @@ impl Consumer {
         &self.0.cluster_id
     }
 
-    /// What to look up, to see all of one peer.
-    pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
-        let labelled = |kind| Interest::Labelled {
-            kind,
-            label: names::REMOTE_CLUSTER_ID_LABEL,
-            value: peer.to_string(),
-        };
-        let replicated = |kind| Interest::Labelled {
-            kind,
-            label: names::REPLICATION_DESTINATION_LABEL,
-            value: peer.to_string(),
-        };
-        let named = |kind| Interest::Named {
-            kind,
-            name: names::identity_name(peer),
-        };
-        let namespace = names::tenant_namespace(peer);
-        let kubeconfig = names::kubeconfig_secret(&names::identity_name(peer));
-        vec![
-            labelled(Kind::Namespace),
-            labelled(Kind::Secret),
-            labelled(Kind::Identity),
-            named(Kind::Identity),
-            replicated(Kind::ResourceSlice),
-            replicated(Kind::Renew),
-            named(Kind::Renew),
-            Interest::Object(self.record_id(peer)),
-            // By name as well: what stands there without its label is in the
-            // way, and not absent.
-            Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
-            Interest::Object(ObjectRef::new(
-                Kind::Secret,
-                &namespace,
-                names::SIGNED_NONCE_SECRET,
-            )),
-            Interest::Object(ObjectRef::new(Kind::Secret, &namespace, kubeconfig)),
-        ]
-    }
-
-    /// Whom a change of this object concerns, if anyone: by its name where the
-    /// name says it, also of an object that cannot be read, and else by its
-    /// label.
-    pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        let id = object.id();
-        let labels = object.metadata().map(|metadata| &metadata.labels);
-        let label = |label: &str| labels?.get(label)?.parse().ok();
-        let named = |name: &str, prefix: &str| name.strip_prefix(prefix)?.parse().ok();
-        match id.kind {
-            // A replica is the provider's concern: it is another cluster's.
-            Kind::ResourceSlice | Kind::Renew => match labels {
-                Some(labels) if labels.get(names::REPLICATED_LABEL).is_some() => None,
-                Some(_) => label(names::REPLICATION_DESTINATION_LABEL),
-                None => named(&id.namespace, names::TENANT_NAMESPACE_PREFIX),
-            },
-            Kind::Identity => named(&id.name, names::CONTROL_PLANE_IDENTITY_PREFIX)
-                .or_else(|| label(names::REMOTE_CLUSTER_ID_LABEL)),
-            Kind::Secret if id.namespace == self.0.namespace => {
-                named(&id.name, record::NAME_PREFIX)
-                    .or_else(|| label(names::REMOTE_CLUSTER_ID_LABEL))
-            }
-            _ => label(names::REMOTE_CLUSTER_ID_LABEL),
-        }
-    }
-
     /// The phase that the objects are in.
     ///
     /// # Errors
     /// What is wrong on this side:
-    /// [`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]. What is wrong
+    /// [`LocalFault`], [`ApiMisuse`]. What is wrong
     /// with what the peer sent is [`Phase::Refused`].
     pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
         self.look(view, now).map(|(_, peering)| peering)
@@ -382,100 +311,6 @@ impl Consumer {
         Ok(step)
     }
 
-    fn receive_identity(
-        &self,
-        seen: Seen<'_>,
-        keys: &Keys,
-        received: &Identity,
-        now: Timestamp,
-    ) -> Result<Step, Error> {
-        let mut record = seen.record();
-        if record.ended.is_some() && seen.signed_nonce.is_none() {
-            let fault = PolicyRefusal::PeeringEnded;
-            return Err(Error::new(fault, Some(received.id()), ""));
-        }
-        let accepted = self.accept(&seen, keys, received, now)?;
-        self.check_follows(&seen, keys, &accepted, received, now)?;
-        let mut step = Step::default();
-        if seen.namespace.is_none() {
-            step.effects.push(seen.create_namespace()?);
-        }
-        accepted.record(Purpose::ControlPlane, &mut record, now);
-        match seen.identity {
-            None => {
-                let mut metadata = clean(&received.metadata);
-                metadata.namespace = seen.namespace_name();
-                let given = &received.metadata.namespace;
-                if !given.is_empty() && *given != metadata.namespace {
-                    let (expected, found) = (metadata.namespace, shortened(given));
-                    let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
-                    return Err(Error::new(fault, Some(received.id()), "metadata.namespace"));
-                }
-                step.effects.push(Effect::Create(
-                    Identity {
-                        metadata,
-                        spec: received.spec.clone(),
-                        ..Identity::default()
-                    }
-                    .into(),
-                ));
-            }
-            Some(stored) => {
-                let mut wanted = stored.clone();
-                wanted.spec = received.spec.clone();
-                let annotations = &mut wanted.metadata.annotations;
-                annotations.remove(COMMITMENT_ANNOTATION);
-                annotations.extend(clean(&received.metadata).annotations);
-                step.effects
-                    .extend(Effect::patch(stored, wanted, Part::Main));
-            }
-        }
-        step.notices.extend(accepted.notices());
-        if !step.is_settled() {
-            let decision = Decision::IdentityTaken {
-                certificate: accepted.fingerprint(),
-            };
-            let key = accepted.key.public_key().fingerprint();
-            step.events.push(
-                Event::new(&seen.peer, decision)
-                    .about(received.id())
-                    .by_key(key),
-            );
-        }
-        Ok(seen.with_record(self, step, &record))
-    }
-
-    /// That an Identity which was handed over does not take the place of a
-    /// better one. A certificate that ends together with the one that is held
-    /// may: it was issued again.
-    fn check_follows(
-        &self,
-        seen: &Seen<'_>,
-        keys: &Keys,
-        accepted: &Accepted,
-        received: &Identity,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        let Some(stored) = seen.identity else {
-            return Ok(());
-        };
-        let Ok(held) = self.accept(seen, keys, stored, now) else {
-            return Ok(());
-        };
-        if accepted.by_predecessor && !held.by_predecessor {
-            self.accept(seen, &keys.current_only(), received, now)?;
-        }
-        match accepted.compare(&held) {
-            Ok(_) => Ok(()),
-            Err((Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }), _))
-                if found == held =>
-            {
-                Ok(())
-            }
-            Err((fault, field)) => Err(Error::new(fault, Some(received.id()), field)),
-        }
-    }
-
     fn check_nonce(
         &self,
         text: &[u8],
@@ -542,23 +377,4 @@ fn replication_labels(provider: &ClusterId) -> [(String, String); 3] {
         (names::REMOTE_CLUSTER_ID_LABEL, provider.as_str()),
     ]
     .map(|(label, value)| (label.to_owned(), value.to_owned()))
-}
-
-/// What of a received object's metadata is stored: its name, whose it is, and
-/// the provider's commitment. Other labels and annotations are this cluster's
-/// own to give a meaning to.
-fn clean(received: &Metadata) -> Metadata {
-    Metadata {
-        name: received.name.clone(),
-        labels: kept(&received.labels, names::REMOTE_CLUSTER_ID_LABEL),
-        annotations: kept(&received.annotations, COMMITMENT_ANNOTATION),
-        ..Metadata::default()
-    }
-}
-
-fn kept(all: &BTreeMap<String, String>, key: &str) -> BTreeMap<String, String> {
-    all.get_key_value(key)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .into_iter()
-        .collect()
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     crypto::CertificateError,
-    error::{Error, Fault, PeerMisbehaved},
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     model::{
         AuthParams, Identity, IdentitySpec, IdentityType, Metadata, ObjectRef, OwnerReference,
         Resource, Timestamp, names,
@@ -24,8 +24,8 @@ use crate::{
 #[derive(Clone)]
 pub struct NeedsIdentity<'o> {
     seen: Seen<'o>,
-    wanted: Identity,
-    pub(super) accepted: Accepted,
+    wanted: Box<Identity>,
+    pub(super) accepted: Box<Accepted>,
 }
 
 /// Where one identity stands.
@@ -65,8 +65,8 @@ impl NeedsIdentity<'_> {
             return Ok(Step::awaiting(Awaited::Uid(slice.id())));
         }
         step.effects.extend(match self.seen.identity {
-            None => Some(Effect::Create(self.wanted.clone().into())),
-            Some(stored) => Effect::patch(stored, self.wanted.clone(), Part::Main),
+            None => Some(Effect::Create((*self.wanted).clone().into())),
+            Some(stored) => Effect::patch(stored, (*self.wanted).clone(), Part::Main),
         });
         Ok(step)
     }
@@ -93,7 +93,7 @@ impl Consumer {
             _ => keys.clone(),
         };
         let given = given.and_then(|(auth_params, id)| {
-            let wanted = wanted(&seen, auth_params);
+            let wanted = Box::new(wanted(&seen, auth_params));
             let known = seen
                 .identity
                 .is_some_and(|stored| stored.spec.auth_params == *auth_params);
@@ -101,7 +101,11 @@ impl Consumer {
                 return None;
             }
             let accepted = self.accept(&seen, &allowed, &wanted, now);
-            Some((wanted, accepted.map_err(|error| found_in(error, &id)), id))
+            Some((
+                wanted,
+                accepted.map(Box::new).map_err(|error| found_in(error, &id)),
+                id,
+            ))
         });
         let Some(stored) = seen.identity else {
             return Ok(match given {
@@ -126,6 +130,13 @@ impl Consumer {
                             wanted,
                             accepted,
                         })),
+                        // As good as the one that is held: Liqo 1.2 signs short
+                        // ones again within a second. To a request it is no
+                        // answer.
+                        Err((
+                            Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }),
+                            _,
+                        )) if found == held && !has_request(&seen) => Answer::Nothing,
                         Err((fault, field)) => {
                             Answer::Refused(found_in(Error::new(fault, None, field), &id))
                         }
@@ -151,6 +162,10 @@ impl Consumer {
             Stand::NeedsKubeconfig(kubeconfig)
         })
     }
+}
+
+fn has_request(seen: &Seen<'_>) -> bool {
+    matches!(&seen.renew, Ok(Some(renew)) if !renew.spec.csr.is_empty())
 }
 
 /// The Identity as it would be with these parameters.

@@ -345,7 +345,7 @@ fn only<K: Resource + Clone>(objects: &Objects) -> K {
     one
 }
 
-fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
+pub fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
     let secret: &Secret = objects
         .get(names::LIQO_NAMESPACE, names::CLUSTER_KEYS_SECRET)
         .unwrap();
@@ -381,6 +381,6 @@ pub fn vectors() -> PathBuf {
 }
 
 /// After the exchanges, and before their certificates expire.
-fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     "2026-11-20T23:00:00Z".parse().unwrap()
 }
