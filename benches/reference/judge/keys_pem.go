@@ -1,0 +1,69 @@
+//go:build !liqo_1_0_0
+
+package main
+
+import (
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
+	"errors"
+
+	authv1beta1 "github.com/liqotech/liqo/apis/authentication/v1beta1"
+	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
+	"github.com/liqotech/liqo/pkg/liqo-controller-manager/authentication"
+)
+
+func parseTenantKey(text []byte) (*publicKey, error) {
+	public, der, err := authentication.ParseTenantPublicKey(text)
+	if err != nil {
+		return nil, err
+	}
+	return &publicKey{whose: "the Tenant's", public: public, toCheckCSR: der}, nil
+}
+
+// parseRenewKey reads the DER that a consumer writes into a Renew from 1.0.2
+// to 1.1, or what it writes into a Tenant. No provider reads it.
+func parseRenewKey(bytes []byte) (crypto.PublicKey, error) {
+	if public, err := x509.ParsePKIXPublicKey(bytes); err == nil {
+		return public, nil
+	}
+	public, _, err := authentication.ParseTenantPublicKey(bytes)
+	return public, err
+}
+
+func verifyNonce(key *publicKey, nonce, signature []byte) error {
+	verified, err := authentication.VerifyNonce(key.public, nonce, signature)
+	if err != nil {
+		return err
+	}
+	if !verified {
+		return errors.New("the signature is not right")
+	}
+	return nil
+}
+
+func checkControlPlaneCSR(csr []byte, key *publicKey, consumer liqov1beta1.ClusterID) error {
+	return authentication.CheckCSRForControlPlane(csr, key.toCheckCSR, consumer)
+}
+
+func isDeterministic(private crypto.PrivateKey) bool {
+	switch private.(type) {
+	case ed25519.PrivateKey, *rsa.PrivateKey:
+		return true
+	default:
+		return false
+	}
+}
+
+func generateControlPlaneCSR(private crypto.PrivateKey, consumer liqov1beta1.ClusterID) ([]byte, error) {
+	return authentication.GenerateCSRForControlPlane(private, consumer)
+}
+
+func generateSliceCSR(private crypto.PrivateKey, slice *authv1beta1.ResourceSlice) ([]byte, error) {
+	return authentication.GenerateCSRForResourceSlice(private, slice)
+}
+
+func signNonce(private crypto.PrivateKey, nonce []byte) ([]byte, error) {
+	return authentication.SignNonce(private, nonce)
+}
