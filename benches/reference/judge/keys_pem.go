@@ -6,7 +6,6 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rsa"
-	"crypto/x509"
 	"errors"
 
 	authv1beta1 "github.com/liqotech/liqo/apis/authentication/v1beta1"
@@ -20,16 +19,6 @@ func parseTenantKey(text []byte) (*publicKey, error) {
 		return nil, err
 	}
 	return &publicKey{whose: "the Tenant's", public: public, toCheckCSR: der}, nil
-}
-
-// parseRenewKey reads the DER that a consumer writes into a Renew from 1.0.2
-// to 1.1, or what it writes into a Tenant. No provider reads it.
-func parseRenewKey(bytes []byte) (crypto.PublicKey, error) {
-	if public, err := x509.ParsePKIXPublicKey(bytes); err == nil {
-		return public, nil
-	}
-	public, _, err := authentication.ParseTenantPublicKey(bytes)
-	return public, err
 }
 
 func verifyNonce(key *publicKey, nonce, signature []byte) error {

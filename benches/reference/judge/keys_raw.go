@@ -22,16 +22,6 @@ func parseTenantKey(raw []byte) (*publicKey, error) {
 	return &publicKey{whose: "the Tenant's", public: ed25519.PublicKey(raw), toCheckCSR: raw}, nil
 }
 
-// parseRenewKey reads what a consumer of 1.0.0 writes into a Renew: the same
-// raw bytes. No provider reads them.
-func parseRenewKey(raw []byte) (crypto.PublicKey, error) {
-	key, err := parseTenantKey(raw)
-	if err != nil {
-		return nil, err
-	}
-	return key.public, nil
-}
-
 func verifyNonce(key *publicKey, nonce, signature []byte) error {
 	if !authentication.VerifyNonce(ed25519.PublicKey(key.toCheckCSR), nonce, signature) {
 		return errors.New("the signature is not right")

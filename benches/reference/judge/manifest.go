@@ -29,7 +29,8 @@ func readObject[T runtime.Object](path string) (T, error) {
 	return objects[0], nil
 }
 
-// readObjects reads all objects of a file, one a YAML document.
+// readObjects reads all objects of a file, one a YAML document. They are nil
+// only with an error.
 func readObjects[T runtime.Object](path string) ([]T, error) {
 	manifests, err := documents(path)
 	if err != nil {
@@ -41,7 +42,7 @@ func readObjects[T runtime.Object](path string) ([]T, error) {
 	}
 	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, known, known,
 		json.SerializerOptions{Yaml: true, Strict: true})
-	var objects []T
+	objects := []T{}
 	for _, manifest := range manifests {
 		decoded, _, err := decoder.Decode(manifest, nil, nil)
 		if err != nil {
