@@ -1,5 +1,7 @@
 //! The command line.
 
+mod legacy;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -9,6 +11,8 @@ use liqo_auth::{
     model::{ApiServerUrl, ClusterId, NamespaceName, Timestamp},
     policy::Policy,
 };
+
+pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 
 /// Authenticate Liqo clusters from files.
 ///
@@ -106,6 +110,9 @@ pub(crate) enum Command {
     /// Explain a Tenant or an Identity: whose, which key, what is wrong
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
+    /// Speak the shared-token protocol of Liqo 0.2 to 0.10
+    #[command(subcommand)]
+    Legacy(Legacy),
     /// Print shell completions
     #[command(after_help = COMPLETION_EXAMPLES)]
     Completion {

@@ -233,23 +233,8 @@ impl<'h> ProviderSide<'h> {
         name: String,
         request: &SigningRequest,
     ) -> Result<CertificateSigningRequest> {
-        // The request's ID is a hash over the nonce and more: no two requests
-        // have the same, and nobody can foresee it.
-        let serial_number = Entropy::from_bytes(*request.id.as_bytes());
-        let chain = self
-            .authority
-            .issue(
-                &request.csr,
-                &request.subject,
-                &request.public_key,
-                request.now,
-                request.lifetime,
-                &serial_number,
-            )
-            .map_err(|error| {
-                Failure::at_odds(format!("the authority of this home cannot sign: {error}"))
-            })?;
-        Ok(signed_request(name, request, &chain))
+        let reason = "the Tenant's key signed this provider's nonce";
+        signed_request(&self.authority, name, request, reason)
     }
 
     fn failure(&self, error: &Error) -> Failure {
@@ -274,12 +259,7 @@ fn provider(
     peer: &ClusterId,
     policy: &Policy,
 ) -> Result<Provider> {
-    let bundle = match &home.settings.api_server_ca {
-        None => authority.ca_bundle().clone(),
-        Some(ca) => CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
-            .map_err(|error| Failure::at_odds(format!("home.yaml, apiServerCA: {error}")))?,
-    };
-    let endpoint = Endpoint::new(home.settings.api_server.clone(), Some(&bundle));
+    let endpoint = endpoint(home, authority)?;
     Ok(
         Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
             .key(Arc::new(home.key()?))
@@ -287,6 +267,19 @@ fn provider(
             .policy(policy.clone())
             .build(),
     )
+}
+
+/// Where peers reach this home's API server, and by which CA.
+pub(crate) fn endpoint(home: &Home, authority: &Authority) -> Result<Endpoint> {
+    let bundle = match &home.settings.api_server_ca {
+        None => authority.ca_bundle().clone(),
+        Some(ca) => CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
+            .map_err(|error| Failure::at_odds(format!("home.yaml, apiServerCA: {error}")))?,
+    };
+    Ok(Endpoint::new(
+        home.settings.api_server.clone(),
+        Some(&bundle),
+    ))
 }
 
 /// The names that rights of this home are bound to already, but for the peer's
@@ -316,18 +309,34 @@ fn principals(home: &Home, peer: &ClusterId) -> NameTable {
 }
 
 /// The same for the same request: it is found again, and never signed twice.
-fn request_name(request: &SigningRequest) -> String {
+pub(crate) fn request_name(request: &SigningRequest) -> String {
     let id: String = request.id.to_string().chars().take(32).collect();
     format!("{}{id}", names::CSR_GENERATE_NAME)
 }
 
-/// The request as the Kubernetes API keeps it, approved and issued.
-fn signed_request(
+/// Signs a request: as the Kubernetes API keeps it, approved for that reason
+/// and issued.
+pub(crate) fn signed_request(
+    authority: &Authority,
     name: String,
     request: &SigningRequest,
-    chain: &CertificateChain,
-) -> CertificateSigningRequest {
-    CertificateSigningRequest {
+    reason: &str,
+) -> Result<CertificateSigningRequest> {
+    // The request's ID is a hash over what makes the request this one: no two
+    // have the same, and nobody can foresee it.
+    let serial_number = Entropy::from_bytes(*request.id.as_bytes());
+    let chain = authority.issue(
+        &request.csr,
+        &request.subject,
+        &request.public_key,
+        request.now,
+        request.lifetime,
+        &serial_number,
+    );
+    let chain = chain.map_err(|error| {
+        Failure::at_odds(format!("the authority of this home cannot sign: {error}"))
+    })?;
+    Ok(CertificateSigningRequest {
         metadata: Metadata {
             name,
             labels: BTreeMap::from([
@@ -354,11 +363,10 @@ fn signed_request(
                 condition_type: "Approved".to_owned(),
                 status: "True".to_owned(),
                 reason: names::APPROVAL_REASON.to_owned(),
-                message: "Approved by liqo-auth: the Tenant's key signed this provider's nonce"
-                    .to_owned(),
+                message: format!("Approved by liqo-auth: {reason}"),
             }],
         },
-    }
+    })
 }
 
 fn seconds(lifetime: Duration) -> Option<i32> {

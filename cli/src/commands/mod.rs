@@ -8,6 +8,7 @@ mod generate;
 mod get;
 mod init;
 mod inspect;
+mod legacy;
 
 use std::path::Path;
 
@@ -53,6 +54,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         }
         Command::Apply(arguments) => apply::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
+        Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),
     }
 }

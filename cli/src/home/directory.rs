@@ -160,8 +160,13 @@ impl Directory {
     }
 
     /// Opens the lock file, and makes it if it isn't there.
-    pub(crate) fn lock_file(&self, name: &str) -> Result<File> {
-        let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    pub(crate) fn lock_file(&self, name: &str, is_writable: bool) -> Result<File> {
+        let access = if is_writable {
+            OFlags::RDWR
+        } else {
+            OFlags::RDONLY
+        };
+        let flags = access | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         fs::openat(&self.handle, name, flags, Access::Owner.file_mode())
             .map(File::from)
             .map_err(|errno| refusal(errno, &self.path.join(name)))

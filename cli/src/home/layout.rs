@@ -119,7 +119,7 @@ const CLUSTER_FOLDER: &str = "_cluster";
 const SUFFIX: &str = ".yaml";
 /// The longest name of a file, in bytes.
 const LONGEST_FILE: usize = 255;
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 14] = [
     Kind::Namespace,
     Kind::Secret,
     Kind::ConfigMap,
@@ -132,12 +132,26 @@ const KINDS: [Kind; 12] = [
     Kind::ClusterRoleBinding,
     Kind::ClusterRole,
     Kind::CertificateSigningRequest,
+    Kind::ServiceAccount,
+    Kind::ForeignCluster,
 ];
 
 /// The Secrets that the library keeps for itself.
 fn is_record(id: &ObjectRef) -> bool {
-    id.namespace == names::LIQO_NAMESPACE && id.name.starts_with("liqo-auth-")
+    id.namespace == names::LIQO_NAMESPACE
+        && RECORD_PREFIXES
+            .iter()
+            .any(|prefix| id.name.starts_with(prefix))
 }
+
+const RECORD_PREFIXES: [&str; 6] = [
+    "liqo-auth-provider-",
+    "liqo-auth-slice-",
+    "liqo-auth-consumer-",
+    "liqo-auth-legacy-foreign-",
+    "liqo-auth-legacy-home-",
+    "liqo-auth-origin-token-",
+];
 
 /// What a Kubernetes name may be made of, and no path has besides.
 fn is_name(name: &str) -> bool {
@@ -178,6 +192,18 @@ mod tests {
                 "liqo",
                 "liqo-auth-provider-x",
                 "records/secret.liqo-auth-provider-x.yaml",
+            ),
+            (
+                Kind::Secret,
+                "liqo",
+                "liqo-auth-legacy-foreign-x",
+                "records/secret.liqo-auth-legacy-foreign-x.yaml",
+            ),
+            (
+                Kind::ForeignCluster,
+                "",
+                "x",
+                "manifests/_cluster/foreigncluster.x.yaml",
             ),
             (
                 Kind::ClusterRole,
