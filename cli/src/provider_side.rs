@@ -1,5 +1,7 @@
 //! A home as the provider.
 
+mod beside;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use liqo_auth::{
@@ -13,7 +15,7 @@ use liqo_auth::{
     },
     policy::Policy,
     provider::{Endpoint, NameTable, Phase, Provider, SigningRequest},
-    step::{Effect, Message, Notice},
+    step::{Effect, Message, Notice, Step},
 };
 
 use crate::{
@@ -48,7 +50,7 @@ pub(crate) enum ProviderStand {
 /// What is to be done next.
 enum Next {
     /// In memory.
-    Apply(Vec<Effect>),
+    Apply(Box<Step>),
     /// What is in memory, before something is signed that rests on it.
     Save,
     Rest(ProviderStand),
@@ -107,10 +109,13 @@ impl<'h> ProviderSide<'h> {
         for _ in 0..MOST_STEPS {
             let now = self.clock.now()?;
             match self.next(now)? {
-                Next::Apply(effects) => self.apply(&effects, now)?,
+                Next::Apply(step) => self.home.carry_out(&step, now)?,
                 Next::Save => self.home.save()?,
                 Next::Rest(stand) => {
                     self.home.save()?;
+                    if let ProviderStand::Refused(error) = &stand {
+                        self.home.log_refusal(&self.peer, error, now)?;
+                    }
                     return Ok(stand);
                 }
             }
@@ -137,7 +142,9 @@ impl<'h> ProviderSide<'h> {
                         return Ok(Next::Save);
                     }
                     let request = self.signed_request(name, phase.request())?;
-                    return Ok(Next::Apply(vec![Effect::Create(request.into())]));
+                    let mut step = Step::default();
+                    step.effects.push(Effect::Create(request.into()));
+                    return Ok(Next::Apply(Box::new(step)));
                 };
                 let chain =
                     CertificateChain::from_pem(stored.status.certificate.as_slice(), &self.policy)
@@ -150,14 +157,14 @@ impl<'h> ProviderSide<'h> {
                 let step = phase
                     .continue_with(&chain)
                     .map_err(|error| self.failure(&error))?;
-                return Ok(Next::Apply(step.effects));
+                return Ok(Next::Apply(Box::new(step)));
             }
             Phase::Uninvited | Phase::Ended(_) if self.inviting => {
                 let step = self
                     .provider
                     .invite(&view, self.clock.env()?)
                     .map_err(|error| self.failure(&error))?;
-                return Ok(Next::Apply(step.effects));
+                return Ok(Next::Apply(Box::new(step)));
             }
             Phase::Uninvited | Phase::Ended(_) => ProviderStand::Ended,
             Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
@@ -168,10 +175,10 @@ impl<'h> ProviderSide<'h> {
             .provider
             .reconcile(&view, self.clock.env()?)
             .map_err(|error| self.failure(&error))?;
-        Ok(match step.refused.into_iter().next() {
-            Some(refused) => Next::Rest(ProviderStand::Refused(refused.error)),
+        Ok(match step.refused.first() {
+            Some(refused) => Next::Rest(ProviderStand::Refused(refused.error.clone())),
             None if step.effects.is_empty() => Next::Rest(stand),
-            None => Next::Apply(step.effects),
+            None => Next::Apply(Box::new(step)),
         })
     }
 
@@ -182,9 +189,15 @@ impl<'h> ProviderSide<'h> {
         let message = Message::Tenant(Box::new(tenant.clone()));
         let step = self
             .provider
-            .receive(&self.home.view(&self.peer), message, env)
-            .map_err(|error| Failure::of(subject, &error))?;
-        self.apply(&step.effects, now)
+            .receive(&self.home.view(&self.peer), message, env);
+        let step = match step {
+            Ok(step) => step,
+            Err(error) => {
+                self.home.log_refusal(&self.peer, &error, now)?;
+                return Err(Failure::of(subject, &error));
+            }
+        };
+        self.home.carry_out(&step, now)
     }
 
     /// A new nonce in place of the one that is there.
@@ -195,7 +208,7 @@ impl<'h> ProviderSide<'h> {
             .provider
             .replace_nonce(&self.home.view(&self.peer), env)
             .map_err(|error| self.failure(&error))?;
-        self.apply(&step.effects, now)?;
+        self.home.carry_out(&step, now)?;
         self.home.save()?;
         Ok(step.notices)
     }
@@ -218,12 +231,6 @@ impl<'h> ProviderSide<'h> {
     pub(crate) fn nonce(&self) -> Option<Nonce> {
         let secret = nonce_secret(self.home, &self.peer)?;
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
-    }
-
-    fn apply(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
-        effects
-            .iter()
-            .try_for_each(|effect| self.home.apply(effect, now))
     }
 
     /// Signs a request, and makes the object that keeps the answer: by that it

@@ -22,6 +22,7 @@
 //! step that leads on; [`Consumer::receive`] takes a message of the peer.
 
 mod accepted;
+mod agreement;
 mod builder;
 mod ending;
 mod held;

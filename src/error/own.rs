@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::{
+    admission::Denial,
     crypto::{CertificateError, KeyError},
     legacy::{ProtocolVersion, TokenError},
     model::{Timestamp, UrlError},
@@ -68,6 +69,9 @@ pub enum PolicyRefusal {
         /// The form that the peer speaks.
         found: ProtocolVersion,
     },
+    /// An API server with Liqo would not admit the object.
+    #[error("it is not admitted: {}", .0.rule)]
+    NotAdmitted(Denial),
     /// The signer denied the request.
     #[error("the signer denied the request: {reason:?}")]
     SigningDenied {
@@ -159,6 +163,15 @@ pub enum LocalFault {
     /// What was ended is still being removed.
     #[error("the peering is still being ended")]
     StillEnding,
+    /// There is a peering user for the peer already.
+    #[error("there is a peering user for this cluster already")]
+    PeeringUserExists,
+    /// There is no role that peering users could be bound to.
+    #[error("there is no {kind} labelled app.kubernetes.io/component=peering-user")]
+    NoPeeringRole {
+        /// The kind: `Role` or `ClusterRole`.
+        kind: &'static str,
+    },
     /// A private key cannot be given to a kubeconfig.
     #[error("the private key is not exportable, and no plugin reaches it")]
     KeyNotExportable,
@@ -235,6 +248,7 @@ impl PolicyRefusal {
             | Self::RenewalEndsNoLater { .. }
             | Self::Disapproved { .. }
             | Self::SlicesRemain { .. }
+            | Self::NotAdmitted(_)
             | Self::PeeringEnded
             | Self::TokenProtocolOff
             | Self::TokenProtocolVersion { .. } => None,
@@ -268,6 +282,9 @@ impl PolicyRefusal {
             }
             Self::TokenProtocolVersion { .. } => {
                 "Choose the compatible policy for this peer, if it cannot be updated."
+            }
+            Self::NotAdmitted(_) => {
+                "Give each consumer one Tenant, in its own tenant namespace, with its cluster ID as name and label."
             }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
             Self::RenewalEndsNoLater { .. } => {
@@ -308,6 +325,12 @@ impl LocalFault {
                 "Name the slice with at most 51 lower-case letters, digits, dots and inner hyphens."
             }
             Self::StillEnding => "Wait until what was ended is gone.",
+            Self::PeeringUserExists => {
+                "Delete that peering user first; its kubeconfig is good for nothing then."
+            }
+            Self::NoPeeringRole { .. } => {
+                "Create the roles that Liqo's chart has for peering users."
+            }
             Self::KeyNotExportable => {
                 "Have the signing key name a file or an exec plugin that a kubeconfig can use."
             }

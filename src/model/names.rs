@@ -223,6 +223,26 @@ pub fn issued_certificate_secret_of_slice(slice: &str) -> String {
     format!("{ISSUED_CERTIFICATE_SECRET}-{slice}")
 }
 
+/// What the names of peering users begin with.
+pub const PEERING_USER_PREFIX: &str = "liqo-peer-user-";
+
+/// What the objects of a peering user are named by: `liqo-peer-user-<consumer>`.
+pub fn peering_user(consumer: &ClusterId) -> String {
+    format!("{PEERING_USER_PREFIX}{consumer}")
+}
+
+/// The binding of a peering user in Liqo's namespace:
+/// `liqo-peer-user-<consumer>-liqo-ns-reader`.
+pub fn peering_user_reader(consumer: &ClusterId) -> String {
+    format!("{PEERING_USER_PREFIX}{consumer}-liqo-ns-reader")
+}
+
+/// The binding of a peering user in the tenant namespace:
+/// `liqo-peer-user-<consumer>-tenant-ns-writer`.
+pub fn peering_user_writer(consumer: &ClusterId) -> String {
+    format!("{PEERING_USER_PREFIX}{consumer}-tenant-ns-writer")
+}
+
 /// The label of this library's own records, whose value is the peer's ID.
 pub const RECORD_PEER_LABEL: &str = "liqo-auth/peer";
 

@@ -2,6 +2,7 @@
 
 use super::{Claimant, PrincipalName, Provider, key_succession, name_taken, nonce, seen::Seen};
 use crate::{
+    admission::{self, tenant::Surroundings},
     crypto::Nonce,
     error::{Backend, Error, PolicyRefusal, shortened},
     model::{ClusterId, Resource, Tenant, Timestamp},
@@ -38,6 +39,7 @@ impl Provider {
             }
             let mut tenant = verify::without_status(received, &seen.peer, seen.namespace_name());
             key_succession::carry(received, &mut tenant);
+            admit(view, &seen, None, &tenant)?;
             return Ok(Step {
                 effects: vec![Effect::Create(tenant.into())],
                 ..Step::default()
@@ -50,6 +52,10 @@ impl Provider {
         tenant.spec.signature = received.spec.signature.clone();
         tenant.spec.proxy_url = received.spec.proxy_url.clone();
         key_succession::carry(received, &mut tenant);
+        // One that lies elsewhere was put there by somebody's `kubectl apply`.
+        if stored.metadata.namespace == seen.namespace_name() {
+            admit(view, &seen, Some(stored), &tenant)?;
+        }
         Ok(Step {
             effects: Effect::patch(stored, tenant, Part::Main)
                 .into_iter()
@@ -139,4 +145,26 @@ impl Provider {
         }
         Ok(())
     }
+}
+
+/// What an API server with Liqo would not admit is not made.
+fn admit(
+    view: &View<'_>,
+    seen: &Seen<'_>,
+    stored: Option<&Tenant>,
+    tenant: &Tenant,
+) -> Result<(), Error> {
+    let tenants: Vec<&Tenant> = view.readable().collect();
+    let surroundings = Surroundings {
+        namespace: seen.namespace,
+        tenants: &tenants,
+    };
+    let verdict = match stored {
+        None => admission::tenant::create(tenant, &surroundings),
+        Some(stored) => admission::tenant::update(stored, tenant, &surroundings),
+    };
+    verdict.into_result().map_err(|denial| {
+        let field = denial.field;
+        Error::new(PolicyRefusal::NotAdmitted(denial), Some(tenant.id()), field)
+    })
 }

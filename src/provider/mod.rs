@@ -21,6 +21,7 @@
 //! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
 
 mod administration;
+mod agreement;
 mod approval;
 mod builder;
 mod condition;
@@ -33,6 +34,7 @@ mod issued;
 mod issued_certificate;
 mod key_succession;
 mod nonce;
+mod peering_user;
 mod phase;
 mod principals;
 mod promise;
@@ -56,6 +58,7 @@ pub use builder::{Endpoint, ProviderBuilder};
 pub use end::Ended;
 pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
+pub use peering_user::{NewPeeringUser, PeeringUser};
 pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
 pub use principals::{Claimant, NameRegistry, NameTable, PrincipalKind, PrincipalName, Principals};

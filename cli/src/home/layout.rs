@@ -3,6 +3,7 @@
 //! ```text
 //! HOME/
 //!   home.yaml                                    cluster ID, API server, what is known of peers
+//!   audit.log                                    what was decided, one entry a line
 //!   lock                                         held while a command runs
 //!   manifests/<namespace>/<kind>.<name>.yaml     what anybody may read
 //!   manifests/_cluster/<kind>.<name>.yaml        the same, without a namespace

@@ -1,6 +1,7 @@
 //! A cluster's home: a folder of Kubernetes manifests that stands for its API
 //! server.
 
+mod audit_log;
 mod content;
 mod create;
 mod directory;
@@ -19,10 +20,11 @@ use std::{
 
 use anyhow::Context;
 use liqo_auth::{
+    audit::Event,
     crypto::{Authority, KeyPair, RecordKey},
     model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
     policy::Policy,
-    step::Effect,
+    step::{Effect, Step},
     view::{Interest, View},
 };
 use zeroize::Zeroizing;
@@ -49,6 +51,8 @@ pub(crate) struct Home {
     pub(crate) settings: Settings,
     store: Store,
     written_settings: Settings,
+    /// What was decided, and is not in the log yet.
+    decisions: Vec<(Timestamp, Event)>,
 }
 
 /// What a command does with a home.
@@ -87,6 +91,7 @@ impl Home {
             written_settings: settings.clone(),
             settings,
             store,
+            decisions: Vec::new(),
         })
     }
 
@@ -174,8 +179,17 @@ impl Home {
             .map_err(|error| Failure::at_odds(format!("{}: {error:#}", self.root.path().display())))
     }
 
+    /// Carries out a step in memory, and notes what it decides.
+    pub(crate) fn carry_out(&mut self, step: &Step, now: Timestamp) -> Result<()> {
+        step.effects
+            .iter()
+            .try_for_each(|effect| self.apply(effect, now))?;
+        self.note(step, now);
+        Ok(())
+    }
+
     /// Writes what has changed. When this returns, it is on the disk.
-    pub(crate) fn save(&mut self) -> Result<()> {
+    fn save_objects(&mut self) -> Result<()> {
         let mut changes = Vec::new();
         if self.settings != self.written_settings {
             changes.push(Change {
@@ -298,6 +312,7 @@ impl Home {
             written_settings: settings.clone(),
             settings,
             store,
+            decisions: Vec::new(),
         })
     }
 }
