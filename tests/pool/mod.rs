@@ -56,7 +56,7 @@ impl Pool {
             RecordKey::new(crate::exchange::RECORD_KEY).unwrap(),
         )
         .key(crate::exchange::ed25519(2))
-        .signer(Arc::clone(&signer) as Arc<dyn CsrSigner>);
+        .signer(signer.clone());
         Self {
             provider: configure(builder).build(),
             at_provider: exchange.at_provider,
