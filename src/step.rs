@@ -147,6 +147,9 @@ pub enum Notice {
     /// The client certificate was not issued by a CA of the bundle. Legal:
     /// serving and signing CA may differ.
     IssuedByAnotherCa,
+    /// The certificate was renewed, and nothing carries it to the consumer: it
+    /// keeps no Renew object. Hand the Identity over again.
+    RenewalNotCarried,
     /// The certificate of an Identity is due, and a person is to bring the next.
     CertificateDue {
         /// The Identity.
@@ -188,6 +191,9 @@ pub enum Awaited {
     Nonce,
     /// The consumer's Tenant.
     Tenant,
+    /// The approver's word, or an administrator's:
+    /// [`Provider::approve`](crate::Provider::approve).
+    Approval,
     /// The signer's answer.
     Certificate(RequestId),
     /// The provider's Identity.
@@ -226,15 +232,20 @@ impl Step {
         self.effects.is_empty()
     }
 
-    /// Takes up what another step says; both concern other objects.
-    pub(crate) fn merge(&mut self, other: Self) {
+    /// Everything of another step besides.
+    pub(crate) fn append(&mut self, other: Self) {
         self.effects.extend(other.effects);
         self.outbox.extend(other.outbox);
         self.refused.extend(other.refused);
         self.notices.extend(other.notices);
         self.events.extend(other.events);
-        self.wait.wake_by(other.wait.wake_at);
         self.wait.awaiting.extend(other.wait.awaiting);
+        self.wake_by(other.wait.wake_at);
+    }
+
+    /// Looks again at that time at the latest, if there is one.
+    pub(crate) fn wake_by(&mut self, at: Option<Timestamp>) {
+        self.wait.wake_by(at);
     }
 
     pub(crate) fn refuse(error: Error) -> Self {

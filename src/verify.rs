@@ -23,7 +23,8 @@ pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 pub(crate) use nonce::nonce_at;
 pub(crate) use resource_slice::{slice_names, slice_request};
 pub(crate) use tenant::{
-    Known, claim, default_namespace, name_length, nonce_signature, without_status,
+    Known, claim, default_namespace, name_length, nonce_signature, proxy_url, tenant_names,
+    without_status,
 };
 
 use crate::{
@@ -48,7 +49,7 @@ fn check_names(
     )
 }
 
-fn check_name(
+pub(crate) fn check_name(
     found: &str,
     expected: &str,
     id: &ObjectRef,

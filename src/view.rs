@@ -146,15 +146,15 @@ impl<'o> View<'o> {
         Ok(self.all())
     }
 
-    /// Every object of a kind that can be read: for what may be there without
-    /// being in anyone's way.
+    /// Every object of a kind that can be read. The others are
+    /// [`unreadable`](Self::unreadable).
     pub(crate) fn readable<K: Resource + 'o>(
         &self,
     ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
         self.all()
     }
 
-    /// What is there of a kind and cannot be read.
+    /// Every object of a kind that cannot be read.
     pub(crate) fn unreadable(
         &self,
         kind: Kind,
@@ -165,8 +165,7 @@ impl<'o> View<'o> {
         })
     }
 
-    /// Every object of a kind that can be read.
-    pub(crate) fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
+    fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
         self.objects
             .iter()
             .filter_map(|object| K::from_object(object))

@@ -185,6 +185,9 @@ pub(crate) struct Init {
     /// By which CA peers know the API server (PEM), if it is another one
     #[arg(long, value_name = "FILE")]
     pub(crate) api_server_ca: Option<PathBuf>,
+    /// Have a person approve of each peer's request before it is signed
+    #[arg(long)]
+    pub(crate) require_approval: bool,
 }
 
 #[derive(Debug, Args)]
@@ -268,6 +271,9 @@ pub(crate) struct CreateNonce {
     /// The cluster ID of the remote cluster
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: ClusterId,
+    /// Let this cluster in without a handshake, if its Tenant says so
+    #[arg(long)]
+    pub(crate) tolerate_no_handshake: bool,
     /// Make a new nonce in place of the one that is there
     #[arg(long)]
     pub(crate) replace: bool,
@@ -368,6 +374,9 @@ pub(crate) struct Known {
     /// The provider's API server has a publicly trusted certificate: no CA is needed
     #[arg(long)]
     pub(crate) publicly_trusted: bool,
+    /// The provider runs on EKS: its Identity may carry an AWS user's keys
+    #[arg(long)]
+    pub(crate) accept_aws: bool,
 }
 
 #[derive(Debug, Args)]

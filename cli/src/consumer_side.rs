@@ -277,6 +277,9 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
         Notice::ProviderKeyFirstSeen { fingerprint } => format!(
             "The provider proved the key {fingerprint}, and is known by it from now on: compare it with what its administrator says."
         ),
+        Notice::RenewalNotCarried => {
+            "The certificate was renewed, and nothing carries it to the consumer: generate its Identity again, and hand it over.".to_owned()
+        }
         Notice::ConditionHeld { condition } => format!(
             "The tenant stays {condition:?}, whatever its Tenant says, until its administrator uncordons it."
         ),

@@ -43,6 +43,10 @@ pub(crate) enum ProviderStand {
     AwaitsTenant,
     /// The Identity can be handed out.
     Authenticated,
+    /// The request waits for this side's administrator.
+    AwaitsApproval,
+    /// The peer is let in without a handshake.
+    Tolerated,
     /// The administrator drained the peer.
     Drained,
     /// What is stored was refused.
@@ -129,7 +133,7 @@ impl<'h> ProviderSide<'h> {
 
     fn step(&self) -> Result<Step> {
         let (view, env) = (self.home.view(&self.peer), self.clock.env()?);
-        let uninvited = |phase| matches!(phase, Phase::Uninvited | Phase::Ended);
+        let uninvited = |phase| matches!(phase, Phase::Uninvited | Phase::Ended(_));
         let invites = self.inviting && uninvited(self.resume(&view, env.now)?);
         let step = if invites {
             self.provider.invite(&view, env)
@@ -144,8 +148,10 @@ impl<'h> ProviderSide<'h> {
         let view = self.home.view(&self.peer);
         Ok(match self.resume(&view, self.clock.now()?)? {
             Phase::Refused(error) => ProviderStand::Refused(error),
-            Phase::Uninvited | Phase::Ended | Phase::Ending(_) => ProviderStand::Ended,
+            Phase::Uninvited | Phase::Ended(_) | Phase::Ending(_) => ProviderStand::Ended,
             Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
+            Phase::NeedsApproval(_) => ProviderStand::AwaitsApproval,
+            Phase::Tolerated(_) => ProviderStand::Tolerated,
             Phase::Drained(_) => ProviderStand::Drained,
             Phase::Authenticated(_) => ProviderStand::Authenticated,
             _ => match step.refused.into_iter().next() {
@@ -321,14 +327,20 @@ const MOST_STEPS: usize = 32;
 
 fn provider(home: &Home, authority: &Authority, desk: &Desk, policy: &Policy) -> Result<Provider> {
     let endpoint = endpoint(home, authority)?;
-    Ok(
-        Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
-            .key(Arc::new(home.key()?))
-            .signer(Arc::new(desk.clone()))
-            .principals(Arc::new(principals(home)?))
-            .policy(policy.clone())
-            .build(),
-    )
+    let mut builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
+        .key(Arc::new(home.key()?))
+        .signer(Arc::new(desk.clone()))
+        .principals(Arc::new(principals(home)?))
+        .policy(policy.clone());
+    if home.settings.require_approval {
+        builder = builder.require_approval();
+    }
+    for (peer, settings) in &home.settings.peers {
+        if settings.tolerate_no_handshake {
+            builder = builder.tolerate_no_handshake(peer.clone());
+        }
+    }
+    Ok(builder.build())
 }
 
 /// Where peers reach this home's API server, and by which CA.

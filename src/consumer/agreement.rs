@@ -3,7 +3,7 @@
 
 use super::{Consumer, seen::Seen};
 use crate::{
-    crypto::Nonce,
+    crypto::{CertificateChain, Nonce},
     error::{Error, PeerMisbehaved},
     model::Resource,
     transcript::{Agreement, Transcript},
@@ -30,11 +30,23 @@ impl Consumer {
         else {
             return Ok(None);
         };
+        let policy = self.policy(&seen.peer);
+        let certificate = identity.spec.auth_params.signed_crt.as_slice();
+        let held = CertificateChain::from_pem(certificate, policy).ok();
+        let key = match keys.predecessor {
+            Some(key)
+                if held
+                    .is_some_and(|held| held.leaf().spki_der() == key.public_key().spki_der()) =>
+            {
+                key
+            }
+            _ => keys.current,
+        };
         Ok(Some(Transcript::of(&Agreement {
             provider: &seen.peer,
             consumer: self.cluster_id(),
             nonce: &nonce,
-            consumer_key: keys.current.public_key(),
+            consumer_key: key.public_key(),
             auth_params: &identity.spec.auth_params,
             namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
         })))

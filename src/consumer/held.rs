@@ -103,8 +103,9 @@ impl Held<'_> {
         match &self.answer {
             Answer::Nothing => {}
             Answer::Newer(newer) => {
-                newer.pin(record);
-                step.merge(newer.take()?);
+                // After a release of the pins they are the new one's.
+                record.endpoint = Some(newer.identity().pins().clone());
+                step.append(newer.take()?);
             }
             Answer::Refused(error) => {
                 step.wait.wake_by(begins_at(error));
@@ -151,7 +152,7 @@ impl Held<'_> {
                 step.notices.push(Notice::NewKeyAwaitsNonce);
                 step.wait.awaiting.push(Awaited::Nonce);
             }
-            Succession::NeedsSignature(phase) => step.merge(phase.plan(record)?),
+            Succession::NeedsSignature(phase) => step.append(phase.plan(record)?),
             Succession::AwaitsIdentity(sent) => {
                 let tenant = Box::new(sent.tenant());
                 step.outbox.push(Message::Tenant(tenant));

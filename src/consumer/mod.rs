@@ -149,7 +149,7 @@ impl Consumer {
                 step
             }
         };
-        step.merge(self.plan_slices(view, &seen, &slices, &mut record));
+        step.append(self.plan_slices(view, &seen, &slices, &mut record));
         Ok(seen.with_record(self, step, &record))
     }
 
@@ -303,7 +303,6 @@ impl Consumer {
                 endpoint: None,
                 provider_key: None,
                 proven_nonce: None,
-                released: true,
                 ..seen.record()
             };
             step.events

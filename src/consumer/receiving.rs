@@ -35,8 +35,7 @@ impl Consumer {
         if seen.namespace.is_none() {
             step.effects.push(seen.create_namespace()?);
         }
-        accepted.record_pins(&mut record);
-        accepted.record_receipt(Purpose::ControlPlane, &mut record, now);
+        accepted.record(Purpose::ControlPlane, &mut record, now);
         match seen.identity {
             None => {
                 let mut metadata = clean(&received.metadata);

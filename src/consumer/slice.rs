@@ -66,7 +66,7 @@ impl Consumer {
                 }
             });
         let readable = view
-            .all::<ResourceSlice>()
+            .readable::<ResourceSlice>()
             .filter(|slice| is_asked_of(slice, view.peer().as_str()))
             .map(|slice| SlicePeering {
                 slice: slice.id(),
@@ -198,7 +198,7 @@ impl Consumer {
         let mut step = Step::default();
         for slice in slices {
             match slice.plan(record) {
-                Ok(of_slice) => step.merge(of_slice),
+                Ok(of_slice) => step.append(of_slice),
                 Err(error) => step.refused.push(Refused {
                     object: Some(slice.slice.clone()),
                     error,
@@ -269,7 +269,7 @@ fn left_behind<'o>(
     is_there: &dyn Fn(&str) -> bool,
 ) -> Vec<Effect> {
     let here = seen.namespace_name();
-    let identities = view.all::<Identity>().filter(|identity| {
+    let identities = view.readable::<Identity>().filter(|identity| {
         let metadata = &identity.metadata;
         let label = |label: &str| metadata.labels.get(label).map(String::as_str);
         let slice = label(names::RESOURCE_SLICE_NAME_LABEL).unwrap_or_default();

@@ -86,6 +86,20 @@ pub enum PolicyRefusal {
         /// When the one that it was to replace ends.
         present: Timestamp,
     },
+    /// The approver denied the request.
+    #[error("the request was not approved: {reason:?}")]
+    Disapproved {
+        /// What the approver said.
+        reason: String,
+    },
+    /// The peering cannot be ended while it has resource slices.
+    #[error("there are {found} resource slices left, among them {one}")]
+    SlicesRemain {
+        /// How many there are.
+        found: usize,
+        /// One of them.
+        one: String,
+    },
 }
 
 /// What is missing, unreadable or at odds on this side.
@@ -130,15 +144,6 @@ pub enum LocalFault {
     /// There is no ForeignCluster for the peer.
     #[error("there is no ForeignCluster for this peer")]
     NoForeignCluster,
-    /// There is a peering user for the peer already.
-    #[error("there is a peering user for this cluster already")]
-    PeeringUserExists,
-    /// There is no role that peering users could be bound to.
-    #[error("there is no {kind} labelled app.kubernetes.io/component=peering-user")]
-    NoPeeringRole {
-        /// The kind: `Role` or `ClusterRole`.
-        kind: &'static str,
-    },
     /// The provider gave no Identity yet that could be used.
     #[error("there is no Identity of this provider that could be used")]
     NotAuthenticated,
@@ -158,6 +163,15 @@ pub enum LocalFault {
     /// What was ended is still being removed.
     #[error("the peering is still being ended")]
     StillEnding,
+    /// There is a peering user for the peer already.
+    #[error("there is a peering user for this cluster already")]
+    PeeringUserExists,
+    /// There is no role that peering users could be bound to.
+    #[error("there is no {kind} labelled app.kubernetes.io/component=peering-user")]
+    NoPeeringRole {
+        /// The kind: `Role` or `ClusterRole`.
+        kind: &'static str,
+    },
     /// A private key cannot be given to a kubeconfig.
     #[error("the private key is not exportable, and no plugin reaches it")]
     KeyNotExportable,
@@ -188,6 +202,8 @@ pub enum Backend {
     ResourceSlicePolicy,
     /// [`TokenStore`](crate::legacy::TokenStore).
     Tokens,
+    /// [`Approver`](crate::provider::Approver).
+    Approver,
 }
 
 /// How the library was called in a way that cannot be right.
@@ -209,6 +225,12 @@ pub enum ApiMisuse {
         /// What was handed over.
         message: &'static str,
     },
+    /// There is no request of the peer that waits for a word.
+    #[error("there is nothing to approve or deny in the phase {phase}")]
+    NothingToApprove {
+        /// The phase that the peering is in.
+        phase: &'static str,
+    },
     /// The signer gave a certificate that does not fit its request.
     #[error("the signer's certificate does not fit its request: {0}")]
     SignerCertificate(CertificateError),
@@ -223,9 +245,11 @@ impl PolicyRefusal {
             | Self::SliceNameTooLong { .. }
             | Self::TooManySlices { .. } => Some(11),
             Self::SigningDenied { .. }
-            | Self::PeeringEnded
             | Self::RenewalEndsNoLater { .. }
+            | Self::Disapproved { .. }
+            | Self::SlicesRemain { .. }
             | Self::NotAdmitted(_)
+            | Self::PeeringEnded
             | Self::TokenProtocolOff
             | Self::TokenProtocolVersion { .. } => None,
         }
@@ -266,6 +290,12 @@ impl PolicyRefusal {
             Self::RenewalEndsNoLater { .. } => {
                 "Renew the signer's own certificate: it is likely what ends then."
             }
+            Self::Disapproved { .. } => {
+                "Approve of the request, or have the consumer make another one."
+            }
+            Self::SlicesRemain { .. } => {
+                "Have the consumer delete its resource slices first, or drain the tenant."
+            }
         }
     }
 }
@@ -287,12 +317,6 @@ impl LocalFault {
             Self::NoSlice => "List the peer's resource slices, and name one of them.",
             Self::NoTenant => "Let the peer authenticate first.",
             Self::NoForeignCluster => "Create a ForeignCluster with spec.foreignAuthUrl.",
-            Self::PeeringUserExists => {
-                "Delete that peering user first; its kubeconfig is good for nothing then."
-            }
-            Self::NoPeeringRole { .. } => {
-                "Create the roles that Liqo's chart has for peering users."
-            }
             Self::NotAuthenticated => "Authenticate with the provider first.",
             Self::SlicesRemain { .. } => {
                 "Delete the resource slices, and wait until the provider let go of them."
@@ -301,6 +325,12 @@ impl LocalFault {
                 "Name the slice with at most 51 lower-case letters, digits, dots and inner hyphens."
             }
             Self::StillEnding => "Wait until what was ended is gone.",
+            Self::PeeringUserExists => {
+                "Delete that peering user first; its kubeconfig is good for nothing then."
+            }
+            Self::NoPeeringRole { .. } => {
+                "Create the roles that Liqo's chart has for peering users."
+            }
             Self::KeyNotExportable => {
                 "Have the signing key name a file or an exec plugin that a kubeconfig can use."
             }
@@ -318,6 +348,7 @@ impl fmt::Display for Backend {
             Self::Principals => "the look-up of principals",
             Self::ResourceSlicePolicy => "the policy for resource slices",
             Self::Tokens => "the token store",
+            Self::Approver => "the approver",
         })
     }
 }

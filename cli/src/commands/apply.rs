@@ -189,6 +189,19 @@ fn settle_tenant(
     let mut provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
     match provider.settle()? {
         ProviderStand::Authenticated => {}
+        stand @ (ProviderStand::AwaitsApproval | ProviderStand::Tolerated) => {
+            context
+                .printer
+                .result(&format!("tenant.{}/{name} {verb}\n", names::API_GROUP))?;
+            context.printer.message(&match stand {
+                ProviderStand::Tolerated => format!("{peer} is let in without a handshake."),
+                _ => format!(
+                    "{peer} waits for approval: liqo-auth approve tenant {peer} --home {}",
+                    provider.home.path().display()
+                ),
+            });
+            return Ok(());
+        }
         ProviderStand::Drained => {
             return Err(Failure::waiting(format!(
                 "the Tenant of {peer} is kept, and drained: uncordon it to let the peer in again"

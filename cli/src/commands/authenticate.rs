@@ -93,6 +93,17 @@ fn exchange(
     match provider.settle()? {
         ProviderStand::Authenticated => {}
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
+        ProviderStand::AwaitsApproval => {
+            return Err(Failure::waiting(format!(
+                "{provider_id} has to approve of {consumer_id} first: liqo-auth approve tenant {consumer_id} --home {}; then authenticate again",
+                provider.home.path().display()
+            )));
+        }
+        ProviderStand::Tolerated => {
+            return Err(Failure::waiting(format!(
+                "{provider_id} lets {consumer_id} in without a handshake: there is no Identity to take"
+            )));
+        }
         ProviderStand::Drained => {
             return Err(Failure::waiting(format!(
                 "{provider_id} drained the tenant {consumer_id}: it has to be uncordoned first"
@@ -145,7 +156,7 @@ fn know_provider(arguments: &Authenticate, local: &mut Home, remote: &Home) -> R
     let said = Known {
         proxy_url: arguments.proxy_url.clone(),
         provider_keys,
-        publicly_trusted: false,
+        ..Known::default()
     };
     keep(local, &provider_id, &said)
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod apply;
+mod approve;
 mod audit;
 mod authenticate;
 mod completion;
@@ -83,7 +84,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Unauthenticate(arguments) => unauthenticate::run(&context, &arguments),
         Command::Status(arguments) => status::run(&context, &arguments),
         Command::Renew(arguments) => renew::run(&context, &arguments),
-        Command::Approve(_) | Command::Deny(_) => Err(Failure::usage("not yet")),
+        Command::Approve(command) => approve::approve(&context, &command),
+        Command::Deny(command) => approve::deny(&context, &command),
         Command::Replicate(arguments) => replicate::run(&context, &arguments),
         Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),
@@ -113,7 +115,11 @@ impl Context {
 
 /// Keeps what a person says of a provider. What is not said stays.
 fn keep(home: &mut Home, peer: &ClusterId, known: &Known) -> Result<()> {
-    if known.proxy_url.is_none() && known.provider_keys.is_empty() && !known.publicly_trusted {
+    if known.proxy_url.is_none()
+        && known.provider_keys.is_empty()
+        && !known.publicly_trusted
+        && !known.accept_aws
+    {
         return Ok(());
     }
     let proxy_url = match known.proxy_url.as_deref() {
@@ -133,5 +139,6 @@ fn keep(home: &mut Home, peer: &ClusterId, known: &Known) -> Result<()> {
         settings.provider_keys.clone_from(&known.provider_keys);
     }
     settings.publicly_trusted |= known.publicly_trusted;
+    settings.accept_aws |= known.accept_aws;
     Ok(())
 }

@@ -73,10 +73,10 @@ fn leave(context: &Context, home: &mut Home, provider: &ClusterId, side: Side) -
 /// Ends it on the provider.
 fn end(context: &Context, home: &mut Home, consumer: &ClusterId, side: Side) -> Result<()> {
     let was_there = get::tenant_of(home, consumer).is_some();
-    if let Some(tenant) = get::tenant_of(home, consumer).map(liqo_auth::model::Resource::id) {
-        home.delete(&tenant, context.clock.now()?)?;
-    }
     let mut provider = ProviderSide::new(home, consumer, &context.policy, context.clock)?;
+    provider.administer("the Tenant is not deleted", |provider, view, _| {
+        provider.end(view)
+    })?;
     provider.settle()?;
     let done = match was_there {
         true => "Tenant correctly deleted",

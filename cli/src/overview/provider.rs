@@ -4,27 +4,27 @@ use liqo_auth::{
     crypto::CertificateChain,
     model::{ClusterId, ResourceSlice, ResourceSliceConditionType as Condition, Tenant, names},
     policy::Policy,
-    provider::{Phase, SlicePeering, SlicePhase, SliceRenewal},
+    provider::{self, Issued, Phase, SlicePeering, SlicePhase, SliceRenewal},
 };
 
 use super::{Certificate, Peering, Renewal, Role, Slice, waiting};
 use crate::{commands::Context, failure::Result, home::Home, provider_side::ProviderSide};
 
 pub(super) fn peering(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<Peering> {
-    let provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
-    let step = provider.look()?;
-    let condition = provider.condition()?;
-    let tenant = provider
+    let side = ProviderSide::new(home, peer, &context.policy, context.clock)?;
+    let step = side.look()?;
+    let condition = side.condition()?;
+    let tenant = side
         .home
         .all::<Tenant>()
         .find(|tenant| tenant.metadata.name == peer.as_str());
-    let view = provider.home.view(peer);
+    let view = side.home.view(peer);
     let now = context.clock.now()?;
-    let seen = provider.peering(&view, now)?;
+    let seen = side.peering(&view, now)?;
     let certificate = match &seen.phase {
         Phase::Authenticated(issued) => Some(Certificate::new(
             issued.certificate().leaf(),
-            provider_renewal(issued),
+            renewal(issued),
         )),
         _ => tenant.and_then(|tenant| {
             let auth_params = tenant.status.auth_params.as_ref()?;
@@ -42,7 +42,7 @@ pub(super) fn peering(context: &Context, home: &mut Home, peer: &ClusterId) -> R
         slices: seen
             .slices
             .iter()
-            .filter_map(|slice| of_slice(provider.home, slice))
+            .filter_map(|slice| of_slice(side.home, slice))
             .collect(),
         waits_for: waiting::waits_for(&step, peer),
         refused: waiting::refused(&step),
@@ -88,6 +88,10 @@ pub(super) fn slice_of(
     }
 }
 
-fn provider_renewal(_issued: &liqo_auth::provider::Issued<'_>) -> Renewal {
-    Renewal::None
+fn renewal(issued: &Issued<'_>) -> Renewal {
+    match issued.renewal() {
+        provider::Renewal::NotBefore(due) => Renewal::NotBefore(due),
+        provider::Renewal::Denied { again_at, .. } => Renewal::NotBefore(again_at),
+        _ => Renewal::Due,
+    }
 }

@@ -33,6 +33,7 @@ pub(super) fn refused(step: &Step) -> Vec<String> {
 fn words(awaited: &Awaited, peer: &ClusterId) -> String {
     match awaited {
         Awaited::Invitation => "this side: `create nonce` invites it".to_owned(),
+        Awaited::Approval => format!("this side: `approve tenant {peer}`"),
         Awaited::Nonce => format!("{peer}: its nonce"),
         Awaited::Tenant => format!("{peer}: its Tenant"),
         Awaited::Certificate(_) => "this side: `renew` signs the request".to_owned(),

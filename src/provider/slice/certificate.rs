@@ -2,14 +2,14 @@
 
 use super::{
     super::{SigningRequest, issuance, record::IssuedCertificate},
-    Established, RETRY, Slice,
+    Established, Slice,
 };
 use crate::{
     crypto::{CertificateChain, Fingerprint},
-    error::{Disposition, Error, PolicyRefusal},
-    model::{Bytes, Resource, Timestamp},
+    error::{Error, Fault, PolicyRefusal},
+    model::{Resource, Timestamp},
     request_id::RequestId,
-    step::Step,
+    step::{Refused, Step},
     verify::VerifiedSlice,
 };
 
@@ -35,10 +35,9 @@ impl<'o> NeedsSliceCertificate<'o> {
         let lifetime = issuance::lifetime(&slice.provider, &slice.peer);
         let issued = slice.record().and_then(|record| record.issued.as_ref());
         let renewed = issued.filter(|_| renewal);
-        let replaced = match renewed {
-            Some(issued) => issued.fingerprint(),
-            None => issued.and_then(|issued| issued.next_replaces(verified.csr(), now)),
-        };
+        // The certificate on record is whole: when another one is asked for, it
+        // is of no use any more, or about to be.
+        let replaced = issued.and_then(IssuedCertificate::fingerprint);
         let renewed = renewed.map(IssuedCertificate::until);
         let id = RequestId::of_slice(
             verified.csr(),
@@ -95,14 +94,11 @@ impl<'o> NeedsSliceCertificate<'o> {
             let mut record = record.clone();
             let issued = IssuedCertificate::new(chain, &self.request.csr, self.replaced, now);
             record.issued = Some(issued);
-            record.chain = Some(Bytes::from(chain.pem()));
             record.authenticated.get_or_insert(now.unix());
             step.effects.push(slice.write_record(&record));
         }
-        if slice.unreadable.is_none() {
-            let csr = slice.object.spec.csr.as_slice();
-            step.effects.push(slice.certificate.keep(csr, chain));
-        }
+        let csr = slice.object.spec.csr.as_slice();
+        step.effects.extend(slice.certificate.keep(csr, chain));
         step.events.push(issuance::event(
             &self.request,
             slice.object.id(),
@@ -128,16 +124,18 @@ impl<'o> NeedsSliceCertificate<'o> {
             return answered;
         };
         // The present certificate goes on until it expires; then another
-        // request is made. Whatever comes of this one, all else goes on.
-        let mut step = answered.unwrap_or_else(|error| {
-            let mut step = Step::refuse(error.clone());
-            if error.disposition() == Disposition::Retry {
-                step.wait.wake_at = Some(self.request.now + RETRY);
-            }
-            step
-        });
-        let end = expires + ONE_SECOND;
-        step.wait.wake_at = Some(step.wait.wake_at.map_or(end, |at| at.min(end)));
+        // request is made. A signer that fails is asked before that.
+        let mut step = match answered {
+            Err(error) if !matches!(error.fault(), Fault::Local(_)) => Step {
+                refused: vec![Refused {
+                    object: Some(self.slice.object.id()),
+                    error,
+                }],
+                ..Step::default()
+            },
+            answered => answered?,
+        };
+        step.wait.wake_at.get_or_insert(expires + ONE_SECOND);
         Ok(step)
     }
 }

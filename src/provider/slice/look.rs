@@ -29,6 +29,7 @@ impl Provider {
     ) -> Vec<SlicePeering<'o>> {
         let established = match phase {
             Phase::Authenticated(issued) => Some(issued.established()),
+            Phase::Tolerated(tolerated) => Some(tolerated.established()),
             _ => None,
         };
         let records = records(self, seen, view);
@@ -170,7 +171,6 @@ impl<'o> Look<'_, 'o> {
             object,
             record,
             certificate,
-            unreadable,
             condition,
             now: self.now,
         };
@@ -179,7 +179,7 @@ impl<'o> Look<'_, 'o> {
             return Ok(SlicePhase::Drained(DrainedSlice { slice }));
         }
         *upkeep = slice.marks();
-        if let Some(error) = broken {
+        if let Some(error) = broken.or(unreadable) {
             return Err(error);
         }
         if surplus {
@@ -234,7 +234,8 @@ impl<'o> Look<'_, 'o> {
             key: verified.public_key(),
             now: self.now,
         };
-        let chain = record.certificate(verified.csr(), bearer, policy);
+        let issued = record.issued.as_ref();
+        let chain = issued.and_then(|issued| bearer.issued(issued, verified.csr(), policy));
         let Some(chain) = chain else {
             let request = NeedsSliceCertificate::new(slice, verified, established, false);
             return Ok(SlicePhase::NeedsCertificate(request));
@@ -245,10 +246,8 @@ impl<'o> Look<'_, 'o> {
         Ok(if undecided {
             SlicePhase::NeedsDecision(NeedsDecision { settled })
         } else if let Some(effect) = settled.missing_status() {
-            SlicePhase::NeedsStatus(NeedsSliceStatus {
-                settled: Box::new(settled),
-                effect,
-            })
+            let effect = Box::new(effect);
+            SlicePhase::NeedsStatus(NeedsSliceStatus { settled, effect })
         } else if settled.is_granted() {
             SlicePhase::Accepted(settled)
         } else {

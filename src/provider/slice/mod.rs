@@ -63,8 +63,6 @@ struct Slice<'o> {
     object: &'o ResourceSlice,
     record: Option<(&'o Secret, SliceRecord)>,
     certificate: CertificateSecret<'o>,
-    /// Why the Secret that keeps the certificate cannot be read, if it cannot.
-    unreadable: Option<Error>,
     condition: TenantCondition,
     now: Timestamp,
 }

@@ -25,9 +25,8 @@ pub struct SettledSlice<'o> {
 /// The status does not say what is on record.
 #[derive(Clone)]
 pub struct NeedsSliceStatus<'o> {
-    // Boxed, since it is one variant of an enum.
-    pub(super) settled: Box<SettledSlice<'o>>,
-    pub(super) effect: Effect,
+    pub(super) settled: SettledSlice<'o>,
+    pub(super) effect: Box<Effect>,
 }
 
 /// Whether a slice's certificate is to be renewed.
@@ -86,33 +85,24 @@ impl<'o> SettledSlice<'o> {
         )))
     }
 
-    /// Renews the certificate when it is due, the seal under a new record key,
-    /// and the Secret that keeps the certificate as Liqo does.
+    /// Renews the certificate when it is due, and the seal under a new record
+    /// key; keeps the certificate where Liqo does.
     ///
     /// # Errors
     /// What the signer reports.
     pub fn maintain(&self) -> Result<Step, Error> {
-        let mut step = match self.renewal() {
-            SliceRenewal::Due(request) => request.ask_signer()?,
+        match self.renewal() {
+            SliceRenewal::Due(request) => request.ask_signer(),
             SliceRenewal::NotBefore(due) => {
-                let mut step = Step {
-                    effects: self.resealed().into_iter().collect(),
-                    ..Step::default()
-                };
+                let mut step = Step::default();
+                let csr = self.slice.object.spec.csr.as_slice();
+                step.effects.extend(self.resealed());
+                step.effects
+                    .extend(self.slice.certificate.keep(csr, &self.chain));
                 step.wait.wake_at = Some(due);
-                step
+                Ok(step)
             }
-        };
-        if let Some(error) = &self.slice.unreadable {
-            step.refused.extend(Step::refuse(error.clone()).refused);
-        } else {
-            let mut kept = Step::default();
-            let csr = self.slice.object.spec.csr.as_slice();
-            let missing = self.slice.certificate.missing(csr, &self.chain);
-            kept.effects.extend(missing);
-            add(&mut step, kept);
         }
-        Ok(step)
     }
 
     pub(super) fn record(&self) -> Option<&SliceRecord> {
@@ -162,7 +152,7 @@ impl<'o> SettledSlice<'o> {
         status
     }
 
-    fn auth_params(&self) -> AuthParams {
+    pub(super) fn auth_params(&self) -> AuthParams {
         let mut auth_params = AuthParams {
             signed_crt: Bytes::from(self.chain.pem()),
             ..self.established.auth_params.clone()
@@ -198,7 +188,7 @@ impl<'o> NeedsSliceStatus<'o> {
     /// Says what is on record.
     pub fn tell(&self) -> Step {
         Step {
-            effects: vec![self.effect.clone()],
+            effects: vec![(*self.effect).clone()],
             ..Step::default()
         }
     }
