@@ -14,9 +14,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use liqo_auth::{
     crypto::{Algorithm, Fingerprint},
-    model::{ApiServerUrl, ClusterId, NamespaceName, Timestamp},
+    model::{ApiServerUrl, ClusterId, NamespaceName},
     policy::Policy,
 };
+
+use crate::environment::Now;
 
 pub(crate) use administration::{
     Approve, Cordon, Deny, Drain, NamedSlice, Release, Remote, RemoteHome, Renew, Status,
@@ -71,14 +73,15 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) color: ColorChoice,
-    /// Take this for the present time (RFC 3339): to judge old files, and for tests
+    /// Take this for the present time (RFC 3339), or one so far ahead (+300d): to judge old
+    /// files, to see what comes, and for tests
     #[arg(
         long,
         global = true,
         value_name = "TIME",
         help_heading = "Global options"
     )]
-    pub(crate) now: Option<Timestamp>,
+    pub(crate) now: Option<Now>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -303,6 +306,9 @@ pub(crate) enum Get {
         /// The cluster ID of the remote cluster
         #[arg(long, value_name = "ID")]
         remote_cluster_id: ClusterId,
+        /// That of a resource slice, instead of the control plane's
+        #[arg(long, value_name = "NAME")]
+        resourceslice: Option<String>,
     },
 }
 

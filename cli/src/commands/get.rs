@@ -136,9 +136,12 @@ pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
     context.printer.result(&table.to_text())
 }
 
-pub(super) fn kubeconfig(context: &Context, peer: &ClusterId) -> Result<()> {
+pub(super) fn kubeconfig(context: &Context, peer: &ClusterId, slice: Option<&str>) -> Result<()> {
     let home = Home::open(context.home()?, Use::Read)?;
-    let name = names::identity_name(peer);
+    let name = slice.map_or_else(
+        || names::identity_name(peer),
+        names::resource_slice_identity_name,
+    );
     let waits = || {
         Failure::waiting(format!(
             "there is no kubeconfig for {peer} in {}. Apply the Identity that its administrator generates first.",
@@ -147,7 +150,9 @@ pub(super) fn kubeconfig(context: &Context, peer: &ClusterId) -> Result<()> {
     };
     let identity = home
         .all::<Identity>()
-        .find(|identity| identity.metadata.name == name)
+        .find(|identity| {
+            identity.metadata.name == name && identity.spec.cluster_id == peer.as_str()
+        })
         .ok_or_else(waits)?;
     let secret: &Secret = home
         .get(

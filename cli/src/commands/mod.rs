@@ -58,9 +58,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Get(Get::ResourceSlices(arguments)) => slices::get(&context, &arguments),
         Command::Get(Get::Renews(arguments)) => get::renews(&context, &arguments),
         Command::Get(Get::Nonce(arguments)) => get::nonce(&context, &arguments),
-        Command::Get(Get::Kubeconfig { remote_cluster_id }) => {
-            get::kubeconfig(&context, &remote_cluster_id)
-        }
+        Command::Get(Get::Kubeconfig {
+            remote_cluster_id,
+            resourceslice,
+        }) => get::kubeconfig(&context, &remote_cluster_id, resourceslice.as_deref()),
         Command::Generate(Generate::Tenant(arguments)) => generate::tenant(&context, &arguments),
         Command::Generate(Generate::Identity(arguments)) => {
             generate::identity(&context, &arguments)

@@ -1,0 +1,165 @@
+//! What is due is renewed, once, and reaches the consumer.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test panics"
+)]
+
+mod tool;
+
+use tool::Folder;
+
+const BOTH: &str = "--home cl-consumer --remote-home cl-provider";
+const NOW: &str = "--now 2026-11-20T13:00:00Z";
+const LATER: &str = "--now 2027-08-01T13:00:00Z";
+
+#[test]
+fn what_is_due_is_renewed_on_both_sides_and_once() {
+    let folder = with_slice();
+    let before = folder.snapshot();
+    let told = folder.ok(&format!("renew {BOTH} {NOW}"));
+    assert!(before == folder.snapshot());
+    assert!(
+        told.contains(" INFO   (local) certificate from cl-provider: until 2027-11-20T13:00:00Z, renewed from 2027-07-21T21:00:00Z on (in 243d)\n"),
+        "{told}"
+    );
+    let told = folder.ok(&format!("renew {BOTH} {LATER}"));
+    let lines: Vec<_> = told.lines().collect();
+    assert_eq!(lines.len(), 4, "{told}");
+    for line in lines {
+        assert!(
+            line.ends_with(": renewed, until 2028-07-31T13:00:00Z"),
+            "{line}"
+        );
+    }
+    assert_eq!(certificates(&folder), 4);
+    let before = folder.snapshot();
+    folder.ok(&format!("renew {BOTH} {LATER}"));
+    assert!(before == folder.snapshot());
+    let kubeconfig = folder.ok(
+        "get kubeconfig --home cl-consumer --remote-cluster-id cl-provider --resourceslice mypool",
+    );
+    assert!(kubeconfig.contains("resourceslice-mypool"), "{kubeconfig}");
+}
+
+#[test]
+fn a_provider_renews_by_itself_and_the_consumer_gets_it_later() {
+    let folder = with_slice();
+    let told = folder.ok(&format!("renew --home cl-provider {LATER}"));
+    assert!(
+        told.contains("certificate of cl-consumer: renewed"),
+        "{told}"
+    );
+    let status = folder.ok(&format!("status --home cl-consumer {LATER}"));
+    assert!(
+        status.contains("awaited") || status.contains("now"),
+        "{status}"
+    );
+    folder.ok(&format!("replicate {BOTH} {LATER}"));
+    let status = folder.ok(&format!("status --home cl-consumer {LATER}"));
+    assert_eq!(status.matches("in 243d").count(), 2, "{status}");
+    assert_eq!(certificates(&folder), 4);
+}
+
+#[test]
+fn a_renewal_is_carried_by_files() {
+    let folder = with_slice();
+    folder.ok(&format!("renew --home cl-provider {LATER}"));
+    let renew = folder.ok("get renews controlplane-cl-provider --home cl-provider -o yaml");
+    let apply = format!("apply --home cl-consumer -f - {LATER}");
+    let redirected = renew.replace("172.19.0.3", "172.19.0.4");
+    let error = folder.refused(&apply, &redirected, 3);
+    assert!(error.contains("(rule 9)"), "{error}");
+    assert_eq!(
+        folder.ok_with(&apply, &renew),
+        "renew.authentication.liqo.io/controlplane-cl-provider configured\n"
+    );
+    let slice = folder.ok("get rs mypool --home cl-provider -o yaml");
+    folder.ok_with(&apply, &slice);
+    let told = folder.ok(&format!("renew --home cl-consumer {LATER}"));
+    assert_eq!(
+        told.matches("until 2028-07-31T13:00:00Z").count(),
+        2,
+        "{told}"
+    );
+}
+
+#[test]
+fn a_consumer_alone_asks_and_says_so() {
+    let folder = with_slice();
+    let run = folder.run(&format!("renew --home cl-consumer {LATER}"));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("the next one is awaited"), "{run:?}");
+    folder.ok(&format!("renew {BOTH} {LATER}"));
+    let told = folder.ok(&format!("renew {BOTH} {LATER}"));
+    assert_eq!(told.matches("until 2028-07-31").count(), 4, "{told}");
+}
+
+#[test]
+fn a_home_without_peers_has_nothing_to_renew() {
+    let folder = Folder::with_homes();
+    let run = folder.run("renew --home cl-consumer");
+    assert_eq!((run.code, run.out.as_str()), (0, ""));
+    assert_eq!(run.err, "cl-consumer: no certificate.\n");
+}
+
+/// A person may have to approve before anything is signed.
+#[test]
+fn what_wants_an_approval_waits_for_it() {
+    let folder = Folder::new();
+    folder.ok("init --home cl-consumer");
+    folder.ok("init --home cl-provider --require-approval");
+    let authenticate = format!("authenticate {BOTH}");
+    let run = folder.run(&authenticate);
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.err.contains("approve tenant cl-consumer"), "{run:?}");
+    assert_eq!(certificates(&folder), 0);
+    let status = folder.ok("status --home cl-provider");
+    assert!(
+        status.contains("NeedsApproval") && status.contains("`approve tenant cl-consumer`"),
+        "{status}"
+    );
+    let generate = "generate identity --home cl-provider --remote-cluster-id cl-consumer";
+    folder.refused(generate, "", 4);
+    let approve = "approve tenant cl-consumer --home cl-provider";
+    let deny = "deny tenant cl-consumer --home cl-provider --reason nobody-asked";
+    assert_eq!(folder.ok(deny), " INFO  Tenant \"cl-consumer\" denied\n");
+    let run = folder.run(&authenticate);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.err.contains("nobody-asked"), "{run:?}");
+    assert_eq!(
+        folder.ok(approve),
+        " INFO  Tenant \"cl-consumer\" approved\n"
+    );
+    folder.refused(approve, "", 4);
+    folder.ok(&authenticate);
+    // A renewal needs no other one.
+    folder.ok(&format!("renew {BOTH} --now +300d"));
+    assert_eq!(certificates(&folder), 2);
+    folder.refused("approve tenant cl-other --home cl-provider", "", 4);
+    folder.refused("deny tenant cl-consumer --home cl-provider", "", 2);
+}
+
+fn with_slice() -> Folder {
+    let folder = Folder::new();
+    folder.ok(&format!("init --home cl-consumer {NOW}"));
+    folder.ok(&format!(
+        "init --home cl-provider --api-server https://172.19.0.3:6443 {NOW}"
+    ));
+    folder.ok(&format!("authenticate {BOTH} {NOW}"));
+    folder.ok(&format!("create rs mypool {BOTH} {NOW}"));
+    folder.ok(&format!("replicate {BOTH} {NOW}"));
+    folder
+}
+
+fn certificates(folder: &Folder) -> usize {
+    let names = std::fs::read_dir(folder.path("cl-provider/manifests/_cluster")).unwrap();
+    names
+        .filter(|name| {
+            let name = name.as_ref().unwrap().file_name();
+            name.to_string_lossy()
+                .starts_with("certificatesigningrequest.")
+        })
+        .count()
+}
