@@ -91,7 +91,7 @@ fn key(step: &Step) -> Option<Fingerprint> {
     let released =
         |decision: &Decision| matches!(decision, Decision::KeyReleased | Decision::PinsReleased);
     let event = step.events.iter().find(|event| released(&event.decision))?;
-    event.key.clone()
+    event.key
 }
 
 fn has_record(home: &Home, prefix: &str, peer: &ClusterId) -> bool {
