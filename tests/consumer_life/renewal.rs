@@ -290,7 +290,8 @@ fn by_hand_nothing_is_made_and_the_time_is_said() {
 #[test]
 fn what_a_renew_may_not_bring_is_refused_and_what_is_held_stays() {
     type Tamper = fn(&mut AuthParams, &Home);
-    let cases: [(&str, Tamper, fn(&Fault) -> bool); 6] = [
+    type Expected = fn(&Fault) -> bool;
+    let cases: [(&str, Tamper, Expected); 6] = [
         (
             "another key's certificate",
             |given, home| *given = issue_control_plane(&*ed25519(3), home.now, YEAR),
