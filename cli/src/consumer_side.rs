@@ -238,6 +238,20 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
         Notice::IssuedByAnotherCa => {
             "The client certificate was not issued by a CA of the bundle; that is legal if the API server's certificate comes from another CA.".to_owned()
         }
+        Notice::CertificateDue { identity, until } => format!(
+            "{identity}: the certificate is due, and ends at {until}: authenticate again before that."
+        ),
+        Notice::CannotRenew {
+            identity,
+            until,
+            error,
+        } => format!(
+            "{identity}: the certificate ends at {until}, and is not renewed: {error}. {}",
+            error.advice()
+        ),
+        Notice::NewKeyAwaitsNonce => {
+            "The provider knows this cluster by its earlier key: with the provider's next nonce the new one follows.".to_owned()
+        }
         _ => return None,
     })
 }
