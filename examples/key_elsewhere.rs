@@ -72,7 +72,7 @@ impl SigningKey for SlotKey {
     fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
         // A consumer's key has no other business.
         match payload.purpose() {
-            Purpose::Nonce | Purpose::CertificationRequest => {
+            Purpose::Nonce | Purpose::CertificationRequest | Purpose::KeySuccession => {
                 println!("  the module signs: {:?}", payload.purpose());
                 Ok(Signature::new(self.module.sign(payload.bytes())))
             }

@@ -14,7 +14,7 @@ mod peer;
 use core::fmt;
 
 pub use own::{ApiMisuse, Backend, LocalFault, PolicyRefusal};
-pub use peer::{CommitmentFault, PeerIncompatible, PeerMisbehaved};
+pub use peer::{CommitmentFault, PeerIncompatible, PeerMisbehaved, SuccessionFault};
 
 use crate::{crypto::CertificateError, model::ObjectRef};
 

@@ -129,6 +129,10 @@
 //! | accept more or read less | [`policy`] |
 //! | know how sure it is that the provider is the one meant | [`commitment`] |
 //! | understand an error | [`error`] |
+//! | keep what was decided | [`audit`] |
+//! | know when a certificate is due | [`renewal`] |
+//! | let a new key follow an old one | [`succession`] |
+//! | carry slices and renewals between two clusters at hand | [`replication`] |
 //! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`objects`] |
 //!
 //! # Guarantees
@@ -154,6 +158,7 @@
 //! [`Phase`]: provider::Phase
 //! [`Wait`]: step::Wait
 
+pub mod audit;
 pub mod commitment;
 pub mod consumer;
 pub mod crypto;
@@ -166,8 +171,11 @@ pub mod policy;
 pub mod provider;
 #[cfg(feature = "proptest")]
 pub mod rehearsal;
+pub mod renewal;
+pub mod replication;
 mod request_id;
 pub mod step;
+pub mod succession;
 pub mod verify;
 pub mod view;
 

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::{
+    audit::Event,
     crypto::{Entropy, Fingerprint, Nonce},
     error::Error,
     merge_patch,
@@ -33,6 +34,8 @@ pub struct Step {
     pub refused: Vec<Refused>,
     /// Facts that a person may want to know.
     pub notices: Vec<Notice>,
+    /// What was decided, for the audit; it counts once the effects were applied.
+    pub events: Vec<Event>,
     /// When or upon what to look again.
     pub wait: Wait,
 }

@@ -68,6 +68,8 @@ pub enum Purpose {
     Certificate,
     /// A provider commits itself to an answer.
     Commitment,
+    /// A consumer's key names the key that follows it.
+    KeySuccession,
 }
 
 /// A signature, as a key gave it.
@@ -112,6 +114,15 @@ impl<'a> Payload<'a> {
     pub(crate) fn commitment(bytes: &'a [u8], key: &PublicKey) -> Self {
         Self {
             purpose: Purpose::Commitment,
+            scheme: key.csr_scheme(),
+            bytes,
+        }
+    }
+
+    /// The caller puts a domain tag before the bytes.
+    pub(crate) fn key_succession(bytes: &'a [u8], key: &PublicKey) -> Self {
+        Self {
+            purpose: Purpose::KeySuccession,
             scheme: key.csr_scheme(),
             bytes,
         }

@@ -92,6 +92,9 @@ pub enum PeerMisbehaved {
     /// The provider's commitment does not verify, or is another provider's.
     #[error("the provider's commitment: {0}")]
     Commitment(CommitmentFault),
+    /// The pinned key is said to have signed this one, and has not.
+    #[error("the succession of the key: {0}")]
+    KeySuccession(SuccessionFault),
 }
 
 /// What is wrong with a provider's commitment.
@@ -114,6 +117,21 @@ pub enum CommitmentFault {
     #[error("its key: {0}")]
     Key(KeyError),
     /// Its signature does not verify over what came with it.
+    #[error("its signature: {0}")]
+    Signature(SignatureError),
+}
+
+/// What is wrong with the succession of a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SuccessionFault {
+    /// It cannot be read.
+    #[error("it cannot be read")]
+    Encoding,
+    /// The key that it says is followed is not the pinned one.
+    #[error("it was made with another key than the pinned one")]
+    OtherKey,
+    /// Its signature does not verify over this key, nonce and pair of clusters.
     #[error("its signature: {0}")]
     Signature(SignatureError),
 }
@@ -164,7 +182,7 @@ impl PeerMisbehaved {
             Self::Csr(_) => 1,
             Self::PublicKey(_) => 3,
             Self::NonceSignature(_) | Self::NonceNotOurs | Self::NonceUsed => 4,
-            Self::KeyChanged { .. } => 5,
+            Self::KeyChanged { .. } | Self::KeySuccession(_) => 5,
             Self::SelfDeclaredPolicy => 6,
             Self::NonceForm(_) | Self::NonceForOthers => 8,
             Self::Certificate(_)
@@ -211,6 +229,9 @@ impl PeerMisbehaved {
             Self::SelfDeclaredPolicy => "Have the consumer authenticate by its keys.",
             Self::KeyChanged { .. } => {
                 "Ask the peer's administrator, by another way, whether its key was changed; release the pinned key only then."
+            }
+            Self::KeySuccession(_) => {
+                "Have the consumer sign its new key with the one that is pinned here, over this provider's present nonce."
             }
             Self::WrongToken => {
                 "Hand this cluster's token to the peer's administrator, if it is to peer."

@@ -22,6 +22,9 @@ pub mod names;
 mod namespace;
 mod namespace_name;
 mod object;
+mod quantity;
+mod renew;
+mod resource_slice;
 mod role;
 mod role_binding;
 mod scalar;
@@ -61,6 +64,13 @@ pub use metadata::{Metadata, OwnerReference};
 pub use namespace::Namespace;
 pub use namespace_name::{NamespaceName, NamespaceNameError};
 pub use object::{Kind, Object, ObjectRef, Resource};
+pub use quantity::Quantity;
+pub use renew::{Renew, RenewSpec, RenewStatus};
+pub use resource_slice::{
+    IngressClass, LoadBalancerClass, ResourceSlice, ResourceSliceCondition,
+    ResourceSliceConditionStatus, ResourceSliceConditionType, ResourceSliceSpec,
+    ResourceSliceStatus, StorageClass,
+};
 pub use role::{PolicyRule, Role};
 pub use role_binding::{ClusterRoleBinding, RbacSubject, RoleBinding, RoleRef};
 pub use secret::Secret;

@@ -35,6 +35,18 @@ pub const SIGNED_NONCE_LABEL: &str = "liqo.io/signed-nonce";
 pub const IDENTITY_TYPE_LABEL: &str = "liqo.io/identity-type";
 /// Label: the resource slice that an identity belongs to.
 pub const RESOURCE_SLICE_NAME_LABEL: &str = "liqo.io/resourceslice-name";
+/// Label: whether the object is to be replicated to another cluster.
+pub const REPLICATION_LABEL: &str = "liqo.io/replication";
+/// Label: the cluster to which an object is replicated.
+pub const REPLICATION_DESTINATION_LABEL: &str = "liqo.io/remoteID";
+/// Label of a replica: the cluster from which it comes.
+pub const REPLICATION_ORIGIN_LABEL: &str = "liqo.io/originID";
+/// Label of a replica: that it is one.
+pub const REPLICATED_LABEL: &str = "liqo.io/replicated";
+/// Label: what was made for a peering user, and for which.
+pub const PEERING_USER_LABEL: &str = "liqo.io/peering-user-name";
+/// Label: the part of an application that a role belongs to.
+pub const APP_COMPONENT_LABEL: &str = "app.kubernetes.io/component";
 /// Label: the certificate signing request was made for a tenant.
 pub const REMOTE_TENANT_CSR_LABEL: &str = "liqo.io/remote-tenant-csr";
 /// Label: the name of an application, or what a cluster role is for.
@@ -50,6 +62,10 @@ pub const POD_SECURITY_WARN_LABEL: &str = "pod-security.kubernetes.io/warn";
 
 /// The value of labels that are set or not.
 pub const TRUE: &str = "true";
+/// The value of [`APP_COMPONENT_LABEL`] on the roles of peering users.
+pub const PEERING_USER_COMPONENT: &str = "peering-user";
+/// The class of resource slices on which Liqo itself decides.
+pub const DEFAULT_RESOURCE_SLICE_CLASS: &str = "default";
 /// The value of [`MANAGED_BY_LABEL`].
 pub const MANAGED_BY_LIQO: &str = "liqo";
 /// The value of the pod security labels of a tenant namespace.
@@ -69,6 +85,9 @@ pub const CREATE_VIRTUAL_NODE_ANNOTATION: &str = "liqo.io/create-virtual-node";
 pub const CORDON_ANNOTATION: &str = "liqo.io/cordon";
 /// Annotation: the resource slice's tenant is cordoned.
 pub const CORDON_TENANT_ANNOTATION: &str = "liqo.io/cordon-tenant";
+
+/// Annotation of Liqo 1.0 and 1.1: the identity is to be renewed now.
+pub const RENEW_ANNOTATION: &str = "liqo.io/renew";
 
 /// The Secret with a cluster's own keys, in the Liqo namespace.
 pub const CLUSTER_KEYS_SECRET: &str = "authentication-keys";
@@ -178,9 +197,12 @@ pub fn identity_name(provider: &ClusterId) -> String {
     format!("{CONTROL_PLANE_IDENTITY_PREFIX}{provider}")
 }
 
+/// What the names of the identities of resource slices begin with.
+pub const RESOURCE_SLICE_IDENTITY_PREFIX: &str = "resourceslice-";
+
 /// The identity of a resource slice: `resourceslice-<slice>`.
 pub fn resource_slice_identity_name(slice: &str) -> String {
-    format!("resourceslice-{slice}")
+    format!("{RESOURCE_SLICE_IDENTITY_PREFIX}{slice}")
 }
 
 /// The Secret with the kubeconfig of an identity: `kubeconfig-<identity>`.

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{
     CertificateSigningRequest, ClusterRole, ClusterRoleBinding, ConfigMap, ForeignCluster,
-    Identity, Metadata, Namespace, Role, RoleBinding, Secret, ServiceAccount, Tenant,
+    Identity, Metadata, Namespace, Renew, ResourceSlice, Role, RoleBinding, Secret, ServiceAccount,
+    Tenant,
     excerpt::Excerpt,
     names::{API_VERSION, API_VERSION_ALPHA},
     unreadable::{self, ObjectError, Unreadable},
@@ -247,6 +248,8 @@ kinds! {
     ConfigMap, "v1", true;
     Tenant, API_VERSION, true;
     Identity, API_VERSION, true;
+    ResourceSlice, API_VERSION, true;
+    Renew, API_VERSION, true;
     RoleBinding, RBAC_API_VERSION, true;
     ClusterRoleBinding, RBAC_API_VERSION, false;
     ClusterRole, RBAC_API_VERSION, false;

@@ -13,7 +13,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod slice;
+
 use std::collections::BTreeMap;
+
+pub use slice::{any_renew, any_resource_slice};
 
 use proptest::{
     collection::{btree_map, vec},
@@ -239,6 +243,8 @@ pub fn any_object() -> BoxedStrategy<Object> {
         4 => any_secret().prop_map(Object::from),
         4 => any_tenant().prop_map(Object::from),
         4 => any_identity().prop_map(Object::from),
+        4 => any_resource_slice().prop_map(Object::from),
+        4 => any_renew().prop_map(Object::from),
         1 => any_metadata().prop_map(|metadata| Namespace { metadata }.into()),
         1 => (any_metadata(), any_rules()).prop_map(|(metadata, rules)| {
             ClusterRole { metadata, rules }.into()

@@ -3,6 +3,7 @@
 
 use super::{NeedsNonce, Peering, Phase, Provider, WhyNonce, record::Record, seen::Seen};
 use crate::{
+    audit::{Decision, Event},
     error::Error,
     step::{Env, Step},
     view::View,
@@ -30,6 +31,10 @@ impl Provider {
             Phase::Refused(error) => return Err(error),
             _ => return self.reconcile(view, env),
         };
+        if !step.is_settled() {
+            step.events
+                .insert(0, Event::new(view.peer(), Decision::Invited));
+        }
         step.notices.extend(notices);
         Ok(step)
     }
@@ -68,6 +73,11 @@ impl Provider {
                 ..record.clone()
             };
             step.effects.push(self.write_record(&seen, &released));
+            let event = Event::new(&seen.peer, Decision::KeyReleased);
+            step.events.push(match &record.public_key {
+                Some(key) => event.by_key(key.fingerprint()),
+                None => event,
+            });
         }
         Ok(step)
     }

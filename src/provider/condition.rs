@@ -6,6 +6,7 @@
 
 use super::{Provider, record::Record, seen::Seen};
 use crate::{
+    audit::{Decision, Event},
     error::Error,
     model::{Tenant, TenantCondition},
     step::{Effect, Step},
@@ -29,6 +30,8 @@ impl Provider {
                 ..record.clone()
             };
             step.effects.push(self.write_record(&seen, &lifted));
+            step.events
+                .push(Event::new(&seen.peer, Decision::ConditionLifted));
         }
         Ok(step)
     }

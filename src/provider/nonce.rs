@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{Provider, seen::Seen};
 use crate::{
+    audit::{Decision, Event},
     crypto::{Nonce, NonceError, StructuredNonce},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     model::{Metadata, Namespace, Resource, Secret, Tenant, Timestamp, names},
@@ -99,6 +100,8 @@ impl<'o> NeedsNonce<'o> {
         if self.why != WhyNonce::Absent {
             step.notices.push(Notice::SignedNonceIsStale);
         }
+        step.events
+            .push(Event::new(&self.seen.peer, Decision::NonceMade).about(self.seen.nonce_id()));
         step.outbox.push(Message::Nonce(nonce));
         step.wait.awaiting.push(Awaited::Tenant);
         Ok(step)

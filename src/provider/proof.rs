@@ -6,10 +6,11 @@ use super::{
     seen::Seen,
 };
 use crate::{
+    audit::{Decision, Event},
     commitment::COMMITMENT_ANNOTATION,
     crypto::{CertificateChain, Nonce},
     error::Error,
-    model::{Tenant, Timestamp, names},
+    model::{Resource, Tenant, Timestamp, names},
     step::{Effect, Part, Step},
     verify::VerifiedTenant,
 };
@@ -69,7 +70,12 @@ impl<'o> NeedsProof<'o> {
         };
         record.public_key = Some(self.verified.public_key().clone());
         if let Some(chain) = adopted {
-            record.issued = Some(IssuedCertificate::new(chain, self.verified.csr(), None));
+            record.issued = Some(IssuedCertificate::new(
+                chain,
+                self.verified.csr(),
+                None,
+                self.now,
+            ));
         }
         record.use_up(&self.nonce, self.now);
         let commitment = self
@@ -93,6 +99,11 @@ impl<'o> NeedsProof<'o> {
             .push(self.provider.write_record(&self.seen, &record));
         step.effects
             .extend(Effect::patch(self.tenant, tenant, Part::Main));
+        step.events.push(
+            Event::new(&self.seen.peer, Decision::HandshakeVerified)
+                .about(self.tenant.id())
+                .by_key(self.verified.public_key().fingerprint()),
+        );
         Ok(step)
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct IssuedCertificate {
     leaf: Bytes,
     /// SHA-256 of its request in DER.
     csr: Bytes,
+    /// When it was issued by this side's clock, in seconds since the Unix epoch.
+    at: i64,
     /// When it expires, in seconds since the Unix epoch.
     until: i64,
     /// SHA-256 of the certificate that it replaced.
@@ -298,11 +300,17 @@ impl Record {
 }
 
 impl IssuedCertificate {
-    pub(super) fn new(chain: &CertificateChain, csr: &Csr, replaced: Option<Fingerprint>) -> Self {
+    pub(super) fn new(
+        chain: &CertificateChain,
+        csr: &Csr,
+        replaced: Option<Fingerprint>,
+        now: Timestamp,
+    ) -> Self {
         let leaf = chain.leaf();
         Self {
             leaf: Bytes::from(leaf.fingerprint().as_bytes().as_slice()),
             csr: Bytes::from(csr.digest().as_slice()),
+            at: now.unix(),
             until: leaf.not_after().unix(),
             replaced: replaced.map(|leaf| Bytes::from(leaf.as_bytes().as_slice())),
         }

@@ -9,6 +9,7 @@ use super::{
     seen::Seen,
 };
 use crate::{
+    audit::{Decision, Event},
     crypto::{
         Authority, BoxError, CertificateChain, ClientCertificateExpectation, Csr, Entropy,
         Fingerprint, Nonce, PublicKey, Subject,
@@ -171,7 +172,8 @@ impl<'o> NeedsCertificate<'o> {
         };
         let mut step = Step::default();
         if let Some((_, record)) = &self.seen.record {
-            let issued = IssuedCertificate::new(chain, &self.request.csr, self.replaced);
+            let issued =
+                IssuedCertificate::new(chain, &self.request.csr, self.replaced, self.request.now);
             let record = Record {
                 issued: Some(issued),
                 condition: record.condition.max(condition::said_by(self.tenant)),
@@ -181,6 +183,18 @@ impl<'o> NeedsCertificate<'o> {
                 .push(self.provider.write_record(&self.seen, &record));
         }
         step.effects.push(effect);
+        let leaf = chain.leaf();
+        let issued = Decision::CertificateIssued {
+            request: self.request.id,
+            certificate: leaf.fingerprint(),
+            until: leaf.not_after(),
+            replaces: self.replaced,
+        };
+        step.events.push(
+            Event::new(&self.seen.peer, issued)
+                .about(self.tenant.id())
+                .by_key(self.request.public_key.fingerprint()),
+        );
         Ok(step)
     }
 

@@ -1,0 +1,189 @@
+//! One decision: about whom, about what, and on account of which key.
+
+use core::fmt;
+
+use crate::{
+    crypto::Fingerprint,
+    error::Error,
+    model::{ClusterId, ObjectRef, TenantCondition, Timestamp},
+    request_id::RequestId,
+};
+
+/// A decision, whom it concerns, and the key that it rests on.
+///
+/// A step that is carried out again after a crash carries its decisions again:
+/// they are there at least once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event {
+    /// The other cluster.
+    pub peer: ClusterId,
+    /// The object that it is about, if it is about one.
+    pub object: Option<ObjectRef>,
+    /// The peer's key or the one that it was decided by, if there is one.
+    pub key: Option<Fingerprint>,
+    /// What was decided.
+    pub decision: Decision,
+}
+
+/// What was decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// The administrator let the peer in.
+    Invited,
+    /// A nonce was made; another one may have gone for it.
+    NonceMade,
+    /// The handshake was verified, and the key pinned.
+    HandshakeVerified,
+    /// The pinned key was followed by another, which it signed.
+    KeySucceeded {
+        /// The key that was pinned until then.
+        predecessor: Fingerprint,
+    },
+    /// The administrator approved of the request.
+    Approved,
+    /// The administrator disapproved of the request.
+    Disapproved {
+        /// What they said.
+        reason: String,
+    },
+    /// A certificate was issued.
+    CertificateIssued {
+        /// The request that it answers.
+        request: RequestId,
+        /// The certificate.
+        certificate: Fingerprint,
+        /// When it expires.
+        until: Timestamp,
+        /// The certificate that it replaces.
+        replaces: Option<Fingerprint>,
+    },
+    /// The peer got its rights.
+    RightsGranted,
+    /// The peer's rights were taken back.
+    RightsWithdrawn,
+    /// A stricter condition of the peer holds from now on.
+    ConditionRecorded {
+        /// The condition.
+        condition: TenantCondition,
+    },
+    /// The administrator lifted the peer's condition.
+    ConditionLifted,
+    /// The administrator released the peer's pinned key.
+    KeyReleased,
+    /// A resource slice's resources were granted.
+    ResourcesGranted,
+    /// A resource slice's resources were denied.
+    ResourcesDenied {
+        /// Why.
+        reason: String,
+    },
+    /// The peering was ended from this side.
+    Ended,
+    /// What was kept of a peer after its end was forgotten.
+    Forgotten,
+    /// A peering user was made.
+    PeeringUserMade {
+        /// Its name.
+        user: String,
+    },
+    /// A peering user was deleted.
+    PeeringUserDeleted {
+        /// Its name.
+        user: String,
+    },
+    /// The provider's nonce was signed.
+    NonceSigned,
+    /// The provider's Identity was taken.
+    IdentityTaken {
+        /// The certificate; none where there are AWS keys instead.
+        certificate: Option<Fingerprint>,
+    },
+    /// The administrator released API server, CA and key of a provider.
+    PinsReleased,
+    /// A resource slice was asked for.
+    SliceRequested,
+    /// A renewal was asked for.
+    RenewalRequested,
+    /// Something was refused.
+    Refused(Error),
+}
+
+impl Event {
+    /// That something of the peer was refused.
+    pub fn refused(peer: &ClusterId, error: &Error) -> Self {
+        Self {
+            object: error.at().object.clone(),
+            ..Self::new(peer, Decision::Refused(error.clone()))
+        }
+    }
+
+    pub(crate) fn new(peer: &ClusterId, decision: Decision) -> Self {
+        Self {
+            peer: peer.clone(),
+            object: None,
+            key: None,
+            decision,
+        }
+    }
+
+    /// The same, about an object.
+    #[must_use]
+    pub(crate) fn about(mut self, object: ObjectRef) -> Self {
+        self.object = Some(object);
+        self
+    }
+
+    /// The same, on account of a key.
+    #[must_use]
+    pub(crate) fn by_key(mut self, key: Fingerprint) -> Self {
+        self.key = Some(key);
+        self
+    }
+}
+
+impl Decision {
+    /// The decision's name, such as `HandshakeVerified`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Invited => "Invited",
+            Self::NonceMade => "NonceMade",
+            Self::HandshakeVerified => "HandshakeVerified",
+            Self::KeySucceeded { .. } => "KeySucceeded",
+            Self::Approved => "Approved",
+            Self::Disapproved { .. } => "Disapproved",
+            Self::CertificateIssued { .. } => "CertificateIssued",
+            Self::RightsGranted => "RightsGranted",
+            Self::RightsWithdrawn => "RightsWithdrawn",
+            Self::ConditionRecorded { .. } => "ConditionRecorded",
+            Self::ConditionLifted => "ConditionLifted",
+            Self::KeyReleased => "KeyReleased",
+            Self::ResourcesGranted => "ResourcesGranted",
+            Self::ResourcesDenied { .. } => "ResourcesDenied",
+            Self::Ended => "Ended",
+            Self::Forgotten => "Forgotten",
+            Self::PeeringUserMade { .. } => "PeeringUserMade",
+            Self::PeeringUserDeleted { .. } => "PeeringUserDeleted",
+            Self::NonceSigned => "NonceSigned",
+            Self::IdentityTaken { .. } => "IdentityTaken",
+            Self::PinsReleased => "PinsReleased",
+            Self::SliceRequested => "SliceRequested",
+            Self::RenewalRequested => "RenewalRequested",
+            Self::Refused(_) => "Refused",
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.peer, self.decision.name())?;
+        if let Some(object) = &self.object {
+            write!(formatter, ", {object}")?;
+        }
+        if let Some(key) = &self.key {
+            write!(formatter, ", key {key}")?;
+        }
+        Ok(())
+    }
+}
