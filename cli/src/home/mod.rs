@@ -32,6 +32,7 @@ use zeroize::Zeroizing;
 pub(crate) use self::{
     content::SecretValue,
     create::{AUTHORITY_SECRET, Blueprint, GivenAuthority, RECORD_KEY_SECRET, create},
+    layout::LEGACY_TLS_SECRET,
     resting::Resting,
     settings::Peer,
 };
