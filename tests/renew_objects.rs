@@ -59,7 +59,13 @@ fn a_channel_carries_what_the_status_says() {
 fn a_request_gets_the_certificate_on_record() {
     let (notary, mut exchange) = authenticated();
     let key = ed25519(1);
-    for public_key in [key.public_key().to_tenant_field(), pem(&*key), Vec::new()] {
+    let forms = [
+        key.public_key().to_tenant_field(),
+        key.public_key().spki_der().to_vec(),
+        pem(&*key),
+        Vec::new(),
+    ];
+    for public_key in forms {
         let mut renew = request(&*key);
         renew.spec.public_key = public_key.into();
         exchange.at_provider.insert(renew.into());
@@ -73,6 +79,21 @@ fn a_request_gets_the_certificate_on_record() {
     settle(&mut exchange);
     assert_eq!(notary.signed(), 2);
     assert_eq!(answer(&exchange), status(&exchange));
+}
+
+/// Liqo before 1.1 names the provider in the request. Nothing of it is signed.
+#[test]
+fn a_request_that_names_the_provider_gets_the_certificate_on_record() {
+    let (notary, mut exchange) = authenticated();
+    let key = ed25519(1);
+    let mut renew = request(&*key);
+    let csr = Csr::make(&Subject::control_plane(&id("cl-provider")), &*key).unwrap();
+    renew.spec.csr = csr.pem().into();
+    exchange.at_provider.insert(renew.into());
+    settle(&mut exchange);
+    assert_eq!(exchange.refused, []);
+    assert_eq!(answer(&exchange), status(&exchange));
+    assert_eq!(notary.signed(), 1);
 }
 
 #[test]

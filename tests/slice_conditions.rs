@@ -204,7 +204,7 @@ fn no_tenant_applied_again_lifts_a_condition() {
         "",
         "x",
         "Active",
-        &token[1..],
+        token.strip_prefix(|_: char| true).unwrap(),
         &format!("{token}A"),
         &"A".repeat(22),
         &"A".repeat(10_000),

@@ -1,8 +1,8 @@
-//! Many homes at once against one server, with right, wrong, empty and
+//! A thousand homes at once against one server, with right, wrong, empty and
 //! malformed requests, slow clients in between, and a server that is killed
 //! and started again: nobody gets an identity twice or wrongly, none is lost.
 //!
-//! `LIQO_AUTH_LOAD_HOMES=1000` is another number of homes; `--nocapture` shows
+//! `LIQO_AUTH_LOAD_HOMES=100` is another number of homes; `--nocapture` shows
 //! the figures.
 
 #![allow(
@@ -77,7 +77,7 @@ struct Home {
 #[test]
 fn nobody_gets_an_identity_twice_or_wrongly_and_none_is_lost() {
     let homes = std::env::var("LIQO_AUTH_LOAD_HOMES");
-    let homes: usize = homes.map_or(200, |homes| homes.parse().unwrap());
+    let homes: usize = homes.map_or(1000, |homes| homes.parse().unwrap());
     allow_sockets();
     let folder = Folder::new();
     folder.ok("init --home foreign");

@@ -56,17 +56,20 @@ impl Accepted {
             .collect()
     }
 
-    /// Keeps what later Identities have to have in common with this one, and
-    /// when its certificate came.
-    pub(super) fn record(&self, purpose: Purpose<'_>, record: &mut Record, now: Timestamp) {
-        if matches!(purpose, Purpose::ControlPlane) {
-            record.endpoint = Some(self.verified.pins().clone());
-            record.provider_key = self.provider_key.or(record.provider_key);
-            record.proven_nonce = self
-                .proven_nonce
-                .clone()
-                .or_else(|| record.proven_nonce.take());
-        }
+    /// Keeps what later Identities of the control plane have to have in common
+    /// with this one.
+    pub(super) fn record_pins(&self, record: &mut Record) {
+        record.released = false;
+        record.endpoint = Some(self.verified.pins().clone());
+        record.provider_key = self.provider_key.or(record.provider_key);
+        record.proven_nonce = self
+            .proven_nonce
+            .clone()
+            .or_else(|| record.proven_nonce.take());
+    }
+
+    /// Keeps when the certificate came.
+    pub(super) fn record_receipt(&self, purpose: Purpose<'_>, record: &mut Record, now: Timestamp) {
         if let Some(received) = self.received(purpose, record, now) {
             record.set_received(purpose, received);
         }

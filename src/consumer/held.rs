@@ -103,8 +103,7 @@ impl Held<'_> {
         match &self.answer {
             Answer::Nothing => {}
             Answer::Newer(newer) => {
-                // After a release of the pins they are the new one's.
-                record.endpoint = Some(newer.identity().pins().clone());
+                newer.pin(record);
                 step.append(newer.take()?);
             }
             Answer::Refused(error) => {

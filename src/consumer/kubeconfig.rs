@@ -94,7 +94,12 @@ impl<'o> NeedsKubeconfig<'o> {
         let known = record
             .received(purpose)
             .map(|received| received.certificate);
-        self.accepted.record(purpose, record, self.now);
+        // What was released is believed anew of another Identity only.
+        let is_released = record.released && certificate.is_some() && known == certificate;
+        if matches!(purpose, Purpose::ControlPlane) && !is_released {
+            self.accepted.record_pins(record);
+        }
+        self.accepted.record_receipt(purpose, record, self.now);
         if certificate.is_some() && known != certificate {
             let decision = Decision::IdentityTaken { certificate };
             let key = self.accepted.key.public_key().fingerprint();

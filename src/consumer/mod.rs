@@ -303,6 +303,7 @@ impl Consumer {
                 endpoint: None,
                 provider_key: None,
                 proven_nonce: None,
+                released: true,
                 ..seen.record()
             };
             step.events

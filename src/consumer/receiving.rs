@@ -35,7 +35,8 @@ impl Consumer {
         if seen.namespace.is_none() {
             step.effects.push(seen.create_namespace()?);
         }
-        accepted.record(Purpose::ControlPlane, &mut record, now);
+        accepted.record_pins(&mut record);
+        accepted.record_receipt(Purpose::ControlPlane, &mut record, now);
         match seen.identity {
             None => {
                 let mut metadata = clean(&received.metadata);

@@ -29,6 +29,8 @@ pub(super) struct Record {
     /// The nonce that its proof is about: another one may have been signed
     /// since.
     pub(super) proven_nonce: Option<Nonce>,
+    /// Whether the pins were released, and no other Identity has come since.
+    pub(super) released: bool,
     /// The certificate of the control plane.
     pub(super) control_plane: Option<Received>,
     /// The certificates of resource slices, by the slices' names.
@@ -84,6 +86,8 @@ struct Written {
     provider_key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     proven_nonce: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    released: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     control_plane: Option<Received>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -203,6 +207,7 @@ impl Record {
             endpoint,
             provider_key,
             proven_nonce,
+            released: written.released,
             control_plane: written.control_plane,
             slices: written.slices,
             renewed_by: written.renewed_by,
@@ -223,6 +228,7 @@ impl Record {
                 .proven_nonce
                 .as_ref()
                 .map(|nonce| Bytes::from(nonce.as_bytes())),
+            released: self.released,
             control_plane: self.control_plane,
             slices: self.slices.clone(),
             renewed_by: self.renewed_by,

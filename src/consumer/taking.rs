@@ -6,6 +6,7 @@ use super::{
     held::Held,
     keys::Keys,
     kubeconfig::NeedsKubeconfig,
+    record::Record,
     seen::{Purpose, Seen},
 };
 use crate::{
@@ -50,6 +51,14 @@ impl NeedsIdentity<'_> {
     /// What was verified.
     pub fn identity(&self) -> &VerifiedIdentity {
         &self.accepted.verified
+    }
+
+    /// Pins what this one says: after a release of the pins it is not what the
+    /// one before it said.
+    pub(super) fn pin(&self, record: &mut Record) {
+        if matches!(self.seen.purpose, Purpose::ControlPlane) {
+            self.accepted.record_pins(record);
+        }
     }
 
     /// Makes the Identity, or changes the one that is there. Its kubeconfig

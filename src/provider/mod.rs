@@ -79,7 +79,7 @@ use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
     crypto::{CertificateChain, Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
-    model::{ClusterId, Kind, ObjectRef, Resource, Tenant, Timestamp},
+    model::{ClusterId, Kind, ObjectRef, Resource, Secret, Tenant, Timestamp},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Step, Version},
     verify::{self, VerifiedTenant},
@@ -380,16 +380,26 @@ impl Provider {
     }
 
     fn write_record(&self, seen: &Seen<'_>, record: &Record) -> Effect {
+        let stored = seen.record.as_ref().map(|(secret, _)| *secret);
+        self.write_record_over(stored, &seen.peer, record)
+    }
+
+    fn write_record_over(
+        &self,
+        stored: Option<&Secret>,
+        peer: &ClusterId,
+        record: &Record,
+    ) -> Effect {
         let mut object = record.seal(
             &self.0.record_key,
             &self.0.cluster_id,
-            &seen.peer,
+            peer,
             &self.0.namespace,
         );
-        self.offer_lift(record, &seen.peer, &mut object);
-        match &seen.record {
+        self.offer_lift(record, peer, &mut object);
+        match stored {
             None => Effect::Create(object.into()),
-            Some((secret, _)) => Effect::Replace {
+            Some(secret) => Effect::Replace {
                 object: object.into(),
                 version: Version::of(&secret.metadata),
             },

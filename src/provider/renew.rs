@@ -131,13 +131,25 @@ impl Issued<'_> {
         let is_proven = renew.spec.identity_type == IdentityType::ControlPlane
             && Csr::recognize(pem, &proven, policy).is_some();
         if !pem.is_empty() && !is_proven {
-            Csr::verify(pem, &subject(), pinned, policy)
+            let verified = Csr::verify(pem, &subject(), pinned, policy);
+            verified
+                .or_else(|error| match renew.spec.identity_type {
+                    // Liqo before 1.1 puts the provider's ID into the subject.
+                    // Nothing of the request is signed, so that it may.
+                    IdentityType::ControlPlane => {
+                        let provider = self.granted.provider.cluster_id();
+                        Csr::verify(pem, &Subject::control_plane(provider), pinned, policy)
+                            .map_err(|_| error)
+                    }
+                    IdentityType::ResourceSlice => Err(error),
+                })
                 .map_err(|error| Error::new(PeerMisbehaved::Csr(error), Some(id), "spec.csr"))?;
         }
         Ok(())
     }
 }
 
+/// Liqo 1.0.0 writes an Ed25519 key raw, 1.0.2 to 1.1 write any key in DER.
 fn is_said_by(field: &[u8], key: &PublicKey) -> bool {
-    field == key.to_tenant_field() || field == key.to_pem().as_bytes()
+    field == key.to_tenant_field() || field == key.spki_der() || field == key.to_pem().as_bytes()
 }

@@ -160,7 +160,8 @@ impl<'o> NeedsCertificate<'o> {
     /// and again without getting anywhere.
     ///
     /// # Errors
-    /// [`ApiMisuse::SignerCertificate`] if it is not for this request.
+    /// [`ApiMisuse::SignerCertificate`](crate::error::ApiMisuse::SignerCertificate)
+    /// if it is not for this request.
     pub fn continue_with(&self, chain: &CertificateChain) -> Result<Step, Error> {
         let policy = self.provider.policy(&self.seen.peer);
         issuance::check_answer(&self.request, chain, policy)?;

@@ -7,6 +7,7 @@
     clippy::panic,
     clippy::unwrap_used
 )] // Tests may panic, and read files.
+#![cfg(feature = "yaml")]
 
 mod aws;
 mod ending;
@@ -14,9 +15,9 @@ mod ending;
 mod exchange;
 mod home;
 mod keys;
-#[cfg(all(feature = "yaml", feature = "rsa"))]
+#[cfg(feature = "rsa")]
 mod recorded;
-#[cfg(all(feature = "yaml", feature = "rsa"))]
+#[cfg(feature = "rsa")]
 #[path = "../recording/mod.rs"]
 mod recording;
 mod renewal;

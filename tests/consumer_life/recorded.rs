@@ -96,7 +96,10 @@ fn every_stage_leaves_what_liqo_left_but_for_what_is_meant() {
 
     let mut ours = Recorded::after("1-authenticated");
     ours.settle();
-    assert_eq!(ours.differences("1-authenticated"), [record.clone()]);
+    assert_eq!(
+        ours.differences("1-authenticated"),
+        std::slice::from_ref(&record)
+    );
 
     let options = SliceOptions {
         resources: [
@@ -121,7 +124,10 @@ fn every_stage_leaves_what_liqo_left_but_for_what_is_meant() {
     let slice = ObjectRef::new(Kind::ResourceSlice, NAMESPACE, "mypool");
     ours.objects.remove(&slice);
     ours.settle();
-    assert_eq!(ours.differences("6-slice-deleted"), [record.clone()]);
+    assert_eq!(
+        ours.differences("6-slice-deleted"),
+        std::slice::from_ref(&record)
+    );
 
     let view = ours.objects.view(&id("cluster-b"));
     let step = ours.consumer.unauthenticate(&view).unwrap();

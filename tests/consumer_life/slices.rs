@@ -248,7 +248,8 @@ fn an_accepted_slice_gets_an_identity_and_a_kubeconfig_as_liqo_makes_them() {
 #[test]
 fn what_a_provider_may_not_give_is_refused_field_by_field() {
     type Tamper = fn(&mut liqo_auth::model::AuthParams, &Home);
-    let cases: [(&str, Tamper, fn(&Fault) -> bool, &str); 8] = [
+    type Expected = fn(&Fault) -> bool;
+    let cases: [(&str, Tamper, Expected, &str); 8] = [
         (
             "another key's certificate",
             |given, home| *given = issue_control_plane(&*ed25519(3), home.now, YEAR),

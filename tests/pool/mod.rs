@@ -50,13 +50,14 @@ impl Pool {
         let mut exchange: Exchange = Setup::new().exchange();
         exchange.settle();
         let signer = Arc::new(Counting::default());
+        let asked: Arc<dyn CsrSigner> = signer.clone();
         let builder = Provider::builder(
             id("cl-provider"),
             Endpoint::new(API_SERVER.parse().unwrap(), Some(authority().ca_bundle())),
             RecordKey::new(crate::exchange::RECORD_KEY).unwrap(),
         )
         .key(crate::exchange::ed25519(2))
-        .signer(signer.clone());
+        .signer(asked);
         Self {
             provider: configure(builder).build(),
             at_provider: exchange.at_provider,
@@ -241,6 +242,8 @@ pub struct Counting {
     /// Instead of signing.
     pub answer: Mutex<Option<Signing>>,
     ledger: std::sync::OnceLock<Ledger>,
+    /// Instead of answering at all.
+    pub fails: std::sync::atomic::AtomicBool,
     pub asked: AtomicUsize,
     pub requests: Mutex<std::collections::BTreeSet<liqo_auth::provider::RequestId>>,
 }
@@ -259,6 +262,9 @@ impl CsrSigner for Counting {
     fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.requests.lock().unwrap().insert(request.id);
+        if self.fails.load(Ordering::Relaxed) {
+            return Err("the signer is away".into());
+        }
         if let Some(answer) = &*self.answer.lock().unwrap() {
             return Ok(answer.clone());
         }

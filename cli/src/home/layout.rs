@@ -16,7 +16,10 @@
 
 use liqo_auth::model::{Kind, ObjectRef, names};
 
-use super::directory::Access;
+use super::{
+    create::{AUTHORITY_SECRET, RECORD_KEY_SECRET},
+    directory::Access,
+};
 
 /// Where an object's manifest lies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +39,8 @@ pub(crate) enum Area {
     Manifests,
 }
 
+/// The Secret with the certificate of the token protocol's server, and its key.
+pub(crate) const LEGACY_TLS_SECRET: &str = "liqo-auth-legacy-tls";
 pub(crate) const SETTINGS_FILE: &str = "home.yaml";
 pub(crate) const LOCK_FILE: &str = "lock";
 
@@ -140,19 +145,12 @@ const KINDS: [Kind; 14] = [
 /// The Secrets that the library keeps for itself.
 fn is_record(id: &ObjectRef) -> bool {
     id.namespace == names::LIQO_NAMESPACE
-        && RECORD_PREFIXES
-            .iter()
-            .any(|prefix| id.name.starts_with(prefix))
+        && id.name.starts_with("liqo-auth-")
+        && !KEYS.contains(&id.name.as_str())
 }
 
-const RECORD_PREFIXES: [&str; 6] = [
-    "liqo-auth-provider-",
-    "liqo-auth-consumer-",
-    "liqo-auth-slice-",
-    "liqo-auth-legacy-foreign-",
-    "liqo-auth-legacy-home-",
-    "liqo-auth-origin-token-",
-];
+/// The Secrets with keys that the tool keeps beside the cluster's own.
+const KEYS: [&str; 3] = [RECORD_KEY_SECRET, AUTHORITY_SECRET, LEGACY_TLS_SECRET];
 
 /// What a Kubernetes name may be made of, and no path has besides.
 fn is_name(name: &str) -> bool {
@@ -187,6 +185,12 @@ mod tests {
                 "liqo-tenant-x",
                 "liqo-nonce",
                 "private/liqo-tenant-x/secret.liqo-nonce.yaml",
+            ),
+            (
+                Kind::Secret,
+                "liqo",
+                "liqo-auth-authority",
+                "private/liqo/secret.liqo-auth-authority.yaml",
             ),
             (
                 Kind::Secret,

@@ -35,6 +35,7 @@ pub(crate) use self::{
         AUTHORITY_CERTIFICATE, AUTHORITY_SECRET, Blueprint, GivenAuthority, RECORD_KEY_SECRET,
         create,
     },
+    layout::LEGACY_TLS_SECRET,
     resting::Resting,
     settings::Peer,
 };

@@ -18,7 +18,7 @@ pub(crate) struct Resting {
 
 /// What the lock file holds: another text after each change that the tool
 /// made.
-pub(super) type Generation = [u8; 8];
+pub(super) type Generation = [u8; 16];
 
 impl Home {
     /// Lets others have the home. What was not saved is lost.
@@ -35,8 +35,8 @@ impl Home {
 
     /// Tells those that keep the home in memory that it has changed.
     pub(super) fn mark_changed(&self) -> Result<()> {
-        let next: Generation = random()?;
-        self.lock.write_all_at(&next, 0)?;
+        let next = format!("{:016x}", u64::from_be_bytes(random()?));
+        self.lock.write_all_at(next.as_bytes(), 0)?;
         Ok(())
     }
 }

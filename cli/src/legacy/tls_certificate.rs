@@ -25,7 +25,7 @@ use super::{
 use crate::{
     environment::Clock,
     failure::{Failure, Result},
-    home::Home,
+    home::{Home, LEGACY_TLS_SECRET},
 };
 
 /// A certificate, with what it was issued by, and its key: in PEM.
@@ -45,7 +45,7 @@ impl TlsCertificate {
     ) -> Result<(Self, bool)> {
         let now = clock.now()?;
         let names = names_of(listen, others);
-        let present = home.get::<Secret>(names::LIQO_NAMESPACE, TLS_SECRET);
+        let present = home.get::<Secret>(names::LIQO_NAMESPACE, LEGACY_TLS_SECRET);
         if let Some(found) = present.and_then(|secret| good(secret, &names, now)) {
             return Ok((found, false));
         }
@@ -64,7 +64,7 @@ impl TlsCertificate {
 
     /// What the home's own server shows: to be trusted by its peers.
     pub(crate) fn shown(home: &Home) -> Option<&[u8]> {
-        home.get::<Secret>(names::LIQO_NAMESPACE, TLS_SECRET)?
+        home.get::<Secret>(names::LIQO_NAMESPACE, LEGACY_TLS_SECRET)?
             .get(CERTIFICATE)
     }
 
@@ -140,7 +140,7 @@ fn make(names: &[String], now: Timestamp) -> Result<(TlsCertificate, Secret)> {
     ];
     let secret = Secret {
         metadata: Metadata {
-            name: TLS_SECRET.to_owned(),
+            name: LEGACY_TLS_SECRET.to_owned(),
             namespace: names::LIQO_NAMESPACE.to_owned(),
             ..Metadata::default()
         },
@@ -160,8 +160,6 @@ pub(crate) fn url(listen: SocketAddr) -> String {
     format!("https://{host}:{}", listen.port())
 }
 
-/// The Secret with the certificate and its key.
-pub(crate) const TLS_SECRET: &str = "liqo-auth-legacy-tls";
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 const NAMES: &str = "names";

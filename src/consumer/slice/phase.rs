@@ -154,13 +154,19 @@ impl<'o> Denied<'o> {
             }
             return Ok(step);
         };
-        step.effects
-            .extend(self.seen.renew.clone()?.map(Effect::delete));
-        step.effects
-            .extend(self.seen.kubeconfig.map(Effect::delete));
-        if identity.metadata.deletion_timestamp.is_none() {
-            step.effects.push(Effect::delete(identity));
+        let renew = self.seen.renew.clone()?;
+        step.effects.extend(renew.and_then(removal));
+        step.effects.extend(self.seen.kubeconfig.and_then(removal));
+        step.effects.extend(removal(identity));
+        if step.effects.is_empty() {
+            step.wait.awaiting.push(Awaited::End(identity.id()));
         }
         Ok(step)
     }
+}
+
+/// The deletion of what is not being deleted already.
+fn removal<K: Resource>(stored: &K) -> Option<Effect> {
+    let goes = stored.metadata().deletion_timestamp.is_some();
+    (!goes).then(|| Effect::delete(stored))
 }

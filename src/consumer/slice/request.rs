@@ -85,7 +85,6 @@ impl Consumer {
         options: &SliceOptions,
         env: Env,
     ) -> Result<Step, Error> {
-        let _ = env;
         self.check_peer(view.peer())?;
         let seen = Seen::select(self, view)?;
         let namespace = seen.namespace_name();
@@ -94,7 +93,10 @@ impl Consumer {
         let Some(keys) = self.find_keys(view.peer())? else {
             return Ok(Step::awaiting(Awaited::OwnKey));
         };
-        if seen.identity.is_none() || seen.endpoint.is_none() {
+        let control_plane = seen
+            .identity
+            .and_then(|identity| self.accept(&seen, &keys, identity, env.now).ok());
+        if control_plane.is_none() && seen.endpoint.is_none() {
             return Err(Error::new(LocalFault::NotAuthenticated, Some(id), ""));
         }
         let stored: Option<&ResourceSlice> = view.find(&namespace, &options.name)?;
@@ -127,9 +129,6 @@ impl Consumer {
                 .annotations
                 .insert(virtual_node, names::TRUE.to_owned());
         }
-        let control_plane = seen
-            .identity
-            .and_then(|identity| self.accept(&seen, &keys, identity, env.now).ok());
         let key = control_plane.map_or_else(|| keys.current.clone(), |accepted| accepted.key);
         let request = Request {
             consumer: self,

@@ -2,14 +2,14 @@
 
 use super::{
     super::{SigningRequest, issuance, record::IssuedCertificate},
-    Established, Slice,
+    Established, RETRY, Slice,
 };
 use crate::{
     crypto::{CertificateChain, Fingerprint},
-    error::{Error, Fault, PolicyRefusal},
+    error::{Disposition, Error, PolicyRefusal},
     model::{Resource, Timestamp},
     request_id::RequestId,
-    step::{Refused, Step},
+    step::Step,
     verify::VerifiedSlice,
 };
 
@@ -69,8 +69,9 @@ impl<'o> NeedsSliceCertificate<'o> {
         &self.request
     }
 
-    /// Goes on with the certificate that the signer gave: notes it in the
-    /// record, then keeps it where Liqo does.
+    /// Goes on with the certificate that the signer gave: notes in the peer's
+    /// record how long the peer has to be remembered for it, and the certificate
+    /// in the slice's, then keeps it where Liqo does.
     ///
     /// # Errors
     /// [`ApiMisuse::SignerCertificate`](crate::error::ApiMisuse::SignerCertificate) if it is not for this request;
@@ -89,6 +90,7 @@ impl<'o> NeedsSliceCertificate<'o> {
             ));
         }
         let mut step = Step::default();
+        step.effects.extend(slice.remembered_until(found));
         if let Some(record) = slice.record() {
             let now = self.request.now;
             let mut record = record.clone();
@@ -97,8 +99,10 @@ impl<'o> NeedsSliceCertificate<'o> {
             record.authenticated.get_or_insert(now.unix());
             step.effects.push(slice.write_record(&record));
         }
-        let csr = slice.object.spec.csr.as_slice();
-        step.effects.extend(slice.certificate.keep(csr, chain));
+        if slice.unreadable.is_none() {
+            let csr = slice.object.spec.csr.as_slice();
+            step.effects.extend(slice.certificate.keep(csr, chain));
+        }
         step.events.push(issuance::event(
             &self.request,
             slice.object.id(),
@@ -124,18 +128,16 @@ impl<'o> NeedsSliceCertificate<'o> {
             return answered;
         };
         // The present certificate goes on until it expires; then another
-        // request is made. A signer that fails is asked before that.
-        let mut step = match answered {
-            Err(error) if !matches!(error.fault(), Fault::Local(_)) => Step {
-                refused: vec![Refused {
-                    object: Some(self.slice.object.id()),
-                    error,
-                }],
-                ..Step::default()
-            },
-            answered => answered?,
-        };
-        step.wait.wake_at.get_or_insert(expires + ONE_SECOND);
+        // request is made. Whatever comes of this one, all else goes on.
+        let mut step = answered.unwrap_or_else(|error| {
+            let mut step = Step::refuse(error.clone());
+            if error.disposition() == Disposition::Retry {
+                step.wait.wake_at = Some(self.request.now + RETRY);
+            }
+            step
+        });
+        let end = expires + ONE_SECOND;
+        step.wait.wake_at = Some(step.wait.wake_at.map_or(end, |at| at.min(end)));
         Ok(step)
     }
 }

@@ -1,14 +1,14 @@
 //! Deciding on the resources of a slice.
 
 use super::{
-    Grant, SettledSlice, SliceDecision, SliceRequest, add, awaiting,
+    Grant, RETRY, SettledSlice, SliceDecision, SliceRequest, add, awaiting,
     record::{Outcome, SliceRecord},
 };
 use crate::{
     audit::{Decision, Event},
     error::{Backend, Error},
     model::Resource,
-    step::{Awaited, Step},
+    step::{Awaited, Refused, Step},
 };
 
 /// Nobody has decided on the resources that the slice asks for now.
@@ -64,10 +64,20 @@ impl<'o> NeedsDecision<'o> {
 
     pub(super) fn ask_policy(&self) -> Result<Step, Error> {
         let policy = &self.settled.slice.provider.0.slice_policy;
-        let decision = policy
-            .decide(&self.request())
-            .map_err(|error| Error::backend(Backend::ResourceSlicePolicy, &*error))?;
-        self.decide(&decision)
+        let failed = match policy.decide(&self.request()) {
+            Ok(decision) => return self.decide(&decision),
+            Err(error) => Error::backend(Backend::ResourceSlicePolicy, &*error),
+        };
+        // The certificate does not depend on it.
+        let mut step = self.decide(&SliceDecision::Pending)?;
+        let mut refused = Step::default();
+        refused.refused.push(Refused {
+            object: Some(self.settled.slice.object.id()),
+            error: failed,
+        });
+        refused.wait.wake_at = Some(self.settled.slice.now + RETRY);
+        add(&mut step, refused);
+        Ok(step)
     }
 
     fn granted(&self) -> Option<&Grant> {

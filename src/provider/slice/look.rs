@@ -170,7 +170,9 @@ impl<'o> Look<'_, 'o> {
             peer: peer.clone(),
             object,
             record,
+            peers_record: self.seen.record.clone(),
             certificate,
+            unreadable,
             condition,
             now: self.now,
         };
@@ -179,7 +181,7 @@ impl<'o> Look<'_, 'o> {
             return Ok(SlicePhase::Drained(DrainedSlice { slice }));
         }
         *upkeep = slice.marks();
-        if let Some(error) = broken.or(unreadable) {
+        if let Some(error) = broken {
             return Err(error);
         }
         if surplus {
@@ -246,8 +248,10 @@ impl<'o> Look<'_, 'o> {
         Ok(if undecided {
             SlicePhase::NeedsDecision(NeedsDecision { settled })
         } else if let Some(effect) = settled.missing_status() {
-            let effect = Box::new(effect);
-            SlicePhase::NeedsStatus(NeedsSliceStatus { settled, effect })
+            SlicePhase::NeedsStatus(NeedsSliceStatus {
+                settled: Box::new(settled),
+                effect,
+            })
         } else if settled.is_granted() {
             SlicePhase::Accepted(settled)
         } else {

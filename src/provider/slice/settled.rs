@@ -25,8 +25,9 @@ pub struct SettledSlice<'o> {
 /// The status does not say what is on record.
 #[derive(Clone)]
 pub struct NeedsSliceStatus<'o> {
-    pub(super) settled: SettledSlice<'o>,
-    pub(super) effect: Box<Effect>,
+    // Boxed, since it is one variant of an enum.
+    pub(super) settled: Box<SettledSlice<'o>>,
+    pub(super) effect: Effect,
 }
 
 /// Whether a slice's certificate is to be renewed.
@@ -85,24 +86,31 @@ impl<'o> SettledSlice<'o> {
         )))
     }
 
-    /// Renews the certificate when it is due, and the seal under a new record
-    /// key; keeps the certificate where Liqo does.
+    /// Renews the certificate when it is due, the seal under a new record key,
+    /// and the Secret that keeps the certificate as Liqo does.
     ///
     /// # Errors
     /// What the signer reports.
     pub fn maintain(&self) -> Result<Step, Error> {
-        match self.renewal() {
-            SliceRenewal::Due(request) => request.ask_signer(),
+        let mut step = match self.renewal() {
+            SliceRenewal::Due(request) => request.ask_signer()?,
             SliceRenewal::NotBefore(due) => {
                 let mut step = Step::default();
-                let csr = self.slice.object.spec.csr.as_slice();
                 step.effects.extend(self.resealed());
-                step.effects
-                    .extend(self.slice.certificate.keep(csr, &self.chain));
                 step.wait.wake_at = Some(due);
-                Ok(step)
+                step
             }
+        };
+        if let Some(error) = &self.slice.unreadable {
+            step.refused.extend(Step::refuse(error.clone()).refused);
+        } else {
+            let mut kept = Step::default();
+            let csr = self.slice.object.spec.csr.as_slice();
+            kept.effects
+                .extend(self.slice.certificate.keep(csr, &self.chain));
+            add(&mut step, kept);
         }
+        Ok(step)
     }
 
     pub(super) fn record(&self) -> Option<&SliceRecord> {
@@ -188,7 +196,7 @@ impl<'o> NeedsSliceStatus<'o> {
     /// Says what is on record.
     pub fn tell(&self) -> Step {
         Step {
-            effects: vec![(*self.effect).clone()],
+            effects: vec![self.effect.clone()],
             ..Step::default()
         }
     }

@@ -6,10 +6,10 @@ use liqo_auth::view::Interest;
 use crate::{
     commands::Context,
     failure::{Failure, Result},
-    home::{AUTHORITY_SECRET, Home, RECORD_KEY_SECRET},
+    home::{AUTHORITY_SECRET, Home, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
     legacy::{
         foreign_side::{ForeignChoices, ForeignSide},
-        tls_certificate::{TLS_SECRET, TlsCertificate},
+        tls_certificate::TlsCertificate,
     },
 };
 
@@ -39,7 +39,7 @@ pub(super) fn token(context: &Context) -> Result<()> {
 }
 
 pub(super) fn certificate(context: &Context) -> Result<()> {
-    let home = Home::open_only(context.home()?, &[own_secret(TLS_SECRET)])?;
+    let home = Home::open_only(context.home()?, &[own_secret(LEGACY_TLS_SECRET)])?;
     let certificate = TlsCertificate::shown(&home).ok_or_else(|| missing(&home, "certificate"))?;
     context
         .printer
