@@ -5,8 +5,9 @@
 //! homes in hand, with the rights that the provider gives, and no others.
 
 use liqo_auth::{
+    crypto::CertificateChain,
     error::Error,
-    model::{ClusterId, Identity, RoleBinding, names},
+    model::{AuthParams, ClusterId, Identity, RoleBinding, Timestamp, names},
     policy::Policy,
     replication,
     step::{Notice, Step},
@@ -66,15 +67,15 @@ impl<'h> Pair<'h> {
     pub(crate) fn settle(&mut self) -> Result<Rest> {
         for _ in 0..MOST_ROUNDS {
             let (_, notices) = self.consumer.settle()?;
-            let forth = match self.is_open() {
+            let now = self.clock.now()?;
+            let forth = match self.is_open(now) {
                 true => self.between(replication::to_provider)?,
                 false => Step::default(),
             };
-            let now = self.clock.now()?;
             self.provider.home.carry_out(&forth, now)?;
             let provider = self.provider.settle()?;
             // It may have taken the rights back just now.
-            let back = match self.is_open() {
+            let back = match self.is_open(now) {
                 true => self.between(replication::to_consumer)?,
                 false => Step::default(),
             };
@@ -91,10 +92,10 @@ impl<'h> Pair<'h> {
         )))
     }
 
-    /// Whether the consumer has an identity, and the provider binds rights to
-    /// it: without either, nothing can be carried.
-    fn is_open(&self) -> bool {
-        has_identity(self.consumer.home, &self.consumer.peer)
+    /// Whether the consumer has an identity that holds, and the provider binds
+    /// rights to it: without either, nothing can be carried.
+    fn is_open(&self, now: Timestamp) -> bool {
+        has_identity(self.consumer.home, &self.consumer.peer, now)
             && binds(self.provider.home, &self.provider.peer)
     }
 
@@ -146,12 +147,21 @@ impl Homes {
     }
 }
 
-/// Whether a home has an identity of that provider.
-pub(crate) fn has_identity(home: &Home, provider: &ClusterId) -> bool {
+/// Whether a home has an identity of that provider that has not expired.
+pub(crate) fn has_identity(home: &Home, provider: &ClusterId, now: Timestamp) -> bool {
     let name = names::identity_name(provider);
     home.all::<Identity>().any(|identity| {
-        identity.metadata.name == name && identity.status.kubeconfig_secret_ref.is_some()
+        identity.metadata.name == name
+            && identity.status.kubeconfig_secret_ref.is_some()
+            && !has_expired(&identity.spec.auth_params, now)
     })
+}
+
+/// Whether a certificate has come to its end; AWS keys do not.
+fn has_expired(auth_params: &AuthParams, now: Timestamp) -> bool {
+    let pem = auth_params.signed_crt.as_slice();
+    CertificateChain::from_pem(pem, &Policy::compatible())
+        .is_ok_and(|chain| chain.leaf().not_after() < now)
 }
 
 /// Whether a home gives that consumer rights in its tenant namespace.

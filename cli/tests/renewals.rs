@@ -97,6 +97,59 @@ fn a_consumer_alone_asks_and_says_so() {
 }
 
 #[test]
+fn who_has_let_its_identity_expire_authenticates_again() {
+    let folder = with_slice();
+    let after = "--now 2028-01-01T00:00:00Z";
+    let run = folder.run(&format!("renew {BOTH} {after}"));
+    assert!(
+        run.err
+            .contains("cl-consumer has no identity of cl-provider that holds"),
+        "{run:?}"
+    );
+    folder.ok(&format!("authenticate {BOTH} {after}"));
+    folder.ok(&format!("replicate {BOTH} {after}"));
+    let status = folder.ok(&format!("status --home cl-consumer {after}"));
+    assert_eq!(status.matches("Authenticated").count(), 1, "{status}");
+    assert_eq!(status.matches("365d").count(), 2, "{status}");
+}
+
+/// As if the power had gone between the two homes' disks.
+#[test]
+fn a_crash_between_the_homes_loses_nothing() {
+    let folder = with_slice();
+    let state = |home: &str| folder.path(home);
+    let keep = |home: &str, name: &str| copy(&state(home), &folder.path(name));
+    keep("cl-consumer", "consumer-0");
+    keep("cl-provider", "provider-0");
+    folder.ok(&format!("renew {BOTH} {LATER}"));
+    keep("cl-consumer", "consumer-1");
+    keep("cl-provider", "provider-1");
+    for (consumer, provider) in [
+        ("consumer-0", "provider-1"),
+        ("consumer-1", "provider-1"),
+        ("consumer-0", "provider-0"),
+    ] {
+        for (from, home) in [(consumer, "cl-consumer"), (provider, "cl-provider")] {
+            std::fs::remove_dir_all(state(home)).unwrap();
+            copy(&folder.path(from), &state(home));
+        }
+        folder.ok(&format!("renew {BOTH} {LATER}"));
+        let status = folder.ok(&format!("status --home cl-consumer {LATER}"));
+        assert_eq!(status.matches("in 243d").count(), 2, "{status}");
+        assert_eq!(certificates(&folder), 4, "{consumer} {provider}");
+    }
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    let status = std::process::Command::new("cp")
+        .arg("-a")
+        .args([from, to])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
 fn a_home_without_peers_has_nothing_to_renew() {
     let folder = Folder::with_homes();
     let run = folder.run("renew --home cl-consumer");

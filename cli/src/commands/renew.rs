@@ -2,7 +2,7 @@
 
 use liqo_auth::model::ClusterId;
 
-use super::{Context, status};
+use super::{Context, replicate, status};
 use crate::{
     arguments::{Remote, Renew},
     consumer_side::{ConsumerSide, sentence},
@@ -57,9 +57,11 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
     let (local_id, remote_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
     if is_peer(&local, &remote_id, Role::Provider) {
         Pair::new(&mut local, &mut remote, &context.policy, context.clock)?.settle()?;
+        warn(context, &local, &remote)?;
     }
     if is_peer(&local, &remote_id, Role::Consumer) {
         Pair::new(&mut remote, &mut local, &context.policy, context.clock)?.settle()?;
+        warn(context, &remote, &local)?;
     }
     tell(
         context,
@@ -75,6 +77,14 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
         Some(&local_id),
         Side::Remote,
     )
+}
+
+/// Says why nothing was carried, if that is so.
+fn warn(context: &Context, consumer: &Home, provider: &Home) -> Result<()> {
+    if let Some(why) = replicate::closed(context, consumer, provider)? {
+        context.printer.warning(&why);
+    }
+    Ok(())
 }
 
 /// Goes on with one peering on this home alone.

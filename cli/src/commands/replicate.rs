@@ -45,29 +45,43 @@ pub(super) fn settle(
     provider: &mut Home,
     side: Side,
 ) -> Result<()> {
-    let (consumer_id, provider_id) = (consumer.cluster_id().clone(), provider.cluster_id().clone());
+    let provider_id = provider.cluster_id().clone();
     let rest = Pair::new(consumer, provider, &context.policy, context.clock)?.settle()?;
     for notice in rest.notices.iter().filter_map(sentence) {
         context.printer.warning(&notice);
     }
-    if !has_identity(consumer, &provider_id) {
-        context.printer.warning(&format!(
-            "{consumer_id} has no identity of {provider_id}: nothing was carried"
-        ));
-    } else if !binds(provider, &consumer_id) {
-        context.printer.warning(&format!(
-            "{provider_id} gives {consumer_id} no rights: nothing was carried"
-        ));
-    } else {
-        context.printer.info(
+    match closed(context, consumer, provider)? {
+        Some(why) => context.printer.warning(&why),
+        None => context.printer.info(
             side,
             &format!("Slices and renewals are in step with {provider_id}"),
-        )?;
+        )?,
     }
     match rest.provider {
         crate::provider_side::ProviderStand::Refused(error) => Err(refused(provider, &error)),
         _ => Ok(()),
     }
+}
+
+/// Why nothing can be carried between a consumer and its provider, if that is
+/// so.
+pub(super) fn closed(
+    context: &Context,
+    consumer: &Home,
+    provider: &Home,
+) -> Result<Option<String>> {
+    let (consumer_id, provider_id) = (consumer.cluster_id(), provider.cluster_id());
+    if !has_identity(consumer, provider_id, context.clock.now()?) {
+        return Ok(Some(format!(
+            "{consumer_id} has no identity of {provider_id} that holds: nothing was carried. Authenticate again."
+        )));
+    }
+    if !binds(provider, consumer_id) {
+        return Ok(Some(format!(
+            "{provider_id} gives {consumer_id} no rights: nothing was carried"
+        )));
+    }
+    Ok(None)
 }
 
 /// Whether one home is, or was, a consumer of the other.

@@ -9,7 +9,7 @@ use crate::{
     failure::{Failure, Result},
     home::Home,
     output::Side,
-    pair::{Homes, Pair, has_identity},
+    pair::{Homes, Pair},
     provider_side::ProviderSide,
 };
 
@@ -53,7 +53,7 @@ fn alone(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<()> {
 
 /// Ends it on the consumer.
 fn leave(context: &Context, home: &mut Home, provider: &ClusterId, side: Side) -> Result<()> {
-    let was_there = has_identity(home, provider) || identity(home, provider);
+    let was_there = identity(home, provider);
     let mut consumer = ConsumerSide::new(home, provider, &context.policy, context.clock)?;
     consumer.administer(
         "resourceslices are still present on consumer cluster",
