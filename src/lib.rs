@@ -128,8 +128,11 @@
 //! | keep a key elsewhere, or sign by another authority | [`crypto::SigningKey`], [`provider::CsrSigner`] |
 //! | accept more or read less | [`policy`] |
 //! | know how sure it is that the provider is the one meant | [`commitment`] |
+//! | tell which version a peer runs | [`peer_version`] |
 //! | understand an error | [`error`] |
+//! | admit what Liqo's webhooks admit | [`admission`] |
 //! | keep what was decided | [`audit`] |
+//! | compare with the other administrator what was agreed on | [`transcript`] |
 //! | know when a certificate is due | [`renewal`] |
 //! | let a new key follow an old one | [`succession`] |
 //! | carry slices and renewals between two clusters at hand | [`replication`] |
@@ -158,6 +161,7 @@
 //! [`Phase`]: provider::Phase
 //! [`Wait`]: step::Wait
 
+pub mod admission;
 pub mod audit;
 pub mod commitment;
 pub mod consumer;
@@ -167,6 +171,7 @@ pub mod legacy;
 mod merge_patch;
 pub mod model;
 pub mod objects;
+pub mod peer_version;
 pub mod policy;
 pub mod provider;
 #[cfg(feature = "proptest")]
@@ -176,6 +181,7 @@ pub mod replication;
 mod request_id;
 pub mod step;
 pub mod succession;
+pub mod transcript;
 pub mod verify;
 pub mod view;
 

@@ -51,6 +51,15 @@ impl RequestId {
         Self(hash.finalize().into())
     }
 
+    /// The request of a peering user: its name and its key are its own.
+    pub(crate) fn of_peering_user(csr: &Csr, lifetime: Duration) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"liqo-auth peering user request v1\0");
+        hash.update(csr.digest());
+        hash.update(lifetime.as_secs().to_be_bytes());
+        Self(hash.finalize().into())
+    }
+
     /// A request that rests on the claim of a home cluster: on this version of
     /// the object that records it.
     pub(crate) fn of_claim(csr: &Csr, claim: &Metadata, lifetime: Duration) -> Self {

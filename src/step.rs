@@ -147,6 +147,28 @@ pub enum Notice {
     /// The client certificate was not issued by a CA of the bundle. Legal:
     /// serving and signing CA may differ.
     IssuedByAnotherCa,
+    /// The certificate was renewed, and nothing carries it to the consumer: it
+    /// keeps no Renew object. Hand the Identity over again.
+    RenewalNotCarried,
+    /// The certificate of an Identity is due, and a person is to bring the next.
+    CertificateDue {
+        /// The Identity.
+        identity: ObjectRef,
+        /// When its certificate ends.
+        until: Timestamp,
+    },
+    /// The certificate of an Identity will not be renewed.
+    CannotRenew {
+        /// The Identity.
+        identity: ObjectRef,
+        /// When its certificate ends.
+        until: Timestamp,
+        /// Why.
+        error: Error,
+    },
+    /// The provider knows this cluster by an earlier key; with its next nonce
+    /// the new one follows.
+    NewKeyAwaitsNonce,
 }
 
 /// When to look again.
@@ -169,10 +191,19 @@ pub enum Awaited {
     Nonce,
     /// The consumer's Tenant.
     Tenant,
+    /// The approver's word, or an administrator's:
+    /// [`Provider::approve`](crate::Provider::approve).
+    Approval,
     /// The signer's answer.
     Certificate(RequestId),
     /// The provider's Identity.
     Identity,
+    /// The provider's decision on this resource slice.
+    SliceDecision(ObjectRef),
+    /// A new certificate for this Identity.
+    Renewal(ObjectRef),
+    /// The end of this object, which is being deleted.
+    End(ObjectRef),
     /// This cluster's own key.
     OwnKey,
     /// The object's UID, which the store assigns.
@@ -201,6 +232,22 @@ impl Step {
         self.effects.is_empty()
     }
 
+    /// Everything of another step besides.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.effects.extend(other.effects);
+        self.outbox.extend(other.outbox);
+        self.refused.extend(other.refused);
+        self.notices.extend(other.notices);
+        self.events.extend(other.events);
+        self.wait.awaiting.extend(other.wait.awaiting);
+        self.wake_by(other.wait.wake_at);
+    }
+
+    /// Looks again at that time at the latest, if there is one.
+    pub(crate) fn wake_by(&mut self, at: Option<Timestamp>) {
+        self.wait.wake_by(at);
+    }
+
     pub(crate) fn refuse(error: Error) -> Self {
         let object = error.at().object.clone();
         Self {
@@ -220,7 +267,22 @@ impl Step {
     }
 }
 
+impl Wait {
+    /// Wakes at this time, if not before.
+    pub(crate) fn wake_by(&mut self, time: Option<Timestamp>) {
+        self.wake_at = self.wake_at.into_iter().chain(time).min();
+    }
+}
+
 impl Effect {
+    /// The deletion of an object that was seen.
+    pub(crate) fn delete<K: Resource>(stored: &K) -> Self {
+        Self::Delete {
+            id: stored.id(),
+            version: Version::of(stored.metadata()),
+        }
+    }
+
     /// The object that is changed.
     pub fn id(&self) -> ObjectRef {
         match self {

@@ -5,13 +5,16 @@
 //! nothing and ask nobody: pins, used nonces and taken names are the machines'
 //! to know ([`provider`](crate::provider), [`consumer`](crate::consumer)).
 
+mod aws;
 mod identity;
 mod nonce;
 mod resource_slice;
 mod tenant;
 
+pub use aws::AwsUser;
 pub use identity::{
-    EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity,
+    Credentials, EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity,
+    slice_identity,
 };
 pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use resource_slice::{ResourceSliceExpectation, VerifiedSlice, resource_slice};
@@ -20,7 +23,8 @@ pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 pub(crate) use nonce::nonce_at;
 pub(crate) use resource_slice::{slice_names, slice_request};
 pub(crate) use tenant::{
-    Known, claim, default_namespace, name_length, nonce_signature, without_status,
+    Known, claim, default_namespace, name_length, nonce_signature, proxy_url, tenant_names,
+    without_status,
 };
 
 use crate::{
@@ -45,7 +49,7 @@ fn check_names(
     )
 }
 
-fn check_name(
+pub(crate) fn check_name(
     found: &str,
     expected: &str,
     id: &ObjectRef,

@@ -146,19 +146,23 @@ impl<'o> View<'o> {
         Ok(self.all())
     }
 
-    /// Every object of a kind that can be read.
+    /// Every object of a kind that can be read. The others are
+    /// [`unreadable`](Self::unreadable).
     pub(crate) fn readable<K: Resource + 'o>(
         &self,
     ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
         self.all()
     }
 
-    /// What is there of a kind and cannot be read.
-    pub(crate) fn unreadable(&self, kind: Kind) -> impl Iterator<Item = &'o Unreadable> + '_ {
-        self.objects
-            .iter()
-            .filter_map(|object| object.as_unreadable())
-            .filter(move |unreadable| unreadable.id.kind == kind)
+    /// Every object of a kind that cannot be read.
+    pub(crate) fn unreadable(
+        &self,
+        kind: Kind,
+    ) -> impl Iterator<Item = &'o Unreadable> + use<'o, '_> {
+        self.objects.iter().filter_map(move |object| match object {
+            Object::Unreadable(unreadable) if unreadable.id.kind == kind => Some(unreadable),
+            _ => None,
+        })
     }
 
     fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {

@@ -1,7 +1,7 @@
 //! Writes an exchange of each algorithm where the judge of
 //! `benches/reference` reads it: `target/judge/<algorithm>/`.
 //!
-//! Liqo 1.0.0 knows Ed25519 only; the other algorithms are for 1.2.0 alone.
+//! Liqo 1.0.0 knows Ed25519 only; the other algorithms are for later versions.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

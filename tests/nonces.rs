@@ -20,7 +20,7 @@ use liqo_auth::{
     error::{Error, PeerIncompatible, PeerMisbehaved},
     model::{ClusterRoleBinding, Secret, Tenant, Timestamp, names},
     provider::{self, WhyNonce},
-    step::{Message, Notice},
+    step::{Effect, Message, Notice},
 };
 
 use exchange::{Exchange, RECORD_KEY, Setup, ed25519, id, now};
@@ -183,6 +183,8 @@ fn a_used_nonce_is_not_taken_again_after_its_tenant_is_gone() {
 
     // Nor does it come back by itself.
     assert_eq!(exchange.phases().0, "Ended");
+    let deleted: Vec<String> = deletions(&exchange.turn_of_provider().effects);
+    assert_eq!(deleted, ["liqo-nonce", "liqo-remote-certificate"]);
     assert_eq!(exchange.turn_of_provider().effects, []);
     let step = exchange.invite();
     assert_eq!(step.notices, [Notice::SignedNonceIsStale]);
@@ -289,6 +291,15 @@ fn why_a_nonce(exchange: &Exchange) -> WhyNonce {
         provider::Phase::NeedsNonce(phase) => phase.why(),
         other => panic!("{other:?}"),
     }
+}
+
+/// The names of what is deleted, and nothing else is done.
+fn deletions(effects: &[Effect]) -> Vec<String> {
+    let name = |effect: &Effect| match effect {
+        Effect::Delete { id, .. } => id.name.clone(),
+        other => panic!("{other:?}"),
+    };
+    effects.iter().map(name).collect()
 }
 
 /// `kubectl delete tenant`: marked, the cluster-wide rights withdrawn, gone.

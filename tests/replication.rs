@@ -25,7 +25,7 @@ fn replicas_are_those_that_liqo_made() {
     let (slice, renew) = (two.replica::<ResourceSlice>(), two.replica::<Renew>());
     two.at_provider.remove(&slice.id());
     two.at_provider.remove(&renew.id());
-    assert_eq!(two.to_provider(), 2);
+    assert_eq!(two.carry_forth(), 2);
     assert_eq!(
         without_history(two.replica::<ResourceSlice>()),
         ResourceSlice {
@@ -52,7 +52,7 @@ fn what_is_in_step_is_left_alone() {
         "exchange/7-unauthenticated",
     ] {
         let mut two = Clusters::at(stage);
-        assert_eq!((two.to_provider(), two.to_consumer()), (0, 0), "{stage}");
+        assert_eq!((two.carry_forth(), two.carry_back()), (0, 0), "{stage}");
     }
 }
 
@@ -67,7 +67,7 @@ fn statuses_come_back_as_liqo_left_them() {
         }
         .into(),
     );
-    assert_eq!(two.to_consumer(), 1);
+    assert_eq!(two.carry_back(), 1);
     assert_eq!(two.original::<ResourceSlice>().status, original.status);
 }
 
@@ -78,7 +78,7 @@ fn a_spec_follows_and_what_the_provider_marked_stays() {
     slice.spec.resources.insert("cpu".to_owned(), "8".into());
     two.at_consumer.insert(slice.into());
     let before = two.replica::<ResourceSlice>();
-    assert_eq!(two.to_provider(), 1);
+    assert_eq!(two.carry_forth(), 1);
     let after = two.replica::<ResourceSlice>();
     assert_eq!(after.spec.resources["cpu"].as_str(), "8");
     assert_eq!(after.metadata.annotations, before.metadata.annotations);
@@ -91,7 +91,7 @@ fn a_replica_goes_with_its_original() {
     let mut slice = two.original::<ResourceSlice>();
     slice.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
     two.at_consumer.insert(slice.clone().into());
-    assert_eq!(two.to_provider(), 1);
+    assert_eq!(two.carry_forth(), 1);
     let id = ("liqo-tenant-cluster-a", slice.metadata.name.as_str());
     assert_eq!(two.at_provider.get::<ResourceSlice>(id.0, id.1), None);
 }
@@ -110,7 +110,7 @@ fn what_is_not_shared_with_this_provider_stays_at_home() {
             .labels
             .insert(label.to_owned(), value.to_owned());
         two.at_consumer.insert(slice.into());
-        assert_eq!(two.to_provider(), 0, "{label}");
+        assert_eq!(two.carry_forth(), 0, "{label}");
     }
 }
 
@@ -131,7 +131,7 @@ impl Clusters {
         }
     }
 
-    fn to_provider(&mut self) -> usize {
+    fn carry_forth(&mut self) -> usize {
         let step = replication::to_provider(
             &self.at_consumer.view(&id("cluster-b")),
             &self.at_provider.view(&id("cluster-a")),
@@ -139,7 +139,7 @@ impl Clusters {
         apply(&mut self.at_provider, &step.unwrap().effects)
     }
 
-    fn to_consumer(&mut self) -> usize {
+    fn carry_back(&mut self) -> usize {
         let step = replication::to_consumer(
             &self.at_consumer.view(&id("cluster-b")),
             &self.at_provider.view(&id("cluster-a")),

@@ -217,6 +217,7 @@ fn verified_identity(
         namespace: None,
         publicly_trusted: false,
         pins: None,
+        aws: false,
     };
     verify::identity(identity, &expectation, &Policy::strict())
 }

@@ -258,6 +258,7 @@ fn checked(
             namespace: None,
             publicly_trusted: false,
             pins: None,
+            aws: false,
         };
         verify::identity(identity, &expectation, &Policy::strict())
     };

@@ -175,6 +175,7 @@ fn verify_identity(identity: &Identity, key: &PublicKey) {
         namespace: None,
         publicly_trusted: false,
         pins: None,
+        aws: false,
     };
     let verified = verify::identity(identity, &expectation, &Policy::strict()).unwrap();
     assert!(black_box(verified).issued_by_bundle());

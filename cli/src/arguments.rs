@@ -1,5 +1,10 @@
 //! The command line.
 
+pub(crate) mod audit;
+mod legacy;
+pub(crate) mod peering_user;
+pub(crate) mod transcript;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -9,6 +14,8 @@ use liqo_auth::{
     model::{ApiServerUrl, ClusterId, NamespaceName, Timestamp},
     policy::Policy,
 };
+
+pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 
 /// Authenticate Liqo clusters from files.
 ///
@@ -106,6 +113,18 @@ pub(crate) enum Command {
     /// Explain a Tenant or an Identity: whose, which key, what is wrong
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
+    /// Print the code that both sides compute of what they agreed on, to be read aloud
+    #[command(after_help = transcript::EXAMPLES)]
+    Transcript(transcript::TranscriptOf),
+    /// Delete what was generated
+    #[command(subcommand)]
+    Delete(peering_user::Delete),
+    /// The log of what this home decided
+    #[command(subcommand, after_help = audit::EXAMPLES)]
+    Audit(audit::Audit),
+    /// Speak the shared-token protocol of Liqo 0.2 to 0.10
+    #[command(subcommand)]
+    Legacy(Legacy),
     /// Print shell completions
     #[command(after_help = COMPLETION_EXAMPLES)]
     Completion {
@@ -260,6 +279,8 @@ pub(crate) enum Generate {
     Tenant(GenerateTenant),
     /// Generate the Identity to be applied on the remote consumer cluster
     Identity(GenerateIdentity),
+    /// Generate a new user with the permissions to peer with this cluster
+    PeeringUser(peering_user::GeneratePeeringUser),
 }
 
 #[derive(Debug, Args)]

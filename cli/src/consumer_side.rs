@@ -1,5 +1,7 @@
 //! A home as the consumer.
 
+mod beside;
+
 use std::sync::Arc;
 
 use liqo_auth::{
@@ -97,18 +99,21 @@ impl<'h> ConsumerSide<'h> {
                 .consumer
                 .reconcile(&self.home.view(&self.peer), env)
                 .map_err(|error| self.failure(&error))?;
-            for notice in step.notices {
-                if !notices.contains(&notice) {
-                    notices.push(notice);
+            for notice in &step.notices {
+                if !notices.contains(notice) {
+                    notices.push(notice.clone());
                 }
             }
             if step.effects.is_empty()
                 && let Some(stand) = self.stand()?
             {
                 self.home.save()?;
+                if let ConsumerStand::Refused(error) = &stand {
+                    self.home.log_refusal(&self.peer, error, now)?;
+                }
                 return Ok((stand, notices));
             }
-            self.apply(&step.effects, now)?;
+            self.home.carry_out(&step, now)?;
         }
         Err(Failure::at_odds(format!(
             "{}: the peering with {} does not come to rest",
@@ -150,7 +155,7 @@ impl<'h> ConsumerSide<'h> {
             self.peer
         );
         let (step, now) = self.receive(Message::Nonce(nonce), &subject)?;
-        self.apply(&step.effects, now)?;
+        self.home.carry_out(&step, now)?;
         let tenant = step.outbox.into_iter().find_map(|message| match message {
             Message::Tenant(tenant) => Some(*tenant),
             _ => None,
@@ -161,7 +166,7 @@ impl<'h> ConsumerSide<'h> {
     /// Takes an Identity in memory.
     pub(crate) fn receive_identity(&mut self, identity: &Identity, subject: &str) -> Result<()> {
         let (step, now) = self.receive(Message::Identity(Box::new(identity.clone())), subject)?;
-        self.apply(&step.effects, now)
+        self.home.carry_out(&step, now)
     }
 
     /// The nonce that was signed last.
@@ -174,14 +179,19 @@ impl<'h> ConsumerSide<'h> {
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
 
-    fn receive(&self, message: Message, subject: &str) -> Result<(Step, Timestamp)> {
+    fn receive(&mut self, message: Message, subject: &str) -> Result<(Step, Timestamp)> {
         let env = self.clock.env()?;
         let now = env.now;
         let step = self
             .consumer
-            .receive(&self.home.view(&self.peer), message, env)
-            .map_err(|error| Failure::of(subject, &error))?;
-        Ok((step, now))
+            .receive(&self.home.view(&self.peer), message, env);
+        match step {
+            Ok(step) => Ok((step, now)),
+            Err(error) => {
+                self.home.log_refusal(&self.peer, &error, now)?;
+                Err(Failure::of(subject, &error))
+            }
+        }
     }
 
     fn apply(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
@@ -227,6 +237,20 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
         ),
         Notice::IssuedByAnotherCa => {
             "The client certificate was not issued by a CA of the bundle; that is legal if the API server's certificate comes from another CA.".to_owned()
+        }
+        Notice::CertificateDue { identity, until } => format!(
+            "{identity}: the certificate is due, and ends at {until}: authenticate again before that."
+        ),
+        Notice::CannotRenew {
+            identity,
+            until,
+            error,
+        } => format!(
+            "{identity}: the certificate ends at {until}, and is not renewed: {error}. {}",
+            error.advice()
+        ),
+        Notice::NewKeyAwaitsNonce => {
+            "The provider knows this cluster by its earlier key: with the provider's next nonce the new one follows.".to_owned()
         }
         _ => return None,
     })

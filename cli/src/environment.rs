@@ -3,8 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
+use base64::{Engine, engine::general_purpose::STANDARD};
 use getrandom::SysRng;
-use liqo_auth::{crypto::Entropy, model::Timestamp, step::Env};
+use liqo_auth::{crypto::Entropy, legacy::AuthToken, model::Timestamp, step::Env};
 
 use crate::failure::Result;
 
@@ -47,6 +48,13 @@ pub(crate) fn random<const N: usize>() -> anyhow::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).context("the operating system gave no randomness")?;
     Ok(bytes)
+}
+
+/// What a service account shows, in base64, where an API server would sign a
+/// token for it.
+pub(crate) fn service_account_token() -> anyhow::Result<String> {
+    let entropy = Entropy::draw(&mut SysRng).context("the operating system gave no randomness")?;
+    Ok(STANDARD.encode(AuthToken::make(&entropy).expose()))
 }
 
 /// A random UUID (RFC 9562, version 4), as an API server gives to objects.

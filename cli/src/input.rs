@@ -31,6 +31,12 @@ pub(crate) fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
+/// The text of a token in a file, or in standard input for `-`. White space
+/// about it is the file's, not the token's.
+pub(crate) fn token(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
+    Ok(Zeroizing::new(read(path)?.trim_ascii().to_vec()))
+}
+
 /// The text of a nonce: the argument, or standard input for `-`. White space
 /// about it is the file's, not the nonce's.
 pub(crate) fn nonce(argument: &str) -> Result<Zeroizing<Vec<u8>>> {

@@ -13,6 +13,7 @@ mod environment;
 mod failure;
 mod home;
 mod input;
+mod legacy;
 mod output;
 mod provider_side;
 

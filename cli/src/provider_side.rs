@@ -1,5 +1,7 @@
 //! A home as the provider.
 
+mod beside;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use liqo_auth::{
@@ -13,7 +15,7 @@ use liqo_auth::{
     },
     policy::Policy,
     provider::{Endpoint, NameTable, Phase, Provider, SigningRequest},
-    step::{Effect, Message, Notice},
+    step::{Effect, Message, Notice, Step},
 };
 
 use crate::{
@@ -48,7 +50,7 @@ pub(crate) enum ProviderStand {
 /// What is to be done next.
 enum Next {
     /// In memory.
-    Apply(Vec<Effect>),
+    Apply(Box<Step>),
     /// What is in memory, before something is signed that rests on it.
     Save,
     Rest(ProviderStand),
@@ -107,10 +109,13 @@ impl<'h> ProviderSide<'h> {
         for _ in 0..MOST_STEPS {
             let now = self.clock.now()?;
             match self.next(now)? {
-                Next::Apply(effects) => self.apply(&effects, now)?,
+                Next::Apply(step) => self.home.carry_out(&step, now)?,
                 Next::Save => self.home.save()?,
                 Next::Rest(stand) => {
                     self.home.save()?;
+                    if let ProviderStand::Refused(error) = &stand {
+                        self.home.log_refusal(&self.peer, error, now)?;
+                    }
                     return Ok(stand);
                 }
             }
@@ -137,7 +142,9 @@ impl<'h> ProviderSide<'h> {
                         return Ok(Next::Save);
                     }
                     let request = self.signed_request(name, phase.request())?;
-                    return Ok(Next::Apply(vec![Effect::Create(request.into())]));
+                    let mut step = Step::default();
+                    step.effects.push(Effect::Create(request.into()));
+                    return Ok(Next::Apply(Box::new(step)));
                 };
                 let chain =
                     CertificateChain::from_pem(stored.status.certificate.as_slice(), &self.policy)
@@ -150,16 +157,16 @@ impl<'h> ProviderSide<'h> {
                 let step = phase
                     .continue_with(&chain)
                     .map_err(|error| self.failure(&error))?;
-                return Ok(Next::Apply(step.effects));
+                return Ok(Next::Apply(Box::new(step)));
             }
-            Phase::Uninvited | Phase::Ended if self.inviting => {
+            Phase::Uninvited | Phase::Ended(_) if self.inviting => {
                 let step = self
                     .provider
                     .invite(&view, self.clock.env()?)
                     .map_err(|error| self.failure(&error))?;
-                return Ok(Next::Apply(step.effects));
+                return Ok(Next::Apply(Box::new(step)));
             }
-            Phase::Uninvited | Phase::Ended => ProviderStand::Ended,
+            Phase::Uninvited | Phase::Ended(_) => ProviderStand::Ended,
             Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
             Phase::Ending(_) => ProviderStand::Ended,
             _ => ProviderStand::Authenticated,
@@ -168,10 +175,10 @@ impl<'h> ProviderSide<'h> {
             .provider
             .reconcile(&view, self.clock.env()?)
             .map_err(|error| self.failure(&error))?;
-        Ok(match step.refused.into_iter().next() {
-            Some(refused) => Next::Rest(ProviderStand::Refused(refused.error)),
+        Ok(match step.refused.first() {
+            Some(refused) => Next::Rest(ProviderStand::Refused(refused.error.clone())),
             None if step.effects.is_empty() => Next::Rest(stand),
-            None => Next::Apply(step.effects),
+            None => Next::Apply(Box::new(step)),
         })
     }
 
@@ -182,9 +189,15 @@ impl<'h> ProviderSide<'h> {
         let message = Message::Tenant(Box::new(tenant.clone()));
         let step = self
             .provider
-            .receive(&self.home.view(&self.peer), message, env)
-            .map_err(|error| Failure::of(subject, &error))?;
-        self.apply(&step.effects, now)
+            .receive(&self.home.view(&self.peer), message, env);
+        let step = match step {
+            Ok(step) => step,
+            Err(error) => {
+                self.home.log_refusal(&self.peer, &error, now)?;
+                return Err(Failure::of(subject, &error));
+            }
+        };
+        self.home.carry_out(&step, now)
     }
 
     /// A new nonce in place of the one that is there.
@@ -195,7 +208,7 @@ impl<'h> ProviderSide<'h> {
             .provider
             .replace_nonce(&self.home.view(&self.peer), env)
             .map_err(|error| self.failure(&error))?;
-        self.apply(&step.effects, now)?;
+        self.home.carry_out(&step, now)?;
         self.home.save()?;
         Ok(step.notices)
     }
@@ -220,12 +233,6 @@ impl<'h> ProviderSide<'h> {
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
 
-    fn apply(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
-        effects
-            .iter()
-            .try_for_each(|effect| self.home.apply(effect, now))
-    }
-
     /// Signs a request, and makes the object that keeps the answer: by that it
     /// is found again, and never signed twice.
     fn signed_request(
@@ -233,23 +240,8 @@ impl<'h> ProviderSide<'h> {
         name: String,
         request: &SigningRequest,
     ) -> Result<CertificateSigningRequest> {
-        // The request's ID is a hash over the nonce and more: no two requests
-        // have the same, and nobody can foresee it.
-        let serial_number = Entropy::from_bytes(*request.id.as_bytes());
-        let chain = self
-            .authority
-            .issue(
-                &request.csr,
-                &request.subject,
-                &request.public_key,
-                request.now,
-                request.lifetime,
-                &serial_number,
-            )
-            .map_err(|error| {
-                Failure::at_odds(format!("the authority of this home cannot sign: {error}"))
-            })?;
-        Ok(signed_request(name, request, &chain))
+        let reason = "the Tenant's key signed this provider's nonce";
+        signed_request(&self.authority, name, request, reason)
     }
 
     fn failure(&self, error: &Error) -> Failure {
@@ -274,12 +266,7 @@ fn provider(
     peer: &ClusterId,
     policy: &Policy,
 ) -> Result<Provider> {
-    let bundle = match &home.settings.api_server_ca {
-        None => authority.ca_bundle().clone(),
-        Some(ca) => CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
-            .map_err(|error| Failure::at_odds(format!("home.yaml, apiServerCA: {error}")))?,
-    };
-    let endpoint = Endpoint::new(home.settings.api_server.clone(), Some(&bundle));
+    let endpoint = endpoint(home, authority)?;
     Ok(
         Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
             .key(Arc::new(home.key()?))
@@ -287,6 +274,19 @@ fn provider(
             .policy(policy.clone())
             .build(),
     )
+}
+
+/// Where peers reach this home's API server, and by which CA.
+pub(crate) fn endpoint(home: &Home, authority: &Authority) -> Result<Endpoint> {
+    let bundle = match &home.settings.api_server_ca {
+        None => authority.ca_bundle().clone(),
+        Some(ca) => CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
+            .map_err(|error| Failure::at_odds(format!("home.yaml, apiServerCA: {error}")))?,
+    };
+    Ok(Endpoint::new(
+        home.settings.api_server.clone(),
+        Some(&bundle),
+    ))
 }
 
 /// The names that rights of this home are bound to already, but for the peer's
@@ -316,18 +316,34 @@ fn principals(home: &Home, peer: &ClusterId) -> NameTable {
 }
 
 /// The same for the same request: it is found again, and never signed twice.
-fn request_name(request: &SigningRequest) -> String {
+pub(crate) fn request_name(request: &SigningRequest) -> String {
     let id: String = request.id.to_string().chars().take(32).collect();
     format!("{}{id}", names::CSR_GENERATE_NAME)
 }
 
-/// The request as the Kubernetes API keeps it, approved and issued.
-fn signed_request(
+/// Signs a request: as the Kubernetes API keeps it, approved for that reason
+/// and issued.
+pub(crate) fn signed_request(
+    authority: &Authority,
     name: String,
     request: &SigningRequest,
-    chain: &CertificateChain,
-) -> CertificateSigningRequest {
-    CertificateSigningRequest {
+    reason: &str,
+) -> Result<CertificateSigningRequest> {
+    // The request's ID is a hash over what makes the request this one: no two
+    // have the same, and nobody can foresee it.
+    let serial_number = Entropy::from_bytes(*request.id.as_bytes());
+    let chain = authority.issue(
+        &request.csr,
+        &request.subject,
+        &request.public_key,
+        request.now,
+        request.lifetime,
+        &serial_number,
+    );
+    let chain = chain.map_err(|error| {
+        Failure::at_odds(format!("the authority of this home cannot sign: {error}"))
+    })?;
+    Ok(CertificateSigningRequest {
         metadata: Metadata {
             name,
             labels: BTreeMap::from([
@@ -354,11 +370,10 @@ fn signed_request(
                 condition_type: "Approved".to_owned(),
                 status: "True".to_owned(),
                 reason: names::APPROVAL_REASON.to_owned(),
-                message: "Approved by liqo-auth: the Tenant's key signed this provider's nonce"
-                    .to_owned(),
+                message: format!("Approved by liqo-auth: {reason}"),
             }],
         },
-    }
+    })
 }
 
 fn seconds(lifetime: Duration) -> Option<i32> {

@@ -37,6 +37,31 @@ pub struct PeerSettings {
     pub publicly_trusted: bool,
     /// The policy for this provider, where it is not the consumer's.
     pub policy: Option<Policy>,
+    /// Whether the provider runs on EKS, so that its Identities may carry an AWS
+    /// user's keys in place of a certificate.
+    pub accept_aws: bool,
+    /// Who renews the certificates.
+    pub renewal: RenewalScheme,
+}
+
+/// Who renews a certificate, and how the next one comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RenewalScheme {
+    /// As the provider shows it: the channel of Liqo 1.2 is made with the
+    /// Identity; if it stays empty until the certificate is due, a request is
+    /// put into it, which Liqo 1.0 and 1.1 answer.
+    #[default]
+    ByEvidence,
+    /// The provider by itself, as Liqo does from 1.2 on: a Renew lies beside the
+    /// Identity for as long as that is there, and carries new certificates.
+    ByProvider,
+    /// The provider on request, as in Liqo 1.0 and 1.1: when a certificate is
+    /// due, a Renew with a request is made, and deleted when it was answered.
+    ByConsumer,
+    /// A person: nothing is replicated to this provider, and no Renew is made.
+    /// That a certificate is due is a [notice](crate::step::Notice::CertificateDue).
+    ByHand,
 }
 
 /// Configures a [`Consumer`]; made by [`Consumer::builder`].

@@ -8,37 +8,62 @@
 //!           │   receive(Nonce)                ▲   receive(Identity)   │
 //!           └─────────────────────────────────┘                       └──▶ Refused
 //!      NeedsKey: at any point, while the key store has none
+//!      NeedsIdentity: the stored Identity is of no use any more, and a Renew
+//!                     brought one that is
+//!      Ending: after unauthenticate, until all of it is gone
 //! ```
+//!
+//! The resource slices stand beside the phase, each with one of its own: see
+//! [`SlicePhase`]. Renewal happens inside `Authenticated`: see
+//! [`Held::renewal`].
 //!
 //! The phase is derived from the objects that are there, each time anew.
 //! [`Consumer::resume`] says which one it is; [`Consumer::reconcile`] makes the
 //! step that leads on; [`Consumer::receive`] takes a message of the peer.
 
+mod accepted;
+mod agreement;
 mod builder;
+mod ending;
 mod held;
+mod interests;
+mod keys;
+mod kubeconfig;
 mod phase;
+mod receiving;
 mod record;
+mod renewal;
 mod seen;
 mod signature;
+mod slice;
+mod taking;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-pub use builder::{ConsumerBuilder, PeerSettings};
-pub(crate) use held::credential;
-pub use held::{Held, NeedsKubeconfig};
+pub use builder::{ConsumerBuilder, PeerSettings, RenewalScheme};
+pub use ending::Ending;
+pub use held::Held;
+pub use kubeconfig::NeedsKubeconfig;
+pub(crate) use kubeconfig::credential;
 pub use phase::{Peering, Phase};
+pub use renewal::Renewal;
 pub use signature::{AwaitsIdentity, NeedsSignature};
+pub use slice::{Denied, NeedsRequest, ResourcesDecision, SliceOptions, SlicePeering, SlicePhase};
+pub use taking::NeedsIdentity;
 
-use self::{builder::Configuration, record::Record, seen::Seen};
+use self::{
+    builder::Configuration, keys::Keys, record::Record, seen::Seen, slice::Surroundings,
+    taking::Stand,
+};
 use crate::{
-    commitment::COMMITMENT_ANNOTATION,
-    crypto::{KeyStore, Nonce, SigningKey},
-    error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal, shortened},
-    model::{ClusterId, Identity, Kind, Metadata, Object, ObjectRef, Resource, Timestamp, names},
+    audit::{Decision, Event},
+    crypto::{KeyStore, Nonce},
+    error::{ApiMisuse, Error, Fault, LocalFault},
+    model::{AuthParams, ClusterId, Kind, ObjectRef, Resource, Timestamp, names},
     policy::Policy,
-    step::{Awaited, Effect, Env, Message, Part, Step},
+    step::{Awaited, Env, Message, Notice, Step},
     verify::{self, NonceExpectation},
-    view::{Interest, View},
+    view::View,
 };
 
 /// The consumer's side, for all its peers: configuration only, cheap to clone
@@ -89,100 +114,64 @@ impl Consumer {
         &self.0.cluster_id
     }
 
-    /// What to look up, to see all of one peer.
-    pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
-        let labelled = |kind| Interest::Labelled {
-            kind,
-            label: names::REMOTE_CLUSTER_ID_LABEL,
-            value: peer.to_string(),
-        };
-        let namespace = names::tenant_namespace(peer);
-        let kubeconfig = names::kubeconfig_secret(&names::identity_name(peer));
-        vec![
-            labelled(Kind::Namespace),
-            labelled(Kind::Secret),
-            Interest::Named {
-                kind: Kind::Identity,
-                name: names::identity_name(peer),
-            },
-            Interest::Object(self.record_id(peer)),
-            // By name as well: what stands there without its label is in the
-            // way, and not absent.
-            Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
-            Interest::Object(ObjectRef::new(
-                Kind::Secret,
-                &namespace,
-                names::SIGNED_NONCE_SECRET,
-            )),
-            Interest::Object(ObjectRef::new(Kind::Secret, &namespace, kubeconfig)),
-        ]
-    }
-
-    /// Whom a change of this object concerns, if anyone: by its name where the
-    /// name says it, also of an object that cannot be read, and else by its
-    /// label.
-    pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        let id = object.id();
-        let named = match id.kind {
-            Kind::Identity => id.name.strip_prefix(names::CONTROL_PLANE_IDENTITY_PREFIX),
-            Kind::Secret if id.namespace == self.0.namespace => {
-                id.name.strip_prefix(record::NAME_PREFIX)
-            }
-            _ => None,
-        };
-        let label = || {
-            object
-                .metadata()?
-                .labels
-                .get(names::REMOTE_CLUSTER_ID_LABEL)
-        };
-        match named {
-            Some(peer) => peer.parse().ok(),
-            None => label()?.parse().ok(),
-        }
-    }
-
     /// The phase that the objects are in.
     ///
     /// # Errors
     /// What is wrong on this side:
-    /// [`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]. What is wrong
+    /// [`LocalFault`], [`ApiMisuse`]. What is wrong
     /// with what the peer sent is [`Phase::Refused`].
     pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
-        self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        match self.phase(seen, now) {
-            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
-                Err(error)
-            }
-            Err(error) => Ok(Peering {
-                phase: Phase::Refused(error),
-            }),
-            Ok(phase) => Ok(Peering { phase }),
-        }
+        self.look(view, now).map(|(_, peering)| peering)
     }
 
-    /// The step that leads on from the phase that the objects are in.
+    /// The step that leads on from the phase that the objects are in, and from
+    /// that of each resource slice.
     ///
     /// # Errors
-    /// As [`resume`](Self::resume); what the peer did wrong is in
-    /// [`Step::refused`].
+    /// As [`resume`](Self::resume); what the peer did wrong, and what is wrong
+    /// with a slice, is in [`Step::refused`].
     pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        match self.resume(view, env.now)?.phase {
-            Phase::NeedsKey => Ok(Step::awaiting(Awaited::OwnKey)),
-            Phase::AwaitsNonce => Ok(Step::awaiting(Awaited::Nonce)),
-            Phase::NeedsSignature(phase) => phase.sign(),
-            Phase::AwaitsIdentity(phase) => Ok(phase.wait()),
-            Phase::NeedsKubeconfig(phase) => phase.store(),
-            Phase::Ending => Ok(Step::default()),
-            Phase::Authenticated(held) => held.maintain(),
+        let (seen, Peering { phase, slices }) = self.look(view, env.now)?;
+        let mut record = seen.record();
+        let mut step = match phase {
+            Phase::NeedsKey => Step::awaiting(Awaited::OwnKey),
+            Phase::AwaitsNonce => Step::awaiting(Awaited::Nonce),
+            Phase::NeedsSignature(phase) => phase.plan(&mut record)?,
+            Phase::AwaitsIdentity(phase) => phase.wait(),
+            Phase::NeedsIdentity(phase) => phase.take()?,
+            Phase::NeedsKubeconfig(phase) => phase.plan(&mut record)?,
+            Phase::Ending(phase) => phase.go_on(),
+            Phase::Authenticated(held) => held.plan(&mut record)?,
             Phase::Refused(error) => {
                 let mut step = Step::refuse(error);
                 // What mends an Identity that cannot be used is another one.
-                step.outbox.extend(self.sent_tenant(view)?);
-                Ok(step)
+                step.outbox.extend(self.sent_tenant(&seen)?);
+                step
             }
-        }
+        };
+        step.append(self.plan_slices(view, &seen, &slices, &mut record));
+        Ok(seen.with_record(self, step, &record))
+    }
+
+    fn look<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<(Seen<'o>, Peering<'o>), Error> {
+        self.check_peer(view.peer())?;
+        let seen = Seen::select(self, view)?;
+        let keys = self.find_keys(view.peer())?;
+        let phase = match self.phase(seen.clone(), keys.as_ref(), now) {
+            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+                return Err(error);
+            }
+            Err(error) => Phase::Refused(error),
+            Ok(phase) => phase,
+        };
+        let around = Surroundings {
+            seen: &seen,
+            keys: keys.as_ref(),
+            control_plane: phase.accepted(),
+            now,
+        };
+        let slices = self.slices(view, &around);
+        Ok((seen, Peering { phase, slices }))
     }
 
     /// Takes what the peer sent: its nonce, or its Identity. It is verified as
@@ -193,20 +182,30 @@ impl Consumer {
     pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
         let seen = Seen::select(self, view)?;
-        let Some(key) = self.find_key(view.peer())? else {
+        let Some(keys) = self.find_keys(view.peer())? else {
             return Ok(Step::awaiting(Awaited::OwnKey));
         };
+        if Ending::of(self, &seen).is_some() {
+            return Err(Error::new(LocalFault::StillEnding, None, ""));
+        }
         match message {
             Message::Nonce(nonce) => {
                 // What was signed once is sent on as often as it is asked for.
-                let again = NeedsSignature::new(self, seen.clone(), key.clone(), nonce.clone());
+                let again = NeedsSignature::new(self, seen.clone(), &keys, nonce.clone());
                 if let Some(sent) = again.already_sent() {
                     return Ok(sent.wait());
                 }
+                if again.was_signed_by(keys.predecessor.as_deref()) {
+                    // The provider took it from the key before; the present key
+                    // needs another one.
+                    let mut step = Step::awaiting(Awaited::Nonce);
+                    step.notices.push(Notice::NewKeyAwaitsNonce);
+                    return Ok(step);
+                }
                 let nonce = self.check_nonce(nonce.as_bytes(), &seen, env.now, None)?;
-                NeedsSignature::new(self, seen, key, nonce).sign()
+                NeedsSignature::new(self, seen, &keys, nonce).sign()
             }
-            Message::Identity(identity) => self.receive_identity(seen, &key, &identity, env.now),
+            Message::Identity(identity) => self.receive_identity(seen, &keys, &identity, env.now),
             Message::Tenant(_) => Err(Error::new(
                 ApiMisuse::UnexpectedMessage { message: "Tenant" },
                 None,
@@ -215,50 +214,78 @@ impl Consumer {
         }
     }
 
-    fn phase<'o>(&self, seen: Seen<'o>, now: Timestamp) -> Result<Phase<'o>, Error> {
-        let Some(key) = self.find_key(&seen.peer)? else {
+    fn phase<'o>(
+        &self,
+        seen: Seen<'o>,
+        keys: Option<&Keys>,
+        now: Timestamp,
+    ) -> Result<Phase<'o>, Error> {
+        if let Some(ending) = Ending::of(self, &seen) {
+            return Ok(Phase::Ending(ending));
+        }
+        let Some(keys) = keys else {
             return Ok(Phase::NeedsKey);
         };
-        if let Some(identity) = seen.identity {
-            if identity.metadata.deletion_timestamp.is_some() {
-                return Ok(Phase::Ending);
-            }
-            let verified = self.verify_identity(&seen, &key, identity, now)?;
-            let kubeconfig = NeedsKubeconfig::new(self, seen, key, identity, verified);
-            return Ok(if kubeconfig.is_stored()? {
-                Phase::Authenticated(Held::new(kubeconfig))
-            } else {
-                Phase::NeedsKubeconfig(kubeconfig)
+        let nonce = seen.nonce_text();
+        if seen.identity.is_some() {
+            let given = renewed(&seen);
+            return Ok(match self.stand(seen.clone(), keys, given, now)? {
+                Stand::Nothing => Phase::AwaitsNonce,
+                Stand::Refused(error) => Phase::Refused(error),
+                Stand::NeedsIdentity(phase) => Phase::NeedsIdentity(phase),
+                Stand::NeedsKubeconfig(phase) => Phase::NeedsKubeconfig(phase),
+                Stand::Held(held) => Phase::Authenticated(self.succeed(held, seen, keys, now)),
             });
         }
-        let Some((secret, text)) = seen.nonce_text() else {
+        let Some((secret, text)) = nonce else {
             return Ok(Phase::AwaitsNonce);
         };
         // What was signed already is sent on, also when its nonce has expired:
         // the provider knows which nonces it takes.
         if let Ok(nonce) = Nonce::parse(text, self.policy(&seen.peer))
-            && let Some(sent) =
-                NeedsSignature::new(self, seen.clone(), key.clone(), nonce).already_sent()
+            && let Some(sent) = NeedsSignature::new(self, seen.clone(), keys, nonce).already_sent()
         {
             return Ok(Phase::AwaitsIdentity(sent));
         }
         let nonce = self.check_nonce(text, &seen, now, Some(secret.id()))?;
         Ok(Phase::NeedsSignature(NeedsSignature::new(
-            self, seen, key, nonce,
+            self, seen, keys, nonce,
         )))
     }
 
+    /// An identity of the key before the present one serves on; a nonce that
+    /// this key has not signed is for the present one.
+    fn succeed<'o>(&self, held: Held<'o>, seen: Seen<'o>, keys: &Keys, now: Timestamp) -> Held<'o> {
+        if !held.awaits_new_key() {
+            return held;
+        }
+        let Some(nonce) = seen
+            .nonce_text()
+            .and_then(|(_, text)| Nonce::parse(text, self.policy(&seen.peer)).ok())
+        else {
+            return held;
+        };
+        let signature = NeedsSignature::new(self, seen.clone(), keys, nonce.clone());
+        let is_signed = signature.already_sent().is_some();
+        let is_new = !signature.was_signed_by(keys.predecessor.as_deref())
+            && self.check_nonce(nonce.as_bytes(), &seen, now, None).is_ok();
+        if is_signed || is_new {
+            held.with_nonce(signature)
+        } else {
+            held
+        }
+    }
+
     /// The Tenant that the provider should have, if it was made.
-    fn sent_tenant(&self, view: &View<'_>) -> Result<Option<Message>, Error> {
-        let seen = Seen::select(self, view)?;
-        let Some(key) = self.find_key(&seen.peer)? else {
+    fn sent_tenant(&self, seen: &Seen<'_>) -> Result<Option<Message>, Error> {
+        let Some(keys) = self.find_keys(&seen.peer)? else {
             return Ok(None);
         };
         let nonce = seen
             .nonce_text()
             .and_then(|(_, text)| Nonce::parse(text, self.policy(&seen.peer)).ok());
-        let sent =
-            nonce.and_then(|nonce| NeedsSignature::new(self, seen, key, nonce).already_sent());
+        let sent = nonce
+            .and_then(|nonce| NeedsSignature::new(self, seen.clone(), &keys, nonce).already_sent());
         Ok(sent.map(|sent| Message::Tenant(Box::new(sent.tenant()))))
     }
 
@@ -273,59 +300,16 @@ impl Consumer {
         let mut step = Step::default();
         if seen.record.is_some() {
             let record = Record {
-                csr: seen.record().csr,
-                ..Record::default()
+                endpoint: None,
+                provider_key: None,
+                proven_nonce: None,
+                released: true,
+                ..seen.record()
             };
-            step.effects
-                .extend(record.store(self, seen.record.as_ref(), &seen.peer));
+            step.events
+                .push(Event::new(view.peer(), Decision::PinsReleased));
+            step = seen.with_record(self, step, &record);
         }
-        Ok(step)
-    }
-
-    fn receive_identity(
-        &self,
-        seen: Seen<'_>,
-        key: &Arc<dyn SigningKey>,
-        received: &Identity,
-        now: Timestamp,
-    ) -> Result<Step, Error> {
-        let verified = self.verify_identity(&seen, key, received, now)?;
-        let mut step = Step::default();
-        if seen.namespace.is_none() {
-            step.effects.push(seen.create_namespace()?);
-        }
-        step.effects
-            .extend(held::record_pins(self, &seen, &verified));
-        match seen.identity {
-            None => {
-                let mut metadata = clean(&received.metadata);
-                metadata.namespace = seen.namespace_name();
-                let given = &received.metadata.namespace;
-                if !given.is_empty() && *given != metadata.namespace {
-                    let (expected, found) = (metadata.namespace, shortened(given));
-                    let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
-                    return Err(Error::new(fault, Some(received.id()), "metadata.namespace"));
-                }
-                step.effects.push(Effect::Create(
-                    Identity {
-                        metadata,
-                        spec: received.spec.clone(),
-                        ..Identity::default()
-                    }
-                    .into(),
-                ));
-            }
-            Some(stored) => {
-                let mut wanted = stored.clone();
-                wanted.spec = received.spec.clone();
-                let annotations = &mut wanted.metadata.annotations;
-                annotations.remove(COMMITMENT_ANNOTATION);
-                annotations.extend(clean(&received.metadata).annotations);
-                step.effects
-                    .extend(Effect::patch(stored, wanted, Part::Main));
-            }
-        }
-        step.notices.extend(verified.notices());
         Ok(step)
     }
 
@@ -344,13 +328,6 @@ impl Consumer {
             known_by_key: configured || seen.record().provider_key.is_some(),
         };
         verify::nonce_at(text, &expectation, self.policy(&seen.peer), object)
-    }
-
-    fn find_key(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, Error> {
-        self.0
-            .keys
-            .find(peer)
-            .map_err(|error| Error::backend(Backend::Keys, &*error))
     }
 
     fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
@@ -387,21 +364,19 @@ impl core::fmt::Debug for Consumer {
     }
 }
 
-/// What of a received object's metadata is stored: its name, whose it is, and
-/// the provider's commitment. Other labels and annotations are this cluster's
-/// own to give a meaning to.
-fn clean(received: &Metadata) -> Metadata {
-    Metadata {
-        name: received.name.clone(),
-        labels: kept(&received.labels, names::REMOTE_CLUSTER_ID_LABEL),
-        annotations: kept(&received.annotations, COMMITMENT_ANNOTATION),
-        ..Metadata::default()
-    }
+/// What the provider wrote into the control plane's Renew.
+fn renewed<'o>(seen: &Seen<'o>) -> Option<(&'o AuthParams, ObjectRef)> {
+    let renew = seen.renew.as_ref().ok().copied().flatten()?;
+    let given = renew.status.auth_params.as_ref()?;
+    (renew.metadata.deletion_timestamp.is_none()).then(|| (given, renew.id()))
 }
 
-fn kept(all: &BTreeMap<String, String>, key: &str) -> BTreeMap<String, String> {
-    all.get_key_value(key)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .into_iter()
-        .collect()
+/// The labels by which an object is replicated to a provider.
+fn replication_labels(provider: &ClusterId) -> [(String, String); 3] {
+    [
+        (names::REPLICATION_LABEL, names::TRUE),
+        (names::REPLICATION_DESTINATION_LABEL, provider.as_str()),
+        (names::REMOTE_CLUSTER_ID_LABEL, provider.as_str()),
+    ]
+    .map(|(label, value)| (label.to_owned(), value.to_owned()))
 }

@@ -1,6 +1,9 @@
 //! The phases of a peering, as the consumer sees it.
 
-use super::{AwaitsIdentity, Held, NeedsKubeconfig, NeedsSignature};
+use super::{
+    AwaitsIdentity, Ending, Held, NeedsIdentity, NeedsKubeconfig, NeedsSignature, SlicePeering,
+    accepted::Accepted,
+};
 use crate::error::Error;
 
 /// Where a peering stands.
@@ -9,6 +12,8 @@ use crate::error::Error;
 pub struct Peering<'o> {
     /// The phase of the control plane's authentication.
     pub phase: Phase<'o>,
+    /// The resource slices that are asked of the provider.
+    pub slices: Vec<SlicePeering<'o>>,
 }
 
 /// The phases of the control plane's authentication; each offers what is legal
@@ -23,17 +28,31 @@ pub enum Phase<'o> {
     NeedsSignature(NeedsSignature<'o>),
     /// The Tenant is made, and the Identity is awaited.
     AwaitsIdentity(AwaitsIdentity<'o>),
+    /// The Identity that is stored cannot be used any more, and the provider gave
+    /// what can be: it is to be taken.
+    NeedsIdentity(NeedsIdentity<'o>),
     /// The Identity is verified; its kubeconfig is to be stored.
     NeedsKubeconfig(NeedsKubeconfig<'o>),
     /// The kubeconfig is stored.
     Authenticated(Held<'o>),
     /// What the peer sent cannot be taken.
     Refused(Error),
-    /// The Identity is being deleted, and its kubeconfig goes with it.
-    Ending,
+    /// This side ended the peering, or the Identity is being deleted: what
+    /// belongs to it goes.
+    Ending(Ending<'o>),
 }
 
 impl Phase<'_> {
+    /// The Identity that was verified, where one was.
+    pub(super) fn accepted(&self) -> Option<&Accepted> {
+        match self {
+            Self::NeedsIdentity(phase) => Some(&phase.accepted),
+            Self::NeedsKubeconfig(phase) => Some(&phase.accepted),
+            Self::Authenticated(held) => Some(&held.stored.accepted),
+            _ => None,
+        }
+    }
+
     /// The phase's name, for messages.
     pub fn name(&self) -> &'static str {
         match self {
@@ -41,10 +60,11 @@ impl Phase<'_> {
             Self::AwaitsNonce => "AwaitsNonce",
             Self::NeedsSignature(_) => "NeedsSignature",
             Self::AwaitsIdentity(_) => "AwaitsIdentity",
+            Self::NeedsIdentity(_) => "NeedsIdentity",
             Self::NeedsKubeconfig(_) => "NeedsKubeconfig",
             Self::Authenticated(_) => "Authenticated",
             Self::Refused(_) => "Refused",
-            Self::Ending => "Ending",
+            Self::Ending(_) => "Ending",
         }
     }
 }

@@ -1,18 +1,18 @@
-//! What the consumer remembers of a provider: the request that it sent, and
-//! what it pinned the first time.
+//! What the consumer remembers of a provider: the request that it sent, what
+//! it pinned the first time, and when which certificate came.
 //!
 //! One Secret for each peer in the consumer's own namespace, to which no peer
 //! has access.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::Consumer;
+use super::{Consumer, seen::Purpose};
 use crate::{
     crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},
-    model::{Bytes, ClusterId, Metadata, Resource, Secret, names},
+    model::{Bytes, ClusterId, Metadata, Resource, Secret, Timestamp, names},
     policy::Policy,
     step::{Effect, Version},
     verify::EndpointPins,
@@ -29,6 +29,49 @@ pub(super) struct Record {
     /// The nonce that its proof is about: another one may have been signed
     /// since.
     pub(super) proven_nonce: Option<Nonce>,
+    /// Whether the pins were released, and no other Identity has come since.
+    pub(super) released: bool,
+    /// The certificate of the control plane.
+    pub(super) control_plane: Option<Received>,
+    /// The certificates of resource slices, by the slices' names.
+    pub(super) slices: BTreeMap<String, Received>,
+    /// Who renews, as far as the provider has shown it.
+    pub(super) renewed_by: Option<RenewedBy>,
+    /// How the key before the present one signed it, as the Tenant carries it.
+    pub(super) succession: Option<String>,
+    /// The UIDs of what is to go, once this side has ended the peering; until
+    /// another nonce is signed.
+    pub(super) ended: Option<BTreeSet<String>>,
+}
+
+/// When a certificate came, and whether the next one was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Received {
+    #[serde(with = "fingerprint")]
+    pub(super) certificate: Fingerprint,
+    pub(super) at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) asked: Option<Asked>,
+}
+
+/// A request for the next certificate: there is one for each certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Asked {
+    pub(super) at: Timestamp,
+    /// The answer could not be taken.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(super) unusable: bool,
+}
+
+/// Who renews.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum RenewedBy {
+    /// The provider by itself (Liqo 1.2).
+    Provider,
+    /// The provider on the consumer's request (Liqo 1.0 and 1.1).
+    Consumer,
 }
 
 /// The record as it is written.
@@ -43,6 +86,18 @@ struct Written {
     provider_key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     proven_nonce: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    released: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    control_plane: Option<Received>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    slices: BTreeMap<String, Received>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    renewed_by: Option<RenewedBy>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    succession: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<BTreeSet<String>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,6 +129,22 @@ impl Record {
                 "data.record",
             )
         })
+    }
+
+    pub(super) fn received(&self, purpose: Purpose<'_>) -> Option<Received> {
+        match purpose {
+            Purpose::ControlPlane => self.control_plane,
+            Purpose::Slice(slice) => self.slices.get(&slice.metadata.name).copied(),
+        }
+    }
+
+    pub(super) fn set_received(&mut self, purpose: Purpose<'_>, received: Received) {
+        match purpose {
+            Purpose::ControlPlane => self.control_plane = Some(received),
+            Purpose::Slice(slice) => {
+                self.slices.insert(slice.metadata.name.clone(), received);
+            }
+        }
     }
 
     /// The effect that makes this the stored record, if it is another one.
@@ -136,6 +207,12 @@ impl Record {
             endpoint,
             provider_key,
             proven_nonce,
+            released: written.released,
+            control_plane: written.control_plane,
+            slices: written.slices,
+            renewed_by: written.renewed_by,
+            succession: written.succession,
+            ended: written.ended,
         })
     }
 
@@ -151,6 +228,12 @@ impl Record {
                 .proven_nonce
                 .as_ref()
                 .map(|nonce| Bytes::from(nonce.as_bytes())),
+            released: self.released,
+            control_plane: self.control_plane,
+            slices: self.slices.clone(),
+            renewed_by: self.renewed_by,
+            succession: self.succession.clone(),
+            ended: self.ended.clone(),
         };
         // Strings only: it cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()
@@ -158,3 +241,24 @@ impl Record {
 }
 
 const RECORD_FIELD: &str = "record";
+
+/// A fingerprint, as people write it.
+mod fingerprint {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use super::Fingerprint;
+
+    pub(super) fn serialize<S: Serializer>(
+        fingerprint: &Fingerprint,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(fingerprint)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Fingerprint, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}

@@ -5,12 +5,14 @@ use std::{collections::BTreeMap, sync::Arc};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::json;
 
-use super::{Consumer, seen::Seen};
+use super::{Consumer, keys::Keys, record::Record, seen::Seen};
 use crate::{
-    crypto::{Csr, Nonce, Payload, SigningKey, Subject, sign_verified},
+    audit::{Decision, Event},
+    crypto::{Csr, Nonce, Payload, PublicKey, SigningKey, Subject, sign_verified},
     error::{Backend, Error},
     model::{Bytes, Metadata, Resource, Secret, Tenant, TenantSpec, names},
     step::{Awaited, Effect, Message, Part, Step, Version, Wait},
+    succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
 };
 
 /// The nonce is there; its signature or the certificate request is missing.
@@ -19,6 +21,7 @@ pub struct NeedsSignature<'o> {
     consumer: Consumer,
     pub(super) seen: Seen<'o>,
     key: Arc<dyn SigningKey>,
+    predecessor: Option<Arc<dyn SigningKey>>,
     nonce: Nonce,
 }
 
@@ -28,19 +31,18 @@ pub struct AwaitsIdentity<'o> {
     needs: NeedsSignature<'o>,
     csr: Csr,
     signature: Vec<u8>,
+    /// The annotation by which the key before this one signed it, where there
+    /// is one.
+    succession: Option<String>,
 }
 
 impl<'o> NeedsSignature<'o> {
-    pub(super) fn new(
-        consumer: &Consumer,
-        seen: Seen<'o>,
-        key: Arc<dyn SigningKey>,
-        nonce: Nonce,
-    ) -> Self {
+    pub(super) fn new(consumer: &Consumer, seen: Seen<'o>, keys: &Keys, nonce: Nonce) -> Self {
         Self {
             consumer: consumer.clone(),
             seen,
-            key,
+            key: Arc::clone(&keys.current),
+            predecessor: keys.predecessor.clone(),
             nonce,
         }
     }
@@ -59,14 +61,17 @@ impl<'o> NeedsSignature<'o> {
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the key
     /// fails.
     pub fn sign(&self) -> Result<Step, Error> {
-        let csr = match self.stored_csr() {
-            Some(csr) => csr,
-            None => {
-                let subject = Subject::control_plane(self.consumer.cluster_id());
-                Csr::make(&subject, &*self.key)
-                    .map_err(|error| Error::backend(Backend::Keys, &*error))?
-            }
-        };
+        let mut record = self.seen.record();
+        let step = self.plan(&mut record)?;
+        Ok(self.seen.with_record(&self.consumer, step, &record))
+    }
+
+    /// The step without its record, which others may have something to add to.
+    pub(super) fn plan(&self, record: &mut Record) -> Result<Step, Error> {
+        let subject = Subject::control_plane(self.consumer.cluster_id());
+        let peer = &self.seen.peer;
+        let kept = record.csr.as_deref();
+        let csr = self.consumer.csr(peer, &subject, &*self.key, kept)?;
         let signature = match self.stored_signature() {
             Some(signature) => signature.to_vec(),
             None => {
@@ -76,20 +81,28 @@ impl<'o> NeedsSignature<'o> {
                     .into_bytes()
             }
         };
+        let succession = match self.stored_succession(record) {
+            Some(succession) => succession,
+            None => self.make_succession()?,
+        };
+        record.succession.clone_from(&succession);
         let mut step = Step::default();
         if self.seen.namespace.is_none() {
             step.effects.push(self.seen.create_namespace()?);
         }
-        let mut record = self.seen.record();
         record.csr = Some(csr.pem().to_vec());
-        let peer = &self.seen.peer;
-        step.effects
-            .extend(record.store(&self.consumer, self.seen.record.as_ref(), peer));
-        step.effects.extend(self.store_signature(&signature));
+        record.ended = None;
+        if let Some(effect) = self.store_signature(&signature) {
+            step.effects.push(effect);
+            let key = self.key.public_key().fingerprint();
+            step.events
+                .push(Event::new(peer, Decision::NonceSigned).by_key(key));
+        }
         let sent = AwaitsIdentity {
             needs: self.clone(),
             csr,
             signature,
+            succession,
         };
         step.outbox.push(Message::Tenant(Box::new(sent.tenant())));
         step.wait.awaiting.push(Awaited::Identity);
@@ -101,8 +114,14 @@ impl<'o> NeedsSignature<'o> {
         Some(AwaitsIdentity {
             csr: self.stored_csr()?,
             signature: self.stored_signature()?.to_vec(),
+            succession: self.stored_succession(&self.seen.record())?,
             needs: self.clone(),
         })
+    }
+
+    /// Whether the stored signature over this nonce is that key's.
+    pub(super) fn was_signed_by(&self, key: Option<&dyn SigningKey>) -> bool {
+        key.is_some_and(|key| self.signature_by(key.public_key()).is_some())
     }
 
     /// The request that was stored, if it is this key's.
@@ -119,11 +138,47 @@ impl<'o> NeedsSignature<'o> {
         .ok()
     }
 
+    /// The succession that is on record, if it is the right one; none where no
+    /// key goes before.
+    fn stored_succession(&self, record: &Record) -> Option<Option<String>> {
+        let Some(predecessor) = &self.predecessor else {
+            return Some(None);
+        };
+        let policy = self.consumer.policy(&self.seen.peer);
+        let text = record.succession.as_deref()?;
+        let succession = KeySuccession::from_annotation(text, policy).ok()?;
+        succession
+            .verify(&self.succeeding(), predecessor.public_key(), policy)
+            .ok()?;
+        Some(Some(text.to_owned()))
+    }
+
+    fn make_succession(&self) -> Result<Option<String>, Error> {
+        let Some(predecessor) = &self.predecessor else {
+            return Ok(None);
+        };
+        KeySuccession::make(&self.succeeding(), &**predecessor)
+            .map(|succession| Some(succession.to_annotation()))
+            .map_err(|error| Error::backend(Backend::Keys, &*error))
+    }
+
+    fn succeeding(&self) -> Succeeding<'_> {
+        Succeeding {
+            provider: &self.seen.peer,
+            consumer: self.consumer.cluster_id(),
+            successor: self.key.public_key(),
+            nonce: &self.nonce,
+        }
+    }
+
     /// The signature that was stored, if it is this key's over this nonce.
     fn stored_signature(&self) -> Option<&'o [u8]> {
+        self.signature_by(self.key.public_key())
+    }
+
+    fn signature_by(&self, key: &PublicKey) -> Option<&'o [u8]> {
         let (secret, text) = self.seen.nonce_text()?;
         let signature = secret.data.get(names::SIGNED_NONCE)?.expose();
-        let key = self.key.public_key();
         let policy = self.consumer.policy(&self.seen.peer);
         let holds = text == self.nonce.as_bytes()
             && key
@@ -205,6 +260,11 @@ impl AwaitsIdentity<'_> {
                     names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
                     consumer_id.clone(),
                 )]),
+                annotations: self
+                    .succession
+                    .iter()
+                    .map(|text| (KEY_SUCCESSION_ANNOTATION.to_owned(), text.clone()))
+                    .collect(),
                 ..Metadata::default()
             },
             spec: TenantSpec {

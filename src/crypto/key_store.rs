@@ -15,6 +15,17 @@ pub trait KeyStore: Send + Sync {
     /// # Errors
     /// What kept the store from looking. It is never taken for an absent key.
     fn find(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, BoxError>;
+
+    /// The key that the peer still knows this cluster by, if it is another one
+    /// than [`find`](Self::find) gives: it signs the new one, and serves until
+    /// the peer has taken that.
+    ///
+    /// # Errors
+    /// What kept the store from looking.
+    fn predecessor(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, BoxError> {
+        let _ = peer;
+        Ok(None)
+    }
 }
 
 /// The cluster's one key, for every peer: what Liqo does.

@@ -6,7 +6,10 @@ use sha2::{Digest, Sha256};
 
 use super::der::{OBJECT_IDENTIFIER, PRINTABLE_STRING, SEQUENCE, SET, UTF8_STRING, element};
 use super::name::{COMMON_NAME, Name, ORGANIZATION};
-use crate::{model::ClusterId, policy::Forms};
+use crate::{
+    model::{ClusterId, names},
+    policy::Forms,
+};
 
 /// The subject of a certificate: one organization (a Kubernetes group) and one
 /// common name (a Kubernetes user), and nothing else.
@@ -50,6 +53,20 @@ impl Subject {
         }
         Self {
             organization: consumer.to_string(),
+            common_name,
+        }
+    }
+
+    /// A peering user: organization `liqo.io`, common name
+    /// `liqo-peer-user-<consumer>-` and the suffix in hexadecimal (Liqo
+    /// `authentication.GenerateCSRForPeerUser`).
+    pub fn peering_user(consumer: &ClusterId, suffix: [u8; 16]) -> Self {
+        let mut common_name = format!("{}-", names::peering_user(consumer));
+        for byte in suffix {
+            common_name.push_str(&format!("{byte:02x}"));
+        }
+        Self {
+            organization: names::CONTROL_PLANE_ORGANIZATION.to_owned(),
             common_name,
         }
     }

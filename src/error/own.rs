@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::{
+    admission::Denial,
     crypto::{CertificateError, KeyError},
     legacy::{ProtocolVersion, TokenError},
     model::{Timestamp, UrlError},
@@ -52,6 +53,13 @@ pub enum PolicyRefusal {
     /// certificate is publicly trusted.
     #[error("the CA bundle is empty")]
     NoCaBundle,
+    /// The Identity carries AWS keys, and nobody said that this provider runs on
+    /// EKS.
+    #[error("AWS keys are not taken from this provider")]
+    AwsNotAccepted,
+    /// The peering was ended from this side, and no nonce was signed since.
+    #[error("this side ended the peering, and has signed no nonce since")]
+    PeeringEnded,
     /// The token protocol is off.
     #[error("the token protocol is off")]
     TokenProtocolOff,
@@ -61,6 +69,9 @@ pub enum PolicyRefusal {
         /// The form that the peer speaks.
         found: ProtocolVersion,
     },
+    /// An API server with Liqo would not admit the object.
+    #[error("it is not admitted: {}", .0.rule)]
+    NotAdmitted(Denial),
     /// The signer denied the request.
     #[error("the signer denied the request: {reason:?}")]
     SigningDenied {
@@ -74,6 +85,20 @@ pub enum PolicyRefusal {
         found: Timestamp,
         /// When the one that it was to replace ends.
         present: Timestamp,
+    },
+    /// The approver denied the request.
+    #[error("the request was not approved: {reason:?}")]
+    Disapproved {
+        /// What the approver said.
+        reason: String,
+    },
+    /// The peering cannot be ended while it has resource slices.
+    #[error("there are {found} resource slices left, among them {one}")]
+    SlicesRemain {
+        /// How many there are.
+        found: usize,
+        /// One of them.
+        one: String,
     },
 }
 
@@ -119,6 +144,34 @@ pub enum LocalFault {
     /// There is no ForeignCluster for the peer.
     #[error("there is no ForeignCluster for this peer")]
     NoForeignCluster,
+    /// The provider gave no Identity yet that could be used.
+    #[error("there is no Identity of this provider that could be used")]
+    NotAuthenticated,
+    /// Resource slices of the provider are still there.
+    #[error("resource slices are still there: {slices}")]
+    SlicesRemain {
+        /// The first of them, and how many more there are.
+        slices: String,
+    },
+    /// The resource slice's name cannot be the value of a label, which the
+    /// Identity carries.
+    #[error("{found:?} is no name for a resource slice")]
+    SliceName {
+        /// The name found, shortened and escaped.
+        found: String,
+    },
+    /// What was ended is still being removed.
+    #[error("the peering is still being ended")]
+    StillEnding,
+    /// There is a peering user for the peer already.
+    #[error("there is a peering user for this cluster already")]
+    PeeringUserExists,
+    /// There is no role that peering users could be bound to.
+    #[error("there is no {kind} labelled app.kubernetes.io/component=peering-user")]
+    NoPeeringRole {
+        /// The kind: `Role` or `ClusterRole`.
+        kind: &'static str,
+    },
     /// A private key cannot be given to a kubeconfig.
     #[error("the private key is not exportable, and no plugin reaches it")]
     KeyNotExportable,
@@ -149,6 +202,8 @@ pub enum Backend {
     ResourceSlicePolicy,
     /// [`TokenStore`](crate::legacy::TokenStore).
     Tokens,
+    /// [`Approver`](crate::provider::Approver).
+    Approver,
 }
 
 /// How the library was called in a way that cannot be right.
@@ -170,6 +225,12 @@ pub enum ApiMisuse {
         /// What was handed over.
         message: &'static str,
     },
+    /// There is no request of the peer that waits for a word.
+    #[error("there is nothing to approve or deny in the phase {phase}")]
+    NothingToApprove {
+        /// The phase that the peering is in.
+        phase: &'static str,
+    },
     /// The signer gave a certificate that does not fit its request.
     #[error("the signer's certificate does not fit its request: {0}")]
     SignerCertificate(CertificateError),
@@ -179,12 +240,16 @@ impl PolicyRefusal {
     pub(super) fn rule(&self) -> Option<u8> {
         match self {
             Self::NameTaken { .. } => Some(7),
-            Self::UnexpectedNamespace { .. } | Self::NoCaBundle => Some(9),
+            Self::UnexpectedNamespace { .. } | Self::NoCaBundle | Self::AwsNotAccepted => Some(9),
             Self::ClusterIdTooLong { .. }
             | Self::SliceNameTooLong { .. }
             | Self::TooManySlices { .. } => Some(11),
             Self::SigningDenied { .. }
             | Self::RenewalEndsNoLater { .. }
+            | Self::Disapproved { .. }
+            | Self::SlicesRemain { .. }
+            | Self::NotAdmitted(_)
+            | Self::PeeringEnded
             | Self::TokenProtocolOff
             | Self::TokenProtocolVersion { .. } => None,
         }
@@ -210,15 +275,26 @@ impl PolicyRefusal {
             Self::NoCaBundle => {
                 "Say in this peer's settings that its certificate is publicly trusted, if it is."
             }
+            Self::AwsNotAccepted => "Say in this peer's settings that it runs on EKS, if it does.",
+            Self::PeeringEnded => "Authenticate anew: ask the provider for a nonce, and sign it.",
             Self::TokenProtocolOff => {
                 "Choose to trust whoever holds the token, if the peer has nothing better."
             }
             Self::TokenProtocolVersion { .. } => {
                 "Choose the compatible policy for this peer, if it cannot be updated."
             }
+            Self::NotAdmitted(_) => {
+                "Give each consumer one Tenant, in its own tenant namespace, with its cluster ID as name and label."
+            }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
             Self::RenewalEndsNoLater { .. } => {
                 "Renew the signer's own certificate: it is likely what ends then."
+            }
+            Self::Disapproved { .. } => {
+                "Approve of the request, or have the consumer make another one."
+            }
+            Self::SlicesRemain { .. } => {
+                "Have the consumer delete its resource slices first, or drain the tenant."
             }
         }
     }
@@ -241,6 +317,20 @@ impl LocalFault {
             Self::NoSlice => "List the peer's resource slices, and name one of them.",
             Self::NoTenant => "Let the peer authenticate first.",
             Self::NoForeignCluster => "Create a ForeignCluster with spec.foreignAuthUrl.",
+            Self::NotAuthenticated => "Authenticate with the provider first.",
+            Self::SlicesRemain { .. } => {
+                "Delete the resource slices, and wait until the provider let go of them."
+            }
+            Self::SliceName { .. } => {
+                "Name the slice with at most 51 lower-case letters, digits, dots and inner hyphens."
+            }
+            Self::StillEnding => "Wait until what was ended is gone.",
+            Self::PeeringUserExists => {
+                "Delete that peering user first; its kubeconfig is good for nothing then."
+            }
+            Self::NoPeeringRole { .. } => {
+                "Create the roles that Liqo's chart has for peering users."
+            }
             Self::KeyNotExportable => {
                 "Have the signing key name a file or an exec plugin that a kubeconfig can use."
             }
@@ -258,6 +348,7 @@ impl fmt::Display for Backend {
             Self::Principals => "the look-up of principals",
             Self::ResourceSlicePolicy => "the policy for resource slices",
             Self::Tokens => "the token store",
+            Self::Approver => "the approver",
         })
     }
 }

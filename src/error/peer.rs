@@ -95,6 +95,16 @@ pub enum PeerMisbehaved {
     /// A certificate and AWS keys came together.
     #[error("a certificate and AWS keys exclude each other")]
     MixedCredentials,
+    /// A field of the AWS user has not the form that AWS gives it.
+    #[error("not {expected}")]
+    AwsField {
+        /// What belongs there.
+        expected: &'static str,
+    },
+    /// The Identity was one with a certificate, and is to become one with AWS
+    /// keys; or the other way round; or it is to be of another AWS user.
+    #[error("it is to replace credentials of another kind or user")]
+    OtherCredentials,
     /// The provider's commitment does not verify, or is another provider's.
     #[error("the provider's commitment: {0}")]
     Commitment(CommitmentFault),
@@ -176,9 +186,30 @@ pub enum PeerIncompatible {
     /// The other cluster gave an identity to this cluster's ID already.
     #[error("it has given an identity to this cluster ID already")]
     SecondIdentity,
-    /// The Identity carries no certificate, but cloud credentials.
-    #[error("an Identity without a certificate is not dealt with here")]
+    /// The Identity carries no certificate, and no AWS keys.
+    #[error("there is neither a certificate nor an AWS user")]
     NoCertificate,
+    /// The certificate is not newer than the one that is held.
+    #[error("the certificate ends at {found}, and the one that is held at {held}")]
+    NotNewer {
+        /// When the certificate found ends.
+        found: Timestamp,
+        /// When the certificate that is held ends.
+        held: Timestamp,
+    },
+    /// The certificate is due, and the provider gives no new one: it knows
+    /// another way to renew, or none.
+    #[error("the certificate was due at {since}, and the provider gave no new one")]
+    RenewalUnanswered {
+        /// When it was due, or when a new one was asked for.
+        since: Timestamp,
+    },
+    /// The answer to a request for renewal could not be taken.
+    #[error("a new certificate was asked for at {since}, and the answer could not be taken")]
+    RenewalUnusable {
+        /// When a new one was asked for.
+        since: Timestamp,
+    },
 }
 
 impl PeerMisbehaved {
@@ -196,6 +227,8 @@ impl PeerMisbehaved {
             | Self::Url(_)
             | Self::ProxyMismatch
             | Self::EndpointChanged
+            | Self::AwsField { .. }
+            | Self::OtherCredentials
             | Self::MixedCredentials => 9,
             Self::Token(_) | Self::WrongToken => 11,
             Self::ClusterId(_)
@@ -266,6 +299,12 @@ impl PeerMisbehaved {
             Self::MixedCredentials => {
                 "Have the provider generate the Identity with one kind of credentials."
             }
+            Self::AwsField { .. } => {
+                "Have the provider generate the Identity again, with the user and key that AWS gave."
+            }
+            Self::OtherCredentials => {
+                "Ask the provider's administrator, by another way, and end the peering on this side before taking them."
+            }
             Self::Commitment(_) => {
                 "Compare the provider's key fingerprint with its administrator, by another way, before going on."
             }
@@ -277,8 +316,10 @@ impl PeerIncompatible {
     pub(super) fn rule(&self) -> Option<u8> {
         match self {
             Self::NonceExpired { .. } | Self::NonceMissing => Some(4),
-            Self::NamespaceName(_) => Some(9),
-            Self::IdentityType { .. }
+            Self::NamespaceName(_) | Self::NotNewer { .. } => Some(9),
+            Self::RenewalUnanswered { .. }
+            | Self::RenewalUnusable { .. }
+            | Self::IdentityType { .. }
             | Self::NoCertificate
             | Self::Status { .. }
             | Self::NoTokenProtocol
@@ -301,6 +342,12 @@ impl PeerIncompatible {
                 "Have the foreign cluster's administrator delete the identity that it gave; then set authStatus to Pending."
             }
             Self::NamespaceName(_) => "Have the provider name its tenant namespace.",
+            Self::NotNewer { .. } => {
+                "Have the provider issue a certificate that lives longer; or end the peering on this side, and authenticate anew."
+            }
+            Self::RenewalUnanswered { .. } | Self::RenewalUnusable { .. } => {
+                "Authenticate with the provider again before the certificate ends, or update the older of the two clusters."
+            }
             Self::IdentityType { .. } | Self::NoCertificate => {
                 "Generate the Identity of the control plane, with a certificate."
             }

@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 pub use builder::ForeignBuilder;
 pub(super) use certificate::{legacy_namespace, remote_token};
+pub use claim::Claimed;
 pub use own_token::TokenStore;
 pub(super) use seen::{foreign_cluster, is_of};
 

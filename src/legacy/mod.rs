@@ -55,7 +55,7 @@ mod token_protocol;
 mod version;
 
 pub use event::Event;
-pub use foreign::{Answer, Foreign, ForeignBuilder, Reading, TokenStore};
+pub use foreign::{Answer, Claimed, Foreign, ForeignBuilder, Reading, TokenStore};
 pub use home::{Asks, Held, Home, HomeBuilder, Next, Phase, Request, Tls};
 pub use http::{HttpRequest, HttpResponse};
 pub use message::{IdentityRequest, RequestError};

@@ -68,6 +68,9 @@ pub enum UserCredential {
     },
     /// A program that hands out certificate and key.
     Exec(ExecCredential),
+    /// Nothing that a kubeconfig could hold: the reader has another way, such as
+    /// the AWS keys beside the kubeconfig.
+    Elsewhere,
 }
 
 /// A program that a client runs for its credential. It is never asked for
@@ -127,7 +130,10 @@ impl Kubeconfig {
         line(&["kind: Config"]);
         line(&["users:"]);
         line(&["- name: ", &Scalar(&self.user).to_string()]);
-        line(&["  user:"]);
+        line(&[match &self.credential {
+            UserCredential::Elsewhere => "  user: {}",
+            _ => "  user:",
+        }]);
         match &self.credential {
             UserCredential::KeyData { certificate, key } => {
                 write_certificate(&mut line, certificate);
@@ -144,6 +150,7 @@ impl Kubeconfig {
                 line(&["    client-key: ", &Scalar(key).to_string()]);
             }
             UserCredential::Exec(exec) => write_exec(&mut line, exec),
+            UserCredential::Elsewhere => {}
         }
         SecretBytes::from(core::mem::take(&mut *text).into_bytes())
     }
@@ -151,7 +158,9 @@ impl Kubeconfig {
     fn capacity(&self) -> usize {
         let key = match &self.credential {
             UserCredential::KeyData { certificate, key } => certificate.len() + key.len(),
-            UserCredential::KeyFile { .. } | UserCredential::Exec(_) => 0,
+            UserCredential::KeyFile { .. }
+            | UserCredential::Exec(_)
+            | UserCredential::Elsewhere => 0,
         };
         let names = [&self.cluster, &self.server, &self.user].map(String::len);
         let optional =

@@ -188,9 +188,12 @@ pub fn remote_token_secret(cluster: &ClusterId) -> String {
     format!("remote-token-{cluster}")
 }
 
+/// What the names of tenant namespaces begin with.
+pub const TENANT_NAMESPACE_PREFIX: &str = "liqo-tenant-";
+
 /// The tenant namespace of a peer: `liqo-tenant-<peer>`.
 pub fn tenant_namespace(peer: &ClusterId) -> String {
-    format!("liqo-tenant-{peer}")
+    format!("{TENANT_NAMESPACE_PREFIX}{peer}")
 }
 
 /// What the names of control-plane identities begin with.
@@ -218,6 +221,26 @@ pub fn kubeconfig_secret(identity: &str) -> String {
 /// `liqo-remote-certificate-<slice>`.
 pub fn issued_certificate_secret_of_slice(slice: &str) -> String {
     format!("{ISSUED_CERTIFICATE_SECRET}-{slice}")
+}
+
+/// What the names of peering users begin with.
+pub const PEERING_USER_PREFIX: &str = "liqo-peer-user-";
+
+/// What the objects of a peering user are named by: `liqo-peer-user-<consumer>`.
+pub fn peering_user(consumer: &ClusterId) -> String {
+    format!("{PEERING_USER_PREFIX}{consumer}")
+}
+
+/// The binding of a peering user in Liqo's namespace:
+/// `liqo-peer-user-<consumer>-liqo-ns-reader`.
+pub fn peering_user_reader(consumer: &ClusterId) -> String {
+    format!("{PEERING_USER_PREFIX}{consumer}-liqo-ns-reader")
+}
+
+/// The binding of a peering user in the tenant namespace:
+/// `liqo-peer-user-<consumer>-tenant-ns-writer`.
+pub fn peering_user_writer(consumer: &ClusterId) -> String {
+    format!("{PEERING_USER_PREFIX}{consumer}-tenant-ns-writer")
 }
 
 /// The label of this library's own records, whose value is the peer's ID.

@@ -23,7 +23,7 @@ impl Provider {
             Phase::Uninvited => {
                 NeedsNonce::new(self, seen, WhyNonce::Absent, env.now).make_nonce(env)?
             }
-            Phase::Ended => {
+            Phase::Ended(_) => {
                 NeedsNonce::new(self, seen, WhyNonce::Ended, env.now).make_nonce(env)?
             }
             Phase::NeedsNonce(phase) => phase.make_nonce(env)?,

@@ -1,9 +1,15 @@
 //! How a provider is configured.
 
 use core::time::Duration;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::{CsrSigner, LiqoClasses, NameTable, Principals, Provider, ResourceSlicePolicy};
+use super::{
+    Approver, CsrSigner, LiqoClasses, NameTable, Principals, Provider, ResourceSlicePolicy,
+    approval::ByHand,
+};
 use crate::{
     crypto::{CaBundle, RecordKey, SigningKey},
     model::{ApiServerUrl, Bytes, ClusterId, NamespaceName, names},
@@ -33,6 +39,8 @@ pub(super) struct Configuration {
     pub(super) namespace: String,
     pub(super) nonce_lifetime: Duration,
     pub(super) certificate_lifetime: Duration,
+    pub(super) approver: Option<Arc<dyn Approver>>,
+    pub(super) tolerated: BTreeSet<ClusterId>,
 }
 
 impl Endpoint {
@@ -71,6 +79,8 @@ impl ProviderBuilder {
             namespace: names::LIQO_NAMESPACE.to_owned(),
             nonce_lifetime: ONE_DAY,
             certificate_lifetime: ONE_YEAR,
+            approver: None,
+            tolerated: BTreeSet::new(),
         })
     }
 
@@ -136,8 +146,34 @@ impl ProviderBuilder {
         self
     }
 
+    /// Has each new request of a peer wait for
+    /// [`Provider::approve`](Provider::approve) before it is signed.
+    #[must_use]
+    pub fn require_approval(self) -> Self {
+        self.approver(Arc::new(ByHand))
+    }
+
+    /// Who approves of a peer's new request before it is signed. Without one,
+    /// a verified request is approved.
+    #[must_use]
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.0.approver = Some(approver);
+        self
+    }
+
+    /// Takes this peer without a handshake, if its Tenant asks for that
+    /// (`authzPolicy: TolerateNoHandshake`): by its name alone, which anyone
+    /// can claim who can write a Tenant here. A Tenant that does not ask is held
+    /// to the handshake.
+    #[must_use]
+    pub fn tolerate_no_handshake(mut self, peer: ClusterId) -> Self {
+        self.0.tolerated.insert(peer);
+        self
+    }
+
     /// The certificate lifetime that is asked of the signer; 365 days unless
-    /// set.
+    /// set. The Kubernetes API takes no less than ten minutes
+    /// ([`expiration_seconds`](super::SigningRequest::expiration_seconds)).
     #[must_use]
     pub fn certificate_lifetime(mut self, lifetime: Duration) -> Self {
         self.0.certificate_lifetime = lifetime;

@@ -8,8 +8,8 @@ use super::{Provider, condition_lift::with_condition, record::Record, seen::Seen
 use crate::{
     audit::{Decision, Event},
     error::Error,
-    model::{Tenant, TenantCondition},
-    step::{Effect, Step},
+    model::{ClusterId, Resource, Tenant, TenantCondition},
+    step::Step,
     view::View,
 };
 
@@ -34,18 +34,31 @@ impl Provider {
         Ok(step)
     }
 
-    /// The effect that takes a stricter condition into the record.
-    pub(super) fn record_condition(&self, seen: &Seen<'_>, tenant: &Tenant) -> Option<Effect> {
-        let (_, record) = seen.record.as_ref()?;
-        let condition = record.condition.max(said_by(tenant));
-        (condition != record.condition).then(|| {
-            let record = Record {
-                condition,
-                ..record.clone()
-            };
-            self.write_record(seen, &record)
-        })
+    /// Takes a stricter condition into the record, unless the step writes the
+    /// record already.
+    pub(super) fn tighten_condition(&self, seen: &Seen<'_>, tenant: &Tenant, step: &mut Step) {
+        let Some((secret, record)) = &seen.record else {
+            return;
+        };
+        let mut record = record.clone();
+        let Some(event) = tighten(&mut record, &seen.peer, tenant) else {
+            return;
+        };
+        if step.effects.iter().all(|effect| effect.id() != secret.id()) {
+            step.effects.insert(0, self.write_record(seen, &record));
+            step.events.push(event);
+        }
     }
+}
+
+/// Takes a stricter condition over, and says so if it does.
+pub(super) fn tighten(record: &mut Record, peer: &ClusterId, tenant: &Tenant) -> Option<Event> {
+    let condition = record.condition.max(said_by(tenant));
+    if condition == record.condition {
+        return None;
+    }
+    record.condition = condition;
+    Some(Event::new(peer, Decision::ConditionRecorded { condition }).about(tenant.id()))
 }
 
 /// The condition that holds: of record and Tenant the stricter.

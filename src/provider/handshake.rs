@@ -1,7 +1,8 @@
 //! Taking a Tenant: what it claims, and that its key signed a nonce of ours.
 
-use super::{Claimant, PrincipalName, Provider, name_taken, nonce, seen::Seen};
+use super::{Claimant, PrincipalName, Provider, key_succession, name_taken, nonce, seen::Seen};
 use crate::{
+    admission::{self, tenant::Surroundings},
     crypto::Nonce,
     error::{Backend, Error, PolicyRefusal, shortened},
     model::{ClusterId, Resource, Tenant, Timestamp},
@@ -22,7 +23,7 @@ impl Provider {
         if let Some(error) = seen.unreadable {
             return Err(error);
         }
-        let verified = self.verify_claim(&seen, received)?;
+        let verified = self.verify_claim(&seen, view, received, now)?;
         self.verify_signature(&seen, view, received, &verified, now)?;
         let Some(stored) = seen.tenant else {
             let namespace = &received.metadata.namespace;
@@ -36,7 +37,9 @@ impl Provider {
                     "metadata.namespace",
                 ));
             }
-            let tenant = verify::without_status(received, &seen.peer, seen.namespace_name());
+            let mut tenant = verify::without_status(received, &seen.peer, seen.namespace_name());
+            key_succession::carry(received, &mut tenant);
+            admit(view, &seen, None, &tenant)?;
             return Ok(Step {
                 effects: vec![Effect::Create(tenant.into())],
                 ..Step::default()
@@ -48,6 +51,11 @@ impl Provider {
         tenant.spec.csr = received.spec.csr.clone();
         tenant.spec.signature = received.spec.signature.clone();
         tenant.spec.proxy_url = received.spec.proxy_url.clone();
+        key_succession::carry(received, &mut tenant);
+        // One that lies elsewhere was put there by somebody's `kubectl apply`.
+        if stored.metadata.namespace == seen.namespace_name() {
+            admit(view, &seen, Some(stored), &tenant)?;
+        }
         Ok(Step {
             effects: Effect::patch(stored, tenant, Part::Main)
                 .into_iter()
@@ -57,11 +65,13 @@ impl Provider {
     }
 
     /// What the Tenant claims, without the nonce: names, key, request; and that
-    /// the key is the one pinned.
+    /// the key is the one pinned, or follows it by its word.
     pub(super) fn verify_claim(
         &self,
         seen: &Seen<'_>,
+        view: &View<'_>,
         tenant: &Tenant,
+        now: Timestamp,
     ) -> Result<VerifiedTenant, Error> {
         let known = seen.record.as_ref().and_then(|(_, record)| {
             Some(Known {
@@ -69,7 +79,13 @@ impl Provider {
                 csr: record.proof.as_ref().map(|proof| &proof.csr),
             })
         });
-        verify::claim(tenant, &seen.peer, known, self.policy(&seen.peer))
+        let claim = verify::claim(tenant, &seen.peer, known, self.policy(&seen.peer));
+        match claim {
+            Err(error) if key_succession::is_other_key(&error) => {
+                self.claim_by_succession(seen, view, tenant, now, error)
+            }
+            claim => claim,
+        }
     }
 
     /// That the claim's key signed a nonce that is ours, unexpired and unused,
@@ -116,7 +132,7 @@ impl Provider {
         })
     }
 
-    fn check_principals(&self, peer: &ClusterId, tenant: &Tenant) -> Result<(), Error> {
+    pub(super) fn check_principals(&self, peer: &ClusterId, tenant: &Tenant) -> Result<(), Error> {
         for name in [
             PrincipalName::user(peer.as_str()),
             PrincipalName::group(peer.as_str()),
@@ -129,4 +145,26 @@ impl Provider {
         }
         Ok(())
     }
+}
+
+/// What an API server with Liqo would not admit is not made.
+fn admit(
+    view: &View<'_>,
+    seen: &Seen<'_>,
+    stored: Option<&Tenant>,
+    tenant: &Tenant,
+) -> Result<(), Error> {
+    let tenants: Vec<&Tenant> = view.readable().collect();
+    let surroundings = Surroundings {
+        namespace: seen.namespace,
+        tenants: &tenants,
+    };
+    let verdict = match stored {
+        None => admission::tenant::create(tenant, &surroundings),
+        Some(stored) => admission::tenant::update(stored, tenant, &surroundings),
+    };
+    verdict.into_result().map_err(|denial| {
+        let field = denial.field;
+        Error::new(PolicyRefusal::NotAdmitted(denial), Some(tenant.id()), field)
+    })
 }

@@ -47,6 +47,8 @@ impl Provider {
                 kind: Kind::Tenant,
                 name: peer.to_string(),
             },
+            labelled(Kind::Tenant, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+            labelled(Kind::Renew, names::REPLICATION_ORIGIN_LABEL, peer.as_str()),
             Interest::Object(self.record_id(peer)),
             // By name as well: what stands there without its label is in the
             // way, and not absent.

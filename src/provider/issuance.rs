@@ -17,8 +17,8 @@ use crate::{
 };
 
 /// The Secret in the peer's tenant namespace that keeps a certificate, as Liqo
-/// does. The peer can write there: what it holds is believed only if it is the
-/// certificate on record.
+/// does. The peer can write there: once there is a record, nothing in it is
+/// believed.
 #[derive(Clone)]
 pub(super) struct CertificateSecret<'o> {
     pub(super) namespace: String,
@@ -36,8 +36,16 @@ pub(super) struct Bearer<'a> {
 }
 
 impl CertificateSecret<'_> {
-    /// Keeps the certificate there, with the request as the peer wrote it.
-    pub(super) fn keep(&self, csr: &[u8], chain: &CertificateChain) -> Effect {
+    /// Keeps the certificate there, with the request as the peer wrote it,
+    /// unless both are there.
+    pub(super) fn keep(&self, csr: &[u8], chain: &CertificateChain) -> Option<Effect> {
+        let data = BTreeMap::from([
+            (names::CSR.to_owned(), csr.to_vec().into()),
+            (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
+        ]);
+        if self.stored.is_some_and(|stored| stored.data == data) {
+            return None;
+        }
         let secret = Secret {
             metadata: Metadata {
                 name: self.name.clone(),
@@ -48,33 +56,17 @@ impl CertificateSecret<'_> {
                 )]),
                 ..Metadata::default()
             },
-            data: BTreeMap::from([
-                (names::CSR.to_owned(), csr.to_vec().into()),
-                (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
-            ]),
-            ..Secret::default()
+            data,
+            // An API server lets nobody change it.
+            secret_type: self.stored.and_then(|stored| stored.secret_type.clone()),
         };
-        match self.stored {
+        Some(match self.stored {
             None => Effect::Create(secret.into()),
             Some(stored) => Effect::Replace {
                 object: secret.into(),
                 version: Version::of(&stored.metadata),
             },
-        }
-    }
-
-    /// The certificate that is on record for this request, if it is there and
-    /// can still be used.
-    pub(super) fn issued(
-        &self,
-        issued: &IssuedCertificate,
-        csr: &Csr,
-        bearer: Bearer<'_>,
-        policy: &Policy,
-    ) -> Option<CertificateChain> {
-        let pem = self.stored?.get(names::CERTIFICATE)?;
-        let chain = CertificateChain::from_pem(pem, policy).ok()?;
-        (issued.is(&chain, csr) && bearer.check(&chain, policy).is_ok()).then_some(chain)
+        })
     }
 
     /// The certificate that Liqo left for this request as the peer wrote it.
@@ -90,13 +82,6 @@ impl CertificateSecret<'_> {
         (issued && bearer.check(&chain, policy).is_ok()).then_some(chain)
     }
 
-    /// What is to be done so that it holds this.
-    pub(super) fn missing(&self, csr: &[u8], chain: &CertificateChain) -> Option<Effect> {
-        let holds = |key, value| self.stored.and_then(|stored| stored.get(key)) == Some(value);
-        let kept = holds(names::CSR, csr) && holds(names::CERTIFICATE, chain.pem());
-        (!kept).then(|| self.keep(csr, chain))
-    }
-
     /// Deletes it, if it is there.
     pub(super) fn delete(&self) -> Option<Effect> {
         self.stored.map(|stored| Effect::Delete {
@@ -107,7 +92,19 @@ impl CertificateSecret<'_> {
 }
 
 impl Bearer<'_> {
-    pub(super) fn check(&self, chain: &CertificateChain, policy: &Policy) -> Result<(), Error> {
+    /// The certificate that is on record for this request, if it can still be
+    /// used.
+    pub(super) fn issued(
+        &self,
+        issued: &IssuedCertificate,
+        csr: &Csr,
+        policy: &Policy,
+    ) -> Option<CertificateChain> {
+        let chain = issued.chain_for(csr, policy)?;
+        self.check(&chain, policy).is_ok().then_some(chain)
+    }
+
+    fn check(&self, chain: &CertificateChain, policy: &Policy) -> Result<(), Error> {
         let expectation = ClientCertificateExpectation {
             subject: self.subject,
             key: self.key,

@@ -3,28 +3,36 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::{NeedsProof, NeedsRights, record::Record, slice::Established};
+use super::{
+    NeedsProof, NeedsRights,
+    record::{IssuedCertificate, Record},
+    slice::Established,
+};
 use crate::{
     commitment::COMMITMENT_ANNOTATION,
     crypto::{CertificateChain, Nonce, PublicKey},
     error::Error,
-    model::{Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names},
-    step::{Effect, Message, Step, Wait},
+    model::{
+        ClusterId, Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names,
+    },
+    step::{Effect, Message, Step},
 };
 
 /// The peer has a certificate, rights, and an Identity that can be handed out.
 #[derive(Clone)]
 pub struct Issued<'o> {
-    granted: NeedsRights<'o>,
-    nonce: Nonce,
+    pub(super) granted: NeedsRights<'o>,
+    pub(super) nonce: Nonce,
+    pub(super) now: Timestamp,
     adoption: Option<Box<NeedsProof<'o>>>,
 }
 
 impl<'o> Issued<'o> {
-    pub(super) fn new(granted: NeedsRights<'o>, nonce: Nonce) -> Self {
+    pub(super) fn new(granted: NeedsRights<'o>, nonce: Nonce, now: Timestamp) -> Self {
         Self {
             granted,
             nonce,
+            now,
             adoption: None,
         }
     }
@@ -81,6 +89,16 @@ impl<'o> Issued<'o> {
         self.granted.verified.public_key()
     }
 
+    pub(super) fn peer(&self) -> &ClusterId {
+        &self.granted.seen.peer
+    }
+
+    /// When a signer that failed is to be asked again, at the latest.
+    pub(super) fn try_again_at(&self) -> Timestamp {
+        let issued = self.granted.seen.issued();
+        self.now + issued.map_or(ONE_SECOND, IssuedCertificate::pause)
+    }
+
     /// Hands out the Identity, and mends what someone took away: the marks on
     /// the Tenant, the record of an exchange that Liqo made, the commitment to
     /// an endpoint that has changed.
@@ -99,20 +117,16 @@ impl<'o> Issued<'o> {
             tenant,
             ..
         } = &self.granted;
-        let record = match provider.record_condition(seen, tenant) {
-            None => self.renewed_record()?,
-            condition => condition,
-        };
-        step.effects.extend(record);
+        provider.tighten_condition(seen, tenant, &mut step);
+        if step.is_settled() {
+            step.effects.extend(self.renewed_record()?);
+        }
         if step.is_settled() {
             step.effects.extend(self.granted.missing_marks());
             step.outbox
                 .push(Message::Identity(Box::new(self.identity(None))));
         }
-        step.wait = Wait {
-            wake_at: Some(self.valid_until() + ONE_SECOND),
-            awaiting: Vec::new(),
-        };
+        step.wake_by(Some(self.valid_until() + ONE_SECOND));
         Ok(step)
     }
 
@@ -127,7 +141,7 @@ impl<'o> Issued<'o> {
         Established {
             key: Some(verified.public_key().clone()),
             tenant_uid: tenant.metadata.uid.clone(),
-            auth_params: provider.auth_params(verified),
+            auth_params: provider.auth_params(verified.proxy_url()),
         }
     }
 

@@ -4,12 +4,13 @@
 //!                   no Tenant                                       Tenant
 //!      ┌─────────────────────────────────────┐   ┌───────────────────────────────────────────┐
 //!
-//!      Uninvited ─invite─▶ NeedsNonce ──▶ AwaitsTenant ──▶ NeedsProof ──▶ NeedsCertificate ──▶ NeedsRights ──▶ Authenticated
-//!                            ▲    ▲             │              │                 │                 ▲    │
-//!                            │    └── expired ──┘              └──── Refused ◀───┘                 │    ▼
-//!                          invite                                                                Drained
-//!                            │
-//!                          Ended ◀── Ending ◀── any, when the Tenant is deleted
+//!      Uninvited ─invite─▶ NeedsNonce ──▶ AwaitsTenant ──▶ NeedsProof ──▶ NeedsApproval ──▶ NeedsCertificate
+//!        ▲                   ▲    ▲             │              │  │             │                  │
+//!        │                   │    └── expired ──┘              │  └── Refused ◀─┴──────────────────┤
+//!        │                 invite                              │                                  ▼
+//!   forgotten                │                             Tolerated        Authenticated ◀── NeedsRights
+//!        └─────────────────Ended ◀── Ending ◀── any            │           renewal │    ▲          ▲
+//!                                   (Tenant deleted)           └──▶ Drained ◀──────┴────┴──────────┘
 //! ```
 //!
 //! The phase is derived from the objects that are there, each time anew.
@@ -20,36 +21,50 @@
 //! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
 
 mod administration;
+mod agreement;
+mod approval;
 mod builder;
 mod condition;
 mod condition_lift;
+mod end;
 mod handshake;
 mod interests;
 mod issuance;
 mod issued;
+mod issued_certificate;
+mod key_succession;
 mod nonce;
+mod peering_user;
 mod phase;
 mod principals;
 mod promise;
 mod proof;
 mod record;
+mod renew;
+mod renewal;
 mod rights;
 mod sealed;
 mod seen;
 mod signer;
 mod slice;
+mod tolerated;
 mod withdrawal;
 
 use std::sync::Arc;
 
 pub use crate::request_id::RequestId;
+pub use approval::{Approval, ApprovalRequest, Approver, NeedsApproval};
 pub use builder::{Endpoint, ProviderBuilder};
+pub use end::Ended;
 pub use issued::Issued;
 pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
+pub use peering_user::{NewPeeringUser, PeeringUser};
 pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
 pub use principals::{Claimant, NameRegistry, NameTable, PrincipalKind, PrincipalName, Principals};
 pub use proof::NeedsProof;
+pub use renew::RenewalScheme;
+pub use renewal::Renewal;
 pub use rights::NeedsRights;
 pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
 pub use slice::{
@@ -57,13 +72,14 @@ pub use slice::{
     NeedsSliceRecord, NeedsSliceStatus, ResourceSlicePolicy, SettledSlice, SliceDecision,
     SlicePeering, SlicePhase, SliceRenewal, SliceRequest,
 };
+pub use tolerated::Tolerated;
 pub use withdrawal::{Drained, Ending};
 
 use self::{builder::Configuration, record::Record, seen::Seen};
 use crate::{
     crypto::{CertificateChain, Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
-    model::{ClusterId, Kind, ObjectRef, Resource, Tenant, Timestamp},
+    model::{ClusterId, Kind, ObjectRef, Resource, Secret, Tenant, Timestamp},
     policy::Policy,
     step::{Awaited, Effect, Env, Message, Step, Version},
     verify::{self, VerifiedTenant},
@@ -137,6 +153,7 @@ impl Provider {
         self.check_other(view.peer())?;
         let seen = Seen::select(self, view)?;
         let notices = rights::notices(&seen);
+        let renewal_scheme = RenewalScheme::of(self, &seen);
         let phase = match self.phase(seen.clone(), view, now) {
             Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
                 return Err(error);
@@ -148,6 +165,7 @@ impl Provider {
         let peering = Peering {
             phase,
             slices,
+            renewal_scheme,
             notices,
         };
         Ok((seen, peering))
@@ -167,22 +185,34 @@ impl Provider {
                 phase,
                 slices,
                 notices,
+                ..
             },
         ) = self.look(view, now)?;
         let mut step = match phase {
             Phase::NeedsUid(tenant) => Step::awaiting(Awaited::Uid(tenant)),
-            Phase::Uninvited | Phase::Ended => Step::awaiting(Awaited::Invitation),
+            Phase::Uninvited => Step::awaiting(Awaited::Invitation),
+            Phase::Ended(phase) => phase.clean_up(),
             Phase::NeedsNonce(phase) => phase.make_nonce(env)?,
             Phase::AwaitsTenant(phase) => phase.wait(),
             Phase::NeedsProof(phase) => phase.record()?,
+            Phase::NeedsApproval(phase) => self.ask_approver(&phase)?,
             Phase::NeedsCertificate(phase) => self.ask_signer(&phase)?,
             Phase::NeedsRights(phase) => phase.grant()?,
-            Phase::Authenticated(issued) => issued.maintain()?,
+            Phase::Authenticated(issued) => {
+                let mut step = issued.maintain()?;
+                step.append(issued.answer_renews(&slices));
+                self.renew(&issued, &mut step);
+                step
+            }
+            Phase::Tolerated(phase) => phase.grant()?,
             Phase::Drained(phase) => phase.withdraw(),
             Phase::Ending(phase) => phase.withdraw(),
             Phase::Refused(error) => Step::refuse(error),
         };
-        self.keep_condition(&seen, &mut step);
+        // Also in a phase that does nothing else for the peer.
+        if let Some(tenant) = seen.tenant {
+            self.tighten_condition(&seen, tenant, &mut step);
+        }
         self.heed_lift(&seen, &mut step);
         self.add_slices(slices, now, &mut step);
         step.notices.extend(notices);
@@ -228,7 +258,10 @@ impl Provider {
         let Some(tenant) = seen.tenant else {
             return self.phase_without_tenant(seen, view, now);
         };
-        let verified = self.verify_claim(&seen, tenant)?;
+        if !self.handshake_required(&seen.peer, tenant) {
+            return Ok(Phase::Tolerated(self.tolerate(seen, tenant)?));
+        }
+        let verified = self.verify_claim(&seen, view, tenant, now)?;
         if tenant.metadata.uid.is_empty() {
             return Ok(Phase::NeedsUid(tenant.id()));
         }
@@ -271,8 +304,11 @@ impl Provider {
         nonce: &Nonce,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
+        if let Some(phase) = self.approval(&seen, tenant, &verified, now)? {
+            return Ok(Phase::NeedsApproval(phase));
+        }
         let Some(certificate) =
-            signer::stored(&seen, tenant, &verified, now, self.policy(&seen.peer))
+            signer::in_force(&seen, tenant, &verified, now, self.policy(&seen.peer))
         else {
             return Ok(Phase::NeedsCertificate(NeedsCertificate::new(
                 self, seen, tenant, verified, nonce, now,
@@ -280,23 +316,10 @@ impl Provider {
         };
         let rights = NeedsRights::new(self, seen, tenant, verified, certificate);
         Ok(if rights.is_granted()? {
-            Phase::Authenticated(Issued::new(rights, nonce.clone()))
+            Phase::Authenticated(Issued::new(rights, nonce.clone(), now))
         } else {
             Phase::NeedsRights(rights)
         })
-    }
-
-    /// Takes a stricter condition into the record, also in a phase that does
-    /// nothing else for the peer.
-    fn keep_condition(&self, seen: &Seen<'_>, step: &mut Step) {
-        let effect = seen
-            .tenant
-            .and_then(|tenant| self.record_condition(seen, tenant));
-        if let Some(effect) = effect
-            && step.effects.iter().all(|other| other.id() != effect.id())
-        {
-            step.effects.insert(0, effect);
-        }
     }
 
     fn ask_signer(&self, phase: &NeedsCertificate<'_>) -> Result<Step, Error> {
@@ -357,16 +380,26 @@ impl Provider {
     }
 
     fn write_record(&self, seen: &Seen<'_>, record: &Record) -> Effect {
+        let stored = seen.record.as_ref().map(|(secret, _)| *secret);
+        self.write_record_over(stored, &seen.peer, record)
+    }
+
+    fn write_record_over(
+        &self,
+        stored: Option<&Secret>,
+        peer: &ClusterId,
+        record: &Record,
+    ) -> Effect {
         let mut object = record.seal(
             &self.0.record_key,
             &self.0.cluster_id,
-            &seen.peer,
+            peer,
             &self.0.namespace,
         );
-        self.offer_lift(record, &seen.peer, &mut object);
-        match &seen.record {
+        self.offer_lift(record, peer, &mut object);
+        match stored {
             None => Effect::Create(object.into()),
-            Some((secret, _)) => Effect::Replace {
+            Some(secret) => Effect::Replace {
                 object: object.into(),
                 version: Version::of(&secret.metadata),
             },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::json;
 
-use super::{Provider, seen::Seen};
+use super::{Ended, Provider, seen::Seen};
 use crate::{
     audit::{Decision, Event},
     crypto::{Nonce, NonceError, StructuredNonce},
@@ -173,16 +173,13 @@ impl Provider {
     ) -> Result<super::Phase<'o>, Error> {
         let needs = |why| super::Phase::NeedsNonce(NeedsNonce::new(self, seen.clone(), why, now));
         Ok(match present(self, &seen, view, now)? {
-            PresentNonce::Absent | PresentNonce::Expired(_) | PresentNonce::Used
-                if seen.is_known() =>
-            {
-                super::Phase::Ended
-            }
+            PresentNonce::Usable(nonce) => super::Phase::AwaitsTenant(AwaitsTenant { nonce }),
+            // Whatever stands there, the peer may have put it there.
+            _ if seen.is_known() => super::Phase::Ended(Ended::new(seen, view, now)),
             // An empty Secret is how Liqo asks for a nonce.
             PresentNonce::Absent if seen.nonce.is_some() => needs(WhyNonce::Absent),
             PresentNonce::Absent | PresentNonce::Used => super::Phase::Uninvited,
             PresentNonce::Expired(_) => needs(WhyNonce::Expired),
-            PresentNonce::Usable(nonce) => super::Phase::AwaitsTenant(AwaitsTenant { nonce }),
             unusable => {
                 let nonce = unusable.into_usable(&seen)?;
                 super::Phase::AwaitsTenant(AwaitsTenant { nonce })

@@ -1,8 +1,8 @@
 //! The phases of a peering, as the provider sees it.
 
 use super::{
-    AwaitsTenant, Drained, Ending, Issued, NeedsCertificate, NeedsNonce, NeedsProof, NeedsRights,
-    SlicePeering,
+    AwaitsTenant, Drained, Ended, Ending, Issued, NeedsApproval, NeedsCertificate, NeedsNonce,
+    NeedsProof, NeedsRights, RenewalScheme, SlicePeering, Tolerated,
 };
 use crate::{error::Error, model::ObjectRef, step::Notice};
 
@@ -14,6 +14,8 @@ pub struct Peering<'o> {
     pub phase: Phase<'o>,
     /// The peer's resource slices, each for itself.
     pub slices: Vec<SlicePeering<'o>>,
+    /// How a renewed certificate reaches the peer.
+    pub renewal_scheme: RenewalScheme,
     /// Facts that a person may want to know.
     pub notices: Vec<Notice>,
 }
@@ -27,7 +29,7 @@ pub enum Phase<'o> {
     Uninvited,
     /// The peer was here, and its Tenant is gone. It comes back only by
     /// [`Provider::invite`](super::Provider::invite).
-    Ended,
+    Ended(Ended<'o>),
     /// The Tenant has no UID yet, which the store assigns: a proof is for one
     /// Tenant, and not for the next of its name.
     NeedsUid(ObjectRef),
@@ -37,12 +39,16 @@ pub enum Phase<'o> {
     AwaitsTenant(AwaitsTenant),
     /// The Tenant is verified; that is to be recorded before anything is signed.
     NeedsProof(NeedsProof<'o>),
+    /// The proof is on record; the request waits for an approval.
+    NeedsApproval(NeedsApproval<'o>),
     /// The proof is on record; the request is to be signed.
     NeedsCertificate(NeedsCertificate<'o>),
     /// The certificate is there; rights and status are missing.
     NeedsRights(NeedsRights<'o>),
     /// All is there, and the Identity can be handed out.
     Authenticated(Issued<'o>),
+    /// The peer is let in without a handshake, by this side's administrator.
+    Tolerated(Tolerated<'o>),
     /// What the peer sent cannot be taken.
     Refused(Error),
     /// The administrator drained the peer: it keeps its certificate, and has no
@@ -57,14 +63,16 @@ impl Phase<'_> {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Uninvited => "Uninvited",
-            Self::Ended => "Ended",
+            Self::Ended(_) => "Ended",
             Self::NeedsUid(_) => "NeedsUid",
             Self::NeedsNonce(_) => "NeedsNonce",
             Self::AwaitsTenant(_) => "AwaitsTenant",
             Self::NeedsProof(_) => "NeedsProof",
+            Self::NeedsApproval(_) => "NeedsApproval",
             Self::NeedsCertificate(_) => "NeedsCertificate",
             Self::NeedsRights(_) => "NeedsRights",
             Self::Authenticated(_) => "Authenticated",
+            Self::Tolerated(_) => "Tolerated",
             Self::Refused(_) => "Refused",
             Self::Drained(_) => "Drained",
             Self::Ending(_) => "Ending",

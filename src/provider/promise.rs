@@ -5,18 +5,18 @@ use crate::{
     commitment::{Commitment, Committed},
     crypto::Nonce,
     error::{Backend, Error},
-    model::{AuthParams, Bytes},
+    model::{AuthParams, Bytes, ProxyUrl},
     verify::VerifiedTenant,
 };
 
 impl Provider {
     /// What the peer needs to reach this cluster: all but its certificate.
-    pub(super) fn auth_params(&self, verified: &VerifiedTenant) -> AuthParams {
+    pub(super) fn auth_params(&self, proxy: Option<&ProxyUrl>) -> AuthParams {
         AuthParams {
             ca: self.0.endpoint.ca(),
             signed_crt: Bytes::default(),
             api_server: self.0.endpoint.api_server().as_str().to_owned(),
-            proxy_url: verified.proxy_url().map(|url| url.as_str().to_owned()),
+            proxy_url: proxy.map(|url| url.as_str().to_owned()),
             aws_config: None,
         }
     }
@@ -39,7 +39,7 @@ impl Provider {
         {
             return Ok(None);
         }
-        let auth_params = self.auth_params(verified);
+        let auth_params = self.auth_params(verified.proxy_url());
         let committed = Committed {
             nonce: nonce.as_bytes(),
             provider: &self.0.cluster_id,

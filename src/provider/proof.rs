@@ -2,13 +2,13 @@
 
 use super::{
     Provider, condition,
-    record::{IssuedCertificate, Proof, Record},
+    record::{IssuedCertificate, Proof, Record, Verdict},
     seen::Seen,
 };
 use crate::{
     audit::{Decision, Event},
     commitment::COMMITMENT_ANNOTATION,
-    crypto::{CertificateChain, Nonce},
+    crypto::{CertificateChain, Nonce, PublicKey},
     error::Error,
     model::{Resource, Tenant, Timestamp, names},
     step::{Effect, Part, Step},
@@ -66,17 +66,25 @@ impl<'o> NeedsProof<'o> {
     pub(super) fn record_with(&self, adopted: Option<&CertificateChain>) -> Result<Step, Error> {
         let mut record = match &self.seen.record {
             Some((_, record)) => record.clone(),
-            None => Record::pin(self.verified.public_key().clone()),
+            None => Record::new(Some(self.verified.public_key().clone())),
         };
-        record.public_key = Some(self.verified.public_key().clone());
         if let Some(chain) = adopted {
-            record.issued = Some(IssuedCertificate::new(
+            record.take(IssuedCertificate::new(
                 chain,
                 self.verified.csr(),
                 None,
                 self.now,
             ));
         }
+        let csr = self.verified.csr().digest();
+        // Where nobody is asked, or Liqo has signed it already, it is approved.
+        let is_approved = adopted.is_some() || self.provider.0.approver.is_none();
+        let verdict = earlier_verdict(&record, self.verified.public_key(), &csr, self.tenant)
+            .or_else(|| is_approved.then_some(Verdict::Approved));
+        let predecessor = record
+            .public_key
+            .replace(self.verified.public_key().clone())
+            .filter(|pinned| pinned != self.verified.public_key());
         record.use_up(&self.nonce, self.now);
         let commitment = self
             .provider
@@ -87,25 +95,48 @@ impl<'o> NeedsProof<'o> {
                 .as_ref()
                 .map(|commitment| commitment.annotation()),
         );
-        record.condition = record.condition.max(condition::said_by(self.tenant));
+        let tightened = condition::tighten(&mut record, &self.seen.peer, self.tenant);
         record.proof = Some(Proof {
             tenant_uid: self.tenant.metadata.uid.clone(),
-            csr: self.verified.csr().digest(),
+            csr,
             nonce: self.nonce.clone(),
             commitment,
+            verdict,
         });
         let mut step = Step::default();
         step.effects
             .push(self.provider.write_record(&self.seen, &record));
         step.effects
             .extend(Effect::patch(self.tenant, tenant, Part::Main));
-        step.events.push(
-            Event::new(&self.seen.peer, Decision::HandshakeVerified)
+        let event = |decision| {
+            Event::new(&self.seen.peer, decision)
                 .about(self.tenant.id())
-                .by_key(self.verified.public_key().fingerprint()),
-        );
+                .by_key(self.verified.public_key().fingerprint())
+        };
+        step.events.push(event(Decision::HandshakeVerified));
+        step.events.extend(tightened);
+        if let Some(predecessor) = predecessor {
+            let predecessor = predecessor.fingerprint();
+            step.events
+                .push(event(Decision::KeySucceeded { predecessor }));
+        }
         Ok(step)
     }
+}
+
+/// What was said of the same key and request in the same Tenant before: a new
+/// nonce changes nothing about it.
+fn earlier_verdict(
+    record: &Record,
+    key: &PublicKey,
+    csr: &[u8; 32],
+    tenant: &Tenant,
+) -> Option<Verdict> {
+    let proof = record.proof.as_ref()?;
+    let same = record.public_key.as_ref() == Some(key)
+        && proof.csr == *csr
+        && proof.tenant_uid == tenant.metadata.uid;
+    proof.verdict.clone().filter(|_| same)
 }
 
 /// The Tenant with the marks that this side puts on it.

@@ -6,14 +6,14 @@
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use super::issued_certificate::{IssuedCertificate, RefusedRenewal};
 use super::sealed::Sealer;
 use crate::{
     commitment::Commitment,
-    crypto::{CertificateChain, Csr, Fingerprint, Nonce, PublicKey, RecordKey},
+    crypto::{Nonce, PublicKey, RecordKey},
     error::Error,
     model::{Bytes, ClusterId, Secret, TenantCondition, Timestamp},
     policy::Policy,
-    renewal,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,12 @@ pub(super) struct Record {
     pub(super) lifts: u64,
     /// The certificate that was issued last.
     pub(super) issued: Option<IssuedCertificate>,
+    /// A renewal of it that was not to be had, so that it is not asked for
+    /// again and again.
+    pub(super) refused_renewal: Option<RefusedRenewal>,
+    /// When the last of all certificates that were issued has expired, in
+    /// seconds since the Unix epoch.
+    pub(super) certificates_until: Option<i64>,
 }
 
 /// That this key signed this nonce for this request, in this Tenant.
@@ -41,24 +47,16 @@ pub(super) struct Proof {
     pub(super) csr: [u8; 32],
     pub(super) nonce: Nonce,
     pub(super) commitment: Option<StoredCommitment>,
+    /// What the approver said of this key and request, in this Tenant.
+    pub(super) verdict: Option<Verdict>,
 }
 
-/// A certificate that was issued, so that no other is taken for it: the Secret
-/// that keeps it lies where the peer can write.
+/// What was said of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct IssuedCertificate {
-    /// SHA-256 of the certificate in DER.
-    leaf: Bytes,
-    /// SHA-256 of its request in DER.
-    csr: Bytes,
-    /// When it was issued by this side's clock, in seconds since the Unix epoch.
-    at: i64,
-    /// When it expires, in seconds since the Unix epoch.
-    until: i64,
-    /// SHA-256 of the certificate that it replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    replaced: Option<Bytes>,
+pub(super) enum Verdict {
+    Approved,
+    Denied(String),
 }
 
 /// A nonce that must not serve again.
@@ -95,6 +93,10 @@ struct Written {
     lifts: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     issued: Option<IssuedCertificate>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused_renewal: Option<RefusedRenewal>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    certificates_until: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -105,6 +107,8 @@ struct WrittenProof {
     nonce: Bytes,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     commitment: Option<StoredCommitment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
 }
 
 /// What the names of records begin with.
@@ -115,16 +119,18 @@ pub(super) fn name(peer: &ClusterId) -> String {
 }
 
 impl Record {
-    /// The first record of a key.
-    pub(super) fn pin(public_key: PublicKey) -> Self {
+    /// The first record of a key, or of a peer that needs none.
+    pub(super) fn new(public_key: Option<PublicKey>) -> Self {
         Self {
-            public_key: Some(public_key),
+            public_key,
             proof: None,
             used: Vec::new(),
             all_used_until: None,
             condition: TenantCondition::Active,
             lifts: 0,
             issued: None,
+            refused_renewal: None,
+            certificates_until: None,
         }
     }
 
@@ -200,6 +206,26 @@ impl Record {
             .filter(|until| now.unix() < *until);
     }
 
+    /// Takes a certificate for the one in force.
+    pub(super) fn take(&mut self, issued: IssuedCertificate) {
+        self.certificates_until = self.certificates_until.max(Some(issued.until().unix()));
+        self.issued = Some(issued);
+        self.refused_renewal = None;
+    }
+
+    /// From when on nothing in the record is needed any more: no certificate
+    /// holds, no nonce that served could serve again. Never, while it holds a
+    /// condition that only an administrator lifts.
+    pub(super) fn forgettable_from(&self) -> Option<Timestamp> {
+        let used = self.used.iter().filter_map(|used| used.until);
+        let last = used
+            .chain(self.all_used_until)
+            .chain(self.certificates_until.map(|until| until.saturating_add(1)))
+            .max();
+        let last = Timestamp::from_unix(last.unwrap_or(0)).ok()?;
+        (self.condition == TenantCondition::Active).then_some(last)
+    }
+
     fn read(text: &[u8]) -> Option<Self> {
         let written: Written = serde_json::from_slice(text).ok()?;
         // The seal says that this was checked before it was written.
@@ -211,6 +237,7 @@ impl Record {
                 csr: proof.csr.as_slice().try_into().ok()?,
                 nonce: Nonce::parse(proof.nonce.as_slice(), &policy).ok()?,
                 commitment: proof.commitment,
+                verdict: proof.verdict,
             }),
         };
         let public_key = match written.public_key {
@@ -225,6 +252,8 @@ impl Record {
             condition: written.condition.unwrap_or(TenantCondition::Active),
             lifts: written.lifts,
             issued: written.issued,
+            refused_renewal: written.refused_renewal,
+            certificates_until: written.certificates_until,
         })
     }
 
@@ -239,69 +268,18 @@ impl Record {
                 csr: Bytes::from(proof.csr.as_slice()),
                 nonce: Bytes::from(proof.nonce.as_bytes()),
                 commitment: proof.commitment.clone(),
+                verdict: proof.verdict.clone(),
             }),
             used: self.used.clone(),
             all_used_until: self.all_used_until,
             condition: (self.condition != TenantCondition::Active).then_some(self.condition),
             lifts: self.lifts,
             issued: self.issued.clone(),
+            refused_renewal: self.refused_renewal.clone(),
+            certificates_until: self.certificates_until,
         };
         // Strings and numbers only: it cannot fail.
         serde_json::to_vec(&written).unwrap_or_default()
-    }
-}
-
-impl IssuedCertificate {
-    pub(super) fn new(
-        chain: &CertificateChain,
-        csr: &Csr,
-        replaced: Option<Fingerprint>,
-        now: Timestamp,
-    ) -> Self {
-        let leaf = chain.leaf();
-        Self {
-            leaf: Bytes::from(leaf.fingerprint().as_bytes().as_slice()),
-            csr: Bytes::from(csr.digest().as_slice()),
-            at: now.unix(),
-            until: leaf.not_after().unix(),
-            replaced: replaced.map(|leaf| Bytes::from(leaf.as_bytes().as_slice())),
-        }
-    }
-
-    /// When it is to be renewed.
-    pub(super) fn due_at(&self) -> Timestamp {
-        let issued = Timestamp::from_unix(self.at).unwrap_or(Timestamp::EPOCH);
-        renewal::due_at(issued, self.until())
-    }
-
-    /// When it expires.
-    pub(super) fn until(&self) -> Timestamp {
-        Timestamp::from_unix(self.until).unwrap_or(Timestamp::EPOCH)
-    }
-
-    /// Its fingerprint.
-    pub(super) fn fingerprint(&self) -> Option<Fingerprint> {
-        let bytes: [u8; 32] = self.leaf.as_slice().try_into().ok()?;
-        Some(Fingerprint::from_bytes(bytes))
-    }
-
-    pub(super) fn is(&self, chain: &CertificateChain, csr: &Csr) -> bool {
-        self.leaf.as_slice() == chain.leaf().fingerprint().as_bytes()
-            && self.csr.as_slice() == csr.digest()
-    }
-
-    /// The certificate that the next one for this request replaces: this one
-    /// once it has expired, and until then whatever this one replaced, so that
-    /// asking again is asking for the same.
-    pub(super) fn next_replaces(&self, csr: &Csr, now: Timestamp) -> Option<Fingerprint> {
-        let same_request = self.csr.as_slice() == csr.digest() && now.unix() <= self.until;
-        let replaced = if same_request {
-            self.replaced.as_ref()?
-        } else {
-            &self.leaf
-        };
-        let bytes: [u8; 32] = replaced.as_slice().try_into().ok()?;
-        Some(Fingerprint::from_bytes(bytes))
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Provider, proof::marked, seen::Seen};
+use super::{Provider, proof::marked, seen::Seen, signer};
 use crate::{
+    audit::{Decision, Event},
     crypto::{CertificateChain, without_padding},
     error::{Error, LocalFault},
     model::{
-        AuthParams, Bytes, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference, RbacSubject,
-        Resource, RoleBinding, RoleRef, Tenant, names,
+        AuthParams, Bytes, ClusterId, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference,
+        RbacSubject, Resource, RoleBinding, RoleRef, Tenant, names,
     },
     step::{Effect, Notice, Part, Step, Version},
     verify::VerifiedTenant,
@@ -48,9 +49,17 @@ impl<'o> NeedsRights<'o> {
     /// [`LocalFault::Conflict`] if a binding of that name grants something else.
     pub fn grant(&self) -> Result<Step, Error> {
         let mut step = Step::default();
-        step.effects
-            .extend(self.provider.record_condition(&self.seen, self.tenant));
-        step.effects.extend(self.missing_bindings()?);
+        self.provider
+            .tighten_condition(&self.seen, self.tenant, &mut step);
+        let bindings = self.missing_bindings()?;
+        if !bindings.is_empty() {
+            let granted = Event::new(&self.seen.peer, Decision::RightsGranted);
+            let key = self.verified.public_key().fingerprint();
+            step.events
+                .push(granted.about(self.tenant.id()).by_key(key));
+        }
+        step.effects.extend(bindings);
+        step.effects.extend(self.missing_certificate());
         // One effect for each object: marks first, the status upon the next look.
         step.effects
             .extend(self.missing_marks().or_else(|| self.missing_status()));
@@ -58,14 +67,16 @@ impl<'o> NeedsRights<'o> {
     }
 
     pub(super) fn is_granted(&self) -> Result<bool, Error> {
-        Ok(self.missing_bindings()?.is_empty() && self.missing_status().is_none())
+        Ok(self.missing_bindings()?.is_empty()
+            && self.missing_certificate().is_none()
+            && self.missing_status().is_none())
     }
 
     /// What the Tenant's status has to say.
     pub(super) fn auth_params(&self) -> AuthParams {
         AuthParams {
             signed_crt: Bytes::from(self.certificate.pem()),
-            ..self.provider.auth_params(&self.verified)
+            ..self.provider.auth_params(self.verified.proxy_url())
         }
     }
 
@@ -81,6 +92,12 @@ impl<'o> NeedsRights<'o> {
             commitment.map(|commitment| commitment.annotation()),
         );
         Effect::patch(self.tenant, tenant, Part::Main)
+    }
+
+    /// The certificate on record, where Liqo keeps it and the peer can write.
+    fn missing_certificate(&self) -> Option<Effect> {
+        self.seen.record.as_ref()?;
+        signer::keep(&self.seen, self.tenant, &self.certificate)
     }
 
     fn missing_status(&self) -> Option<Effect> {
@@ -105,14 +122,7 @@ impl<'o> NeedsRights<'o> {
                 |binding| (&binding.role_ref, &binding.subjects),
             )?);
         }
-        for role in &self.seen.cluster_wide_roles {
-            let wanted = self.cluster_role_binding(role);
-            effects.extend(missing(
-                wanted,
-                &self.seen.cluster_role_bindings,
-                |binding| (&binding.role_ref, &binding.subjects),
-            )?);
-        }
+        effects.extend(missing_cluster_wide(&self.seen)?);
         Ok(effects)
     }
 
@@ -125,7 +135,7 @@ impl<'o> NeedsRights<'o> {
             metadata: Metadata {
                 name: names::role_binding(&role.metadata.name),
                 namespace,
-                labels: self.labels(),
+                labels: labels(&self.seen.peer),
                 owner_references: owned
                     .then(|| OwnerReference::controller(self.tenant))
                     .into_iter()
@@ -136,31 +146,40 @@ impl<'o> NeedsRights<'o> {
             subjects: vec![RbacSubject::user(self.seen.peer.as_str())],
         }
     }
+}
 
-    fn cluster_role_binding(&self, role: &ClusterRole) -> ClusterRoleBinding {
-        ClusterRoleBinding {
-            metadata: Metadata {
-                name: names::cluster_role_binding(&role.metadata.name, &self.seen.peer),
-                labels: self.labels(),
-                ..Metadata::default()
-            },
-            role_ref: RoleRef::cluster_role(&role.metadata.name),
-            subjects: vec![RbacSubject::group(self.seen.peer.as_str())],
-        }
+/// The bindings of the group that the peer's slices are in.
+pub(super) fn missing_cluster_wide(seen: &Seen<'_>) -> Result<Vec<Effect>, Error> {
+    let mut effects = Vec::new();
+    for role in &seen.cluster_wide_roles {
+        let wanted = cluster_role_binding(seen, role);
+        effects.extend(missing(wanted, &seen.cluster_role_bindings, |binding| {
+            (&binding.role_ref, &binding.subjects)
+        })?);
     }
+    Ok(effects)
+}
 
-    fn labels(&self) -> BTreeMap<String, String> {
-        BTreeMap::from([
-            (
-                names::MANAGED_BY_LABEL.to_owned(),
-                names::MANAGED_BY_LIQO.to_owned(),
-            ),
-            (
-                names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                self.seen.peer.to_string(),
-            ),
-        ])
+fn cluster_role_binding(seen: &Seen<'_>, role: &ClusterRole) -> ClusterRoleBinding {
+    ClusterRoleBinding {
+        metadata: Metadata {
+            name: names::cluster_role_binding(&role.metadata.name, &seen.peer),
+            labels: labels(&seen.peer),
+            ..Metadata::default()
+        },
+        role_ref: RoleRef::cluster_role(&role.metadata.name),
+        subjects: vec![RbacSubject::group(seen.peer.as_str())],
     }
+}
+
+fn labels(peer: &ClusterId) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        (
+            names::MANAGED_BY_LABEL.to_owned(),
+            names::MANAGED_BY_LIQO.to_owned(),
+        ),
+        (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.to_string()),
+    ])
 }
 
 /// What a person should know of the ClusterRoles that were seen.

@@ -2,14 +2,15 @@
 
 use super::{
     Provider,
-    record::{Proof, Record},
+    record::{IssuedCertificate, Proof, Record},
 };
 use crate::{
     error::Error,
     model::{
-        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Namespace, ObjectRef, RoleBinding,
-        Secret, Tenant, names,
+        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Namespace, ObjectRef, Renew, RoleBinding,
+        Secret, Tenant, Unreadable, names,
     },
+    replication,
     verify::VerifiedTenant,
     view::View,
 };
@@ -27,6 +28,9 @@ pub(super) struct Seen<'o> {
     /// handshake that is there and cannot be read. The peer can write two of
     /// them, and is not to hold off the end of its rights by that.
     pub(super) unreadable: Option<Error>,
+    /// The replicas of the peer's Renew objects in its own tenant namespace.
+    pub(super) renews: Vec<&'o Renew>,
+    pub(super) unreadable_renews: Vec<&'o Unreadable>,
     pub(super) role_bindings: Vec<&'o RoleBinding>,
     pub(super) cluster_role_bindings: Vec<&'o ClusterRoleBinding>,
     pub(super) control_plane_roles: Vec<&'o ClusterRole>,
@@ -69,6 +73,18 @@ impl<'o> Seen<'o> {
             certificate,
             record,
             unreadable,
+            renews: view
+                .readable::<Renew>()
+                .filter(|renew| {
+                    renew.metadata.namespace == namespace_name
+                        && renew.metadata.deletion_timestamp.is_none()
+                        && replication::is_replica_of(&renew.metadata, peer)
+                })
+                .collect(),
+            unreadable_renews: view
+                .unreadable(Kind::Renew)
+                .filter(|unreadable| unreadable.id.namespace == namespace_name)
+                .collect(),
             role_bindings: view
                 .every::<RoleBinding>()?
                 .filter(|binding| binding.metadata.namespace == namespace_name)
@@ -90,6 +106,11 @@ impl<'o> Seen<'o> {
     /// Whether the peer has been here before.
     pub(super) fn is_known(&self) -> bool {
         self.record.is_some()
+    }
+
+    /// The certificate on record.
+    pub(super) fn issued(&self) -> Option<&IssuedCertificate> {
+        self.record.as_ref()?.1.issued.as_ref()
     }
 
     pub(super) fn nonce_id(&self) -> ObjectRef {

@@ -5,18 +5,18 @@ use core::time::Duration;
 use super::{
     Provider, condition,
     issuance::{self, Bearer, CertificateSecret},
-    record::{IssuedCertificate, Record},
+    record::{IssuedCertificate, Record, RefusedRenewal},
     seen::Seen,
 };
 use crate::{
     crypto::{
         Authority, BoxError, CertificateChain, Csr, Entropy, Fingerprint, Nonce, PublicKey, Subject,
     },
-    error::Error,
+    error::{Error, shortened},
     model::{ClusterId, Resource, Tenant, Timestamp, names},
     policy::Policy,
     request_id::RequestId,
-    step::Step,
+    step::{Effect, Step},
     verify::VerifiedTenant,
 };
 
@@ -61,10 +61,23 @@ pub struct SigningRequest {
     pub subject: Subject,
     /// The key that the certificate has to carry.
     pub public_key: PublicKey,
-    /// The lifetime that is asked for.
+    /// The lifetime that is asked for. A signer may give less, and as much as
+    /// the peer's policy takes.
     pub lifetime: Duration,
     /// The present time.
     pub now: Timestamp,
+}
+
+impl SigningRequest {
+    /// The lifetime as `spec.expirationSeconds` of a Kubernetes
+    /// CertificateSigningRequest: in seconds, and at least 600, since the API
+    /// takes no less. Source: Kubernetes `certificates.k8s.io/v1`
+    /// `CertificateSigningRequestSpec`.
+    pub fn expiration_seconds(&self) -> i32 {
+        i32::try_from(self.lifetime.as_secs())
+            .unwrap_or(i32::MAX)
+            .max(SHORTEST_KUBERNETES_LIFETIME)
+    }
 }
 
 /// The request is verified, its proof is on record, and no certificate for it
@@ -76,6 +89,8 @@ pub struct NeedsCertificate<'o> {
     tenant: &'o Tenant,
     request: SigningRequest,
     replaced: Option<Fingerprint>,
+    /// The certificate in force, if this is to renew it.
+    renews: Option<IssuedCertificate>,
 }
 
 /// Signs at once, with an [`Authority`] in memory. It keeps nothing: asked
@@ -96,11 +111,9 @@ impl<'o> NeedsCertificate<'o> {
         now: Timestamp,
     ) -> Self {
         let lifetime = issuance::lifetime(provider, &seen.peer);
-        let issued = seen
-            .record
-            .as_ref()
-            .and_then(|(_, record)| record.issued.as_ref());
-        let replaced = issued.and_then(|issued| issued.next_replaces(verified.csr(), now));
+        // The certificate on record is whole: when another one is asked for, it
+        // is of no use any more, or about to be.
+        let replaced = seen.issued().and_then(IssuedCertificate::fingerprint);
         let id = RequestId::new(&verified, nonce, &tenant.metadata.uid, lifetime, replaced);
         let request = SigningRequest {
             id,
@@ -118,6 +131,15 @@ impl<'o> NeedsCertificate<'o> {
             tenant,
             request,
             replaced,
+            renews: None,
+        }
+    }
+
+    /// The same, while the certificate that it replaces is in force.
+    pub(super) fn renewing(self, issued: &IssuedCertificate) -> Self {
+        Self {
+            renews: Some(issued.clone()),
+            ..self
         }
     }
 
@@ -126,8 +148,16 @@ impl<'o> NeedsCertificate<'o> {
         &self.request
     }
 
+    /// Whether the peer has a certificate that is in force until this one
+    /// comes.
+    pub fn is_renewal(&self) -> bool {
+        self.renews.is_some()
+    }
+
     /// Goes on with the certificate that the signer gave: notes it in the
-    /// record, then keeps it where Liqo does.
+    /// record, then keeps it where Liqo does. A renewal that ends no later than
+    /// the certificate in force is refused, so that nothing is renewed again
+    /// and again without getting anywhere.
     ///
     /// # Errors
     /// [`ApiMisuse::SignerCertificate`](crate::error::ApiMisuse::SignerCertificate)
@@ -135,29 +165,61 @@ impl<'o> NeedsCertificate<'o> {
     pub fn continue_with(&self, chain: &CertificateChain) -> Result<Step, Error> {
         let policy = self.provider.policy(&self.seen.peer);
         issuance::check_answer(&self.request, chain, policy)?;
+        let until = chain.leaf().not_after();
+        if let Some(present) = &self.renews
+            && until <= present.until()
+        {
+            let SigningRequest { id, now, .. } = self.request;
+            let refused = RefusedRenewal::without_progress(id, now, until);
+            return Ok(self.refuse_renewal(present, refused));
+        }
         let mut step = Step::default();
         if let Some((_, record)) = &self.seen.record {
-            let issued =
-                IssuedCertificate::new(chain, &self.request.csr, self.replaced, self.request.now);
-            let record = Record {
-                issued: Some(issued),
-                condition: record.condition.max(condition::said_by(self.tenant)),
-                ..record.clone()
-            };
+            let mut record = record.clone();
+            let tightened = condition::tighten(&mut record, &self.seen.peer, self.tenant);
+            step.events.extend(tightened);
+            record.take(IssuedCertificate::new(
+                chain,
+                &self.request.csr,
+                self.replaced,
+                self.request.now,
+            ));
             step.effects
                 .push(self.provider.write_record(&self.seen, &record));
         }
         let csr = self.tenant.spec.csr.as_slice();
-        step.effects.push(kept_in(&self.seen).keep(csr, chain));
+        step.effects.extend(kept_in(&self.seen).keep(csr, chain));
         let (about, replaced) = (self.tenant.id(), self.replaced);
         step.events
             .push(issuance::event(&self.request, about, chain, replaced));
         Ok(step)
     }
 
-    /// Says that the signer denied it.
+    /// Says that the signer denied it. A renewal's denial is noted in the
+    /// record, and the renewal is not asked for again for a tenth of the life of
+    /// the certificate, which stays in force.
     pub fn deny(&self, reason: &str) -> Step {
+        if let Some(present) = &self.renews {
+            let SigningRequest { id, now, .. } = self.request;
+            let refused = RefusedRenewal::denied(id, now, shortened(reason));
+            return self.refuse_renewal(present, refused);
+        }
         issuance::denied(self.tenant.id(), reason)
+    }
+
+    fn refuse_renewal(&self, present: &IssuedCertificate, refused: RefusedRenewal) -> Step {
+        let id = self.tenant.id();
+        let mut step = Step::refuse(refused.error(present.until(), id));
+        step.wait.wake_at = Some(self.request.now + present.pause());
+        if let Some((_, record)) = &self.seen.record {
+            let record = Record {
+                refused_renewal: Some(refused),
+                ..record.clone()
+            };
+            step.effects
+                .push(self.provider.write_record(&self.seen, &record));
+        }
+        step
     }
 }
 
@@ -192,14 +254,17 @@ impl CsrSigner for AuthoritySigner {
 /// The certificate that was issued for exactly this Tenant's request and can
 /// still be used: the one on record. Before there is a record, it is what Liqo
 /// left, and who vouches for the nonce vouches for it.
-pub(super) fn stored(
+///
+/// One that is not valid yet is of no use: a clock that was ahead when it was
+/// issued has been set right. Another one is signed then, once for each time
+/// that the clock jumps.
+pub(super) fn in_force(
     seen: &Seen<'_>,
     tenant: &Tenant,
     verified: &VerifiedTenant,
     now: Timestamp,
     policy: &Policy,
 ) -> Option<CertificateChain> {
-    let kept = kept_in(seen);
     let subject = Subject::control_plane(&seen.peer);
     let bearer = Bearer {
         subject: &subject,
@@ -207,9 +272,15 @@ pub(super) fn stored(
         now,
     };
     match &seen.record {
-        Some((_, record)) => kept.issued(record.issued.as_ref()?, verified.csr(), bearer, policy),
-        None => kept.left_by_liqo(tenant.spec.csr.as_slice(), bearer, policy),
+        Some((_, record)) => bearer.issued(record.issued.as_ref()?, verified.csr(), policy),
+        None => kept_in(seen).left_by_liqo(tenant.spec.csr.as_slice(), bearer, policy),
     }
+}
+
+/// Keeps the certificate and its request in the Secret in which Liqo does,
+/// unless they are there.
+pub(super) fn keep(seen: &Seen<'_>, tenant: &Tenant, chain: &CertificateChain) -> Option<Effect> {
+    kept_in(seen).keep(tenant.spec.csr.as_slice(), chain)
 }
 
 fn kept_in<'o>(seen: &Seen<'o>) -> CertificateSecret<'o> {
@@ -220,3 +291,6 @@ fn kept_in<'o>(seen: &Seen<'o>) -> CertificateSecret<'o> {
         stored: seen.certificate,
     }
 }
+
+/// The least that Kubernetes takes for `spec.expirationSeconds`.
+const SHORTEST_KUBERNETES_LIFETIME: i32 = 600;

@@ -2,7 +2,8 @@
 
 use super::{Provider, condition, rights, seen::Seen};
 use crate::{
-    model::{Tenant, TenantCondition, names},
+    audit::{Decision, Event},
+    model::{Resource, Tenant, TenantCondition, names},
     step::{Effect, Part, Step},
 };
 
@@ -36,9 +37,9 @@ impl<'o> Drained<'o> {
     /// Records the condition and deletes the peer's bindings.
     pub fn withdraw(&self) -> Step {
         let mut step = Step::default();
-        let condition = self.provider.record_condition(&self.seen, self.tenant);
-        step.effects.extend(condition);
-        step.effects.extend(rights::withdraw(&self.seen));
+        withdraw(&self.seen, &mut step);
+        self.provider
+            .tighten_condition(&self.seen, self.tenant, &mut step);
         step
     }
 }
@@ -58,14 +59,26 @@ impl<'o> Ending<'o> {
     /// the cluster-wide ones.
     pub fn withdraw(&self) -> Step {
         let mut step = Step::default();
-        step.effects.extend(rights::withdraw(&self.seen));
+        withdraw(&self.seen, &mut step);
         if let Some(tenant) = self.seen.tenant {
             let mut released = tenant.clone();
             let finalizers = &mut released.metadata.finalizers;
             finalizers.retain(|finalizer| finalizer != names::TENANT_FINALIZER);
-            step.effects
-                .extend(Effect::patch(tenant, released, Part::Main));
+            if let Some(release) = Effect::patch(tenant, released, Part::Main) {
+                step.effects.push(release);
+                let ended = Event::new(&self.seen.peer, Decision::Ended);
+                step.events.push(ended.about(tenant.id()));
+            }
         }
         step
     }
+}
+
+fn withdraw(seen: &Seen<'_>, step: &mut Step) {
+    let effects = rights::withdraw(seen);
+    if !effects.is_empty() {
+        step.events
+            .push(Event::new(&seen.peer, Decision::RightsWithdrawn));
+    }
+    step.effects.extend(effects);
 }

@@ -4,7 +4,10 @@ use core::fmt;
 
 use sha2::{Digest, Sha256};
 
-use super::{check_name, check_names};
+use super::{
+    aws::{self, AwsUser},
+    check_name, check_names,
+};
 use crate::{
     crypto::{
         CaBundle, CertificateChain, ClientCertificateExpectation, Issuance, PublicKey, Subject,
@@ -38,17 +41,29 @@ pub struct IdentityExpectation<'a> {
     pub publicly_trusted: bool,
     /// API server and CA of the first time, if this is not it.
     pub pins: Option<&'a EndpointPins>,
+    /// Whether AWS keys are taken in place of a certificate.
+    pub aws: bool,
 }
 
 /// An Identity that a consumer may use: there is no other way to make one.
 #[derive(Debug, Clone)]
 pub struct VerifiedIdentity {
-    certificate: CertificateChain,
+    credentials: Credentials,
     api_server: ApiServerUrl,
     proxy_url: Option<ProxyUrl>,
-    namespace: NamespaceName,
+    namespace: Option<NamespaceName>,
     issued_by_bundle: bool,
     pins: EndpointPins,
+}
+
+/// What an Identity authenticates by: one of them, never both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Credentials {
+    /// A client certificate, with its intermediates.
+    Certificate(CertificateChain),
+    /// An AWS user, whose keys are in the Identity.
+    Aws(AwsUser),
 }
 
 /// API server and CA of a provider, to be compared with later ones.
@@ -73,34 +88,46 @@ pub fn identity(
     expectation: &IdentityExpectation<'_>,
     policy: &Policy,
 ) -> Result<VerifiedIdentity, Error> {
-    let id = identity.id();
-    let provider = expectation.provider;
-    check_names(
-        &identity.metadata,
-        &id,
-        &names::identity_name(provider),
-        provider,
-    )?;
-    check_name(
-        &identity.spec.cluster_id,
-        provider.as_str(),
-        &id,
-        "spec.clusterID",
-    )?;
-    let at = Identified { id };
-    if identity.spec.identity_type != IdentityType::ControlPlane {
-        let found = identity.spec.identity_type.to_string();
-        return Err(at.field("spec.type", PeerIncompatible::IdentityType { found }));
-    }
+    verify(identity, None, expectation, policy)
+}
+
+/// Verifies an Identity of a resource slice of that name: as that of a control
+/// plane, but for the slice's subject, and with no namespace in it.
+///
+/// # Errors
+/// As [`identity`].
+pub fn slice_identity(
+    identity: &Identity,
+    slice: &str,
+    expectation: &IdentityExpectation<'_>,
+    policy: &Policy,
+) -> Result<VerifiedIdentity, Error> {
+    verify(identity, Some(slice), expectation, policy)
+}
+
+fn verify(
+    identity: &Identity,
+    slice: Option<&str>,
+    expectation: &IdentityExpectation<'_>,
+    policy: &Policy,
+) -> Result<VerifiedIdentity, Error> {
+    let at = Identified { id: identity.id() };
+    check_whose(identity, slice, expectation, &at)?;
     let auth_params = &identity.spec.auth_params;
-    if auth_params.signed_crt.is_empty() {
-        return Err(at.field("spec.authParams.signedCRT", PeerIncompatible::NoCertificate));
-    }
-    if auth_params.aws_config.is_some() {
-        return Err(at.field(
-            "spec.authParams.awsConfig",
-            PeerMisbehaved::MixedCredentials,
-        ));
+    match (&auth_params.aws_config, auth_params.signed_crt.is_empty()) {
+        (Some(_), false) => {
+            return Err(at.field(
+                "spec.authParams.awsConfig",
+                PeerMisbehaved::MixedCredentials,
+            ));
+        }
+        (Some(_), true) if !expectation.aws => {
+            return Err(at.field("spec.authParams.awsConfig", PolicyRefusal::AwsNotAccepted));
+        }
+        (None, true) => {
+            return Err(at.field("spec.authParams.signedCRT", PeerIncompatible::NoCertificate));
+        }
+        _ => {}
     }
     let api_server: ApiServerUrl = auth_params
         .api_server
@@ -108,17 +135,30 @@ pub fn identity(
         .map_err(|error| at.field("spec.authParams.apiServer", PeerMisbehaved::Url(error)))?;
     let proxy_url = check_proxy(auth_params, expectation, &at)?;
     let bundle = check_bundle(auth_params, expectation, policy, &at)?;
-    let namespace = check_namespace(identity, expectation, policy, &at)?;
-    let certificate = check_certificate(auth_params, expectation, policy, &at)?;
+    let namespace = match slice {
+        None => Some(check_namespace(identity, expectation, policy, &at)?),
+        Some(_) => check_no_namespace(identity, &at)?,
+    };
+    let (credentials, issued_by_bundle) = match &auth_params.aws_config {
+        Some(config) => (Credentials::Aws(aws::check(config, &at.id)?), true),
+        None => {
+            let subject = match slice {
+                None => Subject::control_plane(expectation.consumer),
+                Some(slice) => Subject::resource_slice(slice, expectation.consumer),
+            };
+            let chain = check_certificate(auth_params, &subject, expectation, policy, &at)?;
+            let issued_by_bundle = bundle
+                .as_ref()
+                .is_none_or(|bundle| chain.issued_by(bundle) != Issuance::No);
+            (Credentials::Certificate(chain), issued_by_bundle)
+        }
+    };
     let pins = provider_pins(auth_params);
     if let Some(first) = expectation.pins {
         first.check(&pins, &at)?;
     }
-    let issued_by_bundle = bundle
-        .as_ref()
-        .is_none_or(|bundle| certificate.issued_by(bundle) != Issuance::No);
     Ok(VerifiedIdentity {
-        certificate,
+        credentials,
         api_server,
         proxy_url,
         namespace,
@@ -144,9 +184,23 @@ pub fn claimed_provider(identity: &Identity) -> Result<ClusterId, Error> {
 }
 
 impl VerifiedIdentity {
-    /// The client certificate, with its intermediates.
-    pub fn certificate(&self) -> &CertificateChain {
-        &self.certificate
+    /// What it authenticates by.
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    /// The client certificate, with its intermediates; none where there are
+    /// AWS keys instead.
+    pub fn certificate(&self) -> Option<&CertificateChain> {
+        match &self.credentials {
+            Credentials::Certificate(chain) => Some(chain),
+            Credentials::Aws(_) => None,
+        }
+    }
+
+    /// When the certificate expires; AWS keys do not.
+    pub fn valid_until(&self) -> Option<Timestamp> {
+        self.certificate().map(|chain| chain.leaf().not_after())
     }
 
     /// The provider's API server.
@@ -159,9 +213,10 @@ impl VerifiedIdentity {
         self.proxy_url.as_ref()
     }
 
-    /// The tenant namespace on the provider.
-    pub fn namespace(&self) -> &NamespaceName {
-        &self.namespace
+    /// The tenant namespace on the provider; none in the identity of a resource
+    /// slice.
+    pub fn namespace(&self) -> Option<&NamespaceName> {
+        self.namespace.as_ref()
     }
 
     /// Whether a CA of the bundle issued the certificate. A serving CA that did
@@ -215,6 +270,46 @@ impl Identified {
     }
 }
 
+fn check_whose(
+    identity: &Identity,
+    slice: Option<&str>,
+    expectation: &IdentityExpectation<'_>,
+    at: &Identified,
+) -> Result<(), Error> {
+    let provider = expectation.provider;
+    let (name, expected) = match slice {
+        None => (names::identity_name(provider), IdentityType::ControlPlane),
+        Some(slice) => (
+            names::resource_slice_identity_name(slice),
+            IdentityType::ResourceSlice,
+        ),
+    };
+    check_names(&identity.metadata, &at.id, &name, provider)?;
+    if let Some(slice) = slice {
+        let label = identity
+            .metadata
+            .labels
+            .get(names::RESOURCE_SLICE_NAME_LABEL);
+        check_name(
+            label.map(String::as_str).unwrap_or_default(),
+            slice,
+            &at.id,
+            "metadata.labels[liqo.io/resourceslice-name]",
+        )?;
+    }
+    check_name(
+        &identity.spec.cluster_id,
+        provider.as_str(),
+        &at.id,
+        "spec.clusterID",
+    )?;
+    if identity.spec.identity_type != expected {
+        let found = identity.spec.identity_type.to_string();
+        return Err(at.field("spec.type", PeerIncompatible::IdentityType { found }));
+    }
+    Ok(())
+}
+
 fn check_proxy(
     auth_params: &AuthParams,
     expectation: &IdentityExpectation<'_>,
@@ -247,7 +342,12 @@ fn check_bundle(
             Err(at.field("spec.authParams.ca", PolicyRefusal::NoCaBundle))
         };
     }
-    CaBundle::from_pem(auth_params.ca.as_slice(), policy)
+    let decoded = match &auth_params.aws_config {
+        Some(_) => aws::certificate_authority(auth_params.ca.as_slice()),
+        None => None,
+    };
+    let pem = decoded.as_deref().unwrap_or(auth_params.ca.as_slice());
+    CaBundle::from_pem(pem, policy)
         .map(Some)
         .map_err(|error| at.field("spec.authParams.ca", PeerMisbehaved::CaBundle(error)))
 }
@@ -277,8 +377,26 @@ fn check_namespace(
         .map_err(|error| at.field("spec.namespace", PeerIncompatible::NamespaceName(error)))
 }
 
+/// The rights of a resource slice's identity are not those of one namespace.
+fn check_no_namespace(
+    identity: &Identity,
+    at: &Identified,
+) -> Result<Option<NamespaceName>, Error> {
+    match identity.spec.namespace.as_deref() {
+        None | Some("") => Ok(None),
+        Some(found) => Err(at.field(
+            "spec.namespace",
+            PolicyRefusal::UnexpectedNamespace {
+                expected: String::new(),
+                found: shortened(found),
+            },
+        )),
+    }
+}
+
 fn check_certificate(
     auth_params: &AuthParams,
+    subject: &Subject,
     expectation: &IdentityExpectation<'_>,
     policy: &Policy,
     at: &Identified,
@@ -292,7 +410,7 @@ fn check_certificate(
     let chain =
         CertificateChain::from_pem(auth_params.signed_crt.as_slice(), policy).map_err(wrong)?;
     let client = ClientCertificateExpectation {
-        subject: &Subject::control_plane(expectation.consumer),
+        subject,
         key: expectation.key,
         now: expectation.now,
     };

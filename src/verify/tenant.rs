@@ -103,14 +103,7 @@ pub(crate) fn claim(
     policy: &Policy,
 ) -> Result<VerifiedTenant, Error> {
     let id = tenant.id();
-    name_length(consumer, policy)?;
-    check_names(&tenant.metadata, &id, consumer.as_str(), consumer)?;
-    check_name(
-        &tenant.spec.cluster_id,
-        consumer.as_str(),
-        &id,
-        "spec.clusterID",
-    )?;
+    tenant_names(tenant, consumer, policy)?;
     if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
         return Err(Error::new(
             PeerMisbehaved::SelfDeclaredPolicy,
@@ -118,16 +111,7 @@ pub(crate) fn claim(
             "spec.authzPolicy",
         ));
     }
-    let proxy_url = match tenant.spec.proxy_url.as_deref() {
-        None | Some("") => None,
-        Some(url) => Some(url.parse().map_err(|error| {
-            Error::new(
-                PeerMisbehaved::Url(error),
-                Some(id.clone()),
-                "spec.proxyURL",
-            )
-        })?),
-    };
+    let proxy_url = proxy_url(tenant)?;
     let public_key = public_key(tenant, &id, known.map(|known| known.public_key), policy)?;
     let pem = tenant.spec.csr.as_slice();
     let recognized = known
@@ -143,6 +127,36 @@ pub(crate) fn claim(
         public_key,
         csr,
         proxy_url,
+    })
+}
+
+/// That a Tenant is this consumer's, by its names.
+pub(crate) fn tenant_names(
+    tenant: &Tenant,
+    consumer: &ClusterId,
+    policy: &Policy,
+) -> Result<(), Error> {
+    let id = tenant.id();
+    name_length(consumer, policy)?;
+    check_names(&tenant.metadata, &id, consumer.as_str(), consumer)?;
+    check_name(
+        &tenant.spec.cluster_id,
+        consumer.as_str(),
+        &id,
+        "spec.clusterID",
+    )
+}
+
+/// The proxy that the Tenant asks for.
+pub(crate) fn proxy_url(tenant: &Tenant) -> Result<Option<ProxyUrl>, Error> {
+    let url = tenant.spec.proxy_url.as_deref();
+    let url = url.filter(|url| !url.is_empty()).map(str::parse);
+    url.transpose().map_err(|error| {
+        Error::new(
+            PeerMisbehaved::Url(error),
+            Some(tenant.id()),
+            "spec.proxyURL",
+        )
     })
 }
 

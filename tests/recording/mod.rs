@@ -2,6 +2,8 @@
 //! vectors, and set before this library at any stage.
 #![allow(dead_code, unreachable_pub)] // Each test file is a crate, and uses another part of it.
 
+pub mod differences;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -241,9 +243,19 @@ impl Recording {
 
 /// The objects by name, without what an API server assigns; kubeconfigs are
 /// compared as what they say.
+/// What belongs to resource slices is left out.
 pub fn values(objects: &Objects) -> BTreeMap<String, Value> {
+    values_where(objects, |name| !name.ends_with("-mypool"))
+}
+
+/// The same, of the objects whose names are wanted.
+pub fn values_where(
+    objects: &Objects,
+    is_wanted: impl Fn(&str) -> bool,
+) -> BTreeMap<String, Value> {
     objects
         .iter()
+        .filter(|object| is_wanted(&object.id().name))
         .filter_map(|object| {
             let mut value = object.to_value();
             let (name, owners) = name_of(object, &value)?;
@@ -303,12 +315,11 @@ pub fn content_of_kubeconfig(base64: &str) -> Value {
 }
 
 /// The object's name, and which owner references it has; nothing for what was
-/// there before the exchange, or belongs to resource slices.
+/// there before the exchange.
 pub fn name_of(object: &Object, value: &Value) -> Option<(String, Vec<usize>)> {
     let name = value["metadata"]["name"].as_str().unwrap_or_default();
-    let slice = name.ends_with("-mypool");
     let kind = value["kind"].as_str().unwrap_or_default();
-    if name == names::CLUSTER_KEYS_SECRET || slice {
+    if name == names::CLUSTER_KEYS_SECRET {
         return None;
     }
     let owners = value["metadata"]["ownerReferences"]
@@ -334,7 +345,7 @@ fn only<K: Resource + Clone>(objects: &Objects) -> K {
     one
 }
 
-fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
+pub fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
     let secret: &Secret = objects
         .get(names::LIQO_NAMESPACE, names::CLUSTER_KEYS_SECRET)
         .unwrap();
@@ -342,7 +353,12 @@ fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
     Arc::new(KeyPair::from_pkcs8_pem(pem, &Policy::strict()).unwrap())
 }
 
-fn objects(folder: &Path) -> Objects {
+/// One cluster's objects at any stage.
+pub fn dumped(folder: &str) -> Objects {
+    objects(&vectors().join(folder))
+}
+
+pub fn objects(folder: &Path) -> Objects {
     let mut all = Objects::new();
     let files = std::fs::read_dir(folder).unwrap();
     for file in files.map(|entry| entry.unwrap().path()) {
@@ -360,11 +376,11 @@ fn objects_of(file: &Path) -> Objects {
     objects.into_iter().collect()
 }
 
-fn vectors() -> PathBuf {
+pub fn vectors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/liqo-1.2.0")
 }
 
 /// After the exchanges, and before their certificates expire.
-fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     "2026-11-20T23:00:00Z".parse().unwrap()
 }

@@ -1,4 +1,4 @@
-//go:build !liqo_1_0
+//go:build !liqo_1_0_0
 
 package main
 

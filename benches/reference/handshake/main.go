@@ -1,4 +1,4 @@
-//go:build !liqo_1_0
+//go:build !liqo_1_0_0
 
 // Command handshake measures one whole handshake, in memory, with the
 // functions of Liqo itself and Ed25519 keys.

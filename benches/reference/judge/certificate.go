@@ -3,12 +3,11 @@ package main
 import (
 	"bytes"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"time"
-
-	authv1beta1 "github.com/liqotech/liqo/apis/authentication/v1beta1"
 )
 
 // subject is whom a client certificate names.
@@ -38,10 +37,9 @@ func parseChain(text []byte) ([]*x509.Certificate, error) {
 	return chain, nil
 }
 
-// checkSubject wants what the API server takes for user and group, and nothing
+// checkName wants what the API server takes for user and group, and nothing
 // else in the name.
-func checkSubject(certificate *x509.Certificate, right subject) error {
-	name := certificate.Subject
+func checkName(name *pkix.Name, right subject) error {
 	if name.CommonName != right.commonName {
 		return fmt.Errorf("common name: found %q, not %q", name.CommonName, right.commonName)
 	}
@@ -54,18 +52,58 @@ func checkSubject(certificate *x509.Certificate, right subject) error {
 	return nil
 }
 
+// clientCertificate is what a client shows, and what is right for it.
+type clientCertificate struct {
+	whose string
+	chain []byte
+	// ca is what must have issued it, and caIn where that was found.
+	ca      []byte
+	caIn    string
+	key     *publicKey
+	subject subject
+}
+
+func judgeCertificate(shown *clientCertificate, now time.Time, report *report) {
+	var leaf *x509.Certificate
+	parsed := report.check(shown.whose+" certificate is read by crypto/x509", func() error {
+		chain, err := parseChain(shown.chain)
+		if err == nil {
+			leaf = chain[0]
+		}
+		return err
+	})
+	if !parsed {
+		return
+	}
+	report.check(shown.whose+" certificate carries "+shown.key.name()+" key", func() error {
+		return shown.key.matches(leaf.PublicKey)
+	})
+	report.check(shown.whose+" certificate names "+shown.subject.organization+", "+shown.subject.commonName, func() error {
+		return checkName(&leaf.Subject, shown.subject)
+	})
+	report.check(shown.whose+" certificate is no authority", func() error {
+		if leaf.IsCA {
+			return errors.New("it is a CA certificate")
+		}
+		return nil
+	})
+	report.check(shown.whose+" certificate is verified by "+shown.caIn+" for client authentication", func() error {
+		return verifyClientCertificate(shown, now)
+	})
+}
+
 // verifyClientCertificate is what the API server does with a client.
-func verifyClientCertificate(params *authv1beta1.AuthParams, now time.Time) error {
-	chain, err := parseChain(params.SignedCRT)
+func verifyClientCertificate(shown *clientCertificate, now time.Time) error {
+	chain, err := parseChain(shown.chain)
 	if err != nil {
 		return err
 	}
-	if len(params.CA) == 0 {
-		return errors.New("authParams.ca is empty")
+	if len(shown.ca) == 0 {
+		return fmt.Errorf("%s is empty", shown.caIn)
 	}
 	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(params.CA) {
-		return errors.New("there is no certificate in authParams.ca")
+	if !roots.AppendCertsFromPEM(shown.ca) {
+		return fmt.Errorf("there is no certificate in %s", shown.caIn)
 	}
 	for _, certificate := range chain[1:] {
 		intermediates.AddCert(certificate)
@@ -77,36 +115,6 @@ func verifyClientCertificate(params *authv1beta1.AuthParams, now time.Time) erro
 		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	return err
-}
-
-// judgeAuthParams holds for Identities and slices alike.
-func judgeAuthParams(whose string, params *authv1beta1.AuthParams, key *tenantKey, right subject, now time.Time, report *report) {
-	var leaf *x509.Certificate
-	parsed := report.check(whose+" certificate is read by crypto/x509", func() error {
-		chain, err := parseChain(params.SignedCRT)
-		if err == nil {
-			leaf = chain[0]
-		}
-		return err
-	})
-	if !parsed {
-		return
-	}
-	report.check(whose+" certificate carries the Tenant's key", func() error {
-		return key.matches(leaf.PublicKey)
-	})
-	report.check(whose+" certificate names "+right.organization+", "+right.commonName, func() error {
-		return checkSubject(leaf, right)
-	})
-	report.check(whose+" certificate is no authority", func() error {
-		if leaf.IsCA {
-			return errors.New("it is a CA certificate")
-		}
-		return nil
-	})
-	report.check(whose+" certificate is verified by authParams.ca for client authentication", func() error {
-		return verifyClientCertificate(params, now)
-	})
 }
 
 func checkCSRSignature(text []byte) error {

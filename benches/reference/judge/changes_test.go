@@ -8,7 +8,9 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
+	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
@@ -47,11 +49,33 @@ func replaceIn(file, old, new string) change {
 	}
 }
 
-// set writes one field of a manifest.
-func set(file, value string, path ...string) change {
+// without removes a file.
+func without(file string) change {
+	return func(t *testing.T, dir string) {
+		if err := os.Remove(filepath.Join(dir, file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// set writes one field of a manifest. A number in the path is an index.
+func set(file string, value any, path ...string) change {
 	return func(t *testing.T, dir string) {
 		manifest := readManifest(t, filepath.Join(dir, file))
 		parent(t, manifest, path)[path[len(path)-1]] = value
+		writeManifest(t, filepath.Join(dir, file), manifest)
+	}
+}
+
+// unset removes one field of a manifest.
+func unset(file string, path ...string) change {
+	return func(t *testing.T, dir string) {
+		manifest := readManifest(t, filepath.Join(dir, file))
+		fields, name := parent(t, manifest, path), path[len(path)-1]
+		if _, ok := fields[name]; !ok {
+			t.Fatalf("%s has no %q", file, path)
+		}
+		delete(fields, name)
 		writeManifest(t, filepath.Join(dir, file), manifest)
 	}
 }
@@ -68,16 +92,27 @@ func edit(file string, with func(t *testing.T, dir string, value []byte) []byte,
 	}
 }
 
+// parent is the object in which the last name of the path is a field.
 func parent(t *testing.T, manifest map[string]any, path []string) map[string]any {
 	t.Helper()
+	var value any = manifest
 	for _, name := range path[:len(path)-1] {
-		child, ok := manifest[name].(map[string]any)
-		if !ok {
-			t.Fatalf("there is no %s of %q", name, path)
+		switch container := value.(type) {
+		case map[string]any:
+			value = container[name]
+		case []any:
+			index, err := strconv.Atoi(name)
+			if err != nil || index >= len(container) {
+				t.Fatalf("there is no %s of %q", name, path)
+			}
+			value = container[index]
 		}
-		manifest = child
 	}
-	return manifest
+	fields, ok := value.(map[string]any)
+	if !ok {
+		t.Fatalf("there is no %q", path)
+	}
+	return fields
 }
 
 func flipBit(_ *testing.T, _ string, value []byte) []byte {
@@ -132,9 +167,10 @@ func csrWith(t *testing.T, subject pkix.Name, private ed25519.PrivateKey) []byte
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
+// keyIn is the key in the kubeconfig of that directory.
 func keyIn(t *testing.T, dir string) ed25519.PrivateKey {
 	t.Helper()
-	_, user := kubeconfigIn(t, dir)
+	_, user := kubeconfigIn(t, filepath.Join(dir, "kubeconfig.yaml"))
 	block, _ := pem.Decode(user.ClientKeyData)
 	private, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
@@ -143,26 +179,26 @@ func keyIn(t *testing.T, dir string) ed25519.PrivateKey {
 	return private.(ed25519.PrivateKey)
 }
 
-func kubeconfigIn(t *testing.T, dir string) (*clientcmdapi.Config, *clientcmdapi.AuthInfo) {
+func kubeconfigIn(t *testing.T, path string) (*clientcmdapi.Config, *clientcmdapi.AuthInfo) {
 	t.Helper()
-	config, err := clientcmd.LoadFromFile(filepath.Join(dir, "kubeconfig.yaml"))
+	config, err := clientcmd.LoadFromFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return config, config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo]
 }
 
-// keyOf puts another exchange's key into the kubeconfig.
-func keyOf(other string) change {
+// keyOf puts another exchange's key into a kubeconfig.
+func keyOf(other, file string) change {
 	return func(t *testing.T, dir string) {
-		_, theirs := kubeconfigIn(t, filepath.Join("testdata", other))
-		config, ours := kubeconfigIn(t, dir)
+		_, theirs := kubeconfigIn(t, filepath.Join("testdata", other, "kubeconfig.yaml"))
+		config, ours := kubeconfigIn(t, filepath.Join(dir, file))
 		ours.ClientKeyData = theirs.ClientKeyData
 		text, err := clientcmd.Write(*config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, filepath.Join(dir, "kubeconfig.yaml"), text)
+		writeFile(t, filepath.Join(dir, file), text)
 	}
 }
 
@@ -181,9 +217,15 @@ func authParamsOf(other string) change {
 
 func takeAuthParam(t *testing.T, other, dir, name string) {
 	t.Helper()
-	path := []string{"spec", "authParams", name}
-	theirs := readManifest(t, filepath.Join("testdata", other, "identity.yaml"))
-	set("identity.yaml", parent(t, theirs, path)[name].(string), path...)(t, dir)
+	takeFrom(filepath.Join("testdata", other, "identity.yaml"), "identity.yaml", "spec", "authParams", name)(t, dir)
+}
+
+// takeFrom sets one field to what it is in another file.
+func takeFrom(path, file string, field ...string) change {
+	return func(t *testing.T, dir string) {
+		theirs := readManifest(t, path)
+		set(file, parent(t, theirs, field)[field[len(field)-1]], field...)(t, dir)
+	}
 }
 
 // exchangeWithKeyThatEndsInZero is by-hand with such a key in the Tenant. The

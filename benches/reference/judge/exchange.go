@@ -1,22 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	authv1beta1 "github.com/liqotech/liqo/apis/authentication/v1beta1"
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // exchange is what the files of a directory hold. What could not be read is
@@ -27,10 +25,27 @@ type exchange struct {
 	now                time.Time
 	tenant             *authv1beta1.Tenant
 	identity           *authv1beta1.Identity
-	slices             map[string]*authv1beta1.ResourceSlice
 	// kubeconfig is a path, empty if there is none.
 	kubeconfig string
+
+	// These are by the name of the file.
+	slices           map[string]*authv1beta1.ResourceSlice
+	sliceIdentities  map[string]*authv1beta1.Identity
+	sliceKubeconfigs []string
+	renews           map[string]*authv1beta1.Renew
+
+	peeringUser *peeringUser
 }
+
+// What the names of some files begin with. NAME in slice-NAME.yaml,
+// slice-identity-NAME.yaml and slice-kubeconfig-NAME.yaml is the same for
+// files that belong together.
+const (
+	sliceFile           = "slice-"
+	sliceIdentityFile   = "slice-identity-"
+	sliceKubeconfigFile = "slice-kubeconfig-"
+	renewFile           = "renew-"
+)
 
 // tenantNamespace is Liqo's default name. Its own function for it is not
 // exported.
@@ -39,7 +54,7 @@ func tenantNamespace(remote liqov1beta1.ClusterID) string {
 }
 
 func readExchange(dir string, report *report) *exchange {
-	read := &exchange{now: time.Now(), slices: map[string]*authv1beta1.ResourceSlice{}}
+	read := &exchange{now: time.Now()}
 
 	readable := report.check("consumer-id.txt and provider-id.txt", func() (err error) {
 		if read.consumer, err = readClusterID(dir, "consumer-id.txt"); err != nil {
@@ -76,23 +91,49 @@ func readExchange(dir string, report *report) *exchange {
 		read.identity, err = readObject[*authv1beta1.Identity](filepath.Join(dir, "identity.yaml"))
 		return err
 	})
-
 	if path := filepath.Join(dir, "kubeconfig.yaml"); exists(path) {
 		read.kubeconfig = path
 	}
+
+	read.slices = readEach[*authv1beta1.ResourceSlice](files(dir, sliceFile, sliceIdentityFile, sliceKubeconfigFile), report)
+	read.sliceIdentities = readEach[*authv1beta1.Identity](files(dir, sliceIdentityFile), report)
+	read.sliceKubeconfigs = files(dir, sliceKubeconfigFile)
+	read.renews = readEach[*authv1beta1.Renew](files(dir, renewFile), report)
+	read.peeringUser = readPeeringUser(filepath.Join(dir, "peering-user"), report)
+	return read
+}
+
+// files are those of a directory whose names begin with prefix, and with none
+// of the others, in order.
+func files(dir, prefix string, others ...string) []string {
 	// The pattern is constant, so that Glob cannot fail.
-	paths, _ := filepath.Glob(filepath.Join(dir, "slice-*.yaml"))
+	paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*.yaml"))
+	return slices.DeleteFunc(paths, func(path string) bool {
+		return slices.ContainsFunc(others, func(other string) bool {
+			return strings.HasPrefix(filepath.Base(path), other)
+		})
+	})
+}
+
+// readEach gives the objects that can be read, by the names of their files.
+func readEach[T runtime.Object](paths []string, report *report) map[string]T {
+	objects := map[string]T{}
 	for _, path := range paths {
 		name := filepath.Base(path)
 		report.check(name+" is read by Liqo's type, strictly", func() error {
-			slice, err := readObject[*authv1beta1.ResourceSlice](path)
+			object, err := readObject[T](path)
 			if err == nil {
-				read.slices[name] = slice
+				objects[name] = object
 			}
 			return err
 		})
 	}
-	return read
+	return objects
+}
+
+// inOrder goes through objects by the names of their files.
+func inOrder[T any](objects map[string]T) []string {
+	return slices.Sorted(maps.Keys(objects))
 }
 
 func exists(path string) bool {
@@ -121,57 +162,4 @@ func checkNonce(text []byte) error {
 		return fmt.Errorf("found %d bytes in %d characters, not 64 in 88", len(decoded), len(text))
 	}
 	return nil
-}
-
-// readObject reads the one object of a file as an API server with
-// fieldValidation=Strict would: unknown and repeated fields are refused.
-func readObject[T runtime.Object](path string) (T, error) {
-	var none T
-	manifest, err := oneDocument(path)
-	if err != nil {
-		return none, err
-	}
-	scheme := runtime.NewScheme()
-	if err := authv1beta1.AddToScheme(scheme); err != nil {
-		return none, err
-	}
-	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme,
-		json.SerializerOptions{Yaml: true, Strict: true})
-	decoded, _, err := decoder.Decode(manifest, nil, nil)
-	if err != nil {
-		return none, err
-	}
-	object, ok := decoded.(T)
-	if !ok {
-		return none, fmt.Errorf("found a %T, not a %T", decoded, none)
-	}
-	return object, nil
-}
-
-// oneDocument refuses a second document, which the decoder would pass over.
-func oneDocument(path string) ([]byte, error) {
-	manifest, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	reader := utilyaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(manifest)))
-	defer reader.Close()
-	var documents [][]byte
-	buffer := make([]byte, len(manifest)+1)
-	for {
-		n, err := reader.Read(buffer)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if document := bytes.Clone(buffer[:n]); len(bytes.TrimSpace(document)) > 0 {
-			documents = append(documents, document)
-		}
-	}
-	if len(documents) != 1 {
-		return nil, fmt.Errorf("found %d YAML documents, not 1", len(documents))
-	}
-	return documents[0], nil
 }

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"net/url"
-
 	authv1beta1 "github.com/liqotech/liqo/apis/authentication/v1beta1"
 	"github.com/liqotech/liqo/pkg/consts"
 	"github.com/liqotech/liqo/pkg/liqo-controller-manager/authentication"
@@ -12,13 +8,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func judgeIdentity(exchange *exchange, key *tenantKey, report *report) {
+func judgeIdentity(exchange *exchange, key *publicKey, report *report) {
 	identity := exchange.identity
 	if identity == nil {
 		return
 	}
 	provider := exchange.provider
-	params := &identity.Spec.AuthParams
 
 	report.check("the Identity's name, label, clusterID and type are right", func() error {
 		return all(
@@ -34,29 +29,13 @@ func judgeIdentity(exchange *exchange, key *tenantKey, report *report) {
 			named("spec.namespace", equal(ptr.Deref(identity.Spec.Namespace, ""), tenantNamespace(exchange.consumer))),
 		)
 	})
-	report.check("the Identity's API server is an https URL", func() error {
-		return checkServer(params.APIServer)
-	})
-	report.check("the Identity's proxy is the one that the Tenant asked for", func() error {
-		if exchange.tenant == nil {
-			return errors.New("there is no Tenant to compare with")
-		}
-		return equal(ptr.Deref(params.ProxyURL, ""), ptr.Deref(exchange.tenant.Spec.ProxyURL, ""))
-	})
-
-	judgeAuthParams("the Identity's", params, key, subject{
-		commonName:   authentication.CommonNameControlPlaneCSR(exchange.consumer),
-		organization: authentication.OrganizationControlPlaneCSR(),
-	}, exchange.now, report)
+	judgeAuthParams("the Identity's", &identity.Spec.AuthParams, key, controlPlaneSubject(exchange), exchange, report)
 }
 
-func checkServer(text string) error {
-	server, err := url.Parse(text)
-	if err != nil {
-		return err
+// controlPlaneSubject is whom the consumer's certificate names.
+func controlPlaneSubject(exchange *exchange) subject {
+	return subject{
+		commonName:   authentication.CommonNameControlPlaneCSR(exchange.consumer),
+		organization: authentication.OrganizationControlPlaneCSR(),
 	}
-	if server.Scheme != "https" || server.Hostname() == "" || server.User != nil {
-		return fmt.Errorf("found %q, not https://HOST without user information", text)
-	}
-	return nil
 }

@@ -46,6 +46,10 @@ func judge(dir string, report *report) {
 	}
 	key := judgeTenant(exchange, report)
 	judgeIdentity(exchange, key, report)
-	judgeKubeconfig(exchange, key, report)
-	judgeSlices(exchange, key, report)
+	private := judgeKubeconfig(exchange, key, report)
+	judgeSlices(exchange, key, private, report)
+	judgeSliceIdentities(exchange, key, report)
+	judgeSliceKubeconfigs(exchange, key, report)
+	judgeRenews(exchange, key, private, report)
+	judgePeeringUser(exchange, report)
 }

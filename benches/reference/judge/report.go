@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -52,6 +51,21 @@ func equal[T ~string](found, right T) error {
 	return nil
 }
 
+// same is equal for values that may be left out, and must be if that is right.
+func same[T comparable](found, right *T) error {
+	switch {
+	case found == nil && right == nil:
+		return nil
+	case found == nil:
+		return fmt.Errorf("found none, not %v", *right)
+	case right == nil:
+		return fmt.Errorf("found %v, not none", *found)
+	case *found != *right:
+		return fmt.Errorf("found %v, not %v", *found, *right)
+	}
+	return nil
+}
+
 // equalOrAbsent is equal for a field that may be left out.
 func equalOrAbsent[T ~string](found, right T) error {
 	if found == "" {
@@ -76,5 +90,3 @@ func named(name string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
-
-var errNoTenantKey = errors.New("there is no Tenant's key to compare with")

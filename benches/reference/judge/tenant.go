@@ -1,34 +1,10 @@
 package main
 
-import (
-	"crypto"
-	"errors"
-
-	"github.com/liqotech/liqo/pkg/consts"
-)
-
-// tenantKey is the key that a Tenant carries, as Liqo understands it.
-type tenantKey struct {
-	public crypto.PublicKey
-	// toCheckCSR is what Liqo's own functions want for it.
-	toCheckCSR []byte
-}
-
-// matches compares the key with one found elsewhere.
-func (k *tenantKey) matches(other crypto.PublicKey) error {
-	if k == nil {
-		return errNoTenantKey
-	}
-	own, ok := k.public.(interface{ Equal(crypto.PublicKey) bool })
-	if !ok || !own.Equal(other) {
-		return errors.New("it is not the Tenant's key")
-	}
-	return nil
-}
+import "github.com/liqotech/liqo/pkg/consts"
 
 // judgeTenant does what Liqo's webhook and Tenant controller do before they
 // have a certificate signed. The key is nil if it could not be read.
-func judgeTenant(exchange *exchange, report *report) *tenantKey {
+func judgeTenant(exchange *exchange, report *report) *publicKey {
 	tenant := exchange.tenant
 	if tenant == nil {
 		return nil
@@ -49,7 +25,7 @@ func judgeTenant(exchange *exchange, report *report) *tenantKey {
 		)
 	})
 
-	var key *tenantKey
+	var key *publicKey
 	report.check("the Tenant's public key is one that Liqo "+liqoVersion+" reads", func() (err error) {
 		key, err = parseTenantKey(tenant.Spec.PublicKey)
 		return err

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod apply;
+mod audit;
 mod authenticate;
 mod completion;
 mod create_nonce;
@@ -8,13 +9,18 @@ mod generate;
 mod get;
 mod init;
 mod inspect;
+mod legacy;
+mod peering_user;
+mod transcript;
 
 use std::path::Path;
 
 use liqo_auth::{model::ClusterId, policy::Policy};
 
 use crate::{
-    arguments::{Arguments, Command, Create, Format, Generate, Get, Global, Known},
+    arguments::{
+        Arguments, Command, Create, Format, Generate, Get, Global, Known, peering_user::Delete,
+    },
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, SecretValue},
@@ -51,8 +57,17 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Generate(Generate::Identity(arguments)) => {
             generate::identity(&context, &arguments)
         }
+        Command::Generate(Generate::PeeringUser(arguments)) => {
+            peering_user::generate(&context, &arguments)
+        }
+        Command::Delete(Delete::PeeringUser(arguments)) => {
+            peering_user::delete(&context, &arguments)
+        }
+        Command::Transcript(arguments) => transcript::run(&context, &arguments),
+        Command::Audit(arguments) => audit::run(&context, &arguments),
         Command::Apply(arguments) => apply::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
+        Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),
     }
 }

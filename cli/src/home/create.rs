@@ -218,8 +218,8 @@ fn in_liqo(name: &str) -> Metadata {
 
 /// The two ClusterRoles that Liqo 1.2 gives to a peer: what its controllers
 /// may do in the tenant namespace, and what its virtual nodes may do in the
-/// whole cluster.
-fn roles() -> [Value; 2] {
+/// whole cluster; and what its peering users get.
+fn roles() -> [Value; 4] {
     let role = |name: &str, purpose: &str, rules: Value| {
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -264,7 +264,87 @@ fn roles() -> [Value; 2] {
                 "verbs": ["get", "list", "watch"],
             }]),
         ),
+        peering_user_role(
+            "ClusterRole",
+            "liqo-peering-user-tenant-ns",
+            &[
+                ("", &["namespaces", "services"], &["get"]),
+                ("", &["secrets"], &["create", "delete", "get", "list"]),
+                ("apps", &["deployments"], &["get"]),
+                (
+                    names::API_GROUP,
+                    &["tenants"],
+                    &["create", "delete", "get", "list", "update"],
+                ),
+                (
+                    "ipam.liqo.io",
+                    &["ips"],
+                    &["create", "delete", "get", "update"],
+                ),
+                (
+                    "networking.liqo.io",
+                    &[
+                        "configurations",
+                        "gatewayclients",
+                        "gatewayservers",
+                        "publickeies",
+                    ],
+                    &["create", "delete", "get", "list", "update"],
+                ),
+                ("networking.liqo.io", &["connections"], &["get", "list"]),
+                (
+                    "networking.liqo.io",
+                    &["gatewayclients/status", "gatewayservers/status"],
+                    &["get"],
+                ),
+            ],
+        ),
+        peering_user_role(
+            "Role",
+            "liqo-peering-user-liqo-ns",
+            &[
+                ("", &["configmaps"], &["get", "list", "watch"]),
+                ("ipam.liqo.io", &["ips"], &["get"]),
+                ("ipam.liqo.io", &["networks"], &["get", "list"]),
+                (
+                    "networking.liqo.io",
+                    &["wggatewayclienttemplates", "wggatewayservertemplates"],
+                    &["get", "list"],
+                ),
+            ],
+        ),
     ]
+}
+
+/// A rule of a role: API group, resources, verbs.
+type Rule<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
+
+/// A role for peering users, with Liqo's labels.
+fn peering_user_role(kind: &str, name: &str, rules: &[Rule<'_>]) -> Value {
+    let rules: Vec<Value> = rules
+        .iter()
+        .map(|(group, resources, verbs)| {
+            json!({ "apiGroups": [group], "resources": resources, "verbs": verbs })
+        })
+        .collect();
+    let mut role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "labels": {
+                (names::APP_NAME_LABEL): names::PEERING_USER_COMPONENT,
+                (names::APP_COMPONENT_LABEL): names::PEERING_USER_COMPONENT,
+            },
+        },
+        "rules": rules,
+    });
+    if kind == "Role"
+        && let Some(metadata) = role.get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        metadata.insert("namespace".to_owned(), names::LIQO_NAMESPACE.into());
+    }
+    role
 }
 
 const TEN_YEARS: Duration = Duration::from_secs(3650 * 24 * 60 * 60);

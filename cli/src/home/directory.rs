@@ -160,11 +160,39 @@ impl Directory {
     }
 
     /// Opens the lock file, and makes it if it isn't there.
-    pub(crate) fn lock_file(&self, name: &str) -> Result<File> {
-        let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    pub(crate) fn lock_file(&self, name: &str, is_writable: bool) -> Result<File> {
+        let access = if is_writable {
+            OFlags::RDWR
+        } else {
+            OFlags::RDONLY
+        };
+        let flags = access | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         fs::openat(&self.handle, name, flags, Access::Owner.file_mode())
             .map(File::from)
             .map_err(|errno| refusal(errno, &self.path.join(name)))
+    }
+
+    /// Opens a file to read it and to add to its end; none if it isn't there
+    /// and is not to be made.
+    pub(crate) fn open_log(&self, name: &str, make: bool) -> Result<Option<File>> {
+        let path = self.path.join(name);
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags = flags
+            | if make {
+                OFlags::RDWR | OFlags::APPEND | OFlags::CREATE
+            } else {
+                OFlags::RDONLY
+            };
+        let handle = match fs::openat(&self.handle, name, flags, Access::Owner.file_mode()) {
+            Ok(handle) => handle,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(refusal(errno, &path)),
+        };
+        let stat = fs::fstat(&handle).with_context(|| shown(&path))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            bail!("{}: it is no regular file", shown(&path));
+        }
+        Ok(Some(File::from(handle)))
     }
 
     /// Writes a new file beside the place where it is to be, and has it on its

@@ -3,6 +3,7 @@
 //! ```text
 //! HOME/
 //!   home.yaml                                    cluster ID, API server, what is known of peers
+//!   audit.log                                    what was decided, one entry a line
 //!   lock                                         held while a command runs
 //!   manifests/<namespace>/<kind>.<name>.yaml     what anybody may read
 //!   manifests/_cluster/<kind>.<name>.yaml        the same, without a namespace
@@ -15,7 +16,10 @@
 
 use liqo_auth::model::{Kind, ObjectRef, names};
 
-use super::directory::Access;
+use super::{
+    create::{AUTHORITY_SECRET, RECORD_KEY_SECRET},
+    directory::Access,
+};
 
 /// Where an object's manifest lies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +39,8 @@ pub(crate) enum Area {
     Manifests,
 }
 
+/// The Secret with the certificate of the token protocol's server, and its key.
+pub(crate) const LEGACY_TLS_SECRET: &str = "liqo-auth-legacy-tls";
 pub(crate) const SETTINGS_FILE: &str = "home.yaml";
 pub(crate) const LOCK_FILE: &str = "lock";
 
@@ -119,7 +125,7 @@ const CLUSTER_FOLDER: &str = "_cluster";
 const SUFFIX: &str = ".yaml";
 /// The longest name of a file, in bytes.
 const LONGEST_FILE: usize = 255;
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 14] = [
     Kind::Namespace,
     Kind::Secret,
     Kind::ConfigMap,
@@ -132,12 +138,19 @@ const KINDS: [Kind; 12] = [
     Kind::ClusterRoleBinding,
     Kind::ClusterRole,
     Kind::CertificateSigningRequest,
+    Kind::ServiceAccount,
+    Kind::ForeignCluster,
 ];
 
 /// The Secrets that the library keeps for itself.
 fn is_record(id: &ObjectRef) -> bool {
-    id.namespace == names::LIQO_NAMESPACE && id.name.starts_with("liqo-auth-")
+    id.namespace == names::LIQO_NAMESPACE
+        && id.name.starts_with("liqo-auth-")
+        && !KEYS.contains(&id.name.as_str())
 }
+
+/// The Secrets with keys that the tool keeps beside the cluster's own.
+const KEYS: [&str; 3] = [RECORD_KEY_SECRET, AUTHORITY_SECRET, LEGACY_TLS_SECRET];
 
 /// What a Kubernetes name may be made of, and no path has besides.
 fn is_name(name: &str) -> bool {
@@ -176,8 +189,26 @@ mod tests {
             (
                 Kind::Secret,
                 "liqo",
+                "liqo-auth-authority",
+                "private/liqo/secret.liqo-auth-authority.yaml",
+            ),
+            (
+                Kind::Secret,
+                "liqo",
                 "liqo-auth-provider-x",
                 "records/secret.liqo-auth-provider-x.yaml",
+            ),
+            (
+                Kind::Secret,
+                "liqo",
+                "liqo-auth-legacy-foreign-x",
+                "records/secret.liqo-auth-legacy-foreign-x.yaml",
+            ),
+            (
+                Kind::ForeignCluster,
+                "",
+                "x",
+                "manifests/_cluster/foreigncluster.x.yaml",
             ),
             (
                 Kind::ClusterRole,

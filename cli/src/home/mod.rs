@@ -1,10 +1,13 @@
 //! A cluster's home: a folder of Kubernetes manifests that stands for its API
 //! server.
 
+mod audit_log;
 mod content;
 mod create;
 mod directory;
+mod index;
 mod layout;
+mod resting;
 mod settings;
 mod store;
 mod write;
@@ -17,16 +20,20 @@ use std::{
 
 use anyhow::Context;
 use liqo_auth::{
+    audit::Event,
     crypto::{Authority, KeyPair, RecordKey},
     model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
     policy::Policy,
-    step::Effect,
-    view::View,
+    step::{Effect, Step},
+    view::{Interest, View},
 };
+use zeroize::Zeroizing;
 
 pub(crate) use self::{
     content::SecretValue,
-    create::{Blueprint, GivenAuthority, create},
+    create::{AUTHORITY_SECRET, Blueprint, GivenAuthority, RECORD_KEY_SECRET, create},
+    layout::LEGACY_TLS_SECRET,
+    resting::Resting,
     settings::Peer,
 };
 use self::{
@@ -41,10 +48,12 @@ use crate::failure::{Failure, Result};
 /// An open home. It is locked as long as this lives: nobody else changes it.
 pub(crate) struct Home {
     root: Directory,
-    _lock: File,
+    lock: File,
     pub(crate) settings: Settings,
     store: Store,
     written_settings: Settings,
+    /// What was decided, and is not in the log yet.
+    decisions: Vec<(Timestamp, Event)>,
 }
 
 /// What a command does with a home.
@@ -62,6 +71,29 @@ impl Home {
         let root = existing(path)?;
         let lock = lock(&root, purpose)?;
         Self::read(root, lock, purpose)
+    }
+
+    /// Opens a home to read these objects only: it may hold thousands of
+    /// others. What is not among them seems not to be there.
+    pub(crate) fn open_only(path: &Path, wanted: &[ObjectRef]) -> Result<Self> {
+        let root = existing(path)?;
+        let lock = lock(&root, Use::Read)?;
+        let settings = settings(&root)?;
+        let mut store = Store::default();
+        for id in wanted {
+            let place = Place::of(id).with_context(|| format!("{id} has no place in a home"))?;
+            if let Some(text) = read(&root, &place)? {
+                store.load(id.clone(), text);
+            }
+        }
+        Ok(Self {
+            root,
+            lock,
+            written_settings: settings.clone(),
+            settings,
+            store,
+            decisions: Vec::new(),
+        })
     }
 
     /// Opens two homes. They are locked in an order of their own, so that two
@@ -107,6 +139,16 @@ impl Home {
         View::of(peer, self.store.objects())
     }
 
+    /// The objects that the interests name, and those that cannot be read.
+    pub(crate) fn interesting(&self, interests: &[Interest]) -> Vec<&Object> {
+        self.store.interesting(interests)
+    }
+
+    /// The RoleBindings and ClusterRoleBindings of a user or group of that name.
+    pub(crate) fn bindings_of(&self, principal: &str) -> impl Iterator<Item = &Object> {
+        self.store.bindings_of(principal)
+    }
+
     pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
         self.store.get(namespace, name)
     }
@@ -138,8 +180,17 @@ impl Home {
             .map_err(|error| Failure::at_odds(format!("{}: {error:#}", self.root.path().display())))
     }
 
+    /// Carries out a step in memory, and notes what it decides.
+    pub(crate) fn carry_out(&mut self, step: &Step, now: Timestamp) -> Result<()> {
+        step.effects
+            .iter()
+            .try_for_each(|effect| self.apply(effect, now))?;
+        self.note(step, now);
+        Ok(())
+    }
+
     /// Writes what has changed. When this returns, it is on the disk.
-    pub(crate) fn save(&mut self) -> Result<()> {
+    fn save_objects(&mut self) -> Result<()> {
         let mut changes = Vec::new();
         if self.settings != self.written_settings {
             changes.push(Change {
@@ -157,6 +208,7 @@ impl Home {
         if changes.is_empty() {
             return Ok(());
         }
+        self.mark_changed()?;
         write(&self.root, &changes)?;
         self.written_settings = self.settings.clone();
         self.store.settle();
@@ -166,6 +218,11 @@ impl Home {
     /// Whether nothing is in memory only.
     pub(crate) fn is_saved(&self) -> bool {
         self.store.is_settled() && self.settings == self.written_settings
+    }
+
+    /// The same, of what the interests name.
+    pub(crate) fn is_saved_for(&self, interests: &[Interest]) -> bool {
+        self.store.is_settled_for(interests)
     }
 
     /// The settings of a peer, to change them.
@@ -184,21 +241,21 @@ impl Home {
     /// The key that seals the tool's own records.
     pub(crate) fn record_key(&self) -> Result<RecordKey> {
         let bytes: [u8; 32] = self
-            .secret(create::RECORD_KEY_SECRET, create::RECORD_KEY)?
+            .secret(RECORD_KEY_SECRET, create::RECORD_KEY)?
             .try_into()
-            .map_err(|error| self.odd(create::RECORD_KEY_SECRET, &error))?;
-        RecordKey::new(bytes).map_err(|error| self.odd(create::RECORD_KEY_SECRET, &error))
+            .map_err(|error| self.odd(RECORD_KEY_SECRET, &error))?;
+        RecordKey::new(bytes).map_err(|error| self.odd(RECORD_KEY_SECRET, &error))
     }
 
     /// The authority that signs for peers.
     pub(crate) fn authority(&self) -> Result<Authority> {
-        let certificate = self.secret(create::AUTHORITY_SECRET, create::AUTHORITY_CERTIFICATE)?;
-        let key = self.secret(create::AUTHORITY_SECRET, create::AUTHORITY_KEY)?;
+        let certificate = self.secret(AUTHORITY_SECRET, create::AUTHORITY_CERTIFICATE)?;
+        let key = self.secret(AUTHORITY_SECRET, create::AUTHORITY_KEY)?;
         let policy = Policy::compatible();
         let key = KeyPair::from_pkcs8_pem(key, &policy)
-            .map_err(|error| self.odd(create::AUTHORITY_SECRET, &error))?;
+            .map_err(|error| self.odd(AUTHORITY_SECRET, &error))?;
         Authority::from_pem(certificate, Arc::new(key), &policy)
-            .map_err(|error| self.odd(create::AUTHORITY_SECRET, &error))
+            .map_err(|error| self.odd(AUTHORITY_SECRET, &error))
     }
 
     fn secret(&self, name: &str, field: &str) -> Result<&[u8]> {
@@ -217,25 +274,17 @@ impl Home {
     }
 
     fn read(root: Directory, lock: File, purpose: Use) -> Result<Self> {
-        let text = root
-            .read(SETTINGS_FILE)?
-            .ok_or_else(|| absent(root.path()))?;
-        let settings = Settings::read(&text).map_err(|error| {
-            Failure::at_odds(format!(
-                "{}: {error:#}",
-                root.path().join(SETTINGS_FILE).display()
-            ))
-        })?;
+        let settings = settings(&root)?;
         if purpose == Use::Write {
             sweep(&root, &root.names()?)?;
         }
-        let mut store = Store::default();
+        let mut texts = Vec::new();
         for area in Area::ALL {
             let Some(directory) = root.open(area.folder())? else {
                 continue;
             };
             if !area.has_folders() {
-                load(&mut store, &directory, area, None, purpose)?;
+                load(&mut texts, &directory, area, None, purpose)?;
                 continue;
             }
             // A namespace has no dot: what has one is not the tool's.
@@ -245,22 +294,58 @@ impl Home {
                 .filter(|name| !name.contains('.'))
             {
                 if let Some(opened) = directory.open(&folder)? {
-                    load(&mut store, &opened, area, Some(folder), purpose)?;
+                    load(&mut texts, &opened, area, Some(folder), purpose)?;
                 }
             }
         }
+        if purpose == Use::Read {
+            // All of it was read at one time: others need not wait for what is
+            // made of it.
+            lock.unlock()?;
+        }
+        let mut store = Store::default();
+        for (id, text) in texts {
+            store.load(id, text);
+        }
         Ok(Self {
             root,
-            _lock: lock,
+            lock,
             written_settings: settings.clone(),
             settings,
             store,
+            decisions: Vec::new(),
         })
     }
 }
 
+fn settings(root: &Directory) -> Result<Settings> {
+    let text = root
+        .read(SETTINGS_FILE)?
+        .ok_or_else(|| absent(root.path()))?;
+    Settings::read(&text).map_err(|error| {
+        Failure::at_odds(format!(
+            "{}: {error:#}",
+            root.path().join(SETTINGS_FILE).display()
+        ))
+    })
+}
+
+/// The manifest in a place, if there is one.
+fn read(root: &Directory, place: &Place) -> anyhow::Result<Option<Zeroizing<Vec<u8>>>> {
+    let Some(area) = root.open(place.area.folder())? else {
+        return Ok(None);
+    };
+    match &place.folder {
+        None => area.read(&place.file),
+        Some(folder) => match area.open(folder)? {
+            None => Ok(None),
+            Some(folder) => folder.read(&place.file),
+        },
+    }
+}
+
 fn load(
-    store: &mut Store,
+    texts: &mut Vec<(ObjectRef, Zeroizing<Vec<u8>>)>,
     directory: &Directory,
     area: Area,
     folder: Option<String>,
@@ -279,7 +364,7 @@ fn load(
         // What is named as no object's file is not the tool's.
         let Some(id) = place.object() else { continue };
         if let Some(text) = directory.read(&place.file)? {
-            store.load(id, text);
+            texts.push((id, text));
         }
     }
     Ok(())
@@ -312,7 +397,7 @@ fn absent(path: &Path) -> Failure {
 }
 
 fn lock(root: &Directory, purpose: Use) -> Result<File> {
-    let file = root.lock_file(LOCK_FILE)?;
+    let file = root.lock_file(LOCK_FILE, purpose == Use::Write)?;
     let locked = match purpose {
         Use::Read => file.lock_shared(),
         Use::Write => file.lock(),

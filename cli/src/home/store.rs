@@ -1,6 +1,6 @@
 //! The objects of a home, changed as an API server changes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use liqo_auth::{
@@ -10,20 +10,23 @@ use liqo_auth::{
     objects::ApplyError,
     policy::Limits,
     step::{Effect, Version},
+    view::Interest,
 };
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::content::SecretValue;
-use crate::environment::uuid;
+use super::{content::SecretValue, index::Index};
+use crate::environment::{service_account_token, uuid};
 
 /// The objects that are there, and which of them are to be written.
 #[derive(Default)]
 pub(crate) struct Store {
     objects: BTreeMap<ObjectRef, Stored>,
+    index: Index,
     revision: u64,
     /// In the order in which they were changed first: the order of effects.
     changed: Vec<ObjectRef>,
+    is_changed: BTreeSet<ObjectRef>,
 }
 
 struct Stored {
@@ -50,11 +53,24 @@ impl Store {
             self.revision = self.revision.max(version);
         }
         let content = Content::Text(text);
-        self.objects.insert(id, Stored { object, content });
+        self.insert(id, Stored { object, content });
     }
 
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.values().map(|stored| &stored.object)
+    }
+
+    /// What the interests name, and what cannot be read.
+    pub(crate) fn interesting(&self, interests: &[Interest]) -> Vec<&Object> {
+        let found = self.index.find(interests);
+        let object = |id| Some(&self.objects.get(&id)?.object);
+        found.into_iter().filter_map(object).collect()
+    }
+
+    /// The bindings of a user or group of that name.
+    pub(crate) fn bindings_of(&self, principal: &str) -> impl Iterator<Item = &Object> {
+        let ids = self.index.bindings_of(principal);
+        ids.filter_map(|id| Some(&self.objects.get(id)?.object))
     }
 
     pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
@@ -65,7 +81,11 @@ impl Store {
     }
 
     pub(crate) fn all<K: Resource + 'static>(&self) -> impl Iterator<Item = &K> {
-        self.objects().filter_map(K::from_object)
+        let first = ObjectRef::new(K::KIND, "", "");
+        self.objects
+            .range(first..)
+            .take_while(|(id, _)| id.kind == K::KIND)
+            .filter_map(|(_, stored)| K::from_object(&stored.object))
     }
 
     pub(crate) fn contains(&self, id: &ObjectRef) -> bool {
@@ -113,13 +133,22 @@ impl Store {
                 if value.to_object().as_unreadable().is_some() {
                     return Err(ApplyError::Unreadable(id.clone()).into());
                 }
-                self.put(id.clone(), value);
+                if is_ended(&value) {
+                    self.remove(id);
+                } else {
+                    self.put(id.clone(), value);
+                }
                 Ok(())
             }
             Effect::Delete { id, version } => {
-                self.at(id, version)?;
-                self.objects.remove(id);
-                self.mark(id.clone());
+                let value = self.at(id, version)?.value();
+                // Who put a finalizer there has something to do first.
+                if let Some(mut value) = value.filter(|value| has_finalizers(value)) {
+                    value.set_default(&["metadata", "deletionTimestamp"], now.to_string());
+                    self.put(id.clone(), value);
+                } else {
+                    self.remove(id);
+                }
                 Ok(())
             }
         }
@@ -134,6 +163,9 @@ impl Store {
         value.set(&["metadata", "uid"], uuid()?);
         value.set(&["metadata", "creationTimestamp"], now.to_string());
         complete(&mut value, id.kind);
+        if value.get("type").and_then(Value::as_str) == Some(names::SERVICE_ACCOUNT_TOKEN) {
+            value.set_default(&["data", names::TOKEN], service_account_token()?);
+        }
         self.put(id, value);
         Ok(())
     }
@@ -154,6 +186,13 @@ impl Store {
     /// All of it is written.
     pub(crate) fn settle(&mut self) {
         self.changed.clear();
+        self.is_changed.clear();
+    }
+
+    /// The same, of what the interests name.
+    pub(crate) fn is_settled_for(&self, interests: &[Interest]) -> bool {
+        let ids = self.index.find(interests);
+        ids.is_disjoint(&self.is_changed)
     }
 
     pub(crate) fn is_settled(&self) -> bool {
@@ -167,12 +206,27 @@ impl Store {
             object: value.to_object(),
             content: Content::Value(value),
         };
-        self.objects.insert(id.clone(), stored);
+        self.insert(id.clone(), stored);
         self.mark(id);
     }
 
+    fn insert(&mut self, id: ObjectRef, stored: Stored) {
+        if let Some(before) = self.objects.get(&id) {
+            self.index.remove(&id, &before.object);
+        }
+        self.index.add(&id, &stored.object);
+        self.objects.insert(id, stored);
+    }
+
+    fn remove(&mut self, id: &ObjectRef) {
+        if let Some(before) = self.objects.remove(id) {
+            self.index.remove(id, &before.object);
+            self.mark(id.clone());
+        }
+    }
+
     fn mark(&mut self, id: ObjectRef) {
-        if !self.changed.contains(&id) {
+        if self.is_changed.insert(id.clone()) {
             self.changed.push(id);
         }
     }
@@ -224,6 +278,17 @@ fn read(id: &ObjectRef, text: &[u8]) -> Object {
             reason,
         },
     })
+}
+
+fn has_finalizers(value: &Value) -> bool {
+    let finalizers = value.pointer("/metadata/finalizers");
+    let finalizers = finalizers.and_then(Value::as_array);
+    finalizers.is_some_and(|finalizers| !finalizers.is_empty())
+}
+
+/// Whether it was deleted, and nobody has anything left to do.
+fn is_ended(value: &Value) -> bool {
+    value.pointer("/metadata/deletionTimestamp").is_some() && !has_finalizers(value)
 }
 
 /// What an API server puts where nothing is.
@@ -315,6 +380,51 @@ mod tests {
             value.pointer("/metadata/resourceVersion"),
             Some(&json!("8"))
         );
+    }
+
+    #[test]
+    fn what_has_a_finalizer_ends_when_that_is_gone() {
+        let mut store = Store::default();
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": { "namespace": "guests", "name": "a", "finalizers": ["x/y"] },
+        });
+        store.create(SecretValue::new(account), now()).unwrap();
+        let id = ObjectRef::new(Kind::ServiceAccount, "guests", "a");
+        let version = Version {
+            uid: String::new(),
+            resource_version: String::new(),
+        };
+        let delete = Effect::Delete {
+            id: id.clone(),
+            version: version.clone(),
+        };
+        store.apply(&delete, now()).unwrap();
+        let value = store.value(&id).unwrap();
+        assert_eq!(
+            value.pointer("/metadata/deletionTimestamp"),
+            Some(&json!("2026-11-20T13:00:00Z"))
+        );
+        let release = Effect::Patch {
+            id: id.clone(),
+            version,
+            part: Part::Main,
+            patch: json!({"metadata": {"finalizers": []}}),
+        };
+        store.apply(&release, now()).unwrap();
+        assert!(!store.contains(&id));
+    }
+
+    #[test]
+    fn a_service_account_gets_its_token() {
+        let mut store = Store::default();
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+            "metadata": { "namespace": "guests", "name": "a-token" },
+        });
+        store.create(SecretValue::new(secret), now()).unwrap();
+        let secret: &liqo_auth::model::Secret = store.get("guests", "a-token").unwrap();
+        assert!(secret.get("token").is_some_and(|token| token.len() == 128));
     }
 
     #[test]

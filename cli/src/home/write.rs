@@ -116,16 +116,18 @@ fn put_all(folders: &Folders<'_>, prepared: &[(Option<usize>, Prepared)]) -> Res
 /// Waits for the disk once instead of each time: a file system joins what
 /// comes to it together.
 fn all_at_once<T: Sync>(items: &[T], sync: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
-    let Some((last, others)) = items.split_last() else {
+    let share = items.len().div_ceil(MOST_THREADS).max(1);
+    let mut shares = items.chunks(share);
+    let Some(first) = shares.next() else {
         return Ok(());
     };
+    let sync = |items: &[T]| items.iter().try_for_each(&sync);
     let sync = &sync;
     thread::scope(|scope| {
-        let threads: Vec<_> = others
-            .iter()
-            .map(|item| scope.spawn(move || sync(item)))
+        let threads: Vec<_> = shares
+            .map(|items| scope.spawn(move || sync(items)))
             .collect();
-        let mut result = sync(last);
+        let mut result = sync(first);
         for thread in threads {
             let joined = thread
                 .join()
@@ -135,6 +137,9 @@ fn all_at_once<T: Sync>(items: &[T], sync: impl Fn(&T) -> Result<()> + Sync) -> 
         result
     })
 }
+
+/// Enough to keep a disk busy.
+const MOST_THREADS: usize = 16;
 
 impl<'r> Folders<'r> {
     fn new(root: &'r Directory) -> Self {

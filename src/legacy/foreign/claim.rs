@@ -13,6 +13,7 @@ use crate::{
     },
     model::{Bytes, ClusterId, Resource, Secret},
     step::{Effect, Version},
+    view::View,
 };
 
 /// That a home cluster came with a right token, in which form, and whether it
@@ -37,6 +38,41 @@ pub(super) struct Claim {
     /// Whether the identity has left this cluster.
     #[serde(default)]
     pub(super) is_delivered: bool,
+}
+
+/// How far a home cluster has come: [`Foreign::claimed`] says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Claimed {
+    /// The form in which it asked.
+    pub version: ProtocolVersion,
+    /// Whether its identity has left this cluster.
+    pub is_delivered: bool,
+}
+
+impl Foreign {
+    /// How far the peer has come, if it came with a right token.
+    ///
+    /// # Errors
+    /// [`LocalFault::BrokenSeal`] or [`LocalFault::Unreadable`] if what is kept
+    /// of it is not what was written.
+    pub fn claimed(&self, view: &View<'_>) -> Result<Option<Claimed>, Error> {
+        let peer = view.peer();
+        let name = foreign_record_name(peer);
+        let Some(secret) = view.find::<Secret>(&self.0.namespace, &name)? else {
+            return Ok(None);
+        };
+        let claim = Claim::open(self, peer, secret)?;
+        let version = claim.version.parse().map_err(|_| {
+            let reason = "the claim is of another version of this library".to_owned();
+            let id = Some(secret.id());
+            Error::new(LocalFault::Unreadable { reason }, id, "data.claim")
+        })?;
+        Ok(Some(Claimed {
+            version,
+            is_delivered: claim.is_delivered,
+        }))
+    }
 }
 
 impl Claim {

@@ -191,11 +191,11 @@ impl Home {
             proxy_url,
             user: names::remote_account(&self.0.cluster_id),
             credential: credential(auth_params.signed_crt, key.client_key())?,
-            namespace: Some(verified.namespace().to_string()),
+            namespace: verified.namespace().map(ToString::to_string),
         };
         let mut step = Step::default();
         step.effects.extend(self.pin(seen, peer, &verified));
-        let namespace = Some(verified.namespace().to_string());
+        let namespace = verified.namespace().map(ToString::to_string);
         let stored = self.stored(seen, peer, kubeconfig.to_yaml(), namespace, now);
         step.effects.extend(stored);
         if !verified.issued_by_bundle() {
@@ -246,6 +246,7 @@ impl Home {
             namespace: liqos.as_ref(),
             publicly_trusted: self.0.is_publicly_trusted,
             pins: pins.as_ref(),
+            aws: false,
         };
         verify::identity(&identity, &expectation, self.policy(peer)).map_err(|error| {
             let field = match error.at().field {

@@ -34,6 +34,8 @@ pub enum Claimant<'a> {
     /// A consumer's control plane: the user of its ID. The group of its ID is
     /// that of its slices.
     ControlPlane(&'a ClusterId),
+    /// A consumer's peering user.
+    PeeringUser(&'a ClusterId),
     /// A consumer's resource slice: the user of its certificate.
     Slice {
         /// The consumer.

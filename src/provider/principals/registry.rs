@@ -230,6 +230,7 @@ impl NameRegistry {
     fn claimant(&self, claimant: Claimant<'_>) -> u64 {
         match claimant {
             Claimant::ControlPlane(peer) => self.hash("control plane", &[peer.as_str().as_bytes()]),
+            Claimant::PeeringUser(peer) => self.hash("peering user", &[peer.as_str().as_bytes()]),
             Claimant::Slice { consumer, slice } => {
                 self.hash("slice", &[consumer.as_str().as_bytes(), slice.as_bytes()])
             }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     crypto::{CertificateChain, Fingerprint},
     error::{Disposition, Error, PolicyRefusal},
-    model::{Bytes, Resource, Timestamp},
+    model::{Resource, Timestamp},
     request_id::RequestId,
     step::Step,
     verify::VerifiedSlice,
@@ -35,10 +35,9 @@ impl<'o> NeedsSliceCertificate<'o> {
         let lifetime = issuance::lifetime(&slice.provider, &slice.peer);
         let issued = slice.record().and_then(|record| record.issued.as_ref());
         let renewed = issued.filter(|_| renewal);
-        let replaced = match renewed {
-            Some(issued) => issued.fingerprint(),
-            None => issued.and_then(|issued| issued.next_replaces(verified.csr(), now)),
-        };
+        // The certificate on record is whole: when another one is asked for, it
+        // is of no use any more, or about to be.
+        let replaced = issued.and_then(IssuedCertificate::fingerprint);
         let renewed = renewed.map(IssuedCertificate::until);
         let id = RequestId::of_slice(
             verified.csr(),
@@ -70,8 +69,9 @@ impl<'o> NeedsSliceCertificate<'o> {
         &self.request
     }
 
-    /// Goes on with the certificate that the signer gave: notes it in the
-    /// record, then keeps it where Liqo does.
+    /// Goes on with the certificate that the signer gave: notes in the peer's
+    /// record how long the peer has to be remembered for it, and the certificate
+    /// in the slice's, then keeps it where Liqo does.
     ///
     /// # Errors
     /// [`ApiMisuse::SignerCertificate`](crate::error::ApiMisuse::SignerCertificate) if it is not for this request;
@@ -90,18 +90,18 @@ impl<'o> NeedsSliceCertificate<'o> {
             ));
         }
         let mut step = Step::default();
+        step.effects.extend(slice.remembered_until(found));
         if let Some(record) = slice.record() {
             let now = self.request.now;
             let mut record = record.clone();
             let issued = IssuedCertificate::new(chain, &self.request.csr, self.replaced, now);
             record.issued = Some(issued);
-            record.chain = Some(Bytes::from(chain.pem()));
             record.authenticated.get_or_insert(now.unix());
             step.effects.push(slice.write_record(&record));
         }
         if slice.unreadable.is_none() {
             let csr = slice.object.spec.csr.as_slice();
-            step.effects.push(slice.certificate.keep(csr, chain));
+            step.effects.extend(slice.certificate.keep(csr, chain));
         }
         step.events.push(issuance::event(
             &self.request,

@@ -29,6 +29,7 @@ impl Provider {
     ) -> Vec<SlicePeering<'o>> {
         let established = match phase {
             Phase::Authenticated(issued) => Some(issued.established()),
+            Phase::Tolerated(tolerated) => Some(tolerated.established()),
             _ => None,
         };
         let records = records(self, seen, view);
@@ -169,6 +170,7 @@ impl<'o> Look<'_, 'o> {
             peer: peer.clone(),
             object,
             record,
+            peers_record: self.seen.record.clone(),
             certificate,
             unreadable,
             condition,
@@ -234,7 +236,8 @@ impl<'o> Look<'_, 'o> {
             key: verified.public_key(),
             now: self.now,
         };
-        let chain = record.certificate(verified.csr(), bearer, policy);
+        let issued = record.issued.as_ref();
+        let chain = issued.and_then(|issued| bearer.issued(issued, verified.csr(), policy));
         let Some(chain) = chain else {
             let request = NeedsSliceCertificate::new(slice, verified, established, false);
             return Ok(SlicePhase::NeedsCertificate(request));

@@ -25,7 +25,7 @@ mod status;
 
 use std::collections::BTreeSet;
 
-use super::{Provider, issuance::CertificateSecret};
+use super::{Provider, issuance::CertificateSecret, record::Record};
 use crate::{
     crypto::PublicKey,
     error::{Disposition, Error},
@@ -62,6 +62,7 @@ struct Slice<'o> {
     peer: ClusterId,
     object: &'o ResourceSlice,
     record: Option<(&'o Secret, SliceRecord)>,
+    peers_record: Option<(&'o Secret, Record)>,
     certificate: CertificateSecret<'o>,
     /// Why the Secret that keeps the certificate cannot be read, if it cannot.
     unreadable: Option<Error>,
@@ -77,6 +78,23 @@ impl Slice<'_> {
     fn write_record(&self, record: &SliceRecord) -> Effect {
         let stored = self.record.as_ref().map(|(secret, _)| *secret);
         self.provider.write_slice_record(&self.peer, stored, record)
+    }
+
+    /// The peer's record with the end of a slice's certificate: until then its
+    /// cluster ID belongs to its key.
+    fn remembered_until(&self, until: Timestamp) -> Option<Effect> {
+        let (secret, record) = self.peers_record.as_ref()?;
+        if record.certificates_until >= Some(until.unix()) {
+            return None;
+        }
+        let record = Record {
+            certificates_until: Some(until.unix()),
+            ..record.clone()
+        };
+        Some(
+            self.provider
+                .write_record_over(Some(secret), &self.peer, &record),
+        )
     }
 
     /// The annotations that this side keeps on the slice: Liqo's quotas read

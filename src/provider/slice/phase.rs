@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    model::ObjectRef,
+    model::{AuthParams, ObjectRef},
     step::{Awaited, Effect, Step},
     verify::VerifiedSlice,
 };
@@ -66,6 +66,17 @@ impl SlicePeering<'_> {
     /// The slice's name.
     pub fn name(&self) -> &str {
         &self.slice.name
+    }
+
+    /// The certificate and the address that the peer gets for this slice, once
+    /// there are any.
+    pub(in crate::provider) fn auth_params(&self) -> Option<AuthParams> {
+        match &self.phase {
+            SlicePhase::NeedsDecision(phase) => Some(phase.settled.auth_params()),
+            SlicePhase::NeedsStatus(phase) => Some(phase.settled.auth_params()),
+            SlicePhase::Accepted(slice) | SlicePhase::Denied(slice) => Some(slice.auth_params()),
+            _ => None,
+        }
     }
 
     /// What leads on.

@@ -6,14 +6,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    super::{issuance::Bearer, record::IssuedCertificate, sealed::Sealer},
+    super::{record::IssuedCertificate, sealed::Sealer},
     Grant, SliceDecision,
 };
 use crate::{
-    crypto::{CertificateChain, Csr, RecordKey},
+    crypto::RecordKey,
     error::Error,
     model::{Bytes, ClusterId, ResourceSlice, ResourceSliceSpec, Secret, Timestamp},
-    policy::Policy,
     verify::VerifiedSlice,
 };
 
@@ -37,10 +36,6 @@ pub(crate) struct SliceRecord {
     pub(super) authenticated: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) issued: Option<IssuedCertificate>,
-    /// That certificate, with its intermediates, in PEM: the Secret that keeps it
-    /// as Liqo does lies where the peer can write.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) chain: Option<Bytes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) decided: Option<Decided>,
     /// Whether this side's administrator cordoned the slice.
@@ -168,7 +163,6 @@ impl SliceRecord {
             authenticated: self.authenticated.filter(|_| same_request),
             // What was issued for another replica is none of this one's.
             issued: self.issued.clone().filter(|_| same_replica),
-            chain: self.chain.clone().filter(|_| same_replica),
             decided: self
                 .decided
                 .clone()
@@ -176,19 +170,6 @@ impl SliceRecord {
             cordoned: self.cordoned,
             drained: false,
         }
-    }
-
-    /// The certificate that was issued for this request, if it can still be
-    /// used.
-    pub(super) fn certificate(
-        &self,
-        csr: &Csr,
-        bearer: Bearer<'_>,
-        policy: &Policy,
-    ) -> Option<CertificateChain> {
-        let chain = CertificateChain::from_pem(self.chain.as_ref()?.as_slice(), policy).ok()?;
-        let issued = self.issued.as_ref()?.is(&chain, csr);
-        (issued && bearer.check(&chain, policy).is_ok()).then_some(chain)
     }
 
     /// The decision on what the slice asks for now.

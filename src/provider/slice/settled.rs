@@ -95,10 +95,8 @@ impl<'o> SettledSlice<'o> {
         let mut step = match self.renewal() {
             SliceRenewal::Due(request) => request.ask_signer()?,
             SliceRenewal::NotBefore(due) => {
-                let mut step = Step {
-                    effects: self.resealed().into_iter().collect(),
-                    ..Step::default()
-                };
+                let mut step = Step::default();
+                step.effects.extend(self.resealed());
                 step.wait.wake_at = Some(due);
                 step
             }
@@ -108,8 +106,8 @@ impl<'o> SettledSlice<'o> {
         } else {
             let mut kept = Step::default();
             let csr = self.slice.object.spec.csr.as_slice();
-            let missing = self.slice.certificate.missing(csr, &self.chain);
-            kept.effects.extend(missing);
+            kept.effects
+                .extend(self.slice.certificate.keep(csr, &self.chain));
             add(&mut step, kept);
         }
         Ok(step)
@@ -162,7 +160,7 @@ impl<'o> SettledSlice<'o> {
         status
     }
 
-    fn auth_params(&self) -> AuthParams {
+    pub(super) fn auth_params(&self) -> AuthParams {
         let mut auth_params = AuthParams {
             signed_crt: Bytes::from(self.chain.pem()),
             ..self.established.auth_params.clone()

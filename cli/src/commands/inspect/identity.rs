@@ -92,6 +92,7 @@ fn alone(
         namespace: None,
         publicly_trusted: false,
         pins: None,
+        aws: true,
     };
     let verified = verify::identity(identity, &expectation, &inspection.context.policy);
     Some((consumer, verified))

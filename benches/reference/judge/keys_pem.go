@@ -1,4 +1,4 @@
-//go:build !liqo_1_0
+//go:build !liqo_1_0_0
 
 package main
 
@@ -8,21 +8,20 @@ import (
 	"crypto/rsa"
 	"errors"
 
+	authv1beta1 "github.com/liqotech/liqo/apis/authentication/v1beta1"
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 	"github.com/liqotech/liqo/pkg/liqo-controller-manager/authentication"
 )
 
-const liqoVersion = "1.2.0"
-
-func parseTenantKey(publicKey []byte) (*tenantKey, error) {
-	public, der, err := authentication.ParseTenantPublicKey(publicKey)
+func parseTenantKey(text []byte) (*publicKey, error) {
+	public, der, err := authentication.ParseTenantPublicKey(text)
 	if err != nil {
 		return nil, err
 	}
-	return &tenantKey{public: public, toCheckCSR: der}, nil
+	return &publicKey{whose: "the Tenant's", public: public, toCheckCSR: der}, nil
 }
 
-func verifyNonce(key *tenantKey, nonce, signature []byte) error {
+func verifyNonce(key *publicKey, nonce, signature []byte) error {
 	verified, err := authentication.VerifyNonce(key.public, nonce, signature)
 	if err != nil {
 		return err
@@ -33,7 +32,7 @@ func verifyNonce(key *tenantKey, nonce, signature []byte) error {
 	return nil
 }
 
-func checkControlPlaneCSR(csr []byte, key *tenantKey, consumer liqov1beta1.ClusterID) error {
+func checkControlPlaneCSR(csr []byte, key *publicKey, consumer liqov1beta1.ClusterID) error {
 	return authentication.CheckCSRForControlPlane(csr, key.toCheckCSR, consumer)
 }
 
@@ -48,6 +47,10 @@ func isDeterministic(private crypto.PrivateKey) bool {
 
 func generateControlPlaneCSR(private crypto.PrivateKey, consumer liqov1beta1.ClusterID) ([]byte, error) {
 	return authentication.GenerateCSRForControlPlane(private, consumer)
+}
+
+func generateSliceCSR(private crypto.PrivateKey, slice *authv1beta1.ResourceSlice) ([]byte, error) {
+	return authentication.GenerateCSRForResourceSlice(private, slice)
 }
 
 func signNonce(private crypto.PrivateKey, nonce []byte) ([]byte, error) {

@@ -1,0 +1,26 @@
+//! `audit`.
+
+use clap::{Args, Subcommand};
+use liqo_auth::audit::EntryHash;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Verify that nobody changed the log, and print its head
+    Verify(VerifyAudit),
+    /// Verify the log, and print its entries
+    Show,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyAudit {
+    /// A head that was printed before: it has to be in the log, or its end is missing
+    #[arg(long, value_name = "HEX")]
+    pub(crate) head: Option<EntryHash>,
+}
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  liqo-auth audit verify --home ./cl-provider
+  liqo-auth audit verify --home ./cl-provider --head 71d4faaac4a39e1370d3d32152ad4c9bf5f7bff8519bd2f43d74f1c11263f1af
+
+Keep the head elsewhere: that the end of the log is missing shows in no other way.";

@@ -1,0 +1,215 @@
+//! The command line of the token protocol.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::{Args, Subcommand};
+use liqo_auth::{
+    legacy::ProtocolVersion,
+    model::{ApiServerUrl, ClusterId, NamespaceName},
+};
+
+use super::Making;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Legacy {
+    /// Authenticate with a foreign cluster, with access to both homes, over HTTPS on 127.0.0.1
+    #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES)]
+    Authenticate(LegacyAuthenticate),
+    /// Answer home clusters over HTTPS (on the foreign cluster)
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(Serve),
+    /// Ask a foreign cluster for an identity (on the home cluster)
+    #[command(after_help = PEER_EXAMPLES)]
+    Peer(Peer),
+    /// Get this cluster's token, or the certificate of its server
+    #[command(subcommand)]
+    Get(LegacyGet),
+    /// Set a foreign cluster's token
+    #[command(subcommand)]
+    Set(LegacySet),
+    /// Take the identity and the rights of a home cluster back (on the foreign cluster)
+    Release {
+        /// The cluster ID of the home cluster
+        #[arg(long, value_name = "ID")]
+        remote_cluster_id: ClusterId,
+    },
+    /// How far each foreign and each home cluster has come
+    Status,
+}
+
+/// Nobody trusts by accident whoever holds a token.
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// Speak the token protocol: whoever holds the token is let in, under any cluster ID that
+    /// has no identity yet
+    #[arg(long, required = true)]
+    pub(crate) trust_whoever_holds_the_token: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) trust: Trust,
+    /// The address to listen on; port 0 is one that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443")]
+    pub(crate) listen: SocketAddr,
+    /// The certificate to show, with what it was issued by (PEM), instead of one of the home's own
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// A name or an address by which peers reach this server, for the home's own certificate;
+    /// it may be repeated
+    #[arg(long = "tls-name", value_name = "NAME", conflicts_with = "tls_cert")]
+    pub(crate) tls_names: Vec<String>,
+    /// The cluster's name for people; its ID unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// How long a token lives that is made here, such as 24h; for ever unless given
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) token_lifetime: Option<Duration>,
+    /// Let a token serve one home cluster, and put a new one in its place
+    #[arg(long)]
+    pub(crate) single_use_token: bool,
+    /// Let in anyone who sends the empty token: authentication is switched off
+    #[arg(long)]
+    pub(crate) allow_empty_token_from_anyone: bool,
+    /// Answer homes of Liqo 0.2 with service accounts in this namespace, which must hold no others
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) service_accounts: Option<NamespaceName>,
+    /// How many are dealt with at once; others wait
+    #[arg(long, value_name = "NUMBER", default_value_t = 1024, value_parser = connections)]
+    pub(crate) max_connections: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Peer {
+    /// The name of the ForeignCluster, which is made if it is not there
+    #[arg(long, value_name = "NAME")]
+    pub(crate) foreign_cluster: ClusterId,
+    /// The URL of its authentication service; the one that it has unless given
+    #[arg(long, value_name = "URL")]
+    pub(crate) auth_url: Option<ApiServerUrl>,
+    /// By which certificates the service is known (PEM): its own, or those of authorities
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: PathBuf,
+    /// The cluster's name for people; its ID unless given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The form that the peer speaks: 0.2, 0.3 or 0.4 (to 0.10); what it shows unless given
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) protocol_version: Option<ProtocolVersion>,
+    /// The peer's API server has a publicly trusted certificate: no CA is needed
+    #[arg(long)]
+    pub(crate) publicly_trusted: bool,
+    /// Take any TLS certificate where the ForeignCluster says insecureSkipTLSVerify, in the
+    /// compatible policy only: whoever stands in between gets the token
+    #[arg(long)]
+    pub(crate) skip_tls_verification_where_the_foreign_cluster_says_so: bool,
+    /// How long to try again where no answer comes, such as 30s
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub(crate) wait: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LegacyAuthenticate {
+    #[command(flatten)]
+    pub(crate) trust: Trust,
+    /// The home of the foreign cluster
+    #[arg(long, value_name = "DIR", env = "LIQO_AUTH_REMOTE_HOME")]
+    pub(crate) remote_home: PathBuf,
+    /// Make the homes that do not exist yet
+    #[arg(long)]
+    pub(crate) init: bool,
+    #[command(flatten)]
+    pub(crate) making: Making,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LegacyGet {
+    /// This cluster's token, with nothing else: whoever has it is let in
+    Token,
+    /// The certificate of this cluster's server (PEM), for the home clusters to trust
+    Certificate,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LegacySet {
+    /// Set the token that a foreign cluster's administrator handed over
+    #[command(after_help = TOKEN_EXAMPLES)]
+    RemoteToken {
+        /// The cluster ID of the foreign cluster
+        #[arg(long, value_name = "ID")]
+        remote_cluster_id: ClusterId,
+        /// The file with the token; standard input unless given, since others see a command line
+        #[arg(long, value_name = "FILE", default_value = "-")]
+        token_file: PathBuf,
+    },
+}
+
+/// A number and a unit: `90s`, `30m`, `24h` or `7d`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a number and s, m, h or d, such as 24h".to_owned();
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 60 * 60,
+        'd' => 24 * 60 * 60,
+        _ => return Err(wrong()),
+    };
+    let number = text.strip_suffix(unit).unwrap_or_default();
+    let number: u32 = number.parse().map_err(|_| wrong())?;
+    Ok(Duration::from_secs(u64::from(number) * seconds))
+}
+
+fn connections(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=65_536) => Ok(number),
+        _ => Err("expected a number from 1 to 65536".to_owned()),
+    }
+}
+
+const AUTHENTICATE_EXAMPLES: &str = "\
+Examples:
+  liqo-auth legacy authenticate --init --home ./cl-home --remote-home ./cl-foreign \\
+      --trust-whoever-holds-the-token";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  liqo-auth legacy serve --home ./cl-foreign --trust-whoever-holds-the-token
+  liqo-auth legacy serve --home ./cl-foreign --trust-whoever-holds-the-token \\
+      --listen 0.0.0.0:8443 --tls-name foreign.example --token-lifetime 24h --single-use-token
+  liqo-auth legacy serve --home ./cl-foreign --trust-whoever-holds-the-token \\
+      --listen 0.0.0.0:8443 --tls-cert tls.crt --tls-key tls.key
+
+It logs to standard error, one JSON object a line. SIGTERM and SIGINT stop it
+after what it has begun. Other commands may use the home meanwhile; after
+changing its files by hand, send SIGHUP.";
+
+const PEER_EXAMPLES: &str = "\
+Examples:
+  liqo-auth legacy get token --home ./cl-foreign |
+      liqo-auth legacy set remote-token --home ./cl-home --remote-cluster-id cl-foreign
+  liqo-auth legacy get certificate --home ./cl-foreign > cl-foreign.crt
+  liqo-auth legacy peer --home ./cl-home --foreign-cluster cl-foreign \\
+      --auth-url https://127.0.0.1:8443 --ca cl-foreign.crt";
+
+const TOKEN_EXAMPLES: &str = "\
+Examples:
+  liqo-auth legacy set remote-token --home ./cl-home --remote-cluster-id cl-foreign < token.txt";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_unit() {
+        assert_eq!(duration("24h"), Ok(Duration::from_secs(86_400)));
+        assert_eq!(duration("7d"), Ok(Duration::from_secs(604_800)));
+        for wrong in ["", "h", "24", "-1s", "1.5h", "24 h", "1é"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `audit verify` and `audit show`: the log of what this home decided.
+
+use super::Context;
+use crate::{
+    arguments::audit::{Audit, VerifyAudit},
+    failure::Result,
+    home::{Home, Use},
+    output::Table,
+};
+
+pub(super) fn run(context: &Context, arguments: &Audit) -> Result<()> {
+    match arguments {
+        Audit::Verify(arguments) => verify(context, arguments),
+        Audit::Show => show(context),
+    }
+}
+
+fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
+    let home = Home::open(context.home()?, Use::Read)?;
+    let summary = home.verify_log(arguments.head, |_| {})?;
+    let mut text = format!("entries  {}\n", summary.entries);
+    for (name, value) in [
+        ("first", summary.first.map(|time| time.to_string())),
+        ("last", summary.last.map(|time| time.to_string())),
+        ("head", summary.head.map(|head| head.to_string())),
+    ] {
+        if let Some(value) = value {
+            text.push_str(&format!("{name:<7}  {value}\n"));
+        }
+    }
+    context.printer.result(&text)
+}
+
+fn show(context: &Context) -> Result<()> {
+    let home = Home::open(context.home()?, Use::Read)?;
+    let mut table = Table::new(["TIME", "PEER", "DECISION", "RULE", "OBJECT", "DETAILS"]);
+    home.verify_log(None, |entry| {
+        let details: Vec<String> = entry
+            .key()
+            .map(|key| format!("key={key}"))
+            .into_iter()
+            .chain(
+                entry
+                    .details()
+                    .iter()
+                    .map(|(name, value)| format!("{name}={value}")),
+            )
+            .collect();
+        table.row([
+            entry.time().to_string(),
+            entry.peer().to_string(),
+            entry.decision().to_owned(),
+            entry
+                .rule()
+                .map_or_else(String::new, |rule| rule.to_string()),
+            entry.object().unwrap_or_default().to_owned(),
+            details.join(" "),
+        ]);
+    })?;
+    if table.is_empty() {
+        context.printer.message("Nothing was decided yet.");
+        return Ok(());
+    }
+    context.printer.result(&table.to_text())
+}

@@ -1,0 +1,58 @@
+//! `legacy get`: what a foreign cluster's administrator hands over.
+
+use liqo_auth::model::{Kind, ObjectRef, names};
+use liqo_auth::view::Interest;
+
+use crate::{
+    commands::Context,
+    failure::{Failure, Result},
+    home::{AUTHORITY_SECRET, Home, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
+    legacy::{
+        foreign_side::{ForeignChoices, ForeignSide},
+        tls_certificate::TlsCertificate,
+    },
+};
+
+/// The one command that prints a token.
+pub(super) fn token(context: &Context) -> Result<()> {
+    let secret = own_secret(names::AUTH_TOKEN_SECRET);
+    let home = Home::open_only(
+        context.home()?,
+        &[
+            secret.clone(),
+            own_secret(AUTHORITY_SECRET),
+            own_secret(RECORD_KEY_SECRET),
+        ],
+    )?;
+    let side = ForeignSide::new(
+        &home,
+        ForeignChoices::default(),
+        &context.policy,
+        context.clock,
+    )?;
+    let objects = home.interesting(&[Interest::Object(secret)]);
+    let token = side.foreign().token(objects, context.clock.now()?);
+    let token = token.map_err(|error| Failure::of(&home.path().display().to_string(), &error))?;
+    let token = token.ok_or_else(|| missing(&home, "token"))?;
+    // As `get nonce`: nothing after it.
+    context.printer.result(token.expose())
+}
+
+pub(super) fn certificate(context: &Context) -> Result<()> {
+    let home = Home::open_only(context.home()?, &[own_secret(LEGACY_TLS_SECRET)])?;
+    let certificate = TlsCertificate::shown(&home).ok_or_else(|| missing(&home, "certificate"))?;
+    context
+        .printer
+        .result(&String::from_utf8_lossy(certificate))
+}
+
+fn own_secret(name: &str) -> ObjectRef {
+    ObjectRef::new(Kind::Secret, names::LIQO_NAMESPACE, name)
+}
+
+fn missing(home: &Home, what: &str) -> Failure {
+    let path = home.path().display();
+    Failure::waiting(format!(
+        "there is no {what} that is good in {path}. It is made by: liqo-auth legacy serve --home {path} --trust-whoever-holds-the-token"
+    ))
+}

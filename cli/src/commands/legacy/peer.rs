@@ -1,0 +1,163 @@
+//! `legacy peer`: a home cluster asks a foreign cluster for an identity.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use liqo_auth::{error::Disposition, legacy::Asks, legacy::HttpResponse, legacy::Request};
+
+use crate::{
+    arguments::Peer,
+    commands::Context,
+    failure::{Code, Failure, Result},
+    home::{Home, Use},
+    input,
+    legacy::{
+        home_side::{HomeChoices, HomeSide, HomeStand, Received, Turn},
+        https_client::HttpsClient,
+    },
+    output::Side,
+};
+
+pub(super) fn run(context: &Context, arguments: &Peer) -> Result<()> {
+    let path = context.home()?;
+    let choices = HomeChoices {
+        name: arguments.name.clone(),
+        version: arguments.protocol_version,
+        is_publicly_trusted: arguments.publicly_trusted,
+        skips_tls_verification: arguments.skip_tls_verification_where_the_foreign_cluster_says_so,
+    };
+    let foreign = arguments.foreign_cluster.as_str();
+    let side = HomeSide::new(path, foreign, choices, &context.policy, context.clock);
+    let client = HttpsClient::trusting(&input::read(&arguments.ca)?)?;
+    let url = arguments.auth_url.as_ref().map(|url| url.as_str());
+    side.ensure_foreign_cluster(url)?;
+    context
+        .printer
+        .info(Side::Only, "ForeignCluster correctly ensured")?;
+    match ask(context, &side, &client, Side::Only, arguments.wait)? {
+        HomeStand::Accepted(secret) => {
+            let home = Home::open(path, Use::Read)?;
+            context.printer.result(&format!(
+                "The kubeconfig is in {secret}: {}\n",
+                home.file_of(&secret).display()
+            ))
+        }
+        HomeStand::AwaitsToken => {
+            let home = Home::open(path, Use::Read)?;
+            let peer = side.peer(&home)?.map(|peer| peer.to_string());
+            Err(Failure::waiting(format!(
+                "{foreign} wants its token. Have its administrator hand it over, and put it in with: liqo-auth legacy set remote-token --home {} --remote-cluster-id {}",
+                path.display(),
+                peer.as_deref().unwrap_or("ID")
+            )))
+        }
+        HomeStand::Refused => Err(Failure::new(
+            Code::Refused,
+            format!(
+                "{foreign} refused the token, or has given this cluster an identity before. Put the right token in with `liqo-auth legacy set remote-token`, or have its administrator release this cluster; then try again."
+            ),
+        )),
+    }
+}
+
+/// Asks until nothing is left to ask.
+pub(super) fn ask(
+    context: &Context,
+    side: &HomeSide,
+    client: &HttpsClient,
+    scope: Side,
+    wait: Duration,
+) -> Result<HomeStand> {
+    let began = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    // As many as there are questions, twice.
+    for _ in 0..MOST_TURNS {
+        let request = match side.turn()? {
+            Turn::Send(request) => request,
+            Turn::Rest(stand) => return Ok(stand),
+        };
+        let step = loop {
+            match once(side, client, &request)? {
+                Ok(step) => break step,
+                Err(failure) if began.elapsed() + pause > wait => return Err(failure),
+                Err(failure) => context
+                    .printer
+                    .warning(&format!("{failure} Trying again in {pause:?}.")),
+            }
+            thread::sleep(pause);
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+        };
+        say(context, scope, &request, &step.response)?;
+        for sentence in step.sentences {
+            context.printer.warning(&sentence);
+        }
+    }
+    Err(Failure::at_odds(
+        "the foreign cluster's answers do not come to an end",
+    ))
+}
+
+/// What an answer came to.
+struct Taken {
+    response: HttpResponse,
+    sentences: Vec<String>,
+}
+
+/// Sends a request once. The inner error is one to try again after.
+fn once(
+    side: &HomeSide,
+    client: &HttpsClient,
+    request: &Request,
+) -> Result<Result<Taken, Failure>> {
+    let response = match client.send(request) {
+        Ok(response) => response,
+        Err(error) if error.is_not_trusted => {
+            return Err(Failure::new(
+                Code::Refused,
+                format!(
+                    "{}: {error}. Nothing was sent. Give the certificate that its administrator names, with --ca.",
+                    request.url
+                ),
+            ));
+        }
+        Err(error) => {
+            let failure = Failure::waiting(format!("{}: {error}.", request.url));
+            return Ok(Err(failure));
+        }
+    };
+    match side.receive(request, &response)? {
+        Received::Taken(step) => Ok(Ok(Taken {
+            response,
+            sentences: Received::sentences(&step),
+        })),
+        Received::Refused(error) => {
+            let failure = Failure::of(&format!("the answer of {}", request.url), &error);
+            match error.disposition() {
+                Disposition::Retry => Ok(Err(failure)),
+                _ => Err(failure),
+            }
+        }
+    }
+}
+
+fn say(context: &Context, scope: Side, request: &Request, response: &HttpResponse) -> Result<()> {
+    let text = match (request.asks, response.status) {
+        (Asks::Ids, _) => "The foreign cluster said who it is",
+        (Asks::Identity { .. }, 200..=299) => "Identity correctly received and stored",
+        (
+            Asks::Identity {
+                with_token: false, ..
+            },
+            401 | 403,
+        ) => "The foreign cluster wants its token",
+        (Asks::Identity { .. }, 401 | 403) => "The foreign cluster refused the token",
+        _ => "The foreign cluster speaks an older form",
+    };
+    context.printer.info(scope, text)
+}
+
+const MOST_TURNS: usize = 8;
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);

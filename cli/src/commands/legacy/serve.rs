@@ -1,0 +1,81 @@
+//! `legacy serve`: a foreign cluster's authentication service.
+
+use crate::{
+    arguments::Serve,
+    commands::Context,
+    failure::Result,
+    home::{Home, Use},
+    input,
+    legacy::{
+        foreign_side::{ForeignChoices, ForeignSide},
+        server::{Log, Server, Service, Stop, allow_connections},
+        tls_certificate::{TlsCertificate, url},
+    },
+};
+
+pub(super) fn run(context: &Context, arguments: &Serve) -> Result<()> {
+    let path = context.home()?;
+    let server = Server::bind(arguments.listen)?;
+    let choices = ForeignChoices {
+        name: arguments.name.clone(),
+        allows_empty_token: arguments.allow_empty_token_from_anyone,
+        accounts: arguments.service_accounts.clone(),
+        token_lifetime: arguments.token_lifetime,
+        is_single_use: arguments.single_use_token,
+    };
+    let mut home = Home::open(path, Use::Write)?;
+    let side = prepare(context, &mut home, choices)?;
+    let (tls, is_own) = match (&arguments.tls_cert, &arguments.tls_key) {
+        (Some(certificate), Some(key)) => {
+            let (chain, key) = (input::read(certificate)?, input::read(key)?);
+            (TlsCertificate { chain, key }, false)
+        }
+        _ => {
+            let (names, clock) = (&arguments.tls_names, context.clock);
+            let (tls, is_new) = TlsCertificate::of_home(&mut home, server.address(), names, clock)?;
+            if is_new {
+                let warning = "A new TLS certificate was made: home clusters have to trust it.";
+                context.printer.warning(warning);
+            }
+            (tls, true)
+        }
+    };
+    home.save()?;
+    let shown = path.display();
+    let mut text = format!(
+        "Serving {} at {}\n  token        liqo-auth legacy get token --home {shown}\n",
+        home.cluster_id(),
+        url(server.address()),
+    );
+    if is_own {
+        text.push_str(&format!(
+            "  certificate  liqo-auth legacy get certificate --home {shown}\n"
+        ));
+    }
+    // Others may have the home from here on.
+    let home = home.rest()?;
+    context.printer.result(&text)?;
+    allow_connections(arguments.max_connections);
+    let service = Service {
+        side,
+        home,
+        tls: tls.server_config()?,
+        most_connections: arguments.max_connections,
+        log: Log::json(context.clock),
+    };
+    server.run(service, Stop::Signals)
+}
+
+/// Makes what a foreign cluster has, in memory.
+pub(super) fn prepare(
+    context: &Context,
+    home: &mut Home,
+    choices: ForeignChoices,
+) -> Result<ForeignSide> {
+    let side = ForeignSide::new(home, choices, &context.policy, context.clock)?;
+    side.ensure_token(home)?;
+    side.ensure_basic_role(home)?;
+    side.ensure_account_namespace(home)?;
+    side.collect_garbage(home)?;
+    Ok(side)
+}

@@ -1,0 +1,57 @@
+//! `generate peering-user` and `delete peering-user`: who may peer with this
+//! cluster without being its administrator.
+
+use getrandom::SysRng;
+use liqo_auth::crypto::{Algorithm, KeyPair, SigningKey};
+
+use anyhow::Context as _;
+
+use super::Context;
+use crate::{
+    arguments::peering_user::{DeletePeeringUser, GeneratePeeringUser, TlsCompatibility},
+    failure::Result,
+    home::{Home, Use},
+    output::Side,
+    provider_side::ProviderSide,
+};
+
+pub(super) fn generate(context: &Context, arguments: &GeneratePeeringUser) -> Result<()> {
+    let peer = &arguments.consumer_cluster_id;
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    let rsa = match arguments.tls_compatibility_mode {
+        TlsCompatibility::True => true,
+        TlsCompatibility::False => false,
+        TlsCompatibility::Auto => {
+            let own = home.key()?.public_key().algorithm();
+            matches!(own, Algorithm::Rsa { .. })
+        }
+    };
+    let algorithm = if rsa {
+        Algorithm::Rsa { bits: 2048 }
+    } else {
+        Algorithm::Ed25519
+    };
+    let key = KeyPair::generate(algorithm, &mut SysRng)
+        .context("the key of the peering user cannot be made")?;
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let kubeconfig = provider.make_peering_user(key)?;
+    context
+        .printer
+        .warning("Please take note of this kubeconfig as it is not stored.");
+    context.printer.warning(&format!(
+        "Note that it can only be used to peer with this cluster from a cluster with ID {peer}"
+    ));
+    let text = String::from_utf8_lossy(kubeconfig.expose());
+    context.printer.result(&text)
+}
+
+pub(super) fn delete(context: &Context, arguments: &DeletePeeringUser) -> Result<()> {
+    let peer = &arguments.consumer_cluster_id;
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    provider.delete_peering_user()?;
+    context.printer.info(
+        Side::Only,
+        &format!("Peering user for cluster with ID \"{peer}\" deleted successfully"),
+    )
+}

@@ -1,0 +1,60 @@
+//! `transcript`: what two administrators read to each other.
+
+use liqo_auth::transcript::Transcript;
+
+use super::Context;
+use crate::{
+    arguments::transcript::TranscriptOf,
+    consumer_side::ConsumerSide,
+    failure::{Code, Failure, Result},
+    home::{Home, Use},
+    provider_side::ProviderSide,
+};
+
+pub(super) fn run(context: &Context, arguments: &TranscriptOf) -> Result<()> {
+    let peer = &arguments.remote_cluster_id;
+    let mut home = Home::open(context.home()?, Use::Read)?;
+    let own = home.cluster_id().clone();
+    let provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let as_provider = provider.transcript()?;
+    let consumer = ConsumerSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let as_consumer = consumer.transcript()?;
+    let found: Vec<(String, Transcript)> = [
+        (format!("{own} -> {peer}"), as_consumer),
+        (format!("{peer} -> {own}"), as_provider),
+    ]
+    .into_iter()
+    .filter_map(|(direction, transcript)| Some((direction, transcript?)))
+    .collect();
+    if found.is_empty() {
+        return Err(Failure::waiting(format!(
+            "there is nothing to compare with {peer} yet: authenticate first"
+        )));
+    }
+    for (direction, transcript) in &found {
+        let text = if arguments.text {
+            transcript.text().to_owned()
+        } else {
+            String::new()
+        };
+        let code = transcript.code();
+        context
+            .printer
+            .result(&format!("{text}{direction}  {code}\n"))?;
+    }
+    let Some(expected) = arguments.expect else {
+        return Ok(());
+    };
+    if found
+        .iter()
+        .any(|(_, transcript)| transcript.code() == expected)
+    {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::Refused,
+        format!(
+            "the code is not {expected}. Compare the lines of `liqo-auth transcript --text` on both sides: they say in what the clusters differ. Unless a nonce was made anew since, somebody changed what was carried; use the kubeconfig no more."
+        ),
+    ))
+}

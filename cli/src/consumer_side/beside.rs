@@ -1,0 +1,15 @@
+//! What a consumer does beside the exchange: transcripts.
+
+use liqo_auth::transcript::Transcript;
+
+use super::ConsumerSide;
+use crate::failure::Result;
+
+impl ConsumerSide<'_> {
+    /// What was agreed on with the peer, as far as it is here.
+    pub(crate) fn transcript(&self) -> Result<Option<Transcript>> {
+        self.consumer
+            .transcript(&self.home.view(&self.peer))
+            .map_err(|error| self.failure(&error))
+    }
+}

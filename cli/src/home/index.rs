@@ -1,0 +1,148 @@
+//! Which objects of a home are of a name or carry a label.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use liqo_auth::{
+    model::{Kind, Object, ObjectRef},
+    view::Interest,
+};
+
+/// Finds objects without looking at all of them: a server has thousands.
+#[derive(Default)]
+pub(crate) struct Index {
+    by_name: BTreeMap<(Kind, String), BTreeSet<ObjectRef>>,
+    by_label: BTreeMap<(Kind, String, String), BTreeSet<ObjectRef>>,
+    /// The bindings by the users and groups that they bind.
+    by_principal: BTreeMap<String, BTreeSet<ObjectRef>>,
+    /// What they are of cannot be told: they may concern everybody.
+    unreadable: BTreeSet<ObjectRef>,
+}
+
+impl Index {
+    /// Notes an object under its name and labels.
+    pub(crate) fn add(&mut self, id: &ObjectRef, object: &Object) {
+        let named = self.by_name.entry((id.kind, id.name.clone())).or_default();
+        named.insert(id.clone());
+        let Some(metadata) = object.metadata() else {
+            self.unreadable.insert(id.clone());
+            return;
+        };
+        for (label, value) in &metadata.labels {
+            let key = (id.kind, label.clone(), value.clone());
+            self.by_label.entry(key).or_default().insert(id.clone());
+        }
+        for principal in principals(object) {
+            let bindings = self.by_principal.entry(principal.clone()).or_default();
+            bindings.insert(id.clone());
+        }
+    }
+
+    /// Forgets an object, given as it was when it was noted.
+    pub(crate) fn remove(&mut self, id: &ObjectRef, object: &Object) {
+        take(&mut self.by_name, &(id.kind, id.name.clone()), id);
+        self.unreadable.remove(id);
+        let labels = object.metadata().map(|metadata| &metadata.labels);
+        for (label, value) in labels.into_iter().flatten() {
+            let key = (id.kind, label.clone(), value.clone());
+            take(&mut self.by_label, &key, id);
+        }
+        for principal in principals(object) {
+            take(&mut self.by_principal, principal, id);
+        }
+    }
+
+    /// The bindings of a user or group of that name.
+    pub(crate) fn bindings_of(&self, principal: &str) -> impl Iterator<Item = &ObjectRef> {
+        self.by_principal.get(principal).into_iter().flatten()
+    }
+
+    /// What the interests name, and what cannot be read. Some of it may not be
+    /// there.
+    pub(crate) fn find(&self, interests: &[Interest]) -> BTreeSet<ObjectRef> {
+        let mut found = self.unreadable.clone();
+        for interest in interests {
+            let more = match interest {
+                Interest::Object(id) => {
+                    found.insert(id.clone());
+                    None
+                }
+                Interest::Named { kind, name } => self.by_name.get(&(*kind, name.clone())),
+                Interest::Labelled { kind, label, value } => {
+                    let key = (*kind, (*label).to_owned(), value.clone());
+                    self.by_label.get(&key)
+                }
+                // An interest of a kind that is not known here: everything.
+                _ => {
+                    found.extend(self.by_name.values().flatten().cloned());
+                    None
+                }
+            };
+            found.extend(more.into_iter().flatten().cloned());
+        }
+        found
+    }
+}
+
+/// The users and groups that an object binds to a role.
+fn principals(object: &Object) -> impl Iterator<Item = &String> {
+    let subjects = match object {
+        Object::RoleBinding(binding) => binding.subjects.as_slice(),
+        Object::ClusterRoleBinding(binding) => binding.subjects.as_slice(),
+        _ => &[],
+    };
+    subjects
+        .iter()
+        .filter(|subject| subject.kind != "ServiceAccount")
+        .map(|subject| &subject.name)
+}
+
+fn take<K: Ord>(map: &mut BTreeMap<K, BTreeSet<ObjectRef>>, key: &K, id: &ObjectRef) {
+    if let Some(ids) = map.get_mut(key) {
+        ids.remove(id);
+        if ids.is_empty() {
+            map.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use liqo_auth::model::Namespace;
+
+    use super::*;
+
+    #[test]
+    fn what_was_noted_is_found_until_it_is_forgotten() {
+        let object = Object::from(Namespace::for_tenant(&"cl-b".parse().unwrap()));
+        let id = object.id();
+        let mut index = Index::default();
+        index.add(&id, &object);
+        let labelled = Interest::Labelled {
+            kind: Kind::Namespace,
+            label: "liqo.io/remote-cluster-id",
+            value: "cl-b".to_owned(),
+        };
+        let named = Interest::Named {
+            kind: Kind::Namespace,
+            name: "liqo-tenant-cl-b".to_owned(),
+        };
+        for interest in [labelled, named] {
+            let found = index.find(std::slice::from_ref(&interest));
+            assert!(found.contains(&id), "{interest:?}");
+            index.remove(&id, &object);
+            assert!(index.find(std::slice::from_ref(&interest)).is_empty());
+            index.add(&id, &object);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_may_concern_everybody() {
+        let broken = Object::from_value(serde_json::json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": { "namespace": "liqo", "name": "x" }, "data": 5,
+        }));
+        let mut index = Index::default();
+        index.add(&broken.id(), &broken);
+        assert_eq!(index.find(&[]), BTreeSet::from([broken.id()]));
+    }
+}

@@ -1,0 +1,433 @@
+//! A home as the foreign cluster: it gives identities to those with its token.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use liqo_auth::{
+    crypto::{Authority, BoxError, CertificateChain, RecordKey},
+    error::Error,
+    legacy::{Answer, Claimed, Foreign, ForeignBuilder, IdentityRequest, TokenProtocol},
+    model::{
+        CertificateSigningRequest, ClusterId, ClusterRole, Kind, Metadata, NamespaceName, Object,
+        ObjectRef, PolicyRule, Resource, Secret, Tenant, names,
+    },
+    policy::Policy,
+    provider::{CsrSigner, Endpoint, NameTable, Signing, SigningRequest},
+    step::{Effect, Version},
+    view::{Interest, View},
+};
+
+use crate::{
+    environment::Clock,
+    failure::{Failure, Result},
+    home::Home,
+    provider_side::{endpoint, request_name, signed_request},
+};
+
+/// What the administrator of a foreign cluster chose.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ForeignChoices {
+    /// The cluster's name for people; its ID unless given.
+    pub(crate) name: Option<String>,
+    pub(crate) allows_empty_token: bool,
+    /// Where service accounts are made for homes of Liqo 0.2.
+    pub(crate) accounts: Option<NamespaceName>,
+    pub(crate) token_lifetime: Option<Duration>,
+    pub(crate) is_single_use: bool,
+}
+
+/// The foreign cluster's side: what does not change while a server runs.
+pub(crate) struct ForeignSide {
+    cluster_id: ClusterId,
+    endpoint: Endpoint,
+    record_key: RecordKey,
+    authority: Authority,
+    choices: ForeignChoices,
+    policy: Policy,
+    clock: Clock,
+    /// What reads requests, and answers those that nothing has to be done for.
+    plain: Foreign,
+}
+
+/// How far a home cluster has come, or why that cannot be told.
+pub(crate) type Stand = Result<Option<Claimed>, Error>;
+
+/// What a request needs next.
+pub(crate) enum Look {
+    /// To be answered: nothing is left to do. What it says may still have to be
+    /// saved.
+    Answer(Box<Answer>),
+    /// These, in their order, and another look.
+    Effects(Vec<Effect>),
+    /// A certificate for a claim that is in memory only: to be saved first.
+    Save,
+    /// Something that does not come from here.
+    Waits,
+}
+
+impl ForeignSide {
+    pub(crate) fn new(
+        home: &Home,
+        choices: ForeignChoices,
+        policy: &Policy,
+        clock: Clock,
+    ) -> Result<Self> {
+        let authority = home.authority()?;
+        let (endpoint, record_key) = (endpoint(home, &authority)?, home.record_key()?);
+        let builder = Foreign::builder(
+            home.cluster_id().clone(),
+            endpoint.clone(),
+            record_key.clone(),
+        );
+        Ok(Self {
+            plain: chosen(builder, &choices, policy).build(),
+            cluster_id: home.cluster_id().clone(),
+            endpoint,
+            record_key,
+            authority,
+            choices,
+            policy: policy.clone(),
+            clock,
+        })
+    }
+
+    /// Where the peer's service account is, if it has one.
+    pub(crate) fn account_namespace(home: &Home, peer: &ClusterId) -> Option<NamespaceName> {
+        let name = names::remote_account(peer);
+        home.all::<liqo_auth::model::ServiceAccount>()
+            .find(|account| account.metadata.name == name)
+            .and_then(|account| account.metadata.namespace.parse().ok())
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// What reads requests, and needs no home for that.
+    pub(crate) fn foreign(&self) -> &Foreign {
+        &self.plain
+    }
+
+    /// Makes the cluster's own token in memory, unless there is one that is
+    /// good.
+    pub(crate) fn ensure_token(&self, home: &mut Home) -> Result<()> {
+        let env = self.clock.env()?;
+        let token = ObjectRef::new(
+            Kind::Secret,
+            names::LIQO_NAMESPACE,
+            names::AUTH_TOKEN_SECRET,
+        );
+        let objects = home.interesting(&[Interest::Object(token)]);
+        let step = self.plain.token_step(objects, &env);
+        let step = step.map_err(|error| failure(home, &error))?;
+        apply(home, &step.effects, self.clock)
+    }
+
+    /// Makes the role that a home is bound to, in memory, unless there is one:
+    /// without it, an identity is worth nothing.
+    pub(crate) fn ensure_basic_role(&self, home: &mut Home) -> Result<()> {
+        let is_basic = |role: &ClusterRole| {
+            let label = role.metadata.labels.get(names::PEERING_PERMISSIONS_LABEL);
+            label.map(String::as_str) == Some(names::BASIC_PERMISSIONS)
+        };
+        if home.all::<ClusterRole>().any(is_basic) {
+            return Ok(());
+        }
+        apply(home, &[Effect::Create(basic_role().into())], self.clock)
+    }
+
+    /// Makes the namespace of service accounts, in memory, unless it is there.
+    pub(crate) fn ensure_account_namespace(&self, home: &mut Home) -> Result<()> {
+        let Some(namespace) = &self.choices.accounts else {
+            return Ok(());
+        };
+        if home
+            .get::<liqo_auth::model::Namespace>("", namespace.as_str())
+            .is_some()
+        {
+            return Ok(());
+        }
+        let namespace = liqo_auth::model::Namespace {
+            metadata: Metadata {
+                name: namespace.to_string(),
+                ..Metadata::default()
+            },
+        };
+        apply(home, &[Effect::Create(namespace.into())], self.clock)
+    }
+
+    /// The answer to a request that nothing has to be done for, such as one
+    /// with a wrong token: it is found out without looking far.
+    pub(crate) fn glance(
+        &self,
+        home: &Home,
+        request: &IdentityRequest,
+    ) -> Result<Option<Box<Answer>>> {
+        let view = self.view(home, request.peer());
+        let answer = self.plain.handle(&view, request, self.clock.env()?);
+        let answer = answer.map_err(|error| failure(home, &error))?;
+        Ok(answer.response.is_some().then(|| Box::new(answer)))
+    }
+
+    /// Looks what a request needs next. What needs a signature is signed.
+    pub(crate) fn look(&self, home: &mut Home, request: &IdentityRequest) -> Result<Look> {
+        let signer = Arc::new(Signer::of(home, request.peer(), &self.policy));
+        let foreign = self.working(home, request.peer(), signer.clone());
+        let view = self.view(home, request.peer());
+        let answer = foreign.handle(&view, request, self.clock.env()?);
+        let answer = answer.map_err(|error| failure(home, &error))?;
+        if answer.response.is_some() {
+            return Ok(Look::Answer(Box::new(answer)));
+        }
+        if !answer.step.effects.is_empty() {
+            return Ok(Look::Effects(answer.step.effects));
+        }
+        let Some(asked) = signer.asked() else {
+            return Ok(Look::Waits);
+        };
+        // The claim is on the disk before anything is signed.
+        if !home.is_saved_for(&self.plain.interests(request.peer())) {
+            return Ok(Look::Save);
+        }
+        let name = request_name(&asked);
+        let reason = "the home cluster showed this cluster's token";
+        let signed = signed_request(&self.authority, name, &asked, reason)?;
+        Ok(Look::Effects(vec![Effect::Create(signed.into())]))
+    }
+
+    /// Notes, in memory, that the peer has got its identity.
+    pub(crate) fn delivered(&self, home: &mut Home, peer: &ClusterId) -> Result<()> {
+        let step = self.plain.delivered(&self.view(home, peer));
+        let step = step.map_err(|error| failure(home, &error))?;
+        apply(home, &step.effects, self.clock)
+    }
+
+    /// Cleans up, in memory, after those whose service account or
+    /// ForeignCluster was deleted.
+    pub(crate) fn collect_garbage(&self, home: &mut Home) -> Result<()> {
+        for peer in claimants(home) {
+            self.repeat(home, &peer, |foreign, view| foreign.reconcile(view))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the peer's identity and rights back, in memory. Says whether there
+    /// was anything.
+    pub(crate) fn release(&self, home: &mut Home, peer: &ClusterId) -> Result<bool> {
+        let released = self.repeat(home, peer, |foreign, view| foreign.release(view))?;
+        let ended = self.repeat(home, peer, |foreign, view| foreign.reconcile(view))?;
+        Ok(released || ended)
+    }
+
+    /// How far each home cluster has come.
+    pub(crate) fn claims(&self, home: &Home) -> Vec<(ClusterId, Stand)> {
+        let stand = |peer: ClusterId| {
+            let claimed = self.plain.claimed(&self.view(home, &peer));
+            (peer, claimed)
+        };
+        claimants(home).into_iter().map(stand).collect()
+    }
+
+    fn repeat(
+        &self,
+        home: &mut Home,
+        peer: &ClusterId,
+        step: impl Fn(&Foreign, &View<'_>) -> Result<liqo_auth::step::Step, Error>,
+    ) -> Result<bool> {
+        let mut did = false;
+        // More steps than there are: a machine that runs in circles is stopped.
+        for _ in 0..MOST_STEPS {
+            let step = step(&self.plain, &self.view(home, peer));
+            let step = step.map_err(|error| failure(home, &error))?;
+            if step.effects.is_empty() {
+                return Ok(did);
+            }
+            did = true;
+            apply(home, &step.effects, self.clock)?;
+        }
+        Err(Failure::at_odds(format!(
+            "{}: what was given to {peer} cannot be taken back",
+            home.path().display()
+        )))
+    }
+
+    fn view<'h>(&self, home: &'h Home, peer: &ClusterId) -> View<'h> {
+        let interests = self.plain.interests(peer);
+        View::of(peer, home.interesting(&interests))
+    }
+
+    /// The same, with whom only a request has that something is done for.
+    fn working(&self, home: &Home, peer: &ClusterId, signer: Arc<dyn CsrSigner>) -> Foreign {
+        let builder = Foreign::builder(
+            self.cluster_id.clone(),
+            self.endpoint.clone(),
+            self.record_key.clone(),
+        );
+        chosen(builder, &self.choices, &self.policy)
+            .signer(signer)
+            .principals(Arc::new(principals(home, peer)))
+            .build()
+    }
+}
+
+fn chosen(builder: ForeignBuilder, choices: &ForeignChoices, policy: &Policy) -> ForeignBuilder {
+    let mut builder = builder
+        .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
+        .policy(policy.clone());
+    if let Some(name) = &choices.name {
+        builder = builder.name(name);
+    }
+    if choices.allows_empty_token {
+        builder = builder.allow_empty_token_from_anyone();
+    }
+    if let Some(namespace) = &choices.accounts {
+        builder = builder.hand_out_service_accounts(namespace.clone());
+    }
+    if let Some(lifetime) = choices.token_lifetime {
+        builder = builder.token_lifetime(lifetime);
+    }
+    if choices.is_single_use {
+        builder = builder.single_use_token();
+    }
+    builder
+}
+
+/// Carries effects out in memory.
+pub(crate) fn apply(home: &mut Home, effects: &[Effect], clock: Clock) -> Result<()> {
+    let now = clock.now()?;
+    effects
+        .iter()
+        .try_for_each(|effect| home.apply(effect, now))
+}
+
+/// The version of an object that was seen.
+pub(crate) fn version_of(metadata: &Metadata) -> Version {
+    Version {
+        uid: metadata.uid.clone(),
+        resource_version: metadata.resource_version.clone(),
+    }
+}
+
+/// Answers from the requests that the home keeps, and notes what is asked for
+/// besides.
+struct Signer {
+    signed: BTreeMap<String, CertificateChain>,
+    asked: Mutex<Option<SigningRequest>>,
+}
+
+impl Signer {
+    fn of(home: &Home, peer: &ClusterId, policy: &Policy) -> Self {
+        let labelled = Interest::Labelled {
+            kind: Kind::CertificateSigningRequest,
+            label: names::REMOTE_CLUSTER_ID_LABEL,
+            value: peer.to_string(),
+        };
+        let signed = home
+            .interesting(&[labelled])
+            .into_iter()
+            .filter_map(|object| {
+                let request = CertificateSigningRequest::from_object(object)?;
+                let certificate = request.status.certificate.as_slice();
+                // One that cannot be read is not there: another one cannot take its
+                // place, and that is an error.
+                let chain = CertificateChain::from_pem(certificate, policy).ok()?;
+                Some((request.metadata.name.clone(), chain))
+            });
+        Self {
+            signed: signed.collect(),
+            asked: Mutex::default(),
+        }
+    }
+
+    fn asked(&self) -> Option<SigningRequest> {
+        self.asked.lock().ok()?.take()
+    }
+}
+
+impl CsrSigner for Signer {
+    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+        if let Some(chain) = self.signed.get(&request_name(request)) {
+            return Ok(Signing::Issued(chain.clone()));
+        }
+        if let Ok(mut asked) = self.asked.lock() {
+            *asked = Some(request.clone());
+        }
+        Ok(Signing::Pending)
+    }
+}
+
+/// Who came with a right token, by the records.
+fn claimants(home: &Home) -> Vec<ClusterId> {
+    home.all::<Secret>()
+        .filter(|secret| secret.metadata.namespace == names::LIQO_NAMESPACE)
+        .filter_map(|secret| {
+            secret
+                .metadata
+                .name
+                .strip_prefix(CLAIM_PREFIX)?
+                .parse()
+                .ok()
+        })
+        .collect()
+}
+
+/// The names that are somebody's already: rights are bound to them, or they
+/// authenticate with keys. Whoever holds the token must not become one of them.
+fn principals(home: &Home, peer: &ClusterId) -> NameTable {
+    let is_peers_own = |object: &Object| {
+        let labels = object.metadata().map(|metadata| &metadata.labels);
+        let label = labels.and_then(|labels| labels.get(names::DISCOVERY_CLUSTER_ID_LABEL));
+        label.map(String::as_str) == Some(peer.as_str())
+    };
+    let is_taken = !home.bindings_of(peer.as_str()).all(is_peers_own)
+        || home
+            .all::<Tenant>()
+            .any(|tenant| tenant.metadata.name == peer.as_str())
+        || home
+            .get::<Secret>(
+                names::LIQO_NAMESPACE,
+                &format!("{PROVIDER_RECORD_PREFIX}{peer}"),
+            )
+            .is_some();
+    is_taken.then(|| peer.to_string()).into_iter().collect()
+}
+
+/// What a home of Liqo 0.10 may do in its tenant namespace before it peers.
+fn basic_role() -> ClusterRole {
+    let verbs = [
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch",
+    ];
+    let label = names::PEERING_PERMISSIONS_LABEL.to_owned();
+    ClusterRole {
+        metadata: Metadata {
+            name: "liqo-remote-peering-basic".to_owned(),
+            labels: [(label, names::BASIC_PERMISSIONS.to_owned())].into(),
+            ..Metadata::default()
+        },
+        rules: ["resourcerequests", "resourcerequests/status"]
+            .map(|resource| PolicyRule::on(names::DISCOVERY_API_GROUP, resource, &verbs))
+            .into(),
+    }
+}
+
+fn failure(home: &Home, error: &Error) -> Failure {
+    Failure::of(&home.path().display().to_string(), error)
+}
+
+const MOST_STEPS: usize = 8;
+const CLAIM_PREFIX: &str = "liqo-auth-legacy-foreign-";
+const PROVIDER_RECORD_PREFIX: &str = "liqo-auth-provider-";

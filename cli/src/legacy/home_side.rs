@@ -1,0 +1,301 @@
+//! A home as the home cluster: it asks foreign clusters for identities.
+
+use std::{path::PathBuf, sync::Arc};
+
+use liqo_auth::{
+    crypto::OneKey,
+    error::Error,
+    legacy::{
+        AuthToken, Home as HomeCluster, HttpResponse, Next, Phase, ProtocolVersion, Request,
+        TokenProtocol,
+    },
+    model::{ClusterId, ForeignCluster, Metadata, ObjectRef, Resource},
+    policy::Policy,
+    step::{Effect, Notice, Part, Step},
+};
+use serde_json::json;
+
+use super::foreign_side::{apply, version_of};
+use crate::{
+    environment::Clock,
+    failure::{Code, Failure, Result, paragraph},
+    home::{Home, Use},
+};
+
+/// What the administrator of a home cluster chose.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HomeChoices {
+    /// The cluster's name for people; its ID unless given.
+    pub(crate) name: Option<String>,
+    /// The form that the peer speaks, where someone knows it.
+    pub(crate) version: Option<ProtocolVersion>,
+    /// The peer's API server has a publicly trusted certificate.
+    pub(crate) is_publicly_trusted: bool,
+    pub(crate) skips_tls_verification: bool,
+}
+
+/// The home cluster's side of one peering. The home is locked for each step
+/// only: a request may take long.
+pub(crate) struct HomeSide {
+    path: PathBuf,
+    /// The name of the ForeignCluster.
+    foreign: String,
+    choices: HomeChoices,
+    policy: Policy,
+    clock: Clock,
+}
+
+/// Where it stands, when nothing is left to send.
+pub(crate) enum HomeStand {
+    /// The identity is in this Secret.
+    Accepted(ObjectRef),
+    /// The empty token was refused.
+    AwaitsToken,
+    /// The token was refused.
+    Refused,
+}
+
+/// What is to be done next.
+pub(crate) enum Turn {
+    Send(Box<Request>),
+    Rest(HomeStand),
+}
+
+impl HomeSide {
+    pub(crate) fn new(
+        path: impl Into<PathBuf>,
+        foreign: impl Into<String>,
+        choices: HomeChoices,
+        policy: &Policy,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            foreign: foreign.into(),
+            choices,
+            policy: policy.clone(),
+            clock,
+        }
+    }
+
+    /// Makes the ForeignCluster, or gives it another URL. Says whether anything
+    /// changed.
+    pub(crate) fn ensure_foreign_cluster(&self, auth_url: Option<&str>) -> Result<bool> {
+        let mut home = Home::open(&self.path, Use::Write)?;
+        let present = home.get::<ForeignCluster>("", &self.foreign);
+        let effect = match (present, auth_url) {
+            (None, None) => {
+                return Err(Failure::usage(format!(
+                    "there is no ForeignCluster {} in {}: say where it answers, with --auth-url",
+                    self.foreign,
+                    self.path.display()
+                )));
+            }
+            (None, Some(url)) => Effect::Create(foreign_cluster(&self.foreign, url).into()),
+            (Some(_), None) => return Ok(false),
+            (Some(present), Some(url)) if present.spec.auth_url() == url => return Ok(false),
+            (Some(present), Some(url)) => Effect::Patch {
+                id: present.id(),
+                version: version_of(&present.metadata),
+                part: Part::Main,
+                patch: json!({ "spec": { "foreignAuthUrl": url } }),
+            },
+        };
+        apply(&mut home, &[effect], self.clock)?;
+        home.save()?;
+        Ok(true)
+    }
+
+    /// Goes on as far as it goes without the peer, and saves that: what is sent
+    /// is on the disk before.
+    pub(crate) fn turn(&self) -> Result<Turn> {
+        let mut home = Home::open(&self.path, Use::Write)?;
+        let cluster = home_cluster(&home, &self.choices, &self.policy)?;
+        // More steps than there are: a machine that runs in circles is stopped.
+        for _ in 0..MOST_STEPS {
+            let Some(peer) = self.peer(&home)? else {
+                let foreign = self.foreign_cluster(&home)?;
+                let request = cluster
+                    .discover(foreign)
+                    .map_err(|error| self.failure(&error))?;
+                return Ok(Turn::Send(Box::new(request)));
+            };
+            let next = cluster.reconcile(&home.view(&peer), &self.clock.env()?);
+            let Next { step, request, .. } = next.map_err(|error| self.failure(&error))?;
+            if let Some(refused) = step.refused.first() {
+                return Err(self.failure(&refused.error));
+            }
+            let is_idle = step.effects.is_empty();
+            apply(&mut home, &step.effects, self.clock)?;
+            if let Some(request) = request {
+                home.save()?;
+                return Ok(Turn::Send(Box::new(request)));
+            }
+            if is_idle {
+                home.save()?;
+                let phase = cluster.resume(&home.view(&peer), self.clock.now()?);
+                let phase = phase.map_err(|error| self.failure(&error))?;
+                return self.stand(&phase).map(Turn::Rest);
+            }
+        }
+        Err(Failure::at_odds(format!(
+            "{}: asking {} does not come to rest",
+            self.path.display(),
+            self.foreign
+        )))
+    }
+
+    /// Takes an answer, and saves what comes of it.
+    pub(crate) fn receive(&self, request: &Request, response: &HttpResponse) -> Result<Received> {
+        let mut home = Home::open(&self.path, Use::Write)?;
+        let cluster = home_cluster(&home, &self.choices, &self.policy)?;
+        let step = match self.peer(&home)? {
+            None => cluster.receive_ids(self.foreign_cluster(&home)?, response),
+            Some(peer) => {
+                let env = self.clock.env()?;
+                cluster.receive(&home.view(&peer), request, response, &env)
+            }
+        };
+        match step {
+            Ok(step) => {
+                apply(&mut home, &step.effects, self.clock)?;
+                home.save()?;
+                Ok(Received::Taken(step))
+            }
+            Err(error) => Ok(Received::Refused(error)),
+        }
+    }
+
+    /// Who the foreign cluster is, once that is known.
+    pub(crate) fn peer(&self, home: &Home) -> Result<Option<ClusterId>> {
+        let foreign = self.foreign_cluster(home)?;
+        let id = foreign.spec.cluster_identity.cluster_id.as_str();
+        if id.is_empty() {
+            return Ok(None);
+        }
+        id.parse().map(Some).map_err(|error| {
+            Failure::at_odds(format!(
+                "{}, spec.clusterIdentity.clusterID: {error}",
+                foreign.id()
+            ))
+        })
+    }
+
+    fn foreign_cluster<'h>(&self, home: &'h Home) -> Result<&'h ForeignCluster> {
+        home.get("", &self.foreign).ok_or_else(|| {
+            Failure::at_odds(format!(
+                "{}: the ForeignCluster {} is gone or cannot be read",
+                self.path.display(),
+                self.foreign
+            ))
+        })
+    }
+
+    fn stand(&self, phase: &Phase<'_>) -> Result<HomeStand> {
+        Ok(match phase {
+            Phase::Accepted(held) => HomeStand::Accepted(held.kubeconfig_secret()),
+            Phase::AwaitsToken => HomeStand::AwaitsToken,
+            Phase::Refused => HomeStand::Refused,
+            Phase::Ending => {
+                return Err(Failure::waiting(format!(
+                    "the ForeignCluster {} is being deleted",
+                    self.foreign
+                )));
+            }
+            _ => {
+                return Err(Failure::at_odds(format!(
+                    "{}: nothing can be asked of {}",
+                    self.path.display(),
+                    self.foreign
+                )));
+            }
+        })
+    }
+
+    fn failure(&self, error: &Error) -> Failure {
+        Failure::of(&self.path.display().to_string(), error)
+    }
+}
+
+/// What came of an answer.
+pub(crate) enum Received {
+    Taken(Step),
+    /// It is not taken, and nothing was stored.
+    Refused(Error),
+}
+
+impl Received {
+    /// What a person should know besides.
+    pub(crate) fn sentences(step: &Step) -> Vec<String> {
+        let notices = step.notices.iter().filter_map(|notice| match notice {
+            Notice::IssuedByAnotherCa => crate::consumer_side::sentence(notice),
+            _ => None,
+        });
+        let refused = step.refused.iter().map(|refused| paragraph(&refused.error));
+        notices.chain(refused).collect()
+    }
+}
+
+/// Puts in a peer's token, and saves it.
+pub(crate) fn set_remote_token(
+    home: &mut Home,
+    peer: &ClusterId,
+    token: &[u8],
+    policy: &Policy,
+    clock: Clock,
+) -> Result<()> {
+    let token = AuthToken::parse(token, policy).map_err(|error| {
+        let advice = "Give it as `legacy get token` prints it.";
+        Failure::new(Code::Usage, format!("the token: {error}. {advice}"))
+    })?;
+    let cluster = home_cluster(home, &HomeChoices::default(), policy)?;
+    let step = cluster.set_remote_token(&home.view(peer), &token, clock.now()?);
+    let step = step.map_err(|error| Failure::of(&home.path().display().to_string(), &error))?;
+    apply(home, &step.effects, clock)?;
+    home.save()
+}
+
+/// The library's side for a home.
+pub(crate) fn home_cluster(
+    home: &Home,
+    choices: &HomeChoices,
+    policy: &Policy,
+) -> Result<HomeCluster> {
+    let keys = Arc::new(OneKey(Arc::new(home.key()?)));
+    let mut builder = HomeCluster::builder(home.cluster_id().clone(), keys, home.record_key()?)
+        .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
+        .policy(policy.clone());
+    if let Some(name) = &choices.name {
+        builder = builder.name(name);
+    }
+    if choices.is_publicly_trusted {
+        builder = builder.publicly_trusted();
+    }
+    if choices.skips_tls_verification {
+        builder = builder.skip_tls_verification_where_the_foreign_cluster_says_so();
+    }
+    if let Some(version) = choices.version {
+        let peers = home.all::<ForeignCluster>();
+        let peers = peers.filter_map(|peer| peer.spec.cluster_identity.cluster_id.parse().ok());
+        for peer in peers {
+            builder = builder.peer_version(peer, version);
+        }
+    }
+    Ok(builder.build())
+}
+
+fn foreign_cluster(name: &str, auth_url: &str) -> ForeignCluster {
+    let mut cluster = ForeignCluster {
+        metadata: Metadata {
+            name: name.to_owned(),
+            ..Metadata::default()
+        },
+        ..ForeignCluster::default()
+    };
+    auth_url.clone_into(&mut cluster.spec.foreign_auth_url);
+    // Liqo takes an absent value for yes.
+    cluster.spec.insecure_skip_tls_verify = Some(false);
+    cluster
+}
+
+const MOST_STEPS: usize = 8;

@@ -1,0 +1,184 @@
+//! One request and its response.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Extension, Router,
+    body::{Body, HttpBody},
+    extract::{Request, State},
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
+use liqo_auth::legacy::{Event, Foreign, HttpRequest, HttpResponse, IdentityRequest, Reading};
+use tokio::{
+    sync::{mpsc::UnboundedSender, oneshot},
+    time::timeout,
+};
+use zeroize::Zeroizing;
+
+use super::{
+    delivery::Delivery,
+    desk::{Ask, Message, Verdict},
+    hold_back::HoldBack,
+    locked,
+    log::{Entry, Log},
+};
+use crate::legacy::foreign_side::ForeignSide;
+
+/// What answers the requests of all connections.
+pub(super) struct Answering {
+    pub(super) foreign: Foreign,
+    pub(super) hold_back: HoldBack,
+    pub(super) desk: UnboundedSender<Message>,
+    pub(super) side: Arc<ForeignSide>,
+    pub(super) log: Arc<Log>,
+}
+
+/// A connection, as its request knows it.
+pub(super) struct Caller {
+    pub(super) remote: SocketAddr,
+    /// The identity that is in the response.
+    pub(super) delivery: Mutex<Option<Delivery>>,
+}
+
+impl Answering {
+    /// What hyper calls for a connection. Paths and methods are the library's
+    /// business.
+    pub(super) fn service(self: Arc<Self>, caller: Arc<Caller>) -> Router {
+        Router::new()
+            .fallback(answer)
+            .with_state(self)
+            .layer(Extension(caller))
+    }
+
+    pub(super) fn read_anew(&self) {
+        // The desk is there as long as this is.
+        let _ = self.desk.send(Message::ReadAnew);
+    }
+
+    async fn answer(
+        &self,
+        request: &HttpRequest,
+        caller: &Caller,
+    ) -> (HttpResponse, Option<Event>) {
+        let (response, event) = match self.foreign.read(request) {
+            Reading::Answer(answer) => (answer.response, answer.event),
+            Reading::Identity(request) => self.ask(request, caller).await,
+            _ => (None, None),
+        };
+        let response = response.unwrap_or_else(HttpResponse::internal_error);
+        if let Ok(now) = self.side.clock().now() {
+            let from = caller.remote.ip();
+            self.hold_back.wait(from, event.as_ref(), now).await;
+        }
+        (response, event)
+    }
+
+    async fn ask(
+        &self,
+        request: Box<IdentityRequest>,
+        caller: &Caller,
+    ) -> (Option<HttpResponse>, Option<Event>) {
+        let (reply, verdict) = oneshot::channel();
+        let _ = self.desk.send(Message::Ask(Ask::new(request, reply)));
+        match timeout(LONGEST_WAIT, verdict).await {
+            Ok(Ok(Verdict::Answer(answer, delivery))) => {
+                *locked(&caller.delivery) = delivery;
+                (answer.response, answer.event)
+            }
+            Ok(Ok(Verdict::Unavailable)) | Err(_) => (Some(HttpResponse::unavailable()), None),
+            Ok(Ok(Verdict::Failed) | Err(_)) => (Some(HttpResponse::internal_error()), None),
+        }
+    }
+}
+
+async fn answer(
+    State(answering): State<Arc<Answering>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    request: Request,
+) -> Response {
+    let began = Instant::now();
+    let (parts, body) = request.into_parts();
+    let limit = answering.side.policy().limits().legacy_request;
+    let (method, path) = (parts.method.as_str(), parts.uri.path());
+    let (response, event) = match timeout(LONGEST_BODY, read(body, limit)).await {
+        Ok(Ok(body)) => answering.answer(&to_library(&parts, body), &caller).await,
+        Ok(Err(_)) | Err(_) => (too_slow(), None),
+    };
+    answering.log.write(&Entry::Answered {
+        remote: caller.remote,
+        method,
+        path,
+        status: response.status,
+        took: began.elapsed(),
+        event: event.as_ref(),
+    });
+    to_transport(&response)
+}
+
+/// A body, as far as it is read: one that is too large by one byte more than
+/// may be. What comes after that is taken from the connection and thrown away,
+/// since one that is closed with something unread in it loses its response.
+async fn read(body: Body, limit: usize) -> Result<Zeroizing<Vec<u8>>, axum::Error> {
+    let mut body = std::pin::pin!(body);
+    let most = limit.saturating_add(1);
+    // So large that it never grows: what it would leave behind is not wiped.
+    let hint = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let capacity = if hint == 0 { most } else { hint.min(most) };
+    let mut content = Zeroizing::new(Vec::with_capacity(capacity));
+    let mut passed = 0_usize;
+    while let Some(frame) = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await
+    {
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
+        passed = passed.saturating_add(data.len());
+        let room = most.saturating_sub(content.len());
+        content.extend(data.iter().take(room));
+        if passed > MOST_THROWN_AWAY {
+            break;
+        }
+    }
+    Ok(content)
+}
+
+fn to_library(parts: &Parts, body: Zeroizing<Vec<u8>>) -> HttpRequest {
+    let mut request = HttpRequest::new(parts.method.as_str(), parts.uri.path(), body.as_slice());
+    let header = |(name, value): (&axum::http::HeaderName, &axum::http::HeaderValue)| {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        (name.to_string(), value)
+    };
+    request.headers = parts.headers.iter().map(header).collect();
+    request
+}
+
+fn to_transport(response: &HttpResponse) -> Response {
+    let mut builder = Response::builder().status(response.status);
+    for (name, value) in &response.headers {
+        builder = builder.header(name, value);
+    }
+    let body = Body::from(response.body.expose().to_vec());
+    builder.body(body).unwrap_or_else(|_| {
+        // The library's statuses and headers are well-formed.
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    })
+}
+
+fn too_slow() -> HttpResponse {
+    let mut response = HttpResponse::unavailable();
+    response.status = 408;
+    response.body = b"request timeout\n".as_slice().into();
+    response
+}
+
+/// For a body to come.
+const LONGEST_BODY: Duration = Duration::from_secs(10);
+/// For the home: others may have it locked.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MOST_THROWN_AWAY: usize = 1024 * 1024;

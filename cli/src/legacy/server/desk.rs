@@ -1,0 +1,339 @@
+//! The one thread that has the home: it deals with what is asked in batches.
+//!
+//! ```text
+//!   inbox ──▶ batch ──▶ lock the home, read it anew if somebody changed it
+//!                         look ──▶ claim ──┐
+//!                         save ◀───────────┘   one wait for the disk for all
+//!                         look ──▶ sign, keep, bind ──┐
+//!                         save ◀──────────────────────┘
+//!                       unlock ──▶ answers
+//! ```
+//!
+//! Nobody is answered with what is not on the disk. One request for one
+//! cluster ID is dealt with at a time, from its first effect until its
+//! identity was written to the connection or was not; wrong tokens, which have
+//! no effects, wait for nobody.
+
+use std::{collections::BTreeMap, mem, path::PathBuf, sync::Arc, thread, time::Duration};
+
+use liqo_auth::{
+    legacy::{Answer, IdentityRequest},
+    model::ClusterId,
+};
+use tokio::sync::{
+    mpsc::{UnboundedReceiver, WeakUnboundedSender},
+    oneshot,
+};
+
+use super::{
+    delivery::Delivery,
+    log::{Entry, Log},
+};
+use crate::{
+    failure::{Failure, Result},
+    home::{Home, Resting, Use},
+    legacy::foreign_side::{ForeignSide, Look, apply},
+};
+
+/// What the desk is told.
+pub(super) enum Message {
+    Ask(Ask),
+    /// An identity was written to its connection, or could not be.
+    Finished {
+        peer: ClusterId,
+        is_delivered: bool,
+        done: Option<oneshot::Sender<()>>,
+    },
+    /// Somebody changed the home by other means than the tool.
+    ReadAnew,
+}
+
+/// A request for an identity.
+pub(super) struct Ask {
+    request: Box<IdentityRequest>,
+    reply: oneshot::Sender<Verdict>,
+    /// Whether others of its cluster ID wait for it.
+    is_first: bool,
+}
+
+/// What becomes of a request.
+pub(super) enum Verdict {
+    Answer(Box<Answer>, Option<Delivery>),
+    /// Something is awaited that does not come from here.
+    Unavailable,
+    /// Something is wrong on this side.
+    Failed,
+}
+
+pub(super) struct Desk {
+    path: PathBuf,
+    side: Arc<ForeignSide>,
+    /// None after a failure: it is opened again.
+    resting: Option<Resting>,
+    /// The cluster IDs that are dealt with, and who waits for that.
+    busy: BTreeMap<ClusterId, Vec<Ask>>,
+    /// Who waited, and need not any more.
+    ready: Vec<Ask>,
+    sender: WeakUnboundedSender<Message>,
+    log: Arc<Log>,
+}
+
+/// What came of an ask in one round.
+enum Progress {
+    Settled(Outcome),
+    /// To be gone on with after what is in memory has been saved.
+    Unsaved,
+    /// Another one of its cluster ID is dealt with.
+    Parked,
+}
+
+enum Outcome {
+    Answer(Box<Answer>),
+    Unavailable,
+    Failed,
+}
+
+#[derive(Default)]
+struct Batch {
+    asks: Vec<Ask>,
+    done: Vec<oneshot::Sender<()>>,
+    delivered: Vec<ClusterId>,
+    freed: Vec<ClusterId>,
+}
+
+impl Ask {
+    pub(super) fn new(request: Box<IdentityRequest>, reply: oneshot::Sender<Verdict>) -> Self {
+        Self {
+            request,
+            reply,
+            is_first: false,
+        }
+    }
+}
+
+impl Desk {
+    pub(super) fn new(
+        home: Resting,
+        side: Arc<ForeignSide>,
+        sender: WeakUnboundedSender<Message>,
+        log: Arc<Log>,
+    ) -> Self {
+        Self {
+            path: home.path().to_owned(),
+            side,
+            resting: Some(home),
+            busy: BTreeMap::new(),
+            ready: Vec::new(),
+            sender,
+            log,
+        }
+    }
+
+    /// Works until nobody is left who could ask.
+    pub(super) fn run(mut self, mut inbox: UnboundedReceiver<Message>) {
+        loop {
+            let mut batch = Batch {
+                asks: mem::take(&mut self.ready),
+                ..Batch::default()
+            };
+            if batch.asks.is_empty() {
+                match inbox.blocking_recv() {
+                    None => return,
+                    Some(message) => self.sort(message, &mut batch),
+                }
+            }
+            // More come together then, and other processes get the home.
+            thread::sleep(GATHERING);
+            while batch.asks.len() < LARGEST_BATCH {
+                match inbox.try_recv() {
+                    Ok(message) => self.sort(message, &mut batch),
+                    Err(_) => break,
+                }
+            }
+            self.work(batch);
+        }
+    }
+
+    fn sort(&mut self, message: Message, batch: &mut Batch) {
+        match message {
+            Message::Ask(ask) => batch.asks.push(ask),
+            Message::Finished {
+                peer,
+                is_delivered,
+                done,
+            } => {
+                batch.done.extend(done);
+                if is_delivered {
+                    batch.delivered.push(peer.clone());
+                }
+                batch.freed.push(peer);
+            }
+            Message::ReadAnew => {
+                if let Some(resting) = &mut self.resting {
+                    resting.forget();
+                }
+            }
+        }
+    }
+
+    fn work(&mut self, mut batch: Batch) {
+        let mut settled = Vec::new();
+        if let Err(failure) = self.work_with_home(&mut batch, &mut settled) {
+            self.log.write(&Entry::Failed {
+                peer: None,
+                failure: &failure,
+            });
+            // Nothing that is in memory only may be answered.
+            for (_, outcome) in &mut settled {
+                *outcome = Outcome::Failed;
+            }
+            let others = batch.asks.drain(..).map(|ask| (ask, Outcome::Failed));
+            settled.extend(others);
+        }
+        for (ask, outcome) in settled {
+            self.answer(ask, outcome);
+        }
+        // Only now: what was delivered is on the disk, or never will be.
+        for peer in batch.freed {
+            self.free(&peer);
+        }
+        for done in batch.done {
+            let _ = done.send(());
+        }
+    }
+
+    fn work_with_home(
+        &mut self,
+        batch: &mut Batch,
+        settled: &mut Vec<(Ask, Outcome)>,
+    ) -> Result<()> {
+        let (mut home, is_read_anew) = match self.resting.take() {
+            Some(resting) => resting.wake()?,
+            None => (Home::open(&self.path, Use::Write)?, true),
+        };
+        if is_read_anew {
+            self.side.collect_garbage(&mut home)?;
+        }
+        self.side.ensure_token(&mut home)?;
+        for peer in &batch.delivered {
+            self.side.delivered(&mut home, peer)?;
+        }
+        for _ in 0..MOST_ROUNDS {
+            let mut unsaved = Vec::new();
+            for mut ask in mem::take(&mut batch.asks) {
+                match self.advance(&mut home, &mut ask) {
+                    Progress::Settled(outcome) => settled.push((ask, outcome)),
+                    Progress::Unsaved => unsaved.push(ask),
+                    Progress::Parked => {
+                        let peer = ask.request.peer().clone();
+                        self.busy.entry(peer).or_default().push(ask);
+                    }
+                }
+            }
+            batch.asks = unsaved;
+            home.save()?;
+            if batch.asks.is_empty() {
+                break;
+            }
+        }
+        // Those go on in the next batch.
+        self.ready.append(&mut batch.asks);
+        self.resting = Some(home.rest()?);
+        Ok(())
+    }
+
+    /// Goes on with an ask as far as it goes before something is saved.
+    fn advance(&mut self, home: &mut Home, ask: &mut Ask) -> Progress {
+        let mut reason = None;
+        if ask.reply.is_closed() {
+            // Nobody waits for it any more.
+            return Progress::Settled(Outcome::Unavailable);
+        }
+        if !ask.is_first {
+            match self.side.glance(home, &ask.request) {
+                Ok(Some(answer)) if !answer.was_issued() => {
+                    return Progress::Settled(Outcome::Answer(answer));
+                }
+                // The look finds the same out.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        for _ in 0..MOST_LOOKS {
+            let look = match self.side.look(home, &ask.request) {
+                Ok(look) => look,
+                Err(failure) => {
+                    reason = Some(failure);
+                    break;
+                }
+            };
+            match look {
+                Look::Answer(answer) => {
+                    if answer.was_issued() && !self.is_first(ask) {
+                        return Progress::Parked;
+                    }
+                    return Progress::Settled(Outcome::Answer(answer));
+                }
+                Look::Effects(effects) => {
+                    if !self.is_first(ask) {
+                        return Progress::Parked;
+                    }
+                    // What does not apply shows at the next look.
+                    reason = apply(home, &effects, self.side.clock()).err();
+                }
+                Look::Save => return Progress::Unsaved,
+                Look::Waits => return Progress::Settled(Outcome::Unavailable),
+            }
+        }
+        let failure = reason.unwrap_or_else(|| {
+            Failure::at_odds(format!("{}: no end is come to", self.path.display()))
+        });
+        self.log.write(&Entry::Failed {
+            peer: Some(ask.request.peer()),
+            failure: &failure,
+        });
+        Progress::Settled(Outcome::Failed)
+    }
+
+    /// Whether this ask is the one of its cluster ID that is dealt with.
+    fn is_first(&mut self, ask: &mut Ask) -> bool {
+        if !ask.is_first && !self.busy.contains_key(ask.request.peer()) {
+            self.busy.insert(ask.request.peer().clone(), Vec::new());
+            ask.is_first = true;
+        }
+        ask.is_first
+    }
+
+    fn answer(&mut self, ask: Ask, outcome: Outcome) {
+        let peer = ask.request.peer().clone();
+        let (verdict, is_underway) = match outcome {
+            Outcome::Answer(answer) if answer.was_issued() => {
+                let desk = self.sender.upgrade();
+                let delivery = desk.map(|desk| Delivery::new(peer.clone(), desk));
+                let is_underway = delivery.is_some();
+                (Verdict::Answer(answer, delivery), is_underway)
+            }
+            Outcome::Answer(answer) => (Verdict::Answer(answer, None), false),
+            Outcome::Unavailable => (Verdict::Unavailable, false),
+            Outcome::Failed => (Verdict::Failed, false),
+        };
+        if ask.is_first && !is_underway {
+            self.free(&peer);
+        }
+        // Who is gone drops the delivery, and that says so.
+        let _ = ask.reply.send(verdict);
+    }
+
+    fn free(&mut self, peer: &ClusterId) {
+        let waiting = self.busy.remove(peer).into_iter().flatten();
+        // Who has gone meanwhile is not dealt with.
+        self.ready
+            .extend(waiting.filter(|ask| !ask.reply.is_closed()));
+    }
+}
+
+/// So long more requests are waited for.
+const GATHERING: Duration = Duration::from_millis(2);
+/// Each has some files open while it is written.
+const LARGEST_BATCH: usize = 64;
+const MOST_ROUNDS: usize = 4;
+const MOST_LOOKS: usize = 12;

@@ -1,0 +1,133 @@
+//! What a server says of its doings: one JSON object a line.
+
+use std::{io, io::Write, net::SocketAddr, time::Duration};
+
+use liqo_auth::{legacy::Event, model::ClusterId};
+use serde_json::{Map, Value, json};
+
+use crate::{environment::Clock, failure::Failure, output::escaped};
+
+/// Where entries go.
+pub(crate) struct Log(Box<dyn Fn(&Entry<'_>) + Send + Sync>);
+
+/// What is worth an entry. No body, no header and no token is in it.
+pub(crate) enum Entry<'a> {
+    Started {
+        address: SocketAddr,
+    },
+    /// A request was answered.
+    Answered {
+        remote: SocketAddr,
+        method: &'a str,
+        path: &'a str,
+        status: u16,
+        took: Duration,
+        event: Option<&'a Event>,
+    },
+    /// A connection ended without a request that could be answered.
+    Unanswered {
+        remote: SocketAddr,
+        reason: &'a str,
+    },
+    /// Something is wrong on this side.
+    Failed {
+        peer: Option<&'a ClusterId>,
+        failure: &'a Failure,
+    },
+    /// Something is wrong with the machine.
+    Trouble {
+        error: &'a io::Error,
+    },
+    Stopped,
+}
+
+impl Log {
+    /// Entries for a machine, on standard error.
+    pub(crate) fn json(clock: Clock) -> Self {
+        Self(Box::new(move |entry| {
+            let mut line = Value::Object(fields(entry, clock)).to_string();
+            line.push('\n');
+            // Nobody is there to be told that nobody listens.
+            let _ = io::stderr().lock().write_all(line.as_bytes());
+        }))
+    }
+
+    /// Entries for whoever embeds the server.
+    pub(crate) fn to(listener: impl Fn(&Entry<'_>) + Send + Sync + 'static) -> Self {
+        Self(Box::new(listener))
+    }
+
+    pub(crate) fn write(&self, entry: &Entry<'_>) {
+        (self.0)(entry);
+    }
+}
+
+fn fields(entry: &Entry<'_>, clock: Clock) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| {
+        fields.insert(key.to_owned(), value);
+    };
+    if let Ok(now) = clock.now() {
+        put("time", now.to_string().into());
+    }
+    let (level, message) = match entry {
+        Entry::Started { .. } => ("info", "started"),
+        Entry::Answered { event, .. } => match event {
+            Some(Event::Issued { .. }) | None => ("info", "answered"),
+            Some(_) => ("warning", "refused"),
+        },
+        Entry::Unanswered { .. } => ("info", "unanswered"),
+        Entry::Failed { .. } => ("error", "failed"),
+        Entry::Trouble { .. } => ("error", "trouble"),
+        Entry::Stopped => ("info", "stopped"),
+    };
+    put("level", level.into());
+    put("message", message.into());
+    match entry {
+        Entry::Started { address } => put("address", address.to_string().into()),
+        Entry::Answered {
+            remote,
+            method,
+            path,
+            status,
+            took,
+            event,
+        } => {
+            put("remote", remote.to_string().into());
+            put("method", escaped(method).into());
+            put("path", escaped(path).into());
+            put("status", json!(status));
+            let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            put("milliseconds", json!(milliseconds));
+            if let Some(event) = event {
+                if let Some(peer) = peer(event) {
+                    put("peer", peer.to_string().into());
+                }
+                put("event", event.to_string().into());
+            }
+        }
+        Entry::Unanswered { remote, reason } => {
+            put("remote", remote.to_string().into());
+            put("reason", escaped(reason).into());
+        }
+        Entry::Failed { peer, failure } => {
+            if let Some(peer) = peer {
+                put("peer", peer.to_string().into());
+            }
+            put("reason", failure.to_string().into());
+        }
+        Entry::Trouble { error } => put("reason", error.to_string().into()),
+        Entry::Stopped => {}
+    }
+    fields
+}
+
+fn peer(event: &Event) -> Option<&ClusterId> {
+    match event {
+        Event::Issued { peer, .. }
+        | Event::WrongToken { peer, .. }
+        | Event::SecondIdentity { peer }
+        | Event::Refused { peer, .. } => Some(peer),
+        _ => None,
+    }
+}

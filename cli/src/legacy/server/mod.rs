@@ -1,0 +1,294 @@
+//! The server of a foreign cluster: HTTPS before, a home behind.
+//!
+//! ```text
+//!   listener ──▶ connection ──▶ answer ──▶ desk (one thread, the home) ──▶ home
+//!     limit        TLS, times     │  ▲
+//!                                 ▼  │
+//!                               hold_back: wrong tokens
+//! ```
+//!
+//! A connection carries one request: so its end says whether the response was
+//! written, and a limit of connections is one of requests.
+
+mod answer;
+mod connection;
+mod delivery;
+mod desk;
+mod hold_back;
+mod log;
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use anyhow::Context;
+use rustls::ServerConfig;
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    runtime::{Builder, Runtime},
+    signal::unix::{Signal, SignalKind, signal},
+    sync::{Semaphore, mpsc, oneshot, watch},
+    task::JoinSet,
+};
+use tokio_rustls::TlsAcceptor;
+
+pub(crate) use self::log::{Entry, Log};
+use self::{answer::Answering, desk::Desk, hold_back::HoldBack};
+use super::foreign_side::ForeignSide;
+use crate::{failure::Result, home::Resting};
+
+/// A server that has its address, and answers nobody yet.
+pub(crate) struct Server {
+    runtime: Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// What a server answers with.
+pub(crate) struct Service {
+    pub(crate) side: ForeignSide,
+    /// Others may have it until somebody asks, and in between.
+    pub(crate) home: Resting,
+    pub(crate) tls: Arc<ServerConfig>,
+    pub(crate) most_connections: usize,
+    pub(crate) log: Log,
+}
+
+/// What ends a server.
+pub(crate) enum Stop {
+    /// SIGTERM or SIGINT; SIGHUP has the home read anew.
+    Signals,
+    /// Somebody in this process.
+    Told(oneshot::Receiver<()>),
+}
+
+impl Server {
+    /// Takes an address; port 0 is one that is free.
+    pub(crate) fn bind(listen: SocketAddr) -> Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .context("the server's threads cannot be started")?;
+        let bound = {
+            let _context = runtime.enter();
+            bind(listen)
+        };
+        let (listener, address) =
+            bound.with_context(|| format!("{listen} cannot be listened on"))?;
+        Ok(Self {
+            runtime,
+            listener,
+            address,
+        })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until it is stopped; then finishes what it has begun.
+    pub(crate) fn run(self, service: Service, stop: Stop) -> Result<()> {
+        let Service {
+            side,
+            home,
+            tls,
+            most_connections,
+            log,
+        } = service;
+        let (side, log) = (Arc::new(side), Arc::new(log));
+        let (sender, inbox) = mpsc::unbounded_channel();
+        let desk = Desk::new(home, side.clone(), sender.downgrade(), log.clone());
+        let desk = thread::Builder::new()
+            .name("desk".to_owned())
+            .spawn(move || desk.run(inbox))
+            .context("the server's threads cannot be started")?;
+        let answering = Arc::new(Answering {
+            foreign: side.foreign().clone(),
+            hold_back: HoldBack::new(most_connections / 2, side.policy().limits().clone()),
+            desk: sender,
+            side,
+            log: log.clone(),
+        });
+        let listening = Listening {
+            listener: self.listener,
+            tls: TlsAcceptor::from(tls),
+            places: Arc::new(Semaphore::new(most_connections)),
+            answering,
+        };
+        log.write(&Entry::Started {
+            address: self.address,
+        });
+        let result = self.runtime.block_on(listening.run(stop));
+        // What was delivered is noted before the end.
+        let ended = desk.join();
+        log.write(&Entry::Stopped);
+        ended.map_err(|_| anyhow::anyhow!("the thread that keeps the home failed"))?;
+        result
+    }
+}
+
+struct Listening {
+    listener: TcpListener,
+    tls: TlsAcceptor,
+    places: Arc<Semaphore>,
+    answering: Arc<Answering>,
+}
+
+impl Listening {
+    async fn run(self, stop: Stop) -> Result<()> {
+        let mut stop = Stopping::new(stop).context("signals")?;
+        let (stopping, _) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.accept() => accepted,
+                event = stop.next() => match event {
+                    Told::Stop => break,
+                    Told::ReadAnew => {
+                        self.answering.read_anew();
+                        continue;
+                    }
+                },
+            };
+            while connections.try_join_next().is_some() {}
+            let (stream, remote, place) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Such as too many open files: some are closed soon.
+                    self.answering.log.write(&Entry::Trouble { error: &error });
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            let (tls, answering) = (self.tls.clone(), self.answering.clone());
+            let stopping = stopping.subscribe();
+            connections.spawn(async move {
+                connection::serve(stream, remote, &tls, answering, stopping).await;
+                drop(place);
+            });
+        }
+        let Self { answering, .. } = self;
+        let _ = stopping.send(true);
+        answering.hold_back.let_go();
+        let all = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(GRACE, all).await.is_err() {
+            connections.shutdown().await;
+        }
+        Ok(())
+    }
+
+    /// Waits for a place first: who is not accepted waits in the system's
+    /// queue, and costs nothing.
+    async fn accept(
+        &self,
+    ) -> io::Result<(
+        tokio::net::TcpStream,
+        SocketAddr,
+        tokio::sync::OwnedSemaphorePermit,
+    )> {
+        let place = self.places.clone().acquire_owned().await;
+        let place = place.map_err(io::Error::other)?;
+        let (stream, remote) = self.listener.accept().await?;
+        Ok((stream, remote, place))
+    }
+}
+
+enum Stopping {
+    Signals {
+        terminate: Signal,
+        interrupt: Signal,
+        hang_up: Signal,
+    },
+    Told(oneshot::Receiver<()>),
+}
+
+enum Told {
+    Stop,
+    ReadAnew,
+}
+
+impl Stopping {
+    fn new(stop: Stop) -> io::Result<Self> {
+        Ok(match stop {
+            Stop::Told(receiver) => Self::Told(receiver),
+            Stop::Signals => Self::Signals {
+                terminate: signal(SignalKind::terminate())?,
+                interrupt: signal(SignalKind::interrupt())?,
+                hang_up: signal(SignalKind::hangup())?,
+            },
+        })
+    }
+
+    async fn next(&mut self) -> Told {
+        match self {
+            Self::Told(receiver) => {
+                // Who is gone cannot tell any more.
+                let _ = receiver.await;
+                Told::Stop
+            }
+            Self::Signals {
+                terminate,
+                interrupt,
+                hang_up,
+            } => tokio::select! {
+                _ = terminate.recv() => Told::Stop,
+                _ = interrupt.recv() => Told::Stop,
+                _ = hang_up.recv() => Told::ReadAnew,
+            },
+        }
+    }
+}
+
+fn bind(listen: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let socket = if listen.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // So that a server that was killed can be started again at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(listen)?;
+    let listener = socket.listen(QUEUE)?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// Files and sockets for so many connections, if the system allows them.
+pub(crate) fn allow_connections(most: usize) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let wanted = u64::try_from(most)
+        .unwrap_or(u64::MAX)
+        .saturating_add(SPARE);
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let current = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+        // What is not allowed shows when a connection is not accepted.
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(current),
+                maximum: limit.maximum,
+            },
+        );
+    }
+}
+
+/// A lock's content, also after a thread that held it panicked: each of the
+/// states is whole between two statements.
+fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many may wait to be accepted.
+const QUEUE: u32 = 4096;
+/// Files besides the connections: a batch of manifests.
+const SPARE: u64 = 1024;
+/// After an accept that failed.
+const PAUSE: Duration = Duration::from_millis(100);
+/// For what is going on when the server is stopped.
+const GRACE: Duration = Duration::from_secs(15);

@@ -1,0 +1,99 @@
+//! The rules, with the words and status codes that tools know from Liqo.
+
+use core::fmt;
+
+use crate::model::names;
+
+/// A rule of Liqo's on Tenants and resource slices.
+///
+/// `Display` is what Liqo answers, as far as it is the same each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Rule {
+    /// A cluster ID has the form of one.
+    ClusterIdForm,
+    /// The cluster ID of a Tenant does not change.
+    ClusterIdImmutable,
+    /// The namespace of a Tenant is there.
+    NamespaceMissing,
+    /// The namespace of a Tenant is a tenant namespace.
+    TenantNamespace,
+    /// The label of a Tenant says the cluster ID of its spec.
+    LabelMatchesSpec,
+    /// The cluster ID of a Tenant is that of its namespace.
+    NamespaceOfSameCluster,
+    /// A tenant namespace has one Tenant.
+    TenantInNamespace,
+    /// The name of a Tenant is unique in the cluster.
+    TenantName,
+    /// An amount of a resource has the form of one.
+    QuantityForm,
+    /// The name of a resource slice that is asked for here is unique in the
+    /// cluster.
+    SliceName,
+    /// Who has a control-plane identity does not change the label with the
+    /// cluster ID.
+    LabelChanged,
+    /// Nor deletes it.
+    LabelDeleted,
+    /// Nor adds it.
+    LabelAdded,
+    /// Who has a control-plane identity does not change the cordon annotation.
+    CordonChanged,
+    /// Nor deletes it.
+    CordonDeleted,
+    /// Nor adds it.
+    CordonAdded,
+}
+
+impl Rule {
+    /// The HTTP status code with which it is refused: 400 and 403 by Liqo's
+    /// webhooks, 422 by the API server, for a rule of the resource definition.
+    pub const fn status_code(self) -> u16 {
+        match self {
+            Self::ClusterIdForm | Self::ClusterIdImmutable | Self::QuantityForm => 422,
+            Self::NamespaceMissing => 500,
+            Self::TenantNamespace | Self::LabelMatchesSpec => 400,
+            _ => 403,
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let annotation = |verb: &str, formatter: &mut fmt::Formatter<'_>| {
+            let name = names::CORDON_ANNOTATION;
+            write!(
+                formatter,
+                "control plane users can't {verb} the {name} annotation"
+            )
+        };
+        let text = match self {
+            Self::ClusterIdForm => "should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'",
+            Self::ClusterIdImmutable => "ClusterID is immutable",
+            Self::NamespaceMissing => "failed getting the tenant namespace",
+            Self::TenantNamespace => {
+                "resources Tenant must be created in a tenant namespace, check the documentation for further info"
+            }
+            Self::LabelMatchesSpec => {
+                "the \"liqo.io/remote-cluster-id\" label must match the cluster ID in the specs"
+            }
+            Self::NamespaceOfSameCluster => {
+                "the Tenant must have the same cluster ID of its tenant namespace"
+            }
+            Self::TenantInNamespace => "a Tenant already exists in the tenant namespace",
+            Self::TenantName => {
+                "tenant should have a unique name across the cluster: a Tenant with the same name already exists in the cluster"
+            }
+            Self::QuantityForm => "quantities must match the form of a Kubernetes quantity",
+            Self::SliceName => "a resourceslice with the same name already exists in the cluster",
+            Self::LabelChanged => "can't change the remoteClusterID label",
+            Self::LabelDeleted => "can't delete the remoteClusterID label",
+            Self::LabelAdded => "can't add the remoteClusterID label",
+            Self::CordonChanged => return annotation("change", formatter),
+            Self::CordonDeleted => return annotation("delete", formatter),
+            Self::CordonAdded => return annotation("add", formatter),
+        };
+        formatter.write_str(text)
+    }
+}

@@ -1,0 +1,108 @@
+//! Tenants.
+
+use super::{Denial, Rule, Verdict, hold, may_be_cluster_id};
+use crate::model::{AuthzPolicy, Metadata, Namespace, Tenant, TenantCondition, names};
+
+/// What stands round a Tenant.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The namespace of the new object, if it is there.
+    pub namespace: Option<&'a Namespace>,
+    /// Every Tenant of the cluster.
+    pub tenants: &'a [&'a Tenant],
+}
+
+/// The Tenant with what an API server with Liqo puts where nothing is: the
+/// label with the cluster ID, `KeysExchange` and `Active`.
+pub fn defaulted(tenant: &Tenant) -> Tenant {
+    let mut tenant = tenant.clone();
+    let cluster_id = tenant.spec.cluster_id.clone();
+    tenant
+        .metadata
+        .labels
+        .entry(names::REMOTE_CLUSTER_ID_LABEL.to_owned())
+        .or_insert(cluster_id);
+    let spec = &mut tenant.spec;
+    spec.authz_policy.get_or_insert(AuthzPolicy::KeysExchange);
+    spec.tenant_condition.get_or_insert(TenantCondition::Active);
+    tenant
+}
+
+/// Whether a Tenant may be made.
+pub fn create(new: &Tenant, surroundings: &Surroundings<'_>) -> Verdict {
+    Verdict::of(created(new, surroundings))
+}
+
+/// Whether a Tenant may be changed.
+///
+/// Where two Tenants have one name already, since they were made before the
+/// rule was there, either may be changed: else neither could be taken away.
+pub fn update(old: &Tenant, new: &Tenant, surroundings: &Surroundings<'_>) -> Verdict {
+    Verdict::of(updated(old, new, surroundings))
+}
+
+fn created(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denial> {
+    consistent(new, surroundings)?;
+    let tenants = surroundings.tenants;
+    let namespace = &new.metadata.namespace;
+    let in_namespace = tenants
+        .iter()
+        .any(|other| other.metadata.namespace == *namespace);
+    hold(!in_namespace, Rule::TenantInNamespace, "metadata.namespace")?;
+    let name = &new.metadata.name;
+    let in_cluster = tenants.iter().any(|other| other.metadata.name == *name);
+    hold(!in_cluster, Rule::TenantName, "metadata.name")
+}
+
+fn updated(old: &Tenant, new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denial> {
+    let before = &old.spec.cluster_id;
+    hold(
+        before.is_empty() || *before == new.spec.cluster_id,
+        Rule::ClusterIdImmutable,
+        "spec.clusterID",
+    )?;
+    consistent(new, surroundings)?;
+    let mut of_that_name = surroundings
+        .tenants
+        .iter()
+        .filter(|other| other.metadata.name == new.metadata.name);
+    let another = match (of_that_name.next(), of_that_name.next()) {
+        (Some(only), None) => only.metadata.uid != new.metadata.uid,
+        _ => false,
+    };
+    hold(!another, Rule::TenantName, "metadata.name")
+}
+
+/// What holds of a Tenant by itself and in its namespace.
+fn consistent(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denial> {
+    let cluster_id = new.spec.cluster_id.as_str();
+    hold(
+        may_be_cluster_id(cluster_id),
+        Rule::ClusterIdForm,
+        "spec.clusterID",
+    )?;
+    let Some(namespace) = surroundings.namespace else {
+        return hold(false, Rule::NamespaceMissing, "metadata.namespace");
+    };
+    let metadata = &namespace.metadata;
+    hold(
+        label(metadata, names::TENANT_NAMESPACE_LABEL) == names::TRUE,
+        Rule::TenantNamespace,
+        "metadata.namespace",
+    )?;
+    hold(
+        label(&new.metadata, names::REMOTE_CLUSTER_ID_LABEL) == cluster_id,
+        Rule::LabelMatchesSpec,
+        "metadata.labels[liqo.io/remote-cluster-id]",
+    )?;
+    hold(
+        label(metadata, names::REMOTE_CLUSTER_ID_LABEL) == cluster_id,
+        Rule::NamespaceOfSameCluster,
+        "spec.clusterID",
+    )
+}
+
+/// The value of a label; one that is missing is empty, as in Liqo.
+fn label<'m>(metadata: &'m Metadata, name: &str) -> &'m str {
+    metadata.labels.get(name).map_or("", String::as_str)
+}

@@ -1,0 +1,118 @@
+//! What a decision says besides its name.
+
+use std::collections::BTreeMap;
+
+use super::Decision;
+use crate::error::{Error, Fault};
+
+impl Decision {
+    /// The number of the rule in DESIGN.md that was kept, or broken by what was
+    /// refused, if it is one of them.
+    pub fn rule(&self) -> Option<u8> {
+        match self {
+            Self::HandshakeVerified | Self::NonceMade => Some(4),
+            Self::KeySucceeded { .. } | Self::KeyReleased => Some(5),
+            Self::ConditionRecorded { .. } | Self::ConditionLifted => Some(6),
+            Self::NonceSigned => Some(8),
+            Self::IdentityTaken { .. } | Self::PinsReleased => Some(9),
+            Self::RightsWithdrawn => Some(10),
+            Self::CertificateIssued { .. } => Some(1),
+            Self::Refused(error) => error.rule(),
+            Self::Invited
+            | Self::Approved
+            | Self::Disapproved { .. }
+            | Self::RightsGranted
+            | Self::ResourcesGranted
+            | Self::ResourcesDenied { .. }
+            | Self::ResourcesReconsidered
+            | Self::SliceCordoned
+            | Self::SliceUncordoned
+            | Self::Ended
+            | Self::Forgotten
+            | Self::PeeringUserMade { .. }
+            | Self::PeeringUserDeleted { .. }
+            | Self::SliceRequested
+            | Self::RenewalRequested => None,
+        }
+    }
+
+    /// What it says besides, by the names of the fields.
+    pub(super) fn details(&self) -> BTreeMap<String, String> {
+        let mut details = BTreeMap::new();
+        let mut say = |name: &str, value: String| {
+            details.insert(name.to_owned(), cut(&value));
+        };
+        match self {
+            Self::KeySucceeded { predecessor } => say("predecessor", predecessor.to_string()),
+            Self::Disapproved { reason } | Self::ResourcesDenied { reason } => {
+                say("reason", reason.clone());
+            }
+            Self::CertificateIssued {
+                request,
+                certificate,
+                until,
+                replaces,
+            } => {
+                say("request", request.to_string());
+                say("certificate", certificate.to_string());
+                say("until", until.to_string());
+                if let Some(replaces) = replaces {
+                    say("replaces", replaces.to_string());
+                }
+            }
+            Self::ConditionRecorded { condition } => say("condition", format!("{condition:?}")),
+            Self::PeeringUserMade { user } | Self::PeeringUserDeleted { user } => {
+                say("user", user.clone());
+            }
+            Self::IdentityTaken {
+                certificate: Some(certificate),
+            } => say("certificate", certificate.to_string()),
+            Self::Refused(error) => {
+                say("fault", whose(error).to_owned());
+                say("reason", error.fault().to_string());
+                if !error.at().field.is_empty() {
+                    say("field", error.at().field.to_owned());
+                }
+            }
+            Self::Invited
+            | Self::NonceMade
+            | Self::HandshakeVerified
+            | Self::Approved
+            | Self::RightsGranted
+            | Self::RightsWithdrawn
+            | Self::ConditionLifted
+            | Self::KeyReleased
+            | Self::ResourcesGranted
+            | Self::ResourcesReconsidered
+            | Self::SliceCordoned
+            | Self::SliceUncordoned
+            | Self::Ended
+            | Self::Forgotten
+            | Self::NonceSigned
+            | Self::IdentityTaken { certificate: None }
+            | Self::PinsReleased
+            | Self::SliceRequested
+            | Self::RenewalRequested => {}
+        }
+        details
+    }
+}
+
+fn whose(error: &Error) -> &'static str {
+    match error.fault() {
+        Fault::PeerMisbehaved(_) => "PeerMisbehaved",
+        Fault::PeerIncompatible(_) => "PeerIncompatible",
+        Fault::Policy(_) => "Policy",
+        Fault::Local(_) => "Local",
+        Fault::ApiMisuse(_) => "ApiMisuse",
+    }
+}
+
+/// No string makes a line longer than a line may be.
+pub(super) fn cut(text: &str) -> String {
+    const SHOWN: usize = 300;
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(SHOWN).chain(['…']).collect(),
+    }
+}

@@ -1,0 +1,215 @@
+//! An AWS user in an Identity, for providers on EKS.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+use crate::{
+    error::{Error, PeerMisbehaved},
+    model::{AwsConfig, ObjectRef},
+};
+
+/// An AWS user whose names have the form that AWS gives them. The secret part
+/// of its key stays in the Identity.
+///
+/// Source: Liqo `authv1beta1.AwsConfig`; AWS IAM and EKS API references.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwsUser {
+    arn: String,
+    access_key_id: String,
+    region: String,
+    cluster: String,
+}
+
+impl AwsUser {
+    /// The ARN, such as `arn:aws:iam::123456789012:user/liqo-x`.
+    pub fn arn(&self) -> &str {
+        &self.arn
+    }
+
+    /// The public part of the access key.
+    pub fn access_key_id(&self) -> &str {
+        &self.access_key_id
+    }
+
+    /// The region of the cluster, such as `eu-west-1`.
+    pub fn region(&self) -> &str {
+        &self.region
+    }
+
+    /// The name of the cluster in EKS.
+    pub fn cluster(&self) -> &str {
+        &self.cluster
+    }
+}
+
+pub(super) fn check(config: &AwsConfig, id: &ObjectRef) -> Result<AwsUser, Error> {
+    let check = |holds: bool, field: &'static str, expected: &'static str| {
+        let fault = PeerMisbehaved::AwsField { expected };
+        holds
+            .then_some(())
+            .ok_or_else(|| Error::new(fault, Some(id.clone()), field))
+    };
+    check(
+        is_user_arn(&config.aws_user_arn),
+        "spec.authParams.awsConfig.awsUserArn",
+        "the ARN of an IAM user",
+    )?;
+    check(
+        is_access_key_id(&config.aws_access_key_id),
+        "spec.authParams.awsConfig.awsAccessKeyID",
+        "the ID of an access key",
+    )?;
+    check(
+        is_secret(config.aws_secret_access_key.expose()),
+        "spec.authParams.awsConfig.awsSecretAccessKey",
+        "a secret access key",
+    )?;
+    check(
+        is_region(&config.aws_region),
+        "spec.authParams.awsConfig.awsRegion",
+        "the name of an AWS region",
+    )?;
+    check(
+        is_cluster_name(&config.aws_cluster_name),
+        "spec.authParams.awsConfig.awsClusterName",
+        "the name of an EKS cluster",
+    )?;
+    Ok(AwsUser {
+        arn: config.aws_user_arn.clone(),
+        access_key_id: config.aws_access_key_id.clone(),
+        region: config.aws_region.clone(),
+        cluster: config.aws_cluster_name.clone(),
+    })
+}
+
+/// EKS gives its CA as base64, and Liqo passes that on as it is: the PEM in it.
+/// `None` where it is PEM already, or nothing that can be read.
+pub(super) fn certificate_authority(ca: &[u8]) -> Option<Vec<u8>> {
+    if ca.starts_with(b"-----BEGIN ") {
+        return None;
+    }
+    STANDARD.decode(ca.trim_ascii()).ok()
+}
+
+/// `arn:<partition>:iam::<account>:user/<path and name>`.
+fn is_user_arn(arn: &str) -> bool {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let [prefix, partition, service, region, account, user] = parts.as_slice() else {
+        return false;
+    };
+    *prefix == "arn"
+        && (*partition == "aws" || partition.starts_with("aws-"))
+        && partition.len() <= 32
+        && partition
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+        && *service == "iam"
+        && region.is_empty()
+        && account.len() == 12
+        && account.bytes().all(|byte| byte.is_ascii_digit())
+        && user.strip_prefix("user/").is_some_and(|name| {
+            // A path has 512 characters at most, and a name 64.
+            (1..=576).contains(&name.len())
+                && name.bytes().all(
+                    |byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'=' | b',' | b'.' | b'@' | b'-' | b'_' | b'/'),
+                )
+        })
+}
+
+fn is_access_key_id(id: &str) -> bool {
+    (16..=128).contains(&id.len())
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+}
+
+fn is_secret(secret: &str) -> bool {
+    (16..=128).contains(&secret.len())
+        && secret
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+}
+
+/// Words with hyphens between them, and a number at the end.
+fn is_region(region: &str) -> bool {
+    let mut parts = region.split('-').rev();
+    let number = parts.next().unwrap_or_default();
+    let words: Vec<&str> = parts.collect();
+    region.len() <= 32
+        && (1..=2).contains(&number.len())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && words.len() >= 2
+        && words
+            .iter()
+            .all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()))
+}
+
+fn is_cluster_name(name: &str) -> bool {
+    (1..=100).contains(&name.len())
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_the_form_that_aws_gives_them() {
+        for (holds, text) in [
+            (true, "arn:aws:iam::123456789012:user/liqo-Ab12"),
+            (true, "arn:aws-us-gov:iam::123456789012:user/path/to/name"),
+            (false, "arn:aws:iam::123456789012:role/liqo"),
+            (false, "arn:aws:iam::12345678901:user/liqo"),
+            (false, "arn:aws:sts::123456789012:user/liqo"),
+            (false, "arn:aws:iam:eu:123456789012:user/liqo"),
+            (false, "arn:aws:iam::123456789012:user/"),
+            (false, "arn:aws:iam::123456789012:user/a b"),
+            (false, "arn:awful:iam::123456789012:user/a"),
+            (false, ""),
+        ] {
+            assert_eq!(is_user_arn(text), holds, "{text}");
+        }
+        for (holds, text) in [
+            (true, "AKIAIOSFODNN7EXAMPLE"),
+            (false, "AKIA"),
+            (false, "akiaiosfodnn7example"),
+        ] {
+            assert_eq!(is_access_key_id(text), holds, "{text}");
+        }
+        for (holds, text) in [
+            (true, "eu-west-1"),
+            (true, "us-gov-east-1"),
+            (false, "eu-west"),
+            (false, "west-1"),
+            (false, "eu--1"),
+            (false, "EU-west-1"),
+            (false, "eu-west-1.evil.example"),
+        ] {
+            assert_eq!(is_region(text), holds, "{text}");
+        }
+        for (holds, text) in [
+            (true, "my_Cluster-1"),
+            (false, "-x"),
+            (false, "a b"),
+            (false, ""),
+        ] {
+            assert_eq!(is_cluster_name(text), holds, "{text}");
+        }
+        assert!(is_secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"));
+        assert!(!is_secret("wJalrXUtnFEMI K7MDENG"));
+    }
+
+    #[test]
+    fn the_ca_may_be_base64_twice() {
+        let pem = b"-----BEGIN CERTIFICATE-----\n";
+        assert_eq!(certificate_authority(pem), None);
+        let text = STANDARD.encode(pem);
+        assert_eq!(
+            certificate_authority(text.as_bytes()).as_deref(),
+            Some(&pem[..])
+        );
+        assert_eq!(certificate_authority(b"?"), None);
+    }
+}
