@@ -19,14 +19,15 @@ use liqo_auth::crypto::{Algorithm, KeyPair};
 use liqo_auth::{
     crypto::{CertificateError, SigningKey},
     error::{ApiMisuse, Backend, Fault, LocalFault, PolicyRefusal},
-    model::{ResourceSliceConditionStatus as Said, ResourceSliceConditionType as About},
+    model::{
+        AuthzPolicy, ResourceSliceConditionStatus as Said, ResourceSliceConditionType as About,
+        Tenant, names,
+    },
     provider::Signing,
     step::Awaited,
 };
 
-#[cfg(feature = "ecdsa")]
-use pool::replica_of;
-use pool::{Pool, key, replica};
+use pool::{Pool, key, replica, replica_of};
 
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
 
@@ -198,4 +199,38 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
     pool.settle();
     assert_eq!(pool.said("mypool"), ACCEPTED);
     assert_ne!(pool.certificate("mypool").pem(), issued.pem());
+}
+
+#[test]
+fn where_no_handshake_is_required_a_slice_speaks_for_its_own_key() {
+    let mut pool = Pool::with(|builder| builder.tolerate_no_handshake(pool::consumer()));
+    pool.at_provider = exchange::cluster_roles();
+    let mut tenant = Tenant::default();
+    tenant.metadata.name = "cl-consumer".into();
+    tenant.metadata.namespace = pool::NAMESPACE.into();
+    let label = (
+        names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+        "cl-consumer".to_owned(),
+    );
+    tenant.metadata.labels.extend([label]);
+    tenant.spec.cluster_id = "cl-consumer".into();
+    tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake);
+    pool.at_provider.insert(tenant.into());
+    let stranger = key(9);
+    pool.bring(replica_of("cl-consumer", "mypool", &stranger))
+        .settle();
+    assert_eq!(pool.refused, []);
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(
+        pool.certificate("mypool").leaf().spki_der(),
+        stranger.public_key().spki_der()
+    );
+
+    // Nobody said so of this peer.
+    let strict = Pool::new();
+    pool.provider = strict.provider;
+    pool.bring(replica_of("cl-consumer", "other", &stranger))
+        .settle();
+    assert_eq!(pool.phase("other"), "AwaitsPeer");
+    assert_eq!(pool.said("other"), [None, None]);
 }
