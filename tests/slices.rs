@@ -139,8 +139,8 @@ fn what_the_peer_writes_on_its_slice_is_not_believed() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     let told = pool.slice("mypool").unwrap().status.clone();
-    for tamper in [
-        (|slice| slice.status = Default::default()) as fn(&mut liqo_auth::model::ResourceSlice),
+    let tampers: [fn(&mut liqo_auth::model::ResourceSlice); 8] = [
+        |slice| slice.status = Default::default(),
         |slice| slice.status.resources = resources(&[("cpu", "1000"), ("gpu", "8")]),
         |slice| slice.status.auth_params = None,
         |slice| slice.status.auth_params.as_mut().unwrap().api_server = "https://evil".into(),
@@ -153,7 +153,8 @@ fn what_the_peer_writes_on_its_slice_is_not_believed() {
         |slice| {
             slice.status.node_selector.insert("a".into(), "b".into());
         },
-    ] {
+    ];
+    for tamper in tampers {
         pool.wait(Duration::from_secs(60));
         pool.edit("mypool", tamper).settle();
         assert_eq!(pool.slice("mypool").unwrap().status, told);
