@@ -293,7 +293,7 @@ fn names_that_cannot_be_or_are_taken_are_refused() {
         fn is_taken(
             &self,
             name: &PrincipalName<'_>,
-            _claimant: Claimant<'_>,
+            _: Claimant<'_>,
         ) -> Result<bool, liqo_auth::crypto::BoxError> {
             Ok(name.name.starts_with(names::PEERING_USER_PREFIX))
         }
@@ -311,7 +311,7 @@ fn names_that_cannot_be_or_are_taken_are_refused() {
         !NameTable::default()
             .is_taken(
                 &PrincipalName::user(USER),
-                Claimant::ControlPlane(exchange.consumer.cluster_id())
+                Claimant::PeeringUser(&"cl-consumer".parse().unwrap())
             )
             .unwrap()
     );
