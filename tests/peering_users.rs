@@ -22,8 +22,8 @@ use liqo_auth::{
     objects::Objects,
     policy::Policy,
     provider::{
-        CsrSigner, NameTable, NewPeeringUser, PeeringUser, PrincipalName, Principals, Provider,
-        Signing,
+        Claimant, CsrSigner, NameTable, NewPeeringUser, PeeringUser, PrincipalName, Principals,
+        Provider, Signing,
     },
     step::Effect,
 };
@@ -290,7 +290,11 @@ fn names_that_cannot_be_or_are_taken_are_refused() {
 
     struct All;
     impl Principals for All {
-        fn is_taken(&self, name: &PrincipalName<'_>) -> Result<bool, liqo_auth::crypto::BoxError> {
+        fn is_taken(
+            &self,
+            name: &PrincipalName<'_>,
+            _: Claimant<'_>,
+        ) -> Result<bool, liqo_auth::crypto::BoxError> {
             Ok(name.name.starts_with(names::PEERING_USER_PREFIX))
         }
     }
@@ -305,7 +309,10 @@ fn names_that_cannot_be_or_are_taken_are_refused() {
     ));
     assert!(
         !NameTable::default()
-            .is_taken(&PrincipalName::user(USER))
+            .is_taken(
+                &PrincipalName::user(USER),
+                Claimant::PeeringUser(&"cl-consumer".parse().unwrap())
+            )
             .unwrap()
     );
 }

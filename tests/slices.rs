@@ -15,17 +15,12 @@ use std::sync::Arc;
 use core::time::Duration;
 
 use liqo_auth::{
-    crypto::{BoxError, CertificateError, CsrError, RecordKey, SigningKey, Subject},
-    error::{ApiMisuse, Backend, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
-    model::{
-        Kind, Object, ObjectRef, ResourceSliceConditionStatus as Said,
-        ResourceSliceConditionType as About, names,
-    },
-    provider::{
-        Ceiling, Claimant, Grant, LiqoClasses, PrincipalName, Principals, ResourceSlicePolicy,
-        Signing, SliceDecision, SliceRequest,
-    },
+    crypto::{BoxError, CsrError, Subject},
+    error::{Backend, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    model::{Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said, names},
+    provider::{Claimant, PrincipalName, Principals},
     step::Awaited,
+    view::Interest,
 };
 
 use pool::{NAMESPACE, Pool, key, replica, replica_of, resources};
@@ -139,8 +134,8 @@ fn what_the_peer_writes_on_its_slice_is_not_believed() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     let told = pool.slice("mypool").unwrap().status.clone();
-    for tamper in [
-        (|slice| slice.status = Default::default()) as fn(&mut liqo_auth::model::ResourceSlice),
+    let tampering: [fn(&mut ResourceSlice); 8] = [
+        |slice: &mut ResourceSlice| slice.status = Default::default(),
         |slice| slice.status.resources = resources(&[("cpu", "1000"), ("gpu", "8")]),
         |slice| slice.status.auth_params = None,
         |slice| slice.status.auth_params.as_mut().unwrap().api_server = "https://evil".into(),
@@ -153,7 +148,8 @@ fn what_the_peer_writes_on_its_slice_is_not_believed() {
         |slice| {
             slice.status.node_selector.insert("a".into(), "b".into());
         },
-    ] {
+    ];
+    for tamper in tampering {
         pool.wait(Duration::from_secs(60));
         pool.edit("mypool", tamper).settle();
         assert_eq!(pool.slice("mypool").unwrap().status, told);
@@ -332,86 +328,6 @@ fn a_request_that_is_not_the_one_is_denied_and_its_status_wiped() {
 }
 
 #[test]
-fn a_changed_request_of_the_same_key_is_a_new_one() {
-    let mut pool = Pool::new();
-    pool.bring(replica("mypool")).settle();
-    let first = pool.certificate("mypool");
-    // The same slice made anew: another UID, the same request.
-    pool.remove("mypool").bring(replica("mypool")).settle();
-    assert_eq!(pool.said("mypool"), ACCEPTED);
-    assert_eq!(pool.signer.different(), 2);
-    assert_ne!(pool.certificate("mypool").pem(), first.pem());
-}
-
-#[test]
-fn a_slice_that_goes_takes_what_was_kept_of_it() {
-    let mut pool = Pool::new();
-    pool.bring(replica("mypool"))
-        .bring(replica("other"))
-        .settle();
-    assert_eq!(pool.records().len(), 2);
-    pool.remove("mypool");
-    assert_eq!(pool.phase("mypool"), "LeftBehind");
-    // A crash in between loses nothing.
-    pool.look(1);
-    assert_eq!(pool.records().len(), 2);
-    assert!(pool.kept("mypool").is_none());
-    pool.settle();
-    assert_eq!(pool.records().len(), 1);
-    assert!(pool.kept("other").is_some());
-    assert_eq!(pool.said("other"), ACCEPTED);
-    assert_eq!(pool.phase("mypool"), "none");
-}
-
-#[test]
-fn a_record_that_is_not_ours_is_no_record() {
-    let mut pool = Pool::new();
-    pool.bring(replica("mypool"))
-        .bring(replica("other"))
-        .settle();
-    let records = pool.records();
-    let mut forged = pool.secret("liqo", &records[0]).unwrap().clone();
-    let other = pool.secret("liqo", &records[1]).unwrap();
-    forged.data = other.data.clone();
-    pool.at_provider.insert(forged.into());
-    pool.settle();
-    let [(_, error)] = &pool.refused[..] else {
-        panic!("{:?}", pool.refused);
-    };
-    assert!(matches!(
-        error.fault(),
-        Fault::Local(LocalFault::Unreadable { .. })
-    ));
-    let mut broken = pool.secret("liqo", &records[0]).unwrap().clone();
-    broken.data.remove("seal");
-    pool.at_provider.insert(broken.into());
-    pool.settle();
-    assert_eq!(
-        pool.refused[0].1.fault(),
-        &Fault::Local(LocalFault::BrokenSeal)
-    );
-    assert_eq!(pool.signer.different(), 2);
-}
-
-#[test]
-fn records_are_sealed_anew_under_a_new_key() {
-    let mut pool = Pool::new();
-    pool.bring(replica("mypool")).settle();
-    let name = pool.records().remove(0);
-    let before = pool.secret("liqo", &name).unwrap().data["seal"].clone();
-    let successor = RecordKey::new([2; 32]).unwrap();
-    let successor = successor.with_predecessor(exchange::RECORD_KEY).unwrap();
-    let objects = pool.at_provider.clone();
-    let mut rotated = Pool::new();
-    rotated.at_provider = objects;
-    rotated.provider = exchange::Setup::new().provider(successor);
-    rotated.settle();
-    let after = &rotated.secret("liqo", &name).unwrap().data["seal"];
-    assert_ne!(before.expose(), after.expose());
-    assert_eq!(rotated.said("mypool"), ACCEPTED);
-}
-
-#[test]
 fn one_peer_has_so_many_slices_and_no_more() {
     let mut pool = Pool::new();
     for number in 0..64 {
@@ -485,295 +401,41 @@ fn a_slice_is_not_signed_into_a_name_that_is_somebody_elses() {
     assert_eq!(pool.wake_at, Some(pool.now + Duration::from_secs(60)));
 }
 
-/// Decides by the class.
-struct ByClass;
-
-impl ResourceSlicePolicy for ByClass {
-    fn decide(&self, request: &SliceRequest<'_>) -> Result<SliceDecision, BoxError> {
-        Ok(match request.class {
-            "never" => SliceDecision::Deny {
-                reason: "OutOfStock".into(),
-                message: "there is nothing left".into(),
-            },
-            "later" => SliceDecision::Pending,
-            "broken" => return Err("out of order".into()),
-            _ => return LiqoClasses::default().decide(request),
-        })
-    }
-}
-
 #[test]
-fn the_class_policy_denies_waits_leaves_to_others_or_fails() {
-    let mut pool = Pool::with(|builder| builder.slices(Arc::new(ByClass)));
-    for class in ["never", "later", "broken", "theirs", ""] {
-        let mut slice = replica(&format!("of-{class}x"));
-        slice.spec.class = class.to_owned();
-        // What another controller, or the peer, put there.
-        slice.status.resources = resources(&[("cpu", "7")]);
-        pool.bring(slice);
-    }
-    let step = pool.settle().reconcile();
-    assert_eq!(
-        pool.said("of-neverx"),
-        [Some(Said::Accepted), Some(Said::Denied)]
-    );
-    let denied = pool.condition("of-neverx", About::Resources).unwrap();
-    assert_eq!(
-        (denied.reason.as_str(), denied.message.as_str()),
-        ("OutOfStock", "there is nothing left")
-    );
-    assert_eq!(pool.phase("of-neverx"), "Denied");
-
-    assert_eq!(pool.said("of-laterx"), [Some(Said::Accepted), None]);
-    assert_eq!(
-        pool.slice("of-laterx").unwrap().status.resources,
-        resources(&[])
-    );
-    assert_eq!(pool.phase("of-laterx"), "NeedsDecision");
-    let waits = ObjectRef::new(Kind::ResourceSlice, NAMESPACE, "of-laterx");
-    assert!(step.wait.awaiting.contains(&Awaited::Resources(waits)));
-
-    assert_eq!(
-        pool.refused[0].1.fault(),
-        &LocalFault::Backend {
-            backend: Backend::ResourceSlicePolicy,
-            message: "out of order".into()
-        }
-        .into()
-    );
-
-    assert_eq!(pool.said("of-brokenx"), [Some(Said::Accepted), None]);
-    assert_eq!(pool.wake_at, Some(pool.now + Duration::from_secs(60)));
-
-    assert_eq!(pool.said("of-theirsx"), [Some(Said::Accepted), None]);
-    assert_eq!(
-        pool.slice("of-theirsx").unwrap().status.resources,
-        resources(&[("cpu", "7")])
-    );
-    pool.edit("of-theirsx", |slice| {
-        let mut accepted = slice.status.conditions[0].clone();
-        accepted.condition_type = About::Resources;
-        slice.status.conditions.push(accepted);
-    })
-    .settle();
-    assert_eq!(pool.said("of-theirsx"), ACCEPTED);
-    assert_eq!(pool.said("of-x"), ACCEPTED);
-}
-
-#[test]
-fn another_request_for_resources_is_decided_on_again_and_the_same_is_not() {
-    let policy = Ceiling::new(LiqoClasses::new(Grant {
-        resources: resources(&[("pods", "110"), ("cpu", "1")]),
-        node_labels: [("region".to_owned(), "europe".to_owned())].into(),
-        ..Grant::default()
-    }))
-    .at_most("memory", "2Gi".into())
-    .unwrap()
-    .at_most("cpu", "64".into())
-    .unwrap()
-    .at_most_for(pool::consumer(), "cpu", "1500m".into())
-    .unwrap();
-    let mut pool = Pool::with(|builder| builder.slices(Arc::new(policy)));
-    pool.bring(replica("mypool")).settle();
-    let status = &pool.slice("mypool").unwrap().status;
-    assert_eq!(
-        status.resources,
-        resources(&[("cpu", "1500m"), ("memory", "2Gi"), ("pods", "110")])
-    );
-    assert_eq!(status.node_labels["region"], "europe");
-    let since = status.conditions[1].last_transition_time;
-
-    pool.wait(Duration::from_secs(3600));
-    pool.edit("mypool", |slice| {
-        slice.spec.resources = resources(&[("cpu", "500m"), ("memory", "2000Mi")]);
-    })
-    .settle();
-    let status = &pool.slice("mypool").unwrap().status;
-    assert_eq!(
-        status.resources,
-        resources(&[("cpu", "500m"), ("memory", "2000Mi"), ("pods", "110")])
-    );
-    assert_eq!(status.conditions[1].last_transition_time, since);
-
-    // What is no quantity is denied.
-    for quantity in ["much", "-1"] {
-        pool.edit("mypool", |slice| {
-            slice.spec.resources = resources(&[("cpu", quantity)]);
-        })
-        .settle();
-        assert_eq!(
-            pool.said("mypool"),
-            [Some(Said::Accepted), Some(Said::Denied)],
-            "{quantity}"
-        );
-        assert_eq!(
-            pool.slice("mypool").unwrap().status.resources,
-            resources(&[])
-        );
-    }
-    assert_eq!(pool.signer.different(), 1);
-}
-
-#[test]
-fn the_administrator_has_a_slice_decided_on_anew() {
-    let mut pool = Pool::with(|builder| builder.slices(Arc::new(ByClass)));
-    let mut slice = replica("mypool");
-    slice.spec.class = "never".into();
-    pool.bring(slice).settle();
-    let granting = Pool::new();
-    pool.provider = granting.provider;
-    pool.edit("mypool", |slice| slice.spec.class = "default".into());
-    pool.settle();
-    assert_eq!(pool.said("mypool"), ACCEPTED);
-
-    pool.administer(|provider, objects, _| {
-        provider.reconsider_slice(&objects.view(&pool::consumer()), "mypool")
-    });
-    assert_eq!(pool.phase("mypool"), "NeedsDecision");
-    pool.settle();
-    assert_eq!(pool.said("mypool"), ACCEPTED);
-    let error = pool
-        .provider
-        .reconsider_slice(&pool.at_provider.view(&pool::consumer()), "nothere")
-        .unwrap_err();
-    assert_eq!(error.fault(), &Fault::Local(LocalFault::NoSlice));
-}
-
-#[test]
-fn a_signer_answers_later_or_not_at_all() {
+fn all_that_is_kept_is_looked_up_and_known_for_the_peers() {
     let mut pool = Pool::new();
-    pool.signer.answer(Some(Signing::Pending));
     pool.bring(replica("mypool")).settle();
-    assert_eq!(pool.phase("mypool"), "NeedsCertificate");
-    let step = pool.reconcile();
-    let awaited = |awaited: &Awaited| matches!(awaited, Awaited::Certificate(_));
-    assert!(step.wait.awaiting.iter().any(awaited));
-    pool.signer
-        .answer(Some(Signing::Denied("not today".into())));
-    pool.settle();
-    assert_eq!(
-        pool.refused[0].1.fault(),
-        &PolicyRefusal::SigningDenied {
-            reason: "not today".into()
-        }
-        .into()
-    );
-    // A certificate for another key.
-    let mut other = Pool::new();
-    other.bring(replica("other")).settle();
-    pool.signer
-        .answer(Some(Signing::Issued(other.certificate("other"))));
-    pool.settle();
-    assert!(matches!(
-        pool.refused[0].1.fault(),
-        Fault::ApiMisuse(ApiMisuse::SignerCertificate(
-            CertificateError::Subject { .. }
-        ))
-    ));
-    pool.signer.answer(None);
-    pool.settle();
-    assert_eq!(pool.said("mypool"), ACCEPTED);
-    assert_eq!(pool.signer.different(), 1);
-}
-
-#[test]
-fn a_certificate_of_90_seconds_is_renewed_in_time_and_in_no_loop() {
-    let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
-    pool.bring(replica("mypool")).settle();
-    let start = pool.now;
-    let mut certificates = vec![pool.certificate("mypool")];
-    for _ in 0..600 {
-        // As an embedder does: it sleeps until it is told to look.
-        let Some(wake_at) = pool.settle().wake_at else {
-            panic!("it does not say when to look again");
-        };
-        assert!(wake_at > pool.now, "it would look again at once");
-        assert!(wake_at <= pool.certificate("mypool").leaf().not_after());
-        pool.now = wake_at;
-        let old = pool.certificate("mypool");
-        // Crash between record and Secret, and between Secret and status: what
-        // is told is the old certificate until the new one is there.
-        pool.look(1);
-        assert_eq!(pool.certificate("mypool").pem(), old.pem());
-        pool.look(usize::MAX);
-        pool.settle();
-        let new = pool.certificate("mypool");
-        if new.pem() != old.pem() {
-            assert!(new.leaf().not_after() > old.leaf().not_after());
-            certificates.push(new);
-        }
-        if pool.now.since(start) > Duration::from_secs(3599) {
-            break;
-        }
+    let consumer = pool::consumer();
+    let mut interests = pool.provider.interests(&consumer);
+    let by_name = pool
+        .provider
+        .slice_interests(&pool.at_provider.view(&consumer));
+    let certificate = ObjectRef::new(Kind::Secret, NAMESPACE, "liqo-remote-certificate-mypool");
+    assert_eq!(by_name, [Interest::Object(certificate)]);
+    interests.extend(by_name);
+    let objects = pool.at_provider.iter();
+    for object in objects.filter(|object| object.id().kind != Kind::ClusterRole) {
+        let labels = &object.metadata().unwrap().labels;
+        let covered = interests.iter().any(|interest| match interest {
+            Interest::Labelled { kind, label, value } => {
+                *kind == object.id().kind && labels.get(*label) == Some(value)
+            }
+            Interest::Object(id) => *id == object.id(),
+            Interest::Named { kind, name } => {
+                (*kind, name) == (object.id().kind, &object.id().name)
+            }
+            other => panic!("{other:?}"),
+        });
+        assert!(covered, "{}", object.id());
+        assert_eq!(
+            pool.provider.peer_of(object),
+            Some(consumer.clone()),
+            "{}",
+            object.id()
+        );
     }
-    assert_eq!(certificates.len(), 61, "one at the start, and each minute");
-    assert_eq!(pool.signer.different(), 61, "each was asked for once");
-    assert_eq!(pool.said("mypool"), ACCEPTED);
-    assert_eq!(
-        pool.condition("mypool", About::Authentication)
-            .unwrap()
-            .last_transition_time,
-        Some(start)
-    );
-    assert_eq!(
-        key(1).public_key().spki_der(),
-        certificates[3].leaf().spki_der()
-    );
-}
-
-#[test]
-fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
-    let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
-    pool.bring(replica("mypool")).settle();
-    let issued = pool.certificate("mypool");
-    pool.now = pool.wake_at.unwrap();
-    pool.signer.answer(Some(Signing::Pending));
-    pool.settle();
-    assert_eq!(pool.said("mypool"), ACCEPTED);
-    assert_eq!(pool.certificate("mypool").pem(), issued.pem());
-    let expired = issued.leaf().not_after() + Duration::from_secs(1);
-    assert_eq!(pool.wake_at, Some(expired));
-
-    // A signer that fails is asked again soon, and holds nothing else up.
-    pool.signer
-        .fails
-        .store(true, std::sync::atomic::Ordering::Relaxed);
-    pool.edit("mypool", |slice| slice.status = Default::default())
-        .settle();
-    assert_eq!(
-        pool.refused[0].1.fault(),
-        &LocalFault::Backend {
-            backend: Backend::CsrSigner,
-            message: "the signer is away".into()
-        }
-        .into()
-    );
-    assert_eq!(pool.said("mypool"), ACCEPTED);
-    let expired = issued.leaf().not_after() + Duration::from_secs(1);
-    assert_eq!(
-        pool.wake_at,
-        Some(expired.min(pool.now + Duration::from_secs(60)))
-    );
-    pool.signer
-        .fails
-        .store(false, std::sync::atomic::Ordering::Relaxed);
-
-    // The same certificate again is no renewal, and no loop.
-    pool.signer.answer(Some(Signing::Issued(issued.clone())));
-    pool.settle();
-    assert_eq!(
-        pool.refused[0].1.fault(),
-        &PolicyRefusal::RenewalEndsNoLater {
-            found: issued.leaf().not_after(),
-            present: issued.leaf().not_after(),
-        }
-        .into()
-    );
-    assert_eq!(pool.wake_at, Some(expired));
-
-    pool.now = expired;
-    pool.signer.answer(None);
-    pool.settle();
-    assert_eq!(pool.said("mypool"), ACCEPTED);
-    assert_ne!(pool.certificate("mypool").pem(), issued.pem());
+    // A slice of this cluster's own is nobody's.
+    let mut local = replica("local");
+    local.metadata.labels.remove(names::REPLICATED_LABEL);
+    assert_eq!(pool.provider.peer_of(&local.into()), None);
 }

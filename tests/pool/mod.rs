@@ -47,7 +47,19 @@ const CONSUMER_KEY: u8 = 1;
 impl Pool {
     /// With the provider as a test wants it.
     pub fn with(configure: impl FnOnce(ProviderBuilder) -> ProviderBuilder) -> Self {
-        let mut exchange: Exchange = Setup::new().exchange();
+        Self::of(Setup::new().consumer_key, configure)
+    }
+
+    /// The same for a consumer with that key.
+    pub fn of(
+        consumer_key: Arc<dyn SigningKey>,
+        configure: impl FnOnce(ProviderBuilder) -> ProviderBuilder,
+    ) -> Self {
+        let mut exchange: Exchange = Setup {
+            consumer_key,
+            ..Setup::new()
+        }
+        .exchange();
         exchange.settle();
         let signer = Arc::new(Counting::default());
         let asked: Arc<dyn CsrSigner> = signer.clone();
