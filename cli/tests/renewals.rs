@@ -157,43 +157,6 @@ fn a_home_without_peers_has_nothing_to_renew() {
     assert_eq!(run.err, "cl-consumer: no certificate.\n");
 }
 
-/// A person may have to approve before anything is signed.
-#[test]
-fn what_wants_an_approval_waits_for_it() {
-    let folder = Folder::new();
-    folder.ok("init --home cl-consumer");
-    folder.ok("init --home cl-provider --require-approval");
-    let authenticate = format!("authenticate {BOTH}");
-    let run = folder.run(&authenticate);
-    assert_eq!(run.code, 4, "{run:?}");
-    assert!(run.err.contains("approve tenant cl-consumer"), "{run:?}");
-    assert_eq!(certificates(&folder), 0);
-    let status = folder.ok("status --home cl-provider");
-    assert!(
-        status.contains("NeedsApproval") && status.contains("`approve tenant cl-consumer`"),
-        "{status}"
-    );
-    let generate = "generate identity --home cl-provider --remote-cluster-id cl-consumer";
-    folder.refused(generate, "", 4);
-    let approve = "approve tenant cl-consumer --home cl-provider";
-    let deny = "deny tenant cl-consumer --home cl-provider --reason nobody-asked";
-    assert_eq!(folder.ok(deny), " INFO  Tenant \"cl-consumer\" denied\n");
-    let run = folder.run(&authenticate);
-    assert_eq!(run.code, 3, "{run:?}");
-    assert!(run.err.contains("nobody-asked"), "{run:?}");
-    assert_eq!(
-        folder.ok(approve),
-        " INFO  Tenant \"cl-consumer\" approved\n"
-    );
-    folder.refused(approve, "", 4);
-    folder.ok(&authenticate);
-    // A renewal needs no other one.
-    folder.ok(&format!("renew {BOTH} --now +300d"));
-    assert_eq!(certificates(&folder), 2);
-    folder.refused("approve tenant cl-other --home cl-provider", "", 4);
-    folder.refused("deny tenant cl-consumer --home cl-provider", "", 2);
-}
-
 fn with_slice() -> Folder {
     let folder = Folder::new();
     folder.ok(&format!("init --home cl-consumer {NOW}"));

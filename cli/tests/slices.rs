@@ -8,7 +8,7 @@
 
 mod tool;
 
-use tool::Folder;
+use tool::{Folder, Run};
 
 const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
 const CREATE: &str =
@@ -291,6 +291,56 @@ fn a_slice_is_cordoned_and_uncordoned() {
     assert!(!slice.contains("liqo.io/cordon"), "{slice}");
     let other = cordon.replace("mypool", "other");
     folder.refused(&other, "", 4);
+}
+
+#[test]
+fn many_at_once_ask_for_one_slice() {
+    let folder = authenticated();
+    let runs: Vec<_> = (0..4)
+        .map(|_| folder.command(CREATE).spawn().unwrap())
+        .collect();
+    for run in runs {
+        let run = Run::of(run.wait_with_output().unwrap());
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.out.contains("ResourceSlice resources: Accepted"));
+    }
+    let names = std::fs::read_dir(folder.path("cl-provider/manifests/_cluster")).unwrap();
+    let requests = names.filter(|name| {
+        let name = name.as_ref().unwrap().file_name();
+        name.to_string_lossy()
+            .starts_with("certificatesigningrequest.")
+    });
+    assert_eq!(requests.count(), 2);
+}
+
+#[test]
+fn two_clusters_may_be_each_others_consumers() {
+    let folder = authenticated();
+    let back = "--home cl-provider --remote-home cl-consumer";
+    folder.ok(&format!("authenticate {back}"));
+    folder.ok(CREATE);
+    folder.ok(&format!("create rs theirs {back} --pods 7"));
+    assert_eq!(
+        folder.ok(REPLICATE),
+        " INFO   (local) Slices and renewals are in step with cl-provider\n \
+         INFO   (remote) Slices and renewals are in step with cl-consumer\n"
+    );
+    let told = folder.ok("renew --home cl-consumer --remote-home cl-provider --now +300d");
+    assert_eq!(told.matches(": renewed, until ").count(), 8, "{told}");
+    let status = folder.ok("status --home cl-consumer");
+    for line in ["cl-provider   consumer   ", "cl-provider   provider   "] {
+        assert!(status.contains(line), "{status}");
+    }
+    // The end is that of one direction.
+    folder.ok(DELETE);
+    let unauthenticate = "unauthenticate --home cl-consumer --remote-home cl-provider";
+    folder.ok(&format!("{unauthenticate} --now +300d"));
+    let status = folder.ok("status --home cl-consumer --now +300d");
+    assert!(
+        status.contains("cl-provider   consumer   Authenticated")
+            && !status.contains("cl-provider   provider   Authenticated"),
+        "{status}"
+    );
 }
 
 #[test]

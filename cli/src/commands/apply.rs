@@ -1,6 +1,7 @@
 //! `apply`: takes the file that the other cluster's administrator sent.
 
 mod carried;
+mod tolerated;
 
 use std::path::Path;
 
@@ -49,6 +50,9 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
         }
         let before = get::stored(&home, &message.object.kind_and_name());
         match &message.object {
+            Received::Tenant(tenant) if tolerated::is_tolerated(&home, &peer, tenant) => {
+                tolerated::receive(context, &mut home, &peer, tenant, &subject)?;
+            }
             Received::Tenant(tenant) => {
                 let mut provider =
                     ProviderSide::new(&mut home, &peer, &context.policy, context.clock)?;
