@@ -42,15 +42,15 @@ fn a_home_at_a_glance() {
     for line in [
         "PEER          IS         PHASE           CONDITION   CERTIFICATE   RENEWED   WAITS FOR\n",
         "cl-provider   provider   Authenticated   -           365d          in 243d   -\n",
-        "SLICE    PEER          AUTHENTICATION   RESOURCES   CORDONED   CERTIFICATE   RENEWED\n",
-        "mypool   cl-provider   Accepted         Accepted    no         365d          in 243d\n",
+        "SLICE    PEER          IS         AUTHENTICATION   RESOURCES   CORDONED   CERTIFICATE   RENEWED\n",
+        "mypool   cl-provider   provider   Accepted         Accepted    no         365d          in 243d\n",
     ] {
         assert!(status.contains(line), "{line}: {status}");
     }
     let status = folder.ok(&format!("status --home cl-provider {NOW}"));
     for line in [
         "cl-consumer   consumer   Authenticated   Active      365d          in 243d   -\n",
-        "mypool   cl-consumer   Accepted         Accepted    no         365d          in 243d\n",
+        "mypool   cl-consumer   consumer   Accepted         Accepted    no         365d          in 243d\n",
     ] {
         assert!(status.contains(line), "{line}: {status}");
     }

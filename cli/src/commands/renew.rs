@@ -8,7 +8,7 @@ use crate::{
     consumer_side::{ConsumerSide, sentence},
     failure::{Failure, Result},
     home::{Home, Use},
-    output::Side,
+    output::{Side, escaped},
     overview::{self, Certificate, Peering, Renewal, Role},
     pair::{Homes, Pair},
     provider_side::ProviderSide,
@@ -169,7 +169,7 @@ fn certificates<'p>(
                 .map(|certificate| (whose.clone(), certificate)),
         );
         for slice in &peering.slices {
-            let name = format!("{whose} for slice {}", slice.name);
+            let name = format!("{whose} for slice {}", escaped(&slice.name));
             named.extend(
                 slice
                     .certificate

@@ -69,10 +69,7 @@ fn table_of_peers(peerings: &[Peering], now: Timestamp) -> Table {
         let certificate = peering.certificate.as_ref();
         table.row([
             peering.peer.clone(),
-            match peering.role {
-                Role::Consumer => "consumer".to_owned(),
-                Role::Provider => "provider".to_owned(),
-            },
+            role(peering),
             peering.phase.to_owned(),
             dash(peering.condition.clone().unwrap_or_default()),
             left(certificate, now),
@@ -87,6 +84,7 @@ fn table_of_slices(peerings: &[Peering], now: Timestamp) -> Table {
     let mut table = Table::new([
         "SLICE",
         "PEER",
+        "IS",
         "AUTHENTICATION",
         "RESOURCES",
         "CORDONED",
@@ -99,6 +97,7 @@ fn table_of_slices(peerings: &[Peering], now: Timestamp) -> Table {
             table.row([
                 slice.name.clone(),
                 peering.peer.clone(),
+                role(peering),
                 dash(slice.authentication.clone()),
                 dash(slice.resources.clone()),
                 if slice.cordoned { "yes" } else { "no" }.to_owned(),
@@ -108,6 +107,14 @@ fn table_of_slices(peerings: &[Peering], now: Timestamp) -> Table {
         }
     }
     table
+}
+
+/// What the peer is to this home.
+fn role(peering: &Peering) -> String {
+    match peering.role {
+        Role::Consumer => "consumer".to_owned(),
+        Role::Provider => "provider".to_owned(),
+    }
 }
 
 /// How long a certificate still holds.
