@@ -8,6 +8,7 @@
 
 mod tool;
 
+use base64::Engine;
 use tool::{Folder, vector};
 
 const NOW: &str = "--now 2026-11-20T13:00:00Z";
@@ -130,6 +131,62 @@ fn every_kind_is_explained() {
     ] {
         assert!(kinds.contains(kind), "{kind}: {kinds:?}");
     }
+}
+
+#[test]
+fn what_belongs_to_others_is_told() {
+    let folder = Folder::with_homes();
+    folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
+    let consumers = "cl-consumer/private/liqo-tenant-cl-provider";
+    for (arguments, part) in [
+        (
+            format!("inspect {consumers}/secret.liqo-signed-nonce.yaml --home cl-provider"),
+            "data.signedNonce",
+        ),
+        (
+            "inspect cl-provider/private/liqo-tenant-cl-consumer/secret.liqo-nonce.yaml --home cl-consumer"
+                .to_owned(),
+            "it was not made by cl-consumer",
+        ),
+    ] {
+        let run = folder.run(&arguments);
+        assert_eq!(run.code, 3, "{run:?}");
+        assert!(run.out.contains("  Wrong ") && run.out.contains(part), "{run:?}");
+    }
+    // A kubeconfig with another key than its certificate's.
+    let file = format!("{consumers}/secret.kubeconfig-controlplane-cl-provider.yaml");
+    let kubeconfig = folder.read(&file);
+    folder.ok("init --home third");
+    folder.ok("authenticate --home third --remote-home cl-provider");
+    let others = folder.read(&file.replace("cl-consumer", "third"));
+    let data = |text: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.contains("kubeconfig: "))
+            .unwrap();
+        let encoded = line.split_once(": ").unwrap().1.to_owned();
+        let decoded = base64::engine::general_purpose::STANDARD
+            .decode(&encoded)
+            .unwrap();
+        (encoded, String::from_utf8(decoded).unwrap())
+    };
+    let key = |text: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.contains("client-key-data: "))
+            .unwrap();
+        line.to_owned()
+    };
+    let ((encoded, own), (_, other)) = (data(&kubeconfig), data(&others));
+    let mixed = own.replace(&key(&own), &key(&other));
+    let mixed = base64::engine::general_purpose::STANDARD.encode(mixed);
+    let run = folder.run_with("inspect -", &kubeconfig.replace(&encoded, &mixed));
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(
+        run.out
+            .contains("the private key is not that of the certificate"),
+        "{run:?}"
+    );
 }
 
 #[test]
