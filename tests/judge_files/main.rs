@@ -16,6 +16,7 @@
 #[path = "../exchange/mod.rs"]
 mod exchange;
 mod folder;
+mod peering_user;
 mod replicated;
 mod slices;
 
