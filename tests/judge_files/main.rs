@@ -17,6 +17,7 @@
 mod exchange;
 mod folder;
 mod peering_user;
+mod renewals;
 mod replicated;
 mod slices;
 
