@@ -214,7 +214,7 @@ impl Provider {
             self.tighten_condition(&seen, tenant, &mut step);
         }
         self.heed_lift(&seen, &mut step);
-        self.add_slices(slices, now, &mut step);
+        self.add_slices(&seen, slices, now, &mut step);
         step.notices.extend(notices);
         Ok(step)
     }

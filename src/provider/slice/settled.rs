@@ -201,11 +201,12 @@ impl<'o> NeedsSliceStatus<'o> {
         }
     }
 
-    /// The same, and renews what is due: whoever changes the status again and
-    /// again is not to hold that up.
-    pub(super) fn tell_and_maintain(&self) -> Result<Step, Error> {
-        let mut step = self.tell();
-        add(&mut step, self.settled.maintain()?);
+    /// The same, after renewing what is due: whoever changes status and
+    /// annotations again and again, so that one waits for the other, is not to
+    /// hold that up.
+    pub(super) fn maintain_and_tell(&self) -> Result<Step, Error> {
+        let mut step = self.settled.maintain()?;
+        add(&mut step, self.tell());
         Ok(step)
     }
 }
