@@ -1,4 +1,6 @@
-//! What a peer cannot reach by the slices that it may write whole.
+//! What a peer cannot reach by the slices that it may write whole: no
+//! signatures without end, no resources that nobody granted, no way round a
+//! drain.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -13,9 +15,16 @@ mod pool;
 use core::time::Duration;
 use std::sync::atomic::Ordering;
 
-use liqo_auth::model::{ResourceSliceConditionStatus as Said, ResourceSliceStatus, names};
+use liqo_auth::{
+    error::{Fault, PolicyRefusal},
+    model::{
+        ResourceSlice, ResourceSliceConditionStatus as Said, ResourceSliceStatus, TenantCondition,
+        names,
+    },
+    provider::Signing,
+};
 
-use pool::{Pool, replica};
+use pool::{Pool, replica, resources};
 
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
 
@@ -40,6 +49,123 @@ fn many_slices_at_once_are_signed_once_each() {
     pool.now = due;
     pool.settle();
     assert_eq!(pool.signer.asked.load(Ordering::Relaxed), 8 + 9);
+}
+
+#[test]
+fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
+    let mut honest = Pool::new();
+    honest.bring(replica("mypool")).settle();
+    let boast = |slice: &mut ResourceSlice| {
+        slice.status = honest.slice("mypool").unwrap().status.clone();
+        slice.status.resources = resources(&[("cpu", "1000")]);
+    };
+    let spoils: [(&str, fn(&mut ResourceSlice)); 5] = [
+        ("without a request", |slice| {
+            slice.spec.csr = Vec::new().into()
+        }),
+        ("of another provider", |slice| {
+            slice.spec.provider_cluster_id = Some("cl-other".into());
+        }),
+        ("of nobody", |slice| {
+            let labels = &mut slice.metadata.labels;
+            labels.remove(names::REPLICATION_ORIGIN_LABEL);
+        }),
+        ("of somebody else", |slice| {
+            let labels = &mut slice.metadata.labels;
+            labels.insert(names::REMOTE_CLUSTER_ID_LABEL.into(), "victim".into());
+        }),
+        ("with a long name", |slice| {
+            slice.metadata.name = "m".repeat(60);
+        }),
+    ];
+    for (what, spoil) in spoils {
+        let mut pool = Pool::new();
+        let mut slice = replica("mypool");
+        boast(&mut slice);
+        spoil(&mut slice);
+        let name = slice.metadata.name.clone();
+        pool.bring(slice).settle();
+        assert_eq!(pool.said(&name)[1], None, "{what}");
+        let status = &pool.slice(&name).unwrap().status;
+        assert_eq!(status.resources, resources(&[]), "{what}");
+    }
+
+    // Before the peer has authenticated, and beyond the number of its slices.
+    let mut pool = Pool::new();
+    pool.edit_tenant(|tenant| tenant.spec.signature = vec![1; 64].into());
+    pool.edit_tenant(|tenant| tenant.spec.csr = b"none".to_vec().into());
+    let mut early = replica("early");
+    boast(&mut early);
+    pool.bring(early).settle();
+    assert_eq!(pool.phase("early"), "AwaitsPeer");
+    assert_eq!(pool.said("early")[1], None);
+
+    // While the signer does not answer, and while a finalizer keeps it.
+    let mut pool = Pool::new();
+    pool.signer.answer(Some(Signing::Pending));
+    let mut unsigned = replica("unsigned");
+    boast(&mut unsigned);
+    let mut going = replica("going");
+    boast(&mut going);
+    going.metadata.deletion_timestamp = Some(pool.now);
+    going.metadata.finalizers = vec!["peer.example/never".into()];
+    pool.bring(unsigned).bring(going).settle();
+    for (name, phase) in [("unsigned", "NeedsCertificate"), ("going", "Ending")] {
+        assert_eq!(pool.phase(name), phase);
+        assert_eq!(pool.said(name)[1], None, "{name}");
+    }
+
+    let mut pool = Pool::new();
+    for number in 0..64 {
+        pool.bring(replica(&format!("a{number:02}")));
+    }
+    let mut surplus = replica("surplus");
+    boast(&mut surplus);
+    pool.bring(surplus).settle();
+    assert!(matches!(
+        pool.refused[..],
+        [(_, ref error)]
+            if error.fault() == &Fault::Policy(PolicyRefusal::TooManySlices { limit: 64 })
+    ));
+    assert_eq!(pool.said("surplus")[1], None);
+}
+
+#[test]
+fn what_was_granted_stands_while_the_peer_cannot_be_verified() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    let told = pool.slice("mypool").unwrap().status.clone();
+    pool.edit_tenant(|tenant| tenant.spec.csr = b"none".to_vec().into());
+    pool.settle();
+    assert_eq!(pool.phase("mypool"), "AwaitsPeer");
+    assert_eq!(pool.slice("mypool").unwrap().status, told);
+    pool.edit("mypool", |slice| {
+        slice.status.resources = resources(&[("cpu", "1000")]);
+    })
+    .settle();
+    assert_eq!(pool.slice("mypool").unwrap().status, told);
+}
+
+#[test]
+fn no_spoiled_slice_outlives_a_drain() {
+    let spoils: [fn(&mut ResourceSlice); 3] = [
+        |slice| slice.spec.consumer_cluster_id = Some("victim".into()),
+        |slice| {
+            let labels = &mut slice.metadata.labels;
+            labels.remove(names::REPLICATION_ORIGIN_LABEL);
+        },
+        |slice| {
+            let labels = &mut slice.metadata.labels;
+            labels.insert(names::REMOTE_CLUSTER_ID_LABEL.into(), "victim".into());
+        },
+    ];
+    for spoil in spoils {
+        let mut pool = Pool::new();
+        pool.bring(replica("mypool")).settle();
+        pool.edit("mypool", spoil);
+        pool.write_condition(TenantCondition::Drained).settle();
+        assert!(pool.slice("mypool").is_none());
+    }
 }
 
 #[test]

@@ -141,6 +141,12 @@ impl SliceRecord {
                 == Some(verified.csr().digest())
     }
 
+    /// What was decided on exactly this replica, whatever it asks for now.
+    pub(super) fn decided_of(&self, slice: &ResourceSlice) -> Option<&Decided> {
+        let same = self.uid == slice.metadata.uid && !self.drained;
+        self.decided.as_ref().filter(|_| same)
+    }
+
     /// The digest of the request that was verified for this key.
     pub(super) fn known_csr(&self, key: &[u8; 32]) -> Option<[u8; 32]> {
         let same_key = self.key.as_ref()?.as_slice() == key;
