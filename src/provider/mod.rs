@@ -259,7 +259,7 @@ impl Provider {
             return self.phase_without_tenant(seen, view, now);
         };
         if !self.handshake_required(&seen.peer, tenant) {
-            return Ok(Phase::Tolerated(self.tolerate(seen, tenant)?));
+            return Ok(Phase::Tolerated(self.tolerate(seen, tenant, now)?));
         }
         let verified = self.verify_claim(&seen, view, tenant, now)?;
         if tenant.metadata.uid.is_empty() {
