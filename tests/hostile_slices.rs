@@ -16,15 +16,15 @@ use core::time::Duration;
 use std::sync::atomic::Ordering;
 
 use liqo_auth::{
-    error::{Fault, PolicyRefusal},
+    error::{Fault, LocalFault, PolicyRefusal},
     model::{
-        ResourceSlice, ResourceSliceConditionStatus as Said, ResourceSliceStatus, TenantCondition,
-        names,
+        Object, ResourceSlice, ResourceSliceConditionStatus as Said, ResourceSliceStatus,
+        TenantCondition, names,
     },
     provider::Signing,
 };
 
-use pool::{Pool, replica, resources};
+use pool::{NAMESPACE, Pool, replica, resources};
 
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
 
@@ -144,6 +144,41 @@ fn what_was_granted_stands_while_the_peer_cannot_be_verified() {
     })
     .settle();
     assert_eq!(pool.slice("mypool").unwrap().status, told);
+}
+
+/// The peer can write two Secrets of the handshake, also so that they cannot be
+/// read.
+#[test]
+fn no_secret_that_cannot_be_read_keeps_a_cordon_off() {
+    for name in [names::NONCE_SECRET, names::ISSUED_CERTIFICATE_SECRET] {
+        let mut pool = Pool::new();
+        pool.bring(replica("mypool")).settle();
+        let told = pool.slice("mypool").unwrap().status.clone();
+        pool.at_provider
+            .insert(Object::from_value(serde_json::json!({
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": { "namespace": NAMESPACE, "name": name },
+                "data": 5,
+            })));
+        pool.edit("mypool", |slice| {
+            slice.status.resources = resources(&[("cpu", "1000")]);
+        });
+        pool.write_condition(TenantCondition::Cordoned).settle();
+        assert!(matches!(
+            pool.refused[..],
+            [(_, ref error)] if matches!(error.fault(), Fault::Local(LocalFault::Unreadable { .. }))
+        ));
+        let slice = pool.slice("mypool").unwrap();
+        let mark = &slice.metadata.annotations[names::CORDON_TENANT_ANNOTATION];
+        assert_eq!(mark, "true");
+        assert_eq!(slice.status, told);
+        // The consumer's file, applied again, lifts nothing.
+        pool.write_condition(TenantCondition::Active).settle();
+        let slice = pool.slice("mypool").unwrap();
+        let annotations = &slice.metadata.annotations;
+        assert!(annotations.contains_key(names::CORDON_TENANT_ANNOTATION));
+    }
 }
 
 #[test]

@@ -254,6 +254,9 @@ impl Provider {
         if let Some(error) = seen.unreadable {
             return Err(error);
         }
+        if let Some(error) = seen.spoilt {
+            return Ok(Phase::Refused(error));
+        }
         self.check_peer(&seen.peer)?;
         let Some(tenant) = seen.tenant else {
             return self.phase_without_tenant(seen, view, now);
