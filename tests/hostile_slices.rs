@@ -16,7 +16,7 @@ use core::time::Duration;
 use std::sync::atomic::Ordering;
 
 use liqo_auth::{
-    error::{Fault, LocalFault, PolicyRefusal},
+    error::{Backend, Fault, LocalFault, PolicyRefusal},
     model::{
         Object, ResourceSlice, ResourceSliceConditionStatus as Said, ResourceSliceStatus,
         TenantCondition, names,
@@ -179,6 +179,36 @@ fn no_secret_that_cannot_be_read_keeps_a_cordon_off() {
         let annotations = &slice.metadata.annotations;
         assert!(annotations.contains_key(names::CORDON_TENANT_ANNOTATION));
     }
+}
+
+#[test]
+fn no_signer_that_fails_keeps_a_cordon_off() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    // The control plane's certificate has ended, and the slice's has not.
+    let year = Duration::from_secs(365 * 24 * 3600);
+    pool.now = pool.slice_due();
+    pool.signer.fails.store(true, Ordering::Relaxed);
+    pool.wait(year);
+    assert_eq!(pool.phase("mypool"), "AwaitsPeer");
+    pool.write_condition(TenantCondition::Cordoned);
+    let step = pool.look(usize::MAX);
+    let failed = LocalFault::Backend {
+        backend: Backend::CsrSigner,
+        message: "the signer is away".into(),
+    };
+    assert_eq!(step.refused[0].error.fault(), &Fault::Local(failed.clone()));
+    let annotations = &pool.slice("mypool").unwrap().metadata.annotations;
+    assert!(annotations.contains_key(names::CORDON_TENANT_ANNOTATION));
+    // Nothing else being left to do, it is the error that it is.
+    let view = pool.at_provider.view(&pool::consumer());
+    let error = pool.provider.reconcile(&view, pool.env()).unwrap_err();
+    assert_eq!(error.fault(), &Fault::Local(failed));
+    // The consumer's file, applied again, lifts nothing.
+    pool.write_condition(TenantCondition::Active);
+    let view = pool.at_provider.view(&pool::consumer());
+    let peering = pool.provider.reconcile(&view, pool.env());
+    assert!(peering.is_err(), "nothing is to be done");
 }
 
 #[test]
