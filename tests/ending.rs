@@ -59,6 +59,41 @@ fn a_peering_is_not_ended_while_it_has_slices() {
     }
 }
 
+#[test]
+fn no_slice_of_ones_own_and_no_finalizer_of_a_drained_peer_keeps_a_peering() {
+    let mut exchange = authenticated(&Notary::new(YEAR));
+    let mut local: ResourceSlice = ResourceSlice {
+        metadata: replica("local"),
+        ..ResourceSlice::default()
+    };
+    local.metadata.labels = [
+        (names::REPLICATION_LABEL, "true"),
+        (names::REPLICATION_DESTINATION_LABEL, "cl-consumer"),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into();
+    exchange.at_provider.insert(local.into());
+    let ended = exchange.provider.end(&exchange.provider_view());
+    assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
+
+    let mut held = ResourceSlice {
+        metadata: replica("held"),
+        ..ResourceSlice::default()
+    };
+    held.metadata.finalizers = vec!["peer.example/never".into()];
+    held.metadata.deletion_timestamp = Some(now());
+    exchange.at_provider.insert(held.into());
+    let ended = exchange.provider.end(&exchange.provider_view());
+    assert!(matches!(
+        ended.unwrap_err().fault(),
+        Fault::Policy(PolicyRefusal::SlicesRemain { found: 1, .. })
+    ));
+    exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
+    while !exchange.turn_of_provider().is_settled() {}
+    let ended = exchange.provider.end(&exchange.provider_view());
+    assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
+}
+
 /// Rights, then the Tenant, then what lies in the tenant namespace, then, when
 /// no certificate holds any more, the record.
 #[test]

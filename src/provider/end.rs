@@ -9,11 +9,14 @@
 //! The record is a tombstone: as long as a certificate of the peer's may still
 //! hold, its cluster ID belongs to its key.
 
-use super::{Provider, seen::Seen};
+use super::{Provider, condition, seen::Seen};
 use crate::{
     audit::{Decision, Event},
     error::{Error, PolicyRefusal},
-    model::{Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, Timestamp, names},
+    model::{
+        Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, TenantCondition,
+        Timestamp, names,
+    },
     replication,
     step::{Awaited, Effect, Step, Version},
     view::View,
@@ -76,7 +79,8 @@ impl Provider {
     ///
     /// # Errors
     /// As [`resume`](Self::resume); [`PolicyRefusal::SlicesRemain`] while the
-    /// peer has resource slices.
+    /// peer has resource slices. Those that a drained peer's finalizers keep do
+    /// not count, nor do those that this cluster itself asks of the peer.
     pub fn end(&self, view: &View<'_>) -> Result<Step, Error> {
         self.check_other(view.peer())?;
         let seen = Seen::select(self, view)?;
@@ -107,7 +111,17 @@ impl Provider {
 
 fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
     let namespace = seen.namespace_name();
-    let readable = view.readable::<ResourceSlice>().map(Resource::id);
+    let drained = seen
+        .tenant
+        .is_some_and(|tenant| condition::in_force(seen, tenant) == TenantCondition::Drained);
+    let readable = view
+        .readable::<ResourceSlice>()
+        .filter(|slice| {
+            let goes = slice.metadata.deletion_timestamp.is_some();
+            let local = replication::is_shared_with(&slice.metadata, &seen.peer);
+            !local && !(drained && goes)
+        })
+        .map(Resource::id);
     let unreadable = view.unreadable(Kind::ResourceSlice);
     let remaining: Vec<ObjectRef> = readable
         .chain(unreadable.map(|object| object.id.clone()))
