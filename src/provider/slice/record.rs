@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    super::{record::IssuedCertificate, sealed::Sealer},
+    super::{
+        record::{IssuedCertificate, RefusedRenewal},
+        sealed::Sealer,
+    },
     Grant, SliceDecision,
 };
 use crate::{
@@ -36,6 +39,10 @@ pub(crate) struct SliceRecord {
     pub(super) authenticated: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) issued: Option<IssuedCertificate>,
+    /// A renewal of it that was not to be had, so that it is not asked for at
+    /// each look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused_renewal: Option<RefusedRenewal>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) decided: Option<Decided>,
     /// Whether this side's administrator cordoned the slice.
@@ -141,6 +148,12 @@ impl SliceRecord {
                 == Some(verified.csr().digest())
     }
 
+    /// What was decided on exactly this replica, whatever it asks for now.
+    pub(super) fn decided_of(&self, slice: &ResourceSlice) -> Option<&Decided> {
+        let same = self.uid == slice.metadata.uid && !self.drained;
+        self.decided.as_ref().filter(|_| same)
+    }
+
     /// The digest of the request that was verified for this key.
     pub(super) fn known_csr(&self, key: &[u8; 32]) -> Option<[u8; 32]> {
         let same_key = self.key.as_ref()?.as_slice() == key;
@@ -163,6 +176,7 @@ impl SliceRecord {
             authenticated: self.authenticated.filter(|_| same_request),
             // What was issued for another replica is none of this one's.
             issued: self.issued.clone().filter(|_| same_replica),
+            refused_renewal: None,
             decided: self
                 .decided
                 .clone()
