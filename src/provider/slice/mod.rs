@@ -166,12 +166,14 @@ impl Provider {
             }
             _ => None,
         };
-        let until = of_slice.effects.iter().find_map(read);
+        let Some(until) = of_slice.effects.iter().find_map(read) else {
+            return;
+        };
         let written = step
             .effects
             .iter_mut()
             .find_map(|effect| read(effect).map(|record| (effect, record)));
-        let (Some(until), Some((effect, record))) = (until, written) else {
+        let Some((effect, record)) = written else {
             return;
         };
         let certificates_until = record.certificates_until.max(until.certificates_until);
