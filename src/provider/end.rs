@@ -121,7 +121,8 @@ fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
         let metadata = &slice.metadata;
         let asked_of_it = replication::is_shared_with(metadata, &seen.peer)
             && !replication::is_replica_of(metadata, &seen.peer);
-        !asked_of_it && !(drained && metadata.deletion_timestamp.is_some())
+        let goes = drained && metadata.deletion_timestamp.is_some();
+        !(asked_of_it || goes)
     };
     let readable = view
         .readable::<ResourceSlice>()
