@@ -32,7 +32,7 @@ use crate::{
     model::{
         AuthParams, ClusterId, ObjectRef, ResourceSlice, Secret, TenantCondition, Timestamp, names,
     },
-    step::{Awaited, Effect, Refused, Step, Version, Wait},
+    step::{Effect, Refused, Step, Version, Wait},
 };
 pub use ceiling::Ceiling;
 pub use certificate::NeedsSliceCertificate;
@@ -248,15 +248,8 @@ fn add_beside(taken: &mut BTreeSet<ObjectRef>, step: &mut Step, other: Step) {
     step.effects.extend(effects);
     step.refused.extend(other.refused);
     step.notices.extend(other.notices);
-    step.wait.wake_at = match (step.wait.wake_at, other.wait.wake_at) {
-        (Some(one), Some(another)) => Some(one.min(another)),
-        (one, another) => one.or(another),
-    };
+    step.wake_by(other.wait.wake_at);
     step.wait.awaiting.extend(other.wait.awaiting);
-}
-
-fn awaiting(awaited: Awaited) -> Step {
-    Step::awaiting(awaited)
 }
 
 /// When to try again what failed on this side.
