@@ -53,13 +53,14 @@ fn many_slices_at_once_are_signed_once_each() {
 
 #[test]
 fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
+    type Spoil = fn(&mut ResourceSlice);
     let mut honest = Pool::new();
     honest.bring(replica("mypool")).settle();
     let boast = |slice: &mut ResourceSlice| {
         slice.status = honest.slice("mypool").unwrap().status.clone();
         slice.status.resources = resources(&[("cpu", "1000")]);
     };
-    let spoils: [(&str, fn(&mut ResourceSlice)); 5] = [
+    let spoils: [(&str, Spoil); 5] = [
         ("without a request", |slice| {
             slice.spec.csr = Vec::new().into()
         }),

@@ -119,7 +119,8 @@ fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
         .filter(|slice| {
             let goes = slice.metadata.deletion_timestamp.is_some();
             let local = replication::is_shared_with(&slice.metadata, &seen.peer);
-            !local && !(drained && goes)
+            let is_to_go = drained && goes;
+            !(local || is_to_go)
         })
         .map(Resource::id);
     let unreadable = view.unreadable(Kind::ResourceSlice);
