@@ -183,6 +183,32 @@ fn no_secret_that_cannot_be_read_keeps_a_cordon_off() {
 }
 
 #[test]
+fn a_slice_without_its_label_is_the_peers_still() {
+    for condition in [TenantCondition::Cordoned, TenantCondition::Drained] {
+        let mut pool = Pool::new();
+        pool.bring(replica("mypool")).settle();
+        pool.edit("mypool", |slice| {
+            let labels = &mut slice.metadata.labels;
+            labels.remove(names::REPLICATED_LABEL);
+            labels.insert(names::REPLICATION_LABEL.into(), "true".into());
+            let peer = "cl-consumer".into();
+            labels.insert(names::REPLICATION_DESTINATION_LABEL.into(), peer);
+        });
+        pool.write_condition(condition).settle();
+        match pool.slice("mypool") {
+            None => assert_eq!(condition, TenantCondition::Drained),
+            Some(slice) => {
+                assert_eq!(condition, TenantCondition::Cordoned);
+                let metadata = &slice.metadata;
+                assert_eq!(metadata.labels[names::REPLICATED_LABEL], "true");
+                let mark = &metadata.annotations[names::CORDON_TENANT_ANNOTATION];
+                assert_eq!(mark, "true");
+            }
+        }
+    }
+}
+
+#[test]
 fn no_signer_that_fails_keeps_a_cordon_off() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();

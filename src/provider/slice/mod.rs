@@ -97,10 +97,14 @@ impl Slice<'_> {
         )
     }
 
-    /// The annotations that this side keeps on the slice: Liqo's quotas read
-    /// them.
+    /// The annotations that this side keeps on the slice, and the label by which
+    /// Liqo's quotas see it and read them.
     fn marks(&self) -> Option<Effect> {
         let mut marked = self.object.clone();
+        if self.record().is_some_and(|it| it.is_about(self.object)) {
+            let labels = &mut marked.metadata.labels;
+            labels.insert(names::REPLICATED_LABEL.to_owned(), names::TRUE.to_owned());
+        }
         let annotations = &mut marked.metadata.annotations;
         match self.condition {
             TenantCondition::Cordoned => {
