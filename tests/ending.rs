@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use liqo_auth::{
     audit::Decision,
-    error::{Fault, PeerMisbehaved, PolicyRefusal},
+    error::{Fault, LocalFault, PeerMisbehaved},
     model::{
         Kind, Metadata, Object, ObjectRef, Renew, RenewSpec, Resource, ResourceSlice, Secret,
         TenantCondition, names,
@@ -49,7 +49,7 @@ fn a_peering_is_not_ended_while_it_has_slices() {
             break;
         };
         let error = ended.unwrap_err();
-        let fault = PolicyRefusal::SlicesRemain {
+        let fault = LocalFault::SlicesRemain {
             found,
             one: id.to_string(),
         };
@@ -107,7 +107,7 @@ fn no_finalizer_of_a_drained_peer_keeps_a_peering() {
     let ended = exchange.provider.end(&exchange.provider_view());
     assert!(matches!(
         ended.unwrap_err().fault(),
-        Fault::Policy(PolicyRefusal::SlicesRemain { found: 1, .. })
+        Fault::Local(LocalFault::SlicesRemain { found: 1, .. })
     ));
     exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
     while !exchange.turn_of_provider().is_settled() {}

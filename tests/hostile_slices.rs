@@ -53,13 +53,14 @@ fn many_slices_at_once_are_signed_once_each() {
 
 #[test]
 fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
+    type Spoil = fn(&mut ResourceSlice);
     let mut honest = Pool::new();
     honest.bring(replica("mypool")).settle();
     let boast = |slice: &mut ResourceSlice| {
         slice.status = honest.slice("mypool").unwrap().status.clone();
         slice.status.resources = resources(&[("cpu", "1000")]);
     };
-    let spoils: [(&str, fn(&mut ResourceSlice)); 5] = [
+    let spoils: [(&str, Spoil); 5] = [
         ("without a request", |slice| {
             slice.spec.csr = Vec::new().into()
         }),
@@ -178,6 +179,32 @@ fn no_secret_that_cannot_be_read_keeps_a_cordon_off() {
         let slice = pool.slice("mypool").unwrap();
         let annotations = &slice.metadata.annotations;
         assert!(annotations.contains_key(names::CORDON_TENANT_ANNOTATION));
+    }
+}
+
+#[test]
+fn a_slice_without_its_label_is_the_peers_still() {
+    for condition in [TenantCondition::Cordoned, TenantCondition::Drained] {
+        let mut pool = Pool::new();
+        pool.bring(replica("mypool")).settle();
+        pool.edit("mypool", |slice| {
+            let labels = &mut slice.metadata.labels;
+            labels.remove(names::REPLICATED_LABEL);
+            labels.insert(names::REPLICATION_LABEL.into(), "true".into());
+            let peer = "cl-consumer".into();
+            labels.insert(names::REPLICATION_DESTINATION_LABEL.into(), peer);
+        });
+        pool.write_condition(condition).settle();
+        match pool.slice("mypool") {
+            None => assert_eq!(condition, TenantCondition::Drained),
+            Some(slice) => {
+                assert_eq!(condition, TenantCondition::Cordoned);
+                let metadata = &slice.metadata;
+                assert_eq!(metadata.labels[names::REPLICATED_LABEL], "true");
+                let mark = &metadata.annotations[names::CORDON_TENANT_ANNOTATION];
+                assert_eq!(mark, "true");
+            }
+        }
     }
 }
 

@@ -42,11 +42,10 @@ impl Consumer {
             .map(Resource::id)
             .collect();
         if let Some(first) = slices.first() {
-            let slices = match slices.len() {
-                1 => first.to_string(),
-                more => format!("{first} and {} more", more - 1),
+            let fault = LocalFault::SlicesRemain {
+                found: slices.len(),
+                one: first.to_string(),
             };
-            let fault = LocalFault::SlicesRemain { slices };
             return Err(Error::new(fault, Some(first.clone()), ""));
         }
         seen.renew.clone()?;

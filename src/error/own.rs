@@ -92,14 +92,6 @@ pub enum PolicyRefusal {
         /// What the approver said.
         reason: String,
     },
-    /// The peering cannot be ended while it has resource slices.
-    #[error("there are {found} resource slices left, among them {one}")]
-    SlicesRemain {
-        /// How many there are.
-        found: usize,
-        /// One of them.
-        one: String,
-    },
 }
 
 /// What is missing, unreadable or at odds on this side.
@@ -147,11 +139,13 @@ pub enum LocalFault {
     /// The provider gave no Identity yet that could be used.
     #[error("there is no Identity of this provider that could be used")]
     NotAuthenticated,
-    /// Resource slices of the provider are still there.
-    #[error("resource slices are still there: {slices}")]
+    /// The peering cannot be ended while it has resource slices.
+    #[error("resource slices are still there: {found}, among them {one}")]
     SlicesRemain {
-        /// The first of them, and how many more there are.
-        slices: String,
+        /// How many there are.
+        found: usize,
+        /// One of them.
+        one: String,
     },
     /// The resource slice's name cannot be the value of a label, which the
     /// Identity carries.
@@ -247,7 +241,6 @@ impl PolicyRefusal {
             Self::SigningDenied { .. }
             | Self::RenewalEndsNoLater { .. }
             | Self::Disapproved { .. }
-            | Self::SlicesRemain { .. }
             | Self::NotAdmitted(_)
             | Self::PeeringEnded
             | Self::TokenProtocolOff
@@ -293,9 +286,6 @@ impl PolicyRefusal {
             Self::Disapproved { .. } => {
                 "Approve of the request, or have the consumer make another one."
             }
-            Self::SlicesRemain { .. } => {
-                "Have the consumer delete its resource slices first, or drain the tenant."
-            }
         }
     }
 }
@@ -319,7 +309,7 @@ impl LocalFault {
             Self::NoForeignCluster => "Create a ForeignCluster with spec.foreignAuthUrl.",
             Self::NotAuthenticated => "Authenticate with the provider first.",
             Self::SlicesRemain { .. } => {
-                "Delete the resource slices, and wait until the provider let go of them."
+                "Have the resource slices deleted by the consumer, or by the provider that drains it, and wait until they are gone."
             }
             Self::SliceName { .. } => {
                 "Name the slice with at most 51 lower-case letters, digits, dots and inner hyphens."

@@ -12,13 +12,13 @@
 use super::{Provider, condition, seen::Seen};
 use crate::{
     audit::{Decision, Event},
-    error::{Error, PolicyRefusal},
+    error::{Error, LocalFault},
     model::{
         Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, TenantCondition,
         Timestamp, names,
     },
     replication,
-    step::{Awaited, Effect, Step, Version},
+    step::{Awaited, Effect, Step},
     view::View,
 };
 
@@ -60,7 +60,7 @@ impl<'o> Ended<'o> {
         };
         match self.kept_until() {
             Some(until) if until <= self.now => {
-                step.effects.push(delete(*secret));
+                step.effects.push(Effect::delete(*secret));
                 let forgotten = Event::new(&self.seen.peer, Decision::Forgotten);
                 step.events.push(forgotten.about(secret.id()));
             }
@@ -78,7 +78,7 @@ impl Provider {
     /// stays, since others may use it.
     ///
     /// # Errors
-    /// As [`resume`](Self::resume); [`PolicyRefusal::SlicesRemain`] while the
+    /// As [`resume`](Self::resume); [`LocalFault::SlicesRemain`] while the
     /// peer has resource slices. Those that a drained peer's finalizers keep do
     /// not count, nor do those that this cluster itself asks of the peer.
     pub fn end(&self, view: &View<'_>) -> Result<Step, Error> {
@@ -89,13 +89,13 @@ impl Provider {
         }
         let mut step = Step::default();
         let Some(tenant) = seen.tenant else {
-            step.effects.extend(seen.nonce.map(delete));
+            step.effects.extend(seen.nonce.map(Effect::delete));
             return Ok(step);
         };
         if tenant.metadata.deletion_timestamp.is_some() {
             return Ok(step);
         }
-        step.effects.push(delete(tenant));
+        step.effects.push(Effect::delete(tenant));
         let finalizers = &tenant.metadata.finalizers;
         if !finalizers
             .iter()
@@ -134,11 +134,11 @@ fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
         .filter(|id| id.namespace == namespace)
         .collect();
     let one = remaining.first()?;
-    let refusal = PolicyRefusal::SlicesRemain {
+    let fault = LocalFault::SlicesRemain {
         found: remaining.len(),
         one: one.to_string(),
     };
-    Some(Error::new(refusal, Some(one.clone()), ""))
+    Some(Error::new(fault, Some(one.clone()), ""))
 }
 
 /// What the peering has put into the tenant namespace, and nobody needs any
@@ -165,16 +165,9 @@ fn leftovers(seen: &Seen<'_>, view: &View<'_>) -> Vec<Effect> {
             && replication::is_replica_of(&renew.metadata, &seen.peer)
     });
     nonce
-        .map(delete)
+        .map(Effect::delete)
         .into_iter()
-        .chain(certificates.map(delete))
-        .chain(renewals.map(delete))
+        .chain(certificates.map(Effect::delete))
+        .chain(renewals.map(Effect::delete))
         .collect()
-}
-
-fn delete<K: Resource>(object: &K) -> Effect {
-    Effect::Delete {
-        id: object.id(),
-        version: Version::of(object.metadata()),
-    }
 }

@@ -11,7 +11,7 @@ use crate::{
         CertificateChain, ClientCertificateExpectation, Csr, Fingerprint, PublicKey, Subject,
     },
     error::{ApiMisuse, Error, PolicyRefusal, shortened},
-    model::{ClusterId, Metadata, ObjectRef, Resource, Secret, Timestamp, names},
+    model::{ClusterId, Metadata, ObjectRef, Secret, Timestamp, names},
     policy::Policy,
     step::{Effect, Refused, Step, Version},
 };
@@ -84,10 +84,7 @@ impl CertificateSecret<'_> {
 
     /// Deletes it, if it is there.
     pub(super) fn delete(&self) -> Option<Effect> {
-        self.stored.map(|stored| Effect::Delete {
-            id: stored.id(),
-            version: Version::of(&stored.metadata),
-        })
+        self.stored.map(Effect::delete)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
         Kind, Kubeconfig, Metadata, Namespace, ObjectRef, RbacSubject, Resource, Role, RoleBinding,
         RoleRef, names,
     },
-    step::{Effect, Env, Step, Version},
+    step::{Effect, Env, Step},
     verify,
     view::{Interest, View},
 };
@@ -176,12 +176,12 @@ impl Provider {
         // The rights first.
         step.effects.extend(
             of_user::<RoleBinding>(view, &user)?
-                .map(delete::<RoleBinding>)
+                .map(Effect::delete)
                 .collect::<Vec<_>>(),
         );
         step.effects.extend(
             of_user::<CertificateSigningRequest>(view, &user)?
-                .map(delete::<CertificateSigningRequest>)
+                .map(Effect::delete)
                 .collect::<Vec<_>>(),
         );
         if !step.is_settled() {
@@ -405,11 +405,4 @@ fn of_user<'o, K: Resource + 'o>(
         let label = object.metadata().labels.get(names::PEERING_USER_LABEL);
         label.map(String::as_str) == Some(user)
     }))
-}
-
-fn delete<K: Resource>(object: &K) -> Effect {
-    Effect::Delete {
-        id: object.id(),
-        version: Version::of(object.metadata()),
-    }
 }

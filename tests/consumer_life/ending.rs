@@ -21,7 +21,8 @@ fn it_is_refused_while_slices_remain() {
     assert_eq!(
         error.fault(),
         &LocalFault::SlicesRemain {
-            slices: format!("ResourceSlice {NAMESPACE}/mypool")
+            found: 1,
+            one: format!("ResourceSlice {NAMESPACE}/mypool")
         }
         .into()
     );
@@ -34,7 +35,8 @@ fn it_is_refused_while_slices_remain() {
     assert_eq!(
         error.fault(),
         &LocalFault::SlicesRemain {
-            slices: "ResourceSlice default/other and 1 more".to_owned()
+            found: 2,
+            one: "ResourceSlice default/other".to_owned()
         }
         .into()
     );

@@ -1,7 +1,7 @@
 //! Deciding on the resources of a slice.
 
 use super::{
-    Grant, RETRY, SettledSlice, SliceDecision, SliceRequest, add, awaiting,
+    Grant, RETRY, SettledSlice, SliceDecision, SliceRequest, add,
     record::{Outcome, SliceRecord},
 };
 use crate::{
@@ -41,7 +41,7 @@ impl<'o> NeedsDecision<'o> {
         });
         let Some(record) = decided else {
             let mut step = self.settled.maintain()?;
-            let mut told = awaiting(Awaited::Resources(slice.object.id()));
+            let mut told = Step::awaiting(Awaited::Resources(slice.object.id()));
             told.effects.extend(self.settled.missing_status());
             add(&mut step, told);
             return Ok(step);

@@ -4,7 +4,7 @@ use super::{super::issuance::CertificateSecret, Slice, status};
 use crate::{
     audit::{Decision, Event},
     model::{Resource, Secret},
-    step::{Effect, Part, Step, Version},
+    step::{Effect, Part, Step},
 };
 
 /// A slice of a drained peer.
@@ -30,10 +30,7 @@ impl DrainedSlice<'_> {
         let slice = &self.slice;
         let mut step = Step::default();
         let Some(record) = slice.record().filter(|record| !record.drained) else {
-            step.effects.push(Effect::Delete {
-                id: slice.object.id(),
-                version: Version::of(&slice.object.metadata),
-            });
+            step.effects.push(Effect::delete(slice.object));
             return step;
         };
         let mut record = record.clone();
@@ -54,10 +51,7 @@ impl DrainedSlice<'_> {
 impl LeftBehind<'_> {
     /// Deletes the certificate, then the record that names it.
     pub fn clean_up(&self) -> Step {
-        let record = (!self.kept).then(|| Effect::Delete {
-            id: self.record.id(),
-            version: Version::of(&self.record.metadata),
-        });
+        let record = (!self.kept).then(|| Effect::delete(self.record));
         Step {
             effects: self
                 .certificate

@@ -50,7 +50,7 @@ impl Provider {
         // Those that are known go first: new ones are not to drive them out.
         let mut replicas: Vec<&'o ResourceSlice> = view
             .readable::<ResourceSlice>()
-            .filter(|slice| look.is_replica(slice))
+            .filter(|slice| look.is_replica(slice) || look.is_on_record(slice))
             .collect();
         replicas.sort_by_cached_key(|slice| (!look.has_record(slice), &slice.metadata.name));
         let limit = self.policy(&seen.peer).limits().resource_slices;
@@ -94,6 +94,15 @@ impl<'o> Look<'_, 'o> {
             && (label(names::REPLICATION_ORIGIN_LABEL) == peer
                 || label(names::REMOTE_CLUSTER_ID_LABEL) == peer
                 || slice.metadata.namespace == self.namespace)
+    }
+
+    /// Whether it was the peer's replica when its request was verified: the
+    /// peer can take the labels off, and remains what it was.
+    fn is_on_record(&self, slice: &ResourceSlice) -> bool {
+        let record = || self.opened_record(&slice.metadata.name).ok().flatten();
+        slice.metadata.namespace == self.namespace
+            && self.has_record(slice)
+            && record().is_some_and(|(_, record)| record.is_about(slice))
     }
 
     fn has_record(&self, slice: &ResourceSlice) -> bool {

@@ -32,7 +32,7 @@ use crate::{
     model::{
         AuthParams, ClusterId, ObjectRef, ResourceSlice, Secret, TenantCondition, Timestamp, names,
     },
-    step::{Awaited, Effect, Refused, Step, Version, Wait},
+    step::{Effect, Refused, Step, Version, Wait},
 };
 pub use ceiling::Ceiling;
 pub use certificate::NeedsSliceCertificate;
@@ -97,10 +97,14 @@ impl Slice<'_> {
         )
     }
 
-    /// The annotations that this side keeps on the slice: Liqo's quotas read
-    /// them.
+    /// The annotations that this side keeps on the slice, and the label by which
+    /// Liqo's quotas see it and read them.
     fn marks(&self) -> Option<Effect> {
         let mut marked = self.object.clone();
+        if self.record().is_some_and(|it| it.is_about(self.object)) {
+            let labels = &mut marked.metadata.labels;
+            labels.insert(names::REPLICATED_LABEL.to_owned(), names::TRUE.to_owned());
+        }
         let annotations = &mut marked.metadata.annotations;
         match self.condition {
             TenantCondition::Cordoned => {
@@ -248,15 +252,8 @@ fn add_beside(taken: &mut BTreeSet<ObjectRef>, step: &mut Step, other: Step) {
     step.effects.extend(effects);
     step.refused.extend(other.refused);
     step.notices.extend(other.notices);
-    step.wait.wake_at = match (step.wait.wake_at, other.wait.wake_at) {
-        (Some(one), Some(another)) => Some(one.min(another)),
-        (one, another) => one.or(another),
-    };
+    step.wake_by(other.wait.wake_at);
     step.wait.awaiting.extend(other.wait.awaiting);
-}
-
-fn awaiting(awaited: Awaited) -> Step {
-    Step::awaiting(awaited)
 }
 
 /// When to try again what failed on this side.

@@ -2,7 +2,7 @@
 
 use super::{
     DrainedSlice, LeftBehind, NeedsDecision, NeedsSliceCertificate, NeedsSliceStatus, SettledSlice,
-    Slice, add, awaiting,
+    Slice, add,
 };
 use crate::{
     error::Error,
@@ -87,8 +87,8 @@ impl SlicePeering<'_> {
         };
         let of_phase = match self.phase {
             SlicePhase::AwaitsPeer | SlicePhase::Ending => Ok(Step::default()),
-            SlicePhase::AwaitsRequest => Ok(awaiting(Awaited::SliceRequest(self.slice))),
-            SlicePhase::NeedsUid => Ok(awaiting(Awaited::Uid(self.slice))),
+            SlicePhase::AwaitsRequest => Ok(Step::awaiting(Awaited::SliceRequest(self.slice))),
+            SlicePhase::NeedsUid => Ok(Step::awaiting(Awaited::Uid(self.slice))),
             SlicePhase::NeedsRecord(phase) => Ok(phase.record()),
             SlicePhase::NeedsCertificate(phase) => phase.ask_signer(),
             SlicePhase::NeedsDecision(phase) => phase.ask_policy(),

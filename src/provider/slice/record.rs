@@ -148,6 +148,11 @@ impl SliceRecord {
                 == Some(verified.csr().digest())
     }
 
+    /// Whether this replica is the one whose request is on record.
+    pub(super) fn is_about(&self, slice: &ResourceSlice) -> bool {
+        !self.uid.is_empty() && self.uid == slice.metadata.uid
+    }
+
     /// What was decided on exactly this replica, whatever it asks for now.
     pub(super) fn decided_of(&self, slice: &ResourceSlice) -> Option<&Decided> {
         let same = self.uid == slice.metadata.uid && !self.drained;
