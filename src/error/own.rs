@@ -86,6 +86,16 @@ pub enum PolicyRefusal {
         /// When the one that it was to replace ends.
         present: Timestamp,
     },
+    /// Whoever keeps the AWS users made none for the peer.
+    #[error("there is no AWS user for the peer: {reason:?}")]
+    AwsDenied {
+        /// What they said.
+        reason: String,
+    },
+    /// The peer has an AWS user in place of a certificate, and its resource
+    /// slices could have none.
+    #[error("peers with AWS users have no resource slices here")]
+    AwsSlice,
     /// The approver denied the request.
     #[error("the request was not approved: {reason:?}")]
     Disapproved {
@@ -204,6 +214,8 @@ pub enum Backend {
     Tokens,
     /// [`Approver`](crate::provider::Approver).
     Approver,
+    /// [`AwsIdentities`](crate::provider::AwsIdentities).
+    AwsIdentities,
 }
 
 /// How the library was called in a way that cannot be right.
@@ -234,6 +246,12 @@ pub enum ApiMisuse {
     /// The signer gave a certificate that does not fit its request.
     #[error("the signer's certificate does not fit its request: {0}")]
     SignerCertificate(CertificateError),
+    /// The AWS user that was given has not the form that AWS gives one.
+    #[error("what was given for an AWS user lacks {expected}")]
+    AwsUser {
+        /// What is missing.
+        expected: &'static str,
+    },
 }
 
 impl PolicyRefusal {
@@ -245,6 +263,8 @@ impl PolicyRefusal {
             | Self::SliceNameTooLong { .. }
             | Self::TooManySlices { .. } => Some(11),
             Self::SigningDenied { .. }
+            | Self::AwsDenied { .. }
+            | Self::AwsSlice
             | Self::RenewalEndsNoLater { .. }
             | Self::Disapproved { .. }
             | Self::SlicesRemain { .. }
@@ -287,6 +307,8 @@ impl PolicyRefusal {
                 "Give each consumer one Tenant, in its own tenant namespace, with its cluster ID as name and label."
             }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
+            Self::AwsDenied { .. } => "Ask who keeps the AWS users.",
+            Self::AwsSlice => "Have the consumer use its own identity, and no resource slice.",
             Self::RenewalEndsNoLater { .. } => {
                 "Renew the signer's own certificate: it is likely what ends then."
             }
@@ -349,6 +371,7 @@ impl fmt::Display for Backend {
             Self::ResourceSlicePolicy => "the policy for resource slices",
             Self::Tokens => "the token store",
             Self::Approver => "the approver",
+            Self::AwsIdentities => "the AWS identities",
         })
     }
 }

@@ -41,7 +41,9 @@ impl<'o> Ended<'o> {
     /// Until when the cluster ID belongs to the pinned key: until no certificate
     /// that was issued holds any more. None if that is not a matter of time: an
     /// administrator's condition is on record, which only
-    /// [`lift_condition`](Provider::lift_condition) ends.
+    /// [`lift_condition`](Provider::lift_condition) ends, or an access key, of
+    /// which somebody has to say that it is deleted
+    /// ([`aws_key_revoked`](Provider::aws_key_revoked)).
     pub fn kept_until(&self) -> Option<Timestamp> {
         let (_, record) = self.seen.record.as_ref()?;
         record.forgettable_from()

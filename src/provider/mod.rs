@@ -23,9 +23,12 @@
 mod administration;
 mod agreement;
 mod approval;
+mod aws;
+mod aws_keys;
 mod builder;
 mod condition;
 mod condition_lift;
+mod credentials;
 mod end;
 mod handshake;
 mod interests;
@@ -54,6 +57,7 @@ use std::sync::Arc;
 
 pub use crate::request_id::RequestId;
 pub use approval::{Approval, ApprovalRequest, Approver, NeedsApproval};
+pub use aws::{AwsAnswer, AwsIdentities, AwsIdentityRequest, NeedsAwsIdentity};
 pub use builder::{Endpoint, ProviderBuilder};
 pub use end::Ended;
 pub use issued::Issued;
@@ -75,7 +79,7 @@ pub use slice::{
 pub use tolerated::Tolerated;
 pub use withdrawal::{Drained, Ending};
 
-use self::{builder::Configuration, record::Record, seen::Seen};
+use self::{builder::Configuration, credentials::Given, record::Record, seen::Seen};
 use crate::{
     crypto::{CertificateChain, Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
@@ -197,6 +201,7 @@ impl Provider {
             Phase::NeedsProof(phase) => phase.record()?,
             Phase::NeedsApproval(phase) => self.ask_approver(&phase)?,
             Phase::NeedsCertificate(phase) => self.ask_signer(&phase)?,
+            Phase::NeedsAwsIdentity(phase) => phase.ask()?,
             Phase::NeedsRights(phase) => phase.grant()?,
             Phase::Authenticated(issued) => {
                 let mut step = issued.maintain()?;
@@ -214,6 +219,7 @@ impl Provider {
             self.tighten_condition(&seen, tenant, &mut step);
         }
         self.heed_lift(&seen, &mut step);
+        aws_keys::await_revocations(&seen, &mut step);
         self.add_slices(slices, now, &mut step);
         step.notices.extend(notices);
         Ok(step)
@@ -307,14 +313,21 @@ impl Provider {
         if let Some(phase) = self.approval(&seen, tenant, &verified, now)? {
             return Ok(Phase::NeedsApproval(phase));
         }
-        let Some(certificate) =
-            signer::in_force(&seen, tenant, &verified, now, self.policy(&seen.peer))
-        else {
-            return Ok(Phase::NeedsCertificate(NeedsCertificate::new(
-                self, seen, tenant, verified, nonce, now,
-            )));
+        let given = if self.0.aws.is_some() {
+            let Some(given) = aws::in_force(&seen, tenant, &verified) else {
+                let needs = NeedsAwsIdentity::new(self, seen, tenant, verified);
+                return Ok(Phase::NeedsAwsIdentity(needs));
+            };
+            given
+        } else {
+            let policy = self.policy(&seen.peer);
+            let Some(chain) = signer::in_force(&seen, tenant, &verified, now, policy) else {
+                let needs = NeedsCertificate::new(self, seen, tenant, verified, nonce, now);
+                return Ok(Phase::NeedsCertificate(needs));
+            };
+            Given::certificate(chain)
         };
-        let rights = NeedsRights::new(self, seen, tenant, verified, certificate);
+        let rights = NeedsRights::new(self, seen, tenant, verified, given);
         Ok(if rights.is_granted()? {
             Phase::Authenticated(Issued::new(rights, nonce.clone(), now))
         } else {

@@ -4,7 +4,9 @@
 //! and the text, so that neither a record of another peer nor an edited one is
 //! taken.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io};
+
+use serde::Serialize;
 
 use crate::{
     crypto::RecordKey,
@@ -84,6 +86,29 @@ impl Sealer<'_> {
             self.peer.as_str().as_bytes(),
             text,
         ]
+    }
+}
+
+/// The text of a record that may hold a secret. A buffer that grows leaves
+/// copies behind, which nobody wipes; so its size is found out first.
+pub(super) fn to_text(record: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut size = Size(0);
+    serde_json::to_writer(&mut size, record)?;
+    let mut text = Vec::with_capacity(size.0);
+    serde_json::to_writer(&mut text, record)?;
+    Ok(text)
+}
+
+struct Size(usize);
+
+impl io::Write for Size {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

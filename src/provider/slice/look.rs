@@ -192,6 +192,9 @@ impl<'o> Look<'_, 'o> {
         let Some(established) = &self.established else {
             return Ok(SlicePhase::AwaitsPeer);
         };
+        if self.provider.0.aws.is_some() {
+            return Err(Error::new(PolicyRefusal::AwsSlice, Some(object.id()), ""));
+        }
         if object.spec.csr.is_empty() {
             return Ok(SlicePhase::AwaitsRequest);
         }
