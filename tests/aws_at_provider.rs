@@ -8,78 +8,30 @@
 )] // Tests may panic.
 
 mod exchange;
+mod iam;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     audit::Decision,
     consumer::PeerSettings,
-    crypto::{BoxError, CertificateChain, RecordKey},
+    crypto::{CertificateChain, RecordKey},
     error::{ApiMisuse, Backend, LocalFault, PolicyRefusal},
     model::{
-        AwsConfig, IdentityType, Metadata, Object, ObjectRef, Renew, RenewSpec, Resource,
-        ResourceSlice, Secret, TenantCondition, names,
+        AwsConfig, IdentityType, Metadata, Object, ObjectRef, Renew, RenewSpec, Resource, Secret,
+        TenantCondition, names,
     },
-    provider::{AwsAnswer, AwsIdentities, AwsIdentityRequest, Phase, Provider, Renewal, RequestId},
-    step::{Awaited, Effect, Step},
+    provider::{AwsAnswer, AwsIdentities, Phase, Provider, Renewal},
+    step::{Awaited, Step},
     verify::Credentials,
 };
 
 use exchange::{API_SERVER, Exchange, RECORD_KEY, Setup, authority, ed25519, id};
+use iam::{Iam, SECRET, awaited_revocations, config};
 
 const NAMESPACE: &str = "liqo-tenant-cl-consumer";
 const RECORD: &str = "liqo-auth-provider-cl-consumer";
-const SECRET: &str = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY";
-
-/// An IAM that gives each request one key, and remembers which.
-#[derive(Default)]
-struct Iam {
-    given: Mutex<BTreeMap<RequestId, AwsIdentityRequest>>,
-    /// What it says in place of that.
-    says: Mutex<Option<Result<AwsAnswer, String>>>,
-}
-
-impl Iam {
-    fn says(&self, answer: Result<AwsAnswer, &str>) {
-        *self.says.lock().unwrap() = Some(answer.map_err(str::to_owned));
-    }
-
-    fn works(&self) {
-        *self.says.lock().unwrap() = None;
-    }
-
-    /// How many keys it has made.
-    fn made(&self) -> usize {
-        self.given.lock().unwrap().len()
-    }
-}
-
-impl AwsIdentities for Iam {
-    fn identity(&self, request: &AwsIdentityRequest) -> Result<AwsAnswer, BoxError> {
-        if let Some(answer) = &*self.says.lock().unwrap() {
-            return answer.clone().map_err(Into::into);
-        }
-        let mut given = self.given.lock().unwrap();
-        given.insert(request.id, request.clone());
-        let digits = &request.id.to_string().to_uppercase()[..16];
-        Ok(AwsAnswer::Ready(config(&format!("AKIA{digits}"))))
-    }
-}
-
-fn config(access_key_id: &str) -> AwsConfig {
-    AwsConfig {
-        aws_user_arn: "arn:aws:iam::123456789012:user/liqo-Ab12".to_owned(),
-        aws_access_key_id: access_key_id.to_owned(),
-        aws_secret_access_key: format!("{SECRET}{access_key_id}").into(),
-        aws_region: "eu-west-1".to_owned(),
-        aws_cluster_name: "provider".to_owned(),
-    }
-}
-
 fn exchange_with(iam: &Arc<Iam>) -> Exchange {
     let setup = Setup {
         settings: PeerSettings {
@@ -120,23 +72,6 @@ fn proven(iam: &Arc<Iam>) -> Exchange {
 fn given(exchange: &Exchange) -> AwsConfig {
     let status = exchange.stored_tenant().status;
     status.auth_params.unwrap().aws_config.unwrap()
-}
-
-fn awaited_revocations(step: &Step) -> Vec<&str> {
-    step.wait
-        .awaiting
-        .iter()
-        .filter_map(|awaited| match awaited {
-            Awaited::AwsRevocation {
-                user_arn,
-                access_key_id,
-            } => {
-                assert_eq!(user_arn, "arn:aws:iam::123456789012:user/liqo-Ab12");
-                Some(access_key_id.as_str())
-            }
-            _ => None,
-        })
-        .collect()
 }
 
 fn revoked(exchange: &mut Exchange, access_key_id: &str) -> Step {
@@ -569,30 +504,6 @@ fn a_certificate_takes_the_place_of_a_key() {
     let auth_params = exchange.stored_tenant().status.auth_params.unwrap();
     assert_eq!(auth_params.aws_config, None);
     assert!(!auth_params.signed_crt.is_empty());
-}
-
-#[test]
-fn slices_of_peers_with_aws_users_are_refused() {
-    let iam = Arc::new(Iam::default());
-    let mut exchange = authenticated(&iam);
-    let mut metadata = replica("mypool");
-    let label = names::REMOTE_CLUSTER_ID_LABEL.to_owned();
-    metadata.labels.insert(label, "cl-consumer".to_owned());
-    let mut slice = ResourceSlice {
-        metadata,
-        ..ResourceSlice::default()
-    };
-    slice.spec.consumer_cluster_id = Some("cl-consumer".to_owned());
-    slice.spec.provider_cluster_id = Some("cl-provider".to_owned());
-    exchange.at_provider.insert(slice.into());
-    let step = exchange.turn_of_provider();
-    assert_eq!(policy_refusal(&step), PolicyRefusal::AwsSlice);
-    assert!(
-        step.effects
-            .iter()
-            .all(|effect| !matches!(effect, Effect::Create(_)))
-    );
-    assert_eq!(exchange.provider_phase().name(), "Authenticated");
 }
 
 impl Exchange {

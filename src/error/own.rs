@@ -92,10 +92,6 @@ pub enum PolicyRefusal {
         /// What they said.
         reason: String,
     },
-    /// The peer has an AWS user in place of a certificate, and its resource
-    /// slices could have none.
-    #[error("peers with AWS users have no resource slices here")]
-    AwsSlice,
     /// The approver denied the request.
     #[error("the request was not approved: {reason:?}")]
     Disapproved {
@@ -264,7 +260,6 @@ impl PolicyRefusal {
             | Self::TooManySlices { .. } => Some(11),
             Self::SigningDenied { .. }
             | Self::AwsDenied { .. }
-            | Self::AwsSlice
             | Self::RenewalEndsNoLater { .. }
             | Self::Disapproved { .. }
             | Self::SlicesRemain { .. }
@@ -308,7 +303,6 @@ impl PolicyRefusal {
             }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
             Self::AwsDenied { .. } => "Ask who keeps the AWS users.",
-            Self::AwsSlice => "Have the consumer use its own identity, and no resource slice.",
             Self::RenewalEndsNoLater { .. } => {
                 "Renew the signer's own certificate: it is likely what ends then."
             }

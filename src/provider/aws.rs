@@ -7,11 +7,11 @@
 use super::{Provider, condition, credentials::Given, seen::Seen};
 use crate::{
     audit::{Decision, Event},
-    crypto::{BoxError, Subject},
+    crypto::{BoxError, PublicKey, Subject},
     error::{ApiMisuse, Backend, Error, PolicyRefusal, shortened},
-    model::{AwsConfig, ClusterId, Resource, Tenant},
+    model::{AwsConfig, ClusterId, ObjectRef, Resource, Tenant},
     request_id::RequestId,
-    step::{Awaited, Refused, Step},
+    step::{Awaited, Step},
     verify::{self, VerifiedTenant},
 };
 
@@ -113,7 +113,7 @@ impl<'o> NeedsAwsIdentity<'o> {
         let earlier = seen
             .record
             .as_ref()
-            .map_or(0, |(_, record)| record.aws.count());
+            .map_or(0, |(_, record)| record.aws.held.count());
         let request = AwsIdentityRequest {
             id: RequestId::of_aws_user(verified.csr(), &tenant.metadata.uid, earlier),
             peer: seen.peer.clone(),
@@ -140,10 +140,7 @@ impl<'o> NeedsAwsIdentity<'o> {
     /// # Errors
     /// [`ApiMisuse::AwsUser`] if a field has not the form that AWS gives it.
     pub fn continue_with(&self, config: &AwsConfig) -> Result<Step, Error> {
-        verify::aws_user(config).map_err(|malformed| {
-            let expected = malformed.expected;
-            Error::new(ApiMisuse::AwsUser { expected }, None, "")
-        })?;
+        check_answer(config)?;
         let mut step = Step::default();
         if let Some((_, record)) = &self.seen.record {
             let mut record = record.clone();
@@ -154,45 +151,81 @@ impl<'o> NeedsAwsIdentity<'o> {
             step.effects
                 .push(self.provider.write_record(&self.seen, &record));
         }
-        let given = Decision::AwsKeyGiven {
-            request: self.request.id,
-            access_key_id: config.aws_access_key_id.clone(),
-        };
-        step.events.push(
-            Event::new(&self.seen.peer, given)
-                .about(self.tenant.id())
-                .by_key(self.verified.public_key().fingerprint()),
-        );
+        let key = self.verified.public_key();
+        step.events
+            .push(event(&self.request, self.tenant.id(), key, config));
         Ok(step)
     }
 
     /// Says that there will be none.
     pub fn deny(&self, reason: &str) -> Step {
-        let reason = shortened(reason);
-        let id = self.tenant.id();
-        let denied = PolicyRefusal::AwsDenied { reason };
-        Step {
-            refused: vec![Refused {
-                object: Some(id.clone()),
-                error: Error::new(denied, Some(id), ""),
-            }],
-            ..Step::default()
-        }
+        denied(self.tenant.id(), reason)
     }
 
-    /// Asks whoever makes AWS users, if there is anyone.
     pub(super) fn ask(&self) -> Result<Step, Error> {
-        let pending = || Step::awaiting(Awaited::AwsIdentity(self.request.id));
-        let Some(identities) = &self.provider.0.aws else {
+        self.provider.ask_aws(
+            &self.request,
+            |config| self.continue_with(config),
+            |reason| self.deny(reason),
+        )
+    }
+}
+
+impl Provider {
+    /// Asks whoever makes AWS users, if there is anyone, and goes on with the
+    /// answer.
+    pub(super) fn ask_aws(
+        &self,
+        request: &AwsIdentityRequest,
+        continue_with: impl FnOnce(&AwsConfig) -> Result<Step, Error>,
+        deny: impl FnOnce(&str) -> Step,
+    ) -> Result<Step, Error> {
+        let pending = || Step::awaiting(Awaited::AwsIdentity(request.id));
+        let Some(identities) = &self.0.aws else {
             return Ok(pending());
         };
-        let answer = identities.identity(&self.request);
+        let answer = identities.identity(request);
         match answer.map_err(|error| Error::backend(Backend::AwsIdentities, &*error))? {
-            AwsAnswer::Ready(config) => self.continue_with(&config),
+            AwsAnswer::Ready(config) => continue_with(&config),
             AwsAnswer::Pending => Ok(pending()),
-            AwsAnswer::Denied(reason) => Ok(self.deny(&reason)),
+            AwsAnswer::Denied(reason) => Ok(deny(&reason)),
         }
     }
+}
+
+/// That each field of the answer has its form.
+pub(super) fn check_answer(config: &AwsConfig) -> Result<(), Error> {
+    let user = verify::aws_user(config);
+    user.map(drop).map_err(|malformed| {
+        let expected = malformed.expected;
+        Error::new(ApiMisuse::AwsUser { expected }, None, "")
+    })
+}
+
+/// That a key was given, for the audit.
+pub(super) fn event(
+    request: &AwsIdentityRequest,
+    about: ObjectRef,
+    key: &PublicKey,
+    config: &AwsConfig,
+) -> Event {
+    let given = Decision::AwsKeyGiven {
+        request: request.id,
+        access_key_id: config.aws_access_key_id.clone(),
+    };
+    Event::new(&request.peer, given)
+        .about(about)
+        .by_key(key.fingerprint())
+}
+
+/// That there is no AWS user for the request in this object.
+pub(super) fn denied(id: ObjectRef, reason: &str) -> Step {
+    let reason = shortened(reason);
+    Step::refuse(Error::new(
+        PolicyRefusal::AwsDenied { reason },
+        Some(id),
+        "spec.csr",
+    ))
 }
 
 /// The AWS user that was given for exactly this Tenant's request, if there is
@@ -204,5 +237,5 @@ pub(super) fn in_force(
 ) -> Option<Given> {
     let (_, record) = seen.record.as_ref()?;
     let uid = &tenant.metadata.uid;
-    Given::aws(record.aws.given_for(verified.csr(), uid)?)
+    Given::aws(record.aws.held.given_for(verified.csr(), uid)?)
 }

@@ -103,9 +103,8 @@ impl ProviderBuilder {
     }
 
     /// Gives each peer an AWS user in place of a certificate: for a provider on
-    /// EKS. No signer is asked then, and nothing is renewed, since an access key
-    /// does not end by itself; peers have no resource slices
-    /// ([`PolicyRefusal::AwsSlice`](crate::error::PolicyRefusal::AwsSlice)).
+    /// EKS. So do its resource slices. No signer is asked then, and nothing is
+    /// renewed, since an access key does not end by itself.
     #[must_use]
     pub fn aws(mut self, identities: Arc<dyn AwsIdentities>) -> Self {
         self.0.aws = Some(identities);

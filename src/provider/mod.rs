@@ -72,9 +72,9 @@ pub use renewal::Renewal;
 pub use rights::NeedsRights;
 pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
 pub use slice::{
-    Ceiling, DrainedSlice, Grant, LeftBehind, LiqoClasses, NeedsDecision, NeedsSliceCertificate,
-    NeedsSliceRecord, NeedsSliceStatus, ResourceSlicePolicy, SettledSlice, SliceDecision,
-    SlicePeering, SlicePhase, SliceRenewal, SliceRequest,
+    Ceiling, DrainedSlice, Grant, LeftBehind, LiqoClasses, NeedsDecision, NeedsSliceAwsIdentity,
+    NeedsSliceCertificate, NeedsSliceRecord, NeedsSliceStatus, ResourceSlicePolicy, SettledSlice,
+    SliceDecision, SlicePeering, SlicePhase, SliceRenewal, SliceRequest,
 };
 pub use tolerated::Tolerated;
 pub use withdrawal::{Drained, Ending};
@@ -219,7 +219,7 @@ impl Provider {
             self.tighten_condition(&seen, tenant, &mut step);
         }
         self.heed_lift(&seen, &mut step);
-        aws_keys::await_revocations(&seen, &mut step);
+        self.await_revocations(&seen, view, &mut step);
         self.add_slices(slices, now, &mut step);
         step.notices.extend(notices);
         Ok(step)

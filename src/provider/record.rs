@@ -219,7 +219,6 @@ impl Record {
         self.certificates_until = self.certificates_until.max(Some(issued.until().unix()));
         self.issued = Some(issued);
         self.refused_renewal = None;
-        self.aws.supersede();
     }
 
     /// From when on nothing in the record is needed any more: no certificate

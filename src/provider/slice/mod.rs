@@ -12,6 +12,7 @@
 //! tenant namespace. Its status is what the record says, whatever stands there.
 
 mod administration;
+mod aws;
 mod ceiling;
 mod certificate;
 mod decision;
@@ -34,6 +35,7 @@ use crate::{
     },
     step::{Awaited, Effect, Refused, Step, Version, Wait},
 };
+pub use aws::NeedsSliceAwsIdentity;
 pub use ceiling::Ceiling;
 pub use certificate::NeedsSliceCertificate;
 pub use decision::NeedsDecision;
@@ -83,18 +85,20 @@ impl Slice<'_> {
     /// The peer's record with the end of a slice's certificate: until then its
     /// cluster ID belongs to its key.
     fn remembered_until(&self, until: Timestamp) -> Option<Effect> {
+        self.remembered(|record| {
+            record.certificates_until = record.certificates_until.max(Some(until.unix()));
+        })
+    }
+
+    /// The peer's record with what concerns the peer as a whole.
+    fn remembered(&self, change: impl FnOnce(&mut Record)) -> Option<Effect> {
         let (secret, record) = self.peers_record.as_ref()?;
-        if record.certificates_until >= Some(until.unix()) {
-            return None;
-        }
-        let record = Record {
-            certificates_until: Some(until.unix()),
-            ..record.clone()
-        };
-        Some(
+        let mut changed = record.clone();
+        change(&mut changed);
+        (changed != *record).then(|| {
             self.provider
-                .write_record_over(Some(secret), &self.peer, &record),
-        )
+                .write_record_over(Some(secret), &self.peer, &changed)
+        })
     }
 
     /// The annotations that this side keeps on the slice: Liqo's quotas read
@@ -146,7 +150,7 @@ impl Provider {
         }
     }
 
-    fn write_slice_record(
+    pub(super) fn write_slice_record(
         &self,
         peer: &ClusterId,
         stored: Option<&Secret>,
@@ -168,7 +172,11 @@ impl Provider {
         }
     }
 
-    fn open_slice_record(&self, peer: &ClusterId, secret: &Secret) -> Result<SliceRecord, Error> {
+    pub(super) fn open_slice_record(
+        &self,
+        peer: &ClusterId,
+        secret: &Secret,
+    ) -> Result<SliceRecord, Error> {
         SliceRecord::open(secret, &self.0.record_key, &self.0.cluster_id, peer)
     }
 
