@@ -78,6 +78,7 @@ fn reproduce(algorithm: &str) {
             text(&vector, "sliceCsrPEM"),
             "{id}"
         );
+        Csr::verify(csr.pem(), &slice, key.public_key(), &policy).unwrap();
 
         let nonce = Nonce::parse(text(&vector, "nonce").as_bytes(), &policy).unwrap();
         let signature = STANDARD.decode(text(&vector, "signature")).unwrap();

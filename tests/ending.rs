@@ -59,6 +59,41 @@ fn a_peering_is_not_ended_while_it_has_slices() {
     }
 }
 
+/// Each may be the other's provider: one tenant namespace holds both.
+#[test]
+fn the_slices_that_this_cluster_asks_of_its_peer_do_not_count() {
+    let mut exchange = authenticated(&Notary::new(YEAR));
+    let Object::ResourceSlice(mut asked) = slice("ours") else {
+        panic!("a slice");
+    };
+    asked.metadata.labels = [
+        (names::REPLICATION_LABEL, "true"),
+        (names::REPLICATION_DESTINATION_LABEL, "cl-consumer"),
+        (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
+    ]
+    .map(|(label, value)| (label.to_owned(), value.to_owned()))
+    .into();
+    exchange.at_provider.insert(asked.clone().into());
+    let ended = exchange.provider.end(&exchange.provider_view());
+    assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
+    // A replica that calls itself shared is one nevertheless.
+    for (label, value) in [
+        (names::REPLICATED_LABEL, "true"),
+        (names::REPLICATION_ORIGIN_LABEL, "cl-consumer"),
+    ] {
+        asked
+            .metadata
+            .labels
+            .insert(label.to_owned(), value.to_owned());
+    }
+    exchange.at_provider.insert(asked.into());
+    let error = exchange.provider.end(&exchange.provider_view());
+    assert!(matches!(
+        error.unwrap_err().fault(),
+        Fault::Policy(PolicyRefusal::SlicesRemain { found: 1, .. })
+    ));
+}
+
 /// Rights, then the Tenant, then what lies in the tenant namespace, then, when
 /// no certificate holds any more, the record.
 #[test]

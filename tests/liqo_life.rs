@@ -21,14 +21,12 @@ use std::{
 use liqo_auth::{
     crypto::{BoxError, CertificateChain, RecordKey},
     model::{
-        Bytes, CertificateSigningRequest, Object, ObjectRef, Resource, ResourceSlice, RoleBinding,
+        Bytes, CertificateSigningRequest, Object, ObjectRef, Resource, ResourceSlice,
         TenantCondition,
     },
     objects::Objects,
     policy::Policy,
     provider::{CsrSigner, Provider, Signing, SigningRequest},
-    replication,
-    step::Step,
 };
 
 use exchange::{Exchange, RECORD_KEY, cluster_roles};
@@ -302,7 +300,7 @@ fn settle(two: &mut Exchange) {
         two.refused.clear();
         let step = two.provider.reconcile(&two.provider_view(), two.env());
         two.carry_out(true, step.unwrap());
-        replicate(two);
+        two.replicate();
         let step = two.consumer.reconcile(&two.consumer_view(), two.env());
         two.carry_out(false, step.unwrap());
         collect_garbage(&mut two.at_provider);
@@ -312,18 +310,6 @@ fn settle(two: &mut Exchange) {
         }
     }
     panic!("it does not settle");
-}
-
-/// As Liqo's crd-replicator, which has the consumer's rights.
-fn replicate(two: &mut Exchange) {
-    let forth = replication::to_provider(&two.consumer_view(), &two.provider_view()).unwrap();
-    let back = replication::to_consumer(&two.consumer_view(), &two.provider_view()).unwrap();
-    two.carry_out(false, back);
-    let bound = two
-        .at_provider
-        .iter()
-        .any(|object| matches!(object, Object::RoleBinding(RoleBinding { .. })));
-    two.carry_out(true, if bound { forth } else { Step::default() });
 }
 
 /// As Kubernetes: what belongs to an object that is gone goes too.

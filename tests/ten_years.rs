@@ -19,13 +19,11 @@ use liqo_auth::{
     consumer::{self, SliceOptions},
     crypto::{CertificateChain, KeysByProvider, SigningKey},
     model::{
-        Identity, Kubeconfig, Object, ResourceSliceConditionStatus, ResourceSliceConditionType,
+        Identity, Kubeconfig, ResourceSliceConditionStatus, ResourceSliceConditionType,
         TenantCondition, Timestamp, UserCredential,
     },
     policy::Policy,
     provider::SlicePhase,
-    replication,
-    step::Step,
 };
 
 use exchange::{Exchange, Setup, ed25519, id};
@@ -141,7 +139,7 @@ impl Life {
             for message in ["nonce", "Tenant", "Identity"] {
                 two.deliver(message);
             }
-            replicate(two);
+            two.replicate();
             let at_consumer = two.turn_of_consumer();
             if before == (two.at_provider.clone(), two.at_consumer.clone()) {
                 assert_eq!(two.refused, [], "at {}", two.now);
@@ -237,16 +235,4 @@ impl Life {
         );
         CertificateChain::from_pem(certificate.as_slice(), &Policy::strict()).unwrap()
     }
-}
-
-/// As Liqo's crd-replicator, which has the consumer's rights.
-fn replicate(two: &mut Exchange) {
-    let forth = replication::to_provider(&two.consumer_view(), &two.provider_view()).unwrap();
-    let back = replication::to_consumer(&two.consumer_view(), &two.provider_view()).unwrap();
-    two.carry_out(false, back);
-    let has_rights = two
-        .at_provider
-        .iter()
-        .any(|object| matches!(object, Object::RoleBinding(_)));
-    two.carry_out(true, if has_rights { forth } else { Step::default() });
 }

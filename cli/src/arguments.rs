@@ -1,8 +1,11 @@
 //! The command line.
 
+mod administration;
 pub(crate) mod audit;
+mod examples;
 mod legacy;
 pub(crate) mod peering_user;
+mod slices;
 pub(crate) mod transcript;
 
 use std::path::PathBuf;
@@ -11,11 +14,19 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use liqo_auth::{
     crypto::{Algorithm, Fingerprint},
-    model::{ApiServerUrl, ClusterId, NamespaceName, Timestamp},
+    model::{ApiServerUrl, ClusterId, NamespaceName},
     policy::Policy,
 };
 
+use crate::environment::Now;
+
+pub(crate) use administration::{
+    Approve, Cordon, Deny, Drain, NamedSlice, Release, Remote, RemoteHome, Renew, Status,
+    StatusFormat, Unauthenticate, Uncordon,
+};
+use examples::*;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
+pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
 
 /// Authenticate Liqo clusters from files.
 ///
@@ -62,14 +73,15 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) color: ColorChoice,
-    /// Take this for the present time (RFC 3339): to judge old files, and for tests
+    /// Take this for the present time (RFC 3339), or one so far ahead (+300d): to judge old
+    /// files, to see what comes, and for tests
     #[arg(
         long,
         global = true,
         value_name = "TIME",
         help_heading = "Global options"
     )]
-    pub(crate) now: Option<Timestamp>,
+    pub(crate) now: Option<Now>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -98,27 +110,54 @@ pub(crate) enum Command {
     /// Authenticate with a provider cluster, with access to both homes
     #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES)]
     Authenticate(Authenticate),
-    /// Create a nonce (on the provider)
+    /// Create a nonce (on the provider) or a resource slice (on the consumer)
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Create(Create),
-    /// Get tenants, identities, nonces or a kubeconfig
+    /// Delete a resource slice (on the consumer) or a peering user (on the provider)
+    #[command(subcommand)]
+    Delete(Delete),
+    /// Get tenants, identities, resource slices, renews, nonces or a kubeconfig
     #[command(subcommand)]
     Get(Get),
     /// Generate the Tenant or the Identity that the peer is to apply
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Generate(Generate),
-    /// Apply a Tenant (on the provider) or an Identity (on the consumer)
+    /// Apply what the peer sent: a Tenant, an Identity, a ResourceSlice or a Renew
     #[command(after_help = APPLY_EXAMPLES)]
     Apply(Apply),
-    /// Explain a Tenant or an Identity: whose, which key, what is wrong
+    /// Explain an object: whose, which key, what is verified, what is wrong
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
+    /// A home at a glance: peers, certificates, slices, and what waits for whom
+    Status(Status),
+    /// Carry slices and renewals to the provider and the answers back, as Liqo's replicator does
+    Replicate(RemoteHome),
+    /// Go on with the certificates that are due
+    #[command(after_help = RENEW_EXAMPLES)]
+    Renew(Renew),
+    /// Give a tenant or a slice nothing new (on the provider)
+    #[command(subcommand, after_help = CORDON_EXAMPLES)]
+    Cordon(Cordon),
+    /// Take a tenant's rights and slices back (on the provider)
+    #[command(subcommand)]
+    Drain(Drain),
+    /// Let a tenant or a slice have what it had (on the provider)
+    #[command(subcommand)]
+    Uncordon(Uncordon),
+    /// Approve of what waits for it (on the provider)
+    #[command(subcommand, after_help = APPROVE_EXAMPLES)]
+    Approve(Approve),
+    /// Disapprove of what waits for approval (on the provider)
+    #[command(subcommand, after_help = APPROVE_EXAMPLES)]
+    Deny(Deny),
+    /// Forget what a peer was known by, when its administrator says that it has changed
+    Release(Release),
+    /// End the authentication with a provider cluster
+    #[command(visible_alias = "unauth", after_help = UNAUTHENTICATE_EXAMPLES)]
+    Unauthenticate(Unauthenticate),
     /// Print the code that both sides compute of what they agreed on, to be read aloud
     #[command(after_help = transcript::EXAMPLES)]
     Transcript(transcript::TranscriptOf),
-    /// Delete what was generated
-    #[command(subcommand)]
-    Delete(peering_user::Delete),
     /// The log of what this home decided
     #[command(subcommand, after_help = audit::EXAMPLES)]
     Audit(audit::Audit),
@@ -149,6 +188,9 @@ pub(crate) struct Init {
     /// By which CA peers know the API server (PEM), if it is another one
     #[arg(long, value_name = "FILE")]
     pub(crate) api_server_ca: Option<PathBuf>,
+    /// Have a person approve of each peer's request before it is signed
+    #[arg(long)]
+    pub(crate) require_approval: bool,
 }
 
 #[derive(Debug, Args)]
@@ -213,6 +255,18 @@ pub(crate) struct Authenticate {
 pub(crate) enum Create {
     /// Create a nonce for a consumer to sign
     Nonce(CreateNonce),
+    /// Ask a provider for a part of its resources
+    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"], after_help = CREATE_RESOURCE_SLICE)]
+    ResourceSlice(CreateResourceSlice),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Delete {
+    /// Give a part of a provider's resources back
+    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    ResourceSlice(DeleteResourceSlice),
+    /// Delete an existing user with the permissions to peer with this cluster
+    PeeringUser(peering_user::DeletePeeringUser),
 }
 
 #[derive(Debug, Args)]
@@ -220,6 +274,9 @@ pub(crate) struct CreateNonce {
     /// The cluster ID of the remote cluster
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: ClusterId,
+    /// Let this cluster in without a handshake, if its Tenant says so
+    #[arg(long)]
+    pub(crate) tolerate_no_handshake: bool,
     /// Make a new nonce in place of the one that is there
     #[arg(long)]
     pub(crate) replace: bool,
@@ -236,6 +293,12 @@ pub(crate) enum Get {
     /// The Identities of this home (a consumer's)
     #[command(visible_alias = "identity")]
     Identities(List),
+    /// The ResourceSlices of this home: asked for by it, or by its peers
+    #[command(name = "resourceslices", visible_aliases = ["rs", "resourceslice"])]
+    ResourceSlices(List),
+    /// The Renews of this home, by which certificates are renewed
+    #[command(visible_alias = "renew")]
+    Renews(List),
     /// The nonce for a consumer, with nothing else; without one, all nonces as a table
     Nonce(GetNonce),
     /// The kubeconfig for a provider: it holds the private key
@@ -243,6 +306,9 @@ pub(crate) enum Get {
         /// The cluster ID of the remote cluster
         #[arg(long, value_name = "ID")]
         remote_cluster_id: ClusterId,
+        /// That of a resource slice, instead of the control plane's
+        #[arg(long, value_name = "NAME")]
+        resourceslice: Option<String>,
     },
 }
 
@@ -314,6 +380,9 @@ pub(crate) struct Known {
     /// The provider's API server has a publicly trusted certificate: no CA is needed
     #[arg(long)]
     pub(crate) publicly_trusted: bool,
+    /// The provider runs on EKS: its Identity may carry an AWS user's keys
+    #[arg(long)]
+    pub(crate) accept_aws: bool,
 }
 
 #[derive(Debug, Args)]
@@ -379,76 +448,3 @@ impl KeyAlgorithm {
         }
     }
 }
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done
-  1  the file system or the machine failed
-  2  the command line cannot be right
-  3  what the peer sent was refused
-  4  something of the peer has to come first
-  5  this side's own objects are at odds";
-
-const LONG_HELP: &str = "\
-Examples:
-  Authenticate two clusters on this machine, and make their homes:
-    liqo-auth authenticate --init --home ./cl-consumer --remote-home ./cl-provider
-
-  The same by hand, each step on one home only:
-    liqo-auth create nonce      --home ./cl-provider --remote-cluster-id cl-consumer
-    liqo-auth get nonce         --home ./cl-provider --remote-cluster-id cl-consumer > nonce.txt
-    liqo-auth generate tenant   --home ./cl-consumer --remote-cluster-id cl-provider --nonce - < nonce.txt > tenant.yaml
-    liqo-auth apply             --home ./cl-provider -f tenant.yaml
-    liqo-auth generate identity --home ./cl-provider --remote-cluster-id cl-consumer > identity.yaml
-    liqo-auth apply             --home ./cl-consumer -f identity.yaml
-
-  tenant.yaml and identity.yaml are what `kubectl apply -f` takes as they are.
-
-Exit codes:
-  0  done
-  1  the file system or the machine failed
-  2  the command line cannot be right
-  3  what the peer sent was refused
-  4  something of the peer has to come first
-  5  this side's own objects are at odds";
-
-const INIT_EXAMPLES: &str = "\
-Examples:
-  liqo-auth init --home ./cl-provider --cluster-id cl-provider --api-server https://172.19.0.3:6443
-  liqo-auth init --home ./cl-consumer --key-algorithm rsa-2048
-  liqo-auth init --home ./cl-provider --ca-cert ca.crt --ca-key ca.key";
-
-const AUTHENTICATE_EXAMPLES: &str = "\
-Examples:
-  liqo-auth authenticate --home ./cl-consumer --remote-home ./cl-provider
-  liqo-auth authenticate --init --home ./cl-consumer --remote-home ./cl-provider \\
-      --remote-api-server https://172.19.0.3:6443";
-
-const MANUAL_FLOW: &str = "\
-Examples:
-  liqo-auth create nonce      --home ./cl-provider --remote-cluster-id cl-consumer
-  liqo-auth generate tenant   --home ./cl-consumer --remote-cluster-id cl-provider --nonce \"$NONCE\" > tenant.yaml
-  liqo-auth apply             --home ./cl-provider -f tenant.yaml
-  liqo-auth generate identity --home ./cl-provider --remote-cluster-id cl-consumer > identity.yaml
-  liqo-auth apply             --home ./cl-consumer -f identity.yaml";
-
-const APPLY_EXAMPLES: &str = "\
-Examples:
-  liqo-auth apply --home ./cl-provider -f tenant.yaml
-  cat identity.yaml | liqo-auth apply --home ./cl-consumer -f -
-
-All files are verified before anything is stored: a bad one changes nothing.";
-
-const INSPECT_EXAMPLES: &str = "\
-Examples:
-  liqo-auth inspect tenant.yaml
-  liqo-auth inspect --home ./cl-provider tenant.yaml
-  liqo-auth inspect --now 2026-11-20T13:00:00Z identity.yaml
-
-With a home, everything is verified that applying the file there would verify.
-Nothing is changed. The exit code is 3 if anything is wrong.";
-
-const COMPLETION_EXAMPLES: &str = "\
-Examples:
-  source <(liqo-auth completion bash)
-  liqo-auth completion fish > ~/.config/fish/completions/liqo-auth.fish";

@@ -5,12 +5,13 @@ mod beside;
 use std::sync::Arc;
 
 use liqo_auth::{
-    consumer::{Consumer, Phase},
+    consumer::{Consumer, Peering, Phase},
     crypto::{Nonce, OneKey},
     error::Error,
     model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, Timestamp, names},
     policy::Policy,
-    step::{Effect, Message, Notice, Step},
+    step::{Effect, Env, Message, Notice, Refused, Step},
+    view::View,
 };
 
 use crate::{
@@ -25,6 +26,7 @@ pub(crate) struct ConsumerSide<'h> {
     pub(crate) peer: ClusterId,
     consumer: Consumer,
     clock: Clock,
+    logged: Vec<Error>,
 }
 
 /// Where the consumer's side came to, when nothing was left to do.
@@ -36,6 +38,8 @@ pub(crate) enum ConsumerStand {
     Authenticated(ObjectRef),
     /// What is stored was refused.
     Refused(Error),
+    /// What belonged to the peering waits for others to let it go.
+    Ending,
 }
 
 impl<'h> ConsumerSide<'h> {
@@ -52,6 +56,7 @@ impl<'h> ConsumerSide<'h> {
             peer: peer.clone(),
             consumer,
             clock,
+            logged: Vec::new(),
         })
     }
 
@@ -83,6 +88,7 @@ impl<'h> ConsumerSide<'h> {
             Phase::AwaitsIdentity(phase) => ConsumerStand::AwaitsIdentity(Box::new(phase.tenant())),
             Phase::Authenticated(held) => ConsumerStand::Authenticated(held.kubeconfig_secret()),
             Phase::Refused(error) => ConsumerStand::Refused(error),
+            Phase::Ending(_) => ConsumerStand::Ending,
             _ => return Ok(None),
         }))
     }
@@ -93,11 +99,9 @@ impl<'h> ConsumerSide<'h> {
         // More steps than any exchange has: a machine that runs in circles is
         // stopped.
         for _ in 0..MOST_STEPS {
-            let env = self.clock.env()?;
-            let now = env.now;
             let step = self
                 .consumer
-                .reconcile(&self.home.view(&self.peer), env)
+                .reconcile(&self.home.view(&self.peer), self.clock.env()?)
                 .map_err(|error| self.failure(&error))?;
             for notice in &step.notices {
                 if !notices.contains(notice) {
@@ -108,18 +112,34 @@ impl<'h> ConsumerSide<'h> {
                 && let Some(stand) = self.stand()?
             {
                 self.home.save()?;
-                if let ConsumerStand::Refused(error) = &stand {
-                    self.home.log_refusal(&self.peer, error, now)?;
-                }
+                self.log_refusals(&step)?;
                 return Ok((stand, notices));
             }
-            self.home.carry_out(&step, now)?;
+            self.carry_out(&step)?;
         }
         Err(Failure::at_odds(format!(
             "{}: the peering with {} does not come to rest",
             self.home.path().display(),
             self.peer
         )))
+    }
+
+    /// What would be refused of what is there now.
+    pub(crate) fn refusals(&self) -> Result<Vec<Refused>> {
+        Ok(self.look()?.refused)
+    }
+
+    /// The next step, without taking it.
+    pub(crate) fn look(&self) -> Result<Step> {
+        let view = self.home.view(&self.peer);
+        let step = self.consumer.reconcile(&view, self.clock.env()?);
+        step.map_err(|error| self.failure(&error))
+    }
+
+    /// The phases that the objects are in.
+    pub(crate) fn peering<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>> {
+        let peering = self.consumer.resume(view, now);
+        peering.map_err(|error| self.failure(&error))
     }
 
     /// Makes the tenant namespace in memory, if the peer has none yet.
@@ -139,11 +159,9 @@ impl<'h> ConsumerSide<'h> {
         // Whether there are two of them, the library knows.
         self.stand()?;
         if !found {
-            let now = self.clock.now()?;
-            self.apply(
-                &[Effect::Create(Namespace::for_tenant(&self.peer).into())],
-                now,
-            )?;
+            let namespace = Namespace::for_tenant(&self.peer);
+            self.home
+                .apply(&Effect::Create(namespace.into()), self.clock.now()?)?;
         }
         Ok(())
     }
@@ -154,8 +172,7 @@ impl<'h> ConsumerSide<'h> {
             "the nonce of {} is not signed, and nothing was changed",
             self.peer
         );
-        let (step, now) = self.receive(Message::Nonce(nonce), &subject)?;
-        self.home.carry_out(&step, now)?;
+        let step = self.receive(Message::Nonce(nonce), &subject)?;
         let tenant = step.outbox.into_iter().find_map(|message| match message {
             Message::Tenant(tenant) => Some(*tenant),
             _ => None,
@@ -165,8 +182,21 @@ impl<'h> ConsumerSide<'h> {
 
     /// Takes an Identity in memory.
     pub(crate) fn receive_identity(&mut self, identity: &Identity, subject: &str) -> Result<()> {
-        let (step, now) = self.receive(Message::Identity(Box::new(identity.clone())), subject)?;
-        self.home.carry_out(&step, now)
+        self.receive(Message::Identity(Box::new(identity.clone())), subject)?;
+        Ok(())
+    }
+
+    /// Does, in memory, what an administrator asks for.
+    pub(crate) fn administer(
+        &mut self,
+        subject: &str,
+        act: impl FnOnce(&Consumer, &View<'_>, Env) -> Result<Step, Error>,
+    ) -> Result<Step> {
+        let env = self.clock.env()?;
+        let step = act(&self.consumer, &self.home.view(&self.peer), env)
+            .map_err(|error| Failure::of(subject, &error))?;
+        self.carry_out(&step)?;
+        Ok(step)
     }
 
     /// The nonce that was signed last.
@@ -179,25 +209,37 @@ impl<'h> ConsumerSide<'h> {
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
 
-    fn receive(&mut self, message: Message, subject: &str) -> Result<(Step, Timestamp)> {
-        let env = self.clock.env()?;
-        let now = env.now;
+    fn receive(&mut self, message: Message, subject: &str) -> Result<Step> {
         let step = self
             .consumer
-            .receive(&self.home.view(&self.peer), message, env);
+            .receive(&self.home.view(&self.peer), message, self.clock.env()?);
         match step {
-            Ok(step) => Ok((step, now)),
+            Ok(step) => {
+                self.carry_out(&step)?;
+                Ok(step)
+            }
             Err(error) => {
-                self.home.log_refusal(&self.peer, &error, now)?;
+                self.home
+                    .log_refusal(&self.peer, &error, self.clock.now()?)?;
                 Err(Failure::of(subject, &error))
             }
         }
     }
 
-    fn apply(&mut self, effects: &[Effect], now: Timestamp) -> Result<()> {
-        effects
-            .iter()
-            .try_for_each(|effect| self.home.apply(effect, now))
+    /// What was refused is logged once for a command.
+    fn log_refusals(&mut self, step: &Step) -> Result<()> {
+        let now = self.clock.now()?;
+        for refused in &step.refused {
+            if !self.logged.contains(&refused.error) {
+                self.home.log_refusal(&self.peer, &refused.error, now)?;
+                self.logged.push(refused.error.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, step: &Step) -> Result<()> {
+        self.home.carry_out(step, self.clock.now()?)
     }
 
     fn failure(&self, error: &Error) -> Failure {
@@ -234,6 +276,12 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
         }
         Notice::ProviderKeyFirstSeen { fingerprint } => format!(
             "The provider proved the key {fingerprint}, and is known by it from now on: compare it with what its administrator says."
+        ),
+        Notice::RenewalNotCarried => {
+            "The certificate was renewed, and nothing carries it to the consumer: generate its Identity again, and hand it over.".to_owned()
+        }
+        Notice::ConditionHeld { condition } => format!(
+            "The tenant stays {condition:?}, whatever its Tenant says, until its administrator uncordons it."
         ),
         Notice::IssuedByAnotherCa => {
             "The client certificate was not issued by a CA of the bundle; that is legal if the API server's certificate comes from another CA.".to_owned()

@@ -1,6 +1,9 @@
 //! Time and randomness, which the library has none of.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    str::FromStr,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use anyhow::Context;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -11,23 +14,33 @@ use crate::failure::Result;
 
 /// The present time, or the one that stands for it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock(Option<Timestamp>);
+pub(crate) struct Clock(Option<Now>);
+
+/// A time that stands for the present one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Now {
+    At(Timestamp),
+    /// So long after the system's.
+    In(Duration),
+}
 
 impl Clock {
     /// The system's clock, unless a time is given.
-    pub(crate) const fn new(fixed: Option<Timestamp>) -> Self {
-        Self(fixed)
+    pub(crate) const fn new(other: Option<Now>) -> Self {
+        Self(other)
     }
 
     pub(crate) fn now(self) -> Result<Timestamp> {
-        if let Some(fixed) = self.0 {
-            return Ok(fixed);
-        }
+        let ahead = match self.0 {
+            Some(Now::At(fixed)) => return Ok(fixed),
+            Some(Now::In(ahead)) => ahead,
+            None => Duration::ZERO,
+        };
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .context("the system's clock is before 1970")?;
         let seconds = i64::try_from(since.as_secs()).context("the system's clock")?;
-        Ok(Timestamp::from_unix(seconds).context("the system's clock")?)
+        Ok(Timestamp::from_unix(seconds).context("the system's clock")? + ahead)
     }
 
     pub(crate) fn env(self) -> Result<Env> {
@@ -35,6 +48,32 @@ impl Clock {
             now: self.now()?,
             entropy: entropy()?,
         })
+    }
+}
+
+impl FromStr for Now {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(ahead) = text.strip_prefix('+') else {
+            let at = text.parse().map_err(|error| format!("{error}"))?;
+            return Ok(Self::At(at));
+        };
+        let wrong = || "expected a time after now, such as +90s, +12h or +300d".to_owned();
+        let unit = ahead.chars().last().ok_or_else(wrong)?;
+        let seconds = match unit {
+            's' => 1,
+            'm' => 60,
+            'h' => 60 * 60,
+            'd' => 24 * 60 * 60,
+            _ => return Err(wrong()),
+        };
+        let number: u32 = ahead
+            .strip_suffix(unit)
+            .unwrap_or_default()
+            .parse()
+            .map_err(|_| wrong())?;
+        Ok(Self::In(Duration::from_secs(u64::from(number) * seconds)))
     }
 }
 
@@ -75,6 +114,18 @@ pub(crate) fn uuid() -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_time_is_one_or_so_far_ahead() {
+        let day = Duration::from_secs(24 * 60 * 60);
+        assert_eq!("+300d".parse(), Ok(Now::In(day * 300)));
+        assert_eq!("+90s".parse(), Ok(Now::In(Duration::from_secs(90))));
+        let at = "2026-11-20T13:00:00Z";
+        assert_eq!(at.parse(), Ok(Now::At(at.parse().unwrap())));
+        for wrong in ["+", "+d", "+1", "+1w", "+-1d", "+1dd", "tomorrow", ""] {
+            assert!(wrong.parse::<Now>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn uuids_are_of_version_4() {

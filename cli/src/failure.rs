@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use liqo_auth::error::{Error, Fault};
+use liqo_auth::error::{ApiMisuse, Error, Fault, LocalFault, PolicyRefusal};
 
 /// A failed command: a paragraph for a person, and a code for a script.
 #[derive(Debug)]
@@ -52,7 +52,11 @@ impl Failure {
     /// what to do. `subject` says what was to be done.
     pub(crate) fn of(subject: &str, error: &Error) -> Self {
         let code = match error.fault() {
+            Fault::Local(LocalFault::SliceName { .. }) => Code::Usage,
+            Fault::Local(local) if comes_first(local) => Code::Waiting,
             Fault::Local(_) => Code::AtOdds,
+            Fault::Policy(PolicyRefusal::SlicesRemain { .. })
+            | Fault::ApiMisuse(ApiMisuse::NothingToApprove { .. }) => Code::Waiting,
             Fault::ApiMisuse(_) => Code::Usage,
             _ => Code::Refused,
         };
@@ -66,6 +70,18 @@ impl Failure {
             ..self
         }
     }
+}
+
+/// Whether something has to come first that may well come.
+fn comes_first(fault: &LocalFault) -> bool {
+    matches!(
+        fault,
+        LocalFault::NotAuthenticated
+            | LocalFault::SlicesRemain { .. }
+            | LocalFault::StillEnding
+            | LocalFault::NoSlice
+            | LocalFault::NoTenant
+    )
 }
 
 /// An error of the library as one paragraph.

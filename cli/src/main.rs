@@ -15,7 +15,10 @@ mod home;
 mod input;
 mod legacy;
 mod output;
+mod overview;
+mod pair;
 mod provider_side;
+mod signer;
 
 use std::process::ExitCode;
 

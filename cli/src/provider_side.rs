@@ -2,26 +2,26 @@
 
 mod beside;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use liqo_auth::{
-    crypto::{Authority, CaBundle, CertificateChain, Entropy, Nonce},
+    crypto::{Authority, CaBundle, CertificateChain, Nonce, Subject},
     error::Error,
     model::{
-        Bytes, CertificateSigningRequest, CertificateSigningRequestCondition,
-        CertificateSigningRequestSpec, CertificateSigningRequestStatus, ClusterId,
-        ClusterRoleBinding, Identity, Metadata, NamespaceName, RbacSubject, Resource, RoleBinding,
-        Secret, Tenant, Timestamp, names,
+        CertificateSigningRequest, ClusterId, Identity, NamespaceName, Resource, Secret, Tenant,
+        TenantCondition, Timestamp, names,
     },
     policy::Policy,
-    provider::{Endpoint, NameTable, Phase, Provider, SigningRequest},
-    step::{Effect, Message, Notice, Step},
+    provider::{Endpoint, NameRegistry, Peering, Phase, Provider, SigningRequest},
+    step::{Effect, Env, Message, Notice, Refused, Step},
+    view::View,
 };
 
 use crate::{
-    environment::Clock,
+    environment::{Clock, entropy},
     failure::{Failure, Result, paragraph},
     home::Home,
+    signer::{Desk, request_name, signed_request},
 };
 
 /// The provider's side of one peering, over a home.
@@ -31,8 +31,10 @@ pub(crate) struct ProviderSide<'h> {
     inviting: bool,
     provider: Provider,
     authority: Authority,
+    desk: Desk,
     policy: Policy,
     clock: Clock,
+    logged: Vec<Error>,
 }
 
 /// Where the provider's side came to, when nothing was left to do.
@@ -41,19 +43,16 @@ pub(crate) enum ProviderStand {
     AwaitsTenant,
     /// The Identity can be handed out.
     Authenticated,
+    /// The request waits for this side's administrator.
+    AwaitsApproval,
+    /// The peer is let in without a handshake.
+    Tolerated,
+    /// The administrator drained the peer.
+    Drained,
     /// What is stored was refused.
     Refused(Error),
     /// The Tenant was deleted.
     Ended,
-}
-
-/// What is to be done next.
-enum Next {
-    /// In memory.
-    Apply(Box<Step>),
-    /// What is in memory, before something is signed that rests on it.
-    Save,
-    Rest(ProviderStand),
 }
 
 impl<'h> ProviderSide<'h> {
@@ -64,15 +63,18 @@ impl<'h> ProviderSide<'h> {
         clock: Clock,
     ) -> Result<Self> {
         let authority = home.authority()?;
-        let provider = provider(home, &authority, peer, policy)?;
+        let desk = Desk::default();
+        let provider = provider(home, &authority, &desk, policy)?;
         Ok(Self {
             home,
             peer: peer.clone(),
             inviting: false,
             provider,
             authority,
+            desk,
             policy: policy.clone(),
             clock,
+            logged: Vec::new(),
         })
     }
 
@@ -93,7 +95,7 @@ impl<'h> ProviderSide<'h> {
         clock: Clock,
         tenant: &Tenant,
     ) -> Result<Result<(), Error>> {
-        let provider = provider(home, &home.authority()?, peer, policy)?;
+        let provider = provider(home, &home.authority()?, &Desk::default(), policy)?;
         let message = Message::Tenant(Box::new(tenant.clone()));
         Ok(provider
             .receive(&home.view(peer), message, clock.env()?)
@@ -101,23 +103,25 @@ impl<'h> ProviderSide<'h> {
     }
 
     /// Goes on as far as it goes without the peer, and saves that. The pin and
-    /// the proof are on the disk before anything is signed; what is signed is
-    /// on it before this returns, so before anybody gets it.
+    /// the proof are on the disk before anything is signed, and what was signed
+    /// is on it before it is used.
     pub(crate) fn settle(&mut self) -> Result<ProviderStand> {
         // More steps than any exchange has: a machine that runs in circles is
         // stopped.
         for _ in 0..MOST_STEPS {
-            let now = self.clock.now()?;
-            match self.next(now)? {
-                Next::Apply(step) => self.home.carry_out(&step, now)?,
-                Next::Save => self.home.save()?,
-                Next::Rest(stand) => {
-                    self.home.save()?;
-                    if let ProviderStand::Refused(error) = &stand {
-                        self.home.log_refusal(&self.peer, error, now)?;
-                    }
-                    return Ok(stand);
-                }
+            let step = self.step()?;
+            if !step.effects.is_empty() {
+                self.carry_out(&step)?;
+                continue;
+            }
+            let asked = self.desk.take_asked();
+            if asked.is_empty() {
+                self.home.save()?;
+                self.log_refusals(&step)?;
+                return self.stand(step);
+            }
+            for request in asked {
+                self.answer(&request)?;
             }
         }
         Err(Failure::at_odds(format!(
@@ -127,101 +131,157 @@ impl<'h> ProviderSide<'h> {
         )))
     }
 
-    fn next(&self, now: Timestamp) -> Result<Next> {
-        let view = self.home.view(&self.peer);
-        let peering = self
-            .provider
-            .resume(&view, now)
-            .map_err(|error| self.failure(&error))?;
-        let stand = match peering.phase {
-            Phase::Refused(error) => return Ok(Next::Rest(ProviderStand::Refused(error))),
-            Phase::NeedsCertificate(phase) => {
-                let name = request_name(phase.request());
-                let Some(stored) = self.home.get::<CertificateSigningRequest>("", &name) else {
-                    if !self.home.is_saved() {
-                        return Ok(Next::Save);
-                    }
-                    let request = self.signed_request(name, phase.request())?;
-                    let mut step = Step::default();
-                    step.effects.push(Effect::Create(request.into()));
-                    return Ok(Next::Apply(Box::new(step)));
-                };
-                let chain =
-                    CertificateChain::from_pem(stored.status.certificate.as_slice(), &self.policy)
-                        .map_err(|error| {
-                            Failure::at_odds(format!(
-                                "{}, status.certificate: {error}",
-                                stored.id()
-                            ))
-                        })?;
-                let step = phase
-                    .continue_with(&chain)
-                    .map_err(|error| self.failure(&error))?;
-                return Ok(Next::Apply(Box::new(step)));
-            }
-            Phase::Uninvited | Phase::Ended(_) if self.inviting => {
-                let step = self
-                    .provider
-                    .invite(&view, self.clock.env()?)
-                    .map_err(|error| self.failure(&error))?;
-                return Ok(Next::Apply(Box::new(step)));
-            }
-            Phase::Uninvited | Phase::Ended(_) => ProviderStand::Ended,
-            Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
-            Phase::Ending(_) => ProviderStand::Ended,
-            _ => ProviderStand::Authenticated,
+    fn step(&self) -> Result<Step> {
+        let (view, env) = (self.home.view(&self.peer), self.clock.env()?);
+        let uninvited = |phase| matches!(phase, Phase::Uninvited | Phase::Ended(_));
+        let invites = self.inviting && uninvited(self.resume(&view, env.now)?);
+        let step = if invites {
+            self.provider.invite(&view, env)
+        } else {
+            self.provider.reconcile(&view, env)
         };
-        let step = self
-            .provider
-            .reconcile(&view, self.clock.env()?)
-            .map_err(|error| self.failure(&error))?;
-        Ok(match step.refused.first() {
-            Some(refused) => Next::Rest(ProviderStand::Refused(refused.error.clone())),
-            None if step.effects.is_empty() => Next::Rest(stand),
-            None => Next::Apply(Box::new(step)),
+        step.map_err(|error| self.failure(&error))
+    }
+
+    /// Where it stands after a step that has nothing left to do.
+    fn stand(&self, step: Step) -> Result<ProviderStand> {
+        let view = self.home.view(&self.peer);
+        Ok(match self.resume(&view, self.clock.now()?)? {
+            Phase::Refused(error) => ProviderStand::Refused(error),
+            Phase::Uninvited | Phase::Ended(_) | Phase::Ending(_) => ProviderStand::Ended,
+            Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
+            Phase::NeedsApproval(_) => ProviderStand::AwaitsApproval,
+            Phase::Tolerated(_) => ProviderStand::Tolerated,
+            Phase::Drained(_) => ProviderStand::Drained,
+            Phase::Authenticated(_) => ProviderStand::Authenticated,
+            _ => match step.refused.into_iter().next() {
+                Some(refused) => ProviderStand::Refused(refused.error),
+                None => {
+                    return Err(Failure::at_odds(format!(
+                        "{}: the peering with {} does not go on",
+                        self.home.path().display(),
+                        self.peer
+                    )));
+                }
+            },
         })
+    }
+
+    fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Phase<'o>> {
+        Ok(self.peering(view, now)?.phase)
+    }
+
+    /// The phases that the objects are in.
+    pub(crate) fn peering<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>> {
+        let peering = self.provider.resume(view, now);
+        peering.map_err(|error| self.failure(&error))
+    }
+
+    /// Answers a request to sign: by what was answered before, or by signing
+    /// it. By the object that keeps the answer it is found again, and never
+    /// signed twice.
+    fn answer(&mut self, request: &SigningRequest) -> Result<()> {
+        let name = request_name(request);
+        if self
+            .home
+            .get::<CertificateSigningRequest>("", &name)
+            .is_none()
+        {
+            self.home.save()?;
+            let reason = if request.subject == Subject::control_plane(&self.peer) {
+                "the Tenant's key signed this provider's nonce"
+            } else {
+                "the request is of the Tenant's key"
+            };
+            let signed = signed_request(&self.authority, name.clone(), request, reason)?;
+            self.home
+                .apply(&Effect::Create(signed.into()), self.clock.now()?)?;
+            self.home.save()?;
+        }
+        let stored = self.home.get::<CertificateSigningRequest>("", &name);
+        let stored = stored.ok_or_else(|| {
+            Failure::at_odds(format!("{name}: the request was signed, and is not there"))
+        })?;
+        let chain = CertificateChain::from_pem(stored.status.certificate.as_slice(), &self.policy)
+            .map_err(|error| {
+                Failure::at_odds(format!("{}, status.certificate: {error}", stored.id()))
+            })?;
+        self.desk.answer(name, chain);
+        Ok(())
     }
 
     /// Takes a Tenant in memory; nothing is saved yet. Says what it made of it.
     pub(crate) fn receive(&mut self, tenant: &Tenant, subject: &str) -> Result<()> {
-        let env = self.clock.env()?;
-        let now = env.now;
         let message = Message::Tenant(Box::new(tenant.clone()));
         let step = self
             .provider
-            .receive(&self.home.view(&self.peer), message, env);
-        let step = match step {
-            Ok(step) => step,
+            .receive(&self.home.view(&self.peer), message, self.clock.env()?);
+        match step {
+            Ok(step) => self.carry_out(&step),
             Err(error) => {
-                self.home.log_refusal(&self.peer, &error, now)?;
-                return Err(Failure::of(subject, &error));
+                self.home
+                    .log_refusal(&self.peer, &error, self.clock.now()?)?;
+                Err(Failure::of(subject, &error))
             }
-        };
-        self.home.carry_out(&step, now)
+        }
+    }
+
+    /// Does, in memory, what an administrator asks for.
+    pub(crate) fn administer(
+        &mut self,
+        subject: &str,
+        act: impl FnOnce(&Provider, &View<'_>, Env) -> Result<Step, Error>,
+    ) -> Result<Step> {
+        let env = self.clock.env()?;
+        let step = act(&self.provider, &self.home.view(&self.peer), env)
+            .map_err(|error| Failure::of(subject, &error))?;
+        self.carry_out(&step)?;
+        Ok(step)
+    }
+
+    /// What would be refused of what is there now.
+    pub(crate) fn refusals(&self) -> Result<Vec<Refused>> {
+        Ok(self.look()?.refused)
+    }
+
+    /// The condition that is in force.
+    pub(crate) fn condition(&self) -> Result<TenantCondition> {
+        let held = self.look()?.notices.into_iter().find_map(|notice| {
+            let Notice::ConditionHeld { condition } = notice else {
+                return None;
+            };
+            Some(condition)
+        });
+        let name = self.peer.as_str();
+        let mut tenants = self.home.all::<Tenant>();
+        let tenant = tenants.find(|tenant| tenant.metadata.name == name);
+        let said = tenant.and_then(|tenant| tenant.spec.tenant_condition);
+        Ok(held.or(said).unwrap_or(TenantCondition::Active))
+    }
+
+    /// The next step, without taking it.
+    pub(crate) fn look(&self) -> Result<Step> {
+        let view = self.home.view(&self.peer);
+        let step = self.provider.reconcile(&view, self.clock.env()?);
+        // What it asked the desk for is asked again when it counts.
+        self.desk.take_asked();
+        step.map_err(|error| self.failure(&error))
     }
 
     /// A new nonce in place of the one that is there.
     pub(crate) fn replace_nonce(&mut self) -> Result<Vec<Notice>> {
-        let env = self.clock.env()?;
-        let now = env.now;
-        let step = self
-            .provider
-            .replace_nonce(&self.home.view(&self.peer), env)
-            .map_err(|error| self.failure(&error))?;
-        self.home.carry_out(&step, now)?;
+        let subject = self.home.path().display().to_string();
+        let step = self.administer(&subject, |provider, view, env| {
+            provider.replace_nonce(view, env)
+        })?;
         self.home.save()?;
         Ok(step.notices)
     }
 
     /// The Identity to hand out, once the peer is authenticated.
     pub(crate) fn identity(&self, namespace: Option<&NamespaceName>) -> Result<Option<Identity>> {
-        let now = self.clock.now()?;
         let view = self.home.view(&self.peer);
-        let peering = self
-            .provider
-            .resume(&view, now)
-            .map_err(|error| self.failure(&error))?;
-        Ok(match peering.phase {
+        Ok(match self.resume(&view, self.clock.now()?)? {
             Phase::Authenticated(issued) => Some(issued.identity(namespace)),
             _ => None,
         })
@@ -233,15 +293,20 @@ impl<'h> ProviderSide<'h> {
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
 
-    /// Signs a request, and makes the object that keeps the answer: by that it
-    /// is found again, and never signed twice.
-    fn signed_request(
-        &self,
-        name: String,
-        request: &SigningRequest,
-    ) -> Result<CertificateSigningRequest> {
-        let reason = "the Tenant's key signed this provider's nonce";
-        signed_request(&self.authority, name, request, reason)
+    /// What was refused is logged once for a command.
+    fn log_refusals(&mut self, step: &Step) -> Result<()> {
+        let now = self.clock.now()?;
+        for refused in &step.refused {
+            if !self.logged.contains(&refused.error) {
+                self.home.log_refusal(&self.peer, &refused.error, now)?;
+                self.logged.push(refused.error.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, step: &Step) -> Result<()> {
+        self.home.carry_out(step, self.clock.now()?)
     }
 
     fn failure(&self, error: &Error) -> Failure {
@@ -260,20 +325,22 @@ pub(crate) fn nonce_secret<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h S
 
 const MOST_STEPS: usize = 32;
 
-fn provider(
-    home: &Home,
-    authority: &Authority,
-    peer: &ClusterId,
-    policy: &Policy,
-) -> Result<Provider> {
+fn provider(home: &Home, authority: &Authority, desk: &Desk, policy: &Policy) -> Result<Provider> {
     let endpoint = endpoint(home, authority)?;
-    Ok(
-        Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
-            .key(Arc::new(home.key()?))
-            .principals(Arc::new(principals(home, peer)))
-            .policy(policy.clone())
-            .build(),
-    )
+    let mut builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
+        .key(Arc::new(home.key()?))
+        .signer(Arc::new(desk.clone()))
+        .principals(Arc::new(principals(home)?))
+        .policy(policy.clone());
+    if home.settings.require_approval {
+        builder = builder.require_approval();
+    }
+    for (peer, settings) in &home.settings.peers {
+        if settings.tolerate_no_handshake {
+            builder = builder.tolerate_no_handshake(peer.clone());
+        }
+    }
+    Ok(builder.build())
 }
 
 /// Where peers reach this home's API server, and by which CA.
@@ -289,95 +356,13 @@ pub(crate) fn endpoint(home: &Home, authority: &Authority) -> Result<Endpoint> {
     ))
 }
 
-/// The names that rights of this home are bound to already, but for the peer's
-/// own.
-fn principals(home: &Home, peer: &ClusterId) -> NameTable {
-    let others = |metadata: &Metadata| {
-        let label = |key: &str| metadata.labels.get(key).map(String::as_str);
-        label(names::REMOTE_CLUSTER_ID_LABEL) != Some(peer.as_str())
-            || label(names::MANAGED_BY_LABEL) != Some(names::MANAGED_BY_LIQO)
-    };
-    let names = |subjects: &[RbacSubject]| -> Vec<String> {
-        let people = subjects
-            .iter()
-            .filter(|subject| subject.kind != "ServiceAccount");
-        people.map(|subject| subject.name.clone()).collect()
-    };
-    let bindings = home
-        .all::<RoleBinding>()
-        .filter(|binding| others(&binding.metadata));
-    let cluster_bindings = home
-        .all::<ClusterRoleBinding>()
-        .filter(|binding| others(&binding.metadata));
-    bindings
-        .flat_map(|binding| names(&binding.subjects))
-        .chain(cluster_bindings.flat_map(|binding| names(&binding.subjects)))
-        .collect()
-}
-
-/// The same for the same request: it is found again, and never signed twice.
-pub(crate) fn request_name(request: &SigningRequest) -> String {
-    let id: String = request.id.to_string().chars().take(32).collect();
-    format!("{}{id}", names::CSR_GENERATE_NAME)
-}
-
-/// Signs a request: as the Kubernetes API keeps it, approved for that reason
-/// and issued.
-pub(crate) fn signed_request(
-    authority: &Authority,
-    name: String,
-    request: &SigningRequest,
-    reason: &str,
-) -> Result<CertificateSigningRequest> {
-    // The request's ID is a hash over what makes the request this one: no two
-    // have the same, and nobody can foresee it.
-    let serial_number = Entropy::from_bytes(*request.id.as_bytes());
-    let chain = authority.issue(
-        &request.csr,
-        &request.subject,
-        &request.public_key,
-        request.now,
-        request.lifetime,
-        &serial_number,
-    );
-    let chain = chain.map_err(|error| {
-        Failure::at_odds(format!("the authority of this home cannot sign: {error}"))
-    })?;
-    Ok(CertificateSigningRequest {
-        metadata: Metadata {
-            name,
-            labels: BTreeMap::from([
-                (
-                    names::REMOTE_TENANT_CSR_LABEL.to_owned(),
-                    names::TRUE.to_owned(),
-                ),
-                (
-                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                    request.peer.to_string(),
-                ),
-            ]),
-            ..Metadata::default()
-        },
-        spec: CertificateSigningRequestSpec {
-            request: Bytes::from(request.csr.pem()),
-            signer_name: names::CLIENT_SIGNER.to_owned(),
-            usages: names::CLIENT_USAGES.map(str::to_owned).to_vec(),
-            expiration_seconds: seconds(request.lifetime),
-        },
-        status: CertificateSigningRequestStatus {
-            certificate: Bytes::from(chain.pem()),
-            conditions: vec![CertificateSigningRequestCondition {
-                condition_type: "Approved".to_owned(),
-                status: "True".to_owned(),
-                reason: names::APPROVAL_REASON.to_owned(),
-                message: format!("Approved by liqo-auth: {reason}"),
-            }],
-        },
-    })
-}
-
-fn seconds(lifetime: Duration) -> Option<i32> {
-    i32::try_from(lifetime.as_secs()).ok()
+/// Who has which name in this home already.
+fn principals(home: &Home) -> Result<NameRegistry> {
+    let registry = NameRegistry::new(&entropy()?);
+    for object in home.objects() {
+        registry.observe(object);
+    }
+    Ok(registry)
 }
 
 /// Refusals that stand in the home, as a failure.

@@ -30,7 +30,7 @@ fn what_is_private_is_the_owners() {
             assert_eq!(mode, 0o600, "{shown}");
             seen += 1;
         } else if path.is_file() {
-            let text = String::from_utf8(content).unwrap();
+            let text = String::from_utf8_lossy(&content).into_owned();
             assert!(
                 !text.contains("kind: Secret") && !holds_private_key(&text),
                 "{shown}"

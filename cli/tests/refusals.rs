@@ -71,7 +71,10 @@ fn files_that_are_no_manifest_of_a_peer() {
     for (text, reason) in [
         ("", "there is no object in it"),
         ("{", "no manifest"),
-        (config_map, "a Tenant or an Identity, and nothing else"),
+        (
+            config_map,
+            "a Tenant, an Identity, a ResourceSlice or a Renew, and nothing else",
+        ),
         (twice.as_str(), "kind"),
         (
             "apiVersion: authentication.liqo.io/v1beta1\nkind: Tenant\nmetadata:\n  name: ../x\n",

@@ -210,3 +210,32 @@ fn help_has_examples_and_exit_codes() {
     assert_eq!(folder.run("frobnicate").code, 2);
     assert_eq!(folder.run("get tenants").code, 2);
 }
+
+#[test]
+fn each_command_explains_itself() {
+    let folder = Folder::new();
+    for command in [
+        "create resourceslice",
+        "create rs",
+        "delete resourceslice",
+        "get resourceslices",
+        "get renews",
+        "status",
+        "replicate",
+        "renew",
+        "cordon tenant",
+        "cordon resourceslice",
+        "uncordon tenant",
+        "uncordon resourceslice",
+        "drain tenant",
+        "approve tenant",
+        "deny tenant",
+        "release",
+        "unauthenticate",
+    ] {
+        let help = folder.ok(&format!("{command} --help"));
+        assert!(help.contains("Usage: liqo-auth"), "{command}: {help}");
+    }
+    let completions = folder.ok("completion bash");
+    assert!(completions.contains("unauthenticate"));
+}

@@ -109,7 +109,17 @@ impl Provider {
 
 fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
     let namespace = seen.namespace_name();
-    let readable = view.readable::<ResourceSlice>().map(Resource::id);
+    // Where the peer is this cluster's provider as well, the slices that are
+    // asked of it lie in the same namespace.
+    let asked_of_it = |slice: &&ResourceSlice| {
+        let metadata = &slice.metadata;
+        replication::is_shared_with(metadata, &seen.peer)
+            && !replication::is_replica_of(metadata, &seen.peer)
+    };
+    let readable = view
+        .readable::<ResourceSlice>()
+        .filter(|slice| !asked_of_it(slice))
+        .map(Resource::id);
     let unreadable = view.unreadable(Kind::ResourceSlice);
     let remaining: Vec<ObjectRef> = readable
         .chain(unreadable.map(|object| object.id.clone()))

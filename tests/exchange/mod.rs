@@ -25,6 +25,7 @@ use liqo_auth::{
         self, AuthoritySigner, CsrSigner, Endpoint, Provider, ProviderBuilder, RequestId, Signing,
         SigningRequest,
     },
+    replication,
     step::{Env, Message, Notice, Step},
     view::View,
 };
@@ -182,6 +183,18 @@ impl Exchange {
                 .receive(&self.consumer_view(), message, self.env())?
         };
         Ok(self.carry_out(to_provider, step))
+    }
+
+    /// What goes to and fro between authenticated clusters does, as by Liqo's
+    /// crd-replicator, which has the consumer's rights.
+    pub fn replicate(&mut self) {
+        let forth = replication::to_provider(&self.consumer_view(), &self.provider_view()).unwrap();
+        let back = replication::to_consumer(&self.consumer_view(), &self.provider_view()).unwrap();
+        self.carry_out(false, back);
+        let has_rights = |object: &Object| matches!(object, Object::RoleBinding(_));
+        if self.at_provider.iter().any(has_rights) {
+            self.carry_out(true, forth);
+        }
     }
 
     /// Lets a step happen.

@@ -1,13 +1,7 @@
 //! `generate peering-user` and `delete peering-user`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use liqo_auth::model::ClusterId;
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Delete {
-    /// Delete an existing user with the permissions to peer with this cluster
-    PeeringUser(DeletePeeringUser),
-}
 
 #[derive(Debug, Args)]
 pub(crate) struct GeneratePeeringUser {

@@ -1,9 +1,14 @@
 //! `apply`: takes the file that the other cluster's administrator sent.
 
+mod carried;
+mod tolerated;
+
 use std::path::Path;
 
 use liqo_auth::{
-    model::{ClusterId, Identity, Kind, Object, ObjectRef, Tenant, manifest, names},
+    model::{
+        ClusterId, Identity, Kind, Object, ObjectRef, Renew, ResourceSlice, Tenant, manifest, names,
+    },
     policy::Limits,
 };
 
@@ -29,36 +34,57 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
     let mut results = Vec::new();
     for message in &messages {
         let subject = format!("{} is refused, and nothing was changed", message.file);
-        let peer = message.peer().map_err(|failure| failure.about(&subject))?;
+        let carried = match message.object {
+            Received::ResourceSlice(_) | Received::Renew(_) => {
+                let way = carried::way(&home, &message.object);
+                Some(way.map_err(|failure| failure.about(&subject))?)
+            }
+            Received::Tenant(_) | Received::Identity(_) => None,
+        };
+        let peer = match &carried {
+            Some((peer, _)) => peer.clone(),
+            None => message.peer().map_err(|failure| failure.about(&subject))?,
+        };
         if matches!(message.object, Received::Identity(_)) {
             keep(&mut home, &peer, &arguments.known)?;
         }
         let before = get::stored(&home, &message.object.kind_and_name());
-        let id = match &message.object {
+        match &message.object {
+            Received::Tenant(tenant) if tolerated::is_tolerated(&home, &peer, tenant) => {
+                tolerated::receive(context, &mut home, &peer, tenant, &subject)?;
+            }
             Received::Tenant(tenant) => {
                 let mut provider =
                     ProviderSide::new(&mut home, &peer, &context.policy, context.clock)?;
                 provider.receive(tenant, &subject)?;
-                message.object.kind_and_name()
             }
             Received::Identity(identity) => {
                 let mut consumer =
                     ConsumerSide::new(&mut home, &peer, &context.policy, context.clock)?;
                 consumer.receive_identity(identity, &subject)?;
-                message.object.kind_and_name()
             }
-        };
+            Received::ResourceSlice(_) | Received::Renew(_) => {
+                if let Some(way) = &carried {
+                    carried::receive(context, &mut home, way, &message.object, &subject)?;
+                }
+            }
+        }
+        let id = message.object.kind_and_name();
         let after = get::stored(&home, &id);
         let verb = match before {
             None => "created",
             Some(before) if after.as_ref() == Some(&before) => "unchanged",
             Some(_) => "configured",
         };
-        results.push((peer, id, verb));
+        results.push((peer, carried, id, verb));
     }
     home.save()?;
-    for (peer, (kind, name), verb) in results {
+    for (peer, carried, (kind, name), verb) in results {
         let name = escaped(&name);
+        if let Some(way) = &carried {
+            carried::settle(context, &mut home, way, (kind, &name), verb)?;
+            continue;
+        }
         match kind {
             Kind::Tenant => settle_tenant(context, &mut home, &peer, &name, verb)?,
             _ => settle_identity(context, &mut home, &peer, &name, verb)?,
@@ -76,6 +102,8 @@ struct Message {
 enum Received {
     Tenant(Box<Tenant>),
     Identity(Box<Identity>),
+    ResourceSlice(Box<ResourceSlice>),
+    Renew(Box<Renew>),
 }
 
 fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
@@ -97,6 +125,8 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
         let object = match object {
             Object::Tenant(tenant) => Received::Tenant(Box::new(tenant)),
             Object::Identity(identity) => Received::Identity(Box::new(identity)),
+            Object::ResourceSlice(slice) => Received::ResourceSlice(Box::new(slice)),
+            Object::Renew(renew) => Received::Renew(Box::new(renew)),
             Object::Unreadable(unreadable) => {
                 return Err(refuse(format!(
                     "{}: {}. Have it generated again, and passed on unchanged.",
@@ -105,7 +135,7 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
             }
             other => {
                 return Err(refuse(format!(
-                    "{}: a peer hands over a Tenant or an Identity, and nothing else. Apply only those two.",
+                    "{}: a peer hands over a Tenant, an Identity, a ResourceSlice or a Renew, and nothing else. Apply only those.",
                     other.id()
                 )));
             }
@@ -118,12 +148,18 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
     Ok(())
 }
 
+fn refusal(message: String) -> Failure {
+    Failure::new(Code::Refused, message)
+}
+
 impl Message {
     /// Of whom it says that it is: the library checks the rest against that.
     fn peer(&self) -> Result<ClusterId> {
         let (text, field) = match &self.object {
             Received::Tenant(tenant) => (&tenant.metadata.name, "metadata.name"),
             Received::Identity(identity) => (&identity.spec.cluster_id, "spec.clusterID"),
+            Received::ResourceSlice(slice) => (&slice.metadata.name, "metadata.name"),
+            Received::Renew(renew) => (&renew.metadata.name, "metadata.name"),
         };
         text.parse().map_err(|error| {
             let (kind, name) = self.object.kind_and_name();
@@ -141,6 +177,8 @@ impl Received {
         match self {
             Self::Tenant(tenant) => (Kind::Tenant, tenant.metadata.name.clone()),
             Self::Identity(identity) => (Kind::Identity, identity.metadata.name.clone()),
+            Self::ResourceSlice(slice) => (Kind::ResourceSlice, slice.metadata.name.clone()),
+            Self::Renew(renew) => (Kind::Renew, renew.metadata.name.clone()),
         }
     }
 }
@@ -155,6 +193,24 @@ fn settle_tenant(
     let mut provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
     match provider.settle()? {
         ProviderStand::Authenticated => {}
+        stand @ (ProviderStand::AwaitsApproval | ProviderStand::Tolerated) => {
+            context
+                .printer
+                .result(&format!("tenant.{}/{name} {verb}\n", names::API_GROUP))?;
+            context.printer.message(&match stand {
+                ProviderStand::Tolerated => format!("{peer} is let in without a handshake."),
+                _ => format!(
+                    "{peer} waits for approval: liqo-auth approve tenant {peer} --home {}",
+                    provider.home.path().display()
+                ),
+            });
+            return Ok(());
+        }
+        ProviderStand::Drained => {
+            return Err(Failure::waiting(format!(
+                "the Tenant of {peer} is kept, and drained: uncordon it to let the peer in again"
+            )));
+        }
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
         ProviderStand::AwaitsTenant | ProviderStand::Ended => {
             return Err(Failure::waiting(format!(

@@ -93,6 +93,22 @@ fn exchange(
     match provider.settle()? {
         ProviderStand::Authenticated => {}
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
+        ProviderStand::AwaitsApproval => {
+            return Err(Failure::waiting(format!(
+                "{provider_id} has to approve of {consumer_id} first: liqo-auth approve tenant {consumer_id} --home {}; then authenticate again",
+                provider.home.path().display()
+            )));
+        }
+        ProviderStand::Tolerated => {
+            return Err(Failure::waiting(format!(
+                "{provider_id} lets {consumer_id} in without a handshake: there is no Identity to take"
+            )));
+        }
+        ProviderStand::Drained => {
+            return Err(Failure::waiting(format!(
+                "{provider_id} drained the tenant {consumer_id}: it has to be uncordoned first"
+            )));
+        }
         ProviderStand::AwaitsTenant | ProviderStand::Ended => {
             return Err(Failure::waiting(format!(
                 "the Tenant of {consumer_id} is being deleted on {provider_id}: try again"
@@ -115,7 +131,7 @@ fn exchange(
     let secret = match stand {
         ConsumerStand::Authenticated(secret) => secret,
         ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
-        ConsumerStand::AwaitsNonce | ConsumerStand::AwaitsIdentity(_) => {
+        ConsumerStand::AwaitsNonce | ConsumerStand::AwaitsIdentity(_) | ConsumerStand::Ending => {
             return Err(Failure::at_odds(
                 "the Identity was applied, and is not there",
             ));
@@ -140,7 +156,7 @@ fn know_provider(arguments: &Authenticate, local: &mut Home, remote: &Home) -> R
     let said = Known {
         proxy_url: arguments.proxy_url.clone(),
         provider_keys,
-        publicly_trusted: false,
+        ..Known::default()
     };
     keep(local, &provider_id, &said)
 }

@@ -15,6 +15,9 @@ use crate::{
 pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
     let mut home = Home::open(context.home()?, Use::Write)?;
+    if arguments.tolerate_no_handshake {
+        home.peer_mut(peer).tolerate_no_handshake = true;
+    }
     let mut provider =
         ProviderSide::new(&mut home, peer, &context.policy, context.clock)?.inviting();
     match provider.settle()? {

@@ -62,7 +62,14 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
         )));
     }
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
-    if let ProviderStand::Refused(error) = provider.settle()? {
+    let stand = provider.settle()?;
+    if let ProviderStand::AwaitsApproval = stand {
+        return Err(Failure::waiting(format!(
+            "{peer} waits for approval: liqo-auth approve tenant {peer} --home {}",
+            home.path().display()
+        )));
+    }
+    if let ProviderStand::Refused(error) = stand {
         let waits = matches!(error.fault(), Fault::PeerIncompatible(_));
         let failure = refused(provider.home, &error);
         return Err(if waits {

@@ -3,8 +3,8 @@
 use liqo_auth::{
     crypto::Nonce,
     model::{
-        ClusterId, Identity, Kind, Metadata, Namespace, NamespaceName, ObjectRef, Resource, Secret,
-        Tenant, TenantCondition, Timestamp, names,
+        ClusterId, Identity, Kind, Metadata, Namespace, NamespaceName, ObjectRef, Renew, Resource,
+        Secret, Tenant, TenantCondition, Timestamp, names,
     },
     policy::Policy,
 };
@@ -72,6 +72,27 @@ pub(super) fn identities(context: &Context, list: &List) -> Result<()> {
     print(context, list, table, "Identity")
 }
 
+pub(super) fn renews(context: &Context, list: &List) -> Result<()> {
+    let home = Home::open(context.home()?, Use::Read)?;
+    warn(context, &home);
+    let wanted = |renew: &&Renew| list.asks_for(&renew.metadata);
+    let renews: Vec<&Renew> = home.all::<Renew>().filter(wanted).collect();
+    if let Some(format) = list.output {
+        return manifests(context, &home, &ids(&renews), format);
+    }
+    let now = context.clock.now()?;
+    let mut table = Table::new(["NAMESPACE", "NAME", "AGE"]);
+    for renew in renews {
+        let metadata = &renew.metadata;
+        table.row([
+            metadata.namespace.clone(),
+            metadata.name.clone(),
+            age_of(metadata, now),
+        ]);
+    }
+    print(context, list, table, "Renew")
+}
+
 pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
     let home = Home::open(context.home()?, Use::Read)?;
     if let Some(peer) = &arguments.remote_cluster_id {
@@ -115,9 +136,12 @@ pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
     context.printer.result(&table.to_text())
 }
 
-pub(super) fn kubeconfig(context: &Context, peer: &ClusterId) -> Result<()> {
+pub(super) fn kubeconfig(context: &Context, peer: &ClusterId, slice: Option<&str>) -> Result<()> {
     let home = Home::open(context.home()?, Use::Read)?;
-    let name = names::identity_name(peer);
+    let name = slice.map_or_else(
+        || names::identity_name(peer),
+        names::resource_slice_identity_name,
+    );
     let waits = || {
         Failure::waiting(format!(
             "there is no kubeconfig for {peer} in {}. Apply the Identity that its administrator generates first.",
@@ -126,7 +150,9 @@ pub(super) fn kubeconfig(context: &Context, peer: &ClusterId) -> Result<()> {
     };
     let identity = home
         .all::<Identity>()
-        .find(|identity| identity.metadata.name == name)
+        .find(|identity| {
+            identity.metadata.name == name && identity.spec.cluster_id == peer.as_str()
+        })
         .ok_or_else(waits)?;
     let secret: &Secret = home
         .get(
@@ -189,18 +215,18 @@ pub(super) fn stored(home: &Home, (kind, name): &(Kind, String)) -> Option<Secre
 }
 
 impl List {
-    fn asks_for(&self, metadata: &Metadata) -> bool {
+    pub(super) fn asks_for(&self, metadata: &Metadata) -> bool {
         let namespace = self.namespace.as_ref().map(NamespaceName::as_str);
         namespace.is_none_or(|namespace| namespace == metadata.namespace)
             && self.name.as_ref().is_none_or(|name| *name == metadata.name)
     }
 }
 
-fn ids<K: Resource>(objects: &[&K]) -> Vec<ObjectRef> {
+pub(super) fn ids<K: Resource>(objects: &[&K]) -> Vec<ObjectRef> {
     objects.iter().map(|object| object.id()).collect()
 }
 
-fn print(context: &Context, list: &List, table: Table, kind: &str) -> Result<()> {
+pub(super) fn print(context: &Context, list: &List, table: Table, kind: &str) -> Result<()> {
     match &list.name {
         Some(name) if table.is_empty() => {
             let name = crate::output::escaped(name);
@@ -222,7 +248,7 @@ fn print(context: &Context, list: &List, table: Table, kind: &str) -> Result<()>
     context.printer.result(&table.to_text())
 }
 
-fn age_of(metadata: &Metadata, now: Timestamp) -> String {
+pub(super) fn age_of(metadata: &Metadata, now: Timestamp) -> String {
     match metadata.creation_timestamp {
         None => "<unknown>".to_owned(),
         Some(created) => age(now.since(created)),
@@ -230,7 +256,7 @@ fn age_of(metadata: &Metadata, now: Timestamp) -> String {
 }
 
 /// What is not in the table, though it is there.
-fn warn(context: &Context, home: &Home) {
+pub(super) fn warn(context: &Context, home: &Home) {
     for unreadable in home.unreadable() {
         context
             .printer

@@ -34,6 +34,7 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
     let blueprint = Blueprint {
         authority,
         api_server_ca,
+        require_approval: arguments.require_approval,
         ..blueprint(
             context,
             path,
@@ -76,6 +77,7 @@ pub(super) fn blueprint(
         algorithm: making.key_algorithm.algorithm(),
         api_server: api_server.clone(),
         api_server_ca: None,
+        require_approval: false,
         authority: None,
         now: context.clock.now()?,
     })

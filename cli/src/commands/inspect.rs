@@ -1,6 +1,13 @@
-//! `inspect`: what a Tenant or an Identity says, and what is wrong with it.
+//! `inspect`: what an object says, what is verified, and what is wrong with it.
 
 mod identity;
+mod renew;
+mod resource_slice;
+mod rights;
+mod secret;
+mod signing_request;
+mod slice_identity;
+mod surroundings;
 mod tenant;
 
 use liqo_auth::{
@@ -39,6 +46,20 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
         reports.push(match object {
             Object::Tenant(tenant) => tenant::inspect(&inspection, tenant)?,
             Object::Identity(identity) => identity::inspect(&inspection, identity)?,
+            Object::ResourceSlice(slice) => resource_slice::inspect(&inspection, slice)?,
+            Object::Renew(renew) => renew::inspect(&inspection, renew),
+            Object::CertificateSigningRequest(request) => {
+                signing_request::inspect(&inspection, request)
+            }
+            Object::Secret(secret) => secret::inspect(&inspection, secret),
+            Object::Namespace(namespace) => surroundings::namespace(namespace),
+            Object::ConfigMap(config_map) => surroundings::config_map(config_map),
+            Object::ForeignCluster(cluster) => surroundings::foreign_cluster(cluster),
+            Object::RoleBinding(binding) => rights::role_binding(binding),
+            Object::ClusterRoleBinding(binding) => rights::cluster_role_binding(binding),
+            Object::Role(role) => rights::role(role),
+            Object::ClusterRole(role) => rights::cluster_role(role),
+            Object::ServiceAccount(account) => rights::service_account(account),
             Object::Unreadable(unreadable) => {
                 let mut report = Report::new(&unreadable.id.to_string());
                 report.wrong(format!(
@@ -49,10 +70,7 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
             }
             other => {
                 let mut report = Report::new(&other.id().to_string());
-                report.say(
-                    "Kind",
-                    "none that a peer hands over: only a Tenant and an Identity are explained",
-                );
+                report.say("Kind", "one that is not explained");
                 report
             }
         });

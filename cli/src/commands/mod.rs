@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
 mod apply;
+mod approve;
 mod audit;
 mod authenticate;
 mod completion;
+mod condition;
 mod create_nonce;
 mod generate;
 mod get;
@@ -11,16 +13,20 @@ mod init;
 mod inspect;
 mod legacy;
 mod peering_user;
+mod release;
+mod renew;
+mod replicate;
+mod slices;
+mod status;
 mod transcript;
+mod unauthenticate;
 
 use std::path::Path;
 
 use liqo_auth::{model::ClusterId, policy::Policy};
 
 use crate::{
-    arguments::{
-        Arguments, Command, Create, Format, Generate, Get, Global, Known, peering_user::Delete,
-    },
+    arguments::{Arguments, Command, Create, Delete, Format, Generate, Get, Global, Known},
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, SecretValue},
@@ -49,10 +55,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Create(Create::Nonce(arguments)) => create_nonce::run(&context, &arguments),
         Command::Get(Get::Tenants(arguments)) => get::tenants(&context, &arguments),
         Command::Get(Get::Identities(arguments)) => get::identities(&context, &arguments),
+        Command::Get(Get::ResourceSlices(arguments)) => slices::get(&context, &arguments),
+        Command::Get(Get::Renews(arguments)) => get::renews(&context, &arguments),
         Command::Get(Get::Nonce(arguments)) => get::nonce(&context, &arguments),
-        Command::Get(Get::Kubeconfig { remote_cluster_id }) => {
-            get::kubeconfig(&context, &remote_cluster_id)
-        }
+        Command::Get(Get::Kubeconfig {
+            remote_cluster_id,
+            resourceslice,
+        }) => get::kubeconfig(&context, &remote_cluster_id, resourceslice.as_deref()),
         Command::Generate(Generate::Tenant(arguments)) => generate::tenant(&context, &arguments),
         Command::Generate(Generate::Identity(arguments)) => {
             generate::identity(&context, &arguments)
@@ -67,6 +76,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Audit(arguments) => audit::run(&context, &arguments),
         Command::Apply(arguments) => apply::run(&context, &arguments),
         Command::Inspect(arguments) => inspect::run(&context, &arguments),
+        Command::Create(Create::ResourceSlice(arguments)) => slices::create(&context, &arguments),
+        Command::Delete(Delete::ResourceSlice(arguments)) => slices::delete(&context, &arguments),
+        Command::Cordon(command) => condition::cordon(&context, &command),
+        Command::Uncordon(command) => condition::uncordon(&context, &command),
+        Command::Drain(command) => condition::drain(&context, &command),
+        Command::Release(arguments) => release::run(&context, &arguments),
+        Command::Unauthenticate(arguments) => unauthenticate::run(&context, &arguments),
+        Command::Status(arguments) => status::run(&context, &arguments),
+        Command::Renew(arguments) => renew::run(&context, &arguments),
+        Command::Approve(command) => approve::approve(&context, &command),
+        Command::Deny(command) => approve::deny(&context, &command),
+        Command::Replicate(arguments) => replicate::run(&context, &arguments),
         Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),
     }
@@ -95,7 +116,11 @@ impl Context {
 
 /// Keeps what a person says of a provider. What is not said stays.
 fn keep(home: &mut Home, peer: &ClusterId, known: &Known) -> Result<()> {
-    if known.proxy_url.is_none() && known.provider_keys.is_empty() && !known.publicly_trusted {
+    if known.proxy_url.is_none()
+        && known.provider_keys.is_empty()
+        && !known.publicly_trusted
+        && !known.accept_aws
+    {
         return Ok(());
     }
     let proxy_url = match known.proxy_url.as_deref() {
@@ -115,5 +140,6 @@ fn keep(home: &mut Home, peer: &ClusterId, known: &Known) -> Result<()> {
         settings.provider_keys.clone_from(&known.provider_keys);
     }
     settings.publicly_trusted |= known.publicly_trusted;
+    settings.accept_aws |= known.accept_aws;
     Ok(())
 }

@@ -38,6 +38,8 @@ pub(crate) struct Blueprint {
     pub(crate) api_server: ApiServerUrl,
     /// By which CA peers know the API server, if it is not the authority.
     pub(crate) api_server_ca: Option<String>,
+    /// Whether a person approves of each request before it is signed.
+    pub(crate) require_approval: bool,
     /// The authority that signs for peers; made here if none is given.
     pub(crate) authority: Option<GivenAuthority>,
     pub(crate) now: Timestamp,
@@ -64,6 +66,7 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
         cluster_id: blueprint.cluster_id.clone(),
         api_server: blueprint.api_server.clone(),
         api_server_ca: blueprint.api_server_ca.clone(),
+        require_approval: blueprint.require_approval,
         peers: Default::default(),
     };
     if let Some(ca) = &blueprint.api_server_ca {

@@ -31,7 +31,10 @@ use zeroize::Zeroizing;
 
 pub(crate) use self::{
     content::SecretValue,
-    create::{AUTHORITY_SECRET, Blueprint, GivenAuthority, RECORD_KEY_SECRET, create},
+    create::{
+        AUTHORITY_CERTIFICATE, AUTHORITY_SECRET, Blueprint, GivenAuthority, RECORD_KEY_SECRET,
+        create,
+    },
     layout::LEGACY_TLS_SECRET,
     resting::Resting,
     settings::Peer,
@@ -157,6 +160,11 @@ impl Home {
         self.store.all()
     }
 
+    /// All that is there.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.store.objects()
+    }
+
     /// What is there and cannot be read.
     pub(crate) fn unreadable(&self) -> impl Iterator<Item = &liqo_auth::model::Unreadable> {
         self.store.objects().filter_map(Object::as_unreadable)
@@ -187,6 +195,16 @@ impl Home {
             .try_for_each(|effect| self.apply(effect, now))?;
         self.note(step, now);
         Ok(())
+    }
+
+    /// Deletes an object in memory, as `kubectl delete` would.
+    pub(crate) fn delete(&mut self, id: &ObjectRef, now: Timestamp) -> Result<()> {
+        let version = liqo_auth::step::Version {
+            uid: String::new(),
+            resource_version: String::new(),
+        };
+        let id = id.clone();
+        self.apply(&Effect::Delete { id, version }, now)
     }
 
     /// Writes what has changed. When this returns, it is on the disk.
@@ -249,7 +267,7 @@ impl Home {
 
     /// The authority that signs for peers.
     pub(crate) fn authority(&self) -> Result<Authority> {
-        let certificate = self.secret(AUTHORITY_SECRET, create::AUTHORITY_CERTIFICATE)?;
+        let certificate = self.secret(AUTHORITY_SECRET, AUTHORITY_CERTIFICATE)?;
         let key = self.secret(AUTHORITY_SECRET, create::AUTHORITY_KEY)?;
         let policy = Policy::compatible();
         let key = KeyPair::from_pkcs8_pem(key, &policy)

@@ -93,6 +93,7 @@ mod tests {
             algorithm: liqo_auth::crypto::Algorithm::Ed25519,
             api_server: "https://127.0.0.1:6443".parse().unwrap(),
             api_server_ca: None,
+            require_approval: false,
             authority: None,
             now,
         };

@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     /// By which CA peers know the API server, if it is another one than the CA
     /// that signs: in PEM.
     pub(crate) api_server_ca: Option<String>,
+    /// Whether a person approves of each request before it is signed.
+    pub(crate) require_approval: bool,
     pub(crate) peers: BTreeMap<ClusterId, Peer>,
 }
 
@@ -30,6 +32,10 @@ pub(crate) struct Peer {
     pub(crate) remote_tenant_namespace: Option<NamespaceName>,
     pub(crate) provider_keys: Vec<Fingerprint>,
     pub(crate) publicly_trusted: bool,
+    /// Whether the provider runs on EKS, and may give an AWS user's keys.
+    pub(crate) accept_aws: bool,
+    /// Whether the consumer may be let in without a handshake.
+    pub(crate) tolerate_no_handshake: bool,
 }
 
 impl Settings {
@@ -49,6 +55,7 @@ impl Settings {
             cluster_id: self.cluster_id.to_string(),
             api_server: self.api_server.to_string(),
             api_server_ca: self.api_server_ca.clone(),
+            require_approval: self.require_approval,
             peers: peers.collect(),
         };
         let options = serde_saphyr::ser_options! { compact_list_indent: true };
@@ -65,6 +72,7 @@ impl Peer {
             remote_tenant_namespace: self.remote_tenant_namespace.clone(),
             provider_keys: self.provider_keys.clone(),
             publicly_trusted: self.publicly_trusted,
+            accept_aws: self.accept_aws,
             ..PeerSettings::default()
         }
     }
@@ -83,6 +91,12 @@ struct Written {
         skip_serializing_if = "Option::is_none"
     )]
     api_server_ca: Option<String>,
+    #[serde(
+        rename = "requireApproval",
+        default,
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    require_approval: bool,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     peers: BTreeMap<String, WrittenPeer>,
 }
@@ -98,6 +112,10 @@ struct WrittenPeer {
     provider_keys: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     publicly_trusted: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    accept_aws: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    tolerate_no_handshake: bool,
 }
 
 impl Written {
@@ -113,6 +131,7 @@ impl Written {
             cluster_id: self.cluster_id.parse().context("clusterID")?,
             api_server: self.api_server.parse().context("apiServer")?,
             api_server_ca: self.api_server_ca,
+            require_approval: self.require_approval,
             peers: self.peers.into_iter().map(peer).collect::<Result<_>>()?,
         })
     }
@@ -128,6 +147,8 @@ impl WrittenPeer {
                 .map(ToString::to_string),
             provider_keys: peer.provider_keys.iter().map(ToString::to_string).collect(),
             publicly_trusted: peer.publicly_trusted,
+            accept_aws: peer.accept_aws,
+            tolerate_no_handshake: peer.tolerate_no_handshake,
         }
     }
 
@@ -149,6 +170,8 @@ impl WrittenPeer {
                 .context("remoteTenantNamespace")?,
             provider_keys: keys.collect::<Result<_>>()?,
             publicly_trusted: self.publicly_trusted,
+            accept_aws: self.accept_aws,
+            tolerate_no_handshake: self.tolerate_no_handshake,
         })
     }
 }
@@ -165,6 +188,7 @@ mod tests {
             api_server_ca: Some(
                 "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n".to_owned(),
             ),
+            require_approval: true,
             peers: BTreeMap::from([(
                 "cl-b".parse().unwrap(),
                 Peer {
@@ -172,6 +196,8 @@ mod tests {
                     remote_tenant_namespace: Some("tenants".parse().unwrap()),
                     provider_keys: vec![format!("SHA256:{}", "0a".repeat(32)).parse().unwrap()],
                     publicly_trusted: true,
+                    accept_aws: true,
+                    tolerate_no_handshake: true,
                 },
             )]),
         };

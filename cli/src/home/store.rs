@@ -134,21 +134,15 @@ impl Store {
                     return Err(ApplyError::Unreadable(id.clone()).into());
                 }
                 if is_ended(&value) {
-                    self.remove(id);
+                    self.remove(id, now);
                 } else {
                     self.put(id.clone(), value);
                 }
                 Ok(())
             }
             Effect::Delete { id, version } => {
-                let value = self.at(id, version)?.value();
-                // Who put a finalizer there has something to do first.
-                if let Some(mut value) = value.filter(|value| has_finalizers(value)) {
-                    value.set_default(&["metadata", "deletionTimestamp"], now.to_string());
-                    self.put(id.clone(), value);
-                } else {
-                    self.remove(id);
-                }
+                self.at(id, version)?;
+                self.delete(id, now);
                 Ok(())
             }
         }
@@ -199,6 +193,52 @@ impl Store {
         self.changed.is_empty()
     }
 
+    /// Deletes an object as `kubectl delete` would.
+    fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
+        let value = self.objects.get(id).and_then(Stored::value);
+        // Who put a finalizer there has something to do first.
+        match value.filter(|value| has_finalizers(value)) {
+            Some(mut value) => {
+                value.set_default(&["metadata", "deletionTimestamp"], now.to_string());
+                self.put(id.clone(), value);
+            }
+            None => self.remove(id, now),
+        }
+    }
+
+    /// Takes an object out, and with it what ends with it.
+    fn remove(&mut self, id: &ObjectRef, now: Timestamp) {
+        let Some(stored) = self.objects.remove(id) else {
+            return;
+        };
+        self.index.remove(id, &stored.object);
+        self.mark(id.clone());
+        for owned in self.orphans_of(&stored.object) {
+            self.delete(&owned, now);
+        }
+    }
+
+    /// What ends with an object that is gone: what names it as its owner, and
+    /// no other that is there.
+    fn orphans_of(&self, gone: &Object) -> Vec<ObjectRef> {
+        let uid = gone.metadata().map(|metadata| metadata.uid.as_str());
+        let Some(uid) = uid.filter(|uid| !uid.is_empty()) else {
+            return Vec::new();
+        };
+        let is_there = |uid: &str| {
+            let mut present = self.objects().filter_map(Object::metadata);
+            present.any(|metadata| metadata.uid == uid)
+        };
+        let ends = |object: &&Object| {
+            let owners = object.metadata().map(|metadata| &metadata.owner_references);
+            owners.is_some_and(|owners| {
+                owners.iter().any(|owner| owner.uid == uid)
+                    && !owners.iter().any(|owner| is_there(&owner.uid))
+            })
+        };
+        self.objects().filter(ends).map(Object::id).collect()
+    }
+
     fn put(&mut self, id: ObjectRef, mut value: SecretValue) {
         self.revision = self.revision.saturating_add(1);
         value.set(&["metadata", "resourceVersion"], self.revision.to_string());
@@ -216,13 +256,6 @@ impl Store {
         }
         self.index.add(&id, &stored.object);
         self.objects.insert(id, stored);
-    }
-
-    fn remove(&mut self, id: &ObjectRef) {
-        if let Some(before) = self.objects.remove(id) {
-            self.index.remove(id, &before.object);
-            self.mark(id.clone());
-        }
     }
 
     fn mark(&mut self, id: ObjectRef) {
@@ -306,143 +339,12 @@ fn complete(value: &mut SecretValue, kind: Kind) {
             value.set_default(&["spec", "authzPolicy"], "KeysExchange");
             value.set_default(&["spec", "tenantCondition"], "Active");
         }
-        Kind::Identity => value.set_default(&["metadata", "generation"], 1),
+        Kind::Identity | Kind::ResourceSlice | Kind::Renew => {
+            value.set_default(&["metadata", "generation"], 1);
+        }
         _ => {}
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use liqo_auth::{model::Namespace, step::Part};
-    use serde_json::json;
-
-    use super::*;
-
-    fn store() -> Store {
-        let mut store = Store::default();
-        let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
-        store
-            .apply(&Effect::Create(namespace.into()), now())
-            .unwrap();
-        store
-    }
-
-    fn now() -> Timestamp {
-        "2026-11-20T13:00:00Z".parse().unwrap()
-    }
-
-    fn patch(version: &str) -> Effect {
-        Effect::Patch {
-            id: ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b"),
-            version: Version {
-                uid: String::new(),
-                resource_version: version.to_owned(),
-            },
-            part: Part::Main,
-            patch: json!({"metadata": {"annotations": {"a": "b"}}}),
-        }
-    }
-
-    #[test]
-    fn an_object_is_made_once() {
-        let mut store = store();
-        let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
-        let error = store
-            .apply(&Effect::Create(namespace.clone().into()), now())
-            .unwrap_err();
-        let expected = ApplyError::Exists(namespace.id());
-        assert_eq!(error.downcast_ref(), Some(&expected));
-    }
-
-    #[test]
-    fn a_version_that_has_passed_is_refused() {
-        let mut store = store();
-        store.apply(&patch("1"), now()).unwrap();
-        let error = store.apply(&patch("1"), now()).unwrap_err();
-        assert!(
-            matches!(error.downcast_ref(), Some(ApplyError::Changed(_))),
-            "{error}"
-        );
-        store.apply(&patch("2"), now()).unwrap();
-    }
-
-    #[test]
-    fn a_patch_keeps_what_it_does_not_know() {
-        let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
-        let text = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: liqo-tenant-cl-b\n  resourceVersion: \"7\"\nunknown:\n- word\n";
-        let mut store = Store::default();
-        store.load(id.clone(), Zeroizing::new(text.as_bytes().to_vec()));
-        store.apply(&patch("7"), now()).unwrap();
-        let value = store.value(&id).unwrap();
-        assert_eq!(value.pointer("/unknown/0"), Some(&json!("word")));
-        assert_eq!(value.pointer("/metadata/annotations/a"), Some(&json!("b")));
-        assert_eq!(
-            value.pointer("/metadata/resourceVersion"),
-            Some(&json!("8"))
-        );
-    }
-
-    #[test]
-    fn what_has_a_finalizer_ends_when_that_is_gone() {
-        let mut store = Store::default();
-        let account = json!({
-            "apiVersion": "v1", "kind": "ServiceAccount",
-            "metadata": { "namespace": "guests", "name": "a", "finalizers": ["x/y"] },
-        });
-        store.create(SecretValue::new(account), now()).unwrap();
-        let id = ObjectRef::new(Kind::ServiceAccount, "guests", "a");
-        let version = Version {
-            uid: String::new(),
-            resource_version: String::new(),
-        };
-        let delete = Effect::Delete {
-            id: id.clone(),
-            version: version.clone(),
-        };
-        store.apply(&delete, now()).unwrap();
-        let value = store.value(&id).unwrap();
-        assert_eq!(
-            value.pointer("/metadata/deletionTimestamp"),
-            Some(&json!("2026-11-20T13:00:00Z"))
-        );
-        let release = Effect::Patch {
-            id: id.clone(),
-            version,
-            part: Part::Main,
-            patch: json!({"metadata": {"finalizers": []}}),
-        };
-        store.apply(&release, now()).unwrap();
-        assert!(!store.contains(&id));
-    }
-
-    #[test]
-    fn a_service_account_gets_its_token() {
-        let mut store = Store::default();
-        let secret = json!({
-            "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
-            "metadata": { "namespace": "guests", "name": "a-token" },
-        });
-        store.create(SecretValue::new(secret), now()).unwrap();
-        let secret: &liqo_auth::model::Secret = store.get("guests", "a-token").unwrap();
-        assert!(secret.get("token").is_some_and(|token| token.len() == 128));
-    }
-
-    #[test]
-    fn a_file_with_another_object_is_unreadable_and_there() {
-        let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
-        let mut store = Store::default();
-        let text = b"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: other\n".to_vec();
-        store.load(id.clone(), Zeroizing::new(text));
-        let object = store.objects().next().unwrap();
-        assert_eq!(object.as_unreadable().unwrap().id, id);
-        assert!(
-            object
-                .as_unreadable()
-                .unwrap()
-                .reason
-                .to_string()
-                .contains("Namespace other")
-        );
-        assert!(store.contains(&id));
-    }
-}
+mod tests;

@@ -24,7 +24,8 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::Home,
-    provider_side::{endpoint, request_name, signed_request},
+    provider_side::endpoint,
+    signer::{request_name, signed_request},
 };
 
 /// What the administrator of a foreign cluster chose.

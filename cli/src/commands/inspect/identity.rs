@@ -3,12 +3,12 @@
 use liqo_auth::{
     crypto::{CaBundle, CertificateChain, PublicKey},
     error::Error,
-    model::{ClusterId, Identity, Resource},
+    model::{ClusterId, Identity, IdentityType, Resource},
     policy::Policy,
     verify::{self, IdentityExpectation, VerifiedIdentity},
 };
 
-use super::{Inspection, Report};
+use super::{Inspection, Report, slice_identity};
 use crate::{consumer_side::ConsumerSide, failure::Result, output::escaped};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Result<Report> {
@@ -25,6 +25,10 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
             return Ok(report);
         }
     };
+    if identity.spec.identity_type == IdentityType::ResourceSlice {
+        slice_identity::judge(inspection, identity, &provider, chain.as_ref(), &mut report);
+        return Ok(report);
+    }
     if let Some(home) = inspection
         .home
         .filter(|home| *home.cluster_id() != provider)

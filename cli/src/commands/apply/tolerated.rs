@@ -1,0 +1,67 @@
+//! A Tenant without a handshake, which this side's administrator applies for a
+//! peer that it said may have none.
+
+use liqo_auth::{
+    admission::{Verdict, tenant as admission},
+    model::{AuthzPolicy, ClusterId, Metadata, Namespace, Resource, Tenant, names},
+    step::Effect,
+};
+
+use crate::{
+    commands::{Context, get},
+    failure::{Code, Failure, Result},
+    home::Home,
+};
+
+/// Whether it is one, by its own word and by the administrator's.
+pub(super) fn is_tolerated(home: &Home, peer: &ClusterId, tenant: &Tenant) -> bool {
+    let settings = home.settings.peers.get(peer);
+    tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake)
+        && settings.is_some_and(|settings| settings.tolerate_no_handshake)
+}
+
+/// Stores it in memory, as `kubectl apply` would, unless it is there.
+pub(super) fn receive(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+    tenant: &Tenant,
+    subject: &str,
+) -> Result<()> {
+    if let Some(stored) = get::tenant_of(home, peer) {
+        if stored.spec.authz_policy == tenant.spec.authz_policy {
+            return Ok(());
+        }
+        return Err(Failure::at_odds(format!(
+            "{subject}: {peer} has a Tenant with a handshake. End that peering first, with `unauthenticate`."
+        )));
+    }
+    let now = context.clock.now()?;
+    let namespace = names::tenant_namespace(peer);
+    if home.get::<Namespace>("", &namespace).is_none() {
+        let made = Namespace::for_tenant(peer);
+        home.apply(&Effect::Create(made.into()), now)?;
+    }
+    let tenant = admission::defaulted(&Tenant {
+        metadata: Metadata {
+            name: tenant.metadata.name.clone(),
+            namespace: namespace.clone(),
+            labels: tenant.metadata.labels.clone(),
+            ..Metadata::default()
+        },
+        spec: tenant.spec.clone(),
+        ..Tenant::default()
+    });
+    let tenants: Vec<&Tenant> = home.all().collect();
+    let surroundings = admission::Surroundings {
+        namespace: home.get("", &namespace),
+        tenants: &tenants,
+    };
+    if let Verdict::Denied(denial) = admission::create(&tenant, &surroundings) {
+        return Err(Failure::new(
+            Code::Refused,
+            format!("{subject}: {}: {denial}", tenant.id()),
+        ));
+    }
+    home.apply(&Effect::Create(tenant.into()), now)
+}

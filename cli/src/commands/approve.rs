@@ -1,0 +1,66 @@
+//! `approve` and `deny`: a person's word on a tenant's request.
+
+use liqo_auth::model::ClusterId;
+
+use super::{Context, get};
+use crate::{
+    arguments::{Approve, Deny},
+    failure::{Failure, Result},
+    home::{Home, Use},
+    output::Side,
+    provider_side::{ProviderSide, ProviderStand, refused},
+};
+
+pub(super) fn approve(context: &Context, command: &Approve) -> Result<()> {
+    let Approve::Tenant(tenant) = command;
+    let peer = &tenant.name;
+    let mut home = open(context, peer)?;
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let subject = format!("the request of {peer} is not approved");
+    provider.administer(&subject, |provider, view, env| {
+        provider.approve(view, env.now)
+    })?;
+    // The word is on the disk before anything is signed on account of it.
+    provider.home.save()?;
+    let stand = provider.settle()?;
+    context
+        .printer
+        .info(Side::Only, &format!("Tenant \"{peer}\" approved"))?;
+    match stand {
+        ProviderStand::Refused(error) => Err(refused(&home, &error)),
+        ProviderStand::Authenticated => {
+            context.printer.message(&format!(
+                "{peer} is authenticated. Now generate its Identity: liqo-auth generate identity --home {} --remote-cluster-id {peer}",
+                home.path().display()
+            ));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn deny(context: &Context, command: &Deny) -> Result<()> {
+    let Deny::Tenant { tenant, reason } = command;
+    let peer = &tenant.name;
+    let mut home = open(context, peer)?;
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let subject = format!("the request of {peer} is not denied");
+    provider.administer(&subject, |provider, view, env| {
+        provider.deny(view, reason, env.now)
+    })?;
+    provider.settle()?;
+    context
+        .printer
+        .info(Side::Only, &format!("Tenant \"{peer}\" denied"))
+}
+
+fn open(context: &Context, peer: &ClusterId) -> Result<Home> {
+    let home = Home::open(context.home()?, Use::Write)?;
+    match get::tenant_of(&home, peer) {
+        Some(_) => Ok(home),
+        None => Err(Failure::waiting(format!(
+            "unable to get tenant: there is none of {peer} in {}",
+            home.path().display()
+        ))),
+    }
+}

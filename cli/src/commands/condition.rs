@@ -1,0 +1,104 @@
+//! `cordon`, `uncordon` and `drain`: what a tenant, or one of its slices, may
+//! have from now on.
+
+use liqo_auth::{
+    model::{ClusterId, TenantCondition},
+    provider::Provider,
+};
+
+use super::{Context, get};
+use crate::{
+    arguments::{Cordon, Drain, NamedSlice, Uncordon},
+    failure::{Failure, Result},
+    home::{Home, Use},
+    output::{Side, escaped},
+    provider_side::{ProviderSide, ProviderStand, refused},
+};
+
+pub(super) fn cordon(context: &Context, command: &Cordon) -> Result<()> {
+    match command {
+        Cordon::Tenant(tenant) => set(context, &tenant.name, TenantCondition::Cordoned),
+        Cordon::ResourceSlice(slice) => mark(context, slice, true),
+    }
+}
+
+pub(super) fn drain(context: &Context, command: &Drain) -> Result<()> {
+    match command {
+        Drain::Tenant(tenant) => set(context, &tenant.name, TenantCondition::Drained),
+    }
+}
+
+pub(super) fn uncordon(context: &Context, command: &Uncordon) -> Result<()> {
+    match command {
+        Uncordon::Tenant(tenant) => set(context, &tenant.name, TenantCondition::Active),
+        Uncordon::ResourceSlice(slice) => mark(context, slice, false),
+    }
+}
+
+/// Sets the condition of a tenant, in liqoctl's words.
+fn set(context: &Context, peer: &ClusterId, condition: TenantCondition) -> Result<()> {
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    if get::tenant_of(&home, peer).is_none() {
+        return Err(Failure::waiting(format!(
+            "unable to get tenant: there is none of {peer} in {}",
+            home.path().display()
+        )));
+    }
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let before = provider.condition()?;
+    match (before, condition) {
+        (TenantCondition::Active, TenantCondition::Active) => {
+            context
+                .printer
+                .warning(&format!("Tenant \"{peer}\" is not cordoned"));
+            return Ok(());
+        }
+        (TenantCondition::Cordoned | TenantCondition::Drained, TenantCondition::Cordoned) => {
+            context.printer.warning(&format!(
+                "Tenant \"{peer}\" is not active. Activate the tenant to cordon it."
+            ));
+            return Ok(());
+        }
+        _ => {}
+    }
+    let subject = format!("the condition of {peer} stays as it is");
+    provider.administer(&subject, |provider, view, _| {
+        provider.set_condition(view, condition)
+    })?;
+    // It is on the disk, and in force, before its consequences are drawn.
+    provider.home.save()?;
+    let stand = provider.settle()?;
+    let done = match condition {
+        TenantCondition::Active => "uncordoned",
+        TenantCondition::Cordoned => "cordoned",
+        TenantCondition::Drained => "drained",
+    };
+    context
+        .printer
+        .info(Side::Only, &format!("Tenant \"{peer}\" {done}"))?;
+    match stand {
+        ProviderStand::Refused(error) => Err(refused(&home, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn mark(context: &Context, slice: &NamedSlice, cordoned: bool) -> Result<()> {
+    let NamedSlice {
+        name,
+        remote_cluster_id: peer,
+    } = slice;
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let shown = escaped(name);
+    let subject = format!("the slice {shown} stays as it is");
+    let change = match cordoned {
+        true => Provider::cordon_slice,
+        false => Provider::uncordon_slice,
+    };
+    provider.administer(&subject, |provider, view, _| change(provider, view, name))?;
+    provider.settle()?;
+    let done = if cordoned { "cordoned" } else { "uncordoned" };
+    context
+        .printer
+        .info(Side::Only, &format!("ResourceSlice \"{shown}\" {done}"))
+}

@@ -1,0 +1,257 @@
+//! A Secret of the exchange: what it is for. Nothing that is secret is shown.
+
+use liqo_auth::{
+    crypto::{CaBundle, Certificate, CertificateChain, KeyPair, Nonce, PublicKey, SigningKey},
+    model::{ClusterId, Kubeconfig, Resource, Secret, UserCredential, names},
+    policy::Policy,
+};
+
+use super::{Inspection, Report};
+use crate::{home, output::escaped};
+
+pub(super) fn inspect(inspection: &Inspection<'_>, secret: &Secret) -> Report {
+    let mut report = Report::new(&secret.id().to_string());
+    let name = secret.metadata.name.as_str();
+    let has = |key: &str| secret.data.contains_key(key);
+    if let Some(peer) = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL) {
+        report.say("Peer", escaped(peer));
+    }
+    match name {
+        names::NONCE_SECRET => nonce(inspection, secret, &mut report),
+        names::SIGNED_NONCE_SECRET => signed_nonce(inspection, secret, &mut report),
+        names::CLUSTER_KEYS_SECRET => cluster_keys(secret, &mut report),
+        home::AUTHORITY_SECRET => authority(inspection, secret, &mut report),
+        home::RECORD_KEY_SECRET => report.say("Kind", "the key that seals this home's records"),
+        _ if secret
+            .metadata
+            .labels
+            .contains_key(names::RECORD_PEER_LABEL) =>
+        {
+            let peer = secret.metadata.labels.get(names::RECORD_PEER_LABEL);
+            report.say(
+                "Kind",
+                "a record of liqo-auth, sealed by this cluster's own key",
+            );
+            report.say("About", peer.map(|peer| escaped(peer)).unwrap_or_default());
+        }
+        _ if has(names::KUBECONFIG) => kubeconfig(inspection, secret, &mut report),
+        _ if has(names::CERTIFICATE) && has(names::CSR) => {
+            issued(inspection, secret, &mut report);
+        }
+        _ if has(names::TOKEN) => report.say("Kind", "a token, which is not shown"),
+        _ => {
+            let keys: Vec<&str> = secret.data.keys().map(String::as_str).collect();
+            report.say("Kind", "none of the exchange");
+            report.say("Holds", escaped(&keys.join(", ")));
+        }
+    }
+    report
+}
+
+fn nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+    report.say("Kind", "a nonce of a provider, for its consumer to sign");
+    let Some(nonce) = read_nonce(inspection, secret, report) else {
+        return;
+    };
+    let peer = peer(secret);
+    if let (Some(home), Some(consumer), Some(structured)) =
+        (inspection.home, peer, nonce.structured())
+    {
+        if structured.names(home.cluster_id(), &consumer) {
+            report.verified(format!(
+                "it was made by {} for {consumer}",
+                home.cluster_id()
+            ));
+        } else {
+            report.wrong(format!(
+                "data.nonce: it was not made by {} for {consumer}. Have it made again.",
+                home.cluster_id()
+            ));
+        }
+    }
+}
+
+fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+    report.say(
+        "Kind",
+        "a provider's nonce, and this consumer's signature over it",
+    );
+    let Some(nonce) = read_nonce(inspection, secret, report) else {
+        return;
+    };
+    let Some(signature) = secret.get(names::SIGNED_NONCE) else {
+        return report.say("Signature", "none yet");
+    };
+    let key = inspection.home.and_then(|home| home.key().ok());
+    match key.as_ref().map(SigningKey::public_key) {
+        None => report.unverified("the signature: give the consumer's home with --home"),
+        Some(key) => {
+            let policy = &inspection.context.policy;
+            match key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy) {
+                Ok(()) => report.verified("this cluster's key signed the nonce"),
+                Err(error) => report.wrong(format!(
+                    "data.signedNonce: {error}. Delete the Secret, and have the nonce signed again."
+                )),
+            }
+        }
+    }
+}
+
+fn read_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) -> Option<Nonce> {
+    let Some(text) = secret.get(names::NONCE).filter(|text| !text.is_empty()) else {
+        report.say("Nonce", "not filled in yet");
+        return None;
+    };
+    match Nonce::parse(text, &inspection.context.policy) {
+        Err(error) => {
+            report.wrong(format!("data.nonce: {error} (rule 8). Have it made again."));
+            None
+        }
+        Ok(nonce) => {
+            match nonce.structured() {
+                None => report.say("Form", "random, as Liqo makes it"),
+                Some(structured) => {
+                    let expires = structured.expires();
+                    let state = match expires <= inspection.now {
+                        true => "it has expired",
+                        false => "it can be signed until then",
+                    };
+                    report.say("Form", "of liqo-auth: it says whom it is for");
+                    report.say("Expires", format!("{expires} ({state})"));
+                }
+            }
+            Some(nonce)
+        }
+    }
+}
+
+fn cluster_keys(secret: &Secret, report: &mut Report) {
+    report.say(
+        "Kind",
+        "this cluster's own keys; the private one is not shown",
+    );
+    let policy = Policy::compatible();
+    let public = secret
+        .get(names::PUBLIC_KEY)
+        .and_then(|pem| PublicKey::from_pem(pem, &policy).ok());
+    if let Some(key) = &public {
+        report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
+    }
+    let private = secret
+        .get(names::PRIVATE_KEY)
+        .and_then(|pem| KeyPair::from_pkcs8_pem(pem, &policy).ok());
+    match (public, private) {
+        (Some(public), Some(private)) if *private.public_key() == public => {
+            report.verified("private and public key belong together");
+        }
+        (Some(_), Some(_)) => report.wrong(
+            "data.publicKey: it is not that of data.privateKey. Take the one that belongs to it."
+                .to_owned(),
+        ),
+        _ => report.wrong("data: there is no pair of keys that can be read.".to_owned()),
+    }
+}
+
+fn authority(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+    report.say(
+        "Kind",
+        "the authority by which this home signs for its peers; its key is not shown",
+    );
+    let bundle = secret
+        .get(home::AUTHORITY_CERTIFICATE)
+        .and_then(|pem| CaBundle::from_pem(pem, &Policy::compatible()).ok());
+    for certificate in bundle.iter().flat_map(CaBundle::certificates) {
+        report.say("CA", certificate.fingerprint().to_string());
+        report.say("Dates", inspection.dates(certificate));
+    }
+}
+
+fn issued(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+    report.say(
+        "Kind",
+        "the certificate that a provider issued, and its request",
+    );
+    let chain = secret
+        .get(names::CERTIFICATE)
+        .map(|pem| CertificateChain::from_pem(pem, &Policy::compatible()));
+    match chain {
+        Some(Ok(chain)) => certificate(inspection, chain.leaf(), report),
+        Some(Err(error)) => report.say("Certificate", format!("unreadable: {error}")),
+        None => report.say("Certificate", "none"),
+    }
+    report.unverified(
+        "whether it is the one on record: what lies in a tenant namespace, the peer can write",
+    );
+}
+
+fn kubeconfig(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+    report.say("Kind", "a kubeconfig; its private key is not shown");
+    if let Some(kind) = secret.metadata.labels.get(names::IDENTITY_TYPE_LABEL) {
+        report.say("Identity", escaped(kind));
+    }
+    let text = secret
+        .get(names::KUBECONFIG)
+        .and_then(|text| std::str::from_utf8(text).ok());
+    let kubeconfig = match text.map(Kubeconfig::parse) {
+        Some(Ok(kubeconfig)) => kubeconfig,
+        Some(Err(error)) => {
+            return report.unverified(format!("its content, which is of another form: {error}"));
+        }
+        None => return report.wrong("data.kubeconfig: it is no text.".to_owned()),
+    };
+    report.say("Provider", escaped(&kubeconfig.cluster));
+    report.say("User", escaped(&kubeconfig.user));
+    report.say("API server", escaped(&kubeconfig.server));
+    if let Some(proxy) = &kubeconfig.proxy_url {
+        report.say("Proxy", escaped(proxy));
+    }
+    if let Some(namespace) = &kubeconfig.namespace {
+        report.say("Namespace", escaped(namespace));
+    }
+    let ca = CaBundle::from_pem(
+        kubeconfig.certificate_authority.as_slice(),
+        &Policy::compatible(),
+    );
+    for fingerprint in ca.iter().flat_map(CaBundle::fingerprints) {
+        report.say("CA", fingerprint.to_string());
+    }
+    let pem = match &kubeconfig.credential {
+        UserCredential::KeyData { certificate, .. }
+        | UserCredential::KeyFile { certificate, .. } => certificate,
+        _ => return report.say("Credential", "a program hands it out"),
+    };
+    let policy = Policy::compatible();
+    let chain = match CertificateChain::from_pem(pem.as_slice(), &policy) {
+        Ok(chain) => chain,
+        Err(error) => return report.say("Certificate", format!("unreadable: {error}")),
+    };
+    certificate(inspection, chain.leaf(), report);
+    if let UserCredential::KeyData { key, .. } = &kubeconfig.credential {
+        match KeyPair::from_pkcs8_pem(key.expose(), &policy) {
+            Ok(key) if key.public_key().spki_der() == chain.leaf().spki_der() => {
+                report.verified("the private key is that of the certificate");
+            }
+            Ok(_) => report.wrong(
+                "data.kubeconfig: the private key is not that of the certificate. Delete the Secret, and it is made again."
+                    .to_owned(),
+            ),
+            Err(error) => report.wrong(format!("data.kubeconfig: {error}.")),
+        }
+    }
+}
+
+fn certificate(inspection: &Inspection<'_>, leaf: &Certificate, report: &mut Report) {
+    report.say(
+        "Certificate",
+        format!("{}, serial {}", escaped(&leaf.subject()), leaf.serial()),
+    );
+    report.say("Dates", inspection.dates(leaf));
+    if let Ok(key) = PublicKey::from_spki_der(leaf.spki_der(), &Policy::compatible()) {
+        report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
+    }
+}
+
+fn peer(secret: &Secret) -> Option<ClusterId> {
+    let label = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL)?;
+    label.parse().ok()
+}

@@ -1,0 +1,116 @@
+//! The Identity of a resource slice: of which slice, and with whose key.
+
+use liqo_auth::{
+    crypto::{CertificateChain, ClientCertificateExpectation, PublicKey, SigningKey, Subject},
+    model::{AuthParams, ClusterId, Identity, names},
+    policy::Policy,
+};
+
+use super::{Inspection, Report};
+use crate::{home::Home, output::escaped};
+
+/// What holds of it, once it was described.
+pub(super) fn judge(
+    inspection: &Inspection<'_>,
+    identity: &Identity,
+    provider: &ClusterId,
+    chain: Option<&CertificateChain>,
+    report: &mut Report,
+) {
+    let label = identity
+        .metadata
+        .labels
+        .get(names::RESOURCE_SLICE_NAME_LABEL);
+    let name = &identity.metadata.name;
+    let slice = match (
+        label,
+        name.strip_prefix(names::RESOURCE_SLICE_IDENTITY_PREFIX),
+    ) {
+        (Some(slice), _) => slice.as_str(),
+        (None, Some(slice)) => slice,
+        (None, None) => {
+            return report.wrong("metadata.labels: it names no slice. It is made of the slice's status again once it is deleted.".to_owned());
+        }
+    };
+    report.say("Slice", escaped(slice));
+    let Some(chain) = chain else {
+        return report.wrong(
+            "spec.authParams.signedCRT: there is no certificate that can be read.".to_owned(),
+        );
+    };
+    let leaf = chain.leaf();
+    let home = inspection.home.filter(|home| home.cluster_id() != provider);
+    let consumer = match home {
+        Some(home) => Some(home.cluster_id().clone()),
+        None => organization(&leaf.subject()),
+    };
+    let Some(consumer) = consumer else {
+        return report.wrong(format!(
+            "spec.authParams.signedCRT: the certificate is for {}, and of no cluster.",
+            escaped(&leaf.subject())
+        ));
+    };
+    let Ok(carried) = PublicKey::from_spki_der(leaf.spki_der(), &Policy::compatible()) else {
+        return report.wrong("spec.authParams.signedCRT: its key cannot be read.".to_owned());
+    };
+    let expectation = ClientCertificateExpectation {
+        subject: &Subject::resource_slice(slice, &consumer),
+        key: &carried,
+        now: inspection.now,
+    };
+    match chain.check_client(&expectation, &inspection.context.policy) {
+        Ok(()) => report.verified(format!(
+            "the certificate is for the slice {} of {consumer} and for client authentication, and is in date",
+            escaped(slice)
+        )),
+        Err(error) => report.wrong(format!("spec.authParams.signedCRT: {error} (rule 9).")),
+    }
+    match home {
+        None => report.unverified(
+            "whether the certificate carries this cluster's key: give the consumer's home with --home",
+        ),
+        Some(home) => with_home(home, identity, provider, &carried, report),
+    }
+}
+
+fn with_home(
+    home: &Home,
+    identity: &Identity,
+    provider: &ClusterId,
+    carried: &PublicKey,
+    report: &mut Report,
+) {
+    match home.key() {
+        Ok(key) if key.public_key() == carried => {
+            report.verified("the certificate carries this cluster's key");
+        }
+        Ok(_) => report.wrong(
+            "spec.authParams.signedCRT: the certificate carries another key than this cluster's (rule 9)."
+                .to_owned(),
+        ),
+        Err(_) => report.unverified("whose key it is: this cluster's cannot be read"),
+    }
+    let name = names::identity_name(provider);
+    let control_plane = home
+        .all::<Identity>()
+        .find(|identity| identity.metadata.name == name);
+    let endpoint = |params: &AuthParams| (params.api_server.clone(), params.ca.clone());
+    match control_plane {
+        None => report.unverified("API server and CA: there is no Identity of the control plane"),
+        Some(control_plane)
+            if endpoint(&control_plane.spec.auth_params)
+                == endpoint(&identity.spec.auth_params) =>
+        {
+            report.verified("API server and CA are those of the control plane's Identity");
+        }
+        Some(_) => report.unverified(
+            "API server and CA: they are written otherwise than in the control plane's Identity",
+        ),
+    }
+}
+
+/// The organization of a subject, if it is a cluster ID.
+fn organization(subject: &str) -> Option<ClusterId> {
+    let organization = subject.strip_prefix("O=")?.split(", ").next()?;
+    organization.parse().ok()
+}

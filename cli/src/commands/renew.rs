@@ -1,0 +1,186 @@
+//! `renew`: goes on with the certificates that are due.
+
+use liqo_auth::model::ClusterId;
+
+use super::{Context, replicate, status};
+use crate::{
+    arguments::{Remote, Renew},
+    consumer_side::{ConsumerSide, sentence},
+    failure::{Failure, Result},
+    home::{Home, Use},
+    output::{Side, escaped},
+    overview::{self, Certificate, Peering, Renewal, Role},
+    pair::{Homes, Pair},
+    provider_side::ProviderSide,
+};
+
+pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
+    if arguments.remote_home.is_some() {
+        return both(context, arguments);
+    }
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    let before = overview::peerings(context, &mut home)?;
+    let peers = overview::peers(&home);
+    for (peer, role) in &peers {
+        if arguments
+            .remote_cluster_id
+            .as_ref()
+            .is_none_or(|id| id == peer)
+        {
+            settle(context, &mut home, peer, *role)?;
+        }
+    }
+    tell(
+        context,
+        &mut home,
+        &before,
+        arguments.remote_cluster_id.as_ref(),
+        Side::Only,
+    )
+}
+
+fn both(context: &Context, arguments: &Renew) -> Result<()> {
+    let remote = Remote {
+        remote_cluster_id: arguments.remote_cluster_id.clone(),
+        remote_home: arguments.remote_home.clone(),
+    };
+    let Homes {
+        mut local, remote, ..
+    } = Homes::open(context, &remote)?;
+    let mut remote = remote.ok_or_else(|| Failure::usage("name the remote home"))?;
+    let before = (
+        overview::peerings(context, &mut local)?,
+        overview::peerings(context, &mut remote)?,
+    );
+    let is_peer =
+        |home: &Home, peer: &ClusterId, role| overview::peers(home).contains(&(peer.clone(), role));
+    let (local_id, remote_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
+    if is_peer(&local, &remote_id, Role::Provider) {
+        Pair::new(&mut local, &mut remote, &context.policy, context.clock)?.settle()?;
+        warn(context, &local, &remote)?;
+    }
+    if is_peer(&local, &remote_id, Role::Consumer) {
+        Pair::new(&mut remote, &mut local, &context.policy, context.clock)?.settle()?;
+        warn(context, &remote, &local)?;
+    }
+    tell(
+        context,
+        &mut local,
+        &before.0,
+        Some(&remote_id),
+        Side::Local,
+    )?;
+    tell(
+        context,
+        &mut remote,
+        &before.1,
+        Some(&local_id),
+        Side::Remote,
+    )
+}
+
+/// Says why nothing was carried, if that is so.
+fn warn(context: &Context, consumer: &Home, provider: &Home) -> Result<()> {
+    if let Some(why) = replicate::closed(context, consumer, provider)? {
+        context.printer.warning(&why);
+    }
+    Ok(())
+}
+
+/// Goes on with one peering on this home alone.
+fn settle(context: &Context, home: &mut Home, peer: &ClusterId, role: Role) -> Result<()> {
+    match role {
+        Role::Consumer => {
+            ProviderSide::new(home, peer, &context.policy, context.clock)?.settle()?;
+        }
+        Role::Provider => {
+            let mut side = ConsumerSide::new(home, peer, &context.policy, context.clock)?;
+            let (_, notices) = side.settle()?;
+            for notice in notices.iter().filter_map(sentence) {
+                context.printer.warning(&notice);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Says of each certificate that it was renewed, or when it will be.
+fn tell(
+    context: &Context,
+    home: &mut Home,
+    before: &[Peering],
+    only: Option<&ClusterId>,
+    side: Side,
+) -> Result<()> {
+    let after = overview::peerings(context, home)?;
+    let now = context.clock.now()?;
+    let mut told = false;
+    for (name, certificate) in certificates(&after, only) {
+        told = true;
+        let earlier = certificates(before, only)
+            .into_iter()
+            .find(|(other, _)| *other == name);
+        let is_new =
+            earlier.is_none_or(|(_, earlier)| earlier.fingerprint != certificate.fingerprint);
+        let until = &certificate.until;
+        let line = match &certificate.renewal {
+            _ if is_new => format!("{name}: renewed, until {until}"),
+            Renewal::NotBefore(due) => format!(
+                "{name}: until {until}, renewed from {due} on ({})",
+                status::renewed(Some(certificate), now)
+            ),
+            Renewal::Due => format!("{name}: until {until}, due now"),
+            Renewal::Awaited => format!("{name}: until {until}, the next one is awaited"),
+            Renewal::Cannot(why) => format!("{name}: until {until}, not renewed: {why}"),
+            Renewal::None => format!("{name}: until {until}"),
+        };
+        context.printer.info(side, &line)?;
+    }
+    if !told {
+        context
+            .printer
+            .message(&format!("{}: no certificate.", home.path().display()));
+    }
+    for peering in after.iter().filter(|peering| of(peering, only)) {
+        for refused in &peering.refused {
+            context
+                .printer
+                .warning(&format!("{}: {refused}", peering.peer));
+        }
+    }
+    Ok(())
+}
+
+/// The certificates of peerings, each by a name.
+fn certificates<'p>(
+    peerings: &'p [Peering],
+    only: Option<&ClusterId>,
+) -> Vec<(String, &'p Certificate)> {
+    let mut named = Vec::new();
+    for peering in peerings.iter().filter(|peering| of(peering, only)) {
+        let whose = match peering.role {
+            Role::Consumer => format!("certificate of {}", peering.peer),
+            Role::Provider => format!("certificate from {}", peering.peer),
+        };
+        named.extend(
+            peering
+                .certificate
+                .as_ref()
+                .map(|certificate| (whose.clone(), certificate)),
+        );
+        for slice in &peering.slices {
+            let name = format!("{whose} for slice {}", escaped(&slice.name));
+            named.extend(
+                slice
+                    .certificate
+                    .as_ref()
+                    .map(|certificate| (name, certificate)),
+            );
+        }
+    }
+    named
+}
+
+fn of(peering: &Peering, only: Option<&ClusterId>) -> bool {
+    only.is_none_or(|only| only.as_str() == peering.peer)
+}

@@ -1,0 +1,97 @@
+//! `replicate`: carries to and fro what two clusters share.
+
+use liqo_auth::model::{ClusterId, Identity, Tenant, names};
+
+use super::Context;
+use crate::{
+    arguments::{Remote, RemoteHome},
+    consumer_side::sentence,
+    failure::{Failure, Result},
+    home::Home,
+    output::Side,
+    pair::{Homes, Pair, binds, has_identity},
+    provider_side::refused,
+};
+
+pub(super) fn run(context: &Context, arguments: &RemoteHome) -> Result<()> {
+    let remote = Remote {
+        remote_cluster_id: None,
+        remote_home: Some(arguments.remote_home.clone()),
+    };
+    let Homes { local, remote, .. } = Homes::open(context, &remote)?;
+    let mut local = local;
+    let mut remote = remote.ok_or_else(|| Failure::usage("name the remote home"))?;
+    let (forth, back) = (peers(&local, &remote), peers(&remote, &local));
+    if !forth && !back {
+        return Err(Failure::waiting(format!(
+            "{} and {} have no peering. Authenticate them first.",
+            local.cluster_id(),
+            remote.cluster_id()
+        )));
+    }
+    if forth {
+        settle(context, &mut local, &mut remote, Side::Local)?;
+    }
+    if back {
+        settle(context, &mut remote, &mut local, Side::Remote)?;
+    }
+    Ok(())
+}
+
+/// Goes on with one direction of a peering, and says what came of it.
+pub(super) fn settle(
+    context: &Context,
+    consumer: &mut Home,
+    provider: &mut Home,
+    side: Side,
+) -> Result<()> {
+    let provider_id = provider.cluster_id().clone();
+    let rest = Pair::new(consumer, provider, &context.policy, context.clock)?.settle()?;
+    for notice in rest.notices.iter().filter_map(sentence) {
+        context.printer.warning(&notice);
+    }
+    match closed(context, consumer, provider)? {
+        Some(why) => context.printer.warning(&why),
+        None => context.printer.info(
+            side,
+            &format!("Slices and renewals are in step with {provider_id}"),
+        )?,
+    }
+    match rest.provider {
+        crate::provider_side::ProviderStand::Refused(error) => Err(refused(provider, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Why nothing can be carried between a consumer and its provider, if that is
+/// so.
+pub(super) fn closed(
+    context: &Context,
+    consumer: &Home,
+    provider: &Home,
+) -> Result<Option<String>> {
+    let (consumer_id, provider_id) = (consumer.cluster_id(), provider.cluster_id());
+    if !has_identity(consumer, provider_id, context.clock.now()?) {
+        return Ok(Some(format!(
+            "{consumer_id} has no identity of {provider_id} that holds: nothing was carried. Authenticate again."
+        )));
+    }
+    if !binds(provider, consumer_id) {
+        return Ok(Some(format!(
+            "{provider_id} gives {consumer_id} no rights: nothing was carried"
+        )));
+    }
+    Ok(None)
+}
+
+/// Whether one home is, or was, a consumer of the other.
+fn peers(consumer: &Home, provider: &Home) -> bool {
+    let identity = names::identity_name(provider.cluster_id());
+    let is_tenant = |id: &ClusterId, name: &str| id.as_str() == name;
+    consumer
+        .all::<Identity>()
+        .any(|object| object.metadata.name == identity)
+        || provider
+            .all::<Tenant>()
+            .any(|tenant| is_tenant(consumer.cluster_id(), &tenant.metadata.name))
+}

@@ -1,0 +1,251 @@
+//! `create`, `delete` and `get resourceslice`: a part of a provider's
+//! resources.
+
+use liqo_auth::{
+    consumer::SliceOptions,
+    model::{
+        Kind, Object, ObjectRef, Resource, ResourceSlice, ResourceSliceConditionStatus as Decided,
+        ResourceSliceConditionType as Condition, ResourceSliceStatus, names,
+    },
+    replication,
+    step::Effect,
+};
+
+use super::{Context, get};
+use crate::{
+    arguments::{CreateResourceSlice, DeleteResourceSlice, Format, List},
+    consumer_side::{ConsumerSide, sentence},
+    failure::{Code, Failure, Result},
+    home::{Home, SecretValue, Use},
+    output::{Side, Table, escaped},
+    pair::{Homes, Pair},
+    provider_side::{ProviderSide, ProviderStand, refused},
+};
+
+pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Result<()> {
+    let Homes {
+        mut local,
+        remote,
+        peer,
+    } = Homes::open(context, &arguments.remote)?;
+    let name = arguments.name.as_str();
+    let subject = format!("the slice {} is not asked for", escaped(name));
+    let options = options(arguments);
+    let mut consumer = ConsumerSide::new(&mut local, &peer, &context.policy, context.clock)?;
+    if let Some(format) = arguments.output {
+        let step = consumer.administer(&subject, |consumer, view, env| {
+            consumer.request_slice(view, &options, env)
+        })?;
+        return print(context, consumer.home, &step.effects, name, format);
+    }
+    consumer.administer(&subject, |consumer, view, env| {
+        consumer.request_slice(view, &options, env)
+    })?;
+    consumer.settle()?;
+    context.printer.info(Side::Only, "ResourceSlice created")?;
+    let Some(mut remote) = remote else {
+        let path = local.path().display();
+        context.printer.message(&format!(
+            "It waits for {peer}. Where nothing replicates it, hand it over: liqo-auth get resourceslices {name} --home {path} -o yaml"
+        ));
+        return Ok(());
+    };
+    settle(context, &mut local, &mut remote)?;
+    tell(context, &local, name, &remote)
+}
+
+pub(super) fn delete(context: &Context, arguments: &DeleteResourceSlice) -> Result<()> {
+    let Homes {
+        mut local,
+        remote,
+        peer,
+    } = Homes::open(context, &arguments.remote)?;
+    let name = arguments.name.as_str();
+    let subject = format!("the slice {} is not deleted", escaped(name));
+    let slice = of_peer(&local, &peer, name)
+        .ok_or_else(|| absent(&local, name))?
+        .clone();
+    if replication::is_replica_of(&slice.metadata, &peer) {
+        // Where nothing replicates, the provider's administrator takes it away.
+        local.delete(&slice.id(), context.clock.now()?)?;
+        let mut provider = ProviderSide::new(&mut local, &peer, &context.policy, context.clock)?;
+        if let ProviderStand::Refused(error) = provider.settle()? {
+            return Err(refused(provider.home, &error));
+        }
+    } else {
+        let mut consumer = ConsumerSide::new(&mut local, &peer, &context.policy, context.clock)?;
+        consumer.administer(&subject, |consumer, view, _| {
+            consumer.delete_slice(view, name)
+        })?;
+        consumer.settle()?;
+        if let Some(mut remote) = remote {
+            settle(context, &mut local, &mut remote)?;
+        }
+    }
+    context.printer.result(&format!(
+        "resourceslice.{} \"{}\" deleted\n",
+        names::API_GROUP,
+        escaped(name)
+    ))
+}
+
+pub(super) fn get(context: &Context, list: &List) -> Result<()> {
+    let home = Home::open(context.home()?, Use::Read)?;
+    get::warn(context, &home);
+    let slices: Vec<&ResourceSlice> = home
+        .all::<ResourceSlice>()
+        .filter(|slice| list.asks_for(&slice.metadata))
+        .collect();
+    if let Some(format) = list.output {
+        return get::manifests(context, &home, &get::ids(&slices), format);
+    }
+    let now = context.clock.now()?;
+    // As the printer columns of Liqo's definition of the kind.
+    let mut table = Table::new(["NAMESPACE", "NAME", "AUTHENTICATION", "RESOURCES", "AGE"]);
+    for slice in slices {
+        let metadata = &slice.metadata;
+        table.row([
+            metadata.namespace.clone(),
+            metadata.name.clone(),
+            decision(&slice.status, Condition::Authentication),
+            decision(&slice.status, Condition::Resources),
+            get::age_of(metadata, now),
+        ]);
+    }
+    get::print(context, list, table, "ResourceSlice")
+}
+
+/// The slice of that name between this home and a peer, whoever asked for it.
+pub(super) fn of_peer<'h>(
+    home: &'h Home,
+    peer: &liqo_auth::model::ClusterId,
+    name: &str,
+) -> Option<&'h ResourceSlice> {
+    home.all::<ResourceSlice>().find(|slice| {
+        slice.metadata.name == name
+            && (replication::is_shared_with(&slice.metadata, peer)
+                || replication::is_replica_of(&slice.metadata, peer))
+    })
+}
+
+pub(super) fn absent(home: &Home, name: &str) -> Failure {
+    Failure::waiting(format!(
+        "there is no ResourceSlice {} of that peer in {}",
+        escaped(name),
+        home.path().display()
+    ))
+}
+
+/// A decision in one word; nothing as long as there is none.
+fn decision(status: &ResourceSliceStatus, condition: Condition) -> String {
+    status
+        .condition(condition)
+        .map_or_else(String::new, |condition| format!("{:?}", condition.status))
+}
+
+fn options(arguments: &CreateResourceSlice) -> SliceOptions {
+    let amounts = [
+        ("cpu", &arguments.cpu),
+        ("memory", &arguments.memory),
+        ("pods", &arguments.pods),
+    ];
+    let amounts = amounts
+        .into_iter()
+        .filter_map(|(name, amount)| Some((name.to_owned(), amount.clone()?)));
+    SliceOptions {
+        class: arguments.class.clone(),
+        resources: amounts.chain(arguments.resources.clone()).collect(),
+        create_virtual_node: !arguments.no_virtual_node,
+        ..SliceOptions::named(&arguments.name)
+    }
+}
+
+/// The slice as it would be asked for. Nothing is saved.
+fn print(
+    context: &Context,
+    home: &Home,
+    effects: &[Effect],
+    name: &str,
+    format: Format,
+) -> Result<()> {
+    let created = effects.iter().find_map(|effect| match effect {
+        Effect::Create(object @ Object::ResourceSlice(_)) => {
+            Some(SecretValue::new(object.to_value()))
+        }
+        _ => None,
+    });
+    let stored = || {
+        let slice = home
+            .all::<ResourceSlice>()
+            .find(|slice| slice.metadata.name == name)?;
+        home.value(&slice.id())
+    };
+    match created.or_else(stored) {
+        Some(value) => context.manifest(&value, format),
+        None => Err(absent(home, name)),
+    }
+}
+
+fn settle(context: &Context, local: &mut Home, remote: &mut Home) -> Result<()> {
+    let rest = Pair::new(local, remote, &context.policy, context.clock)?.settle()?;
+    for notice in rest.notices.iter().filter_map(sentence) {
+        context.printer.warning(&notice);
+    }
+    match rest.provider {
+        ProviderStand::Refused(error) => Err(refused(remote, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// What came of it, in liqoctl's words.
+fn tell(context: &Context, local: &Home, name: &str, remote: &Home) -> Result<()> {
+    let slice = of_peer(local, remote.cluster_id(), name).ok_or_else(|| absent(local, name))?;
+    let status = &slice.status;
+    match status.condition(Condition::Authentication) {
+        None => {
+            return Err(Failure::waiting(format!(
+                "{} has not decided on the slice {name}. See: liqo-auth status --home {}",
+                remote.cluster_id(),
+                remote.path().display()
+            )));
+        }
+        Some(condition) if condition.status == Decided::Denied => {
+            return Err(Failure::new(
+                Code::Refused,
+                format!(
+                    "{} denied the slice {name}: {}",
+                    remote.cluster_id(),
+                    escaped(&condition.message)
+                ),
+            ));
+        }
+        Some(_) => context
+            .printer
+            .info(Side::Only, "ResourceSlice authentication: Accepted")?,
+    }
+    match status.condition(Condition::Resources) {
+        Some(condition) if condition.status == Decided::Accepted => context
+            .printer
+            .info(Side::Only, "ResourceSlice resources: Accepted")?,
+        denied => {
+            let why = denied.map(|condition| format!(": {}", escaped(&condition.message)));
+            context.printer.warning(&format!(
+                "ResourceSlice resources not accepted{}. The provider cluster may have cordoned the tenant or the resourceslice",
+                why.unwrap_or_default()
+            ));
+        }
+    }
+    let identity = names::resource_slice_identity_name(name);
+    let secret = ObjectRef::new(
+        Kind::Secret,
+        &slice.metadata.namespace,
+        names::kubeconfig_secret(&identity),
+    );
+    if local.value(&secret).is_some() {
+        context.printer.message(&format!(
+            "The kubeconfig is in {secret}: {}",
+            local.file_of(&secret).display()
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! `unauthenticate`: ends a peering, on one home or on both.
+
+use liqo_auth::model::{ClusterId, Identity, names};
+
+use super::{Context, get};
+use crate::{
+    arguments::Unauthenticate,
+    consumer_side::ConsumerSide,
+    failure::{Failure, Result},
+    home::Home,
+    output::Side,
+    pair::{Homes, Pair},
+    provider_side::ProviderSide,
+};
+
+pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
+    let Homes {
+        mut local,
+        remote,
+        peer,
+    } = Homes::open(context, &arguments.remote)?;
+    let Some(mut remote) = remote else {
+        return alone(context, &mut local, &peer);
+    };
+    // Slices that were deleted while nobody replicated go first.
+    Pair::new(&mut local, &mut remote, &context.policy, context.clock)?.settle()?;
+    leave(context, &mut local, &peer, Side::Local)?;
+    let consumer = local.cluster_id().clone();
+    end(context, &mut remote, &consumer, Side::Remote)
+}
+
+/// On one home only: as the consumer, or else as the provider.
+fn alone(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<()> {
+    let is_consumer = is_consumer(home, peer);
+    let is_provider = get::tenant_of(home, peer).is_some();
+    match (is_consumer, is_provider) {
+        (false, false) => Err(Failure::waiting(format!(
+            "{} has no peering with {peer}",
+            home.path().display()
+        ))),
+        (true, _) => {
+            leave(context, home, peer, Side::Only)?;
+            if is_provider {
+                context.printer.message(&format!(
+                    "{peer} is still a consumer of this cluster: run it once more to end that, too"
+                ));
+            }
+            Ok(())
+        }
+        (false, true) => end(context, home, peer, Side::Only),
+    }
+}
+
+/// Ends it on the consumer.
+fn leave(context: &Context, home: &mut Home, provider: &ClusterId, side: Side) -> Result<()> {
+    let was_there = identity(home, provider);
+    let mut consumer = ConsumerSide::new(home, provider, &context.policy, context.clock)?;
+    consumer.administer(
+        "resourceslices are still present on consumer cluster",
+        |consumer, view, _| consumer.unauthenticate(view),
+    )?;
+    context
+        .printer
+        .info(side, "No leftover resourceslices on consumer cluster")?;
+    consumer.settle()?;
+    let done = match was_there {
+        true => "Identity control plane correctly deleted",
+        false => "Identity control plane already deleted",
+    };
+    context.printer.info(side, done)
+}
+
+/// Ends it on the provider.
+fn end(context: &Context, home: &mut Home, consumer: &ClusterId, side: Side) -> Result<()> {
+    let was_there = get::tenant_of(home, consumer).is_some();
+    let mut provider = ProviderSide::new(home, consumer, &context.policy, context.clock)?;
+    provider.administer("the Tenant is not deleted", |provider, view, _| {
+        provider.end(view)
+    })?;
+    provider.settle()?;
+    let done = match was_there {
+        true => "Tenant correctly deleted",
+        false => "Tenant already deleted",
+    };
+    context.printer.info(side, done)
+}
+
+fn identity(home: &Home, provider: &ClusterId) -> bool {
+    let name = names::identity_name(provider);
+    home.all::<Identity>()
+        .any(|identity| identity.metadata.name == name)
+}
+
+fn is_consumer(home: &Home, provider: &ClusterId) -> bool {
+    identity(home, provider)
+        || home.all::<liqo_auth::model::Secret>().any(|secret| {
+            let label = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+            secret.metadata.name == names::SIGNED_NONCE_SECRET
+                && label.map(String::as_str) == Some(provider.as_str())
+        })
+}

@@ -1,0 +1,170 @@
+use liqo_auth::{model::Namespace, step::Part};
+use serde_json::json;
+
+use super::*;
+
+fn store() -> Store {
+    let mut store = Store::default();
+    let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
+    store
+        .apply(&Effect::Create(namespace.into()), now())
+        .unwrap();
+    store
+}
+
+fn now() -> Timestamp {
+    "2026-11-20T13:00:00Z".parse().unwrap()
+}
+
+fn patch(version: &str) -> Effect {
+    Effect::Patch {
+        id: ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b"),
+        version: Version {
+            uid: String::new(),
+            resource_version: version.to_owned(),
+        },
+        part: Part::Main,
+        patch: json!({"metadata": {"annotations": {"a": "b"}}}),
+    }
+}
+
+#[test]
+fn an_object_is_made_once() {
+    let mut store = store();
+    let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
+    let error = store
+        .apply(&Effect::Create(namespace.clone().into()), now())
+        .unwrap_err();
+    let expected = ApplyError::Exists(namespace.id());
+    assert_eq!(error.downcast_ref(), Some(&expected));
+}
+
+#[test]
+fn a_version_that_has_passed_is_refused() {
+    let mut store = store();
+    store.apply(&patch("1"), now()).unwrap();
+    let error = store.apply(&patch("1"), now()).unwrap_err();
+    assert!(
+        matches!(error.downcast_ref(), Some(ApplyError::Changed(_))),
+        "{error}"
+    );
+    store.apply(&patch("2"), now()).unwrap();
+}
+
+#[test]
+fn a_patch_keeps_what_it_does_not_know() {
+    let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
+    let text = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: liqo-tenant-cl-b\n  resourceVersion: \"7\"\nunknown:\n- word\n";
+    let mut store = Store::default();
+    store.load(id.clone(), Zeroizing::new(text.as_bytes().to_vec()));
+    store.apply(&patch("7"), now()).unwrap();
+    let value = store.value(&id).unwrap();
+    assert_eq!(value.pointer("/unknown/0"), Some(&json!("word")));
+    assert_eq!(value.pointer("/metadata/annotations/a"), Some(&json!("b")));
+    assert_eq!(
+        value.pointer("/metadata/resourceVersion"),
+        Some(&json!("8"))
+    );
+}
+
+#[test]
+fn what_has_a_finalizer_ends_when_that_is_gone() {
+    let mut store = Store::default();
+    let tenant = json!({
+        "apiVersion": names::API_VERSION, "kind": "Tenant",
+        "metadata": { "namespace": "t", "name": "a", "finalizers": ["x/y"] },
+    });
+    store.create(SecretValue::new(tenant), now()).unwrap();
+    let id = ObjectRef::new(Kind::Tenant, "t", "a");
+    store.apply(&delete(&id), now()).unwrap();
+    let value = store.value(&id).unwrap();
+    assert_eq!(
+        value.pointer("/metadata/deletionTimestamp"),
+        Some(&json!("2026-11-20T13:00:00Z"))
+    );
+    let release = Effect::Patch {
+        id: id.clone(),
+        version: any(),
+        part: Part::Main,
+        patch: json!({"metadata": {"finalizers": []}}),
+    };
+    store.apply(&release, now()).unwrap();
+    assert!(!store.contains(&id));
+}
+
+#[test]
+fn what_is_owned_ends_with_its_owners() {
+    let mut store = Store::default();
+    let object = |name: &str, owners: Value| {
+        SecretValue::new(json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": { "namespace": "t", "name": name, "ownerReferences": owners },
+        }))
+    };
+    let id = |name: &str| ObjectRef::new(Kind::Secret, "t", name);
+    let owner = |store: &Store, name: &str| {
+        let uid = store.value(&id(name)).unwrap();
+        json!({ "name": name, "uid": uid.pointer("/metadata/uid").unwrap() })
+    };
+    store.create(object("a", json!([])), now()).unwrap();
+    store.create(object("b", json!([])), now()).unwrap();
+    let (a, b) = (owner(&store, "a"), owner(&store, "b"));
+    store.create(object("of-a", json!([a])), now()).unwrap();
+    store
+        .create(object("of-both", json!([a, b])), now())
+        .unwrap();
+    let of_a = owner(&store, "of-a");
+    store
+        .create(object("of-of-a", json!([of_a])), now())
+        .unwrap();
+    store.apply(&delete(&id("a")), now()).unwrap();
+    let names: Vec<_> = store.objects().map(|object| object.id().name).collect();
+    assert_eq!(names, ["b", "of-both"]);
+    store.apply(&delete(&id("b")), now()).unwrap();
+    assert_eq!(store.objects().count(), 0);
+}
+
+fn delete(id: &ObjectRef) -> Effect {
+    Effect::Delete {
+        id: id.clone(),
+        version: any(),
+    }
+}
+
+fn any() -> Version {
+    Version {
+        uid: String::new(),
+        resource_version: String::new(),
+    }
+}
+
+#[test]
+fn a_service_account_gets_its_token() {
+    let mut store = Store::default();
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": { "namespace": "guests", "name": "a-token" },
+    });
+    store.create(SecretValue::new(secret), now()).unwrap();
+    let secret: &liqo_auth::model::Secret = store.get("guests", "a-token").unwrap();
+    assert!(secret.get("token").is_some_and(|token| token.len() == 128));
+}
+
+#[test]
+fn a_file_with_another_object_is_unreadable_and_there() {
+    let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
+    let mut store = Store::default();
+    let text = b"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: other\n".to_vec();
+    store.load(id.clone(), Zeroizing::new(text));
+    let object = store.objects().next().unwrap();
+    assert_eq!(object.as_unreadable().unwrap().id, id);
+    assert!(
+        object
+            .as_unreadable()
+            .unwrap()
+            .reason
+            .to_string()
+            .contains("Namespace other")
+    );
+    assert!(store.contains(&id));
+}

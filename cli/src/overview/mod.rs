@@ -1,0 +1,161 @@
+//! A home at a glance: its peerings, their certificates and slices, and what
+//! waits for whom.
+
+mod consumer;
+mod provider;
+mod waiting;
+
+use std::collections::BTreeSet;
+
+use liqo_auth::model::{ClusterId, Identity, ResourceSlice, Secret, Tenant, Timestamp, names};
+use serde::Serialize;
+
+use crate::{commands::Context, failure::Result, home::Home};
+
+/// One peering, from this home's side.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Peering {
+    pub(crate) peer: String,
+    /// What the peer is to this home.
+    pub(crate) role: Role,
+    pub(crate) phase: &'static str,
+    /// The Tenant's condition, on the provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) condition: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) certificate: Option<Certificate>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) slices: Vec<Slice>,
+    /// What is awaited of whom.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) waits_for: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) refused: Vec<String>,
+}
+
+/// One resource slice of a peering.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Slice {
+    pub(crate) name: String,
+    pub(crate) phase: &'static str,
+    pub(crate) authentication: String,
+    pub(crate) resources: String,
+    pub(crate) cordoned: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) certificate: Option<Certificate>,
+}
+
+/// A certificate's time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Certificate {
+    pub(crate) fingerprint: String,
+    pub(crate) until: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) due: Option<String>,
+    #[serde(skip)]
+    pub(crate) ends: Timestamp,
+    #[serde(skip)]
+    pub(crate) renewal: Renewal,
+}
+
+/// Where the renewal of a certificate stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Renewal {
+    NotBefore(Timestamp),
+    Due,
+    /// The peer is to bring the next one.
+    Awaited,
+    Cannot(String),
+    /// Nobody can tell, or it has no end.
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
+    Consumer,
+    Provider,
+}
+
+/// All peerings of a home, by the peers' names.
+pub(crate) fn peerings(context: &Context, home: &mut Home) -> Result<Vec<Peering>> {
+    let mut found = Vec::new();
+    for (peer, role) in peers(home) {
+        found.push(match role {
+            Role::Consumer => provider::peering(context, home, &peer)?,
+            Role::Provider => consumer::peering(context, home, &peer)?,
+        });
+    }
+    Ok(found)
+}
+
+/// The peers of a home, and what they are to it.
+pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
+    let mut peers = BTreeSet::new();
+    let mut add = |name: &str, role: Role| {
+        if let Ok(peer) = name.parse::<ClusterId>()
+            && peer != *home.cluster_id()
+        {
+            peers.insert((peer, role));
+        }
+    };
+    for tenant in home.all::<Tenant>() {
+        add(&tenant.metadata.name, Role::Consumer);
+    }
+    for identity in home.all::<Identity>() {
+        let name = &identity.metadata.name;
+        if let Some(peer) = name.strip_prefix(names::CONTROL_PLANE_IDENTITY_PREFIX) {
+            add(peer, Role::Provider);
+        }
+    }
+    for slice in home.all::<ResourceSlice>() {
+        let label = |key: &str| slice.metadata.labels.get(key).map(String::as_str);
+        match label(names::REPLICATION_ORIGIN_LABEL) {
+            Some(origin) => add(origin, Role::Consumer),
+            None => {
+                if let Some(peer) = label(names::REPLICATION_DESTINATION_LABEL) {
+                    add(peer, Role::Provider);
+                }
+            }
+        }
+    }
+    for secret in home.all::<Secret>() {
+        let metadata = &secret.metadata;
+        if let Some(peer) = metadata.name.strip_prefix(PROVIDER_RECORD) {
+            add(peer, Role::Consumer);
+        } else if let Some(peer) = metadata.name.strip_prefix(CONSUMER_RECORD) {
+            add(peer, Role::Provider);
+        }
+        let peer = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+        match (metadata.name.as_str(), peer) {
+            (names::NONCE_SECRET, Some(peer)) => add(peer, Role::Consumer),
+            (names::SIGNED_NONCE_SECRET, Some(peer)) => add(peer, Role::Provider),
+            _ => {}
+        }
+    }
+    peers
+}
+
+impl Certificate {
+    pub(crate) fn new(certificate: &liqo_auth::crypto::Certificate, renewal: Renewal) -> Self {
+        let ends = certificate.not_after();
+        Self {
+            fingerprint: certificate.fingerprint().to_string(),
+            until: ends.to_string(),
+            due: match &renewal {
+                Renewal::NotBefore(due) => Some(due.to_string()),
+                _ => None,
+            },
+            ends,
+            renewal,
+        }
+    }
+}
+
+/// What a provider's records of its peers are called.
+pub(crate) const PROVIDER_RECORD: &str = "liqo-auth-provider-";
+/// What a consumer's records of its peers are called.
+pub(crate) const CONSUMER_RECORD: &str = "liqo-auth-consumer-";

@@ -1,0 +1,51 @@
+//! What is awaited of whom, in words.
+
+use liqo_auth::{
+    model::ClusterId,
+    step::{Awaited, Step},
+};
+
+use crate::failure::paragraph;
+
+/// What a step waits for, each thing once.
+pub(super) fn waits_for(step: &Step, peer: &ClusterId) -> Vec<String> {
+    let mut waits: Vec<String> = Vec::new();
+    if !step.effects.is_empty() {
+        waits.push("this side: run `liqo-auth renew`".to_owned());
+    }
+    for awaited in &step.wait.awaiting {
+        let words = words(awaited, peer);
+        if !waits.contains(&words) {
+            waits.push(words);
+        }
+    }
+    waits
+}
+
+/// What a step refused, each as one paragraph.
+pub(super) fn refused(step: &Step) -> Vec<String> {
+    step.refused
+        .iter()
+        .map(|refused| paragraph(&refused.error))
+        .collect()
+}
+
+fn words(awaited: &Awaited, peer: &ClusterId) -> String {
+    match awaited {
+        Awaited::Invitation => "this side: `create nonce` invites it".to_owned(),
+        Awaited::Approval => format!("this side: `approve tenant {peer}`"),
+        Awaited::Nonce => format!("{peer}: its nonce"),
+        Awaited::Tenant => format!("{peer}: its Tenant"),
+        Awaited::Certificate(_) => "this side: `renew` signs the request".to_owned(),
+        Awaited::Identity => format!("{peer}: its Identity"),
+        Awaited::SliceDecision(slice) => format!("{peer}: to decide on {}", slice.name),
+        Awaited::Renewal(identity) => format!("{peer}: a new certificate for {}", identity.name),
+        Awaited::End(object) => format!("{peer}: to let go of {object}"),
+        Awaited::OwnKey => "this side: its key".to_owned(),
+        Awaited::SliceRequest(slice) => format!("{peer}: the request in {}", slice.name),
+        Awaited::Resources(slice) => format!("this side: to decide on {}", slice.name),
+        Awaited::Uid(object) => format!("the store: the UID of {object}"),
+        Awaited::Token(object) => format!("the token in {object}"),
+        _ => "something that this version cannot name".to_owned(),
+    }
+}

@@ -1,0 +1,180 @@
+//! A consumer's home and its provider's at once.
+//!
+//! Between two real clusters Liqo's crd-replicator carries slices and renewals
+//! to the provider, and their statuses back. Here it is done for who has both
+//! homes in hand, with the rights that the provider gives, and no others.
+
+use liqo_auth::{
+    crypto::CertificateChain,
+    error::Error,
+    model::{AuthParams, ClusterId, Identity, RoleBinding, Timestamp, names},
+    policy::Policy,
+    replication,
+    step::{Notice, Step},
+    view::View,
+};
+
+use crate::{
+    arguments::Remote,
+    commands::Context,
+    consumer_side::ConsumerSide,
+    environment::Clock,
+    failure::{Failure, Result},
+    home::{Home, Use},
+    provider_side::{ProviderSide, ProviderStand},
+};
+
+/// One peering, with both its homes.
+pub(crate) struct Pair<'h> {
+    pub(crate) consumer: ConsumerSide<'h>,
+    pub(crate) provider: ProviderSide<'h>,
+    clock: Clock,
+}
+
+/// Where the provider came to, when nothing was left to do, and what the
+/// consumer should know.
+pub(crate) struct Rest {
+    pub(crate) provider: ProviderStand,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// A home, and the peer's own where it is at hand.
+pub(crate) struct Homes {
+    pub(crate) local: Home,
+    pub(crate) remote: Option<Home>,
+    pub(crate) peer: ClusterId,
+}
+
+impl<'h> Pair<'h> {
+    pub(crate) fn new(
+        consumer: &'h mut Home,
+        provider: &'h mut Home,
+        policy: &Policy,
+        clock: Clock,
+    ) -> Result<Self> {
+        let (consumer_id, provider_id) =
+            (consumer.cluster_id().clone(), provider.cluster_id().clone());
+        Ok(Self {
+            consumer: ConsumerSide::new(consumer, &provider_id, policy, clock)?,
+            provider: ProviderSide::new(provider, &consumer_id, policy, clock)?,
+            clock,
+        })
+    }
+
+    /// Goes on with both sides as far as they go, and carries to and fro what
+    /// they share. What one side gets is on the other's disk before: a crash
+    /// leaves what the next run goes on from.
+    pub(crate) fn settle(&mut self) -> Result<Rest> {
+        for _ in 0..MOST_ROUNDS {
+            let (_, notices) = self.consumer.settle()?;
+            let now = self.clock.now()?;
+            let forth = match self.is_open(now) {
+                true => self.between(replication::to_provider)?,
+                false => Step::default(),
+            };
+            self.provider.home.carry_out(&forth, now)?;
+            let provider = self.provider.settle()?;
+            // It may have taken the rights back just now.
+            let back = match self.is_open(now) {
+                true => self.between(replication::to_consumer)?,
+                false => Step::default(),
+            };
+            self.consumer.home.carry_out(&back, now)?;
+            if forth.is_settled() && back.is_settled() {
+                self.consumer.home.save()?;
+                return Ok(Rest { provider, notices });
+            }
+        }
+        Err(Failure::at_odds(format!(
+            "{} and {} do not come to rest",
+            self.consumer.home.path().display(),
+            self.provider.home.path().display()
+        )))
+    }
+
+    /// Whether the consumer has an identity that holds, and the provider binds
+    /// rights to it: without either, nothing can be carried.
+    fn is_open(&self, now: Timestamp) -> bool {
+        has_identity(self.consumer.home, &self.consumer.peer, now)
+            && binds(self.provider.home, &self.provider.peer)
+    }
+
+    fn between(
+        &self,
+        step: impl FnOnce(&View<'_>, &View<'_>) -> Result<Step, Error>,
+    ) -> Result<Step> {
+        let at_consumer = self.consumer.home.view(&self.consumer.peer);
+        let at_provider = self.provider.home.view(&self.provider.peer);
+        step(&at_consumer, &at_provider)
+            .map_err(|error| Failure::of("what the two homes share", &error))
+    }
+}
+
+impl Homes {
+    /// Opens the home that a command is about, and the remote one if it was
+    /// named, to change them.
+    pub(crate) fn open(context: &Context, remote: &Remote) -> Result<Self> {
+        let path = context.home()?;
+        let Some(remote_path) = &remote.remote_home else {
+            let peer = remote.remote_cluster_id.clone();
+            return Ok(Self {
+                local: Home::open(path, Use::Write)?,
+                remote: None,
+                peer: peer.ok_or_else(|| {
+                    Failure::usage("name the remote cluster with --remote-cluster-id ID")
+                })?,
+            });
+        };
+        let (local, other) = Home::open_both(path, remote_path)?;
+        if local.cluster_id() == other.cluster_id() {
+            return Err(Failure::usage(format!(
+                "both homes are of the cluster {}: a cluster does not peer with itself",
+                local.cluster_id()
+            )));
+        }
+        let peer = other.cluster_id().clone();
+        if let Some(said) = remote.remote_cluster_id.as_ref().filter(|id| **id != peer) {
+            return Err(Failure::usage(format!(
+                "--remote-cluster-id {said}: {} is the home of {peer}",
+                other.path().display()
+            )));
+        }
+        Ok(Self {
+            local,
+            remote: Some(other),
+            peer,
+        })
+    }
+}
+
+/// Whether a home has an identity of that provider that has not expired.
+pub(crate) fn has_identity(home: &Home, provider: &ClusterId, now: Timestamp) -> bool {
+    let name = names::identity_name(provider);
+    home.all::<Identity>().any(|identity| {
+        identity.metadata.name == name
+            && identity.status.kubeconfig_secret_ref.is_some()
+            && !has_expired(&identity.spec.auth_params, now)
+    })
+}
+
+/// Whether a certificate has come to its end; AWS keys do not.
+fn has_expired(auth_params: &AuthParams, now: Timestamp) -> bool {
+    let pem = auth_params.signed_crt.as_slice();
+    CertificateChain::from_pem(pem, &Policy::compatible())
+        .is_ok_and(|chain| chain.leaf().not_after() < now)
+}
+
+/// Whether a home gives that consumer rights in its tenant namespace.
+pub(crate) fn binds(home: &Home, consumer: &ClusterId) -> bool {
+    home.all::<RoleBinding>().any(|binding| {
+        let label = binding.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+        label.map(String::as_str) == Some(consumer.as_str())
+            && binding
+                .subjects
+                .iter()
+                .any(|subject| subject.kind == "User" && subject.name == consumer.as_str())
+    })
+}
+
+/// More than any two homes need: two machines that run in circles are stopped.
+const MOST_ROUNDS: usize = 16;
