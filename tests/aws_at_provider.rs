@@ -41,13 +41,14 @@ fn exchange_with(iam: &Arc<Iam>) -> Exchange {
         ..Setup::new()
     };
     let mut exchange = setup.exchange();
+    let identities: Arc<dyn AwsIdentities> = iam.clone();
     exchange.provider = Provider::builder(
         id("cl-provider"),
         setup.endpoint.clone(),
         RecordKey::new(RECORD_KEY).unwrap(),
     )
     .key(ed25519(2))
-    .aws(Arc::clone(iam) as Arc<dyn AwsIdentities>)
+    .aws(identities)
     .build();
     exchange
 }
@@ -331,7 +332,9 @@ fn no_secret_is_shown() {
     assert!(secret.starts_with(SECRET));
     assert!(shown.contains(&config.aws_access_key_id));
     assert!(!shown.contains(SECRET), "{shown}");
-    assert!(!shown.contains(&STANDARD.encode(SECRET)[..40]), "{shown}");
+    // The first bytes, since what follows them changes the last digits.
+    let encoded = STANDARD.encode(&SECRET.as_bytes()[..30]);
+    assert!(!shown.contains(&encoded), "{shown}");
 }
 
 #[test]

@@ -3,11 +3,11 @@
 //! ```text
 //!   end ─▶ Tenant deleted ─▶ Ending: rights taken back, Tenant let go
 //!                            ─▶ Ended: Secrets and renewals deleted
-//!                               ─▶ when no certificate holds any more: record deleted
+//!                               ─▶ when no certificate or key holds any more: record deleted
 //! ```
 //!
-//! The record is a tombstone: as long as a certificate of the peer's may still
-//! hold, its cluster ID belongs to its key.
+//! The record is a tombstone: as long as a certificate or an access key of the
+//! peer's may still hold, its cluster ID belongs to its key.
 
 use super::{Provider, seen::Seen};
 use crate::{

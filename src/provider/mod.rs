@@ -13,6 +13,9 @@
 //!                                   (Tenant deleted)           └──▶ Drained ◀──────┴────┴──────────┘
 //! ```
 //!
+//! On EKS (`ProviderBuilder::aws`) `NeedsAwsIdentity` stands in place of
+//! `NeedsCertificate`, and nothing is renewed.
+//!
 //! The phase is derived from the objects that are there, each time anew.
 //! [`Provider::resume`] says which one it is; [`Provider::reconcile`] makes the
 //! step that leads on; [`Provider::receive`] takes a message of the peer.

@@ -43,7 +43,8 @@ impl AwsIdentities for Iam {
         }
         let mut given = self.given.lock().unwrap();
         given.insert(request.id, request.clone());
-        let digits = &request.id.to_string().to_uppercase()[..16];
+        let digits = request.id.to_string().to_uppercase();
+        let digits: String = digits.chars().take(16).collect();
         Ok(AwsAnswer::Ready(config(&format!("AKIA{digits}"))))
     }
 }

@@ -8,6 +8,8 @@
 //!     any ──▶ Drained ──▶ Ending ──▶ LeftBehind
 //! ```
 //!
+//! On EKS `NeedsAwsIdentity` stands in place of `NeedsCertificate`.
+//!
 //! A slice counts only if it is a replica of the peer's own, in the peer's
 //! tenant namespace. Its status is what the record says, whatever stands there.
 
