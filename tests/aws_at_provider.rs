@@ -15,7 +15,8 @@ use std::sync::Arc;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     audit::Decision,
-    consumer::PeerSettings,
+    commitment::Assurance,
+    consumer::{self, PeerSettings},
     crypto::{CertificateChain, RecordKey},
     error::{ApiMisuse, Backend, LocalFault, PolicyRefusal},
     model::{
@@ -105,6 +106,16 @@ fn a_peer_gets_an_aws_user_where_others_get_a_certificate() {
     assert_eq!(issued.certificate(), None::<&CertificateChain>);
     assert_eq!(issued.valid_until(), None);
     assert!(matches!(issued.renewal(), Renewal::Never));
+
+    // The provider's proof of its own key is about what it says.
+    let consumer::Phase::Authenticated(held) = exchange.consumer_phase() else {
+        panic!("{:?}", exchange.consumer_phase());
+    };
+    assert_eq!(held.assurance(), Assurance::Continuity);
+    let at_provider = exchange.provider.transcript(&exchange.provider_view());
+    let at_consumer = exchange.consumer.transcript(&exchange.consumer_view());
+    let code = at_provider.unwrap().unwrap().code();
+    assert_eq!(code, at_consumer.unwrap().unwrap().code());
 
     // What the consumer stored.
     let namespace = names::tenant_namespace(&id("cl-provider"));

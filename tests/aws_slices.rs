@@ -17,7 +17,10 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     audit::Decision,
     error::{ApiMisuse, PolicyRefusal},
-    model::{AwsConfig, ResourceSliceConditionStatus::Accepted, Secret, TenantCondition},
+    model::{
+        AuthzPolicy, AwsConfig, Kind, ObjectRef, ResourceSliceConditionStatus::Accepted, Secret,
+        TenantCondition,
+    },
     provider::{AwsAnswer, AwsIdentities, SlicePhase, SliceRenewal},
     step::{Awaited, Step},
     verify::Credentials,
@@ -252,4 +255,24 @@ fn drained_and_ended_the_peer_is_remembered_until_all_keys_are_deleted() {
     assert_eq!(pool.at_provider.get::<Secret>("liqo", RECORD), None);
     assert_eq!(pool.records(), [""; 0]);
     assert_eq!(id("cl-consumer"), consumer());
+}
+
+/// A slice whose peer has no record: nobody would remember the key.
+#[test]
+fn no_key_is_asked_for_that_nobody_would_remember() {
+    let iam = Arc::new(Iam::default());
+    let identities: Arc<dyn AwsIdentities> = iam.clone();
+    let mut pool = Pool::with(|builder| builder.aws(identities).tolerate_no_handshake(consumer()));
+    pool.edit_tenant(|tenant| tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake));
+    pool.bring(replica("mypool"));
+    iam.says(Ok(AwsAnswer::Pending));
+    pool.settle();
+    assert_eq!(pool.phase("mypool"), "NeedsAwsIdentity");
+    let id = ObjectRef::new(Kind::Secret, "liqo", RECORD);
+    pool.at_provider.remove(&id).unwrap();
+    assert_eq!(pool.phase("mypool"), "AwaitsPeer");
+    iam.works();
+    pool.settle();
+    assert_eq!(iam.made(), 1);
+    assert!(given(&pool, "mypool").aws_access_key_id.starts_with("AKIA"));
 }

@@ -114,3 +114,16 @@ impl io::Write for Size {
 
 const RECORD_FIELD: &str = "record";
 const SEAL_FIELD: &str = "seal";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_of_a_record_does_not_grow() {
+        let record = BTreeMap::from([("key", "x".repeat(5000)), ("other", String::new())]);
+        let text = to_text(&record).unwrap();
+        assert_eq!(text, serde_json::to_vec(&record).unwrap());
+        assert_eq!(text.capacity(), text.len());
+    }
+}

@@ -234,6 +234,10 @@ impl<'o> Look<'_, 'o> {
         };
         let given = if self.provider.0.aws.is_some() {
             let Some(given) = aws::in_force(&slice, &verified) else {
+                if slice.peers_record.is_none() {
+                    // Nobody would remember the key; the record comes first.
+                    return Ok(SlicePhase::AwaitsPeer);
+                }
                 let request = NeedsSliceAwsIdentity::new(slice, verified);
                 return Ok(SlicePhase::NeedsAwsIdentity(request));
             };

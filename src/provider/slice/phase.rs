@@ -37,8 +37,8 @@ pub enum SlicePhase<'o> {
     NeedsCertificate(NeedsSliceCertificate<'o>),
     /// The request is on record; the slice is to have an AWS user.
     NeedsAwsIdentity(NeedsSliceAwsIdentity<'o>),
-    /// The certificate or the AWS user is there; nobody has decided on the resources that the
-    /// slice asks for now.
+    /// The certificate or the AWS user is there; nobody has decided on the
+    /// resources that the slice asks for now.
     NeedsDecision(NeedsDecision<'o>),
     /// The status does not say what is on record.
     NeedsStatus(NeedsSliceStatus<'o>),
