@@ -504,6 +504,37 @@ fn a_key_that_was_deleted_is_replaced() {
     assert_eq!(awaited_revocations(&step), [""; 0]);
 }
 
+/// What was given to one key is not handed to the next one.
+#[test]
+fn another_key_of_the_peer_gets_another_access_key() {
+    let iam = Arc::new(Iam::default());
+    let mut exchange = authenticated(&iam);
+    let first = given(&exchange).aws_access_key_id;
+    let view = exchange.provider_view();
+    let step = exchange.provider.release_key(&view).unwrap();
+    exchange.carry_out(true, step);
+    let view = exchange.provider_view();
+    let step = exchange.provider.replace_nonce(&view, exchange.env());
+    exchange.carry_out(true, step.unwrap());
+    exchange.consumer = Setup {
+        consumer_key: ed25519(5),
+        settings: PeerSettings {
+            accept_aws: true,
+            ..PeerSettings::default()
+        },
+        ..Setup::new()
+    }
+    .consumer();
+    exchange.at_consumer = Default::default();
+    exchange.sent.retain(|kind, _| *kind == "nonce");
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_ne!(given(&exchange).aws_access_key_id, first);
+    assert_eq!(iam.made(), 2);
+    let step = exchange.turn_of_provider();
+    assert_eq!(awaited_revocations(&step), [first.as_str()]);
+}
+
 /// A provider that leaves EKS gives certificates, and the key is to go.
 #[test]
 fn a_certificate_takes_the_place_of_a_key() {
