@@ -202,6 +202,30 @@ fn the_key_of_a_slice_that_is_gone_is_to_be_deleted() {
     assert_eq!(given(&pool, "mypool").aws_access_key_id, second);
 }
 
+/// The peer's record has one effect in a step, which tells of every key.
+#[test]
+fn keys_that_come_together_are_all_remembered() {
+    let iam = Arc::new(Iam::default());
+    let mut pool = pool(&iam);
+    let names = ["a", "b", "c"];
+    for name in names {
+        pool.bring(replica(name));
+    }
+    pool.settle();
+    let mut keys: Vec<String> = names
+        .map(|name| given(&pool, name).aws_access_key_id)
+        .into();
+    for name in names {
+        pool.remove(name);
+    }
+    pool.settle();
+    let step = pool.reconcile();
+    let mut awaited = awaited_revocations(&step);
+    awaited.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(awaited, keys);
+}
+
 #[test]
 fn a_key_that_was_deleted_is_replaced_also_after_a_crash() {
     for effects in 0..3 {

@@ -94,6 +94,27 @@ fn the_slices_that_this_cluster_asks_of_its_peer_do_not_count() {
     ));
 }
 
+#[test]
+fn no_finalizer_of_a_drained_peer_keeps_a_peering() {
+    let mut exchange = authenticated(&Notary::new(YEAR));
+    let mut held = ResourceSlice {
+        metadata: replica("held"),
+        ..ResourceSlice::default()
+    };
+    held.metadata.finalizers = vec!["peer.example/never".into()];
+    held.metadata.deletion_timestamp = Some(now());
+    exchange.at_provider.insert(held.into());
+    let ended = exchange.provider.end(&exchange.provider_view());
+    assert!(matches!(
+        ended.unwrap_err().fault(),
+        Fault::Policy(PolicyRefusal::SlicesRemain { found: 1, .. })
+    ));
+    exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
+    while !exchange.turn_of_provider().is_settled() {}
+    let ended = exchange.provider.end(&exchange.provider_view());
+    assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
+}
+
 /// Rights, then the Tenant, then what lies in the tenant namespace, then, when
 /// no certificate holds any more, the record.
 #[test]
@@ -272,6 +293,46 @@ fn a_condition_is_not_forgotten_with_the_certificate() {
     exchange.carry_out(true, step);
     while !exchange.turn_of_provider().is_settled() {}
     assert!(exchange.at_provider.get::<Secret>("liqo", RECORD).is_none());
+}
+
+/// Who kept the token that lifted a condition once cannot lift with it what the
+/// next record of the peer holds.
+#[test]
+fn no_token_of_a_forgotten_record_lifts_a_condition() {
+    let mut exchange = authenticated(&Notary::new(30 * YEAR));
+    let drain = |exchange: &mut Exchange| {
+        let drained = Some(TenantCondition::Drained);
+        exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = drained);
+        while !exchange.turn_of_provider().is_settled() {}
+    };
+    drain(&mut exchange);
+    let record: &Secret = exchange.at_provider.get("liqo", RECORD).unwrap();
+    let token = record.get("liftCondition").unwrap().to_vec();
+    let lift = |exchange: &mut Exchange| {
+        let token = String::from_utf8(token.clone()).unwrap();
+        exchange.edit_tenant(|tenant| {
+            tenant.spec.tenant_condition = Some(TenantCondition::Active);
+            let annotations = &mut tenant.metadata.annotations;
+            annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), token);
+        });
+        while !exchange.turn_of_provider().is_settled() {}
+    };
+    lift(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+
+    end(&mut exchange);
+    exchange.now = now() + 91 * DAY;
+    while !exchange.turn_of_provider().is_settled() {}
+    assert!(exchange.at_provider.get::<Secret>("liqo", RECORD).is_none());
+    exchange.at_consumer = Objects::new();
+    exchange.sent.clear();
+    exchange.invite();
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+
+    drain(&mut exchange);
+    lift(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Drained");
 }
 
 /// The peer can write Secrets in its tenant namespace until its rights are

@@ -98,6 +98,47 @@ fn at_the_end_the_rights_are_gone() {
     assert_eq!(two.phases(), ("Ended", "AwaitsNonce"));
 }
 
+/// As Liqo left them, before our machines have written anything: a slice that
+/// it accepted is held by the consumer, and is on no record of the provider's.
+#[test]
+fn each_stage_has_its_phases() {
+    type Slices = (Option<&'static str>, Option<&'static str>);
+    const AUTHENTICATED: (&str, &str) = ("Authenticated", "Authenticated");
+    const ACCEPTED: Slices = (Some("NeedsRecord"), Some("Held"));
+    const GONE_FROM_THE_PROVIDER: Slices = (None, Some("Held"));
+    const NONE: Slices = (None, None);
+    for (stage, phases, slices) in [
+        ("1-authenticated", AUTHENTICATED, NONE),
+        ("2-resourceslice", AUTHENTICATED, ACCEPTED),
+        ("3-cordon", AUTHENTICATED, ACCEPTED),
+        (
+            "4-drain",
+            ("Drained", "Authenticated"),
+            GONE_FROM_THE_PROVIDER,
+        ),
+        ("5-active-again", AUTHENTICATED, GONE_FROM_THE_PROVIDER),
+        ("6-slice-deleted", AUTHENTICATED, NONE),
+        // Liqo leaves both nonces.
+        (
+            "7-unauthenticated",
+            ("AwaitsTenant", "NeedsSignature"),
+            NONE,
+        ),
+    ] {
+        let two = at_stage(stage);
+        let (at_provider, at_consumer) = (two.provider_view(), two.consumer_view());
+        let provider = two.provider.resume(&at_provider, two.now).unwrap();
+        let consumer = two.consumer.resume(&at_consumer, two.now).unwrap();
+        let found = (provider.phase.name(), consumer.phase.name());
+        assert_eq!(found, phases, "{stage}");
+        let found: Slices = (
+            provider.slices.first().map(|slice| slice.phase.name()),
+            consumer.slices.first().map(|slice| slice.phase.name()),
+        );
+        assert_eq!(found, slices, "{stage}");
+    }
+}
+
 /// A field in which Liqo's object and ours differ after a stage, and why.
 struct Difference {
     stages: &'static [&'static str],

@@ -102,6 +102,29 @@ fn a_peering_user_has_the_rights_and_the_names_that_liqo_gives() {
     assert_eq!(request.spec.request.as_slice(), new.request().csr.pem());
 }
 
+/// No lifetime is asked for that the Kubernetes API would refuse, nor one that
+/// this side's policy would.
+#[test]
+fn the_lifetime_is_one_that_can_be_had() {
+    const YEAR: u64 = 365 * 24 * 3600;
+    for (configured, asked) in [(30, 30), (20 * YEAR, 10 * YEAR - 600)] {
+        let mut exchange = with_roles();
+        let key = RecordKey::new(RECORD_KEY).unwrap();
+        exchange.provider = Provider::builder(id("cl-provider"), endpoint(API_SERVER), key)
+            .certificate_lifetime(core::time::Duration::from_secs(configured))
+            .build();
+        let new = begin(&exchange).unwrap();
+        let lifetime = new.request().lifetime.as_secs();
+        assert!(lifetime.abs_diff(asked) <= 3 * 24 * 3600, "{lifetime}");
+        let request = new.certificate_signing_request();
+        assert_eq!(
+            request.spec.expiration_seconds,
+            Some(new.request().expiration_seconds())
+        );
+        signed(&new).unwrap();
+    }
+}
+
 #[test]
 fn the_kubeconfig_is_liqos() {
     let exchange = with_roles();

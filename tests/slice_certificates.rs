@@ -192,7 +192,29 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
         }
         .into()
     );
-    assert_eq!(pool.wake_at, Some(expired));
+    // It is asked for again after a pause, whatever the peer writes meanwhile.
+    let asked = |pool: &Pool| pool.signer.asked.load(std::sync::atomic::Ordering::Relaxed);
+    let (before, again_at) = (asked(&pool), pool.now + Duration::from_secs(10));
+    assert_eq!(pool.wake_at, Some(again_at));
+    for _ in 0..4 {
+        pool.edit("mypool", |slice| slice.status = Default::default())
+            .settle();
+        assert_eq!(asked(&pool), before);
+        assert_eq!(pool.wake_at, Some(again_at));
+    }
+    pool.now = again_at;
+    pool.signer
+        .answer(Some(Signing::Denied("not today".into())));
+    pool.settle();
+    pool.settle();
+    assert_eq!(asked(&pool), before + 1);
+    assert_eq!(
+        pool.refused[0].1.fault(),
+        &PolicyRefusal::SigningDenied {
+            reason: "not today".into()
+        }
+        .into()
+    );
 
     pool.now = expired;
     pool.signer.answer(None);

@@ -121,10 +121,10 @@ fn a_secret_that_cannot_be_read_keeps_no_rights_alive() {
             let view = rehearsal
                 .at_provider
                 .view(rehearsal.consumer().cluster_id());
-            let error = rehearsal
-                .provider()
-                .resume(&view, rehearsal.now())
-                .unwrap_err();
+            let peering = rehearsal.provider().resume(&view, rehearsal.now());
+            let liqo_auth::provider::Phase::Refused(error) = peering.unwrap().phase else {
+                panic!("it is not refused");
+            };
             assert!(matches!(
                 error.fault(),
                 Fault::Local(LocalFault::Unreadable { .. })

@@ -48,9 +48,7 @@ impl Provider {
     pub fn replace_nonce(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
         let seen = Seen::select(self, view)?;
-        if let Some(error) = seen.unreadable {
-            return Err(error);
-        }
+        seen.check_readable()?;
         NeedsNonce::new(self, seen, WhyNonce::Asked, env.now).make_nonce(env)
     }
 

@@ -23,9 +23,7 @@ impl Provider {
     pub fn transcript(&self, view: &View<'_>) -> Result<Option<Transcript>, Error> {
         self.check_other(view.peer())?;
         let seen = Seen::select(self, view)?;
-        if let Some(error) = seen.unreadable {
-            return Err(error);
-        }
+        seen.check_readable()?;
         let Some(tenant) = seen.tenant else {
             return Ok(None);
         };

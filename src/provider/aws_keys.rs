@@ -126,14 +126,29 @@ impl AwsKeys {
 
     /// Remembers that a slice has this key, for as long as that may hold.
     pub(super) fn take_of_slice(&mut self, slice: &str, uid: &str, config: &AwsConfig) {
-        let of_slice = self.of_slices.extract_if(.., |one| one.slice == slice);
-        self.superseded.extend(of_slice.map(|one| one.key));
-        self.in_use(&config.aws_access_key_id);
-        self.of_slices.push(SliceKey {
+        self.take_key_of_slice(SliceKey {
             slice: slice.to_owned(),
             uid: uid.to_owned(),
             key: AccessKey::of(config),
         });
+    }
+
+    fn take_key_of_slice(&mut self, new: SliceKey) {
+        let of_slice = |one: &mut SliceKey| one.slice == new.slice;
+        let earlier = self.of_slices.extract_if(.., of_slice);
+        self.superseded.extend(earlier.map(|one| one.key));
+        self.in_use(&new.key.id);
+        self.of_slices.push(new);
+    }
+
+    /// Takes what slices were given since `before`, of which both this and
+    /// `other` were made.
+    pub(super) fn take_new_of_slices(&mut self, before: &Self, other: &Self) {
+        for new in &other.of_slices {
+            if !before.of_slices.contains(new) {
+                self.take_key_of_slice(new.clone());
+            }
+        }
     }
 
     fn in_use(&mut self, access_key_id: &str) {

@@ -9,11 +9,14 @@
 //! The record is a tombstone: as long as a certificate or an access key of the
 //! peer's may still hold, its cluster ID belongs to its key.
 
-use super::{Provider, seen::Seen};
+use super::{Provider, condition, seen::Seen};
 use crate::{
     audit::{Decision, Event},
     error::{Error, PolicyRefusal},
-    model::{Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, Timestamp, names},
+    model::{
+        Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, TenantCondition,
+        Timestamp, names,
+    },
     replication,
     step::{Awaited, Effect, Step, Version},
     view::View,
@@ -78,7 +81,8 @@ impl Provider {
     ///
     /// # Errors
     /// As [`resume`](Self::resume); [`PolicyRefusal::SlicesRemain`] while the
-    /// peer has resource slices.
+    /// peer has resource slices. Those that a drained peer's finalizers keep do
+    /// not count, nor do those that this cluster itself asks of the peer.
     pub fn end(&self, view: &View<'_>) -> Result<Step, Error> {
         self.check_other(view.peer())?;
         let seen = Seen::select(self, view)?;
@@ -109,16 +113,22 @@ impl Provider {
 
 fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
     let namespace = seen.namespace_name();
+    let drained = seen
+        .tenant
+        .is_some_and(|tenant| condition::in_force(seen, tenant) == TenantCondition::Drained);
     // Where the peer is this cluster's provider as well, the slices that are
-    // asked of it lie in the same namespace.
-    let asked_of_it = |slice: &&ResourceSlice| {
+    // asked of it lie in the same namespace; and no finalizer of a drained peer's
+    // is to keep the peering.
+    let counts = |slice: &&ResourceSlice| {
         let metadata = &slice.metadata;
-        replication::is_shared_with(metadata, &seen.peer)
-            && !replication::is_replica_of(metadata, &seen.peer)
+        let asked_of_it = replication::is_shared_with(metadata, &seen.peer)
+            && !replication::is_replica_of(metadata, &seen.peer);
+        let goes = drained && metadata.deletion_timestamp.is_some();
+        !(asked_of_it || goes)
     };
     let readable = view
         .readable::<ResourceSlice>()
-        .filter(|slice| !asked_of_it(slice))
+        .filter(counts)
         .map(Resource::id);
     let unreadable = view.unreadable(Kind::ResourceSlice);
     let remaining: Vec<ObjectRef> = readable

@@ -20,9 +20,7 @@ impl Provider {
         now: Timestamp,
     ) -> Result<Step, Error> {
         let seen = Seen::select(self, view)?;
-        if let Some(error) = seen.unreadable {
-            return Err(error);
-        }
+        seen.check_readable()?;
         let verified = self.verify_claim(&seen, view, received, now)?;
         self.verify_signature(&seen, view, received, &verified, now)?;
         let Some(stored) = seen.tenant else {

@@ -195,7 +195,34 @@ impl Provider {
                 ..
             },
         ) = self.look(view, now)?;
-        let mut step = match phase {
+        let (mut step, failed) = match self.step_of(phase, &slices, env) {
+            Ok(step) => (step, None),
+            Err(error) => (Step::default(), Some(error)),
+        };
+        // Also in a phase that does nothing else for the peer.
+        if let Some(tenant) = seen.tenant {
+            self.tighten_condition(&seen, tenant, &mut step);
+        }
+        self.heed_lift(&seen, &mut step);
+        self.await_revocations(&seen, view, &mut step);
+        self.add_slices(&seen, slices, now, &mut step);
+        step.notices.extend(notices);
+        match failed {
+            // A signer that fails holds up neither a condition nor the slices.
+            Some(error) if step.is_settled() => return Err(error),
+            Some(error) => step.append(Step::refuse(error)),
+            None => {}
+        }
+        Ok(step)
+    }
+
+    fn step_of(
+        &self,
+        phase: Phase<'_>,
+        slices: &[SlicePeering<'_>],
+        env: Env,
+    ) -> Result<Step, Error> {
+        Ok(match phase {
             Phase::NeedsUid(tenant) => Step::awaiting(Awaited::Uid(tenant)),
             Phase::Uninvited => Step::awaiting(Awaited::Invitation),
             Phase::Ended(phase) => phase.clean_up(),
@@ -208,7 +235,7 @@ impl Provider {
             Phase::NeedsRights(phase) => phase.grant()?,
             Phase::Authenticated(issued) => {
                 let mut step = issued.maintain()?;
-                step.append(issued.answer_renews(&slices));
+                step.append(issued.answer_renews(slices));
                 self.renew(&issued, &mut step);
                 step
             }
@@ -216,16 +243,7 @@ impl Provider {
             Phase::Drained(phase) => phase.withdraw(),
             Phase::Ending(phase) => phase.withdraw(),
             Phase::Refused(error) => Step::refuse(error),
-        };
-        // Also in a phase that does nothing else for the peer.
-        if let Some(tenant) = seen.tenant {
-            self.tighten_condition(&seen, tenant, &mut step);
-        }
-        self.heed_lift(&seen, &mut step);
-        self.await_revocations(&seen, view, &mut step);
-        self.add_slices(slices, now, &mut step);
-        step.notices.extend(notices);
-        Ok(step)
+        })
     }
 
     /// Takes what the peer sent: its Tenant. It is verified as a whole before
@@ -263,12 +281,15 @@ impl Provider {
         if let Some(error) = seen.unreadable {
             return Err(error);
         }
+        if let Some(error) = seen.spoilt {
+            return Ok(Phase::Refused(error));
+        }
         self.check_peer(&seen.peer)?;
         let Some(tenant) = seen.tenant else {
             return self.phase_without_tenant(seen, view, now);
         };
         if !self.handshake_required(&seen.peer, tenant) {
-            return Ok(Phase::Tolerated(self.tolerate(seen, tenant)?));
+            return Ok(Phase::Tolerated(self.tolerate(seen, tenant, now)?));
         }
         let verified = self.verify_claim(&seen, view, tenant, now)?;
         if tenant.metadata.uid.is_empty() {

@@ -8,7 +8,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Claimant, CsrSigner, PrincipalName, Provider, RequestId, Signing, SigningRequest};
+use super::{
+    Claimant, CsrSigner, PrincipalName, Provider, RequestId, Signing, SigningRequest, issuance,
+};
 use crate::{
     audit::{Decision, Event},
     consumer::credential,
@@ -137,7 +139,7 @@ impl Provider {
         }
         let csr =
             Csr::make(&subject, &*key).map_err(|error| Error::backend(Backend::Keys, &*error))?;
-        let lifetime = self.0.certificate_lifetime;
+        let lifetime = issuance::lifetime(self, peer);
         let request = SigningRequest {
             id: RequestId::of_peering_user(&csr, lifetime),
             peer: peer.clone(),
@@ -214,7 +216,7 @@ impl NewPeeringUser {
                 request: Bytes::from(self.request.csr.pem()),
                 signer_name: names::CLIENT_SIGNER.to_owned(),
                 usages: names::CLIENT_USAGES.map(str::to_owned).to_vec(),
-                expiration_seconds: i32::try_from(self.request.lifetime.as_secs()).ok(),
+                expiration_seconds: Some(self.request.expiration_seconds()),
             },
             ..CertificateSigningRequest::default()
         }

@@ -66,7 +66,7 @@ impl<'o> NeedsProof<'o> {
     pub(super) fn record_with(&self, adopted: Option<&CertificateChain>) -> Result<Step, Error> {
         let mut record = match &self.seen.record {
             Some((_, record)) => record.clone(),
-            None => Record::new(Some(self.verified.public_key().clone())),
+            None => Record::new(Some(self.verified.public_key().clone()), self.now),
         };
         if let Some(chain) = adopted {
             record.take(IssuedCertificate::new(

@@ -30,7 +30,8 @@ pub(super) struct Record {
     pub(super) all_used_until: Option<i64>,
     /// The strictest condition that was seen since it was last lifted.
     pub(super) condition: TenantCondition,
-    /// How often it was lifted: the token that lifts it serves once.
+    /// How often it was lifted, from the time on at which the record was made:
+    /// the token that lifts it serves once.
     pub(super) lifts: u64,
     /// The certificate that was issued last.
     pub(super) issued: Option<IssuedCertificate>,
@@ -126,15 +127,17 @@ pub(super) fn name(peer: &ClusterId) -> String {
 }
 
 impl Record {
-    /// The first record of a key, or of a peer that needs none.
-    pub(super) fn new(public_key: Option<PublicKey>) -> Self {
+    /// The first record of a key, or of a peer that needs none. Its liftings are
+    /// counted from the present time, so that no token of an earlier record of
+    /// the peer, forgotten since, lifts what this one holds.
+    pub(super) fn new(public_key: Option<PublicKey>, now: Timestamp) -> Self {
         Self {
             public_key,
             proof: None,
             used: Vec::new(),
             all_used_until: None,
             condition: TenantCondition::Active,
-            lifts: 0,
+            lifts: u64::try_from(now.unix()).unwrap_or(0),
             issued: None,
             refused_renewal: None,
             certificates_until: None,

@@ -24,10 +24,13 @@ pub(super) struct Seen<'o> {
     pub(super) tenant: Option<&'o Tenant>,
     pub(super) certificate: Option<&'o Secret>,
     pub(super) record: Option<(&'o Secret, Record)>,
-    /// What keeps anything but a withdrawal from going on: a Secret of the
-    /// handshake that is there and cannot be read. The peer can write two of
-    /// them, and is not to hold off the end of its rights by that.
+    /// What keeps anything but a withdrawal from going on: the record is there
+    /// and cannot be read.
     pub(super) unreadable: Option<Error>,
+    /// A Secret of the handshake that cannot be read, and that the peer can
+    /// write. That is refused; it holds off neither the end of the peer's
+    /// rights, nor its condition, nor what is to be said of its slices.
+    pub(super) spoilt: Option<Error>,
     /// The replicas of the peer's Renew objects in its own tenant namespace.
     pub(super) renews: Vec<&'o Renew>,
     pub(super) unreadable_renews: Vec<&'o Unreadable>,
@@ -50,21 +53,22 @@ impl<'o> Seen<'o> {
             let record = Record::open(secret, &provider.0.record_key, provider.cluster_id(), peer)?;
             Ok((secret, record))
         };
-        let mut unreadable = None;
-        let mut secret = |namespace: &str, name: &str| {
-            let found = view.find::<Secret>(namespace, name);
+        let mut spoilt = None;
+        let mut secret = |name: &str| {
+            let found = view.find::<Secret>(&namespace_name, name);
             found.unwrap_or_else(|error| {
-                unreadable.get_or_insert(error);
+                spoilt.get_or_insert(error);
                 None
             })
         };
-        let nonce = secret(&namespace_name, names::NONCE_SECRET);
-        let certificate = secret(&namespace_name, names::ISSUED_CERTIFICATE_SECRET);
-        let record = secret(&id.namespace, &id.name).map(open).transpose();
-        let record = record.unwrap_or_else(|error| {
-            unreadable.get_or_insert(error);
-            None
-        });
+        let nonce = secret(names::NONCE_SECRET);
+        let certificate = secret(names::ISSUED_CERTIFICATE_SECRET);
+        let record = view.find::<Secret>(&id.namespace, &id.name);
+        let record = record.and_then(|secret| secret.map(open).transpose());
+        let (record, unreadable) = match record {
+            Ok(record) => (record, None),
+            Err(error) => (None, Some(error)),
+        };
         Ok(Self {
             peer: peer.clone(),
             namespace,
@@ -73,6 +77,7 @@ impl<'o> Seen<'o> {
             certificate,
             record,
             unreadable,
+            spoilt,
             renews: view
                 .readable::<Renew>()
                 .filter(|renew| {
@@ -101,6 +106,12 @@ impl<'o> Seen<'o> {
             Some(namespace) => namespace.metadata.name.clone(),
             None => names::tenant_namespace(&self.peer),
         }
+    }
+
+    /// That every Secret of the handshake can be read that is there.
+    pub(super) fn check_readable(&self) -> Result<(), Error> {
+        let error = self.unreadable.as_ref().or(self.spoilt.as_ref());
+        error.cloned().map_or(Ok(()), Err)
     }
 
     /// Whether the peer has been here before.

@@ -6,7 +6,7 @@ use super::{
 use crate::{
     audit::{Decision, Event},
     error::Error,
-    model::{AuthzPolicy, ClusterId, Namespace, ProxyUrl, Resource, Tenant},
+    model::{AuthzPolicy, ClusterId, Namespace, ProxyUrl, Resource, Tenant, Timestamp},
     step::{Effect, Part, Step},
     verify,
 };
@@ -24,6 +24,7 @@ pub struct Tolerated<'o> {
     seen: Seen<'o>,
     tenant: &'o Tenant,
     proxy_url: Option<ProxyUrl>,
+    now: Timestamp,
 }
 
 impl<'o> Tolerated<'o> {
@@ -44,7 +45,7 @@ impl<'o> Tolerated<'o> {
         } = self;
         let mut step = Step::default();
         if seen.record.is_none() {
-            let mut record = Record::new(None);
+            let mut record = Record::new(None, self.now);
             let tightened = condition::tighten(&mut record, &seen.peer, tenant);
             step.events.extend(tightened);
             step.effects.push(provider.write_record(seen, &record));
@@ -94,6 +95,7 @@ impl Provider {
         &self,
         seen: Seen<'o>,
         tenant: &'o Tenant,
+        now: Timestamp,
     ) -> Result<Tolerated<'o>, Error> {
         verify::tenant_names(tenant, &seen.peer, self.policy(&seen.peer))?;
         if !seen.is_known() {
@@ -104,6 +106,7 @@ impl Provider {
             seen,
             tenant,
             proxy_url: verify::proxy_url(tenant)?,
+            now,
         })
     }
 }

@@ -192,6 +192,12 @@ impl Pool {
         CertificateChain::from_pem(pem, &Policy::strict()).unwrap()
     }
 
+    /// Two thirds of the certificates' life from now, at the latest: all that
+    /// were issued by now are due then.
+    pub fn slice_due(&self) -> Timestamp {
+        self.now + Duration::from_secs(24 * 365 * 3600) / 3 * 2
+    }
+
     pub fn edit(&mut self, name: &str, edit: impl FnOnce(&mut ResourceSlice)) -> &mut Self {
         let mut slice = self.slice(name).unwrap().clone();
         edit(&mut slice);

@@ -1,13 +1,16 @@
 //! Having a slice's request signed, the first time and again.
 
 use super::{
-    super::{SigningRequest, issuance, record::IssuedCertificate},
+    super::{
+        SigningRequest, issuance,
+        record::{IssuedCertificate, RefusedRenewal},
+    },
     Established, RETRY, Slice,
 };
 use crate::{
     crypto::{CertificateChain, Fingerprint},
-    error::{Disposition, Error, PolicyRefusal},
-    model::{Resource, Timestamp},
+    error::{Disposition, Error, shortened},
+    model::Resource,
     request_id::RequestId,
     step::Step,
     verify::VerifiedSlice,
@@ -20,8 +23,8 @@ pub struct NeedsSliceCertificate<'o> {
     slice: Slice<'o>,
     request: SigningRequest,
     replaced: Option<Fingerprint>,
-    /// When the certificate expires that is to be renewed.
-    renewed: Option<Timestamp>,
+    /// The certificate in force, if this is to renew it.
+    renews: Option<IssuedCertificate>,
 }
 
 impl<'o> NeedsSliceCertificate<'o> {
@@ -34,11 +37,10 @@ impl<'o> NeedsSliceCertificate<'o> {
         let now = slice.now;
         let lifetime = issuance::lifetime(&slice.provider, &slice.peer);
         let issued = slice.record().and_then(|record| record.issued.as_ref());
-        let renewed = issued.filter(|_| renewal);
+        let renews = issued.filter(|_| renewal).cloned();
         // The certificate on record is whole: when another one is asked for, it
         // is of no use any more, or about to be.
         let replaced = issued.and_then(IssuedCertificate::fingerprint);
-        let renewed = renewed.map(IssuedCertificate::until);
         let id = RequestId::of_slice(
             verified.csr(),
             &established.tenant_uid,
@@ -60,7 +62,7 @@ impl<'o> NeedsSliceCertificate<'o> {
             slice,
             request,
             replaced,
-            renewed,
+            renews,
         }
     }
 
@@ -71,23 +73,22 @@ impl<'o> NeedsSliceCertificate<'o> {
 
     /// Goes on with the certificate that the signer gave: notes in the peer's
     /// record how long the peer has to be remembered for it, and the certificate
-    /// in the slice's, then keeps it where Liqo does.
+    /// in the slice's, then keeps it where Liqo does. A renewal that ends no
+    /// later than the certificate in force is refused, as a denied one is.
     ///
     /// # Errors
-    /// [`ApiMisuse::SignerCertificate`](crate::error::ApiMisuse::SignerCertificate) if it is not for this request;
-    /// [`PolicyRefusal::RenewalEndsNoLater`] if it expires no later than the
-    /// one that it is to replace.
+    /// [`ApiMisuse::SignerCertificate`](crate::error::ApiMisuse::SignerCertificate) if it is not for this request.
     pub fn continue_with(&self, chain: &CertificateChain) -> Result<Step, Error> {
         let slice = &self.slice;
         let policy = slice.provider.policy(&slice.peer);
         issuance::check_answer(&self.request, chain, policy)?;
         let found = chain.leaf().not_after();
-        if let Some(present) = self.renewed.filter(|present| found <= *present) {
-            return Err(Error::new(
-                PolicyRefusal::RenewalEndsNoLater { found, present },
-                Some(slice.object.id()),
-                "spec.csr",
-            ));
+        if let Some(present) = &self.renews
+            && found <= present.until()
+        {
+            let SigningRequest { id, now, .. } = self.request;
+            let refused = RefusedRenewal::without_progress(id, now, found);
+            return Ok(self.refuse_renewal(present, refused));
         }
         let mut step = Step::default();
         step.effects.extend(slice.remembered_until(found));
@@ -96,6 +97,7 @@ impl<'o> NeedsSliceCertificate<'o> {
             let mut record = record.clone();
             let issued = IssuedCertificate::new(chain, &self.request.csr, self.replaced, now);
             record.issued = Some(issued);
+            record.refused_renewal = None;
             record.authenticated.get_or_insert(now.unix());
             step.effects.push(slice.write_record(&record));
         }
@@ -112,9 +114,28 @@ impl<'o> NeedsSliceCertificate<'o> {
         Ok(step)
     }
 
-    /// Says that the signer denied it.
+    /// Says that the signer denied it. A renewal's denial is noted in the
+    /// slice's record, and the renewal is not asked for again for a tenth of the
+    /// life of the certificate, which stays in force.
     pub fn deny(&self, reason: &str) -> Step {
+        if let Some(present) = &self.renews {
+            let SigningRequest { id, now, .. } = self.request;
+            let refused = RefusedRenewal::denied(id, now, shortened(reason));
+            return self.refuse_renewal(present, refused);
+        }
         issuance::denied(self.slice.object.id(), reason)
+    }
+
+    fn refuse_renewal(&self, present: &IssuedCertificate, refused: RefusedRenewal) -> Step {
+        let id = self.slice.object.id();
+        let mut step = Step::refuse(refused.error(present.until(), id));
+        step.wake_by(Some(self.request.now + present.pause()));
+        if let Some(record) = self.slice.record() {
+            let mut record = record.clone();
+            record.refused_renewal = Some(refused);
+            step.effects.push(self.slice.write_record(&record));
+        }
+        step
     }
 
     pub(super) fn ask_signer(&self) -> Result<Step, Error> {
@@ -124,7 +145,7 @@ impl<'o> NeedsSliceCertificate<'o> {
             |chain| self.continue_with(chain),
             |reason| self.deny(reason),
         );
-        let Some(expires) = self.renewed else {
+        let Some(present) = &self.renews else {
             return answered;
         };
         // The present certificate goes on until it expires; then another
@@ -136,8 +157,7 @@ impl<'o> NeedsSliceCertificate<'o> {
             }
             step
         });
-        let end = expires + ONE_SECOND;
-        step.wait.wake_at = Some(step.wait.wake_at.map_or(end, |at| at.min(end)));
+        step.wake_by(Some(present.until() + ONE_SECOND));
         Ok(step)
     }
 }

@@ -40,9 +40,10 @@ impl<'o> NeedsDecision<'o> {
             record.with_decision(&slice.object.spec, decision, slice.now)
         });
         let Some(record) = decided else {
-            let mut step = awaiting(Awaited::Resources(slice.object.id()));
-            step.effects.extend(self.settled.missing_status());
-            add(&mut step, self.settled.maintain()?);
+            let mut step = self.settled.maintain()?;
+            let mut told = awaiting(Awaited::Resources(slice.object.id()));
+            told.effects.extend(self.settled.missing_status());
+            add(&mut step, told);
             return Ok(step);
         };
         let mut step = Step {

@@ -9,10 +9,10 @@ use super::{
     },
     DrainedSlice, Established, LeftBehind, NeedsDecision, NeedsSliceAwsIdentity,
     NeedsSliceCertificate, NeedsSliceRecord, NeedsSliceStatus, SettledSlice, Slice, SlicePeering,
-    SlicePhase, aws, record, status,
+    SlicePhase, aws, policy, record, status,
 };
 use crate::{
-    error::{Backend, Error, LocalFault, PeerMisbehaved, PolicyRefusal},
+    error::{Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     model::{Kind, ObjectRef, Resource, ResourceSlice, Secret, TenantCondition, Timestamp, names},
     step::{Effect, Part},
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
@@ -122,6 +122,7 @@ impl<'o> Look<'_, 'o> {
         let phase = self
             .phase(object, surplus, &mut upkeep)
             .unwrap_or_else(SlicePhase::Refused);
+        let upkeep = upkeep.or_else(|| self.unearned(object, &phase));
         SlicePeering {
             slice: object.id(),
             phase,
@@ -144,8 +145,13 @@ impl<'o> Look<'_, 'o> {
             namespace: Some(&self.namespace),
             tenant_key: key,
         };
-        verify::slice_names(object, &expectation, policy)?;
-        self.check_origin(object)?;
+        // Nothing that the peer can write keeps a drained slice.
+        let drained = self.condition == Some(TenantCondition::Drained)
+            && object.metadata.namespace == self.namespace;
+        if !drained {
+            verify::slice_names(object, &expectation, policy)?;
+            self.check_origin(object)?;
+        }
         if object.metadata.deletion_timestamp.is_some() {
             return Ok(SlicePhase::Ending);
         }
@@ -177,8 +183,7 @@ impl<'o> Look<'_, 'o> {
             condition,
             now: self.now,
         };
-        // Nothing that the peer can write keeps a drained slice.
-        if condition == TenantCondition::Drained {
+        if drained {
             return Ok(SlicePhase::Drained(DrainedSlice { slice }));
         }
         *upkeep = slice.marks();
@@ -202,10 +207,7 @@ impl<'o> Look<'_, 'o> {
         let verified = self.verified(&slice, &expectation);
         let phase = verified.and_then(|verified| self.verified_phase(slice, verified, established));
         if let Err(error) = &phase
-            && matches!(
-                error.fault(),
-                crate::error::Fault::PeerMisbehaved(_) | crate::error::Fault::Policy(_)
-            )
+            && is_the_peers(error)
             && upkeep.is_none()
         {
             let mut denied = object.clone();
@@ -213,6 +215,42 @@ impl<'o> Look<'_, 'o> {
             *upkeep = Effect::patch(object, denied, Part::Status);
         }
         phase
+    }
+
+    /// Takes off a slice's status the resources that nobody granted: Liqo lets
+    /// them be used in whatever phase the slice is. Once it is settled, its
+    /// whole status is seen to.
+    fn unearned(&self, object: &ResourceSlice, phase: &SlicePhase<'_>) -> Option<Effect> {
+        self.condition?;
+        if object.metadata.namespace != self.namespace {
+            return None;
+        }
+        let opened;
+        let decided = match phase {
+            SlicePhase::Refused(error) if is_the_peers(error) => None,
+            SlicePhase::Refused(_)
+            | SlicePhase::AwaitsPeer
+            | SlicePhase::AwaitsRequest
+            | SlicePhase::NeedsUid
+            | SlicePhase::NeedsRecord(_)
+            | SlicePhase::NeedsCertificate(_)
+            | SlicePhase::NeedsAwsIdentity(_)
+            | SlicePhase::Ending => {
+                opened = self.opened_record(&object.metadata.name).ok()?;
+                let record = opened.as_ref().map(|(_, record)| record);
+                let decided = record.and_then(|record| record.decided_of(object));
+                let class = object.spec.class.as_str();
+                if decided.is_none() && !policy::is_liqos_class(class) {
+                    // It may be another controller's to decide on.
+                    return None;
+                }
+                decided
+            }
+            _ => return None,
+        };
+        let mut told = object.clone();
+        told.status = status::with_resources(&object.status, decided, self.now);
+        Effect::patch(object, told, Part::Status)
     }
 
     fn verified_phase(
@@ -427,4 +465,8 @@ impl Provider {
             .map(|secret| (secret.metadata.name.as_str(), secret))
             .collect()
     }
+}
+
+fn is_the_peers(error: &Error) -> bool {
+    matches!(error.fault(), Fault::PeerMisbehaved(_) | Fault::Policy(_))
 }

@@ -28,7 +28,7 @@ mod status;
 
 use std::collections::BTreeSet;
 
-use super::{Provider, issuance::CertificateSecret, record::Record};
+use super::{Provider, issuance::CertificateSecret, record::Record, seen::Seen};
 use crate::{
     crypto::PublicKey,
     error::{Disposition, Error},
@@ -130,6 +130,7 @@ impl Provider {
     /// slice does wrong is a refusal, and holds none of the others up.
     pub(super) fn add_slices(
         &self,
+        seen: &Seen<'_>,
         slices: Vec<SlicePeering<'_>>,
         now: Timestamp,
         step: &mut Step,
@@ -137,7 +138,7 @@ impl Provider {
         let mut taken = step.effects.iter().map(Effect::id).collect();
         for slice in slices {
             let id = slice.slice.clone();
-            let of_slice = slice.step().unwrap_or_else(|error| Step {
+            let mut of_slice = slice.step().unwrap_or_else(|error| Step {
                 wait: Wait {
                     wake_at: (error.disposition() == Disposition::Retry).then(|| now + RETRY),
                     awaiting: Vec::new(),
@@ -148,8 +149,49 @@ impl Provider {
                 }],
                 ..Step::default()
             });
+            self.remember_together(seen, step, &mut of_slice);
             add_beside(&mut taken, step, of_slice);
         }
+    }
+
+    /// The certificates of several slices, and the control plane's, may come in
+    /// one step, and the peer's record has one effect in it: the latest end of
+    /// all goes into that, and every new access key. Without this, what was signed would be thrown away.
+    fn remember_together(&self, seen: &Seen<'_>, step: &mut Step, of_slice: &mut Step) {
+        let id = self.record_id(&seen.peer);
+        let read = |effect: &Effect| match effect {
+            Effect::Replace { object, .. } if object.id() == id => {
+                let configuration = &self.0;
+                Record::open(
+                    object.as_secret()?,
+                    &configuration.record_key,
+                    &configuration.cluster_id,
+                    &seen.peer,
+                )
+                .ok()
+            }
+            _ => None,
+        };
+        let Some(until) = of_slice.effects.iter().find_map(read) else {
+            return;
+        };
+        let written = step
+            .effects
+            .iter_mut()
+            .find_map(|effect| read(effect).map(|record| (effect, record)));
+        let Some((effect, record)) = written else {
+            return;
+        };
+        let certificates_until = record.certificates_until.max(until.certificates_until);
+        let mut record = Record {
+            certificates_until,
+            ..record
+        };
+        if let Some((_, before)) = &seen.record {
+            record.aws.take_new_of_slices(&before.aws, &until.aws);
+        }
+        *effect = self.write_record(seen, &record);
+        of_slice.effects.retain(|effect| effect.id() != id);
     }
 
     pub(super) fn write_slice_record(
@@ -212,7 +254,8 @@ fn add_beside(taken: &mut BTreeSet<ObjectRef>, step: &mut Step, other: Step) {
         .into_iter()
         .take_while(|effect| taken.insert(effect.id()))
         .collect();
-    if effects.len() == wanted {
+    // What an event tells of is stored by the first of the effects: a record.
+    if wanted == 0 || !effects.is_empty() {
         step.events.extend(other.events);
     }
     step.effects.extend(effects);

@@ -95,7 +95,7 @@ impl SlicePeering<'_> {
             SlicePhase::NeedsCertificate(phase) => phase.ask_signer(),
             SlicePhase::NeedsAwsIdentity(phase) => phase.ask(),
             SlicePhase::NeedsDecision(phase) => phase.ask_policy(),
-            SlicePhase::NeedsStatus(phase) => phase.tell_and_maintain(),
+            SlicePhase::NeedsStatus(phase) => phase.maintain_and_tell(),
             SlicePhase::Accepted(slice) | SlicePhase::Denied(slice) => slice.maintain(),
             SlicePhase::Drained(slice) => Ok(slice.withdraw()),
             SlicePhase::LeftBehind(left) => Ok(left.clean_up()),

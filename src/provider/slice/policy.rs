@@ -128,8 +128,12 @@ impl<'a> SliceRequest<'a> {
 
     /// Whether the class is one on which Liqo itself decides.
     pub fn is_of_liqos_classes(&self) -> bool {
-        self.class.is_empty() || self.class == names::DEFAULT_RESOURCE_SLICE_CLASS
+        is_liqos_class(self.class)
     }
+}
+
+pub(super) fn is_liqos_class(class: &str) -> bool {
+    class.is_empty() || class == names::DEFAULT_RESOURCE_SLICE_CLASS
 }
 
 impl SliceDecision {

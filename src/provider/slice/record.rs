@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::{
     super::{
         aws_keys::HeldKey,
-        record::IssuedCertificate,
+        record::{IssuedCertificate, RefusedRenewal},
         sealed::{self, Sealer},
     },
     Grant, SliceDecision,
@@ -43,6 +43,10 @@ pub(crate) struct SliceRecord {
     /// The access key in place of a certificate.
     #[serde(default, skip_serializing_if = "HeldKey::is_unused")]
     pub(in crate::provider) aws: HeldKey,
+    /// A renewal of it that was not to be had, so that it is not asked for at
+    /// each look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused_renewal: Option<RefusedRenewal>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) decided: Option<Decided>,
     /// Whether this side's administrator cordoned the slice.
@@ -148,6 +152,12 @@ impl SliceRecord {
                 == Some(verified.csr().digest())
     }
 
+    /// What was decided on exactly this replica, whatever it asks for now.
+    pub(super) fn decided_of(&self, slice: &ResourceSlice) -> Option<&Decided> {
+        let same = self.uid == slice.metadata.uid && !self.drained;
+        self.decided.as_ref().filter(|_| same)
+    }
+
     /// The digest of the request that was verified for this key.
     pub(super) fn known_csr(&self, key: &[u8; 32]) -> Option<[u8; 32]> {
         let same_key = self.key.as_ref()?.as_slice() == key;
@@ -171,6 +181,7 @@ impl SliceRecord {
             // What was issued for another replica is none of this one's.
             issued: self.issued.clone().filter(|_| same_replica),
             aws: self.aws.clone(),
+            refused_renewal: None,
             decided: self
                 .decided
                 .clone()

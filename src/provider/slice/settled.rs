@@ -9,7 +9,7 @@ use super::{
 use crate::{
     crypto::{CertificateChain, without_padding},
     error::Error,
-    model::{AuthParams, ResourceSliceStatus, TenantCondition, Timestamp},
+    model::{AuthParams, Resource, ResourceSliceStatus, TenantCondition, Timestamp},
     step::{Effect, Part, Step},
     verify::{Credentials, VerifiedSlice},
 };
@@ -42,6 +42,13 @@ pub enum SliceRenewal<'o> {
     /// Now: the same request is to be signed again. Until it is, the present
     /// certificate stays where it is.
     Due(Box<NeedsSliceCertificate<'o>>),
+    /// The signer denied it, or gave a certificate that ends no later.
+    Denied {
+        /// What came of it.
+        error: Error,
+        /// When it is asked again.
+        again_at: Timestamp,
+    },
 }
 
 impl<'o> SettledSlice<'o> {
@@ -90,12 +97,21 @@ impl<'o> SettledSlice<'o> {
         if self.slice.now < due {
             return SliceRenewal::NotBefore(due);
         }
-        SliceRenewal::Due(Box::new(NeedsSliceCertificate::new(
+        let request = NeedsSliceCertificate::new(
             self.slice.clone(),
             self.verified.clone(),
             &self.established,
             true,
-        )))
+        );
+        let refused = self.record().and_then(|record| {
+            let (refused, issued) = (record.refused_renewal.as_ref()?, issued?);
+            let (id, now) = (request.request().id, self.slice.now);
+            Some(SliceRenewal::Denied {
+                again_at: refused.holds_until(id, now, issued.pause())?,
+                error: refused.error(issued.until(), self.slice.object.id()),
+            })
+        });
+        refused.unwrap_or_else(|| SliceRenewal::Due(Box::new(request)))
     }
 
     /// Renews the certificate when it is due, the seal under a new record key,
@@ -107,11 +123,21 @@ impl<'o> SettledSlice<'o> {
         let mut step = match self.renewal() {
             SliceRenewal::Due(request) => request.ask_signer()?,
             SliceRenewal::NotBefore(due) => {
-                let mut step = self.resealed();
+                let mut step = Step::default();
+                step.effects.extend(self.resealed());
                 step.wait.wake_at = Some(due);
                 step
             }
-            SliceRenewal::Never => self.resealed(),
+            SliceRenewal::Never => Step {
+                effects: self.resealed().into_iter().collect(),
+                ..Step::default()
+            },
+            SliceRenewal::Denied { error, again_at } => {
+                let mut step = Step::refuse(error);
+                step.effects.extend(self.resealed());
+                step.wake_by(Some(again_at));
+                step
+            }
         };
         if let Some(error) = &self.slice.unreadable {
             step.refused.extend(Step::refuse(error.clone()).refused);
@@ -182,23 +208,16 @@ impl<'o> SettledSlice<'o> {
         auth_params
     }
 
-    fn resealed(&self) -> Step {
+    fn resealed(&self) -> Option<Effect> {
+        let (secret, record) = self.slice.record.as_ref()?;
         let configuration = &self.slice.provider.0;
-        let record = self.slice.record.as_ref().filter(|(secret, _)| {
-            SliceRecord::is_sealed_by_predecessor(
-                secret,
-                &configuration.record_key,
-                &configuration.cluster_id,
-                &self.slice.peer,
-            )
-        });
-        Step {
-            effects: record
-                .map(|(_, record)| self.slice.write_record(record))
-                .into_iter()
-                .collect(),
-            ..Step::default()
-        }
+        SliceRecord::is_sealed_by_predecessor(
+            secret,
+            &configuration.record_key,
+            &configuration.cluster_id,
+            &self.slice.peer,
+        )
+        .then(|| self.slice.write_record(record))
     }
 }
 
@@ -216,11 +235,12 @@ impl<'o> NeedsSliceStatus<'o> {
         }
     }
 
-    /// The same, and renews what is due: whoever changes the status again and
-    /// again is not to hold that up.
-    pub(super) fn tell_and_maintain(&self) -> Result<Step, Error> {
-        let mut step = self.tell();
-        add(&mut step, self.settled.maintain()?);
+    /// The same, after renewing what is due: whoever changes status and
+    /// annotations again and again, so that one waits for the other, is not to
+    /// hold that up.
+    pub(super) fn maintain_and_tell(&self) -> Result<Step, Error> {
+        let mut step = self.settled.maintain()?;
+        add(&mut step, self.tell());
         Ok(step)
     }
 }

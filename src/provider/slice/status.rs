@@ -1,6 +1,9 @@
 //! What the status of a slice says, in Liqo's words.
 
-use super::{policy::DENIED, record::Outcome};
+use super::{
+    policy::DENIED,
+    record::{Decided, Outcome},
+};
 use crate::model::{
     ResourceSliceCondition, ResourceSliceConditionStatus, ResourceSliceConditionType,
     ResourceSliceStatus, Timestamp,
@@ -63,6 +66,35 @@ pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSli
             now,
         },
     );
+    status
+}
+
+/// The status with the resources that were decided on, or none, and the rest as
+/// it is. A denial takes nothing, and stays.
+pub(super) fn with_resources(
+    said: &ResourceSliceStatus,
+    decided: Option<&Decided>,
+    now: Timestamp,
+) -> ResourceSliceStatus {
+    let stays = |condition: &ResourceSliceCondition| {
+        condition.condition_type != ResourceSliceConditionType::Resources
+            || (decided.is_none() && condition.status == ResourceSliceConditionStatus::Denied)
+    };
+    let mut status = ResourceSliceStatus {
+        conditions: said
+            .conditions
+            .iter()
+            .filter(|it| stays(it))
+            .cloned()
+            .collect(),
+        auth_params: said.auth_params.clone(),
+        ..ResourceSliceStatus::default()
+    };
+    if let Some(decided) = decided {
+        let recorded = Timestamp::from_unix(decided.at).ok();
+        let times = Times { recorded, now };
+        decide_resources(&mut status, said, &decided.outcome, times);
+    }
     status
 }
 

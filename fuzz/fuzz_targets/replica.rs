@@ -1,0 +1,145 @@
+//! What an authenticated peer may write on the provider: replicas of slices and
+//! renewals, near-honest ones and any. No panic; the provider comes to rest;
+//! what it signs is for the peer's key and the slice's own user, and nothing
+//! that is not about slices and renewals changes.
+#![no_main]
+
+use std::{collections::BTreeMap, sync::OnceLock};
+
+use libfuzzer_sys::fuzz_target;
+use liqo_auth::{
+    crypto::{CertificateChain, Csr, SigningKey, Subject},
+    model::{Kind, Object, ObjectRef, Renew, Resource, ResourceSlice, names, strategy},
+    objects::Objects,
+    policy::Policy,
+    rehearsal::Rehearsal,
+};
+use liqo_auth_fuzz::{draw, env, objects};
+use proptest::strategy::BoxedStrategy;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((how, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let mut written: Vec<Object> = objects(bytes)
+        .into_iter()
+        .filter(|object| matches!(object.id().kind, Kind::ResourceSlice | Kind::Renew))
+        .collect();
+    DRAWN.with(|(slices, renews)| {
+        written.extend(draw(slices, bytes).map(|slice| near_honest(slice, *how).into()));
+        written.extend(draw(renews, bytes).map(|renew| replica(renew).into()));
+    });
+    deal_with(written);
+});
+
+// Made once: their regular expressions take long to read.
+thread_local! {
+    static DRAWN: (BoxedStrategy<ResourceSlice>, BoxedStrategy<Renew>) =
+        (strategy::any_resource_slice(), strategy::any_renew());
+}
+
+/// The peer's slice, with as much that is right as the bits say.
+fn near_honest(slice: ResourceSlice, how: u8) -> ResourceSlice {
+    let right = |bit: u8| how & (1 << bit) != 0;
+    let rehearsal = complete();
+    let consumer = rehearsal.consumer().cluster_id();
+    let mut slice = replica(slice);
+    if right(0) {
+        slice.metadata.name = "mypool".to_owned();
+    }
+    if right(1) {
+        slice.spec.consumer_cluster_id = Some(consumer.to_string());
+    }
+    if right(2) {
+        slice.spec.provider_cluster_id = Some(rehearsal.provider().cluster_id().to_string());
+    }
+    if right(3) {
+        let subject = Subject::resource_slice("mypool", consumer);
+        let csr = Csr::make(&subject, &**rehearsal.consumer_key()).expect("the key signs");
+        slice.spec.csr = csr.pem().into();
+    }
+    if right(4) {
+        slice.spec.class.clear();
+    }
+    slice
+}
+
+/// The object where, and labelled as, a replica of the peer's would be.
+fn replica<K: Resource>(mut object: K) -> K {
+    let consumer = complete().consumer().cluster_id();
+    let metadata = object.metadata_mut();
+    metadata.namespace = names::tenant_namespace(consumer);
+    metadata.deletion_timestamp = None;
+    for (key, value) in [
+        (names::REPLICATED_LABEL, names::TRUE),
+        (names::REPLICATION_ORIGIN_LABEL, consumer.as_str()),
+        (names::REMOTE_CLUSTER_ID_LABEL, consumer.as_str()),
+    ] {
+        metadata.labels.insert(key.to_owned(), value.to_owned());
+    }
+    object
+}
+
+fn deal_with(written: Vec<Object>) {
+    let rehearsal = complete();
+    let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer().cluster_id());
+    let mut store = rehearsal.at_provider.clone();
+    for object in written {
+        store.insert(object);
+    }
+    let before = others(&store);
+    let mut rests = false;
+    for _ in 0..32 {
+        let step = provider.reconcile(&store.view(consumer), env());
+        let step = step.expect("what a peer writes is no fault of ours");
+        for effect in &step.effects {
+            store.apply(effect).expect("nobody else writes");
+        }
+        rests = step.is_settled();
+        if rests {
+            break;
+        }
+    }
+    assert!(rests, "it does not come to rest");
+    assert_eq!(before, others(&store));
+    certificates_are_the_slices(&store);
+}
+
+/// All but slices, renewals, and what is kept about them.
+fn others(store: &Objects) -> BTreeMap<ObjectRef, Object> {
+    let about_slices = |id: &ObjectRef| {
+        matches!(id.kind, Kind::ResourceSlice | Kind::Renew)
+            || (id.kind == Kind::Secret
+                && (id.name.starts_with("liqo-auth-")
+                    || id.name.starts_with(names::ISSUED_CERTIFICATE_SECRET)))
+    };
+    let objects = store.iter().map(|object| (object.id(), object.clone()));
+    objects.filter(|(id, _)| !about_slices(id)).collect()
+}
+
+fn certificates_are_the_slices(store: &Objects) {
+    let rehearsal = complete();
+    let consumer = rehearsal.consumer().cluster_id();
+    let prefix = format!("{}-", names::ISSUED_CERTIFICATE_SECRET);
+    for secret in store.iter().filter_map(Object::as_secret) {
+        let Some(slice) = secret.metadata.name.strip_prefix(&prefix) else {
+            continue;
+        };
+        let pem = secret.data[names::CERTIFICATE].expose();
+        let chain = CertificateChain::from_pem(pem, &Policy::strict()).expect("it was issued");
+        let subject = Subject::resource_slice(slice, consumer);
+        assert!(chain.leaf().subject_is(&subject));
+        let key = rehearsal.consumer_key().public_key();
+        assert_eq!(chain.leaf().spki_der(), key.spki_der());
+    }
+}
+
+/// An exchange that is complete. It is never changed.
+fn complete() -> &'static Rehearsal {
+    static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
+    REHEARSAL.get_or_init(|| {
+        let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys hold");
+        rehearsal.settle().expect("nothing is wrong on our side");
+        rehearsal
+    })
+}
