@@ -69,10 +69,10 @@ fn by_the_embedders_own_hand(authority: &Authority) -> Result<(), BoxError> {
     settle(&provider, &mut objects, &consumer)?;
     match provider.resume(&objects.view(&consumer), now()?)?.phase {
         Phase::Authenticated(issued) => {
-            println!(
-                "the Identity can be handed out until {}",
-                issued.valid_until()
-            );
+            let until = issued
+                .valid_until()
+                .ok_or("there should be a certificate")?;
+            println!("the Identity can be handed out until {until}");
             Ok(())
         }
         phase => Err(format!("the provider stopped at {}", phase.name()).into()),

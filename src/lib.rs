@@ -126,6 +126,7 @@
 //! | only verify | [`verify`] |
 //! | read and write the objects | [`model`] |
 //! | keep a key elsewhere, or sign by another authority | [`crypto::SigningKey`], [`provider::CsrSigner`] |
+//! | be a provider on EKS | [`provider::AwsIdentities`] |
 //! | accept more or read less | [`policy`] |
 //! | know how sure it is that the provider is the one meant | [`commitment`] |
 //! | tell which version a peer runs | [`peer_version`] |

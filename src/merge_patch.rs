@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::model::{Kind, names};
+
 /// Changes `target` as RFC 7396 section 2 says.
 pub(crate) fn apply(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
@@ -38,6 +40,31 @@ pub(crate) fn between(from: &Value, to: &Value) -> Option<Value> {
     });
     let patch: Map<String, Value> = removed.chain(changed).collect();
     (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+/// The patch as it may be shown: what it sets in a Secret, and the secret part
+/// of an access key wherever it stands, is left out.
+pub(crate) fn without_secrets(patch: &Value, kind: Kind) -> Value {
+    let mut shown = patch.clone();
+    hide(&mut shown, kind == Kind::Secret);
+    shown
+}
+
+fn hide(value: &mut Value, in_secret: bool) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let is_data = in_secret && matches!(key.as_str(), "data" | "stringData");
+                if is_data || key == names::AWS_SECRET_ACCESS_KEY {
+                    *value = Value::from("..");
+                } else {
+                    hide(value, in_secret);
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| hide(value, in_secret)),
+        _ => {}
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +109,21 @@ mod tests {
             apply(&mut target, &patch);
             assert_eq!(target, result, "{original} patched by {patch}");
         }
+    }
+
+    #[test]
+    fn no_secret_is_shown() {
+        let patch = json!({"metadata": {"name": "a"}, "data": {"b": "c"}});
+        assert_eq!(
+            without_secrets(&patch, Kind::Secret),
+            json!({"metadata": {"name": "a"}, "data": ".."})
+        );
+        assert_eq!(without_secrets(&patch, Kind::ConfigMap), patch);
+        let key = json!({"status": [{"awsSecretAccessKey": "a", "awsRegion": "b"}]});
+        assert_eq!(
+            without_secrets(&key, Kind::Tenant),
+            json!({"status": [{"awsSecretAccessKey": "..", "awsRegion": "b"}]})
+        );
     }
 
     #[test]

@@ -51,6 +51,16 @@ impl RequestId {
         Self(hash.finalize().into())
     }
 
+    /// The request for a peer's AWS user, and the keys that it had before.
+    pub(crate) fn of_aws_user(csr: &Csr, tenant_uid: &str, earlier: u64) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"liqo-auth AWS user request v1\0");
+        hash.update(csr.digest());
+        hash.update(Sha256::digest(tenant_uid.as_bytes()));
+        hash.update(earlier.to_be_bytes());
+        Self(hash.finalize().into())
+    }
+
     /// The request of a peering user: its name and its key are its own.
     pub(crate) fn of_peering_user(csr: &Csr, lifetime: Duration) -> Self {
         let mut hash = Sha256::new();

@@ -1,6 +1,8 @@
 //! What a machine answers: effects on local objects, messages for the peer,
 //! refusals, and what it waits for.
 
+use core::fmt;
+
 use serde_json::Value;
 
 use crate::{
@@ -43,7 +45,7 @@ pub struct Step {
 }
 
 /// A change of one local object.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Make the object; fails if one of that name is there.
     Create(Object),
@@ -196,6 +198,8 @@ pub enum Awaited {
     Approval,
     /// The signer's answer.
     Certificate(RequestId),
+    /// An AWS user for the peer, in place of a certificate.
+    AwsIdentity(RequestId),
     /// The provider's Identity.
     Identity,
     /// The provider's decision on this resource slice.
@@ -212,6 +216,15 @@ pub enum Awaited {
     SliceRequest(ObjectRef),
     /// The decision on this slice's resources.
     Resources(ObjectRef),
+    /// That an access key which no peer needs any more is deleted at AWS:
+    /// [`Provider::aws_key_revoked`](crate::Provider::aws_key_revoked). It does
+    /// not end by itself.
+    AwsRevocation {
+        /// The ARN of the user that it belongs to.
+        user_arn: String,
+        /// The public part of the key.
+        access_key_id: String,
+    },
     /// The token in this Secret: of a service account, which the cluster
     /// issues, or of another cluster, which an administrator puts there.
     Token(ObjectRef),
@@ -313,6 +326,37 @@ impl Effect {
             part,
             patch: merge_patch::between(&from.to_value(), &to.to_value())?,
         })
+    }
+}
+
+/// As it is, but for secrets in a patch.
+impl fmt::Debug for Effect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Create(object) => formatter.debug_tuple("Create").field(object).finish(),
+            Self::Replace { object, version } => formatter
+                .debug_struct("Replace")
+                .field("object", object)
+                .field("version", version)
+                .finish(),
+            Self::Patch {
+                id,
+                version,
+                part,
+                patch,
+            } => formatter
+                .debug_struct("Patch")
+                .field("id", id)
+                .field("version", version)
+                .field("part", part)
+                .field("patch", &merge_patch::without_secrets(patch, id.kind))
+                .finish(),
+            Self::Delete { id, version } => formatter
+                .debug_struct("Delete")
+                .field("id", id)
+                .field("version", version)
+                .finish(),
+        }
     }
 }
 

@@ -20,6 +20,7 @@ pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use resource_slice::{ResourceSliceExpectation, VerifiedSlice, resource_slice};
 pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 
+pub(crate) use aws::user as aws_user;
 pub(crate) use nonce::nonce_at;
 pub(crate) use resource_slice::{slice_names, slice_request};
 pub(crate) use tenant::{

@@ -90,7 +90,7 @@ fn the_slices_that_this_cluster_asks_of_its_peer_do_not_count() {
     let error = exchange.provider.end(&exchange.provider_view());
     assert!(matches!(
         error.unwrap_err().fault(),
-        Fault::Policy(PolicyRefusal::SlicesRemain { found: 1, .. })
+        Fault::Local(LocalFault::SlicesRemain { found: 1, .. })
     ));
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use liqo_auth::error::{ApiMisuse, Error, Fault, LocalFault, PolicyRefusal};
+use liqo_auth::error::{ApiMisuse, Error, Fault, LocalFault};
 
 /// A failed command: a paragraph for a person, and a code for a script.
 #[derive(Debug)]
@@ -55,8 +55,7 @@ impl Failure {
             Fault::Local(LocalFault::SliceName { .. }) => Code::Usage,
             Fault::Local(local) if comes_first(local) => Code::Waiting,
             Fault::Local(_) => Code::AtOdds,
-            Fault::Policy(PolicyRefusal::SlicesRemain { .. })
-            | Fault::ApiMisuse(ApiMisuse::NothingToApprove { .. }) => Code::Waiting,
+            Fault::ApiMisuse(ApiMisuse::NothingToApprove { .. }) => Code::Waiting,
             Fault::ApiMisuse(_) => Code::Usage,
             _ => Code::Refused,
         };

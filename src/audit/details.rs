@@ -21,6 +21,8 @@ impl Decision {
             Self::Invited
             | Self::Approved
             | Self::Disapproved { .. }
+            | Self::AwsKeyGiven { .. }
+            | Self::AwsKeyRevoked { .. }
             | Self::RightsGranted
             | Self::ResourcesGranted
             | Self::ResourcesDenied { .. }
@@ -60,6 +62,14 @@ impl Decision {
                     say("replaces", replaces.to_string());
                 }
             }
+            Self::AwsKeyGiven {
+                request,
+                access_key_id,
+            } => {
+                say("request", request.to_string());
+                say("accessKey", access_key_id.clone());
+            }
+            Self::AwsKeyRevoked { access_key_id } => say("accessKey", access_key_id.clone()),
             Self::ConditionRecorded { condition } => say("condition", format!("{condition:?}")),
             Self::PeeringUserMade { user } | Self::PeeringUserDeleted { user } => {
                 say("user", user.clone());

@@ -59,6 +59,18 @@ pub enum Decision {
         /// The certificate that it replaces.
         replaces: Option<Fingerprint>,
     },
+    /// The peer was given an AWS user's access key in place of a certificate.
+    AwsKeyGiven {
+        /// The request that it answers.
+        request: RequestId,
+        /// The public part of the access key.
+        access_key_id: String,
+    },
+    /// The administrator said that an access key was deleted.
+    AwsKeyRevoked {
+        /// The public part of the access key.
+        access_key_id: String,
+    },
     /// The peer got its rights.
     RightsGranted,
     /// The peer's rights were taken back.
@@ -160,6 +172,8 @@ impl Decision {
             Self::Approved => "Approved",
             Self::Disapproved { .. } => "Disapproved",
             Self::CertificateIssued { .. } => "CertificateIssued",
+            Self::AwsKeyGiven { .. } => "AwsKeyGiven",
+            Self::AwsKeyRevoked { .. } => "AwsKeyRevoked",
             Self::RightsGranted => "RightsGranted",
             Self::RightsWithdrawn => "RightsWithdrawn",
             Self::ConditionRecorded { .. } => "ConditionRecorded",

@@ -58,6 +58,8 @@ pub enum RenewalScheme {
     ByProvider,
     /// The provider on request, as in Liqo 1.0 and 1.1: when a certificate is
     /// due, a Renew with a request is made, and deleted when it was answered.
+    /// Here and where nothing is known of the provider yet, the annotation
+    /// `liqo.io/renew: "true"` on an Identity makes it due at once.
     ByConsumer,
     /// A person: nothing is replicated to this provider, and no Renew is made.
     /// That a certificate is due is a [notice](crate::step::Notice::CertificateDue).

@@ -62,6 +62,10 @@ impl Consumer {
                 let annotations = &mut wanted.metadata.annotations;
                 annotations.remove(COMMITMENT_ANNOTATION);
                 annotations.extend(clean(&received.metadata).annotations);
+                if received.spec != stored.spec {
+                    // What it asked for has come.
+                    annotations.remove(names::RENEW_ANNOTATION);
+                }
                 step.effects
                     .extend(Effect::patch(stored, wanted, Part::Main));
             }

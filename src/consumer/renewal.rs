@@ -8,7 +8,9 @@
 //! ```
 //!
 //! Time is measured from when a certificate came, by this side's clock, and
-//! there is one request for each certificate: nothing renews in a loop.
+//! there is one request for each certificate: nothing renews in a loop. Someone
+//! who does not want to wait annotates the Identity; the annotation goes with
+//! the answer.
 
 use super::{
     Consumer, RenewalScheme,
@@ -23,7 +25,7 @@ use crate::{
     error::{Backend, Error, PeerIncompatible},
     model::{
         Bytes, ClusterId, LocalObjectReference, OwnerReference, Renew, RenewSpec, Resource,
-        Timestamp,
+        Timestamp, names,
     },
     renewal::due_at,
     step::{Awaited, Effect, Part, Refused, Step},
@@ -37,7 +39,9 @@ pub enum Renewal {
     Never,
     /// It is not due before this time.
     NotBefore(Timestamp),
-    /// It is due. [`Consumer::reconcile`] asks for the next one, or, with
+    /// It is due, or wanted before
+    /// ([`RENEW_ANNOTATION`](crate::model::names::RENEW_ANNOTATION)).
+    /// [`Consumer::reconcile`] asks for the next one, or, with
     /// [`RenewalScheme::ByHand`], says so.
     Due,
     /// It was due, and the next one is awaited.
@@ -90,10 +94,21 @@ impl Held<'_> {
                 self.cannot(PeerIncompatible::RenewalUnusable { since: asked.at })
             }
             Some(asked) => awaited(asked.at),
+            None if self.is_wanted_now(&record) => Renewal::Due,
             None if now < due => Renewal::NotBefore(due),
             None if self.mode(&record) == Mode::Provider => awaited(due),
             None => Renewal::Due,
         }
+    }
+
+    /// Whether someone asked for the next certificate before it is due, by the
+    /// annotation of Liqo 1.0 and 1.1. A provider that renews by itself cannot
+    /// be asked. Source: Liqo `LocalRenewerReconciler.shouldRenew`.
+    fn is_wanted_now(&self, record: &Record) -> bool {
+        let annotations = &self.stored.identity.metadata.annotations;
+        let wanted = annotations.get(names::RENEW_ANNOTATION);
+        wanted.is_some_and(|value| value == "true" || value == "True")
+            && matches!(self.mode(record), Mode::Consumer | Mode::Unknown)
     }
 
     pub(super) fn is_by_hand(&self) -> bool {

@@ -181,6 +181,8 @@ fn has_request(seen: &Seen<'_>) -> bool {
 fn wanted(seen: &Seen<'_>, auth_params: &AuthParams) -> Identity {
     let mut wanted = seen.identity.cloned().unwrap_or_default();
     wanted.spec.auth_params = auth_params.clone();
+    // What it asked for has come: one renewal for each time that it is set.
+    wanted.metadata.annotations.remove(names::RENEW_ANNOTATION);
     let Purpose::Slice(slice) = seen.purpose else {
         return wanted;
     };

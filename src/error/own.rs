@@ -86,6 +86,12 @@ pub enum PolicyRefusal {
         /// When the one that it was to replace ends.
         present: Timestamp,
     },
+    /// Whoever keeps the AWS users made none for the peer.
+    #[error("there is no AWS user for the peer: {reason:?}")]
+    AwsDenied {
+        /// What they said.
+        reason: String,
+    },
     /// The approver denied the request.
     #[error("the request was not approved: {reason:?}")]
     Disapproved {
@@ -198,6 +204,8 @@ pub enum Backend {
     Tokens,
     /// [`Approver`](crate::provider::Approver).
     Approver,
+    /// [`AwsIdentities`](crate::provider::AwsIdentities).
+    AwsIdentities,
 }
 
 /// How the library was called in a way that cannot be right.
@@ -228,6 +236,12 @@ pub enum ApiMisuse {
     /// The signer gave a certificate that does not fit its request.
     #[error("the signer's certificate does not fit its request: {0}")]
     SignerCertificate(CertificateError),
+    /// The AWS user that was given has not the form that AWS gives one.
+    #[error("what was given for an AWS user lacks {expected}")]
+    AwsUser {
+        /// What is missing.
+        expected: &'static str,
+    },
 }
 
 impl PolicyRefusal {
@@ -239,6 +253,7 @@ impl PolicyRefusal {
             | Self::SliceNameTooLong { .. }
             | Self::TooManySlices { .. } => Some(11),
             Self::SigningDenied { .. }
+            | Self::AwsDenied { .. }
             | Self::RenewalEndsNoLater { .. }
             | Self::Disapproved { .. }
             | Self::NotAdmitted(_)
@@ -280,6 +295,7 @@ impl PolicyRefusal {
                 "Give each consumer one Tenant, in its own tenant namespace, with its cluster ID as name and label."
             }
             Self::SigningDenied { .. } => "Ask who runs the signer.",
+            Self::AwsDenied { .. } => "Ask who keeps the AWS users.",
             Self::RenewalEndsNoLater { .. } => {
                 "Renew the signer's own certificate: it is likely what ends then."
             }
@@ -339,6 +355,7 @@ impl fmt::Display for Backend {
             Self::ResourceSlicePolicy => "the policy for resource slices",
             Self::Tokens => "the token store",
             Self::Approver => "the approver",
+            Self::AwsIdentities => "the AWS identities",
         })
     }
 }

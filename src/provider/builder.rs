@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    Approver, CsrSigner, LiqoClasses, NameTable, Principals, Provider, ResourceSlicePolicy,
-    approval::ByHand,
+    Approver, AwsIdentities, CsrSigner, LiqoClasses, NameTable, Principals, Provider,
+    ResourceSlicePolicy, approval::ByHand,
 };
 use crate::{
     crypto::{CaBundle, RecordKey, SigningKey},
@@ -32,6 +32,7 @@ pub(super) struct Configuration {
     pub(super) record_key: RecordKey,
     pub(super) key: Option<Arc<dyn SigningKey>>,
     pub(super) signer: Option<Arc<dyn CsrSigner>>,
+    pub(super) aws: Option<Arc<dyn AwsIdentities>>,
     pub(super) principals: Arc<dyn Principals>,
     pub(super) slice_policy: Arc<dyn ResourceSlicePolicy>,
     pub(super) policy: Policy,
@@ -72,6 +73,7 @@ impl ProviderBuilder {
             record_key,
             key: None,
             signer: None,
+            aws: None,
             principals: Arc::new(NameTable::default()),
             slice_policy: Arc::new(LiqoClasses::default()),
             policy: Policy::strict(),
@@ -97,6 +99,15 @@ impl ProviderBuilder {
     #[must_use]
     pub fn signer(mut self, signer: Arc<dyn CsrSigner>) -> Self {
         self.0.signer = Some(signer);
+        self
+    }
+
+    /// Gives each peer an AWS user in place of a certificate: for a provider on
+    /// EKS. So do its resource slices. No signer is asked then, and nothing is
+    /// renewed, since an access key does not end by itself.
+    #[must_use]
+    pub fn aws(mut self, identities: Arc<dyn AwsIdentities>) -> Self {
+        self.0.aws = Some(identities);
         self
     }
 

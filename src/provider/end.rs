@@ -3,11 +3,11 @@
 //! ```text
 //!   end ─▶ Tenant deleted ─▶ Ending: rights taken back, Tenant let go
 //!                            ─▶ Ended: Secrets and renewals deleted
-//!                               ─▶ when no certificate holds any more: record deleted
+//!                               ─▶ when no certificate or key holds any more: record deleted
 //! ```
 //!
-//! The record is a tombstone: as long as a certificate of the peer's may still
-//! hold, its cluster ID belongs to its key.
+//! The record is a tombstone: as long as a certificate or an access key of the
+//! peer's may still hold, its cluster ID belongs to its key.
 
 use super::{Provider, condition, seen::Seen};
 use crate::{
@@ -44,7 +44,9 @@ impl<'o> Ended<'o> {
     /// Until when the cluster ID belongs to the pinned key: until no certificate
     /// that was issued holds any more. None if that is not a matter of time: an
     /// administrator's condition is on record, which only
-    /// [`lift_condition`](Provider::lift_condition) ends.
+    /// [`lift_condition`](Provider::lift_condition) ends, or an access key, of
+    /// which somebody has to say that it is deleted
+    /// ([`aws_key_revoked`](Provider::aws_key_revoked)).
     pub fn kept_until(&self) -> Option<Timestamp> {
         let (_, record) = self.seen.record.as_ref()?;
         record.forgettable_from()

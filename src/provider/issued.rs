@@ -16,9 +16,10 @@ use crate::{
         ClusterId, Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names,
     },
     step::{Effect, Message, Step},
+    verify::Credentials,
 };
 
-/// The peer has a certificate, rights, and an Identity that can be handed out.
+/// The peer has a certificate or an AWS user, rights, and an Identity that can be handed out.
 #[derive(Clone)]
 pub struct Issued<'o> {
     pub(super) granted: NeedsRights<'o>,
@@ -74,14 +75,19 @@ impl<'o> Issued<'o> {
         }
     }
 
-    /// When the certificate expires.
-    pub fn valid_until(&self) -> Timestamp {
-        self.granted.certificate.leaf().not_after()
+    /// What the peer authenticates by.
+    pub fn credentials(&self) -> &Credentials {
+        self.granted.given.credentials()
     }
 
-    /// The certificate that was issued.
-    pub fn certificate(&self) -> &CertificateChain {
-        &self.granted.certificate
+    /// When the certificate expires; AWS keys do not.
+    pub fn valid_until(&self) -> Option<Timestamp> {
+        self.granted.given.valid_until()
+    }
+
+    /// The certificate that was issued; none where there is an AWS user instead.
+    pub fn certificate(&self) -> Option<&CertificateChain> {
+        self.granted.given.chain()
     }
 
     /// The peer's key.
@@ -108,7 +114,7 @@ impl<'o> Issued<'o> {
     /// provider's own key fails.
     pub fn maintain(&self) -> Result<Step, Error> {
         if let Some(adoption) = &self.adoption {
-            return adoption.record_with(Some(self.certificate()));
+            return adoption.record_with(self.certificate());
         }
         let mut step = Step::default();
         let NeedsRights {
@@ -126,7 +132,7 @@ impl<'o> Issued<'o> {
             step.outbox
                 .push(Message::Identity(Box::new(self.identity(None))));
         }
-        step.wake_by(Some(self.valid_until() + ONE_SECOND));
+        step.wake_by(self.valid_until().map(|until| until + ONE_SECOND));
         Ok(step)
     }
 

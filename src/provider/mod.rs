@@ -13,6 +13,9 @@
 //!                                   (Tenant deleted)           └──▶ Drained ◀──────┴────┴──────────┘
 //! ```
 //!
+//! On EKS (`ProviderBuilder::aws`) `NeedsAwsIdentity` stands in place of
+//! `NeedsCertificate`, and nothing is renewed.
+//!
 //! The phase is derived from the objects that are there, each time anew.
 //! [`Provider::resume`] says which one it is; [`Provider::reconcile`] makes the
 //! step that leads on; [`Provider::receive`] takes a message of the peer.
@@ -23,9 +26,12 @@
 mod administration;
 mod agreement;
 mod approval;
+mod aws;
+mod aws_keys;
 mod builder;
 mod condition;
 mod condition_lift;
+mod credentials;
 mod end;
 mod handshake;
 mod interests;
@@ -54,6 +60,7 @@ use std::sync::Arc;
 
 pub use crate::request_id::RequestId;
 pub use approval::{Approval, ApprovalRequest, Approver, NeedsApproval};
+pub use aws::{AwsAnswer, AwsIdentities, AwsIdentityRequest, NeedsAwsIdentity};
 pub use builder::{Endpoint, ProviderBuilder};
 pub use end::Ended;
 pub use issued::Issued;
@@ -68,14 +75,14 @@ pub use renewal::Renewal;
 pub use rights::NeedsRights;
 pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
 pub use slice::{
-    Ceiling, DrainedSlice, Grant, LeftBehind, LiqoClasses, NeedsDecision, NeedsSliceCertificate,
-    NeedsSliceRecord, NeedsSliceStatus, ResourceSlicePolicy, SettledSlice, SliceDecision,
-    SlicePeering, SlicePhase, SliceRenewal, SliceRequest,
+    Ceiling, DrainedSlice, Grant, LeftBehind, LiqoClasses, NeedsDecision, NeedsSliceAwsIdentity,
+    NeedsSliceCertificate, NeedsSliceRecord, NeedsSliceStatus, ResourceSlicePolicy, SettledSlice,
+    SliceDecision, SlicePeering, SlicePhase, SliceRenewal, SliceRequest,
 };
 pub use tolerated::Tolerated;
 pub use withdrawal::{Drained, Ending};
 
-use self::{builder::Configuration, record::Record, seen::Seen};
+use self::{builder::Configuration, credentials::Given, record::Record, seen::Seen};
 use crate::{
     crypto::{CertificateChain, Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
@@ -197,6 +204,7 @@ impl Provider {
             self.tighten_condition(&seen, tenant, &mut step);
         }
         self.heed_lift(&seen, &mut step);
+        self.await_revocations(&seen, view, &mut step);
         self.add_slices(&seen, slices, now, &mut step);
         step.notices.extend(notices);
         match failed {
@@ -223,6 +231,7 @@ impl Provider {
             Phase::NeedsProof(phase) => phase.record()?,
             Phase::NeedsApproval(phase) => self.ask_approver(&phase)?,
             Phase::NeedsCertificate(phase) => self.ask_signer(&phase)?,
+            Phase::NeedsAwsIdentity(phase) => phase.ask()?,
             Phase::NeedsRights(phase) => phase.grant()?,
             Phase::Authenticated(issued) => {
                 let mut step = issued.maintain()?;
@@ -328,14 +337,21 @@ impl Provider {
         if let Some(phase) = self.approval(&seen, tenant, &verified, now)? {
             return Ok(Phase::NeedsApproval(phase));
         }
-        let Some(certificate) =
-            signer::in_force(&seen, tenant, &verified, now, self.policy(&seen.peer))
-        else {
-            return Ok(Phase::NeedsCertificate(NeedsCertificate::new(
-                self, seen, tenant, verified, nonce, now,
-            )));
+        let given = if self.0.aws.is_some() {
+            let Some(given) = aws::in_force(&seen, tenant, &verified) else {
+                let needs = NeedsAwsIdentity::new(self, seen, tenant, verified);
+                return Ok(Phase::NeedsAwsIdentity(needs));
+            };
+            given
+        } else {
+            let policy = self.policy(&seen.peer);
+            let Some(chain) = signer::in_force(&seen, tenant, &verified, now, policy) else {
+                let needs = NeedsCertificate::new(self, seen, tenant, verified, nonce, now);
+                return Ok(Phase::NeedsCertificate(needs));
+            };
+            Given::certificate(chain)
         };
-        let rights = NeedsRights::new(self, seen, tenant, verified, certificate);
+        let rights = NeedsRights::new(self, seen, tenant, verified, given);
         Ok(if rights.is_granted()? {
             Phase::Authenticated(Issued::new(rights, nonce.clone(), now))
         } else {

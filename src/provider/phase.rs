@@ -1,8 +1,8 @@
 //! The phases of a peering, as the provider sees it.
 
 use super::{
-    AwaitsTenant, Drained, Ended, Ending, Issued, NeedsApproval, NeedsCertificate, NeedsNonce,
-    NeedsProof, NeedsRights, RenewalScheme, SlicePeering, Tolerated,
+    AwaitsTenant, Drained, Ended, Ending, Issued, NeedsApproval, NeedsAwsIdentity,
+    NeedsCertificate, NeedsNonce, NeedsProof, NeedsRights, RenewalScheme, SlicePeering, Tolerated,
 };
 use crate::{error::Error, model::ObjectRef, step::Notice};
 
@@ -43,7 +43,9 @@ pub enum Phase<'o> {
     NeedsApproval(NeedsApproval<'o>),
     /// The proof is on record; the request is to be signed.
     NeedsCertificate(NeedsCertificate<'o>),
-    /// The certificate is there; rights and status are missing.
+    /// The proof is on record; the peer is to have an AWS user.
+    NeedsAwsIdentity(NeedsAwsIdentity<'o>),
+    /// The certificate or the AWS user is there; rights and status are missing.
     NeedsRights(NeedsRights<'o>),
     /// All is there, and the Identity can be handed out.
     Authenticated(Issued<'o>),
@@ -70,6 +72,7 @@ impl Phase<'_> {
             Self::NeedsProof(_) => "NeedsProof",
             Self::NeedsApproval(_) => "NeedsApproval",
             Self::NeedsCertificate(_) => "NeedsCertificate",
+            Self::NeedsAwsIdentity(_) => "NeedsAwsIdentity",
             Self::NeedsRights(_) => "NeedsRights",
             Self::Authenticated(_) => "Authenticated",
             Self::Tolerated(_) => "Tolerated",

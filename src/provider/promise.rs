@@ -1,5 +1,7 @@
 //! What a peer is promised: where this cluster is, and by which key it says so.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
+
 use super::{Provider, record::StoredCommitment, seen::Seen};
 use crate::{
     commitment::{Commitment, Committed},
@@ -12,8 +14,16 @@ use crate::{
 impl Provider {
     /// What the peer needs to reach this cluster: all but its certificate.
     pub(super) fn auth_params(&self, proxy: Option<&ProxyUrl>) -> AuthParams {
+        let ca = self.0.endpoint.ca();
+        // EKS gives its CA in base64, and Liqo's consumers decode that of a
+        // provider with AWS users once more.
+        let ca = if self.0.aws.is_some() {
+            Bytes::from(STANDARD.encode(ca.as_slice()).into_bytes())
+        } else {
+            ca
+        };
         AuthParams {
-            ca: self.0.endpoint.ca(),
+            ca,
             signed_crt: Bytes::default(),
             api_server: self.0.endpoint.api_server().as_str().to_owned(),
             proxy_url: proxy.map(|url| url.as_str().to_owned()),

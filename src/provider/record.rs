@@ -7,7 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 pub(super) use super::issued_certificate::{IssuedCertificate, RefusedRenewal};
-use super::sealed::Sealer;
+use super::{
+    aws_keys::AwsKeys,
+    sealed::{self, Sealer},
+};
 use crate::{
     commitment::Commitment,
     crypto::{Nonce, PublicKey, RecordKey},
@@ -38,6 +41,8 @@ pub(super) struct Record {
     /// When the last of all certificates that were issued has expired, in
     /// seconds since the Unix epoch.
     pub(super) certificates_until: Option<i64>,
+    /// What the peer was given in place of a certificate.
+    pub(super) aws: AwsKeys,
 }
 
 /// That this key signed this nonce for this request, in this Tenant.
@@ -98,6 +103,8 @@ struct Written {
     refused_renewal: Option<RefusedRenewal>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certificates_until: Option<i64>,
+    #[serde(default, skip_serializing_if = "AwsKeys::is_unused")]
+    aws: AwsKeys,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -134,6 +141,7 @@ impl Record {
             issued: None,
             refused_renewal: None,
             certificates_until: None,
+            aws: AwsKeys::default(),
         }
     }
 
@@ -218,7 +226,8 @@ impl Record {
 
     /// From when on nothing in the record is needed any more: no certificate
     /// holds, no nonce that served could serve again. Never, while it holds a
-    /// condition that only an administrator lifts.
+    /// condition that only an administrator lifts, or an access key of which
+    /// nobody said that it is deleted.
     pub(super) fn forgettable_from(&self) -> Option<Timestamp> {
         let used = self.used.iter().filter_map(|used| used.until);
         let last = used
@@ -226,7 +235,8 @@ impl Record {
             .chain(self.certificates_until.map(|until| until.saturating_add(1)))
             .max();
         let last = Timestamp::from_unix(last.unwrap_or(0)).ok()?;
-        (self.condition == TenantCondition::Active).then_some(last)
+        let by_itself = self.condition == TenantCondition::Active && self.aws.is_empty();
+        by_itself.then_some(last)
     }
 
     fn read(text: &[u8]) -> Option<Self> {
@@ -257,6 +267,7 @@ impl Record {
             issued: written.issued,
             refused_renewal: written.refused_renewal,
             certificates_until: written.certificates_until,
+            aws: written.aws,
         })
     }
 
@@ -280,9 +291,10 @@ impl Record {
             issued: self.issued.clone(),
             refused_renewal: self.refused_renewal.clone(),
             certificates_until: self.certificates_until,
+            aws: self.aws.clone(),
         };
         // Strings and numbers only: it cannot fail.
-        serde_json::to_vec(&written).unwrap_or_default()
+        sealed::to_text(&written).unwrap_or_default()
     }
 }
 

@@ -62,7 +62,8 @@ impl Issued<'_> {
                 error: Error::new(LocalFault::Unreadable { reason }, id, ""),
             });
         }
-        let is_renewed = seen.issued().is_some_and(|issued| issued.is_renewed());
+        let is_renewed =
+            self.certificate().is_some() && seen.issued().is_some_and(|issued| issued.is_renewed());
         let scheme = RenewalScheme::of(&self.granted.provider, seen);
         if is_renewed && scheme == RenewalScheme::ByHand {
             step.notices.push(Notice::RenewalNotCarried);

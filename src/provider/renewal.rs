@@ -54,6 +54,8 @@ use crate::{
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Renewal<'o> {
+    /// There is no certificate that could end: an AWS user.
+    Never,
     /// There is nothing to do before this time.
     NotBefore(Timestamp),
     /// The request is to be signed again. Until the answer has come, the
@@ -71,6 +73,9 @@ pub enum Renewal<'o> {
 impl<'o> Issued<'o> {
     /// Where the renewal of the certificate stands.
     pub fn renewal(&self) -> Renewal<'o> {
+        let Some(until) = self.valid_until() else {
+            return Renewal::Never;
+        };
         let NeedsRights {
             provider,
             seen,
@@ -85,7 +90,7 @@ impl<'o> Issued<'o> {
         else {
             // An exchange that Liqo made: its life is measured from the day on
             // which it is adopted.
-            return Renewal::NotBefore(renewal::due_at(self.now, self.valid_until()));
+            return Renewal::NotBefore(renewal::due_at(self.now, until));
         };
         let due = issued.due_at();
         if self.now < due {
@@ -121,6 +126,7 @@ impl Provider {
             return;
         }
         match issued.renewal() {
+            Renewal::Never => {}
             Renewal::NotBefore(due) => step.wake_by(Some(due)),
             Renewal::Denied { error, again_at } => {
                 step.append(Step::refuse(error));
@@ -149,6 +155,7 @@ impl Provider {
 impl core::fmt::Debug for Renewal<'_> {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
+            Self::Never => formatter.write_str("Never"),
             Self::NotBefore(due) => formatter.debug_tuple("NotBefore").field(due).finish(),
             Self::Due(request) => formatter
                 .debug_tuple("Due")

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::{Provider, proof::marked, seen::Seen, signer};
+use super::{Provider, credentials::Given, proof::marked, seen::Seen, signer};
 use crate::{
     audit::{Decision, Event},
-    crypto::{CertificateChain, without_padding},
+    crypto::without_padding,
     error::{Error, LocalFault},
     model::{
-        AuthParams, Bytes, ClusterId, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference,
+        AuthParams, ClusterId, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference,
         RbacSubject, Resource, RoleBinding, RoleRef, Tenant, names,
     },
     step::{Effect, Notice, Part, Step, Version},
     verify::VerifiedTenant,
 };
 
-/// The certificate is there; what is missing are the peer's rights or the
+/// The certificate or the AWS user is there; what is missing are the peer's rights or the
 /// Tenant's status.
 #[derive(Clone)]
 pub struct NeedsRights<'o> {
@@ -23,7 +23,7 @@ pub struct NeedsRights<'o> {
     pub(super) seen: Seen<'o>,
     pub(super) tenant: &'o Tenant,
     pub(super) verified: VerifiedTenant,
-    pub(super) certificate: CertificateChain,
+    pub(super) given: Given,
 }
 
 impl<'o> NeedsRights<'o> {
@@ -32,14 +32,14 @@ impl<'o> NeedsRights<'o> {
         seen: Seen<'o>,
         tenant: &'o Tenant,
         verified: VerifiedTenant,
-        certificate: CertificateChain,
+        given: Given,
     ) -> Self {
         Self {
             provider: provider.clone(),
             seen,
             tenant,
             verified,
-            certificate,
+            given,
         }
     }
 
@@ -74,10 +74,8 @@ impl<'o> NeedsRights<'o> {
 
     /// What the Tenant's status has to say.
     pub(super) fn auth_params(&self) -> AuthParams {
-        AuthParams {
-            signed_crt: Bytes::from(self.certificate.pem()),
-            ..self.provider.auth_params(self.verified.proxy_url())
-        }
+        let address = self.provider.auth_params(self.verified.proxy_url());
+        self.given.added_to(address)
     }
 
     /// The marks of this side that someone took off the Tenant.
@@ -97,7 +95,7 @@ impl<'o> NeedsRights<'o> {
     /// The certificate on record, where Liqo keeps it and the peer can write.
     fn missing_certificate(&self) -> Option<Effect> {
         self.seen.record.as_ref()?;
-        signer::keep(&self.seen, self.tenant, &self.certificate)
+        signer::keep(&self.seen, self.tenant, self.given.chain()?)
     }
 
     fn missing_status(&self) -> Option<Effect> {

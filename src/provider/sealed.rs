@@ -4,7 +4,9 @@
 //! and the text, so that neither a record of another peer nor an edited one is
 //! taken.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io};
+
+use serde::Serialize;
 
 use crate::{
     crypto::RecordKey,
@@ -87,5 +89,41 @@ impl Sealer<'_> {
     }
 }
 
+/// The text of a record that may hold a secret. A buffer that grows leaves
+/// copies behind, which nobody wipes; so its size is found out first.
+pub(super) fn to_text(record: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut size = Size(0);
+    serde_json::to_writer(&mut size, record)?;
+    let mut text = Vec::with_capacity(size.0);
+    serde_json::to_writer(&mut text, record)?;
+    Ok(text)
+}
+
+struct Size(usize);
+
+impl io::Write for Size {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 const RECORD_FIELD: &str = "record";
 const SEAL_FIELD: &str = "seal";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_of_a_record_does_not_grow() {
+        let record = BTreeMap::from([("key", "x".repeat(5000)), ("other", String::new())]);
+        let text = to_text(&record).unwrap();
+        assert_eq!(text, serde_json::to_vec(&record).unwrap());
+        assert_eq!(text.capacity(), text.len());
+    }
+}

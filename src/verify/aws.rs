@@ -41,12 +41,19 @@ impl AwsUser {
     }
 }
 
-pub(super) fn check(config: &AwsConfig, id: &ObjectRef) -> Result<AwsUser, Error> {
+/// The first field that has not the form that AWS gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// The field's path in an Identity.
+    pub(crate) field: &'static str,
+    /// What it should be.
+    pub(crate) expected: &'static str,
+}
+
+/// The user, if every name has its form.
+pub(crate) fn user(config: &AwsConfig) -> Result<AwsUser, Malformed> {
     let check = |holds: bool, field: &'static str, expected: &'static str| {
-        let fault = PeerMisbehaved::AwsField { expected };
-        holds
-            .then_some(())
-            .ok_or_else(|| Error::new(fault, Some(id.clone()), field))
+        holds.then_some(()).ok_or(Malformed { field, expected })
     };
     check(
         is_user_arn(&config.aws_user_arn),
@@ -78,6 +85,17 @@ pub(super) fn check(config: &AwsConfig, id: &ObjectRef) -> Result<AwsUser, Error
         access_key_id: config.aws_access_key_id.clone(),
         region: config.aws_region.clone(),
         cluster: config.aws_cluster_name.clone(),
+    })
+}
+
+/// The user of an Identity that a provider gave.
+pub(super) fn check(config: &AwsConfig, id: &ObjectRef) -> Result<AwsUser, Error> {
+    user(config).map_err(|Malformed { field, expected }| {
+        Error::new(
+            PeerMisbehaved::AwsField { expected },
+            Some(id.clone()),
+            field,
+        )
     })
 }
 

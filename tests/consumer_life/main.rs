@@ -20,5 +20,6 @@ mod recorded;
 #[cfg(feature = "rsa")]
 #[path = "../recording/mod.rs"]
 mod recording;
+mod renew_now;
 mod renewal;
 mod slices;

@@ -22,10 +22,9 @@ pub(super) fn peering(context: &Context, home: &mut Home, peer: &ClusterId) -> R
     let now = context.clock.now()?;
     let seen = side.peering(&view, now)?;
     let certificate = match &seen.phase {
-        Phase::Authenticated(issued) => Some(Certificate::new(
-            issued.certificate().leaf(),
-            renewal(issued),
-        )),
+        Phase::Authenticated(issued) => issued
+            .certificate()
+            .map(|chain| Certificate::new(chain.leaf(), renewal(issued))),
         _ => tenant.and_then(|tenant| {
             let auth_params = tenant.status.auth_params.as_ref()?;
             let pem = auth_params.signed_crt.as_slice();
@@ -57,7 +56,9 @@ fn of_slice(home: &Home, slice: &SlicePeering<'_>) -> Option<Slice> {
                 SliceRenewal::NotBefore(due) => Renewal::NotBefore(due),
                 _ => Renewal::Due,
             };
-            Some(Certificate::new(settled.certificate().leaf(), renewal))
+            settled
+                .certificate()
+                .map(|chain| Certificate::new(chain.leaf(), renewal))
         }
         _ => None,
     };

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        Claimant, Phase, PrincipalName, Provider, condition, is_well_known, issuance::Bearer,
-        seen::Seen,
+        Claimant, Phase, PrincipalName, Provider, condition, credentials::Given, is_well_known,
+        issuance::Bearer, seen::Seen,
     },
-    DrainedSlice, Established, LeftBehind, NeedsDecision, NeedsSliceCertificate, NeedsSliceRecord,
-    NeedsSliceStatus, SettledSlice, Slice, SlicePeering, SlicePhase, policy, record, status,
+    DrainedSlice, Established, LeftBehind, NeedsDecision, NeedsSliceAwsIdentity,
+    NeedsSliceCertificate, NeedsSliceRecord, NeedsSliceStatus, SettledSlice, Slice, SlicePeering,
+    SlicePhase, aws, policy, record, status,
 };
 use crate::{
     error::{Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
@@ -32,7 +33,7 @@ impl Provider {
             Phase::Tolerated(tolerated) => Some(tolerated.established()),
             _ => None,
         };
-        let records = records(self, seen, view);
+        let records = self.slice_records(seen, view);
         let look = Look {
             provider: self,
             seen,
@@ -242,6 +243,7 @@ impl<'o> Look<'_, 'o> {
             | SlicePhase::NeedsUid
             | SlicePhase::NeedsRecord(_)
             | SlicePhase::NeedsCertificate(_)
+            | SlicePhase::NeedsAwsIdentity(_)
             | SlicePhase::Ending => {
                 opened = self.opened_record(&object.metadata.name).ok()?;
                 let record = opened.as_ref().map(|(_, record)| record);
@@ -277,20 +279,33 @@ impl<'o> Look<'_, 'o> {
                 }));
             }
         };
-        let bearer = Bearer {
-            subject: &verified.subject(),
-            key: verified.public_key(),
-            now: self.now,
-        };
-        let issued = record.issued.as_ref();
-        let chain = issued.and_then(|issued| bearer.issued(issued, verified.csr(), policy));
-        let Some(chain) = chain else {
-            let request = NeedsSliceCertificate::new(slice, verified, established, false);
-            return Ok(SlicePhase::NeedsCertificate(request));
+        let given = if self.provider.0.aws.is_some() {
+            let Some(given) = aws::in_force(&slice, &verified) else {
+                if slice.peers_record.is_none() {
+                    // Nobody would remember the key; the record comes first.
+                    return Ok(SlicePhase::AwaitsPeer);
+                }
+                let request = NeedsSliceAwsIdentity::new(slice, verified);
+                return Ok(SlicePhase::NeedsAwsIdentity(request));
+            };
+            given
+        } else {
+            let bearer = Bearer {
+                subject: &verified.subject(),
+                key: verified.public_key(),
+                now: self.now,
+            };
+            let issued = record.issued.as_ref();
+            let chain = issued.and_then(|issued| bearer.issued(issued, verified.csr(), policy));
+            let Some(chain) = chain else {
+                let request = NeedsSliceCertificate::new(slice, verified, established, false);
+                return Ok(SlicePhase::NeedsCertificate(request));
+            };
+            Given::certificate(chain)
         };
         let undecided = slice.condition == TenantCondition::Active
             && record.decision_on(&slice.object.spec).is_none();
-        let settled = SettledSlice::new(slice, verified, chain, established.clone());
+        let settled = SettledSlice::new(slice, verified, given, established.clone());
         Ok(if undecided {
             SlicePhase::NeedsDecision(NeedsDecision { settled })
         } else if let Some(effect) = settled.missing_status() {
@@ -440,24 +455,27 @@ impl<'o> Look<'_, 'o> {
     }
 }
 
-fn is_the_peers(error: &Error) -> bool {
-    matches!(error.fault(), Fault::PeerMisbehaved(_) | Fault::Policy(_))
+impl Provider {
+    /// The Secrets that may be records of the peer's slices, by their names.
+    pub(in crate::provider) fn slice_records<'o>(
+        &self,
+        seen: &Seen<'_>,
+        view: &View<'o>,
+    ) -> BTreeMap<&'o str, &'o Secret> {
+        let peer = Some(seen.peer.as_str());
+        view.readable::<Secret>()
+            .filter(|secret| {
+                let metadata = &secret.metadata;
+                let label = metadata.labels.get(names::RECORD_PEER_LABEL);
+                metadata.namespace == self.0.namespace
+                    && metadata.name.starts_with(record::NAME_PREFIX)
+                    && label.map(String::as_str) == peer
+            })
+            .map(|secret| (secret.metadata.name.as_str(), secret))
+            .collect()
+    }
 }
 
-fn records<'o>(
-    provider: &Provider,
-    seen: &Seen<'_>,
-    view: &View<'o>,
-) -> BTreeMap<&'o str, &'o Secret> {
-    let peer = Some(seen.peer.as_str());
-    view.readable::<Secret>()
-        .filter(|secret| {
-            let metadata = &secret.metadata;
-            let label = metadata.labels.get(names::RECORD_PEER_LABEL);
-            metadata.namespace == provider.0.namespace
-                && metadata.name.starts_with(record::NAME_PREFIX)
-                && label.map(String::as_str) == peer
-        })
-        .map(|secret| (secret.metadata.name.as_str(), secret))
-        .collect()
+fn is_the_peers(error: &Error) -> bool {
+    matches!(error.fault(), Fault::PeerMisbehaved(_) | Fault::Policy(_))
 }

@@ -8,10 +8,13 @@
 //!     any ──▶ Drained ──▶ Ending ──▶ LeftBehind
 //! ```
 //!
+//! On EKS `NeedsAwsIdentity` stands in place of `NeedsCertificate`.
+//!
 //! A slice counts only if it is a replica of the peer's own, in the peer's
 //! tenant namespace. Its status is what the record says, whatever stands there.
 
 mod administration;
+mod aws;
 mod ceiling;
 mod certificate;
 mod decision;
@@ -34,6 +37,7 @@ use crate::{
     },
     step::{Effect, Refused, Step, Version, Wait},
 };
+pub use aws::NeedsSliceAwsIdentity;
 pub use ceiling::Ceiling;
 pub use certificate::NeedsSliceCertificate;
 pub use decision::NeedsDecision;
@@ -83,18 +87,20 @@ impl Slice<'_> {
     /// The peer's record with the end of a slice's certificate: until then its
     /// cluster ID belongs to its key.
     fn remembered_until(&self, until: Timestamp) -> Option<Effect> {
+        self.remembered(|record| {
+            record.certificates_until = record.certificates_until.max(Some(until.unix()));
+        })
+    }
+
+    /// The peer's record with what concerns the peer as a whole.
+    fn remembered(&self, change: impl FnOnce(&mut Record)) -> Option<Effect> {
         let (secret, record) = self.peers_record.as_ref()?;
-        if record.certificates_until >= Some(until.unix()) {
-            return None;
-        }
-        let record = Record {
-            certificates_until: Some(until.unix()),
-            ..record.clone()
-        };
-        Some(
+        let mut changed = record.clone();
+        change(&mut changed);
+        (changed != *record).then(|| {
             self.provider
-                .write_record_over(Some(secret), &self.peer, &record),
-        )
+                .write_record_over(Some(secret), &self.peer, &changed)
+        })
     }
 
     /// The annotations that this side keeps on the slice, and the label by which
@@ -154,7 +160,7 @@ impl Provider {
 
     /// The certificates of several slices, and the control plane's, may come in
     /// one step, and the peer's record has one effect in it: the latest end of
-    /// all goes into that. Without this, what was signed would be thrown away.
+    /// all goes into that, and every new access key. Without this, what was signed would be thrown away.
     fn remember_together(&self, seen: &Seen<'_>, step: &mut Step, of_slice: &mut Step) {
         let id = self.record_id(&seen.peer);
         let read = |effect: &Effect| match effect {
@@ -181,15 +187,18 @@ impl Provider {
             return;
         };
         let certificates_until = record.certificates_until.max(until.certificates_until);
-        let record = Record {
+        let mut record = Record {
             certificates_until,
             ..record
         };
+        if let Some((_, before)) = &seen.record {
+            record.aws.take_new_of_slices(&before.aws, &until.aws);
+        }
         *effect = self.write_record(seen, &record);
         of_slice.effects.retain(|effect| effect.id() != id);
     }
 
-    fn write_slice_record(
+    pub(super) fn write_slice_record(
         &self,
         peer: &ClusterId,
         stored: Option<&Secret>,
@@ -211,7 +220,11 @@ impl Provider {
         }
     }
 
-    fn open_slice_record(&self, peer: &ClusterId, secret: &Secret) -> Result<SliceRecord, Error> {
+    pub(super) fn open_slice_record(
+        &self,
+        peer: &ClusterId,
+        secret: &Secret,
+    ) -> Result<SliceRecord, Error> {
         SliceRecord::open(secret, &self.0.record_key, &self.0.cluster_id, peer)
     }
 

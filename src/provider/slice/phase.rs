@@ -1,8 +1,8 @@
 //! The phases of a slice.
 
 use super::{
-    DrainedSlice, LeftBehind, NeedsDecision, NeedsSliceCertificate, NeedsSliceStatus, SettledSlice,
-    Slice, add,
+    DrainedSlice, LeftBehind, NeedsDecision, NeedsSliceAwsIdentity, NeedsSliceCertificate,
+    NeedsSliceStatus, SettledSlice, Slice, add,
 };
 use crate::{
     error::Error,
@@ -35,8 +35,10 @@ pub enum SlicePhase<'o> {
     NeedsRecord(NeedsSliceRecord<'o>),
     /// The request is on record; it is to be signed.
     NeedsCertificate(NeedsSliceCertificate<'o>),
-    /// The certificate is there; nobody has decided on the resources that the
-    /// slice asks for now.
+    /// The request is on record; the slice is to have an AWS user.
+    NeedsAwsIdentity(NeedsSliceAwsIdentity<'o>),
+    /// The certificate or the AWS user is there; nobody has decided on the
+    /// resources that the slice asks for now.
     NeedsDecision(NeedsDecision<'o>),
     /// The status does not say what is on record.
     NeedsStatus(NeedsSliceStatus<'o>),
@@ -91,6 +93,7 @@ impl SlicePeering<'_> {
             SlicePhase::NeedsUid => Ok(Step::awaiting(Awaited::Uid(self.slice))),
             SlicePhase::NeedsRecord(phase) => Ok(phase.record()),
             SlicePhase::NeedsCertificate(phase) => phase.ask_signer(),
+            SlicePhase::NeedsAwsIdentity(phase) => phase.ask(),
             SlicePhase::NeedsDecision(phase) => phase.ask_policy(),
             SlicePhase::NeedsStatus(phase) => phase.maintain_and_tell(),
             SlicePhase::Accepted(slice) | SlicePhase::Denied(slice) => slice.maintain(),
@@ -146,6 +149,7 @@ impl SlicePhase<'_> {
             Self::NeedsUid => "NeedsUid",
             Self::NeedsRecord(_) => "NeedsRecord",
             Self::NeedsCertificate(_) => "NeedsCertificate",
+            Self::NeedsAwsIdentity(_) => "NeedsAwsIdentity",
             Self::NeedsDecision(_) => "NeedsDecision",
             Self::NeedsStatus(_) => "NeedsStatus",
             Self::Accepted(_) => "Accepted",

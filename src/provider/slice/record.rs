@@ -7,8 +7,9 @@ use sha2::{Digest, Sha256};
 
 use super::{
     super::{
+        aws_keys::HeldKey,
         record::{IssuedCertificate, RefusedRenewal},
-        sealed::Sealer,
+        sealed::{self, Sealer},
     },
     Grant, SliceDecision,
 };
@@ -39,6 +40,9 @@ pub(crate) struct SliceRecord {
     pub(super) authenticated: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) issued: Option<IssuedCertificate>,
+    /// The access key in place of a certificate.
+    #[serde(default, skip_serializing_if = "HeldKey::is_unused")]
+    pub(in crate::provider) aws: HeldKey,
     /// A renewal of it that was not to be had, so that it is not asked for at
     /// each look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,7 +139,7 @@ impl SliceRecord {
         namespace: &str,
     ) -> Secret {
         // Strings, numbers and maps of them: it cannot fail.
-        let text = serde_json::to_vec(self).unwrap_or_default();
+        let text = sealed::to_text(self).unwrap_or_default();
         sealer(key, provider, peer).seal(namespace, name(peer, &self.slice), text)
     }
 
@@ -181,6 +185,7 @@ impl SliceRecord {
             authenticated: self.authenticated.filter(|_| same_request),
             // What was issued for another replica is none of this one's.
             issued: self.issued.clone().filter(|_| same_replica),
+            aws: self.aws.clone(),
             refused_renewal: None,
             decided: self
                 .decided

@@ -1,6 +1,7 @@
 //! A slice with its certificate: telling the consumer, and renewing in time.
 
 use super::{
+    super::credentials::Given,
     Established, NeedsSliceCertificate, Slice, SliceRecord, add,
     record::Outcome,
     status::{self, Times},
@@ -8,17 +9,18 @@ use super::{
 use crate::{
     crypto::{CertificateChain, without_padding},
     error::Error,
-    model::{AuthParams, Bytes, Resource, ResourceSliceStatus, TenantCondition, Timestamp},
+    model::{AuthParams, Resource, ResourceSliceStatus, TenantCondition, Timestamp},
     step::{Effect, Part, Step},
-    verify::VerifiedSlice,
+    verify::{Credentials, VerifiedSlice},
 };
 
-/// The slice has a certificate, and what was decided on its resources is known.
+/// The slice has a certificate or an AWS user, and what was decided on its
+/// resources is known.
 #[derive(Clone)]
 pub struct SettledSlice<'o> {
     pub(super) slice: Slice<'o>,
     verified: VerifiedSlice,
-    chain: CertificateChain,
+    given: Given,
     established: Established,
 }
 
@@ -33,6 +35,8 @@ pub struct NeedsSliceStatus<'o> {
 /// Whether a slice's certificate is to be renewed.
 #[non_exhaustive]
 pub enum SliceRenewal<'o> {
+    /// There is no certificate that could end: an AWS user.
+    Never,
     /// Not before this time.
     NotBefore(Timestamp),
     /// Now: the same request is to be signed again. Until it is, the present
@@ -51,13 +55,13 @@ impl<'o> SettledSlice<'o> {
     pub(super) fn new(
         slice: Slice<'o>,
         verified: VerifiedSlice,
-        chain: CertificateChain,
+        given: Given,
         established: Established,
     ) -> Self {
         Self {
             slice,
             verified,
-            chain,
+            given,
             established,
         }
     }
@@ -67,21 +71,29 @@ impl<'o> SettledSlice<'o> {
         &self.verified
     }
 
-    /// The certificate that was issued.
-    pub fn certificate(&self) -> &CertificateChain {
-        &self.chain
+    /// What the slice authenticates by.
+    pub fn credentials(&self) -> &Credentials {
+        self.given.credentials()
     }
 
-    /// When the certificate expires.
-    pub fn valid_until(&self) -> Timestamp {
-        self.chain.leaf().not_after()
+    /// The certificate that was issued; none where there is an AWS user instead.
+    pub fn certificate(&self) -> Option<&CertificateChain> {
+        self.given.chain()
+    }
+
+    /// When the certificate expires; AWS keys do not.
+    pub fn valid_until(&self) -> Option<Timestamp> {
+        self.given.valid_until()
     }
 
     /// Whether the certificate is due, which is at two thirds of its life since
     /// it was issued ([`renewal::due_at`](crate::renewal::due_at)).
     pub fn renewal(&self) -> SliceRenewal<'o> {
+        let Some(until) = self.valid_until() else {
+            return SliceRenewal::Never;
+        };
         let issued = self.record().and_then(|record| record.issued.as_ref());
-        let due = issued.map_or(self.valid_until(), |issued| issued.due_at());
+        let due = issued.map_or(until, |issued| issued.due_at());
         if self.slice.now < due {
             return SliceRenewal::NotBefore(due);
         }
@@ -116,6 +128,10 @@ impl<'o> SettledSlice<'o> {
                 step.wait.wake_at = Some(due);
                 step
             }
+            SliceRenewal::Never => Step {
+                effects: self.resealed().into_iter().collect(),
+                ..Step::default()
+            },
             SliceRenewal::Denied { error, again_at } => {
                 let mut step = Step::refuse(error);
                 step.effects.extend(self.resealed());
@@ -125,11 +141,10 @@ impl<'o> SettledSlice<'o> {
         };
         if let Some(error) = &self.slice.unreadable {
             step.refused.extend(Step::refuse(error.clone()).refused);
-        } else {
+        } else if let Some(chain) = self.certificate() {
             let mut kept = Step::default();
             let csr = self.slice.object.spec.csr.as_slice();
-            kept.effects
-                .extend(self.slice.certificate.keep(csr, &self.chain));
+            kept.effects.extend(self.slice.certificate.keep(csr, chain));
             add(&mut step, kept);
         }
         Ok(step)
@@ -183,10 +198,7 @@ impl<'o> SettledSlice<'o> {
     }
 
     pub(super) fn auth_params(&self) -> AuthParams {
-        let mut auth_params = AuthParams {
-            signed_crt: Bytes::from(self.chain.pem()),
-            ..self.established.auth_params.clone()
-        };
+        let mut auth_params = self.given.added_to(self.established.auth_params.clone());
         // Liqo pads it; that is no reason to write it again.
         if let Some(said) = &self.slice.object.status.auth_params
             && without_padding(said.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
