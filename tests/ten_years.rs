@@ -7,6 +7,7 @@
     clippy::panic,
     clippy::unwrap_used
 )] // Tests may panic.
+#![cfg(feature = "yaml")]
 
 mod exchange;
 mod notary;
