@@ -59,7 +59,8 @@ fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
         slice.status = honest.slice("mypool").unwrap().status.clone();
         slice.status.resources = resources(&[("cpu", "1000")]);
     };
-    let spoils: [(&str, fn(&mut ResourceSlice)); 5] = [
+    type Spoil = fn(&mut ResourceSlice);
+    let spoils: [(&str, Spoil); 5] = [
         ("without a request", |slice| {
             slice.spec.csr = Vec::new().into()
         }),
