@@ -5,6 +5,7 @@
 //! deliver it late, twice or out of order; and every event can be cut off
 //! after any number of its effects, as a crash would.
 
+mod course;
 mod forgery;
 
 use core::time::Duration;
@@ -13,20 +14,21 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use proptest::prelude::*;
+pub use course::{events, events_of_a_life};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    consumer::{self, Consumer},
+    consumer::{self, Consumer, SliceOptions},
     crypto::{
         Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey, SigningKey,
     },
     error::Error,
-    model::{ClusterRole, Metadata, Timestamp, names},
+    model::{ClusterRole, Kind, Metadata, Object, TenantCondition, Timestamp, names},
     objects::Objects,
     provider::{
         self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, Signing, SigningRequest,
     },
+    replication,
     step::{Env, Message, Step},
 };
 
@@ -94,6 +96,23 @@ pub enum Event {
     Wait {
         /// How many seconds.
         seconds: u32,
+    },
+    /// Someone on the consumer asks for the resource slice `mypool`, or gives it
+    /// back. Nothing happens before there is an identity.
+    Slice {
+        /// Whether it is wanted.
+        wanted: bool,
+    },
+    /// Slices and renewals go to the provider, while the consumer has rights
+    /// there, and the answers come back.
+    Replicate {
+        /// How many effects are carried out on each side.
+        effects: usize,
+    },
+    /// The provider's administrator sets the Tenant's condition.
+    Condition {
+        /// The condition.
+        condition: TenantCondition,
     },
 }
 
@@ -203,6 +222,23 @@ impl Rehearsal {
             }
             Event::Signer { answers } => *lock(&self.signer.answers) = answers,
             Event::Wait { seconds } => self.now = self.now + Duration::from_secs(seconds.into()),
+            Event::Slice { wanted } => {
+                let env = self.env();
+                let view = self.at_consumer.view(self.provider.cluster_id());
+                let step = if wanted {
+                    let options = SliceOptions::named(SLICE);
+                    self.consumer.request_slice(&view, &options, env)
+                } else {
+                    self.consumer.delete_slice(&view, SLICE)
+                };
+                self.carry_out_if_taken(Side::Consumer, step);
+            }
+            Event::Replicate { effects } => self.replicate(effects)?,
+            Event::Condition { condition } => {
+                let view = self.at_provider.view(self.consumer.cluster_id());
+                let step = self.provider.set_condition(&view, condition);
+                self.carry_out_if_taken(Side::Provider, step);
+            }
         }
         Ok(())
     }
@@ -224,6 +260,7 @@ impl Rehearsal {
             for message in self.last_of_each_kind() {
                 self.deliver(message, ALL);
             }
+            self.replicate(ALL)?;
             if before == (self.at_provider.clone(), self.at_consumer.clone()) {
                 self.rests = true;
                 break;
@@ -296,6 +333,27 @@ impl Rehearsal {
         }
     }
 
+    fn replicate(&mut self, effects: usize) -> Result<(), Error> {
+        let at_consumer = self.at_consumer.view(self.provider.cluster_id());
+        let at_provider = self.at_provider.view(self.consumer.cluster_id());
+        let back = replication::to_consumer(&at_consumer, &at_provider)?;
+        let forth = replication::to_provider(&at_consumer, &at_provider)?;
+        let is_binding = |object: &Object| object.id().kind == Kind::RoleBinding;
+        let has_rights = self.at_provider.iter().any(is_binding);
+        self.carry_out(Side::Consumer, back, effects);
+        if has_rights {
+            self.carry_out(Side::Provider, forth, effects);
+        }
+        Ok(())
+    }
+
+    /// What a person asks for may be refused; then nothing happens.
+    fn carry_out_if_taken(&mut self, side: Side, step: Result<Step, Error>) {
+        if let Ok(step) = step {
+            self.carry_out(side, step, ALL);
+        }
+    }
+
     fn carry_out(&mut self, side: Side, step: Step, effects: usize) {
         let objects = match side {
             Side::Provider => &mut self.at_provider,
@@ -336,19 +394,6 @@ impl Rehearsal {
 
 /// All effects of a step.
 pub const ALL: usize = usize::MAX;
-
-/// Events of an exchange with crashes, delays, repetitions and reorderings.
-pub fn events() -> impl Strategy<Value = Vec<Event>> {
-    let effects = || prop_oneof![3 => Just(ALL), 2 => 0_usize..4];
-    let event = prop_oneof![
-        4 => effects().prop_map(|effects| Event::Provider { effects }),
-        4 => effects().prop_map(|effects| Event::Consumer { effects }),
-        6 => (any::<usize>(), effects()).prop_map(|(message, effects)| Event::Deliver { message, effects }),
-        1 => any::<bool>().prop_map(|answers| Event::Signer { answers }),
-        1 => (0_u32..600).prop_map(|seconds| Event::Wait { seconds }),
-    ];
-    proptest::collection::vec(event, 0..24)
-}
 
 #[derive(Clone, Copy)]
 enum Side {
@@ -425,5 +470,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+const SLICE: &str = "mypool";
 const API_SERVER: &str = "https://172.19.0.3:6443";
 const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);

@@ -14,10 +14,13 @@ use std::collections::BTreeSet;
 use liqo_auth::{
     crypto::{CertificateChain, Entropy, Subject},
     error::{Fault, PeerMisbehaved},
-    model::{ClusterRoleBinding, ObjectRef, Resource, RoleBinding, Secret, Tenant, names},
+    model::{
+        ClusterRoleBinding, Object, ObjectRef, Resource, ResourceSlice, RoleBinding, Secret,
+        Tenant, TenantCondition, names,
+    },
     objects::Objects,
     policy::Policy,
-    rehearsal::{ALL, Event, Rehearsal, events},
+    rehearsal::{ALL, Event, Rehearsal, events, events_of_a_life},
     step::{Env, Message},
 };
 use proptest::prelude::*;
@@ -40,6 +43,48 @@ proptest! {
         prop_assert!(disturbed.is_complete().unwrap());
         prop_assert_eq!(disturbed.certificates_signed(), 1);
         prop_assert_eq!(Outcome::of(&disturbed), Outcome::of(&undisturbed));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Slices that come and go, cordons and drains, with crashes in between:
+    /// once the peer is active again, everything is as if nothing had happened,
+    /// and nobody was asked to sign more than there was to sign.
+    #[test]
+    fn any_course_of_a_life_ends_as_an_undisturbed_one(
+        seed: u64,
+        events in events_of_a_life(),
+    ) {
+        let mut disturbed = Rehearsal::new(seed).unwrap();
+        disturbed.settle().unwrap();
+        for event in &events {
+            disturbed.play(*event).unwrap();
+        }
+        disturbed
+            .play(Event::Condition { condition: TenantCondition::Active })
+            .unwrap();
+        disturbed.settle().unwrap();
+        prop_assert!(disturbed.is_complete().unwrap());
+
+        let namespace = "liqo-tenant-cl-provider";
+        let slice = disturbed.at_consumer.get::<ResourceSlice>(namespace, "mypool");
+        let mut undisturbed = Rehearsal::new(seed).unwrap();
+        undisturbed.settle().unwrap();
+        undisturbed.play(Event::Slice { wanted: slice.is_some() }).unwrap();
+        undisturbed.settle().unwrap();
+        prop_assert_eq!(names_of(&disturbed), names_of(&undisturbed));
+        let phases = slice_phases(&disturbed);
+        prop_assert_eq!(&phases, &slice_phases(&undisturbed));
+        prop_assert!(phases.is_empty() || phases == ["Accepted", "Held"]);
+
+        // A slice that comes, or comes back from a drain, needs a certificate.
+        let anew = events.iter().filter(|event| matches!(
+            event,
+            Event::Slice { wanted: true } | Event::Condition { .. }
+        ));
+        prop_assert!(disturbed.certificates_signed() <= 2 + anew.count());
     }
 }
 
@@ -146,6 +191,24 @@ fn turn(at_provider: bool, effects: usize) -> Event {
     } else {
         Event::Consumer { effects }
     }
+}
+
+/// The names of all objects on both sides.
+fn names_of(rehearsal: &Rehearsal) -> [BTreeSet<ObjectRef>; 2] {
+    [&rehearsal.at_provider, &rehearsal.at_consumer]
+        .map(|objects| objects.iter().map(Object::id).collect())
+}
+
+/// The phases of the slices, the provider's first.
+fn slice_phases(rehearsal: &Rehearsal) -> Vec<&'static str> {
+    let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer());
+    let at_provider = rehearsal.at_provider.view(consumer.cluster_id());
+    let at_consumer = rehearsal.at_consumer.view(provider.cluster_id());
+    let provider = provider.resume(&at_provider, rehearsal.now()).unwrap();
+    let consumer = consumer.resume(&at_consumer, rehearsal.now()).unwrap();
+    let at_provider = provider.slices.iter().map(|slice| slice.phase.name());
+    let at_consumer = consumer.slices.iter().map(|slice| slice.phase.name());
+    at_provider.chain(at_consumer).collect()
 }
 
 fn phase_names(rehearsal: &Rehearsal) -> (&'static str, &'static str) {
