@@ -26,7 +26,6 @@ pub(crate) struct ConsumerSide<'h> {
     pub(crate) peer: ClusterId,
     consumer: Consumer,
     clock: Clock,
-    logged: Vec<Error>,
 }
 
 /// Where the consumer's side came to, when nothing was left to do.
@@ -56,7 +55,6 @@ impl<'h> ConsumerSide<'h> {
             peer: peer.clone(),
             consumer,
             clock,
-            logged: Vec::new(),
         })
     }
 
@@ -112,7 +110,8 @@ impl<'h> ConsumerSide<'h> {
                 && let Some(stand) = self.stand()?
             {
                 self.home.save()?;
-                self.log_refusals(&step)?;
+                let now = self.clock.now()?;
+                self.home.log_refusals(&self.peer, &step, now)?;
                 return Ok((stand, notices));
             }
             self.carry_out(&step)?;
@@ -224,18 +223,6 @@ impl<'h> ConsumerSide<'h> {
                 Err(Failure::of(subject, &error))
             }
         }
-    }
-
-    /// What was refused is logged once for a command.
-    fn log_refusals(&mut self, step: &Step) -> Result<()> {
-        let now = self.clock.now()?;
-        for refused in &step.refused {
-            if !self.logged.contains(&refused.error) {
-                self.home.log_refusal(&self.peer, &refused.error, now)?;
-                self.logged.push(refused.error.clone());
-            }
-        }
-        Ok(())
     }
 
     fn carry_out(&mut self, step: &Step) -> Result<()> {

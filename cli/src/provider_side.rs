@@ -34,7 +34,6 @@ pub(crate) struct ProviderSide<'h> {
     desk: Desk,
     policy: Policy,
     clock: Clock,
-    logged: Vec<Error>,
 }
 
 /// Where the provider's side came to, when nothing was left to do.
@@ -74,7 +73,6 @@ impl<'h> ProviderSide<'h> {
             desk,
             policy: policy.clone(),
             clock,
-            logged: Vec::new(),
         })
     }
 
@@ -117,7 +115,8 @@ impl<'h> ProviderSide<'h> {
             let asked = self.desk.take_asked();
             if asked.is_empty() {
                 self.home.save()?;
-                self.log_refusals(&step)?;
+                let now = self.clock.now()?;
+                self.home.log_refusals(&self.peer, &step, now)?;
                 return self.stand(step);
             }
             for request in asked {
@@ -291,18 +290,6 @@ impl<'h> ProviderSide<'h> {
     pub(crate) fn nonce(&self) -> Option<Nonce> {
         let secret = nonce_secret(self.home, &self.peer)?;
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
-    }
-
-    /// What was refused is logged once for a command.
-    fn log_refusals(&mut self, step: &Step) -> Result<()> {
-        let now = self.clock.now()?;
-        for refused in &step.refused {
-            if !self.logged.contains(&refused.error) {
-                self.home.log_refusal(&self.peer, &refused.error, now)?;
-                self.logged.push(refused.error.clone());
-            }
-        }
-        Ok(())
     }
 
     fn carry_out(&mut self, step: &Step) -> Result<()> {

@@ -42,6 +42,24 @@ impl Home {
         self.log_decisions()
     }
 
+    /// Writes what a step refused into the log, each once for as long as the home
+    /// is open: a step that is looked at again refuses the same again.
+    pub(crate) fn log_refusals(
+        &mut self,
+        peer: &ClusterId,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<()> {
+        for refused in &step.refused {
+            let refusal = (peer.clone(), refused.error.clone());
+            if !self.logged.contains(&refusal) {
+                self.log_refusal(peer, &refused.error, now)?;
+                self.logged.push(refusal);
+            }
+        }
+        Ok(())
+    }
+
     /// Writes what has changed, and then what was decided. When this returns,
     /// it is on the disk.
     pub(crate) fn save(&mut self) -> Result<()> {

@@ -22,6 +22,7 @@ use anyhow::Context;
 use liqo_auth::{
     audit::Event,
     crypto::{Authority, KeyPair, RecordKey},
+    error::Error,
     model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
     policy::Policy,
     step::{Effect, Step},
@@ -57,6 +58,8 @@ pub(crate) struct Home {
     written_settings: Settings,
     /// What was decided, and is not in the log yet.
     decisions: Vec<(Timestamp, Event)>,
+    /// What was refused of whom, and is in the log.
+    logged: Vec<(ClusterId, Error)>,
 }
 
 /// What a command does with a home.
@@ -96,6 +99,7 @@ impl Home {
             settings,
             store,
             decisions: Vec::new(),
+            logged: Vec::new(),
         })
     }
 
@@ -332,6 +336,7 @@ impl Home {
             settings,
             store,
             decisions: Vec::new(),
+            logged: Vec::new(),
         })
     }
 }
