@@ -26,11 +26,10 @@ use liqo_auth::{
     consumer::Consumer,
     crypto::{Algorithm, Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, RecordKey},
     error::Error,
+    machine::{Env, Message, Objects, Step},
     model::{ClusterId, Object, Timestamp, manifest},
-    objects::Objects,
     policy::{Limits, Policy},
     provider::{AuthoritySigner, Endpoint, Provider},
-    step::{Env, Message, Step},
 };
 
 fn main() -> Result<(), BoxError> {

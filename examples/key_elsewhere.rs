@@ -17,11 +17,10 @@ use liqo_auth::{
         RecordKey, Signature, SigningKey,
     },
     error::{Fault, LocalFault},
+    machine::{Env, Message, Objects, Step},
     model::{Secret, Timestamp},
-    objects::Objects,
     policy::Policy,
     provider::{AuthoritySigner, Endpoint, Provider},
-    step::{Env, Message, Step},
 };
 
 fn main() -> Result<(), BoxError> {

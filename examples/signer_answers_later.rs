@@ -22,12 +22,11 @@ use liqo_auth::{
     crypto::{
         Algorithm, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
     },
+    machine::{Awaited, Env, Message, Objects, Step},
     model::{ClusterId, Timestamp},
-    objects::Objects,
     provider::{
         CsrSigner, Endpoint, Phase, Provider, ProviderBuilder, RequestId, Signing, SigningRequest,
     },
-    step::{Awaited, Env, Message, Step},
 };
 
 fn main() -> Result<(), BoxError> {

@@ -49,12 +49,13 @@
 //! ```
 //! use std::sync::Arc;
 //! use liqo_auth::{
-//!     Consumer, Env, Provider,
+//!     Consumer,
+//!     Env,
+//!     Provider,
 //!     consumer,
 //!     crypto::{Authority, Entropy, KeyPair, OneKey, RecordKey},
-//!     objects::Objects,
+//!     machine::{Objects, Step},
 //!     provider::{AuthoritySigner, Endpoint},
-//!     step::Step,
 //! };
 //! # use core::time::Duration;
 //! # // An example has neither a clock nor randomness: callers have.
@@ -128,16 +129,16 @@
 //! | keep a key elsewhere, or sign by another authority | [`crypto::SigningKey`], [`provider::CsrSigner`] |
 //! | be a provider on EKS | [`provider::AwsIdentities`] |
 //! | accept more or read less | [`policy`] |
-//! | know how sure it is that the provider is the one meant | [`commitment`] |
-//! | tell which version a peer runs | [`peer_version`] |
+//! | know how sure it is that the provider is the one meant | [`assurance::commitment`] |
+//! | tell which version a peer runs | [`assurance::peer_version`] |
 //! | understand an error | [`error`] |
 //! | admit what Liqo's webhooks admit | [`admission`] |
 //! | keep what was decided | [`audit`] |
-//! | compare with the other administrator what was agreed on | [`transcript`] |
-//! | know when a certificate is due | [`renewal`] |
-//! | let a new key follow an old one | [`succession`] |
-//! | carry slices and renewals between two clusters at hand | [`replication`] |
-//! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`objects`] |
+//! | compare with the other administrator what was agreed on | [`assurance::transcript`] |
+//! | know when a certificate is due | [`machine::due_at`] |
+//! | let a new key follow an old one | [`assurance::succession`] |
+//! | carry slices and renewals between two clusters at hand | [`machine::replication`] |
+//! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`machine::Objects`] |
 //!
 //! # Guarantees
 //!
@@ -160,35 +161,25 @@
 //! | `proptest` | strategies for the objects and for whole exchanges |
 //!
 //! [`Phase`]: provider::Phase
-//! [`Wait`]: step::Wait
+//! [`Wait`]: machine::Wait
 
 pub mod admission;
+pub mod assurance;
 pub mod audit;
-pub mod commitment;
 pub mod consumer;
 pub mod crypto;
 pub mod error;
 pub mod legacy;
-mod merge_patch;
+pub mod machine;
 pub mod model;
-pub mod objects;
-pub mod peer_version;
 pub mod policy;
 pub mod provider;
 #[cfg(feature = "proptest")]
 pub mod rehearsal;
-pub mod renewal;
-pub mod replication;
-mod request_id;
-pub mod step;
-pub mod succession;
-pub mod transcript;
 pub mod verify;
-pub mod view;
 
 pub use consumer::Consumer;
 pub use error::Error;
+pub use machine::{Env, Step, View};
 pub use policy::Policy;
 pub use provider::Provider;
-pub use step::{Env, Step};
-pub use view::View;

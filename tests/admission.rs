@@ -18,11 +18,11 @@ use liqo_auth::{
         tenant::{self, Surroundings},
     },
     error::{Fault, PolicyRefusal},
+    machine::Message,
     model::{
         AuthzPolicy, Metadata, Namespace, Object, Resource, ResourceSlice, Tenant, TenantCondition,
         TenantSpec, names,
     },
-    step::Message,
 };
 
 use exchange::{Setup, id};

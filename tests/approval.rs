@@ -15,8 +15,8 @@ use liqo_auth::{
     audit::Decision,
     crypto::{BoxError, SigningKey},
     error::{ApiMisuse, Backend, Disposition, Fault, LocalFault, PolicyRefusal},
+    machine::{Awaited, Step},
     provider::{self, Approval, ApprovalRequest, Approver, Provider},
-    step::{Awaited, Step},
 };
 
 use exchange::{Exchange, Setup, ed25519, id};
@@ -124,7 +124,7 @@ fn an_approval_is_for_one_key_one_request_and_one_tenant() {
         ..Setup::new()
     }
     .consumer();
-    exchange.at_consumer = liqo_auth::objects::Objects::new();
+    exchange.at_consumer = liqo_auth::machine::Objects::new();
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
     assert_eq!(notary.signed(), 1);

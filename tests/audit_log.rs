@@ -19,8 +19,8 @@ use std::{
 use liqo_auth::{
     audit::{self, Chain, Entry, EntryHash, Event, LONGEST_LINE, LogError, LogFault, Verifier},
     crypto::RecordKey,
+    machine::Message,
     model::{Timestamp, names},
-    step::Message,
 };
 
 use exchange::{RECORD_KEY, Setup, id, now};

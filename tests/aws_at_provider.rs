@@ -14,17 +14,17 @@ use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
+    assurance::commitment::Assurance,
     audit::Decision,
-    commitment::Assurance,
     consumer::{self, PeerSettings},
     crypto::{CertificateChain, RecordKey},
     error::{ApiMisuse, Backend, LocalFault, PolicyRefusal},
+    machine::{Awaited, Step},
     model::{
         AwsConfig, IdentityType, Metadata, Object, ObjectRef, Renew, RenewSpec, Resource, Secret,
         TenantCondition, names,
     },
     provider::{AwsAnswer, AwsIdentities, Phase, Provider, Renewal},
-    step::{Awaited, Step},
     verify::Credentials,
 };
 

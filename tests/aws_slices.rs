@@ -17,12 +17,12 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     audit::Decision,
     error::{ApiMisuse, PolicyRefusal},
+    machine::{Awaited, Step},
     model::{
         AuthzPolicy, AwsConfig, Kind, ObjectRef, ResourceSliceConditionStatus::Accepted, Secret,
         TenantCondition,
     },
     provider::{AwsAnswer, AwsIdentities, SlicePhase, SliceRenewal},
-    step::{Awaited, Step},
     verify::Credentials,
 };
 

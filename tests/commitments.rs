@@ -14,13 +14,13 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
-    commitment::{Assurance, COMMITMENT_ANNOTATION},
+    assurance::commitment::{Assurance, COMMITMENT_ANNOTATION},
     consumer::{self, PeerSettings},
     crypto::{Authority, Entropy, Nonce, SignatureError, SigningKey},
     error::{CommitmentFault, Error, PeerMisbehaved},
+    machine::{Message, Notice},
     model::{Bytes, Identity, Secret},
     policy::Policy,
-    step::{Message, Notice},
 };
 
 use exchange::{Exchange, Setup, ed25519};
@@ -146,7 +146,7 @@ fn a_commitment_that_is_garbage_is_refused_also_where_none_is_asked_for() {
         exchange.settle();
         let mut identity = exchange.identity();
         set_commitment(&mut identity, garbage);
-        exchange.at_consumer = liqo_auth::objects::Objects::new();
+        exchange.at_consumer = liqo_auth::machine::Objects::new();
         exchange.deliver("nonce");
         let message = Message::Identity(Box::new(identity));
         let error = exchange.hand_over(message).unwrap_err();
@@ -254,7 +254,7 @@ fn a_commitment_of_another_key_is_refused() {
     let mut identity = impostor.identity();
     let honest = exchange.identity();
     identity.spec = honest.spec;
-    exchange.at_consumer = liqo_auth::objects::Objects::new();
+    exchange.at_consumer = liqo_auth::machine::Objects::new();
     exchange.deliver("nonce");
     let message = Message::Identity(Box::new(identity));
     let error = exchange.hand_over(message).unwrap_err();
@@ -281,7 +281,7 @@ fn a_commitment_follows_the_endpoint() {
     assert_eq!(error.at().field, "spec.authParams.apiServer");
 
     // A consumer that has pinned nothing yet takes it as it takes any.
-    exchange.at_consumer = liqo_auth::objects::Objects::new();
+    exchange.at_consumer = liqo_auth::machine::Objects::new();
     exchange.settle();
     assert_eq!(assurance(&exchange), Assurance::Continuity);
 }
@@ -322,7 +322,7 @@ fn a_nonce_that_is_replaced_later_leaves_the_identity_as_good_as_it_was() {
     assert_eq!(assurance(&exchange), Assurance::Continuity);
 
     // A consumer that has lost all of it knows the later nonce only.
-    exchange.at_consumer = liqo_auth::objects::Objects::new();
+    exchange.at_consumer = liqo_auth::machine::Objects::new();
     exchange.settle();
     assert_eq!(exchange.refused, []);
     assert_eq!(assurance(&exchange), Assurance::Continuity);

@@ -14,14 +14,13 @@ use std::collections::BTreeSet;
 use liqo_auth::{
     crypto::{CertificateChain, Entropy, Subject},
     error::{Fault, PeerMisbehaved},
+    machine::{Env, Message, Objects},
     model::{
         ClusterRoleBinding, Object, ObjectRef, Resource, ResourceSlice, RoleBinding, Secret,
         Tenant, TenantCondition, names,
     },
-    objects::Objects,
     policy::Policy,
     rehearsal::{ALL, Event, Rehearsal, events, events_of_a_life},
-    step::{Env, Message},
 };
 use proptest::prelude::*;
 

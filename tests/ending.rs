@@ -14,13 +14,12 @@ use std::sync::Arc;
 use liqo_auth::{
     audit::Decision,
     error::{Fault, LocalFault, PeerMisbehaved},
+    machine::{Awaited, Effect, Notice, Objects, Step},
     model::{
         Kind, Metadata, Object, ObjectRef, Renew, RenewSpec, Resource, ResourceSlice, Secret,
         TenantCondition, names,
     },
-    objects::Objects,
     provider,
-    step::{Awaited, Effect, Notice, Step},
 };
 
 use exchange::{Exchange, Setup, ed25519, nonce_secret, now, secret_ref};

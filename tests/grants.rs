@@ -16,12 +16,12 @@ use liqo_auth::{
     consumer,
     crypto::{BoxError, CertificateError, Subject},
     error::{ApiMisuse, Backend, Disposition, LocalFault, PeerMisbehaved, PolicyRefusal},
+    machine::{Awaited, Message},
     model::{
         AuthzPolicy, ClusterRoleBinding, Namespace, Object, RbacSubject, RoleBinding,
         TenantCondition, names,
     },
     provider::{self, CsrSigner, Signing, SigningRequest},
-    step::{Awaited, Message},
 };
 
 use exchange::{Answer, Exchange, Ledger, Setup, ed25519, id};
@@ -230,7 +230,7 @@ fn rights_that_someone_took_away_are_given_again() {
         exchange.at_provider.remove(&object.id()).unwrap();
         assert_eq!(exchange.provider_phase().name(), "NeedsRights");
         exchange.settle();
-        let ids = |objects: &liqo_auth::objects::Objects| -> Vec<_> {
+        let ids = |objects: &liqo_auth::machine::Objects| -> Vec<_> {
             objects.iter().map(Object::id).collect()
         };
         assert_eq!(ids(&exchange.at_provider), ids(&before));

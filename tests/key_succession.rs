@@ -12,13 +12,13 @@ mod notary;
 use std::sync::Arc;
 
 use liqo_auth::{
+    assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
     audit::Decision,
     crypto::{Entropy, Nonce, SignatureError, SigningKey},
     error::{Error, Fault, PeerMisbehaved, SuccessionFault},
+    machine::{Message, Step},
     model::Tenant,
     provider,
-    step::{Message, Step},
-    succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
 };
 
 use exchange::{Exchange, Setup, ed25519, id};

@@ -18,14 +18,13 @@ use liqo_auth::{
         Answer, Asks, Event, Foreign, Home, HttpRequest, HttpResponse, Phase, Reading,
         TokenProtocol,
     },
+    machine::{Env, Objects, Step},
     model::{
         AuthStatus, ClusterId, ForeignCluster, Kubeconfig, Namespace, Object, Secret, Timestamp,
         UserCredential, manifest,
     },
-    objects::Objects,
     policy::{Limits, Policy},
     provider::{AuthoritySigner, Endpoint},
-    step::{Env, Step},
 };
 use serde_json::Value;
 

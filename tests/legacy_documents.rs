@@ -14,10 +14,10 @@ use legacy_pair::*;
 use liqo_auth::{
     crypto::Entropy,
     error::{Disposition, Fault, LocalFault, PeerIncompatible, PolicyRefusal},
-    legacy::{AuthToken, Event, Phase, ProtocolVersion, TokenProtocol},
+    legacy::{AuthToken, Event, Phase, TokenProtocol},
     model::{
         AuthStatus, ClusterRole, ClusterRoleBinding, ForeignCluster, Object, ObjectRef, PolicyRule,
-        RbacSubject, Resource, Role, RoleBinding, RoleRef, Secret, ServiceAccount,
+        ProtocolVersion, RbacSubject, Resource, Role, RoleBinding, RoleRef, Secret, ServiceAccount,
         ServiceAccountKubeconfig, names,
     },
     policy::Policy,

@@ -10,17 +10,16 @@ mod legacy_pair;
 
 use legacy_pair::*;
 use liqo_auth::{
-    crypto::{CsrError, Entropy},
+    crypto::{CsrError, Entropy, TokenError},
     error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     legacy::{
-        AuthToken, Event, HttpRequest, HttpResponse, Reading, Request, RequestError, TokenError,
-        TokenProtocol,
+        AuthToken, Event, HttpRequest, HttpResponse, Reading, Request, RequestError, TokenProtocol,
     },
+    machine::Objects,
     model::{
         AuthStatus, ClusterIdError, ForeignCluster, Object, ObjectError, Secret, StrictJsonError,
         UrlError, names,
     },
-    objects::Objects,
     policy::Policy,
 };
 use proptest::prelude::*;

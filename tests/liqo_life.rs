@@ -20,11 +20,11 @@ use std::{
 
 use liqo_auth::{
     crypto::{BoxError, CertificateChain, RecordKey},
+    machine::Objects,
     model::{
         Bytes, CertificateSigningRequest, Object, ObjectRef, Resource, ResourceSlice,
         TenantCondition,
     },
-    objects::Objects,
     policy::Policy,
     provider::{CsrSigner, Provider, Signing, SigningRequest},
 };

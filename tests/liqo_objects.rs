@@ -13,12 +13,12 @@ mod exchange;
 mod recording;
 
 use liqo_auth::{
-    commitment::{Assurance, COMMITMENT_ANNOTATION},
+    assurance::commitment::{Assurance, COMMITMENT_ANNOTATION},
     consumer,
     crypto::SigningKey,
+    machine::{Effect, Message, Notice},
     model::{Bytes, Kubeconfig, Tenant},
     provider,
-    step::{Effect, Message, Notice},
 };
 use serde_json::Value;
 

@@ -15,8 +15,8 @@ mod recording;
 use std::collections::BTreeMap;
 
 use liqo_auth::{
+    machine::Objects,
     model::{Bytes, Object, Renew, Secret, Tenant, names},
-    objects::Objects,
     provider::{self, Renewal, RenewalScheme},
 };
 use serde_json::Value;

@@ -17,14 +17,13 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use liqo_auth::{
     crypto::{BoxError, CaBundle, CertificateChain, RecordKey},
+    machine::{Env, Objects, Step},
     model::{
         ClusterId, Object, ResourceSlice, ResourceSliceStatus, Secret, Tenant, TenantCondition,
         Timestamp, manifest, names,
     },
-    objects::Objects,
     policy::{Limits, Policy},
     provider::{CsrSigner, Endpoint, Provider, Signing, SigningRequest},
-    step::{Env, Step},
 };
 use serde_json::Value;
 

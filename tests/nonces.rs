@@ -18,9 +18,9 @@ use liqo_auth::{
         SignatureError, SigningKey, StructuredNonce,
     },
     error::{Error, PeerIncompatible, PeerMisbehaved},
+    machine::{Effect, Message, Notice},
     model::{ClusterRoleBinding, Secret, Tenant, Timestamp, names},
     provider::{self, WhyNonce},
-    step::{Effect, Message, Notice},
 };
 
 use exchange::{Exchange, RECORD_KEY, Setup, ed25519, id, now};

@@ -12,11 +12,11 @@ mod exchange;
 mod recording;
 
 use liqo_auth::{
+    assurance::peer_version::{self, Ability, Evidence},
     crypto::SigningKey,
     error::{Fault, LocalFault},
+    machine::Objects,
     model::{AuthParams, Kind, Metadata, Object, ObjectRef, Renew, Secret, ServiceAccount, names},
-    objects::Objects,
-    peer_version::{self, Ability, Evidence},
 };
 
 use exchange::{Exchange, Setup, ed25519, id};

@@ -15,17 +15,16 @@ use liqo_auth::{
     audit::Decision,
     crypto::{ClientKey, KeyPair, PublicKey, RecordKey, Signature, SigningKey, Subject},
     error::{ApiMisuse, Error, Fault, LocalFault, PolicyRefusal},
+    machine::{Effect, Objects},
     model::{
         CertificateSigningRequest, ClusterRole, Kind, Metadata, Object, ObjectRef, RbacSubject,
         Resource, Role, RoleBinding, RoleRef, names,
     },
-    objects::Objects,
     policy::Policy,
     provider::{
         Claimant, CsrSigner, NameTable, NewPeeringUser, PeeringUser, PrincipalName, Principals,
         Provider, Signing,
     },
-    step::Effect,
 };
 
 use exchange::{API_SERVER, Answer, Exchange, Ledger, RECORD_KEY, Setup, ed25519, endpoint, id};
@@ -473,7 +472,7 @@ fn what_is_looked_up_is_enough() {
     exchange.carry_out(true, user.step);
     let interests = exchange.provider.peering_user_interests(&id("cl-consumer"));
     let matches = |object: &&Object| {
-        use liqo_auth::view::Interest::{Labelled, Named, Object as One};
+        use liqo_auth::machine::Interest::{Labelled, Named, Object as One};
         interests.iter().any(|interest| match interest {
             One(id) => object.id() == *id,
             Named { kind, name } => object.id().kind == *kind && object.id().name == *name,

@@ -11,13 +11,11 @@ use std::sync::OnceLock;
 
 use liqo_auth::{
     crypto::{Csr, Entropy, Nonce, SigningKey, Subject, strategy as crypto},
+    machine::{Env, Interest, Message, Objects, Step},
     model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names, strategy},
-    objects::Objects,
     policy::Policy,
     rehearsal::{ALL, Event, Rehearsal, events},
-    step::{Env, Message, Step},
     verify::{self, NonceExpectation, TenantExpectation},
-    view::Interest,
 };
 use proptest::prelude::*;
 

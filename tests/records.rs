@@ -15,10 +15,9 @@ use std::sync::Arc;
 use liqo_auth::{
     crypto::{KeyPair, RecordKey, SigningKey},
     error::{Disposition, Error, Fault, LocalFault, PeerMisbehaved},
+    machine::{Message, Objects},
     model::{Kind, Object, ObjectRef, Secret},
-    objects::Objects,
     provider::{self, Provider},
-    step::Message,
 };
 use serde_json::{Value, json};
 

@@ -14,12 +14,12 @@ mod notary;
 use liqo_auth::{
     crypto::{Csr, CsrError, SigningKey, Subject},
     error::{Fault, LocalFault, PeerMisbehaved},
+    machine::{Notice, Step},
     model::{
         AuthParams, IdentityType, Kind, LocalObjectReference, Metadata, Object, ObjectRef, Renew,
         RenewSpec, RenewStatus, names,
     },
     provider::RenewalScheme,
-    step::{Notice, Step},
 };
 
 use exchange::{Exchange, Setup, ed25519, id};

@@ -17,10 +17,9 @@ use liqo_auth::{
     audit::Decision,
     crypto::CertificateChain,
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    machine::{self, Awaited, Notice, Step},
     model::{Secret, TenantCondition, Timestamp, names},
     provider::{self, Issued, Renewal},
-    renewal,
-    step::{Awaited, Notice, Step},
 };
 
 use exchange::{Exchange, Setup, now};
@@ -31,7 +30,7 @@ fn a_certificate_is_renewed_at_two_thirds_of_its_life() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = authenticated(&notary, 90 * DAY);
     let first = exchange.certificate();
-    let due = renewal::due_at(now(), now() + 90 * DAY);
+    let due = machine::due_at(now(), now() + 90 * DAY);
     assert_eq!(exchange.turn_of_provider().wait.wake_at, Some(due));
 
     exchange.now = due - SECOND;
@@ -169,7 +168,7 @@ fn a_certificate_that_ends_no_later_renews_nothing() {
     let first = exchange.certificate();
     let end = now() + 100 * DAY;
     assert_eq!(first.leaf().not_after(), end);
-    exchange.now = renewal::due_at(now(), end);
+    exchange.now = machine::due_at(now(), end);
     let step = exchange.turn_of_provider();
     let refusal = PolicyRefusal::RenewalEndsNoLater {
         found: end,
@@ -258,7 +257,7 @@ fn ten_years_end_with_a_valid_certificate_and_no_more_signings_than_needed() {
         settle(&mut exchange);
         assert_eq!(exchange.provider_phase().name(), "Authenticated");
         assert!(exchange.certificate().leaf().not_after() > end);
-        let interval = renewal::due_at(now(), now() + lifetime).since(now());
+        let interval = machine::due_at(now(), now() + lifetime).since(now());
         let needed = 1 + (10 * YEAR).as_secs().div_ceil(interval.as_secs());
         let needed = usize::try_from(needed).unwrap();
         let jumps = usize::try_from(jumps).unwrap();

@@ -12,11 +12,9 @@
 use std::path::Path;
 
 use liqo_auth::{
+    machine::{Effect, Objects, replication},
     model::{ClusterId, Metadata, Object, Renew, Resource, ResourceSlice, Timestamp, manifest},
-    objects::Objects,
     policy::Limits,
-    replication,
-    step::Effect,
 };
 
 #[test]

@@ -22,10 +22,10 @@ use liqo_auth::{
         Nonce, OneKey, Payload, PublicKey, RecordKey, Signature, SigningKey, Subject,
     },
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
+    machine::Message,
     model::{Identity, Namespace, Object, Resource, Tenant, Timestamp, manifest, names},
     policy::{Limits, Policy},
     provider::Provider,
-    step::Message,
     verify::{self, IdentityExpectation, TenantExpectation},
 };
 

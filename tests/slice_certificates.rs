@@ -19,12 +19,12 @@ use liqo_auth::crypto::{Algorithm, KeyPair};
 use liqo_auth::{
     crypto::{CertificateError, SigningKey},
     error::{ApiMisuse, Backend, Fault, LocalFault, PolicyRefusal},
+    machine::Awaited,
     model::{
         AuthzPolicy, ResourceSliceConditionStatus as Said, ResourceSliceConditionType as About,
         Tenant, names,
     },
     provider::Signing,
-    step::Awaited,
 };
 
 use pool::{Pool, key, replica, replica_of};

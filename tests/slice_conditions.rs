@@ -17,11 +17,11 @@ use std::collections::BTreeSet;
 use liqo_auth::{
     audit::Decision,
     error::{Fault, LocalFault},
+    machine::{Effect, Notice},
     model::{
         Kind, Object, ObjectRef, ResourceSliceConditionStatus as Said,
         ResourceSliceConditionType as About, TenantCondition, names,
     },
-    step::{Effect, Notice},
 };
 
 use pool::{NAMESPACE, Pool, consumer, replica, resources};

@@ -16,11 +16,11 @@ use std::sync::Arc;
 use liqo_auth::{
     crypto::BoxError,
     error::{Backend, Fault, LocalFault},
+    machine::Awaited,
     model::{
         Kind, ObjectRef, ResourceSliceConditionStatus as Said, ResourceSliceConditionType as About,
     },
     provider::{Ceiling, Grant, LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest},
-    step::Awaited,
 };
 
 use pool::{NAMESPACE, Pool, replica, resources};

@@ -17,10 +17,9 @@ use core::time::Duration;
 use liqo_auth::{
     crypto::{BoxError, CsrError, Subject},
     error::{Backend, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    machine::{Awaited, Interest},
     model::{Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said, names},
     provider::{Claimant, PrincipalName, Principals},
-    step::Awaited,
-    view::Interest,
 };
 
 use pool::{NAMESPACE, Pool, key, replica, replica_of, resources};

@@ -23,12 +23,11 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
+    assurance::transcript::{Code, Transcript},
     crypto::{Algorithm, KeyPair, SigningKey},
     error::{ApiMisuse, Fault, LocalFault, PeerMisbehaved},
+    machine::{Message, Objects},
     model::{Identity, Tenant, manifest, names},
-    objects::Objects,
-    step::Message,
-    transcript::{Code, Transcript},
 };
 
 use exchange::{Exchange, Setup, ed25519, id};

@@ -12,13 +12,12 @@ use std::collections::BTreeMap;
 use liqo_auth::{
     crypto::{Authority, Csr, Entropy, Subject},
     error::{Fault, LocalFault},
+    machine::{Awaited, Env, Message, Objects},
     model::{
         ClusterRoleBinding, Kind, Metadata, Object, Resource, RoleBinding, Secret, Tenant,
         TenantCondition, names,
     },
-    objects::Objects,
     rehearsal::{ALL, Event, Rehearsal},
-    step::{Awaited, Env, Message},
 };
 
 #[test]

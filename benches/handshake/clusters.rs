@@ -6,10 +6,9 @@ use std::sync::Arc;
 use liqo_auth::{
     consumer::{self, Consumer},
     crypto::{Authority, Entropy, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
+    machine::{Env, Message, Objects, Step},
     model::{ClusterId, ClusterRole, Identity, Metadata, Tenant, Timestamp, names},
-    objects::Objects,
     provider::{self, AuthoritySigner, Endpoint, Provider},
-    step::{Env, Message, Step},
 };
 
 /// What both clusters have before they know each other.

@@ -16,10 +16,9 @@ use liqo_auth::{
         BoxError, CertificateChain, ClientKey, Csr, KeyPair, Nonce, OneKey, Payload, PublicKey,
         Purpose, Signature, SigningKey, StructuredNonce, Subject,
     },
+    machine::{Message, Objects},
     model::{Identity, Kubeconfig, SecretBytes, Tenant, UserCredential},
-    objects::Objects,
     policy::Policy,
-    step::Message,
     verify::{self, IdentityExpectation, TenantExpectation, VerifiedTenant},
 };
 

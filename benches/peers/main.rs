@@ -26,11 +26,11 @@ use std::{
 use liqo_auth::{
     Consumer, Env, Provider, Step, View,
     crypto::{Authority, Csr, Entropy, KeyPair, OneKey, RecordKey, Subject},
+    machine::Objects,
     model::{
         ApiServerUrl, ClusterId, ClusterRole, ClusterRoleBinding, Metadata, Object, RbacSubject,
         ResourceSlice, ResourceSliceSpec, RoleBinding, Secret, Tenant, Timestamp, names,
     },
-    objects::Objects,
     provider::{AuthoritySigner, Endpoint, NameRegistry, Phase, SlicePhase},
 };
 

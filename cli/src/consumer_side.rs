@@ -8,10 +8,9 @@ use liqo_auth::{
     consumer::{Consumer, Peering, Phase},
     crypto::{Nonce, OneKey},
     error::Error,
+    machine::{Effect, Env, Message, Notice, Refused, Step, View},
     model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, Timestamp, names},
     policy::Policy,
-    step::{Effect, Env, Message, Notice, Refused, Step},
-    view::View,
 };
 
 use crate::{

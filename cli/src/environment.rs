@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use getrandom::SysRng;
-use liqo_auth::{crypto::Entropy, legacy::AuthToken, model::Timestamp, step::Env};
+use liqo_auth::{crypto::Entropy, legacy::AuthToken, machine::Env, model::Timestamp};
 
 use crate::failure::Result;
 

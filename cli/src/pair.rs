@@ -7,11 +7,9 @@
 use liqo_auth::{
     crypto::CertificateChain,
     error::Error,
+    machine::{Notice, Step, View, replication},
     model::{AuthParams, ClusterId, Identity, RoleBinding, Timestamp, names},
     policy::Policy,
-    replication,
-    step::{Notice, Step},
-    view::View,
 };
 
 use crate::{

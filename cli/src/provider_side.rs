@@ -7,14 +7,13 @@ use std::sync::Arc;
 use liqo_auth::{
     crypto::{Authority, CaBundle, CertificateChain, Nonce, Subject},
     error::Error,
+    machine::{Effect, Env, Message, Notice, Refused, Step, View},
     model::{
         CertificateSigningRequest, ClusterId, Identity, NamespaceName, Resource, Secret, Tenant,
         TenantCondition, Timestamp, names,
     },
     policy::Policy,
     provider::{Endpoint, NameRegistry, Peering, Phase, Provider, SigningRequest},
-    step::{Effect, Env, Message, Notice, Refused, Step},
-    view::View,
 };
 
 use crate::{

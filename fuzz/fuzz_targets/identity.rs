@@ -6,8 +6,8 @@
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{SigningKey, Subject},
+    machine::Message,
     model::{Identity, names},
-    step::Message,
     verify::{self, IdentityExpectation},
 };
 use liqo_auth_fuzz::{awaiting, draw, env, objects, policies};
@@ -48,7 +48,10 @@ fn judge(identity: &Identity) {
         policies().map(|policy| verify::identity(identity, &expectation, &policy));
     assert!(strict.is_err() || compatible.is_ok(), "{compatible:?}");
     if let Ok(verified) = compatible {
-        let leaf = verified.certificate().expect("no AWS keys are taken").leaf();
+        let leaf = verified
+            .certificate()
+            .expect("no AWS keys are taken")
+            .leaf();
         assert_eq!(leaf.spki_der(), key.spki_der());
         assert!(leaf.subject_is(&Subject::control_plane(consumer.cluster_id())));
         assert!(verified.api_server().as_str().starts_with("https://"));

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{Entropy, KeyPair, OneKey, RecordKey},
-    legacy::{Home, HttpResponse, ProtocolVersion, TokenProtocol},
-    model::{AuthStatus, ForeignCluster, Object},
-    objects::Objects,
+    legacy::{Home, HttpResponse, TokenProtocol},
+    machine::Objects,
+    model::{AuthStatus, ForeignCluster, Object, ProtocolVersion},
     policy::Policy,
 };
 use liqo_auth_fuzz::env;

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::RecordKey,
     legacy::{Foreign, HttpRequest, Reading, TokenProtocol},
-    objects::Objects,
+    machine::Objects,
     policy::Policy,
     provider::Endpoint,
 };

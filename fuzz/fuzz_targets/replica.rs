@@ -9,8 +9,8 @@ use std::{collections::BTreeMap, sync::OnceLock};
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{CertificateChain, Csr, SigningKey, Subject},
+    machine::Objects,
     model::{Kind, Object, ObjectRef, Renew, Resource, ResourceSlice, names, strategy},
-    objects::Objects,
     policy::Policy,
     rehearsal::Rehearsal,
 };

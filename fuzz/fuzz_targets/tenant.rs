@@ -6,9 +6,9 @@
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{Csr, SigningKey, Subject},
+    machine::Message,
     model::Tenant,
     policy::Policy,
-    step::Message,
     verify::{self, TenantExpectation},
 };
 use liqo_auth_fuzz::{awaiting, draw, env, nonce, objects, policies};

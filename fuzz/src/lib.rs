@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 
 use liqo_auth::{
     crypto::{Entropy, Nonce},
+    machine::{Env, Message},
     model::{Object, manifest},
     policy::{Limits, Policy},
     rehearsal::{ALL, Event, Rehearsal},
-    step::{Env, Message},
 };
 use proptest::{
     strategy::{Strategy, ValueTree},

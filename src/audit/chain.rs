@@ -14,9 +14,8 @@ use crate::{
 ///     Provider,
 ///     audit::{self, Chain, Entry},
 ///     crypto::{Authority, Entropy, RecordKey},
-///     objects::Objects,
+///     machine::{Env, Objects},
 ///     provider::Endpoint,
-///     step::Env,
 /// };
 ///
 /// let now = "2026-11-20T13:00:00Z".parse()?;

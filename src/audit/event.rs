@@ -3,10 +3,9 @@
 use core::fmt;
 
 use crate::{
-    crypto::Fingerprint,
+    crypto::{Fingerprint, RequestId},
     error::Error,
     model::{ClusterId, ObjectRef, TenantCondition, Timestamp},
-    request_id::RequestId,
 };
 
 /// A decision, whom it concerns, and the key that it rests on.

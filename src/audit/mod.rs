@@ -1,7 +1,7 @@
 //! What was decided: every decision of a machine, as a value, and a log of
 //! them that nobody changes unnoticed.
 //!
-//! A [`Step`](crate::step::Step) carries the decisions that it makes. They
+//! A [`Step`](crate::machine::Step) carries the decisions that it makes. They
 //! count once its effects were applied; then a [`Chain`] makes an [`Entry`] of
 //! each, and [`verify`] reads the log again.
 //!

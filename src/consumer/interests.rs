@@ -2,8 +2,8 @@
 
 use super::{Consumer, record};
 use crate::{
+    machine::Interest,
     model::{ClusterId, Kind, Object, ObjectRef, names},
-    view::Interest,
 };
 
 impl Consumer {

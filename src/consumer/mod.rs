@@ -21,49 +21,41 @@
 //! [`Consumer::resume`] says which one it is; [`Consumer::reconcile`] makes the
 //! step that leads on; [`Consumer::receive`] takes a message of the peer.
 
-mod accepted;
-mod agreement;
-mod builder;
-mod ending;
-mod held;
+mod administration;
+mod configuration;
+mod credentials;
+mod handshake;
 mod interests;
-mod keys;
-mod kubeconfig;
+mod observed;
 mod phase;
-mod receiving;
 mod record;
-mod renewal;
-mod seen;
-mod signature;
 mod slice;
-mod taking;
 
 use std::sync::Arc;
 
-pub use builder::{ConsumerBuilder, PeerSettings, RenewalScheme};
-pub use ending::Ending;
-pub use held::Held;
-pub use kubeconfig::NeedsKubeconfig;
-pub(crate) use kubeconfig::credential;
+pub use administration::ending::Ending;
+pub use configuration::{ConsumerBuilder, PeerSettings, RenewalScheme};
+pub use credentials::kubeconfig::NeedsKubeconfig;
+pub(crate) use credentials::kubeconfig::credential;
+pub use credentials::renewal::Renewal;
+pub use credentials::stored_identity::Held;
+pub use credentials::taking::NeedsIdentity;
+pub use handshake::signature::{AwaitsIdentity, NeedsSignature};
 pub use phase::{Peering, Phase};
-pub use renewal::Renewal;
-pub use signature::{AwaitsIdentity, NeedsSignature};
 pub use slice::{Denied, NeedsRequest, ResourcesDecision, SliceOptions, SlicePeering, SlicePhase};
-pub use taking::NeedsIdentity;
 
 use self::{
-    builder::Configuration, keys::Keys, record::Record, seen::Seen, slice::Surroundings,
-    taking::Stand,
+    configuration::Configuration, credentials::taking::Stand, handshake::keys::Keys,
+    observed::Seen, record::Record, slice::Surroundings,
 };
 use crate::{
     audit::{Decision, Event},
     crypto::{KeyStore, Nonce},
     error::{ApiMisuse, Error, Fault, LocalFault},
+    machine::{Awaited, Env, Message, Notice, Step, View},
     model::{AuthParams, ClusterId, Kind, ObjectRef, Resource, Timestamp, names},
     policy::Policy,
-    step::{Awaited, Env, Message, Notice, Step},
     verify::{self, NonceExpectation},
-    view::View,
 };
 
 /// The consumer's side, for all its peers: configuration only, cheap to clone
@@ -75,8 +67,7 @@ use crate::{
 /// use liqo_auth::{
 ///     consumer::{Consumer, Phase},
 ///     crypto::{Entropy, KeyPair, Nonce, OneKey},
-///     objects::Objects,
-///     step::{Env, Message},
+///     machine::{Env, Message, Objects},
 /// };
 /// # let now = "2026-11-20T13:00:00Z".parse()?;
 /// # let key = KeyPair::from_pkcs8_pem(

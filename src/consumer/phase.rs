@@ -2,7 +2,7 @@
 
 use super::{
     AwaitsIdentity, Ending, Held, NeedsIdentity, NeedsKubeconfig, NeedsSignature, SlicePeering,
-    accepted::Accepted,
+    handshake::accepted::Accepted,
 };
 use crate::error::Error;
 

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Consumer, seen::Purpose};
+use super::{Consumer, observed::Purpose};
 use crate::{
     crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},
+    machine::{Effect, Version},
     model::{Bytes, ClusterId, Metadata, Resource, Secret, Timestamp, names},
     policy::Policy,
-    step::{Effect, Version},
     verify::EndpointPins,
 };
 

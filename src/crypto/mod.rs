@@ -13,6 +13,7 @@
 //! | `aws-lc-rs` | Ed25519 signatures are made by AWS-LC |
 
 mod algorithm;
+mod auth_token;
 mod authority;
 #[cfg(any(feature = "rsa", feature = "ecdsa"))]
 mod aws_lc;
@@ -41,6 +42,7 @@ mod public_key;
 mod rcgen_key;
 mod rcgen_name;
 mod record_key;
+mod request_id;
 #[cfg(feature = "rsa")]
 mod rsa_modulus;
 mod signature;
@@ -51,6 +53,7 @@ mod structured_nonce;
 mod subject;
 
 pub use algorithm::{Algorithm, SignatureScheme};
+pub use auth_token::{AuthToken, TokenError};
 pub use authority::{Authority, AuthorityError};
 pub(crate) use ca_bundle::without_padding;
 pub use ca_bundle::{CaBundle, CaBundleError};
@@ -71,6 +74,7 @@ pub use nonce::{Nonce, NonceError};
 pub use pem_block::PemError;
 pub use public_key::PublicKey;
 pub use record_key::{RecordKey, RecordKeyError};
+pub use request_id::RequestId;
 pub use signature::SignatureError;
 pub use signing_key::{BoxError, Payload, Purpose, Signature, SigningKey};
 pub use structured_nonce::StructuredNonce;

@@ -4,9 +4,8 @@ use core::fmt;
 
 use crate::{
     admission::Denial,
-    crypto::{CertificateError, KeyError},
-    legacy::{ProtocolVersion, TokenError},
-    model::{Timestamp, UrlError},
+    crypto::{CertificateError, KeyError, TokenError},
+    model::{ProtocolVersion, Timestamp, UrlError},
 };
 
 /// What this side's policy refuses.

@@ -1,8 +1,9 @@
 //! What a peer did, and what is to be done about it.
 
 use crate::{
-    crypto::{CaBundleError, CertificateError, CsrError, KeyError, NonceError, SignatureError},
-    legacy::TokenError,
+    crypto::{
+        CaBundleError, CertificateError, CsrError, KeyError, NonceError, SignatureError, TokenError,
+    },
     model::{
         ClusterIdError, KubeconfigError, NamespaceNameError, StrictJsonError, Timestamp, UrlError,
     },

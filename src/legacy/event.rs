@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::{ProtocolVersion, RequestError};
+use super::RequestError;
 use crate::{
     error::{Error, PeerIncompatible, PeerMisbehaved},
-    model::ClusterId,
+    model::{ClusterId, ProtocolVersion},
 };
 
 /// What came of a request, for logs and audits. No token is in it.

@@ -34,19 +34,18 @@ pub(super) use seen::{foreign_cluster, is_of};
 
 use self::{builder::Configuration, own_token::Admission, seen::Seen};
 use super::{
-    AuthToken, Event, HttpRequest, HttpResponse, IdentityRequest, ProtocolVersion, TokenProtocol,
+    AuthToken, Event, HttpRequest, HttpResponse, IdentityRequest, TokenProtocol,
+    http::{CERTIFICATE_PATH, IDENTITY_PATH, IDS_PATH},
     message::{ClusterInfo, write},
     record::{foreign_record_name, origin_token_name},
-    version::{CERTIFICATE_PATH, IDENTITY_PATH, IDS_PATH},
 };
 use crate::{
     crypto::RecordKey,
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
-    model::{ClusterId, Kind, Object, ObjectRef, Secret, Timestamp, names},
+    machine::{Env, Interest, Step, View},
+    model::{ClusterId, Kind, Object, ObjectRef, ProtocolVersion, Secret, Timestamp, names},
     provider::{Claimant, Endpoint, PrincipalName, is_well_known},
-    step::{Env, Step},
     verify,
-    view::{Interest, View},
 };
 
 /// The foreign cluster's side, for all its peers: configuration only, cheap to
@@ -58,9 +57,8 @@ use crate::{
 /// use liqo_auth::{
 ///     crypto::{Authority, Entropy, RecordKey},
 ///     legacy::{Foreign, HttpRequest, Reading, TokenProtocol},
-///     objects::Objects,
+///     machine::{Env, Objects},
 ///     provider::{AuthoritySigner, Endpoint},
-///     step::Env,
 /// };
 /// # use core::time::Duration;
 /// # let now = "2026-11-20T13:00:00Z".parse()?;

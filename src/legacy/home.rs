@@ -32,21 +32,20 @@ use self::{
     seen::{Evidence, Seen},
 };
 use super::{
-    AuthToken, HttpRequest, ProtocolVersion, TokenProtocol,
+    AuthToken, HttpRequest, TokenProtocol,
+    http::IDS_PATH,
     message::Outgoing,
     record::{home_record_name, origin_token_name},
-    version::IDS_PATH,
 };
 use crate::{
     crypto::{KeyStore, RecordKey, SigningKey},
     error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal, shortened},
+    machine::{Awaited, Env, Interest, Step, View},
     model::{
-        ApiServerUrl, AuthStatus, ClusterId, ForeignCluster, Kind, Object, ObjectRef, Resource,
-        Timestamp, names,
+        ApiServerUrl, AuthStatus, ClusterId, ForeignCluster, Kind, Object, ObjectRef,
+        ProtocolVersion, Resource, Timestamp, names,
     },
     policy::{Forms, Policy},
-    step::{Awaited, Env, Step},
-    view::{Interest, View},
 };
 
 /// The home cluster's side, for all its peers: configuration only, cheap to

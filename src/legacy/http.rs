@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::model::SecretBytes;
+use crate::model::{ProtocolVersion, SecretBytes};
 
 /// A request, without the connection that it came or goes by.
 ///
@@ -116,3 +116,8 @@ impl fmt::Debug for HttpResponse {
             .finish_non_exhaustive()
     }
 }
+
+/// Where a cluster says who it is.
+pub(super) const IDS_PATH: &str = "/ids";
+pub(super) const IDENTITY_PATH: &str = ProtocolVersion::V0_2.identity_path();
+pub(super) const CERTIFICATE_PATH: &str = ProtocolVersion::V0_4.identity_path();

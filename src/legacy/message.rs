@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::{
-    HttpRequest, ProtocolVersion,
-    version::{CERTIFICATE_PATH, IDENTITY_PATH},
+    HttpRequest,
+    http::{CERTIFICATE_PATH, IDENTITY_PATH},
 };
 use crate::{
     model::{
-        ClusterId, ClusterIdError, ClusterIdentity, MapOnly, SecretBytes, SecretText,
-        StrictJsonError, read_strict_json,
+        ClusterId, ClusterIdError, ClusterIdentity, MapOnly, ProtocolVersion, SecretBytes,
+        SecretText, StrictJsonError, read_strict_json,
     },
     policy::Limits,
 };

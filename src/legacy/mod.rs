@@ -50,16 +50,14 @@ mod http;
 mod message;
 mod record;
 mod throttle;
-mod token;
 mod token_protocol;
-mod version;
 
+pub use crate::crypto::{AuthToken, TokenError};
+pub use crate::model::{ProtocolVersion, ProtocolVersionError};
 pub use event::Event;
 pub use foreign::{Answer, Claimed, Foreign, ForeignBuilder, Reading, TokenStore};
 pub use home::{Asks, Held, Home, HomeBuilder, Next, Phase, Request, Tls};
 pub use http::{HttpRequest, HttpResponse};
 pub use message::{IdentityRequest, RequestError};
 pub use throttle::Throttle;
-pub use token::{AuthToken, TokenError};
 pub use token_protocol::TokenProtocol;
-pub use version::{ProtocolVersion, ProtocolVersionError};

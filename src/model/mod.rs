@@ -4,84 +4,55 @@
 //! Tenant is right is decided elsewhere. An object that cannot be read is
 //! [`Unreadable`] with its reason, and spoils no list.
 
-mod absent;
-mod amount;
-mod auth_params;
-mod bytes;
-mod certificate_signing_request;
-mod cluster_id;
-mod cluster_role;
-mod config_map;
-mod excerpt;
-mod foreign_cluster;
-mod identity;
+mod kinds;
 mod kubeconfig;
-mod kubeconfig_form;
-pub mod manifest;
-mod metadata;
-pub mod names;
-mod namespace;
-mod namespace_name;
-mod object;
-mod quantity;
-mod renew;
-mod resource_slice;
-mod role;
-mod role_binding;
-mod scalar;
-mod secret;
-mod secret_bytes;
-mod service_account;
-mod service_account_kubeconfig;
+mod reading;
 #[cfg(any(test, feature = "proptest"))]
 pub mod strategy;
-mod strict_json;
-mod strict_value;
-mod tenant;
-mod timestamp;
-mod unreadable;
-mod url;
-#[cfg(feature = "yaml")]
-mod yaml;
+mod values;
 
-pub use amount::{Amount, QuantityError};
-pub use auth_params::{AuthParams, AwsConfig};
-pub use bytes::Bytes;
-pub use certificate_signing_request::{
+pub use kinds::auth_params::{AuthParams, AwsConfig};
+pub use kinds::certificate_signing_request::{
     CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestSpec,
     CertificateSigningRequestStatus,
 };
-pub use cluster_id::{ClusterId, ClusterIdError};
-pub use cluster_role::ClusterRole;
-pub use config_map::ConfigMap;
-pub use foreign_cluster::{
+pub use kinds::cluster_role::ClusterRole;
+pub use kinds::config_map::ConfigMap;
+pub use kinds::foreign_cluster::{
     AuthStatus, ClusterIdentity, ForeignCluster, ForeignClusterSpec, ForeignClusterStatus,
     PeeringCondition,
 };
-pub use identity::{Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference};
-pub use kubeconfig::{ExecCredential, Kubeconfig, UserCredential};
-pub use kubeconfig_form::KubeconfigError;
-pub use manifest::ManifestError;
-pub use metadata::{Metadata, OwnerReference};
-pub use namespace::Namespace;
-pub use namespace_name::{NamespaceName, NamespaceNameError};
-pub use object::{Kind, Object, ObjectRef, Resource};
-pub use quantity::Quantity;
-pub use renew::{Renew, RenewSpec, RenewStatus};
-pub use resource_slice::{
+pub use kinds::identity::{
+    Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference,
+};
+pub use kinds::metadata::{Metadata, OwnerReference};
+pub use kinds::namespace::Namespace;
+pub use kinds::object::{Kind, Object, ObjectRef, Resource};
+pub use kinds::renew::{Renew, RenewSpec, RenewStatus};
+pub use kinds::resource_slice::{
     IngressClass, LoadBalancerClass, ResourceSlice, ResourceSliceCondition,
     ResourceSliceConditionStatus, ResourceSliceConditionType, ResourceSliceSpec,
     ResourceSliceStatus, StorageClass,
 };
-pub use role::{PolicyRule, Role};
-pub use role_binding::{ClusterRoleBinding, RbacSubject, RoleBinding, RoleRef};
-pub use secret::Secret;
-pub use secret_bytes::{SecretBytes, SecretText};
-pub use service_account::ServiceAccount;
-pub use service_account_kubeconfig::ServiceAccountKubeconfig;
-pub use strict_json::StrictJsonError;
-pub(crate) use strict_json::{MapOnly, read_strict_json};
-pub use tenant::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, TenantStatus};
-pub use timestamp::{Timestamp, TimestampError};
-pub use unreadable::{ObjectError, Unreadable};
-pub use url::{ApiServerUrl, ProxyUrl, UrlError};
+pub use kinds::role::{PolicyRule, Role};
+pub use kinds::role_binding::{ClusterRoleBinding, RbacSubject, RoleBinding, RoleRef};
+pub use kinds::secret::Secret;
+pub use kinds::service_account::ServiceAccount;
+pub use kinds::tenant::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, TenantStatus};
+pub use kubeconfig::form::KubeconfigError;
+pub use kubeconfig::service_account::ServiceAccountKubeconfig;
+pub use kubeconfig::{ExecCredential, Kubeconfig, UserCredential};
+pub use reading::manifest::{self, ManifestError};
+pub use reading::strict_json::StrictJsonError;
+pub(crate) use reading::strict_json::{MapOnly, read_strict_json};
+pub use reading::unreadable::{ObjectError, Unreadable};
+pub use values::amount::{Amount, QuantityError};
+pub use values::bytes::Bytes;
+pub use values::cluster_id::{ClusterId, ClusterIdError};
+pub use values::names;
+pub use values::namespace_name::{NamespaceName, NamespaceNameError};
+pub use values::quantity::Quantity;
+pub use values::secret_bytes::{SecretBytes, SecretText};
+pub use values::timestamp::{Timestamp, TimestampError};
+pub use values::token_protocol_version::{ProtocolVersion, ProtocolVersionError};
+pub use values::url::{ApiServerUrl, ProxyUrl, UrlError};

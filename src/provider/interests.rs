@@ -1,9 +1,9 @@
 //! What to look up for a peer, and whom an object concerns.
 
-use super::{Provider, record, slice};
+use super::{Provider, record};
 use crate::{
+    machine::{Interest, View},
     model::{ClusterId, Kind, Object, ObjectRef, ResourceSlice, names},
-    view::{Interest, View},
 };
 
 impl Provider {
@@ -102,7 +102,7 @@ impl Provider {
         let named = match id.kind {
             Kind::Tenant => Some(id.name.as_str()),
             Kind::Secret if id.namespace == self.0.namespace => {
-                id.name.strip_prefix(record::NAME_PREFIX)
+                id.name.strip_prefix(record::peer::NAME_PREFIX)
             }
             _ => None,
         };
@@ -112,7 +112,8 @@ impl Provider {
         let labels = &object.metadata()?.labels;
         let key = match id.kind {
             Kind::Secret
-                if id.namespace == self.0.namespace && id.name.starts_with(slice::NAME_PREFIX) =>
+                if id.namespace == self.0.namespace
+                    && id.name.starts_with(record::slice::NAME_PREFIX) =>
             {
                 names::RECORD_PEER_LABEL
             }

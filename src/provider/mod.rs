@@ -24,73 +24,56 @@
 //! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
 
 mod administration;
-mod agreement;
-mod approval;
-mod aws;
-mod aws_keys;
-mod builder;
-mod condition;
-mod condition_lift;
+mod configuration;
 mod credentials;
-mod end;
 mod handshake;
 mod interests;
-mod issuance;
-mod issued;
-mod issued_certificate;
-mod key_succession;
-mod nonce;
-mod peering_user;
+mod observed;
 mod phase;
 mod principals;
-mod promise;
-mod proof;
 mod record;
-mod renew;
-mod renewal;
 mod rights;
-mod sealed;
-mod seen;
-mod signer;
 mod slice;
-mod tolerated;
-mod withdrawal;
 
 use std::sync::Arc;
 
-pub use crate::request_id::RequestId;
-pub use approval::{Approval, ApprovalRequest, Approver, NeedsApproval};
-pub use aws::{AwsAnswer, AwsIdentities, AwsIdentityRequest, NeedsAwsIdentity};
-pub use builder::{Endpoint, ProviderBuilder};
-pub use end::Ended;
-pub use issued::Issued;
-pub use nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
-pub use peering_user::{NewPeeringUser, PeeringUser};
+pub use crate::crypto::RequestId;
+pub use administration::end::Ended;
+pub use administration::peering_user::{NewPeeringUser, PeeringUser};
+pub use configuration::{Endpoint, ProviderBuilder};
+pub use credentials::aws::{AwsAnswer, AwsIdentities, AwsIdentityRequest, NeedsAwsIdentity};
+pub use credentials::certificate::{
+    AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest,
+};
+pub use credentials::issued::Issued;
+pub use credentials::renew_objects::RenewalScheme;
+pub use credentials::renewal::Renewal;
+pub use handshake::approval::{Approval, ApprovalRequest, Approver, NeedsApproval};
+pub use handshake::nonce::{AwaitsTenant, NeedsNonce, WhyNonce};
+pub use handshake::proof::NeedsProof;
 pub use phase::{Peering, Phase};
 pub(crate) use principals::is_well_known;
 pub use principals::{Claimant, NameRegistry, NameTable, PrincipalKind, PrincipalName, Principals};
-pub use proof::NeedsProof;
-pub use renew::RenewalScheme;
-pub use renewal::Renewal;
-pub use rights::NeedsRights;
-pub use signer::{AuthoritySigner, CsrSigner, NeedsCertificate, Signing, SigningRequest};
+pub use rights::bindings::NeedsRights;
+pub use rights::tolerated::Tolerated;
+pub use rights::withdrawal::{Drained, Ending};
 pub use slice::{
     Ceiling, DrainedSlice, Grant, LeftBehind, LiqoClasses, NeedsDecision, NeedsSliceAwsIdentity,
     NeedsSliceCertificate, NeedsSliceRecord, NeedsSliceStatus, ResourceSlicePolicy, SettledSlice,
     SliceDecision, SlicePeering, SlicePhase, SliceRenewal, SliceRequest,
 };
-pub use tolerated::Tolerated;
-pub use withdrawal::{Drained, Ending};
 
-use self::{builder::Configuration, credentials::Given, record::Record, seen::Seen};
+use self::{
+    configuration::Configuration, credentials::credential::Given, observed::Seen,
+    record::peer::Record,
+};
 use crate::{
     crypto::{CertificateChain, Nonce, RecordKey},
     error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
+    machine::{Awaited, Effect, Env, Message, Step, Version, View},
     model::{ClusterId, Kind, ObjectRef, Resource, Secret, Tenant, Timestamp},
     policy::Policy,
-    step::{Awaited, Effect, Env, Message, Step, Version},
     verify::{self, VerifiedTenant},
-    view::View,
 };
 
 /// The provider's side, for all its peers: configuration only, cheap to clone
@@ -101,10 +84,9 @@ use crate::{
 /// use std::sync::Arc;
 /// use liqo_auth::{
 ///     crypto::{Authority, Entropy, RecordKey},
+///     machine::{Env, Objects},
 ///     model::ApiServerUrl,
-///     objects::Objects,
 ///     provider::{AuthoritySigner, Endpoint, Phase, Provider},
-///     step::Env,
 /// };
 /// # use core::time::Duration;
 /// # let now = "2026-11-20T13:00:00Z".parse()?;
@@ -159,7 +141,7 @@ impl Provider {
     fn look<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<(Seen<'o>, Peering<'o>), Error> {
         self.check_other(view.peer())?;
         let seen = Seen::select(self, view)?;
-        let notices = rights::notices(&seen);
+        let notices = rights::bindings::notices(&seen);
         let renewal_scheme = RenewalScheme::of(self, &seen);
         let phase = match self.phase(seen.clone(), view, now) {
             Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
@@ -297,7 +279,7 @@ impl Provider {
         }
         if let Some(proof) = seen.proof(&verified, &tenant.metadata.uid) {
             let nonce = proof.nonce.clone();
-            let newer = nonce::signed_since(self, &seen, view, tenant, &verified, now)?;
+            let newer = handshake::nonce::signed_since(self, &seen, view, tenant, &verified, now)?;
             let phase =
                 self.phase_with_proof(seen.clone(), tenant, verified.clone(), &nonce, now)?;
             return Ok(match (phase, newer) {
@@ -338,14 +320,16 @@ impl Provider {
             return Ok(Phase::NeedsApproval(phase));
         }
         let given = if self.0.aws.is_some() {
-            let Some(given) = aws::in_force(&seen, tenant, &verified) else {
+            let Some(given) = credentials::aws::in_force(&seen, tenant, &verified) else {
                 let needs = NeedsAwsIdentity::new(self, seen, tenant, verified);
                 return Ok(Phase::NeedsAwsIdentity(needs));
             };
             given
         } else {
             let policy = self.policy(&seen.peer);
-            let Some(chain) = signer::in_force(&seen, tenant, &verified, now, policy) else {
+            let Some(chain) =
+                credentials::certificate::in_force(&seen, tenant, &verified, now, policy)
+            else {
                 let needs = NeedsCertificate::new(self, seen, tenant, verified, nonce, now);
                 return Ok(Phase::NeedsCertificate(needs));
             };
@@ -409,7 +393,7 @@ impl Provider {
     }
 
     fn record_id(&self, peer: &ClusterId) -> ObjectRef {
-        self.record_id_of(&record::name(peer))
+        self.record_id_of(&record::peer::name(peer))
     }
 
     fn record_id_of(&self, name: &str) -> ObjectRef {

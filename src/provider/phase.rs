@@ -4,7 +4,7 @@ use super::{
     AwaitsTenant, Drained, Ended, Ending, Issued, NeedsApproval, NeedsAwsIdentity,
     NeedsCertificate, NeedsNonce, NeedsProof, NeedsRights, RenewalScheme, SlicePeering, Tolerated,
 };
-use crate::{error::Error, model::ObjectRef, step::Notice};
+use crate::{error::Error, machine::Notice, model::ObjectRef};
 
 /// Where a peering stands.
 #[derive(Debug)]

@@ -13,12 +13,12 @@ use proptest::{
 use super::Rehearsal;
 use crate::{
     crypto::{Nonce, Payload, strategy as crypto},
+    machine::Message,
     model::{
         AuthParams, AuthzPolicy, Bytes, Identity, IdentitySpec, IdentityType, Metadata, Tenant,
         TenantSpec, names, strategy as model,
     },
     policy::Policy,
-    step::Message,
 };
 
 impl Rehearsal {

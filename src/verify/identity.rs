@@ -168,7 +168,7 @@ fn verify(
 }
 
 /// The provider that an Identity says it is of: whose
-/// [`View`](crate::view::View) to look at. Nothing is verified but the form of
+/// [`View`](crate::machine::View) to look at. Nothing is verified but the form of
 /// the name.
 ///
 /// # Errors

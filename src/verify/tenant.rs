@@ -48,7 +48,7 @@ pub fn tenant(
     Ok(verified)
 }
 
-/// The consumer that a Tenant says it is of: whose [`View`](crate::view::View)
+/// The consumer that a Tenant says it is of: whose [`View`](crate::machine::View)
 /// to look at. Nothing is verified but the form of the name.
 ///
 /// # Errors

@@ -5,8 +5,8 @@ use liqo_auth::{
     audit::Decision,
     consumer::{PeerSettings, Renewal},
     error::{Fault, PeerMisbehaved, PolicyRefusal},
+    machine::Message,
     model::{AuthParams, AwsConfig, Bytes, Secret},
-    step::Message,
 };
 
 use crate::{

@@ -4,8 +4,8 @@ use liqo_auth::{
     audit::Decision,
     crypto::{Entropy, Nonce},
     error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    machine::{Awaited, Effect, Message},
     model::{Identity, Kind, Object, Renew, Resource, Secret},
-    step::{Awaited, Effect, Message},
 };
 
 use crate::home::{HOUR, Home, IDENTITY, NAMESPACE, RECORD, YEAR, crash_everywhere, object};

@@ -11,14 +11,13 @@ use liqo_auth::{
     consumer::{Consumer, Held, PeerSettings, Peering, Phase, SliceOptions, SlicePhase},
     crypto::{Authority, Csr, Entropy, KeyStore, Nonce, OneKey, PublicKey, SigningKey, Subject},
     error::Error,
+    machine::{Env, Message, Notice, Objects, Step},
     model::{
         AuthParams, Bytes, ClusterId, Identity, IdentitySpec, IdentityType, Metadata, ObjectRef,
         Renew, Resource, ResourceSlice, ResourceSliceCondition, ResourceSliceConditionStatus,
         ResourceSliceConditionType, Secret, Timestamp, names,
     },
-    objects::Objects,
     policy::Policy,
-    step::{Env, Message, Notice, Step},
 };
 
 use crate::exchange::{API_SERVER, authority, ed25519, id, now};

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use liqo_auth::{
+    assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
     consumer::PeerSettings,
     crypto::{CertificateError, Entropy, KeysByProvider, Nonce, SigningKey},
     error::{Fault, PeerMisbehaved},
+    machine::{Awaited, Message, Notice},
     model::{Kubeconfig, Tenant, UserCredential},
     policy::Policy,
-    step::{Awaited, Message, Notice},
-    succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
 };
 
 use crate::{

@@ -7,9 +7,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use liqo_auth::{
     consumer::{Consumer, SliceOptions},
     crypto::OneKey,
+    machine::{Env, Objects, Step},
     model::{Identity, Kind, Object, ObjectRef, Renew, ResourceSlice, names},
-    objects::Objects,
-    step::{Env, Step},
 };
 use serde_json::Value;
 

@@ -4,8 +4,8 @@ use liqo_auth::{
     audit::Decision,
     consumer::{PeerSettings, Renewal, RenewalScheme},
     error::{Fault, PeerIncompatible},
+    machine::{Message, Step},
     model::{Identity, names},
-    step::{Message, Step},
 };
 
 use crate::home::{HOUR, Home, IDENTITY, MINUTE, YEAR};

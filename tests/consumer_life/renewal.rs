@@ -7,12 +7,12 @@ use liqo_auth::{
     consumer::{PeerSettings, Renewal, RenewalScheme},
     crypto::{CertificateError, Csr, Subject},
     error::{Fault, PeerIncompatible, PeerMisbehaved},
+    machine::{Effect, Notice},
     model::{
         AuthParams, IdentityType, Kind, LocalObjectReference, Object, OwnerReference, Renew,
         Resource, ResourceSliceConditionStatus::Accepted, Timestamp,
     },
     policy::Policy,
-    step::{Effect, Notice},
 };
 
 use crate::{
@@ -280,7 +280,7 @@ fn by_hand_nothing_is_made_and_the_time_is_said() {
     );
     // A person brings the next Identity.
     let next = home.identity(&home.issue(HOUR));
-    home.receive(liqo_auth::step::Message::Identity(Box::new(next)))
+    home.receive(liqo_auth::machine::Message::Identity(Box::new(next)))
         .unwrap();
     home.settle();
     assert_eq!(home.notices, [Notice::ProviderUnproven]);
@@ -507,7 +507,7 @@ fn a_crash_anywhere_loses_nothing() {
     start.sign_nonce(7);
     let identity = start.identity(&start.issue(HOUR));
     start
-        .receive(liqo_auth::step::Message::Identity(Box::new(identity)))
+        .receive(liqo_auth::machine::Message::Identity(Box::new(identity)))
         .unwrap();
     crash_everywhere(&start, Home::reconciled);
     let mut start = Home::authenticated(HOUR);
@@ -573,7 +573,7 @@ fn an_older_identity_that_is_handed_over_takes_no_place() {
     let before = home.objects.clone();
     let older = home.identity(&home.issue(MINUTE));
     let error = home
-        .receive(liqo_auth::step::Message::Identity(Box::new(older)))
+        .receive(liqo_auth::machine::Message::Identity(Box::new(older)))
         .unwrap_err();
     assert_eq!(
         error.fault(),

@@ -5,6 +5,7 @@ use liqo_auth::{
     consumer::{PeerSettings, ResourcesDecision, SliceOptions, SlicePhase},
     crypto::{CertificateError, Csr, Entropy, Subject},
     error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
+    machine::{Awaited, Effect},
     model::{
         AwsConfig, Bytes, Identity, IdentityType, Kind, Kubeconfig, Object, OwnerReference, Renew,
         Resource, ResourceSlice, ResourceSliceCondition,
@@ -12,7 +13,6 @@ use liqo_auth::{
         ResourceSliceConditionType, Secret, names,
     },
     policy::Policy,
-    step::{Awaited, Effect},
 };
 use serde_json::json;
 
@@ -619,7 +619,7 @@ fn a_request_that_comes_out_differently_each_time_is_kept() {
     let mut home = Home::with_keys(PeerSettings::default(), keys);
     home.sign_nonce(7);
     let identity = home.identity(&issue_control_plane(&*key, home.now, YEAR));
-    home.receive(liqo_auth::step::Message::Identity(Box::new(identity)))
+    home.receive(liqo_auth::machine::Message::Identity(Box::new(identity)))
         .unwrap();
     home.settle();
     home.request_slice();

@@ -22,16 +22,14 @@ use liqo_auth::{
     crypto::{Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, PublicKey, RecordKey},
     error::{Error, Fault},
     legacy::{AuthToken, Event, Foreign, HttpRequest, Reading, TokenProtocol, TokenStore},
+    machine::{Env, Message, Objects, View},
     model::{
         Identity, Metadata, Namespace, Object, Resource, ResourceSlice, Secret, Tenant, Timestamp,
         names,
     },
-    objects::Objects,
     policy::Policy,
     provider::{AuthoritySigner, Endpoint, NameTable, Provider},
-    step::{Env, Message},
     verify::{self, NonceExpectation, ResourceSliceExpectation},
-    view::View,
 };
 use serde_json::Value;
 

@@ -15,19 +15,16 @@ use liqo_auth::{
         SigningKey,
     },
     error::Error,
+    machine::{Env, Message, Notice, Objects, Step, View, replication},
     model::{
         ClusterId, ClusterRole, Identity, Metadata, Object, ObjectRef, Secret, Tenant, Timestamp,
         names,
     },
-    objects::Objects,
     policy::Policy,
     provider::{
         self, AuthoritySigner, CsrSigner, Endpoint, Provider, ProviderBuilder, RequestId, Signing,
         SigningRequest,
     },
-    replication,
-    step::{Env, Message, Notice, Step},
-    view::View,
 };
 
 /// The provider's key for nonces and records, unless a test says otherwise.

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::Mutex};
 
 use liqo_auth::{
     crypto::BoxError,
+    machine::{Awaited, Step},
     model::AwsConfig,
     provider::{AwsAnswer, AwsIdentities, AwsIdentityRequest, RequestId},
-    step::{Awaited, Step},
 };
 
 /// What the secret part of every key begins with.

@@ -1,6 +1,6 @@
 //! Two clusters that replication connects, once they are authenticated.
 
-use liqo_auth::{model::Resource, replication};
+use liqo_auth::{machine::replication, model::Resource};
 
 use crate::exchange::Exchange;
 

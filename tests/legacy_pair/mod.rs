@@ -18,14 +18,13 @@ use liqo_auth::{
         Answer, AuthToken, Foreign, ForeignBuilder, Home, HomeBuilder, HttpRequest, HttpResponse,
         Next, Phase, Reading, Request, TokenProtocol,
     },
+    machine::{Effect, Env, Objects, Step},
     model::{
         AuthStatus, ClusterId, ForeignCluster, Object, Resource, Secret, ServiceAccount, Timestamp,
         names,
     },
-    objects::Objects,
     policy::Policy,
     provider::{AuthoritySigner, Endpoint},
-    step::{Effect, Env, Step},
 };
 
 pub(crate) const FOREIGN: &str = "3114c478-173d-4344-8f01-eb21efb95aea";

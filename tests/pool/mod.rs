@@ -13,17 +13,16 @@ use liqo_auth::{
     audit,
     crypto::{BoxError, CertificateChain, Csr, Entropy, KeyPair, RecordKey, SigningKey, Subject},
     error::Error,
+    machine::{Env, Objects, Step},
     model::{
         ClusterId, Metadata, Object, ObjectRef, Quantity, ResourceSlice, ResourceSliceCondition,
         ResourceSliceConditionStatus, ResourceSliceConditionType, ResourceSliceSpec, Secret,
         Tenant, TenantCondition, Timestamp, names,
     },
-    objects::Objects,
     policy::Policy,
     provider::{
         CsrSigner, Endpoint, Provider, ProviderBuilder, Signing, SigningRequest, SlicePhase,
     },
-    step::{Env, Step},
 };
 
 use crate::exchange::{API_SERVER, Exchange, Ledger, Setup, authority, id, now};

@@ -14,14 +14,13 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     consumer::{Consumer, PeerSettings},
     crypto::{CaBundle, CertificateChain, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
+    machine::{Message, Objects},
     model::{
         Identity, IdentityStatus, Kubeconfig, Object, ObjectRef, Resource, Secret, Tenant,
         Timestamp, UserCredential, manifest, names,
     },
-    objects::Objects,
     policy::{Limits, Policy},
     provider::{Endpoint, Provider, Signing},
-    step::Message,
 };
 use serde_json::Value;
 

@@ -3,10 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
-use liqo_auth::{
-    legacy::ProtocolVersion,
-    model::{ApiServerUrl, ClusterId, NamespaceName},
-};
+use liqo_auth::model::{ApiServerUrl, ClusterId, NamespaceName, ProtocolVersion};
 
 use super::Making;
 

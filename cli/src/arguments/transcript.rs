@@ -1,7 +1,7 @@
 //! `transcript`.
 
 use clap::Args;
-use liqo_auth::{model::ClusterId, transcript::Code};
+use liqo_auth::{assurance::transcript::Code, model::ClusterId};
 
 #[derive(Debug, Args)]
 pub(crate) struct TranscriptOf {

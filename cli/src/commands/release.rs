@@ -4,8 +4,8 @@
 use liqo_auth::{
     audit::Decision,
     crypto::Fingerprint,
+    machine::Step,
     model::{ClusterId, Kind, ObjectRef, names},
-    step::Step,
 };
 
 use super::Context;

@@ -3,12 +3,11 @@
 
 use liqo_auth::{
     consumer::SliceOptions,
+    machine::{Effect, replication},
     model::{
         Kind, Object, ObjectRef, Resource, ResourceSlice, ResourceSliceConditionStatus as Decided,
         ResourceSliceConditionType as Condition, ResourceSliceStatus, names,
     },
-    replication,
-    step::Effect,
 };
 
 use super::{Context, get};

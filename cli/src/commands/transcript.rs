@@ -1,6 +1,6 @@
 //! `transcript`: what two administrators read to each other.
 
-use liqo_auth::transcript::Transcript;
+use liqo_auth::assurance::transcript::Transcript;
 
 use super::Context;
 use crate::{

@@ -1,6 +1,6 @@
 //! What a consumer does beside the exchange: transcripts.
 
-use liqo_auth::transcript::Transcript;
+use liqo_auth::assurance::transcript::Transcript;
 
 use super::ConsumerSide;
 use crate::failure::Result;

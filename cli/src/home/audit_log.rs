@@ -13,8 +13,8 @@ use anyhow::Context;
 use liqo_auth::{
     audit::{Chain, Entry, EntryHash, Event, LONGEST_LINE, LogError, LogFault, Summary, Verifier},
     error::Error,
+    machine::Step,
     model::{ClusterId, Timestamp},
-    step::Step,
 };
 
 use super::Home;

@@ -6,12 +6,12 @@ use anyhow::Context;
 use getrandom::SysRng;
 use liqo_auth::{
     crypto::{Algorithm, Authority, CaBundle, KeyPair, RecordKey, SigningKey},
+    machine::Effect,
     model::{
         ApiServerUrl, ClusterId, ConfigMap, Metadata, Namespace, Object, Secret, SecretBytes,
         Timestamp, names,
     },
     policy::Policy,
-    step::Effect,
 };
 use serde_json::{Value, json};
 use zeroize::Zeroizing;

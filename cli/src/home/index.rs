@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use liqo_auth::{
+    machine::Interest,
     model::{Kind, Object, ObjectRef},
-    view::Interest,
 };
 
 /// Finds objects without looking at all of them: a server has thousands.

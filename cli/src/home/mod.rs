@@ -23,10 +23,9 @@ use liqo_auth::{
     audit::Event,
     crypto::{Authority, KeyPair, RecordKey},
     error::Error,
+    machine::{Effect, Interest, Step, View},
     model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
     policy::Policy,
-    step::{Effect, Step},
-    view::{Interest, View},
 };
 use zeroize::Zeroizing;
 
@@ -203,7 +202,7 @@ impl Home {
 
     /// Deletes an object in memory, as `kubectl delete` would.
     pub(crate) fn delete(&mut self, id: &ObjectRef, now: Timestamp) -> Result<()> {
-        let version = liqo_auth::step::Version {
+        let version = liqo_auth::machine::Version {
             uid: String::new(),
             resource_version: String::new(),
         };

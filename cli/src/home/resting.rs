@@ -77,8 +77,8 @@ fn generation(lock: &File) -> Result<Generation> {
 #[cfg(test)]
 mod tests {
     use liqo_auth::{
+        machine::{Effect, Version},
         model::{Kind, Namespace, ObjectRef},
-        step::{Effect, Version},
     };
 
     use super::super::{Blueprint, create};

@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use liqo_auth::{
+    machine::{ApplyError, Effect, Interest, Version},
     model::{
         Kind, Object, ObjectError, ObjectRef, Resource, Timestamp, Unreadable, manifest, names,
     },
-    objects::ApplyError,
     policy::Limits,
-    step::{Effect, Version},
-    view::Interest,
 };
 use serde_json::Value;
 use zeroize::Zeroizing;

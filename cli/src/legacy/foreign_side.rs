@@ -10,14 +10,13 @@ use liqo_auth::{
     crypto::{Authority, BoxError, CertificateChain, RecordKey},
     error::Error,
     legacy::{Answer, Claimed, Foreign, ForeignBuilder, IdentityRequest, TokenProtocol},
+    machine::{Effect, Interest, Version, View},
     model::{
         CertificateSigningRequest, ClusterId, ClusterRole, Kind, Metadata, NamespaceName, Object,
         ObjectRef, PolicyRule, Resource, Secret, Tenant, names,
     },
     policy::Policy,
     provider::{CsrSigner, Endpoint, NameTable, Signing, SigningRequest},
-    step::{Effect, Version},
-    view::{Interest, View},
 };
 
 use crate::{
@@ -240,7 +239,7 @@ impl ForeignSide {
         &self,
         home: &mut Home,
         peer: &ClusterId,
-        step: impl Fn(&Foreign, &View<'_>) -> Result<liqo_auth::step::Step, Error>,
+        step: impl Fn(&Foreign, &View<'_>) -> Result<liqo_auth::machine::Step, Error>,
     ) -> Result<bool> {
         let mut did = false;
         // More steps than there are: a machine that runs in circles is stopped.

@@ -5,13 +5,10 @@ use std::{path::PathBuf, sync::Arc};
 use liqo_auth::{
     crypto::OneKey,
     error::Error,
-    legacy::{
-        AuthToken, Home as HomeCluster, HttpResponse, Next, Phase, ProtocolVersion, Request,
-        TokenProtocol,
-    },
-    model::{ClusterId, ForeignCluster, Metadata, ObjectRef, Resource},
+    legacy::{AuthToken, Home as HomeCluster, HttpResponse, Next, Phase, Request, TokenProtocol},
+    machine::{Effect, Notice, Part, Step},
+    model::{ClusterId, ForeignCluster, Metadata, ObjectRef, ProtocolVersion, Resource},
     policy::Policy,
-    step::{Effect, Notice, Part, Step},
 };
 use serde_json::json;
 

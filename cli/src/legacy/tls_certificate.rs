@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::Context;
 use liqo_auth::{
+    machine::Effect,
     model::{Metadata, Secret, SecretBytes, Timestamp, names},
-    step::Effect,
 };
 use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use rustls::{

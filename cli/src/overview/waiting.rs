@@ -1,8 +1,8 @@
 //! What is awaited of whom, in words.
 
 use liqo_auth::{
+    machine::{Awaited, Step},
     model::ClusterId,
-    step::{Awaited, Step},
 };
 
 use crate::failure::paragraph;

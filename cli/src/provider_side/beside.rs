@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use liqo_auth::{
+    assurance::transcript::Transcript,
     crypto::{Entropy, KeyPair},
+    machine::{Effect, Step},
     model::{
         Bytes, CertificateSigningRequestCondition, CertificateSigningRequestStatus, SecretBytes,
         names,
     },
-    step::{Effect, Step},
-    transcript::Transcript,
 };
 
 use super::ProviderSide;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::NeedsRequest;
 use crate::{
-    consumer::{Held, NeedsIdentity, NeedsKubeconfig, seen::Seen},
+    consumer::{Held, NeedsIdentity, NeedsKubeconfig, observed::Seen},
     error::Error,
+    machine::{Awaited, Effect, Step},
     model::{
         ObjectRef, Quantity, Resource, ResourceSlice, ResourceSliceCondition,
         ResourceSliceConditionStatus, ResourceSliceConditionType,
     },
-    step::{Awaited, Effect, Step},
 };
 
 /// Where one resource slice stands.

@@ -5,15 +5,14 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{OWN_NAME, check_name, is_asked_of};
 use crate::{
     audit::{Decision, Event},
-    consumer::{Consumer, replication_labels, seen::Seen},
+    consumer::{Consumer, observed::Seen, replication_labels},
     crypto::{Csr, SigningKey, Subject},
     error::{Error, LocalFault},
+    machine::{Awaited, Effect, Env, Part, Step, View},
     model::{
         Bytes, Kind, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, ResourceSliceSpec,
         names,
     },
-    step::{Awaited, Effect, Env, Part, Step},
-    view::View,
 };
 
 /// What is asked of a provider.

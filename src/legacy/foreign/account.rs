@@ -10,12 +10,12 @@ use super::{
 use crate::{
     error::{Error, LocalFault},
     legacy::{HttpResponse, IdentityRequest},
+    machine::{Awaited, Effect, Step},
     model::{
         ClusterId, ClusterRole, ClusterRoleBinding, Kind, Metadata, NamespaceName, ObjectRef,
         OwnerReference, PolicyRule, RbacSubject, Resource, Role, RoleBinding, RoleRef, Secret,
         ServiceAccount, ServiceAccountKubeconfig, names,
     },
-    step::{Awaited, Effect, Step},
 };
 
 impl Foreign {

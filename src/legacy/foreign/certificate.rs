@@ -17,13 +17,13 @@ use crate::{
         AuthToken, HttpResponse, IdentityRequest,
         message::{CertificateAnswer, write},
     },
+    machine::{Awaited, Effect, Step, Version},
     model::{
         ClusterId, ClusterRole, Metadata, Namespace, NamespaceName, RbacSubject, Resource,
         RoleBinding, RoleRef, Secret, Timestamp, names,
     },
     policy::Forms,
     provider::{RequestId, Signing, SigningRequest},
-    step::{Awaited, Effect, Step, Version},
 };
 
 /// The request in the request, verified.

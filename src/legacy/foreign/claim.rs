@@ -7,13 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::Foreign;
 use crate::{
     error::{Error, LocalFault},
-    legacy::{
-        ProtocolVersion,
-        record::{Sealed, foreign_record_name},
-    },
-    model::{Bytes, ClusterId, Resource, Secret},
-    step::{Effect, Version},
-    view::View,
+    legacy::record::{Sealed, foreign_record_name},
+    machine::{Effect, Version, View},
+    model::{Bytes, ClusterId, ProtocolVersion, Resource, Secret},
 };
 
 /// That a home cluster came with a right token, in which form, and whether it

@@ -7,9 +7,9 @@ use crate::{
     crypto::{BoxError, Entropy},
     error::{Backend, Error, LocalFault, shortened},
     legacy::{AuthToken, record::origin_token_name},
+    machine::{Effect, Env, Step, Version, Wait},
     model::{ClusterId, Resource, Secret, SecretBytes, Timestamp, names},
     policy::Forms,
-    step::{Effect, Env, Step, Version, Wait},
 };
 
 /// Finds the cluster's own token, where it is not in the Secret `auth-token`.
@@ -172,7 +172,7 @@ impl Foreign {
         sealed(self, names::AUTH_TOKEN_SECRET).write(None, data)
     }
 
-    fn parse_stored(&self, secret: &Secret) -> Result<AuthToken, crate::legacy::TokenError> {
+    fn parse_stored(&self, secret: &Secret) -> Result<AuthToken, crate::crypto::TokenError> {
         AuthToken::parse(secret.get(names::TOKEN).unwrap_or_default(), &self.0.policy)
     }
 

@@ -4,11 +4,11 @@ use super::{Foreign, claim::Claim};
 use crate::{
     error::{Error, LocalFault},
     legacy::record::{foreign_record_name, origin_token_name},
+    machine::View,
     model::{
         ClusterId, ClusterRole, ClusterRoleBinding, ForeignCluster, Metadata, Namespace, Resource,
         Role, RoleBinding, Secret, ServiceAccount, names,
     },
-    view::View,
 };
 
 /// One home cluster's objects by the parts that they play.

@@ -2,11 +2,10 @@
 
 use serde_json::json;
 
-use super::{Foreign, seen::Seen};
+use super::{Foreign, is_of, seen::Seen};
 use crate::{
-    legacy::foreign::is_of,
+    machine::{Effect, Part, Step, Version},
     model::{ClusterId, Metadata, Resource, ServiceAccount, names},
-    step::{Effect, Part, Step, Version},
 };
 
 impl Foreign {

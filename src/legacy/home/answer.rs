@@ -15,19 +15,19 @@ use crate::{
         shortened,
     },
     legacy::{
-        HttpResponse, ProtocolVersion,
+        HttpResponse,
         foreign::legacy_namespace,
         message::{CertificateAnswer, ClusterInfo},
     },
+    machine::{Effect, Env, Notice, Part, Refused, Step, View},
     model::{
         ApiServerUrl, AuthParams, AuthStatus, Bytes, ClusterId, ForeignCluster, Identity,
-        IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, ManifestError, Metadata, ProxyUrl,
-        Resource, SecretBytes, ServiceAccountKubeconfig, Timestamp, names, read_strict_json,
+        IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, ManifestError, Metadata,
+        ProtocolVersion, ProxyUrl, Resource, SecretBytes, ServiceAccountKubeconfig, Timestamp,
+        names, read_strict_json,
     },
     policy::{Forms, Policy},
-    step::{Effect, Env, Notice, Part, Refused, Step},
     verify::{self, IdentityExpectation, VerifiedIdentity},
-    view::View,
 };
 
 impl Home {

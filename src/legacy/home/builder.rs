@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::Home;
 use crate::{
     crypto::{KeyStore, RecordKey},
-    legacy::{ProtocolVersion, TokenProtocol},
-    model::{ClusterId, names},
+    legacy::TokenProtocol,
+    model::{ClusterId, ProtocolVersion, names},
     policy::Policy,
 };
 

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::{Home, record::status};
-use crate::model::{
-    AuthStatus, ClusterId, ForeignCluster, Metadata, ObjectRef, Resource, Secret, SecretBytes,
-    Timestamp, names,
+use crate::{
+    machine::Step,
+    model::{
+        AuthStatus, ClusterId, ForeignCluster, Metadata, ObjectRef, Resource, Secret, SecretBytes,
+        Timestamp, names,
+    },
 };
-use crate::step::Step;
 
 /// The identity is stored.
 #[derive(Debug, Clone, Copy)]

@@ -14,13 +14,12 @@ use crate::{
         foreign::remote_token,
         record::{home_record_name, origin_token_name},
     },
-    merge_patch,
+    machine::{Effect, Env, Part, Step, Version, merge_patch},
     model::{
         AuthStatus, Bytes, ClusterId, ForeignCluster, Object, Resource, Secret, SecretBytes,
         Timestamp, names,
     },
     policy::{Forms, Policy},
-    step::{Effect, Env, Part, Step, Version},
     verify::{EndpointPins, VerifiedIdentity},
 };
 

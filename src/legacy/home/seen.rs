@@ -4,12 +4,12 @@ use super::Home;
 use crate::{
     error::{Error, LocalFault},
     legacy::{
-        AuthToken, ProtocolVersion,
+        AuthToken,
         foreign::{foreign_cluster, is_of},
         record::{Sealed, home_record_name, origin_token_name},
     },
-    model::{ForeignCluster, Resource, Secret, names},
-    view::View,
+    machine::View,
+    model::{ForeignCluster, ProtocolVersion, Resource, Secret, names},
 };
 
 /// One foreign cluster's objects by the parts that they play.

@@ -140,7 +140,7 @@ impl NameRegistry {
         match object {
             Object::Secret(secret) => {
                 let label = secret.metadata.labels.get(names::RECORD_PEER_LABEL)?;
-                let record = crate::provider::record::name(&label.parse().ok()?);
+                let record = crate::provider::record::peer::name(&label.parse().ok()?);
                 (secret.metadata.name == record).then(|| self.claims_of_peer(label))?
             }
             Object::RoleBinding(binding) => {

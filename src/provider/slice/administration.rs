@@ -1,15 +1,15 @@
 //! What only this side's administrator does to a slice.
 
-use super::{
-    super::{Provider, seen::Seen},
-    SliceRecord, record,
-};
 use crate::{
     audit::{Decision, Event},
     error::{Error, LocalFault},
+    machine::{Effect, Part, Step, View},
     model::{Kind, ObjectRef, Resource, ResourceSlice, Secret, names},
-    step::{Effect, Part, Step},
-    view::View,
+    provider::{
+        Provider,
+        observed::Seen,
+        record::{self, slice::SliceRecord},
+    },
 };
 
 impl Provider {
@@ -71,7 +71,8 @@ impl Provider {
         let namespace = seen.namespace_name();
         let id = ObjectRef::new(Kind::ResourceSlice, namespace.as_str(), name);
         let object: Option<&ResourceSlice> = view.find(&namespace, name)?;
-        let record: Option<&Secret> = view.find(&self.0.namespace, &record::name(peer, name))?;
+        let record: Option<&Secret> =
+            view.find(&self.0.namespace, &record::slice::name(peer, name))?;
         if object.is_none() && record.is_none() {
             return Err(Error::new(LocalFault::NoSlice, Some(id), ""));
         }

@@ -1,14 +1,15 @@
 //! An AWS user for a slice, where the provider runs on EKS.
 
-use super::{
-    super::{AwsIdentityRequest, aws, credentials::Given},
-    Slice,
-};
+use super::Slice;
 use crate::{
+    crypto::RequestId,
     error::Error,
+    machine::Step,
     model::{AwsConfig, Resource},
-    request_id::RequestId,
-    step::Step,
+    provider::{
+        AwsIdentityRequest,
+        credentials::{aws, credential::Given},
+    },
     verify::VerifiedSlice,
 };
 

@@ -1,18 +1,16 @@
 //! Having a slice's request signed, the first time and again.
 
-use super::{
-    super::{
-        SigningRequest, issuance,
-        record::{IssuedCertificate, RefusedRenewal},
-    },
-    Established, RETRY, Slice,
-};
+use super::{Established, RETRY, Slice};
 use crate::{
-    crypto::{CertificateChain, Fingerprint},
+    crypto::{CertificateChain, Fingerprint, RequestId},
     error::{Disposition, Error, shortened},
+    machine::Step,
     model::Resource,
-    request_id::RequestId,
-    step::Step,
+    provider::{
+        SigningRequest,
+        credentials::issuance,
+        record::peer::{IssuedCertificate, RefusedRenewal},
+    },
     verify::VerifiedSlice,
 };
 

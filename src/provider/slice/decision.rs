@@ -1,14 +1,12 @@
 //! Deciding on the resources of a slice.
 
-use super::{
-    Grant, RETRY, SettledSlice, SliceDecision, SliceRequest, add,
-    record::{Outcome, SliceRecord},
-};
+use super::{Grant, RETRY, SettledSlice, SliceDecision, SliceRequest, add};
 use crate::{
     audit::{Decision, Event},
     error::{Backend, Error},
+    machine::{Awaited, Refused, Step},
     model::Resource,
-    step::{Awaited, Refused, Step},
+    provider::record::slice::{Outcome, SliceRecord},
 };
 
 /// Nobody has decided on the resources that the slice asks for now.

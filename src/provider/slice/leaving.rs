@@ -1,10 +1,11 @@
 //! Slices that go: since their peer is drained, or by themselves.
 
-use super::{super::issuance::CertificateSecret, Slice, status};
+use super::{Slice, status};
 use crate::{
     audit::{Decision, Event},
+    machine::{Effect, Part, Step},
     model::{Resource, Secret},
-    step::{Effect, Part, Step},
+    provider::credentials::issuance::CertificateSecret,
 };
 
 /// A slice of a drained peer.

@@ -3,20 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    super::{
-        Claimant, Phase, PrincipalName, Provider, condition, credentials::Given, is_well_known,
-        issuance::Bearer, seen::Seen,
-    },
     DrainedSlice, Established, LeftBehind, NeedsDecision, NeedsSliceAwsIdentity,
     NeedsSliceCertificate, NeedsSliceRecord, NeedsSliceStatus, SettledSlice, Slice, SlicePeering,
-    SlicePhase, aws, policy, record, status,
+    SlicePhase, aws, policy, status,
 };
 use crate::{
     error::{Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    machine::{Effect, Part, View},
     model::{Kind, ObjectRef, Resource, ResourceSlice, Secret, TenantCondition, Timestamp, names},
-    step::{Effect, Part},
+    provider::{
+        Claimant, Phase, PrincipalName, Provider,
+        credentials::{credential::Given, issuance::Bearer},
+        is_well_known,
+        observed::Seen,
+        record::{self, slice::SliceRecord},
+        rights::condition,
+    },
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
-    view::View,
 };
 
 impl Provider {
@@ -107,12 +110,12 @@ impl<'o> Look<'_, 'o> {
     }
 
     fn has_record(&self, slice: &ResourceSlice) -> bool {
-        let name = record::name(&self.seen.peer, &slice.metadata.name);
+        let name = record::slice::name(&self.seen.peer, &slice.metadata.name);
         self.records.contains_key(name.as_str())
     }
 
     fn record_of(&self, slice: &str) -> Result<Option<&'o Secret>, Error> {
-        let name = record::name(&self.seen.peer, slice);
+        let name = record::slice::name(&self.seen.peer, slice);
         self.view.find(&self.provider.0.namespace, &name)
     }
 
@@ -376,10 +379,7 @@ impl<'o> Look<'_, 'o> {
         ))
     }
 
-    fn opened_record(
-        &self,
-        slice: &str,
-    ) -> Result<Option<(&'o Secret, record::SliceRecord)>, Error> {
+    fn opened_record(&self, slice: &str) -> Result<Option<(&'o Secret, SliceRecord)>, Error> {
         let Some(secret) = self.record_of(slice)? else {
             return Ok(None);
         };
@@ -407,7 +407,7 @@ impl<'o> Look<'_, 'o> {
         }
         let of_present: BTreeSet<String> = present
             .iter()
-            .map(|slice| record::name(peer, slice))
+            .map(|slice| record::slice::name(peer, slice))
             .collect();
         let mut left = Vec::new();
         for (name, secret) in &self.records {
@@ -468,7 +468,7 @@ impl Provider {
                 let metadata = &secret.metadata;
                 let label = metadata.labels.get(names::RECORD_PEER_LABEL);
                 metadata.namespace == self.0.namespace
-                    && metadata.name.starts_with(record::NAME_PREFIX)
+                    && metadata.name.starts_with(record::slice::NAME_PREFIX)
                     && label.map(String::as_str) == peer
             })
             .map(|secret| (secret.metadata.name.as_str(), secret))

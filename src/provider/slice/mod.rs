@@ -22,20 +22,24 @@ mod leaving;
 mod look;
 mod phase;
 mod policy;
-mod record;
 mod settled;
 mod status;
 
 use std::collections::BTreeSet;
 
-use super::{Provider, issuance::CertificateSecret, record::Record, seen::Seen};
+use super::{
+    Provider,
+    credentials::issuance::CertificateSecret,
+    observed::Seen,
+    record::{peer::Record, slice::SliceRecord},
+};
 use crate::{
     crypto::PublicKey,
     error::{Disposition, Error},
+    machine::{Effect, Refused, Step, Version, Wait},
     model::{
         AuthParams, ClusterId, ObjectRef, ResourceSlice, Secret, TenantCondition, Timestamp, names,
     },
-    step::{Effect, Refused, Step, Version, Wait},
 };
 pub use aws::NeedsSliceAwsIdentity;
 pub use ceiling::Ceiling;
@@ -44,8 +48,6 @@ pub use decision::NeedsDecision;
 pub use leaving::{DrainedSlice, LeftBehind};
 pub use phase::{NeedsSliceRecord, SlicePeering, SlicePhase};
 pub use policy::{Grant, LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest};
-pub(super) use record::NAME_PREFIX;
-use record::SliceRecord;
 pub use settled::{NeedsSliceStatus, SettledSlice, SliceRenewal};
 
 /// What the control plane's authentication gives to the peer's slices.
@@ -125,7 +127,7 @@ impl Slice<'_> {
         if self.record().is_some_and(|record| record.cordoned) {
             annotations.insert(names::CORDON_ANNOTATION.to_owned(), names::TRUE.to_owned());
         }
-        Effect::patch(self.object, marked, crate::step::Part::Main)
+        Effect::patch(self.object, marked, crate::machine::Part::Main)
     }
 }
 

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     error::Error,
+    machine::{Awaited, Effect, Step},
     model::{AuthParams, ObjectRef},
-    step::{Awaited, Effect, Step},
     verify::VerifiedSlice,
 };
 
@@ -108,7 +108,7 @@ impl SlicePeering<'_> {
             Err(error) => add(
                 &mut step,
                 Step {
-                    refused: vec![crate::step::Refused {
+                    refused: vec![crate::machine::Refused {
                         object: error.at().object.clone(),
                         error,
                     }],

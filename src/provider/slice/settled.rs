@@ -1,16 +1,15 @@
 //! A slice with its certificate: telling the consumer, and renewing in time.
 
 use super::{
-    super::credentials::Given,
     Established, NeedsSliceCertificate, Slice, SliceRecord, add,
-    record::Outcome,
     status::{self, Times},
 };
 use crate::{
     crypto::{CertificateChain, without_padding},
     error::Error,
+    machine::{Effect, Part, Step},
     model::{AuthParams, Resource, ResourceSliceStatus, TenantCondition, Timestamp},
-    step::{Effect, Part, Step},
+    provider::{credentials::credential::Given, record::slice::Outcome},
     verify::{Credentials, VerifiedSlice},
 };
 
@@ -87,7 +86,7 @@ impl<'o> SettledSlice<'o> {
     }
 
     /// Whether the certificate is due, which is at two thirds of its life since
-    /// it was issued ([`renewal::due_at`](crate::renewal::due_at)).
+    /// it was issued ([`renewal::due_at`](crate::machine::due_at)).
     pub fn renewal(&self) -> SliceRenewal<'o> {
         let Some(until) = self.valid_until() else {
             return SliceRenewal::Never;

@@ -1,12 +1,12 @@
 //! What the status of a slice says, in Liqo's words.
 
-use super::{
-    policy::DENIED,
-    record::{Decided, Outcome},
-};
-use crate::model::{
-    ResourceSliceCondition, ResourceSliceConditionStatus, ResourceSliceConditionType,
-    ResourceSliceStatus, Timestamp,
+use super::policy::DENIED;
+use crate::{
+    model::{
+        ResourceSliceCondition, ResourceSliceConditionStatus, ResourceSliceConditionType,
+        ResourceSliceStatus, Timestamp,
+    },
+    provider::record::slice::{Decided, Outcome},
 };
 
 /// Sets a condition. One that says the same already keeps its time, unless the

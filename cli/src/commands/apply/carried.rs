@@ -3,10 +3,8 @@
 
 use liqo_auth::{
     error::Error,
+    machine::{Refused, Step, View, replication},
     model::{ClusterId, Kind, Namespace, Object, ObjectRef, Renew, Resource, ResourceSlice, names},
-    replication,
-    step::{Refused, Step},
-    view::View,
 };
 
 use super::Received;

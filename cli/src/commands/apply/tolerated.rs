@@ -3,8 +3,8 @@
 
 use liqo_auth::{
     admission::{Verdict, tenant as admission},
+    machine::Effect,
     model::{AuthzPolicy, ClusterId, Metadata, Namespace, Resource, Tenant, names},
-    step::Effect,
 };
 
 use crate::{

@@ -3,12 +3,12 @@
 use liqo_auth::{
     crypto::{CertificateChain, PublicKey},
     error::Error,
+    machine::replication,
     model::{
         AuthParams, ClusterId, Resource, ResourceSlice, ResourceSliceCondition,
         ResourceSliceConditionType, Tenant, names,
     },
     policy::Policy,
-    replication,
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
 };
 

@@ -5,8 +5,8 @@ use std::{net::Ipv4Addr, thread, time::Duration};
 
 use liqo_auth::{
     legacy::Event,
+    machine::Interest,
     model::{Kind, ObjectRef, names},
-    view::Interest,
 };
 use tokio::sync::oneshot;
 

@@ -1,7 +1,7 @@
 //! `legacy get`: what a foreign cluster's administrator hands over.
 
+use liqo_auth::machine::Interest;
 use liqo_auth::model::{Kind, ObjectRef, names};
-use liqo_auth::view::Interest;
 
 use crate::{
     commands::Context,

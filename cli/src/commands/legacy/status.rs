@@ -2,8 +2,8 @@
 
 use liqo_auth::{
     legacy::Phase,
+    machine::Interest,
     model::{ClusterId, ForeignCluster, Kind, ObjectRef, Timestamp, names},
-    view::Interest,
 };
 
 use crate::{

@@ -1,4 +1,4 @@
-use liqo_auth::{model::Namespace, step::Part};
+use liqo_auth::{machine::Part, model::Namespace};
 use serde_json::json;
 
 use super::*;

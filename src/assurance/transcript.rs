@@ -1,0 +1,337 @@
+//! A short code over what two clusters agreed on, which their administrators
+//! read to each other: whether somebody changed a file on its way.
+//!
+//! Each side computes it from its own objects ([`Provider::transcript`],
+//! [`Consumer::transcript`]), also where the other one runs Liqo; SECURITY.md
+//! has a recipe without this library. It is the same before and after a
+//! renewal, since no certificate is in it.
+//!
+//! The code is the first 128 bits of the SHA-256 of a text of nine lines:
+//!
+//! ```text
+//! liqo-auth transcript v1
+//! provider <SHA-256 of the provider's cluster ID>
+//! consumer <SHA-256 of the consumer's cluster ID>
+//! nonce <SHA-256 of the nonce's text>
+//! consumer-key <SHA-256 of the consumer's SubjectPublicKeyInfo in DER>
+//! api-server <SHA-256 of the API server's URL>
+//! ca <SHA-256 of the CA bundle in PEM, without NUL bytes>
+//! proxy <SHA-256 of the proxy's URL, or of nothing>
+//! namespace <SHA-256 of the name of the provider's tenant namespace>
+//! ```
+//!
+//! Each hash is written in 64 lower-case hexadecimal digits, each line ends in
+//! a line feed. Where two codes differ, the texts say in what.
+//!
+//! [`Provider::transcript`]: crate::Provider::transcript
+//! [`Consumer::transcript`]: crate::Consumer::transcript
+
+use core::{fmt, str::FromStr};
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    crypto::{Nonce, PublicKey},
+    model::{AuthParams, ClusterId},
+};
+
+/// What two clusters agreed on, hashed line by line.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{
+///     assurance::transcript::{Agreement, Transcript},
+///     crypto::{Entropy, KeyPair, Nonce, SigningKey},
+///     model::AuthParams,
+/// };
+///
+/// let key = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));
+/// let nonce = Nonce::random(&Entropy::from_bytes([2; 32]));
+/// let auth_params = AuthParams { api_server: "https://172.19.0.3:6443".into(), ..AuthParams::default() };
+/// let transcript = Transcript::of(&Agreement {
+///     provider: &"cl-provider".parse()?,
+///     consumer: &"cl-consumer".parse()?,
+///     nonce: &nonce,
+///     consumer_key: key.public_key(),
+///     auth_params: &auth_params,
+///     namespace: "liqo-tenant-cl-consumer",
+/// });
+/// let read_aloud = transcript.code().to_string();
+/// assert_eq!(read_aloud.len(), 8 * 5 + 7);
+/// assert_eq!(read_aloud.parse(), Ok(transcript.code()));
+/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transcript {
+    text: String,
+}
+
+/// What a transcript is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Agreement<'a> {
+    /// The provider.
+    pub provider: &'a ClusterId,
+    /// The consumer.
+    pub consumer: &'a ClusterId,
+    /// The nonce that the consumer signed.
+    pub nonce: &'a Nonce,
+    /// The key that it signed it with.
+    pub consumer_key: &'a PublicKey,
+    /// What the provider answered: of it, API server, CA and proxy count, and
+    /// not the credentials.
+    pub auth_params: &'a AuthParams,
+    /// The tenant namespace on the provider.
+    pub namespace: &'a str,
+}
+
+/// 128 bits that people can read aloud: eight numbers of five digits, each of
+/// 16 bits, with hyphens between.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code([u16; GROUPS]);
+
+/// Why a text is no [`Code`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodeError {
+    /// There are more or fewer than eight numbers.
+    #[error("a transcript's code has eight numbers, and this has {found}")]
+    Groups {
+        /// How many there are.
+        found: usize,
+    },
+    /// A number is not one of five digits up to 65535.
+    #[error("number {index} of the code is not one of five digits from 00000 to 65535")]
+    Number {
+        /// Which one, counted from 1.
+        index: usize,
+    },
+}
+
+impl Transcript {
+    /// The transcript of an agreement.
+    pub fn of(agreement: &Agreement<'_>) -> Self {
+        let AuthParams {
+            api_server,
+            ca,
+            proxy_url,
+            ..
+        } = agreement.auth_params;
+        // Liqo leaves NUL bytes behind a bundle that an option gave.
+        let ca: Vec<u8> = ca
+            .as_slice()
+            .iter()
+            .copied()
+            .filter(|byte| *byte != 0)
+            .collect();
+        let mut text = format!("{HEADING}\n");
+        for (name, value) in [
+            ("provider", agreement.provider.as_str().as_bytes()),
+            ("consumer", agreement.consumer.as_str().as_bytes()),
+            ("nonce", agreement.nonce.as_bytes()),
+            ("consumer-key", agreement.consumer_key.spki_der()),
+            ("api-server", api_server.as_bytes()),
+            ("ca", &ca),
+            ("proxy", proxy_url.as_deref().unwrap_or_default().as_bytes()),
+            ("namespace", agreement.namespace.as_bytes()),
+        ] {
+            text.push_str(name);
+            text.push(' ');
+            for byte in Sha256::digest(value) {
+                text.push_str(&format!("{byte:02x}"));
+            }
+            text.push('\n');
+        }
+        Self { text }
+    }
+
+    /// What the administrators compare.
+    pub fn code(&self) -> Code {
+        let hash = Sha256::digest(self.text.as_bytes());
+        let mut groups = [0; GROUPS];
+        for (group, pair) in groups.iter_mut().zip(hash.as_slice().chunks_exact(2)) {
+            *group = pair
+                .iter()
+                .fold(0, |number, byte| (number << 8) | u16::from(*byte));
+        }
+        Code(groups)
+    }
+
+    /// The nine lines that are hashed: to see in what two transcripts differ.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The names of the lines in which the two differ, such as `ca`.
+    pub fn differences(&self, other: &Self) -> Vec<&str> {
+        self.text
+            .lines()
+            .zip(other.text.lines())
+            .filter(|(mine, others)| mine != others)
+            .filter_map(|(mine, _)| mine.split_once(' ').map(|(name, _)| name))
+            .collect()
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, group) in self.0.iter().enumerate() {
+            let hyphen = if index == 0 { "" } else { "-" };
+            write!(formatter, "{hyphen}{group:05}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// With hyphens or white space between the numbers, as a person types it.
+impl FromStr for Code {
+    type Err = CodeError;
+
+    fn from_str(text: &str) -> Result<Self, CodeError> {
+        let separator = |character: char| character == '-' || character.is_ascii_whitespace();
+        let numbers = || text.split(separator).filter(|number| !number.is_empty());
+        let found = numbers().count();
+        if found != GROUPS {
+            return Err(CodeError::Groups { found });
+        }
+        let mut groups = [0; GROUPS];
+        for ((group, number), index) in groups.iter_mut().zip(numbers()).zip(1..) {
+            let digits = number.len() == 5 && number.bytes().all(|byte| byte.is_ascii_digit());
+            let value = digits.then(|| number.parse().ok()).flatten();
+            *group = value.ok_or(CodeError::Number { index })?;
+        }
+        Ok(Self(groups))
+    }
+}
+
+const HEADING: &str = "liqo-auth transcript v1";
+const GROUPS: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{Entropy, KeyPair, SigningKey};
+
+    #[test]
+    fn a_code_is_read_as_people_type_it() {
+        let code = Code([0, 1, 65535, 4, 5, 6, 7, 12345]);
+        let text = "00000-00001-65535-00004-00005-00006-00007-12345";
+        assert_eq!(code.to_string(), text);
+        for typed in [
+            text.to_owned(),
+            text.replace('-', " "),
+            format!(" {text}\n"),
+        ] {
+            assert_eq!(typed.parse(), Ok(code), "{typed:?}");
+        }
+        for (typed, error) in [
+            ("", CodeError::Groups { found: 0 }),
+            ("00000-00001", CodeError::Groups { found: 2 }),
+            (&format!("{text}-00000"), CodeError::Groups { found: 9 }),
+            (
+                &text.replace("65535", "65536"),
+                CodeError::Number { index: 3 },
+            ),
+            (
+                &text.replace("00004", "0004"),
+                CodeError::Number { index: 4 },
+            ),
+            (
+                &text.replace("00004", "+0004"),
+                CodeError::Number { index: 4 },
+            ),
+        ] {
+            assert_eq!(typed.parse::<Code>(), Err(error), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn every_field_counts_and_no_credential_does() {
+        let key = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));
+        let other_key = KeyPair::from_entropy(&Entropy::from_bytes([2; 32]));
+        let nonce = Nonce::random(&Entropy::from_bytes([3; 32]));
+        let other_nonce = Nonce::random(&Entropy::from_bytes([4; 32]));
+        let auth_params = AuthParams {
+            ca: b"ca\0\0".as_slice().into(),
+            api_server: "https://a:6443".to_owned(),
+            ..AuthParams::default()
+        };
+        let (provider, consumer) = ("cl-b".parse().unwrap(), "cl-a".parse().unwrap());
+        let agreement = Agreement {
+            provider: &provider,
+            consumer: &consumer,
+            nonce: &nonce,
+            consumer_key: key.public_key(),
+            auth_params: &auth_params,
+            namespace: "liqo-tenant-cl-a",
+        };
+        let transcript = Transcript::of(&agreement);
+        let with = |change: fn(&mut AuthParams)| {
+            let mut changed = auth_params.clone();
+            change(&mut changed);
+            let changed = Agreement {
+                auth_params: &changed,
+                ..agreement
+            };
+            Transcript::of(&changed)
+        };
+        for (name, other) in [
+            ("ca", with(|changed| changed.ca = b"cb".as_slice().into())),
+            ("api-server", with(|changed| changed.api_server.push('1'))),
+            (
+                "proxy",
+                with(|changed| changed.proxy_url = Some("http://p:1".to_owned())),
+            ),
+            (
+                "nonce",
+                Transcript::of(&Agreement {
+                    nonce: &other_nonce,
+                    ..agreement
+                }),
+            ),
+            (
+                "consumer-key",
+                Transcript::of(&Agreement {
+                    consumer_key: other_key.public_key(),
+                    ..agreement
+                }),
+            ),
+            (
+                "namespace",
+                Transcript::of(&Agreement {
+                    namespace: "liqo",
+                    ..agreement
+                }),
+            ),
+            (
+                "provider",
+                Transcript::of(&Agreement {
+                    provider: &"c".parse().unwrap(),
+                    ..agreement
+                }),
+            ),
+            (
+                "consumer",
+                Transcript::of(&Agreement {
+                    consumer: &"c".parse().unwrap(),
+                    ..agreement
+                }),
+            ),
+        ] {
+            assert_eq!(transcript.differences(&other), [name]);
+            assert_ne!(transcript.code(), other.code(), "{name}");
+        }
+        for same in [
+            with(|changed| changed.ca = b"ca".as_slice().into()),
+            with(|changed| changed.signed_crt = b"renewed".as_slice().into()),
+            with(|changed| changed.proxy_url = Some(String::new())),
+        ] {
+            assert_eq!(same, transcript);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The end of a peering, from the consumer's side.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    audit::{Decision, Event},
+    consumer::{Consumer, observed::Seen, record::Record, slice::is_asked_of},
+    error::{Error, LocalFault},
+    machine::{Awaited, Effect, Step, View},
+    model::{Kind, ObjectRef, Resource, ResourceSlice},
+};
+
+/// The peering was ended from this side, or its Identity is being deleted; what
+/// belonged to it goes.
+#[derive(Clone)]
+pub struct Ending<'o> {
+    consumer: Consumer,
+    seen: Seen<'o>,
+}
+
+impl Consumer {
+    /// Ends the peering from this side: removes the signed nonce, the Renew, the
+    /// kubeconfig and the Identity, in this order. What was pinned stays: who
+    /// comes back under this name has to be the same provider, unless
+    /// [`release_pins`](Self::release_pins) says otherwise.
+    ///
+    /// A crash in between loses nothing: [`reconcile`](Self::reconcile) goes on.
+    /// The provider's administrator deletes the Tenant. To authenticate again
+    /// takes another nonce.
+    ///
+    /// # Errors
+    /// [`LocalFault::SlicesRemain`] while resource slices are asked of the
+    /// provider; [`LocalFault::Unreadable`] if it cannot be told whether;
+    /// otherwise as [`resume`](Self::resume).
+    pub fn unauthenticate(&self, view: &View<'_>) -> Result<Step, Error> {
+        self.check_peer(view.peer())?;
+        let seen = Seen::select(self, view)?;
+        let slices: Vec<ObjectRef> = view
+            .every::<ResourceSlice>()?
+            .filter(|slice| is_asked_of(slice, view.peer().as_str()))
+            .map(Resource::id)
+            .collect();
+        if let Some(first) = slices.first() {
+            let fault = LocalFault::SlicesRemain {
+                found: slices.len(),
+                one: first.to_string(),
+            };
+            return Err(Error::new(fault, Some(first.clone()), ""));
+        }
+        seen.renew.clone()?;
+        let mut record = seen.record();
+        let has_ended = record.ended.is_some();
+        let mut uids = record.ended.take().unwrap_or_default();
+        uids.extend(
+            seen.leftovers()
+                .map(|(uid, ..)| uid.to_owned())
+                .filter(|uid| !uid.is_empty()),
+        );
+        if seen.leftovers().next().is_none() && seen.record.is_none() {
+            return Ok(Step::default());
+        }
+        record.end(uids);
+        let ending = Ending {
+            consumer: self.clone(),
+            seen,
+        };
+        let mut step = ending.remove(None);
+        if !has_ended {
+            step.events.push(Event::new(view.peer(), Decision::Ended));
+        }
+        Ok(ending.seen.with_record(self, step, &record))
+    }
+}
+
+impl<'o> Ending<'o> {
+    /// The end that goes on, if there is one.
+    pub(in crate::consumer) fn of(consumer: &Consumer, seen: &Seen<'o>) -> Option<Self> {
+        let is_ending = || {
+            let record = seen.record();
+            let ended = record.ended.as_ref()?;
+            seen.leftovers()
+                .any(|(uid, ..)| ended.contains(uid))
+                .then_some(())
+        };
+        let is_deleted = seen
+            .identity
+            .is_some_and(|identity| identity.metadata.deletion_timestamp.is_some());
+        (is_deleted || is_ending().is_some()).then(|| Self {
+            consumer: consumer.clone(),
+            seen: seen.clone(),
+        })
+    }
+
+    /// Removes what is still there of what was ended.
+    pub fn go_on(&self) -> Step {
+        let ended = self.seen.record().ended;
+        self.remove(Some(&ended.unwrap_or_default()))
+    }
+
+    /// Of these, if they are given.
+    fn remove(&self, only: Option<&BTreeSet<String>>) -> Step {
+        let mut step = Step::default();
+        for (uid, id, delete) in self.seen.leftovers() {
+            let wanted = only.is_none_or(|only| only.contains(uid));
+            match delete {
+                Some(delete) if wanted => step.effects.push(delete),
+                None if id.kind == Kind::Identity => {
+                    step.wait.awaiting.push(Awaited::End(id));
+                }
+                _ => {}
+            }
+        }
+        step
+    }
+
+    /// The consumer whose peering it is.
+    pub fn consumer(&self) -> &Consumer {
+        &self.consumer
+    }
+}
+
+impl Record {
+    /// What an end leaves: the pins, and the request, which Liqo's providers
+    /// want to be the same each time.
+    fn end(&mut self, uids: BTreeSet<String>) {
+        self.ended = Some(uids);
+        self.proven_nonce = None;
+        self.control_plane = None;
+        self.slices.clear();
+        self.renewed_by = None;
+    }
+}
+
+impl Seen<'_> {
+    /// What belongs to the peering, in the order in which it goes: without the
+    /// nonce nobody asks for another Identity, and without the Identity nobody
+    /// makes the others again. Each with its UID, and its deletion unless that
+    /// goes on already.
+    fn leftovers(&self) -> impl Iterator<Item = (&str, ObjectRef, Option<Effect>)> {
+        fn one<K: Resource>(stored: &K) -> (&str, ObjectRef, Option<Effect>) {
+            let metadata = stored.metadata();
+            let goes = metadata.deletion_timestamp.is_some();
+            let delete = (!goes).then(|| Effect::delete(stored));
+            (metadata.uid.as_str(), stored.id(), delete)
+        }
+        let renew = self.renew.as_ref().ok().copied().flatten();
+        [
+            self.signed_nonce.map(one),
+            renew.map(one),
+            self.kubeconfig.map(one),
+            self.identity.map(one),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}

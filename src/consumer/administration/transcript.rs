@@ -1,0 +1,73 @@
+//! What the consumer agreed on with a provider, for their administrators to
+//! compare.
+
+use crate::{
+    assurance::transcript::{Agreement, Transcript},
+    consumer::{Consumer, observed::Seen},
+    crypto::{CertificateChain, Nonce},
+    error::{Error, PeerMisbehaved},
+    machine::View,
+    model::Resource,
+};
+
+impl Consumer {
+    /// The transcript of the exchange with a provider, once its Identity is
+    /// there: what [`Provider::transcript`](crate::Provider::transcript) is on
+    /// the other side, if nobody changed anything in between.
+    ///
+    /// Nothing is verified: it is about the objects that are there.
+    ///
+    /// # Errors
+    /// [`LocalFault`](crate::error::LocalFault), and [`PeerMisbehaved`] if the
+    /// nonce is none.
+    pub fn transcript(&self, view: &View<'_>) -> Result<Option<Transcript>, Error> {
+        self.check_peer(view.peer())?;
+        let seen = Seen::select(self, view)?;
+        let Some(identity) = seen.identity else {
+            return Ok(None);
+        };
+        let (Some(keys), Some(nonce)) = (self.find_keys(&seen.peer)?, self.agreed_nonce(&seen)?)
+        else {
+            return Ok(None);
+        };
+        let policy = self.policy(&seen.peer);
+        let certificate = identity.spec.auth_params.signed_crt.as_slice();
+        let held = CertificateChain::from_pem(certificate, policy).ok();
+        let key = match keys.predecessor {
+            Some(key)
+                if held
+                    .is_some_and(|held| held.leaf().spki_der() == key.public_key().spki_der()) =>
+            {
+                key
+            }
+            _ => keys.current,
+        };
+        Ok(Some(Transcript::of(&Agreement {
+            provider: &seen.peer,
+            consumer: self.cluster_id(),
+            nonce: &nonce,
+            consumer_key: key.public_key(),
+            auth_params: &identity.spec.auth_params,
+            namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
+        })))
+    }
+
+    /// The nonce that the provider's proof is about, or the one that was signed
+    /// last: anyone can hand over another one, and have it signed.
+    fn agreed_nonce(&self, seen: &Seen<'_>) -> Result<Option<Nonce>, Error> {
+        if let Some(proven) = seen.record().proven_nonce {
+            return Ok(Some(proven));
+        }
+        let Some((secret, text)) = seen.nonce_text() else {
+            return Ok(None);
+        };
+        let nonce = Nonce::parse(text, self.policy(&seen.peer)).map_err(|error| {
+            Error::new(
+                PeerMisbehaved::NonceForm(error),
+                Some(secret.id()),
+                "data.nonce",
+            )
+        })?;
+        Ok(Some(nonce))
+    }
+}

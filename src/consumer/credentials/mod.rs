@@ -1,0 +1,6 @@
+//! The identity that the provider gave: taken, stored, renewed, and written as a kubeconfig.
+
+pub(super) mod kubeconfig;
+pub(super) mod renewal;
+pub(super) mod stored_identity;
+pub(super) mod taking;

@@ -1,0 +1,227 @@
+//! The shared token of the protocol of Liqo 0.2 to 0.10.
+
+use core::fmt;
+
+use hmac::Mac;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::{Entropy, keyed};
+use crate::policy::{Forms, Policy};
+
+/// A token that one cluster shows to another: 128 hexadecimal digits in lower
+/// case, of 64 random bytes; with the compatible policy any visible ASCII text
+/// of up to 512 bytes, since administrators set tokens by hand.
+///
+/// It is wiped on drop, and `Debug` does not show it. Source: Liqo
+/// `auth.GenerateToken`.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{
+///     crypto::{AuthToken, Entropy, TokenError},
+///     policy::Policy,
+/// };
+///
+/// let token = AuthToken::make(&Entropy::from_bytes([7; 32]));
+/// assert_eq!(token.expose().len(), 128);
+/// assert!(token.matches(token.expose().as_bytes()));
+/// assert!(!token.matches(b""));
+/// assert_eq!(format!("{token:?}"), "AuthToken(…)");
+/// assert_eq!(AuthToken::parse(b"", &Policy::compatible()), Err(TokenError::Empty));
+/// # Ok::<(), TokenError>(())
+/// ```
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct AuthToken(String);
+
+/// Why bytes are no [`AuthToken`]. Nothing of them is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// There are no bytes: an empty token would let everyone in.
+    #[error("the token is empty")]
+    Empty,
+    /// There are more bytes than a token may have.
+    #[error("the token has {found} bytes, expected at most {limit}")]
+    TooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length allowed.
+        limit: usize,
+    },
+    /// The length is another than that of a token that Liqo makes.
+    #[error("the token has {found} characters, expected {expected}")]
+    Length {
+        /// The length found.
+        found: usize,
+        /// The length of a token.
+        expected: usize,
+    },
+    /// A byte is none that a token may have.
+    #[error("byte {at} of the token is none that a token has")]
+    Character {
+        /// Where the byte stands, counted from 0.
+        at: usize,
+    },
+}
+
+impl AuthToken {
+    /// Makes a token.
+    pub fn make(entropy: &Entropy) -> Self {
+        Self::derive(entropy, "own")
+    }
+
+    /// Reads a token.
+    ///
+    /// # Errors
+    /// [`TokenError`] says what is wrong.
+    pub fn parse(bytes: &[u8], policy: &Policy) -> Result<Self, TokenError> {
+        let found = bytes.len();
+        if found == 0 {
+            return Err(TokenError::Empty);
+        }
+        if found > LONGEST {
+            return Err(TokenError::TooLong {
+                found,
+                limit: LONGEST,
+            });
+        }
+        let is_allowed = match policy.forms() {
+            Forms::Canonical if found != LENGTH => {
+                return Err(TokenError::Length {
+                    found,
+                    expected: LENGTH,
+                });
+            }
+            Forms::Canonical => |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+            Forms::Compatible => u8::is_ascii_graphic,
+        };
+        if let Some(at) = bytes.iter().position(|byte| !is_allowed(byte)) {
+            return Err(TokenError::Character { at });
+        }
+        // All of them are ASCII.
+        Ok(Self(bytes.iter().copied().map(char::from).collect()))
+    }
+
+    /// Whether these bytes are the token. The time that it takes says nothing
+    /// about the token.
+    pub fn matches(&self, given: &[u8]) -> bool {
+        tag(given)
+            .verify_slice(&tag(self.0.as_bytes()).finalize().into_bytes())
+            .is_ok()
+    }
+
+    /// The secret text.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn derive(entropy: &Entropy, context: &str) -> Self {
+        let mut bytes: [u8; LENGTH / 2] = entropy.derive("auth token", &[context.as_bytes()]);
+        let mut text = String::with_capacity(LENGTH);
+        for byte in bytes {
+            for digit in [byte >> 4, byte & 15] {
+                text.extend(char::from_digit(digit.into(), 16));
+            }
+        }
+        bytes.zeroize();
+        Self(text)
+    }
+}
+
+impl PartialEq for AuthToken {
+    fn eq(&self, other: &Self) -> bool {
+        self.matches(other.0.as_bytes())
+    }
+}
+
+impl Eq for AuthToken {}
+
+impl fmt::Debug for AuthToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("AuthToken(…)")
+    }
+}
+
+const LENGTH: usize = 128;
+const LONGEST: usize = 512;
+
+/// Two tokens are compared by their MACs, so that neither content nor length
+/// shows in the time. The key need not be secret for that.
+fn tag(token: &[u8]) -> hmac::Hmac<sha2::Sha256> {
+    let mut mac = keyed(b"liqo-auth token comparison key 1");
+    mac.update(token);
+    mac
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn liqos_own_form_and_others() {
+        let (strict, compatible) = (Policy::strict(), Policy::compatible());
+        let token = "0f".repeat(64);
+        for policy in [&strict, &compatible] {
+            let parsed = AuthToken::parse(token.as_bytes(), policy).unwrap();
+            assert!(parsed.matches(token.as_bytes()));
+            assert!(!parsed.matches(token.to_uppercase().as_bytes()));
+            assert!(!parsed.matches(&token.as_bytes()[1..]));
+            assert!(!parsed.matches(format!("{token}0").as_bytes()));
+        }
+        for (text, in_strict, in_compatible) in [
+            ("", Err(TokenError::Empty), Err(TokenError::Empty)),
+            (
+                "origin-token",
+                Err(TokenError::Length {
+                    found: 12,
+                    expected: 128,
+                }),
+                Ok(()),
+            ),
+            (
+                &"0F".repeat(64),
+                Err(TokenError::Character { at: 1 }),
+                Ok(()),
+            ),
+            (
+                "a b",
+                Err(TokenError::Length {
+                    found: 3,
+                    expected: 128,
+                }),
+                Err(TokenError::Character { at: 1 }),
+            ),
+            (
+                &"a".repeat(513),
+                Err(TokenError::TooLong {
+                    found: 513,
+                    limit: 512,
+                }),
+                Err(TokenError::TooLong {
+                    found: 513,
+                    limit: 512,
+                }),
+            ),
+        ] {
+            let parse = |policy| AuthToken::parse(text.as_bytes(), policy).map(drop);
+            assert_eq!(parse(&strict), in_strict, "{text}");
+            assert_eq!(parse(&compatible), in_compatible, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_context_has_its_own() {
+        let entropy = Entropy::from_bytes([1; 32]);
+        assert_ne!(
+            AuthToken::derive(&entropy, "a"),
+            AuthToken::derive(&entropy, "b")
+        );
+        assert!(
+            AuthToken::parse(
+                AuthToken::make(&entropy).expose().as_bytes(),
+                &Policy::strict()
+            )
+            .is_ok()
+        );
+    }
+}

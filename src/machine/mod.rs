@@ -1,0 +1,26 @@
+//! What both sides stand on: what is seen, and what is to be done.
+//!
+//! ```text
+//!     Objects ──▶ View ──▶ (a machine) ──▶ Step { effects, outbox, refused, notices, events, wait }
+//!        ▲                                                  │
+//!        └────────────────────── apply ─────────────────────┘
+//! ```
+//!
+//! A [`View`] borrows one peer's objects. A machine answers with a [`Step`],
+//! which is owned: [`Effect`]s on local objects, [`Message`]s for the peer,
+//! refusals, notices, and what it waits for ([`Wait`]). [`Objects`] keeps
+//! objects in memory, for tests and for tools. [`replication`] carries slices
+//! and renewals between two clusters at hand.
+
+pub(crate) mod merge_patch;
+mod objects;
+mod renewal;
+pub mod replication;
+pub(crate) mod sealed;
+mod step;
+mod view;
+
+pub use objects::{ApplyError, Objects};
+pub use renewal::due_at;
+pub use step::{Awaited, Effect, Env, Message, Notice, Part, Refused, Step, Version, Wait};
+pub use view::{Interest, View};

@@ -1,0 +1,244 @@
+//! What goes to and fro between two clusters once they are authenticated: the
+//! consumer's resource slices and renewals, and their statuses.
+//!
+//! On real clusters Liqo's crd-replicator carries them, with the rights of the
+//! control-plane identity. These two functions say what it would do, for who
+//! has both clusters' objects in hand: a tool, a simulation, a test. Whether
+//! the provider lets the consumer do it is the caller's to know.
+//!
+//! Source: Liqo `internal/crdReplicator/reflection`.
+//!
+//! # Examples
+//! ```
+//! use liqo_auth::{
+//!     machine::{Objects, replication},
+//!     model::{Metadata, Namespace, ResourceSlice, names},
+//! };
+//!
+//! let (consumer, provider) = ("cl-consumer".parse()?, "cl-provider".parse()?);
+//! let labels = [
+//!     (names::REPLICATION_LABEL, "true"),
+//!     (names::REPLICATION_DESTINATION_LABEL, "cl-provider"),
+//!     (names::REMOTE_CLUSTER_ID_LABEL, "cl-provider"),
+//! ];
+//! let slice = ResourceSlice {
+//!     metadata: Metadata {
+//!         name: "mypool".to_owned(),
+//!         namespace: names::tenant_namespace(&provider),
+//!         labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+//!         ..Metadata::default()
+//!     },
+//!     ..ResourceSlice::default()
+//! };
+//! let at_consumer: Objects =
+//!     [Namespace::for_tenant(&provider).into(), slice.into()].into_iter().collect();
+//! let mut at_provider: Objects = [Namespace::for_tenant(&consumer).into()].into_iter().collect();
+//!
+//! let step = replication::to_provider(&at_consumer.view(&provider), &at_provider.view(&consumer))?;
+//! for effect in &step.effects {
+//!     at_provider.apply(effect)?;
+//! }
+//! let replica: &ResourceSlice = at_provider.get("liqo-tenant-cl-consumer", "mypool").unwrap();
+//! assert_eq!(replica.metadata.labels[names::REPLICATION_ORIGIN_LABEL], "cl-consumer");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::{Effect, Part, Step, Version, View};
+use crate::{
+    error::Error,
+    model::{ClusterId, Metadata, Namespace, Renew, Resource, ResourceSlice, names},
+};
+
+/// What is to be done on the provider, so that it holds what the consumer
+/// shares with it: replicas are made, their specs follow, and one whose
+/// original is gone goes too. Nothing happens before both tenant namespaces
+/// are there.
+///
+/// The views are the consumer's of the provider, and the provider's of the
+/// consumer.
+///
+/// # Errors
+/// [`LocalFault`](crate::error::LocalFault): something that is to be
+/// replicated, or in the place of a replica, cannot be read.
+pub fn to_provider(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Step, Error> {
+    let mut step = Step::default();
+    if let Some(between) = Between::of(at_consumer, at_provider)? {
+        step.effects.extend(between.forth::<ResourceSlice>()?);
+        step.effects.extend(between.forth::<Renew>()?);
+    }
+    Ok(step)
+}
+
+/// What is to be done on the consumer, so that it knows what the provider
+/// answered: the statuses follow.
+///
+/// # Errors
+/// As [`to_provider`].
+pub fn to_consumer(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Step, Error> {
+    let mut step = Step::default();
+    if let Some(between) = Between::of(at_consumer, at_provider)? {
+        step.effects.extend(between.back::<ResourceSlice>()?);
+        step.effects.extend(between.back::<Renew>()?);
+    }
+    Ok(step)
+}
+
+/// Whether an object is shared with that cluster.
+pub fn is_shared_with(metadata: &Metadata, destination: &ClusterId) -> bool {
+    label(metadata, names::REPLICATION_LABEL) == Some(names::TRUE)
+        && label(metadata, names::REPLICATION_DESTINATION_LABEL) == Some(destination.as_str())
+}
+
+/// Whether an object is a replica of that cluster's.
+pub fn is_replica_of(metadata: &Metadata, origin: &ClusterId) -> bool {
+    label(metadata, names::REPLICATED_LABEL) == Some(names::TRUE)
+        && label(metadata, names::REPLICATION_ORIGIN_LABEL) == Some(origin.as_str())
+}
+
+/// Both sides, with their tenant namespaces.
+struct Between<'v, 'o> {
+    at_consumer: &'v View<'o>,
+    at_provider: &'v View<'o>,
+    consumers_namespace: &'o Namespace,
+    providers_namespace: &'o Namespace,
+}
+
+impl<'v, 'o> Between<'v, 'o> {
+    fn of(at_consumer: &'v View<'o>, at_provider: &'v View<'o>) -> Result<Option<Self>, Error> {
+        let (Some(consumers_namespace), Some(providers_namespace)) = (
+            at_consumer.tenant_namespace()?,
+            at_provider.tenant_namespace()?,
+        ) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            at_consumer,
+            at_provider,
+            consumers_namespace,
+            providers_namespace,
+        }))
+    }
+
+    fn forth<K: Replicated + 'o>(&self) -> Result<Vec<Effect>, Error> {
+        let mut effects = Vec::new();
+        for original in self.originals::<K>()? {
+            match self.replica_of(original)? {
+                None => effects.push(Effect::Create(self.replica(original).into())),
+                Some(replica) => {
+                    let mut wanted = replica.clone();
+                    wanted.take_spec(original);
+                    effects.extend(Effect::patch(replica, wanted, Part::Main));
+                }
+            }
+        }
+        let originals = self.originals::<K>()?;
+        let namespace = &self.providers_namespace.metadata.name;
+        for replica in self.at_provider.every::<K>()? {
+            let metadata = replica.metadata();
+            let stays = originals
+                .iter()
+                .any(|original| original.metadata().name == metadata.name);
+            if metadata.namespace == *namespace
+                && is_replica_of(metadata, self.at_provider.peer())
+                && !stays
+            {
+                effects.push(Effect::Delete {
+                    id: replica.id(),
+                    version: Version::of(metadata),
+                });
+            }
+        }
+        Ok(effects)
+    }
+
+    fn back<K: Replicated + 'o>(&self) -> Result<Vec<Effect>, Error> {
+        let mut effects = Vec::new();
+        for original in self.originals::<K>()? {
+            if let Some(replica) = self.replica_of(original)? {
+                let mut wanted = original.clone();
+                wanted.take_status(replica);
+                effects.extend(Effect::patch(original, wanted, Part::Status));
+            }
+        }
+        Ok(effects)
+    }
+
+    fn originals<K: Replicated + 'o>(&self) -> Result<Vec<&'o K>, Error> {
+        let namespace = &self.consumers_namespace.metadata.name;
+        let every = self.at_consumer.every::<K>()?;
+        Ok(every
+            .filter(|object| {
+                let metadata = object.metadata();
+                metadata.namespace == *namespace
+                    && metadata.deletion_timestamp.is_none()
+                    && is_shared_with(metadata, self.at_consumer.peer())
+            })
+            .collect())
+    }
+
+    fn replica_of<K: Replicated + 'o>(&self, original: &K) -> Result<Option<&'o K>, Error> {
+        let namespace = &self.providers_namespace.metadata.name;
+        self.at_provider.find(namespace, &original.metadata().name)
+    }
+
+    fn replica<K: Replicated>(&self, original: &K) -> K {
+        let origin = self.at_provider.peer();
+        let mut replica = K::default();
+        replica.take_spec(original);
+        let metadata = replica.metadata_mut();
+        metadata.name.clone_from(&original.metadata().name);
+        metadata.namespace = self.providers_namespace.metadata.name.clone();
+        metadata.annotations = original.metadata().annotations.clone();
+        metadata.labels = labels_of_replica(&original.metadata().labels, origin);
+        replica
+    }
+}
+
+/// The labels of a replica: the original's, but for those that say whose it is.
+fn labels_of_replica(
+    labels: &BTreeMap<String, String>,
+    origin: &ClusterId,
+) -> BTreeMap<String, String> {
+    let mut labels = labels.clone();
+    for (key, value) in [
+        (names::REPLICATION_LABEL, "false"),
+        (names::REPLICATED_LABEL, names::TRUE),
+        (names::REPLICATION_ORIGIN_LABEL, origin.as_str()),
+        (names::REMOTE_CLUSTER_ID_LABEL, origin.as_str()),
+    ] {
+        labels.insert(key.to_owned(), value.to_owned());
+    }
+    labels
+}
+
+fn label<'m>(metadata: &'m Metadata, key: &str) -> Option<&'m str> {
+    metadata.labels.get(key).map(String::as_str)
+}
+
+/// A kind whose spec goes forth and whose status comes back.
+trait Replicated: Resource + Default + Clone + PartialEq {
+    fn take_spec(&mut self, from: &Self);
+    fn take_status(&mut self, from: &Self);
+}
+
+impl Replicated for ResourceSlice {
+    fn take_spec(&mut self, from: &Self) {
+        self.spec = from.spec.clone();
+    }
+
+    fn take_status(&mut self, from: &Self) {
+        self.status = from.status.clone();
+    }
+}
+
+impl Replicated for Renew {
+    fn take_spec(&mut self, from: &Self) {
+        self.spec = from.spec.clone();
+    }
+
+    fn take_status(&mut self, from: &Self) {
+        self.status = from.status.clone();
+    }
+}

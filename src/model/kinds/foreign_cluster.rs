@@ -1,0 +1,246 @@
+//! Foreign clusters: how Liqo 0.2 to 0.10 kept another cluster.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Metadata, Timestamp, reading::absent::or_null};
+
+/// Another cluster, as Liqo 0.2 to 0.10 knew it, with the fields that
+/// authentication needs. Source: Liqo `discoveryv1alpha1.ForeignCluster`.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::model::{AuthStatus, ForeignCluster};
+///
+/// let foreign: ForeignCluster = serde_json::from_value(serde_json::json!({
+///     "metadata": { "name": "my-cluster" },
+///     "spec": { "foreignAuthUrl": "https://foreign.example:443" },
+///     "status": { "authStatus": "EmptyRefused" },
+/// }))?;
+/// assert_eq!(foreign.spec.auth_url(), "https://foreign.example:443");
+/// assert_eq!(foreign.status.auth_status(), AuthStatus::EmptyRefused);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ForeignCluster {
+    /// Name and labels. The object has no namespace.
+    #[serde(deserialize_with = "or_null")]
+    pub metadata: Metadata,
+    /// Who it is, and where it answers.
+    #[serde(deserialize_with = "or_null")]
+    pub spec: ForeignClusterSpec,
+    /// What came of asking it for an identity.
+    #[serde(deserialize_with = "or_null")]
+    pub status: ForeignClusterStatus,
+}
+
+/// Who a foreign cluster is, and where it answers. Source: Liqo
+/// `discoveryv1alpha1.ForeignClusterSpec`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ForeignClusterSpec {
+    /// Its ID and name; empty until it was asked.
+    #[serde(deserialize_with = "or_null")]
+    pub cluster_identity: ClusterIdentity,
+    /// The URL of its authentication service, from 0.3 on.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub foreign_auth_url: String,
+    /// The same in 0.2.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub auth_url: String,
+    /// The URL of the proxy on the way to its API server.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub foreign_proxy_url: String,
+    /// Whether its TLS certificate is to be taken unseen. Liqo takes an absent
+    /// value for yes.
+    #[serde(
+        rename = "insecureSkipTLSVerify",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub insecure_skip_tls_verify: Option<bool>,
+}
+
+/// The ID and the name of a cluster. Source: Liqo
+/// `discoveryv1alpha1.ClusterIdentity`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClusterIdentity {
+    /// The cluster ID.
+    #[serde(
+        rename = "clusterID",
+        deserialize_with = "or_null",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub cluster_id: String,
+    /// A name for people.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub cluster_name: String,
+}
+
+/// What came of asking a foreign cluster for an identity. Source: Liqo
+/// `discoveryv1alpha1.ForeignClusterStatus`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ForeignClusterStatus {
+    /// The outcome in 0.2. Other versions drop the field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth_status: Option<AuthStatus>,
+    /// The outcome from 0.3 on, among other conditions.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    pub peering_conditions: Vec<PeeringCondition>,
+}
+
+/// One thing that is so of a peering. Source: Liqo
+/// `discoveryv1alpha1.PeeringCondition`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PeeringCondition {
+    /// What it is about, such as `AuthenticationStatus`.
+    #[serde(rename = "type", deserialize_with = "or_null")]
+    pub condition_type: String,
+    /// How it stands, such as `Established`, `Denied` or `EmptyDenied`.
+    #[serde(deserialize_with = "or_null")]
+    pub status: String,
+    /// Since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<Timestamp>,
+    /// Why, in one word.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Why, in a sentence.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// What came of asking for an identity. Source: Liqo 0.2
+/// `discovery.AuthStatus`.
+#[derive(Default, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AuthStatus {
+    /// Nothing was asked, or there is no answer yet.
+    #[default]
+    Pending,
+    /// The identity is here.
+    Accepted,
+    /// A token was sent and refused: nothing more is sent, until somebody sets
+    /// `Pending`.
+    Refused,
+    /// The empty token was sent and refused: a token is awaited.
+    EmptyRefused,
+}
+
+impl ForeignClusterSpec {
+    /// The URL of the authentication service, by whichever name.
+    pub fn auth_url(&self) -> &str {
+        if self.foreign_auth_url.is_empty() {
+            &self.auth_url
+        } else {
+            &self.foreign_auth_url
+        }
+    }
+}
+
+impl ForeignClusterStatus {
+    /// The outcome, by whichever name: `authStatus`, or else the condition
+    /// `AuthenticationStatus`.
+    pub fn auth_status(&self) -> AuthStatus {
+        if let Some(status) = self.auth_status {
+            return status;
+        }
+        let condition = self
+            .peering_conditions
+            .iter()
+            .find(|condition| condition.condition_type == AUTHENTICATION_STATUS);
+        match condition.map(|condition| condition.status.as_str()) {
+            Some("Established") => AuthStatus::Accepted,
+            Some("Denied") => AuthStatus::Refused,
+            Some("EmptyDenied") => AuthStatus::EmptyRefused,
+            _ => AuthStatus::Pending,
+        }
+    }
+
+    /// Says the outcome by both names, since each version keeps only its own.
+    pub fn set_auth_status(&mut self, status: AuthStatus, now: Timestamp) {
+        self.auth_status = Some(status);
+        let (condition_status, reason, message) = status.condition();
+        let condition = PeeringCondition {
+            condition_type: AUTHENTICATION_STATUS.to_owned(),
+            status: condition_status.to_owned(),
+            last_transition_time: Some(now),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        };
+        let present = self
+            .peering_conditions
+            .iter_mut()
+            .find(|present| present.condition_type == AUTHENTICATION_STATUS);
+        match present {
+            Some(present) if present.status == condition.status => {}
+            Some(present) => *present = condition,
+            None => self.peering_conditions.push(condition),
+        }
+    }
+}
+
+impl AuthStatus {
+    fn condition(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Pending => (
+                "Pending",
+                "IdentityPending",
+                "No identity has been asked for, or there is no answer",
+            ),
+            Self::Accepted => (
+                "Established",
+                "IdentityAccepted",
+                "The remote cluster gave an identity",
+            ),
+            Self::Refused => (
+                "Denied",
+                "IdentityDenied",
+                "The remote cluster refused the token",
+            ),
+            Self::EmptyRefused => (
+                "EmptyDenied",
+                "IdentityEmptyDenied",
+                "The remote cluster wants a token",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for AuthStatus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Pending => "Pending",
+            Self::Accepted => "Accepted",
+            Self::Refused => "Refused",
+            Self::EmptyRefused => "EmptyRefused",
+        })
+    }
+}
+
+const AUTHENTICATION_STATUS: &str = "AuthenticationStatus";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_names_say_the_same() {
+        for status in [
+            AuthStatus::Pending,
+            AuthStatus::Accepted,
+            AuthStatus::Refused,
+            AuthStatus::EmptyRefused,
+        ] {
+            let mut both = ForeignClusterStatus::default();
+            both.set_auth_status(status, "2026-11-20T13:00:00Z".parse().unwrap());
+            assert_eq!(both.auth_status(), status);
+            // What an API server of 0.3 to 0.10 keeps of it.
+            both.auth_status = None;
+            assert_eq!(both.auth_status(), status);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Identities: a provider's answer, on its consumer.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{AuthParams, Metadata, reading::absent::or_null};
+
+/// What a provider gave to a consumer, as the consumer keeps it.
+///
+/// Nothing here is checked: whether the certificate fits the consumer's key
+/// is decided when the exchange is taken up. Source: Liqo
+/// `authv1beta1.Identity`.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::model::{Identity, IdentityType, Object, Resource};
+///
+/// let object = Object::from_value(serde_json::json!({
+///     "apiVersion": "authentication.liqo.io/v1alpha1",
+///     "kind": "Identity",
+///     "metadata": { "name": "controlplane-cl-provider" },
+///     "spec": { "clusterID": "cl-provider", "type": "ControlPlane" },
+/// }));
+/// let identity = Identity::from_object(&object).unwrap();
+/// assert_eq!(identity.spec.identity_type, IdentityType::ControlPlane);
+/// ```
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Identity {
+    /// Name, tenant namespace and labels.
+    #[serde(deserialize_with = "or_null")]
+    pub metadata: Metadata,
+    /// What the provider gave.
+    #[serde(deserialize_with = "or_null")]
+    pub spec: IdentitySpec,
+    /// What the consumer made of it.
+    #[serde(deserialize_with = "or_null")]
+    pub status: IdentityStatus,
+}
+
+/// What a provider gave. Source: Liqo `authv1beta1.IdentitySpec`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IdentitySpec {
+    /// The provider's cluster ID.
+    #[serde(
+        rename = "clusterID",
+        deserialize_with = "or_null",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub cluster_id: String,
+    /// What the identity is for.
+    #[serde(rename = "type", deserialize_with = "or_null")]
+    pub identity_type: IdentityType,
+    /// The certificate and the address.
+    #[serde(deserialize_with = "or_null")]
+    pub auth_params: AuthParams,
+    /// The namespace on the provider in which the identity is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// What a consumer made of an identity. Source: Liqo
+/// `authv1beta1.IdentityStatus`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IdentityStatus {
+    /// The Secret with the kubeconfig.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubeconfig_secret_ref: Option<LocalObjectReference>,
+}
+
+/// The name of an object in the same namespace. Source: Kubernetes
+/// `corev1.LocalObjectReference`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LocalObjectReference {
+    /// The name.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+/// What an identity is for. Source: Liqo `authv1beta1.IdentityType`.
+#[derive(Default, Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum IdentityType {
+    /// To replicate Liqo's own resources to the provider.
+    #[default]
+    ControlPlane,
+    /// To run a virtual node on what a resource slice gave.
+    ResourceSlice,
+}
+
+impl fmt::Display for IdentityType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::ControlPlane => "ControlPlane",
+            Self::ResourceSlice => "ResourceSlice",
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Who may do what: role bindings.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Metadata, names, reading::absent::or_null};
+
+/// Rights within a namespace. Source: Kubernetes `rbacv1.RoleBinding`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RoleBinding {
+    /// Name, namespace and labels.
+    #[serde(deserialize_with = "or_null")]
+    pub metadata: Metadata,
+    /// The role that is given.
+    #[serde(deserialize_with = "or_null")]
+    pub role_ref: RoleRef,
+    /// To whom it is given.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<RbacSubject>,
+}
+
+/// Rights in the whole cluster. Source: Kubernetes
+/// `rbacv1.ClusterRoleBinding`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClusterRoleBinding {
+    /// Name and labels.
+    #[serde(deserialize_with = "or_null")]
+    pub metadata: Metadata,
+    /// The role that is given.
+    #[serde(deserialize_with = "or_null")]
+    pub role_ref: RoleRef,
+    /// To whom it is given.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<RbacSubject>,
+}
+
+/// Which role a binding gives. Source: Kubernetes `rbacv1.RoleRef`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RoleRef {
+    /// `rbac.authorization.k8s.io`.
+    #[serde(deserialize_with = "or_null")]
+    pub api_group: String,
+    /// `ClusterRole` or `Role`.
+    #[serde(deserialize_with = "or_null")]
+    pub kind: String,
+    /// The name of the role.
+    #[serde(deserialize_with = "or_null")]
+    pub name: String,
+}
+
+/// To whom a binding gives its role. Source: Kubernetes `rbacv1.Subject`.
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RbacSubject {
+    /// `rbac.authorization.k8s.io` for users and groups.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub api_group: String,
+    /// `User`, `Group` or `ServiceAccount`.
+    #[serde(deserialize_with = "or_null")]
+    pub kind: String,
+    /// The name of the user or group.
+    #[serde(deserialize_with = "or_null")]
+    pub name: String,
+    /// The namespace of a service account; empty for users and groups.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+}
+
+impl RoleRef {
+    /// The reference to a ClusterRole.
+    pub fn cluster_role(name: &str) -> Self {
+        Self::of_kind("ClusterRole", name)
+    }
+
+    /// The reference to a Role of the binding's own namespace.
+    pub fn role(name: &str) -> Self {
+        Self::of_kind("Role", name)
+    }
+
+    fn of_kind(kind: &str, name: &str) -> Self {
+        Self {
+            api_group: names::RBAC_API_GROUP.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+impl RbacSubject {
+    /// A user.
+    pub fn user(name: &str) -> Self {
+        Self::of_kind("User", name)
+    }
+
+    /// A group.
+    pub fn group(name: &str) -> Self {
+        Self::of_kind("Group", name)
+    }
+
+    /// A service account of a namespace.
+    pub fn service_account(namespace: &str, name: &str) -> Self {
+        Self {
+            api_group: String::new(),
+            namespace: namespace.to_owned(),
+            ..Self::of_kind("ServiceAccount", name)
+        }
+    }
+
+    fn of_kind(kind: &str, name: &str) -> Self {
+        Self {
+            api_group: names::RBAC_API_GROUP.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            namespace: String::new(),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Secrets.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Metadata, SecretBytes, SecretText, reading::absent::or_null};
+
+/// A Secret. Its values are wiped when dropped. Source: Kubernetes
+/// `corev1.Secret`.
+///
+/// `stringData` is read into `data`, over what is there, as an API server
+/// does; it is never written.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::model::Secret;
+///
+/// let secret: Secret = serde_json::from_str(
+///     r#"{"metadata": {"name": "liqo-nonce"}, "stringData": {"nonce": "text"}}"#,
+/// )?;
+/// assert_eq!(secret.get("nonce"), Some(&b"text"[..]));
+/// assert_eq!(serde_json::to_value(&secret)?["data"]["nonce"], "dGV4dA==");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "AsRead")]
+pub struct Secret {
+    /// Name, namespace and labels.
+    pub metadata: Metadata,
+    /// The values by their keys.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, SecretBytes>,
+    /// The type, mostly `Opaque`; an API server puts that where there is none.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub secret_type: Option<String>,
+}
+
+impl Secret {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&[u8]> {
+        self.data.get(key).map(SecretBytes::expose)
+    }
+}
+
+/// A Secret as a person may write it.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct AsRead {
+    #[serde(deserialize_with = "or_null")]
+    metadata: Metadata,
+    #[serde(deserialize_with = "or_null")]
+    data: BTreeMap<String, SecretBytes>,
+    #[serde(deserialize_with = "or_null")]
+    string_data: BTreeMap<String, SecretText>,
+    #[serde(rename = "type")]
+    secret_type: Option<String>,
+}
+
+impl From<AsRead> for Secret {
+    fn from(read: AsRead) -> Self {
+        let mut data = read.data;
+        for (key, text) in read.string_data {
+            data.insert(key, text.into_bytes());
+        }
+        Self {
+            metadata: read.metadata,
+            data,
+            secret_type: read.secret_type,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn string_data_wins_over_data() {
+        let secret: Secret = serde_json::from_str(
+            r#"{"data": {"a": "YQ==", "b": "Yg==", "c": null}, "stringData": {"b": "text"}}"#,
+        )
+        .unwrap();
+        assert_eq!(secret.get("a"), Some(&b"a"[..]));
+        assert_eq!(secret.get("b"), Some(&b"text"[..]));
+        assert_eq!(secret.get("c"), Some(&b""[..]));
+        assert_eq!(secret.get("d"), None);
+    }
+
+    #[test]
+    fn debug_shows_the_keys_only() {
+        let secret: Secret =
+            serde_json::from_str(r#"{"stringData": {"privateKey": "hunter2"}}"#).unwrap();
+        let shown = format!("{secret:?}");
+        assert!(
+            shown.contains("privateKey") && !shown.contains("hunter2"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,348 @@
+//! Reading kubeconfigs.
+
+use serde::{Deserialize, de::DeserializeOwned};
+
+use crate::model::{
+    Bytes, ExecCredential, Kubeconfig, ManifestError, ObjectError, SecretBytes, UserCredential,
+    manifest::read_values,
+    reading::{
+        absent::or_null,
+        unreadable::{deserialize, wipe},
+    },
+};
+
+/// Why a text is no [`Kubeconfig`] of the one form that Liqo writes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KubeconfigError {
+    /// The text is neither JSON nor YAML.
+    #[error(transparent)]
+    Text(#[from] ManifestError),
+    /// There is not one document.
+    #[error("found {found} documents, expected one kubeconfig")]
+    Documents {
+        /// How many were found.
+        found: usize,
+    },
+    /// A field is unknown, repeated or of a wrong type.
+    #[error(transparent)]
+    Field(#[from] ObjectError),
+    /// The text is another document, or of another version.
+    #[error("found another document, expected kind Config of apiVersion v1")]
+    NotConfig,
+    /// There is not exactly one cluster, user or context.
+    #[error("found {found} {what}, expected one")]
+    Count {
+        /// `clusters`, `users` or `contexts`.
+        what: &'static str,
+        /// How many were found.
+        found: usize,
+    },
+    /// The context names another cluster or user, or is not current.
+    #[error("found a context that is not current or names another cluster or user")]
+    Context,
+    /// The user has no credential, or more than one.
+    #[error("found no credential or several, expected key data, a key file or a program")]
+    Credential,
+}
+
+impl Kubeconfig {
+    /// The longest text that is read, in bytes.
+    pub const LONGEST: usize = 256 * 1024;
+
+    /// Reads a kubeconfig of the one form that Liqo writes: JSON always, YAML
+    /// with the feature `yaml`. Any field that [`Kubeconfig::to_yaml`] does
+    /// not write is refused, since it could change whom a client trusts.
+    ///
+    /// # Errors
+    /// [`KubeconfigError`] if the text has another form.
+    pub fn parse(text: &str) -> Result<Self, KubeconfigError> {
+        read_config::<Config>(text)?.try_into()
+    }
+}
+
+/// Reads the one document of a text into a type that denies unknown fields.
+pub(in crate::model) fn read_config<T: DeserializeOwned>(text: &str) -> Result<T, KubeconfigError> {
+    let mut documents = read_values(text.as_bytes(), Kubeconfig::LONGEST)?;
+    let found = documents.len();
+    let (Some((mut value, defects)), 1) = (documents.pop(), found) else {
+        return Err(KubeconfigError::Documents { found });
+    };
+    let config = match defects.first() {
+        Some(defect) => Err(defect.reason()),
+        None => deserialize::<T>(&value),
+    };
+    wipe(&mut value);
+    Ok(config?)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Config {
+    api_version: String,
+    kind: String,
+    clusters: Vec<NamedCluster>,
+    contexts: Vec<NamedContext>,
+    #[serde(rename = "current-context")]
+    current_context: String,
+    users: Vec<NamedUser>,
+    /// Older writers leave it empty.
+    #[serde(default, rename = "preferences")]
+    _preferences: Option<Nothing>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::model) struct Nothing {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedCluster {
+    name: String,
+    cluster: Cluster,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Cluster {
+    server: String,
+    #[serde(default)]
+    certificate_authority_data: Bytes,
+    #[serde(default)]
+    proxy_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedContext {
+    name: String,
+    context: Context,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Context {
+    cluster: String,
+    user: String,
+    #[serde(default)]
+    namespace: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedUser {
+    name: String,
+    user: User,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+struct User {
+    client_certificate_data: Bytes,
+    client_key_data: Option<SecretBytes>,
+    client_key: Option<String>,
+    exec: Option<Exec>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Exec {
+    api_version: String,
+    command: String,
+    #[serde(default, deserialize_with = "or_null")]
+    args: Vec<String>,
+    #[serde(default, deserialize_with = "or_null")]
+    env: Vec<Variable>,
+    #[serde(rename = "interactiveMode")]
+    _interactive_mode: Never,
+    #[serde(default, rename = "provideClusterInfo")]
+    _provide_cluster_info: bool,
+}
+
+#[derive(Deserialize)]
+enum Never {
+    Never,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variable {
+    name: String,
+    value: String,
+}
+
+impl TryFrom<Config> for Kubeconfig {
+    type Error = KubeconfigError;
+
+    fn try_from(config: Config) -> Result<Self, KubeconfigError> {
+        if config.api_version != "v1" || config.kind != "Config" {
+            return Err(KubeconfigError::NotConfig);
+        }
+        let cluster = one("clusters", config.clusters)?;
+        let context = one("contexts", config.contexts)?;
+        let user = one("users", config.users)?;
+        if context.name != config.current_context
+            || context.context.cluster != cluster.name
+            || context.context.user != user.name
+        {
+            return Err(KubeconfigError::Context);
+        }
+        Ok(Self {
+            cluster: cluster.name,
+            server: cluster.cluster.server,
+            certificate_authority: cluster.cluster.certificate_authority_data,
+            proxy_url: cluster.cluster.proxy_url,
+            user: user.name,
+            credential: user.user.try_into()?,
+            namespace: context.context.namespace,
+        })
+    }
+}
+
+impl TryFrom<User> for UserCredential {
+    type Error = KubeconfigError;
+
+    fn try_from(user: User) -> Result<Self, KubeconfigError> {
+        let certificate = user.client_certificate_data;
+        match (user.client_key_data, user.client_key, user.exec) {
+            (Some(key), None, None) => Ok(Self::KeyData { certificate, key }),
+            (None, Some(key), None) => Ok(Self::KeyFile { certificate, key }),
+            (None, None, Some(exec)) if certificate.is_empty() => Ok(Self::Exec(ExecCredential {
+                api_version: exec.api_version,
+                command: exec.command,
+                args: exec.args,
+                env: exec
+                    .env
+                    .into_iter()
+                    .map(|variable| (variable.name, variable.value))
+                    .collect(),
+            })),
+            _ => Err(KubeconfigError::Credential),
+        }
+    }
+}
+
+pub(in crate::model) fn one<T>(
+    what: &'static str,
+    mut items: Vec<T>,
+) -> Result<T, KubeconfigError> {
+    let found = items.len();
+    match (items.pop(), found) {
+        (Some(item), 1) => Ok(item),
+        _ => Err(KubeconfigError::Count { what, found }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn config() -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Config", "preferences": {}, "current-context": "c",
+            "clusters": [{ "name": "a", "cluster": { "server": "https://a" } }],
+            "contexts": [{ "name": "c", "context": { "cluster": "a", "user": "u" } }],
+            "users": [{ "name": "u", "user": { "client-key": "/key.pem" } }],
+        })
+    }
+
+    fn parse(config: &Value) -> Result<Kubeconfig, KubeconfigError> {
+        Kubeconfig::parse(&config.to_string())
+    }
+
+    #[test]
+    fn the_one_form_is_read() {
+        let kubeconfig = parse(&config()).unwrap();
+        assert_eq!(kubeconfig.server, "https://a");
+        assert_eq!(
+            kubeconfig.credential,
+            UserCredential::KeyFile {
+                certificate: Bytes::default(),
+                key: "/key.pem".into()
+            }
+        );
+    }
+
+    #[test]
+    fn a_field_that_could_change_the_trust_is_refused() {
+        for (pointer, field, path) in [
+            (
+                "/clusters/0/cluster",
+                "insecure-skip-tls-verify",
+                "clusters[0].cluster.insecure-skip-tls-verify",
+            ),
+            (
+                "/clusters/0/cluster",
+                "tls-server-name",
+                "clusters[0].cluster.tls-server-name",
+            ),
+            ("/users/0/user", "token", "users[0].user.token"),
+            ("/users/0/user", "as", "users[0].user.as"),
+            ("", "extensions", "extensions"),
+        ] {
+            let mut config = config();
+            config.pointer_mut(pointer).unwrap()[field] = "hunter2".into();
+            let error = parse(&config).unwrap_err();
+            let KubeconfigError::Field(ObjectError::Field {
+                path: found,
+                reason,
+            }) = error
+            else {
+                panic!("{error:?}");
+            };
+            assert_eq!(found, path);
+            assert!(
+                reason.starts_with("found a field that is not known, expected "),
+                "{reason}"
+            );
+            assert!(!reason.contains("hunter2"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn names_and_numbers_have_to_fit() {
+        for (pointer, value, error) in [
+            ("/kind", json!("Secret"), KubeconfigError::NotConfig),
+            (
+                "/users",
+                json!([]),
+                KubeconfigError::Count {
+                    what: "users",
+                    found: 0,
+                },
+            ),
+            ("/current-context", json!("d"), KubeconfigError::Context),
+            (
+                "/contexts/0/context/user",
+                json!("v"),
+                KubeconfigError::Context,
+            ),
+            ("/users/0/user", json!({}), KubeconfigError::Credential),
+            (
+                "/users/0/user",
+                json!({ "client-key": "a", "client-key-data": "YQ==" }),
+                KubeconfigError::Credential,
+            ),
+            (
+                "/clusters/0/cluster",
+                json!({}),
+                ObjectError::Field {
+                    path: "clusters[0].cluster".into(),
+                    reason: "missing field `server`".into(),
+                }
+                .into(),
+            ),
+        ] {
+            let mut config = config();
+            *config.pointer_mut(pointer).unwrap() = value;
+            assert_eq!(parse(&config), Err(error));
+        }
+        let twice = format!("{0}{0}", config());
+        assert_eq!(
+            Kubeconfig::parse(&twice),
+            Err(KubeconfigError::Documents { found: 2 })
+        );
+    }
+}

@@ -1,0 +1,371 @@
+//! Manifests: objects as text, in JSON and (with the feature `yaml`) in YAML.
+//!
+//! # Examples
+//! ```
+//! use liqo_auth::{model::{Kind, manifest}, policy::Limits};
+//!
+//! let text = br#"{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "liqo-nonce"}}"#;
+//! let objects = manifest::read(text, &Limits::default())?;
+//! assert_eq!(objects[0].id().kind, Kind::Secret);
+//! assert!(manifest::write_json(&objects[0]).ends_with("}\n"));
+//! # Ok::<(), liqo_auth::model::ManifestError>(())
+//! ```
+
+use serde_json::Value;
+
+use super::{
+    strict_value::{Defect, Refusal, StrictValue},
+    unreadable::wipe,
+};
+use crate::{
+    model::{Kind, Object, ObjectError, Unreadable},
+    policy::Limits,
+};
+
+/// Why a text is no manifest at all.
+///
+/// An object in it that cannot be read is none of these: it becomes
+/// [`Object::Unreadable`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// The whole text is longer than [`OBJECTS`] objects may be.
+    #[error("found a manifest of {found} bytes, expected at most {limit}")]
+    TooLarge {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length allowed.
+        limit: usize,
+    },
+    /// The text is not UTF-8.
+    #[error("found a byte that is not UTF-8 at {at}, expected text")]
+    NotText {
+        /// Where the byte stands, counted from 0.
+        at: usize,
+    },
+    /// The text looks like JSON and is none.
+    #[error("line {line}, column {column}: found no JSON: {reason}")]
+    Json {
+        /// The line, counted from 1.
+        line: usize,
+        /// The column, counted from 1.
+        column: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The text is neither JSON nor YAML.
+    #[error("line {line}, column {column}: found no YAML: {reason}")]
+    Yaml {
+        /// The line, counted from 1; 0 for not known.
+        line: usize,
+        /// The column, counted from 1; 0 for not known.
+        column: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The text is not JSON, and nothing else is read without the feature
+    /// `yaml`.
+    #[error("line {line}: found no JSON, expected it: the feature `yaml` is off")]
+    YamlIsOff {
+        /// The line, counted from 1.
+        line: usize,
+    },
+    /// A list of objects is wrong in its own form.
+    #[error("in a list of objects: {0}")]
+    List(ObjectError),
+    /// The text holds more than can be one's own objects.
+    #[error("found more than {limit} values, expected at most that")]
+    TooManyValues {
+        /// The most values allowed.
+        limit: usize,
+    },
+    /// Too many objects are wrong in their form.
+    #[error("{path}: found more than {limit} objects with faults of form, expected at most that")]
+    TooManyFaults {
+        /// Where the last one is.
+        path: String,
+        /// The most allowed.
+        limit: usize,
+    },
+    /// Lists of objects lie in each other too deep.
+    #[error("found lists of objects in more than {limit} levels, expected at most that")]
+    NestedLists {
+        /// The most levels allowed.
+        limit: usize,
+    },
+}
+
+/// A whole text may be as long as so many objects.
+pub const OBJECTS: usize = 64;
+
+/// Reads the objects of a text: JSON always, YAML with the feature `yaml`;
+/// one after the other, or parted by lines of `---`; those of lists one by
+/// one.
+///
+/// What stands twice in a map, lies too deep, or is too long makes one object
+/// [`Object::Unreadable`], and leaves the others as they are. With YAML that
+/// holds for repeated keys and lengths; its other limits refuse the text.
+///
+/// # Errors
+/// [`ManifestError`] if the text as a whole cannot be read.
+pub fn read(text: &[u8], limits: &Limits) -> Result<Vec<Object>, ManifestError> {
+    let mut objects = Vec::new();
+    for (value, defects) in read_values(text, limits.object.saturating_mul(OBJECTS))? {
+        collect(value, defects, 0, limits, &mut objects)?;
+    }
+    Ok(objects)
+}
+
+/// Reads the documents of a text of at most `limit` bytes, each with what is
+/// wrong in its form.
+pub(in crate::model) fn read_values(
+    text: &[u8],
+    limit: usize,
+) -> Result<Vec<(Value, Vec<Defect>)>, ManifestError> {
+    if text.len() > limit {
+        return Err(ManifestError::TooLarge {
+            found: text.len(),
+            limit,
+        });
+    }
+    let text = core::str::from_utf8(text).map_err(|error| ManifestError::NotText {
+        at: error.valid_up_to(),
+    })?;
+    let mut reader = Reader::default();
+    for document in documents(text.trim_start_matches('\u{feff}')) {
+        match document.text.trim_start().bytes().next() {
+            Some(b'{' | b'[') => reader.read_json(&document)?,
+            _ if document.is_empty() => {}
+            _ => reader.read_yaml(&document)?,
+        }
+    }
+    Ok(reader.documents)
+}
+
+/// The object as JSON for people: indented by two spaces, with a final
+/// newline.
+///
+/// The values of a Secret are in the text: wipe it after use.
+pub fn write_json(object: &Object) -> String {
+    let mut value = object.to_value();
+    let mut text = format!("{value:#}");
+    text.push('\n');
+    wipe(&mut value);
+    text
+}
+
+/// The object as YAML, as `kubectl get -o yaml` prints it: the keys in their
+/// order, each value on one line.
+///
+/// The values of a Secret are in the text: wipe it after use.
+#[cfg(feature = "yaml")]
+pub fn write_yaml(object: &Object) -> String {
+    let mut value = object.to_value();
+    let options = serde_saphyr::ser_options! {
+        prefer_block_scalars: false,
+        compact_list_indent: true,
+    };
+    let text = serde_saphyr::to_string_with_options(&value, options);
+    wipe(&mut value);
+    // JSON is YAML too; no value that could be read comes here.
+    text.unwrap_or_else(|_| write_json(object))
+}
+
+/// What lies between two lines of `---`.
+struct Document<'t> {
+    text: &'t str,
+    /// How many lines stand before it.
+    line: usize,
+}
+
+/// Whole documents, and what is wrong in them.
+#[derive(Default)]
+struct Reader {
+    documents: Vec<(Value, Vec<Defect>)>,
+    values: usize,
+}
+
+impl Reader {
+    fn read_json(&mut self, document: &Document<'_>) -> Result<(), ManifestError> {
+        let mut deserializer = serde_json::Deserializer::from_str(document.text);
+        loop {
+            let strict = StrictValue::new(self.values);
+            let value = strict.read(&mut deserializer);
+            self.take(&strict, value, |error| {
+                let message = error.to_string();
+                let reason = message.split(" at line ").next().unwrap_or_default();
+                ManifestError::Json {
+                    line: document.line + error.line(),
+                    column: error.column(),
+                    reason: reason.to_owned(),
+                }
+            })?;
+            if deserializer.end().is_ok() {
+                return Ok(());
+            }
+        }
+    }
+
+    #[cfg(not(feature = "yaml"))]
+    #[allow(
+        clippy::unused_self,
+        clippy::needless_pass_by_ref_mut,
+        reason = "as with YAML"
+    )]
+    fn read_yaml(&mut self, document: &Document<'_>) -> Result<(), ManifestError> {
+        Err(ManifestError::YamlIsOff {
+            line: document.line + 1,
+        })
+    }
+
+    #[cfg(feature = "yaml")]
+    fn read_yaml(&mut self, document: &Document<'_>) -> Result<(), ManifestError> {
+        let strict = StrictValue::new(self.values);
+        let value = serde_saphyr::with_deserializer_from_str_with_options(
+            document.text,
+            crate::model::reading::yaml::options(),
+            |deserializer| strict.read(deserializer),
+        );
+        self.take(&strict, value, |error| {
+            let place = error.location();
+            let number = |number: u64| usize::try_from(number).unwrap_or(0);
+            ManifestError::Yaml {
+                line: place.map_or(0, |place| document.line + number(place.line())),
+                column: place.map_or(0, |place| number(place.column())),
+                reason: crate::model::reading::yaml::reason(&error).to_owned(),
+            }
+        })
+    }
+
+    fn take<E>(
+        &mut self,
+        strict: &StrictValue,
+        value: Result<Value, E>,
+        error: impl FnOnce(E) -> ManifestError,
+    ) -> Result<(), ManifestError> {
+        self.values = strict.values();
+        match (value, strict.refusal()) {
+            (_, Some(Refusal::Values(limit))) => Err(ManifestError::TooManyValues { limit }),
+            (_, Some(Refusal::Defects(path, limit))) => {
+                Err(ManifestError::TooManyFaults { path, limit })
+            }
+            (Ok(Value::Null), None) => Ok(()),
+            (Ok(value), None) => {
+                self.documents.push((value, strict.defects()));
+                Ok(())
+            }
+            (Err(found), None) => Err(error(found)),
+        }
+    }
+}
+
+/// The objects of a value: itself, or what it lists.
+fn collect(
+    mut value: Value,
+    defects: Vec<Defect>,
+    level: usize,
+    limits: &Limits,
+    objects: &mut Vec<Object>,
+) -> Result<(), ManifestError> {
+    let Some(items) = take_items(&mut value) else {
+        objects.push(object(value, defects.into_iter().next(), limits));
+        return Ok(());
+    };
+    if level == LIST_LEVELS {
+        return Err(ManifestError::NestedLists { limit: LIST_LEVELS });
+    }
+    let mut defects_of = vec![Vec::new(); items.len()];
+    for mut defect in defects {
+        match defect.take_item().and_then(|at| defects_of.get_mut(at)) {
+            Some(of_item) => of_item.push(defect),
+            None => return Err(ManifestError::List(defect.reason())),
+        }
+    }
+    for (item, defects) in items.into_iter().zip(defects_of) {
+        collect(item, defects, level + 1, limits, objects)?;
+    }
+    Ok(())
+}
+
+/// The items of a `List`, or of a list of one kind; nothing of an object.
+fn take_items(value: &mut Value) -> Option<Vec<Value>> {
+    let kind = value.get("kind")?.as_str()?;
+    if !kind.ends_with("List") {
+        return None;
+    }
+    let is_list = kind == "List";
+    match value.get_mut("items") {
+        Some(Value::Array(items)) => Some(core::mem::take(items)),
+        Some(Value::Null) | None if is_list => Some(Vec::new()),
+        _ => None,
+    }
+}
+
+fn object(mut value: Value, defect: Option<Defect>, limits: &Limits) -> Object {
+    let Some(defect) = defect else {
+        return Object::from_value_within(value, limits);
+    };
+    let mut unreadable = Unreadable::of(&value, defect.reason());
+    wipe(&mut value);
+    // A name that is there twice is none: readers could differ.
+    match (defect.key(0), defect.key(1)) {
+        (Some("kind" | "apiVersion"), _) => unreadable.id.kind = Kind::Other,
+        (Some("metadata"), None) => {
+            unreadable.id.namespace.clear();
+            unreadable.id.name.clear();
+        }
+        (Some("metadata"), Some("namespace")) => unreadable.id.namespace.clear(),
+        (Some("metadata"), Some("name")) => unreadable.id.name.clear(),
+        _ => {}
+    }
+    unreadable.into()
+}
+
+/// How deep lists may lie in each other.
+const LIST_LEVELS: usize = 2;
+
+/// Parts a text at its lines of `---`.
+fn documents(text: &str) -> Vec<Document<'_>> {
+    let mut documents = Vec::new();
+    let (mut rest, mut line) = (text, 0);
+    loop {
+        let mut length = 0;
+        let mut lines = 0;
+        let mut found = None;
+        for content in rest.split_inclusive('\n') {
+            lines += 1;
+            if is_separator(content) {
+                found = Some(length + content.len());
+                break;
+            }
+            length += content.len();
+        }
+        // Both are ends of lines, so that the text can be parted there.
+        documents.push(Document {
+            text: rest.get(..length).unwrap_or_default(),
+            line,
+        });
+        line += lines;
+        match found.and_then(|after| rest.get(after..)) {
+            Some(after) => rest = after,
+            None => return documents,
+        }
+    }
+}
+
+fn is_separator(line: &str) -> bool {
+    line.strip_prefix("---").is_some_and(|rest| {
+        let rest_of_it = rest.trim_start();
+        rest_of_it.is_empty() || (rest.starts_with([' ', '\t']) && rest_of_it.starts_with('#'))
+    })
+}
+
+impl Document<'_> {
+    /// Whether there is nothing but comments.
+    fn is_empty(&self) -> bool {
+        self.text.lines().all(|line| {
+            let line = line.trim();
+            line.is_empty() || line.starts_with('#')
+        })
+    }
+}

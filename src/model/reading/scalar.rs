@@ -1,0 +1,173 @@
+//! One value of YAML.
+
+use core::fmt;
+
+/// A text as a value of YAML: plain where every reader takes it for that
+/// text, else quoted as in JSON, which is YAML too.
+pub(in crate::model) struct Scalar<'t>(pub(in crate::model) &'t str);
+
+impl Scalar<'_> {
+    /// Whether the text may stand without quotes. It is stricter than YAML,
+    /// and as strict as Liqo's writer for names and URLs.
+    pub(in crate::model) fn is_plain(&self) -> bool {
+        let text = self.0;
+        let may_begin = text.bytes().next().is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'+' | b'_')
+        });
+        may_begin
+            && !text.ends_with(':')
+            && text.bytes().all(|byte| {
+                // A colon or a bracket is plain inside a word: neither space
+                // nor comma is among the bytes allowed.
+                byte.is_ascii_alphanumeric()
+                    || matches!(
+                        byte,
+                        b'/' | b'.' | b'+' | b'-' | b'_' | b'=' | b':' | b'@' | b'[' | b']'
+                    )
+            })
+            && !is_word(text)
+            && !is_number(text)
+            && !is_date(text)
+    }
+}
+
+impl fmt::Display for Scalar<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_plain() {
+            return formatter.write_str(self.0);
+        }
+        // The escapes of JSON, and those of what YAML takes for a line end.
+        formatter.write_str("\"")?;
+        for character in self.0.chars() {
+            match character {
+                '"' => formatter.write_str("\\\"")?,
+                '\\' => formatter.write_str("\\\\")?,
+                '\n' => formatter.write_str("\\n")?,
+                ' '..='~' => write!(formatter, "{character}")?,
+                character => {
+                    let mut units = [0; 2];
+                    for unit in character.encode_utf16(&mut units) {
+                        write!(formatter, "\\u{unit:04x}")?;
+                    }
+                }
+            }
+        }
+        formatter.write_str("\"")
+    }
+}
+
+/// The words of YAML 1.1 that are no text.
+fn is_word(text: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "y", "n", "yes", "no", "true", "false", "on", "off", "null", ".nan", ".inf", "+.inf", "=",
+    ];
+    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Whether a reader of YAML 1.1 or 1.2 may take the text for a number.
+fn is_number(text: &str) -> bool {
+    let digits = text.trim_start_matches(['+', '-']).replace('_', "");
+    let lower = digits.to_ascii_lowercase();
+    let based = [("0x", 16), ("0o", 8), ("0b", 2)]
+        .iter()
+        .any(|(prefix, radix)| {
+            lower.strip_prefix(prefix).is_some_and(|rest| {
+                !rest.is_empty() && rest.chars().all(|digit| digit.is_digit(*radix))
+            })
+        });
+    // Sexagesimal, such as 1:30.
+    let is_base_60 = digits.contains(':')
+        && digits
+            .chars()
+            .all(|character| character.is_ascii_digit() || matches!(character, ':' | '.'));
+    let is_decimal = lower
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_digit() || byte == b'.')
+        && (lower == "." || lower.parse::<f64>().is_ok());
+    based || is_base_60 || is_decimal
+}
+
+/// Whether the text begins as a date does, such as 2026-11-20.
+fn is_date(text: &str) -> bool {
+    let mut parts = text.splitn(3, '-');
+    let is_digits = |part: Option<&str>, length: core::ops::RangeInclusive<usize>| {
+        part.is_some_and(|part| {
+            length.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    if !is_digits(parts.next(), 4..=4) || !is_digits(parts.next(), 1..=2) {
+        return false;
+    }
+    let day = parts.next().and_then(|rest| rest.split(['T', 't']).next());
+    is_digits(day, 1..=2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_urls_are_plain() {
+        for text in [
+            "cluster-a",
+            "1a",
+            "0xyz",
+            "1e",
+            "2026-11-20-x",
+            "yes-man",
+            "https://127.0.0.1:6443",
+            "https://[::1]:6443",
+            "LS0tLS1C+/=",
+            "a",
+            "nan",
+            "e3",
+            "10-20",
+            "1.2.3.4",
+        ] {
+            assert!(Scalar(text).is_plain(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_could_be_no_text_is_quoted() {
+        for text in [
+            "",
+            "y",
+            "No",
+            "TRUE",
+            "null",
+            "~",
+            "123",
+            "-1",
+            "0x1F",
+            "0b11",
+            "1e3",
+            "1_000",
+            "089",
+            ".5",
+            "1.",
+            ".inf",
+            "1:30",
+            "2026-11-20",
+            "2026-1-2T03:04:05Z",
+            "a b",
+            "a: b",
+            "a:",
+            "#a",
+            "-",
+            "- a",
+            "[a]",
+            "a,b",
+            "ć",
+            "a\nb",
+            "\"",
+        ] {
+            assert!(!Scalar(text).is_plain(), "{text}");
+        }
+        assert_eq!(
+            Scalar("a\"\\\n\u{1}\u{2028}😀").to_string(),
+            r#""a\"\\\n\u0001\u2028\ud83d\ude00""#
+        );
+    }
+}

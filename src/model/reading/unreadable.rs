@@ -1,0 +1,271 @@
+//! Objects that could not be read, and why.
+
+use std::io;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use serde_path_to_error::Segment;
+use zeroize::Zeroize;
+
+use super::excerpt::Excerpt;
+use crate::model::{Kind, ObjectRef};
+
+/// An object that is there but could not be read. It is never taken for
+/// absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What names it, as far as it could be told: what could not be is empty,
+    /// and the kind [`Kind::Other`].
+    pub id: ObjectRef,
+    /// The API version found; empty for none.
+    pub api_version: String,
+    /// The kind found; empty for none.
+    pub kind: String,
+    /// Why it could not be read.
+    pub reason: ObjectError,
+}
+
+/// Why an object could not be read. No value of a Secret is in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ObjectError {
+    /// The value is not a map with an API version and a kind.
+    #[error("found no map with apiVersion and kind, expected a Kubernetes object")]
+    NotAnObject,
+    /// The kind is known, but not at this version.
+    #[error("found {kind} of apiVersion \"{}\", expected {}", Excerpt(.found), .kind.api_version())]
+    ApiVersion {
+        /// The kind.
+        kind: Kind,
+        /// The API version found.
+        found: String,
+    },
+    /// The kind plays no part in the exchange.
+    #[error(
+        "found kind \"{}\" of apiVersion \"{}\", expected one of the exchange",
+        Excerpt(.found),
+        Excerpt(.api_version)
+    )]
+    UnknownKind {
+        /// The API version found.
+        api_version: String,
+        /// The kind found.
+        found: String,
+    },
+    /// The object is larger than the limits allow.
+    #[error("found an object of more than {limit} bytes, expected at most that")]
+    TooLarge {
+        /// The most bytes allowed, as JSON without white space.
+        limit: usize,
+    },
+    /// Maps and lists lie in each other too deep.
+    #[error("{path}: found more than {limit} levels, expected at most that")]
+    TooDeep {
+        /// Where, such as `spec.csr`.
+        path: String,
+        /// The most levels allowed.
+        limit: usize,
+    },
+    /// A key stands twice in one map, so that readers could differ.
+    #[error("{path}: found twice, expected once")]
+    Repeated {
+        /// Where, such as `spec.csr`.
+        path: String,
+    },
+    /// A field has a value that it cannot have.
+    #[error("{path}: {reason}")]
+    Field {
+        /// Where, such as `spec.csr`.
+        path: String,
+        /// What was found and what was expected.
+        reason: String,
+    },
+}
+
+impl Unreadable {
+    /// What can be told of an object that could not be read.
+    pub(in crate::model) fn of(value: &Value, reason: ObjectError) -> Self {
+        let (api_version, kind) = (text(value.get("apiVersion")), text(value.get("kind")));
+        let metadata = value.get("metadata");
+        let field = |name| text(metadata.and_then(|metadata| metadata.get(name)));
+        Self {
+            id: ObjectRef::new(
+                Kind::find(&api_version, &kind).unwrap_or(Kind::Other),
+                field("namespace"),
+                field("name"),
+            ),
+            api_version,
+            kind,
+            reason,
+        }
+    }
+
+    /// What is left of the object when it is written: that it was there.
+    pub(in crate::model) fn stub(&self) -> Value {
+        json!({ "metadata": { "namespace": self.id.namespace, "name": self.id.name } })
+    }
+}
+
+impl ObjectError {
+    /// Serde's messages show values, which may be secrets: what was found is
+    /// described anew, and only what was expected is taken over.
+    fn field(value: &Value, error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
+        let message = error.inner().to_string();
+        let found = error
+            .path()
+            .iter()
+            .try_fold(value, |value, segment| match segment {
+                Segment::Seq { index } => value.get(index),
+                Segment::Map { key } => value.get(key),
+                Segment::Enum { .. } | Segment::Unknown => None,
+            });
+        let reason = match (message.rsplit_once(", expected "), found) {
+            (Some((_, expected)), _) if message.starts_with("unknown field") => {
+                format!("found a field that is not known, expected {expected}")
+            }
+            (None, _) if message.starts_with("missing field") => message,
+            (Some((own, expected)), _) if own.starts_with("found ") => {
+                format!("{own}, expected {expected}")
+            }
+            (Some((shown, expected)), Some(found)) => match found {
+                Value::String(found) if shown.starts_with("unknown variant") => {
+                    format!("found \"{}\", expected {expected}", Excerpt(found))
+                }
+                found => format!("found {}, expected {}", describe(found), in_words(expected)),
+            },
+            _ => "found what cannot be read, expected another value".to_owned(),
+        };
+        Self::Field {
+            path: path(error.path().iter().filter_map(|segment| match segment {
+                Segment::Seq { index } => Some(Step::Index(*index)),
+                Segment::Map { key } => Some(Step::Key(key)),
+                Segment::Enum { .. } | Segment::Unknown => None,
+            })),
+            reason,
+        }
+    }
+}
+
+/// Reads a type of one's own; an error shows no value.
+pub(in crate::model) fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ObjectError> {
+    serde_path_to_error::deserialize(value).map_err(|error| ObjectError::field(value, &error))
+}
+
+/// One step from a value into it.
+pub(in crate::model) enum Step<'k> {
+    Key(&'k str),
+    Index(usize),
+}
+
+/// A path for people, such as `metadata.ownerReferences[0].name`.
+pub(in crate::model) fn path<'k>(steps: impl Iterator<Item = Step<'k>>) -> String {
+    let mut path = String::new();
+    for step in steps {
+        if path.len() > LONGEST_PATH {
+            path.push('…');
+            break;
+        }
+        match step {
+            Step::Index(index) => path.push_str(&format!("[{index}]")),
+            Step::Key(key) if key.contains(['.', '[', '/']) => {
+                path.push_str(&format!("[\"{}\"]", Excerpt(key)));
+            }
+            Step::Key(key) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(&Excerpt(key).to_string());
+            }
+        }
+    }
+    path
+}
+
+/// The kind of a value, if it is one that is read.
+pub(in crate::model) fn kind_of(value: &Value) -> Result<Kind, ObjectError> {
+    let (Some(api_version), Some(name)) = (
+        value.get("apiVersion").and_then(Value::as_str),
+        value.get("kind").and_then(Value::as_str),
+    ) else {
+        return Err(ObjectError::NotAnObject);
+    };
+    let kind = Kind::find(api_version, name).ok_or_else(|| ObjectError::UnknownKind {
+        api_version: cut(api_version),
+        found: cut(name),
+    })?;
+    if !kind.reads(api_version) {
+        return Err(ObjectError::ApiVersion {
+            kind,
+            found: cut(api_version),
+        });
+    }
+    Ok(kind)
+}
+
+/// Refuses a value that is longer than the limit, before it is decoded.
+pub(in crate::model) fn check_size(value: &Value, limit: usize) -> Result<(), ObjectError> {
+    // Writing can fail only by the limit: a value always can be JSON.
+    serde_json::to_writer(Room(limit), value).map_err(|_| ObjectError::TooLarge { limit })
+}
+
+/// Wipes every string of a value: some may be secrets.
+pub(in crate::model) fn wipe(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Array(items) => items.iter_mut().for_each(wipe),
+        Value::Object(fields) => fields.values_mut().for_each(wipe),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Counts what is written, and fails when there is no more room.
+struct Room(usize);
+
+impl io::Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self
+            .0
+            .checked_sub(bytes.len())
+            .ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+const LONGEST_PATH: usize = 256;
+/// The longest name of a Kubernetes object, in bytes.
+const LONGEST_NAME: usize = 253;
+
+/// A name, as far as it can be one.
+fn text(value: Option<&Value>) -> String {
+    value.and_then(Value::as_str).map(cut).unwrap_or_default()
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(LONGEST_NAME).collect()
+}
+
+/// Serde names the types of Rust.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "a sequence" => "a list",
+        "a boolean" => "true or false",
+        "i64" | "i32" => "a whole number",
+        expected if expected.starts_with("struct ") => "a map",
+        expected => expected,
+    }
+}
+
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "true or false".to_owned(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::String(text) => format!("a string of {} bytes", text.len()),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a map".to_owned(),
+    }
+}

@@ -1,0 +1,44 @@
+//! How YAML is read: as plain data, with bounds.
+
+use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, Options};
+
+/// Every key reaches the visitor, which notes those that stand twice. Aliases
+/// are followed, but not far; merge keys, which readers treat differently, are
+/// refused.
+pub(in crate::model) fn options() -> Options {
+    let mut options = Options::default();
+    options.duplicate_keys = DuplicateKeyPolicy::LastWins;
+    options.merge_keys = MergeKeyPolicy::Error;
+    options.with_snippet = false;
+    options.reject_unsupported_tags = true;
+    if let Some(budget) = &mut options.budget {
+        budget.max_depth = DEPTH;
+        budget.max_aliases = ALIASES;
+        budget.max_anchors = ALIASES;
+    }
+    options
+}
+
+/// The library's own messages may show the text, which may hold secrets: what
+/// is wrong is said by its kind.
+pub(in crate::model) fn reason(error: &Error) -> &'static str {
+    match error.without_snippet() {
+        Error::Eof { .. } => "the text ends too early",
+        Error::MultipleDocuments { .. } => "several documents that no line of --- parts",
+        Error::MergeKeyNotAllowed { .. } => "a merge key",
+        Error::UnknownAnchor { .. } => "an alias of nothing",
+        Error::AliasError { error, .. } => reason(error),
+        Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. }
+        | Error::AliasReplayCounterOverflow { .. } => "too many aliases",
+        Error::Budget { .. } => "more depth, anchors or aliases than an object needs",
+        Error::NonFiniteFloat { .. } => "a number that is not finite",
+        _ => "its form is wrong",
+    }
+}
+
+/// Somewhat more than a value may have, so that its own limit is met first;
+/// at a hundred the parser would run out of a thread's stack.
+const DEPTH: usize = 40;
+const ALIASES: usize = 256;

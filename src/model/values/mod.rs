@@ -1,0 +1,12 @@
+//! Values that are valid as long as they live, and the texts and numbers of Kubernetes.
+
+pub(super) mod amount;
+pub(super) mod bytes;
+pub(super) mod cluster_id;
+pub mod names;
+pub(super) mod namespace_name;
+pub(super) mod quantity;
+pub(super) mod secret_bytes;
+pub(super) mod timestamp;
+pub(super) mod token_protocol_version;
+pub(super) mod url;

@@ -1,0 +1,196 @@
+//! Bytes and text that are wiped when they are dropped.
+
+use core::fmt;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use zeroize::Zeroizing;
+
+use super::bytes::Base64;
+
+/// Bytes of a Secret: base64 text in JSON and YAML like
+/// [`Bytes`](crate::model::Bytes), but wiped when dropped, and never shown.
+///
+/// Two are compared in a time that depends on their content: tokens and MACs
+/// are compared elsewhere.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::model::SecretBytes;
+///
+/// let secret = SecretBytes::from(&b"liqo"[..]);
+/// assert_eq!(secret.expose(), b"liqo");
+/// assert_eq!(format!("{secret:?}"), "SecretBytes(..)");
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SecretBytes(Zeroizing<Vec<u8>>);
+
+/// A text that is wiped when dropped, and never shown.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::model::SecretText;
+///
+/// let secret = SecretText::from("wJalrXUtnFEMI");
+/// assert_eq!(secret.expose(), "wJalrXUtnFEMI");
+/// assert_eq!(format!("{secret:?}"), "SecretText(..)");
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SecretText(Zeroizing<String>);
+
+impl SecretBytes {
+    /// The bytes. What is copied from here is no longer wiped by itself.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl SecretText {
+    /// The text. What is copied from here is no longer wiped by itself.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(in crate::model) fn into_bytes(self) -> SecretBytes {
+        SecretBytes(Zeroizing::new(self.0.as_bytes().to_vec()))
+    }
+}
+
+impl From<Vec<u8>> for SecretBytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+}
+
+impl From<&[u8]> for SecretBytes {
+    fn from(bytes: &[u8]) -> Self {
+        Self::from(bytes.to_vec())
+    }
+}
+
+impl From<Zeroizing<Vec<u8>>> for SecretBytes {
+    fn from(bytes: Zeroizing<Vec<u8>>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<String> for SecretText {
+    fn from(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+}
+
+impl From<&str> for SecretText {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+impl fmt::Debug for SecretBytes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SecretBytes(..)")
+    }
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SecretText(..)")
+    }
+}
+
+impl Serialize for SecretBytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&Zeroizing::new(STANDARD.encode(self.expose())))
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretBytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Base64).map(Self)
+    }
+}
+
+impl Serialize for SecretText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.expose())
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Text)
+    }
+}
+
+struct Text;
+
+impl de::Visitor<'_> for Text {
+    type Value = SecretText;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a string")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<SecretText, E> {
+        Ok(text.into())
+    }
+
+    fn visit_string<E: de::Error>(self, text: String) -> Result<SecretText, E> {
+        Ok(text.into())
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<SecretText, E> {
+        Ok(SecretText::default())
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<SecretText, E> {
+        Ok(SecretText::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_travel_like_ordinary_values() {
+        let bytes: SecretBytes = serde_json::from_str("\"bGlxbw==\"").unwrap();
+        assert_eq!(bytes.expose(), b"liqo");
+        assert_eq!(serde_json::to_string(&bytes).unwrap(), "\"bGlxbw==\"");
+        let text: SecretText = serde_json::from_str("\"liqo\"").unwrap();
+        assert_eq!(text.expose(), "liqo");
+        assert_eq!(serde_json::to_string(&text).unwrap(), "\"liqo\"");
+        assert!(
+            serde_json::from_str::<SecretText>("null")
+                .unwrap()
+                .is_empty()
+        );
+        assert!(
+            serde_json::from_str::<SecretBytes>("null")
+                .unwrap()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn an_error_does_not_show_the_text() {
+        let error = serde_json::from_str::<SecretBytes>("\"hunter2!\"").unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        assert!(!error.to_string().contains('!'), "{error}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Which form of the token protocol of Liqo 0.2 to 0.10 a peer speaks.
+
+use core::{fmt, str::FromStr};
+
+/// The forms that the token protocol had.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::model::ProtocolVersion;
+///
+/// assert!(ProtocolVersion::V0_2 < ProtocolVersion::V0_4);
+/// assert_eq!("0.3".parse(), Ok(ProtocolVersion::V0_3));
+/// assert_eq!(ProtocolVersion::V0_4.identity_path(), "/identity/certificate");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProtocolVersion {
+    /// Liqo 0.2: `POST /identity`, answered by the kubeconfig of a service
+    /// account.
+    V0_2,
+    /// Liqo 0.3: `POST /identity/certificate`, with `clusterID`.
+    V0_3,
+    /// Liqo 0.4 to 0.10: the same, with `cluster`.
+    V0_4,
+}
+
+/// The text is none of the versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of the versions 0.2, 0.3 and 0.4")]
+pub struct ProtocolVersionError;
+
+impl ProtocolVersion {
+    /// Where an identity is asked for.
+    pub const fn identity_path(self) -> &'static str {
+        match self {
+            Self::V0_2 => "/identity",
+            Self::V0_3 | Self::V0_4 => "/identity/certificate",
+        }
+    }
+
+    /// The version as it is written: `0.2`, `0.3` or `0.4`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V0_2 => "0.2",
+            Self::V0_3 => "0.3",
+            Self::V0_4 => "0.4",
+        }
+    }
+}
+
+impl fmt::Display for ProtocolVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ProtocolVersion {
+    type Err = ProtocolVersionError;
+
+    fn from_str(text: &str) -> Result<Self, ProtocolVersionError> {
+        [Self::V0_2, Self::V0_3, Self::V0_4]
+            .into_iter()
+            .find(|version| version.as_str() == text)
+            .ok_or(ProtocolVersionError)
+    }
+}

@@ -1,0 +1,196 @@
+//! The host of a URL.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::UrlError;
+
+/// Whom a URL names.
+#[derive(Debug)]
+pub(in crate::model) enum Host {
+    Name(String),
+    Address(IpAddr),
+}
+
+impl Host {
+    pub(in crate::model) fn of(text: &str) -> Result<Self, UrlError> {
+        if let Some(inside) = text.strip_prefix('[') {
+            let inside = inside.strip_suffix(']').ok_or(UrlError::Host)?;
+            let address = inside.parse::<Ipv6Addr>().map_err(|_| UrlError::Host)?;
+            return Ok(Self::Address(real(address)));
+        }
+        let name = text.strip_suffix('.').unwrap_or(text);
+        let last = name.rsplit('.').next().unwrap_or_default();
+        if looks_like_number(last) {
+            // Some readers take 2130706433, 0x7f.1 and 0177.0.0.1 for
+            // addresses. There is one way to write one.
+            let address = text.parse::<Ipv4Addr>().map_err(|_| UrlError::Host)?;
+            return Ok(Self::Address(address.into()));
+        }
+        if name.len() > LONGEST_NAME || !name.split('.').all(is_label) {
+            return Err(UrlError::Host);
+        }
+        Ok(Self::Name(name.to_ascii_lowercase()))
+    }
+
+    /// Whether it is one of the names by which every cluster's pods know its
+    /// own API server.
+    pub(in crate::model) fn is_own_cluster(&self) -> bool {
+        let Self::Name(name) = self else { return false };
+        let Some(rest) = name.strip_prefix("kubernetes") else {
+            return false;
+        };
+        matches!(rest, "" | ".default" | ".default.svc")
+            // The domain of a cluster can be set to another than cluster.local.
+            || rest.starts_with(".default.svc.")
+    }
+
+    /// Whether the address is link-local, unspecified or multicast: no API
+    /// server is there, but on some clouds the credentials of a machine.
+    pub(in crate::model) fn is_nobody(&self) -> bool {
+        match self {
+            Self::Name(_) => false,
+            Self::Address(IpAddr::V4(address)) => {
+                address.is_link_local()
+                    || address.octets().first() == Some(&0)
+                    || address.is_multicast()
+                    || address.is_broadcast()
+            }
+            Self::Address(IpAddr::V6(address)) => {
+                let is_link_local = address
+                    .segments()
+                    .first()
+                    .is_some_and(|first| first & 0xffc0 == 0xfe80);
+                // The addresses at which AWS serves a machine's credentials.
+                let is_metadata = *address == METADATA;
+                is_link_local || is_metadata || address.is_unspecified() || address.is_multicast()
+            }
+        }
+    }
+}
+
+const METADATA: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+const LONGEST_NAME: usize = 253;
+
+/// The IPv4 address that an IPv6 address only wraps: mapped, compatible, or
+/// by the prefixes of NAT64 (RFC 6052) and 6to4 (RFC 3056).
+fn real(address: Ipv6Addr) -> IpAddr {
+    let [a, b, c, d, e, f, g, h] = address.segments();
+    let v4 = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    };
+    match [a, b, c, d, e, f] {
+        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => v4(g, h),
+        // All but the unspecified and the loopback address.
+        [0, 0, 0, 0, 0, 0] if g != 0 || h > 1 => v4(g, h),
+        [0x2002, high, low, ..] => v4(high, low),
+        _ => IpAddr::V6(address),
+    }
+}
+
+fn looks_like_number(label: &str) -> bool {
+    let is_hexadecimal = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_decimal = label.bytes().all(|byte| byte.is_ascii_digit());
+    is_decimal && !label.is_empty()
+        || ["0x", "0X"]
+            .iter()
+            .any(|prefix| label.strip_prefix(prefix).is_some_and(is_hexadecimal))
+}
+
+fn is_label(label: &str) -> bool {
+    (1..=63).contains(&label.len())
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+        && label
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_cluster_goes_by_many_names() {
+        for text in [
+            "kubernetes",
+            "kubernetes.default",
+            "KUBERNETES.default.svc",
+            "kubernetes.default.svc.",
+            "kubernetes.default.svc.cluster.local",
+            "kubernetes.default.svc.corp.example",
+        ] {
+            assert!(Host::of(text).unwrap().is_own_cluster(), "{text}");
+        }
+        for text in [
+            "kubernetes.example",
+            "kubernetes-a",
+            "a.kubernetes.default.svc",
+            "127.0.0.1",
+        ] {
+            assert!(!Host::of(text).unwrap().is_own_cluster(), "{text}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_behind_some_addresses() {
+        for text in [
+            "169.254.169.254",
+            "0.0.0.0",
+            "0.1.2.3",
+            "224.0.0.1",
+            "255.255.255.255",
+            "[fe80::1]",
+            "[febf::1]",
+            "[::ffff:169.254.169.254]",
+            "[::ffff:a9fe:a9fe]",
+            "[::169.254.169.254]",
+            "[64:ff9b::a9fe:a9fe]",
+            "[2002:a9fe:a9fe::]",
+            "[::]",
+            "[ff02::1]",
+            "[fd00:ec2::254]",
+        ] {
+            assert!(Host::of(text).unwrap().is_nobody(), "{text}");
+        }
+        for text in [
+            "127.0.0.1",
+            "10.0.0.1",
+            "[::1]",
+            "[2001:db8::1]",
+            "[fec0::1]",
+            "[::ffff:10.0.0.1]",
+        ] {
+            assert!(!Host::of(text).unwrap().is_nobody(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_written_in_one_way() {
+        for text in [
+            "2852039166",
+            "0xa9fea9fe",
+            "0XA9.254.169.254",
+            "0251.0376.0251.0376",
+            "169.254.43518",
+            "169.254.169.254.",
+            "127.0.0.1.",
+            "1.2.3.4.5",
+            "a.0x",
+            "a.1",
+            "256.0.0.1",
+            "[fe80::1%25eth0]",
+            "[1.2.3.4]",
+            "[::1",
+            "",
+            ".",
+            "a..b",
+            "-a",
+            "a-",
+            "a_b",
+            "::1",
+        ] {
+            assert_eq!(Host::of(text).map(|_| ()), Err(UrlError::Host), "{text}");
+        }
+    }
+}

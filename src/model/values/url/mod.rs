@@ -1,0 +1,343 @@
+//! The URLs of API servers and of proxies.
+
+mod host;
+
+use core::{fmt, str::FromStr};
+
+use self::host::Host;
+
+/// The URL of an API server that a consumer may connect to: `https`, a host
+/// and perhaps a port and a path, and nothing else.
+///
+/// It names neither the consumer's own API server by one of the names that
+/// each cluster has for it (`kubernetes.default.svc`), nor a link-local
+/// address, behind which clouds keep credentials. Loopback addresses are
+/// allowed: clusters in containers are reached by them. Source: RFC 3986
+/// section 3.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::model::{ApiServerUrl, UrlError};
+///
+/// let url: ApiServerUrl = "https://172.19.0.3:6443".parse()?;
+/// assert_eq!(url.as_str(), "https://172.19.0.3:6443");
+/// assert_eq!("https://kubernetes.default.svc".parse::<ApiServerUrl>(), Err(UrlError::OwnCluster));
+/// # Ok::<(), UrlError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ApiServerUrl(Box<str>);
+
+/// The URL of a proxy on the way to an API server: `http`, `https` or
+/// `socks5`, a host and perhaps a port, and nothing else.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::model::{ProxyUrl, UrlError};
+///
+/// let url: ProxyUrl = "http://10.70.0.2:8118".parse()?;
+/// assert_eq!(url.as_str(), "http://10.70.0.2:8118");
+/// assert_eq!("socks5://user@proxy".parse::<ProxyUrl>(), Err(UrlError::UserInformation));
+/// # Ok::<(), UrlError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProxyUrl(Box<str>);
+
+/// Why a text is no URL of the kind asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// The text is too long.
+    #[error("a URL has at most {limit} bytes here, not {found}")]
+    TooLong {
+        /// The length found, in bytes.
+        found: usize,
+        /// The longest length allowed.
+        limit: usize,
+    },
+    /// A byte is not visible ASCII, or has no place in a URL.
+    #[error("a URL has letters, digits and some marks only; byte {at} is none of these")]
+    Character {
+        /// Where the byte stands, counted from 0.
+        at: usize,
+    },
+    /// The text has no scheme, or another than those allowed.
+    #[error(
+        "the URL of an API server begins with https://, that of a proxy with http://, https:// or socks5://"
+    )]
+    Scheme,
+    /// There is a user, perhaps with a password, before the host.
+    #[error("a URL has no user information here")]
+    UserInformation,
+    /// There is a query.
+    #[error("a URL has no query here")]
+    Query,
+    /// There is a fragment.
+    #[error("a URL has no fragment here")]
+    Fragment,
+    /// There is a path where none belongs, or one that leads upwards.
+    #[error("a URL has a plain path here, and that of a proxy none")]
+    Path,
+    /// The host is neither a DNS name nor an IPv4 address of four decimal
+    /// numbers nor an IPv6 address in brackets.
+    #[error(
+        "the host of a URL is a DNS name, a dotted IPv4 address or an IPv6 address in brackets"
+    )]
+    Host,
+    /// The port is not a number from 1 to 65535.
+    #[error("the port of a URL is a number from 1 to 65535")]
+    Port,
+    /// The host is a name of the reader's own API server.
+    #[error("the host of the URL is a name of this cluster's own API server")]
+    OwnCluster,
+    /// The host is an address of the local link, or of no host at all.
+    #[error("the host of the URL is a link-local, multicast or unspecified address")]
+    Address,
+}
+
+impl ApiServerUrl {
+    /// The URL, exactly as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ProxyUrl {
+    /// The URL, exactly as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ApiServerUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let parts = Parts::of(text, &["https"])?;
+        check_path(parts.path)?;
+        let host = Host::of(parts.host)?;
+        if host.is_own_cluster() {
+            return Err(UrlError::OwnCluster);
+        }
+        if host.is_nobody() {
+            return Err(UrlError::Address);
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl FromStr for ProxyUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let parts = Parts::of(text, &["http", "https", "socks5"])?;
+        if !matches!(parts.path, "" | "/") {
+            return Err(UrlError::Path);
+        }
+        if Host::of(parts.host)?.is_nobody() {
+            return Err(UrlError::Address);
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl fmt::Display for ApiServerUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for ProxyUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for ApiServerUrl {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for ProxyUrl {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+const LONGEST: usize = 2048;
+
+/// What a URL consists of, as far as it may be here.
+struct Parts<'t> {
+    host: &'t str,
+    path: &'t str,
+}
+
+impl<'t> Parts<'t> {
+    fn of(text: &'t str, schemes: &[&str]) -> Result<Self, UrlError> {
+        if text.len() > LONGEST {
+            return Err(UrlError::TooLong {
+                found: text.len(),
+                limit: LONGEST,
+            });
+        }
+        // Parsers differ on backslashes, quotes and the like: none is needed.
+        if let Some(at) = text.bytes().position(|byte| !is_allowed(byte)) {
+            return Err(UrlError::Character { at });
+        }
+        let (scheme, rest) = text.split_once("://").ok_or(UrlError::Scheme)?;
+        if !schemes.contains(&scheme) {
+            return Err(UrlError::Scheme);
+        }
+        if rest.contains('#') {
+            return Err(UrlError::Fragment);
+        }
+        if rest.contains('?') {
+            return Err(UrlError::Query);
+        }
+        let end = rest.find('/').unwrap_or(rest.len());
+        let (authority, path) = rest.split_at_checked(end).ok_or(UrlError::Host)?;
+        if authority.contains('@') {
+            return Err(UrlError::UserInformation);
+        }
+        let (host, port) = match authority.rfind(']') {
+            Some(end) => authority.split_at_checked(end + 1).ok_or(UrlError::Host)?,
+            None => {
+                let end = authority.find(':').unwrap_or(authority.len());
+                authority.split_at_checked(end).ok_or(UrlError::Host)?
+            }
+        };
+        match port.strip_prefix(':') {
+            Some(port) => check_port(port)?,
+            None if port.is_empty() => {}
+            None => return Err(UrlError::Host),
+        }
+        Ok(Self { host, path })
+    }
+}
+
+/// The characters of RFC 3986 but `%`, which would hide others.
+fn is_allowed(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(&byte)
+}
+
+fn check_port(port: &str) -> Result<(), UrlError> {
+    // A sign or a leading zero would parse too.
+    if !port.starts_with(|digit: char| matches!(digit, '1'..='9')) {
+        return Err(UrlError::Port);
+    }
+    match port.parse::<u16>() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(UrlError::Port),
+    }
+}
+
+fn check_path(path: &str) -> Result<(), UrlError> {
+    let is_plain = |segment: &str| {
+        !matches!(segment, "." | "..")
+            && segment
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte))
+    };
+    if path.split('/').all(is_plain) {
+        Ok(())
+    } else {
+        Err(UrlError::Path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn api_server(text: &str) -> Result<String, UrlError> {
+        text.parse()
+            .map(|url: ApiServerUrl| url.as_str().to_owned())
+    }
+
+    #[test]
+    fn honest_api_servers_are_taken_as_they_are() {
+        for text in [
+            "https://127.0.0.1:6443",
+            "https://localhost:6443/",
+            "https://172.19.0.3:6443",
+            "https://[2001:db8::1]:6443",
+            "https://api.provider.example",
+            "https://rancher.example/k8s/clusters/c-m-abc:p",
+            "https://EXAMPLE.eks.amazonaws.com",
+            "https://kubernetes.example",
+            "https://api.provider.example.:6443",
+        ] {
+            assert_eq!(api_server(text).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn each_part_that_does_not_belong_is_named() {
+        for (text, error) in [
+            ("", UrlError::Scheme),
+            ("http://api.example", UrlError::Scheme),
+            ("HTTPS://api.example", UrlError::Scheme),
+            ("https:/api.example", UrlError::Scheme),
+            ("https://", UrlError::Host),
+            ("https://:6443", UrlError::Host),
+            ("https:///path", UrlError::Host),
+            ("https://user@api.example", UrlError::UserInformation),
+            (
+                "https://user:password@api.example",
+                UrlError::UserInformation,
+            ),
+            ("https://api.example/?watch=1", UrlError::Query),
+            ("https://api.example/#a", UrlError::Fragment),
+            ("https://api.example#@kubernetes", UrlError::Fragment),
+            ("https://api.example/../a", UrlError::Path),
+            ("https://api.example//a@b", UrlError::Path),
+            ("https://api.example:0", UrlError::Port),
+            ("https://api.example:65536", UrlError::Port),
+            ("https://api.example:+443", UrlError::Port),
+            ("https://api.example:", UrlError::Port),
+            ("https://api.example:1:2", UrlError::Port),
+            ("https://[::1]443", UrlError::Host),
+            ("https://api.exam ple", UrlError::Character { at: 16 }),
+            (
+                "https://api.example\\@kubernetes",
+                UrlError::Character { at: 19 },
+            ),
+            ("https://api.example\n", UrlError::Character { at: 19 }),
+            ("https://%6b", UrlError::Character { at: 8 }),
+            ("https://ćapi.example", UrlError::Character { at: 8 }),
+        ] {
+            assert_eq!(api_server(text), Err(error), "{text:?}");
+        }
+        assert_eq!(
+            api_server(&format!("https://{}", "a".repeat(2041))),
+            Err(UrlError::TooLong {
+                found: 2049,
+                limit: 2048
+            })
+        );
+    }
+
+    #[test]
+    fn a_proxy_has_no_path_and_no_credentials() {
+        for text in [
+            "http://10.70.0.2:8118",
+            "https://proxy.example/",
+            "socks5://[::1]:1080",
+        ] {
+            assert_eq!(
+                text.parse::<ProxyUrl>()
+                    .map(|url| url.as_str().to_owned())
+                    .as_deref(),
+                Ok(text)
+            );
+        }
+        for (text, error) in [
+            ("socks5h://proxy", UrlError::Scheme),
+            ("socks5://user:password@proxy", UrlError::UserInformation),
+            ("http://proxy/path", UrlError::Path),
+            ("http://169.254.169.254", UrlError::Address),
+        ] {
+            assert_eq!(text.parse::<ProxyUrl>(), Err(error), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What the provider agreed on with a peer, for their administrators to
+//! compare.
+
+use crate::{
+    assurance::transcript::{Agreement, Transcript},
+    crypto::{Nonce, PublicKey},
+    error::{Error, PeerMisbehaved},
+    machine::View,
+    model::{Resource, names},
+    provider::{Provider, observed::Seen},
+};
+
+impl Provider {
+    /// The transcript of the exchange with a peer, once its Tenant was
+    /// answered: what [`Consumer::transcript`](crate::Consumer::transcript) is
+    /// on the other side, if nobody changed anything in between.
+    ///
+    /// Nothing is verified: it is about the objects that are there.
+    ///
+    /// # Errors
+    /// [`LocalFault`](crate::error::LocalFault), and [`PeerMisbehaved`] if key
+    /// or nonce are none.
+    pub fn transcript(&self, view: &View<'_>) -> Result<Option<Transcript>, Error> {
+        self.check_other(view.peer())?;
+        let seen = Seen::select(self, view)?;
+        seen.check_readable()?;
+        let Some(tenant) = seen.tenant else {
+            return Ok(None);
+        };
+        let (Some(auth_params), Some(nonce)) =
+            (&tenant.status.auth_params, self.agreed_nonce(&seen)?)
+        else {
+            return Ok(None);
+        };
+        let key = tenant.spec.public_key.as_slice();
+        let consumer_key =
+            PublicKey::from_tenant_field(key, self.policy(&seen.peer)).map_err(|error| {
+                Error::new(
+                    PeerMisbehaved::PublicKey(error),
+                    Some(tenant.id()),
+                    "spec.publicKey",
+                )
+            })?;
+        Ok(Some(Transcript::of(&Agreement {
+            provider: self.cluster_id(),
+            consumer: &seen.peer,
+            nonce: &nonce,
+            consumer_key: &consumer_key,
+            auth_params,
+            namespace: &tenant.status.tenant_namespace,
+        })))
+    }
+
+    /// The nonce on record, or the one that is there: another one may have been
+    /// made since, and is not signed yet.
+    fn agreed_nonce(&self, seen: &Seen<'_>) -> Result<Option<Nonce>, Error> {
+        let record = seen.record.as_ref().map(|(_, record)| record);
+        if let Some(proof) = record.and_then(|record| record.proof.as_ref()) {
+            return Ok(Some(proof.nonce.clone()));
+        }
+        let text = seen.nonce.and_then(|secret| secret.get(names::NONCE));
+        let Some(text) = text.filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let nonce = Nonce::parse(text, self.policy(&seen.peer)).map_err(|error| {
+            Error::new(
+                PeerMisbehaved::NonceForm(error),
+                Some(seen.nonce_id()),
+                "data.nonce",
+            )
+        })?;
+        Ok(Some(nonce))
+    }
+}

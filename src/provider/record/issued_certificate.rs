@@ -1,0 +1,172 @@
+//! The certificate on record: what it is, when it came, and when its renewal
+//! was refused.
+
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    crypto::{CertificateChain, Csr, Fingerprint, RequestId},
+    error::{Error, PolicyRefusal},
+    machine,
+    model::{Bytes, ObjectRef, Timestamp},
+    policy::Policy,
+};
+
+/// A certificate that was issued. It is kept whole, so that no other is taken
+/// for it and none has to be asked for again: the Secret that keeps it as Liqo
+/// does lies where the peer can write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::provider) struct IssuedCertificate {
+    /// The certificate and its intermediates, in PEM.
+    chain: Bytes,
+    /// SHA-256 of the certificate in DER.
+    leaf: Bytes,
+    /// SHA-256 of its request in DER.
+    csr: Bytes,
+    /// When it was issued by this side's clock, in seconds since the Unix epoch.
+    at: i64,
+    /// When it expires, in seconds since the Unix epoch.
+    until: i64,
+    /// SHA-256 of the certificate that it replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replaced: Option<Bytes>,
+}
+
+/// That a renewal was asked for, and is not to be had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::provider) struct RefusedRenewal {
+    request: Bytes,
+    at: i64,
+    why: WhyRefused,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum WhyRefused {
+    /// What the signer said.
+    Denied(String),
+    /// When the certificate that it gave ends.
+    EndsAt(i64),
+}
+
+impl IssuedCertificate {
+    pub(in crate::provider) fn new(
+        chain: &CertificateChain,
+        csr: &Csr,
+        replaced: Option<Fingerprint>,
+        now: Timestamp,
+    ) -> Self {
+        let leaf = chain.leaf();
+        Self {
+            chain: Bytes::from(chain.pem()),
+            leaf: Bytes::from(leaf.fingerprint().as_bytes().as_slice()),
+            csr: Bytes::from(csr.digest().as_slice()),
+            at: now.unix(),
+            until: leaf.not_after().unix(),
+            replaced: replaced.map(|leaf| Bytes::from(leaf.as_bytes().as_slice())),
+        }
+    }
+
+    /// The certificate, if it was issued for this request.
+    pub(in crate::provider) fn chain_for(
+        &self,
+        csr: &Csr,
+        policy: &Policy,
+    ) -> Option<CertificateChain> {
+        if self.csr.as_slice() != csr.digest() {
+            return None;
+        }
+        CertificateChain::from_pem(self.chain.as_slice(), policy).ok()
+    }
+
+    pub(in crate::provider) fn fingerprint(&self) -> Option<Fingerprint> {
+        let bytes: [u8; 32] = self.leaf.as_slice().try_into().ok()?;
+        Some(Fingerprint::from_bytes(bytes))
+    }
+
+    /// Whether it took another one's place.
+    pub(in crate::provider) fn is_renewed(&self) -> bool {
+        self.replaced.is_some()
+    }
+
+    pub(in crate::provider) fn at(&self) -> Timestamp {
+        time(self.at)
+    }
+
+    pub(in crate::provider) fn until(&self) -> Timestamp {
+        time(self.until)
+    }
+
+    /// When it is to be renewed.
+    pub(in crate::provider) fn due_at(&self) -> Timestamp {
+        machine::due_at(self.at(), self.until())
+    }
+
+    /// How long to wait before a renewal that was not to be had is asked for
+    /// again: a tenth of the certificate's life, so that it is asked for three
+    /// or four times before the end, whatever that life is.
+    pub(in crate::provider) fn pause(&self) -> Duration {
+        (self.until().since(self.at()) / 10).max(SHORTEST_PAUSE)
+    }
+}
+
+impl RefusedRenewal {
+    pub(in crate::provider) fn denied(request: RequestId, now: Timestamp, reason: String) -> Self {
+        Self::new(request, now, WhyRefused::Denied(reason))
+    }
+
+    pub(in crate::provider) fn without_progress(
+        request: RequestId,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Self {
+        Self::new(request, now, WhyRefused::EndsAt(until.unix()))
+    }
+
+    fn new(request: RequestId, now: Timestamp, why: WhyRefused) -> Self {
+        Self {
+            request: Bytes::from(request.as_bytes().as_slice()),
+            at: now.unix(),
+            why,
+        }
+    }
+
+    /// When this request may be asked for again, if that is later than now. A
+    /// clock that was set back to before the refusal makes it be forgotten:
+    /// waiting for a time that was wrong could take for ever.
+    pub(in crate::provider) fn holds_until(
+        &self,
+        request: RequestId,
+        now: Timestamp,
+        pause: Duration,
+    ) -> Option<Timestamp> {
+        let again_at = time(self.at) + pause;
+        let holds =
+            self.request.as_slice() == request.as_bytes() && time(self.at) <= now && now < again_at;
+        holds.then_some(again_at)
+    }
+
+    pub(in crate::provider) fn error(&self, present: Timestamp, tenant: ObjectRef) -> Error {
+        let refusal = match &self.why {
+            WhyRefused::Denied(reason) => PolicyRefusal::SigningDenied {
+                reason: reason.clone(),
+            },
+            WhyRefused::EndsAt(found) => PolicyRefusal::RenewalEndsNoLater {
+                found: time(*found),
+                present,
+            },
+        };
+        Error::new(refusal, Some(tenant), "spec.csr")
+    }
+}
+
+/// It was written from a time, so that it is one.
+fn time(seconds: i64) -> Timestamp {
+    Timestamp::from_unix(seconds).unwrap_or(Timestamp::EPOCH)
+}
+
+/// For certificates that live for seconds.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(10);

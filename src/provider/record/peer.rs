@@ -1,0 +1,327 @@
+//! What the provider remembers of a peer: the pinned key, the proof of its
+//! handshake, the nonces that are used up.
+//!
+//! One Secret for each peer in the provider's own namespace, out of the peers'
+//! reach, under a seal.
+
+use serde::{Deserialize, Serialize};
+
+use super::aws_keys::AwsKeys;
+pub(in crate::provider) use super::issued_certificate::{IssuedCertificate, RefusedRenewal};
+use crate::{
+    assurance::commitment::Commitment,
+    crypto::{Nonce, PublicKey, RecordKey},
+    error::Error,
+    machine::sealed::{self, Sealer},
+    model::{Bytes, ClusterId, Secret, TenantCondition, Timestamp},
+    policy::Policy,
+};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::provider) struct Record {
+    /// The pinned key; none once it was released.
+    pub(in crate::provider) public_key: Option<PublicKey>,
+    pub(in crate::provider) proof: Option<Proof>,
+    pub(in crate::provider) used: Vec<UsedNonce>,
+    /// Nonces that expire by then count as used: some were, and are no longer
+    /// listed.
+    pub(in crate::provider) all_used_until: Option<i64>,
+    /// The strictest condition that was seen since it was last lifted.
+    pub(in crate::provider) condition: TenantCondition,
+    /// How often it was lifted, from the time on at which the record was made:
+    /// the token that lifts it serves once.
+    pub(in crate::provider) lifts: u64,
+    /// The certificate that was issued last.
+    pub(in crate::provider) issued: Option<IssuedCertificate>,
+    /// A renewal of it that was not to be had, so that it is not asked for
+    /// again and again.
+    pub(in crate::provider) refused_renewal: Option<RefusedRenewal>,
+    /// When the last of all certificates that were issued has expired, in
+    /// seconds since the Unix epoch.
+    pub(in crate::provider) certificates_until: Option<i64>,
+    /// What the peer was given in place of a certificate.
+    pub(in crate::provider) aws: AwsKeys,
+}
+
+/// That this key signed this nonce for this request, in this Tenant.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::provider) struct Proof {
+    pub(in crate::provider) tenant_uid: String,
+    /// SHA-256 of the request's DER.
+    pub(in crate::provider) csr: [u8; 32],
+    pub(in crate::provider) nonce: Nonce,
+    pub(in crate::provider) commitment: Option<StoredCommitment>,
+    /// What the approver said of this key and request, in this Tenant.
+    pub(in crate::provider) verdict: Option<Verdict>,
+}
+
+/// What was said of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::provider) enum Verdict {
+    Approved,
+    Denied(String),
+}
+
+/// A nonce that must not serve again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::provider) struct UsedNonce {
+    digest: Bytes,
+    /// When it has expired by itself, in seconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<i64>,
+}
+
+/// A commitment that was made, and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::provider) struct StoredCommitment {
+    about: Bytes,
+    annotation: String,
+}
+
+/// The record as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    public_key: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proof: Option<WrittenProof>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    used: Vec<UsedNonce>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    all_used_until: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    condition: Option<TenantCondition>,
+    #[serde(default)]
+    lifts: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    issued: Option<IssuedCertificate>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused_renewal: Option<RefusedRenewal>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    certificates_until: Option<i64>,
+    #[serde(default, skip_serializing_if = "AwsKeys::is_unused")]
+    aws: AwsKeys,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenProof {
+    tenant_uid: String,
+    csr: Bytes,
+    nonce: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commitment: Option<StoredCommitment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
+}
+
+/// What the names of records begin with.
+pub(in crate::provider) const NAME_PREFIX: &str = "liqo-auth-provider-";
+
+pub(in crate::provider) fn name(peer: &ClusterId) -> String {
+    format!("{NAME_PREFIX}{peer}")
+}
+
+impl Record {
+    /// The first record of a key, or of a peer that needs none. Its liftings are
+    /// counted from the present time, so that no token of an earlier record of
+    /// the peer, forgotten since, lifts what this one holds.
+    pub(in crate::provider) fn new(public_key: Option<PublicKey>, now: Timestamp) -> Self {
+        Self {
+            public_key,
+            proof: None,
+            used: Vec::new(),
+            all_used_until: None,
+            condition: TenantCondition::Active,
+            lifts: u64::try_from(now.unix()).unwrap_or(0),
+            issued: None,
+            refused_renewal: None,
+            certificates_until: None,
+            aws: AwsKeys::default(),
+        }
+    }
+
+    /// Reads a record whose seal holds.
+    pub(in crate::provider) fn open(
+        secret: &Secret,
+        key: &RecordKey,
+        provider: &ClusterId,
+        peer: &ClusterId,
+    ) -> Result<Self, Error> {
+        sealer(key, provider, peer).open(secret, Self::read)
+    }
+
+    /// Whether the record that was opened is to be sealed anew, so that the
+    /// predecessors of the record key can go one day.
+    pub(in crate::provider) fn is_sealed_by_predecessor(
+        secret: &Secret,
+        key: &RecordKey,
+        provider: &ClusterId,
+        peer: &ClusterId,
+    ) -> bool {
+        sealer(key, provider, peer).is_by_predecessor(secret)
+    }
+
+    /// The Secret that carries the record, under its seal.
+    pub(in crate::provider) fn seal(
+        &self,
+        key: &RecordKey,
+        provider: &ClusterId,
+        peer: &ClusterId,
+        namespace: &str,
+    ) -> Secret {
+        sealer(key, provider, peer).seal(namespace, name(peer), self.write())
+    }
+
+    pub(in crate::provider) fn has_used(&self, nonce: &Nonce) -> bool {
+        let expires = nonce.structured().map(|nonce| nonce.expires().unix());
+        let digest = nonce.digest();
+        matches!((expires, self.all_used_until), (Some(expires), Some(until)) if expires <= until)
+            || self
+                .used
+                .iter()
+                .any(|used| used.digest.as_slice() == digest)
+    }
+
+    /// The expiry for a new nonce that this record does not count as used
+    /// already.
+    pub(in crate::provider) fn unused_from(&self, expires: Timestamp) -> Timestamp {
+        let after = self
+            .all_used_until
+            .and_then(|until| Timestamp::from_unix(until.saturating_add(1)).ok());
+        after.map_or(expires, |after| expires.max(after))
+    }
+
+    /// Notes that the nonce has served; what has expired since is forgotten.
+    pub(in crate::provider) fn use_up(&mut self, nonce: &Nonce, now: Timestamp) {
+        self.used
+            .retain(|used| used.until.is_none_or(|until| now.unix() < until));
+        if !self.has_used(nonce) {
+            self.used.push(UsedNonce {
+                digest: Bytes::from(nonce.digest().as_slice()),
+                until: nonce.structured().map(|nonce| nonce.expires().unix()),
+            });
+        }
+        // Those that an embedder vouched for have no expiry, and come one at a
+        // time: of them the last are enough.
+        let surplus = self.used.len().saturating_sub(USED_NONCES);
+        let dropped = self.used.drain(..surplus);
+        self.all_used_until = dropped
+            .filter_map(|used| used.until)
+            .chain(self.all_used_until)
+            .max()
+            .filter(|until| now.unix() < *until);
+    }
+
+    /// Takes a certificate for the one in force.
+    pub(in crate::provider) fn take(&mut self, issued: IssuedCertificate) {
+        self.certificates_until = self.certificates_until.max(Some(issued.until().unix()));
+        self.issued = Some(issued);
+        self.refused_renewal = None;
+    }
+
+    /// From when on nothing in the record is needed any more: no certificate
+    /// holds, no nonce that served could serve again. Never, while it holds a
+    /// condition that only an administrator lifts, or an access key of which
+    /// nobody said that it is deleted.
+    pub(in crate::provider) fn forgettable_from(&self) -> Option<Timestamp> {
+        let used = self.used.iter().filter_map(|used| used.until);
+        let last = used
+            .chain(self.all_used_until)
+            .chain(self.certificates_until.map(|until| until.saturating_add(1)))
+            .max();
+        let last = Timestamp::from_unix(last.unwrap_or(0)).ok()?;
+        let by_itself = self.condition == TenantCondition::Active && self.aws.is_empty();
+        by_itself.then_some(last)
+    }
+
+    fn read(text: &[u8]) -> Option<Self> {
+        let written: Written = serde_json::from_slice(text).ok()?;
+        // The seal says that this was checked before it was written.
+        let policy = Policy::compatible();
+        let proof = match written.proof {
+            None => None,
+            Some(proof) => Some(Proof {
+                tenant_uid: proof.tenant_uid,
+                csr: proof.csr.as_slice().try_into().ok()?,
+                nonce: Nonce::parse(proof.nonce.as_slice(), &policy).ok()?,
+                commitment: proof.commitment,
+                verdict: proof.verdict,
+            }),
+        };
+        let public_key = match written.public_key {
+            None => None,
+            Some(der) => Some(PublicKey::from_known_spki_der(der.as_slice(), &policy).ok()?),
+        };
+        Some(Self {
+            public_key,
+            proof,
+            used: written.used,
+            all_used_until: written.all_used_until,
+            condition: written.condition.unwrap_or(TenantCondition::Active),
+            lifts: written.lifts,
+            issued: written.issued,
+            refused_renewal: written.refused_renewal,
+            certificates_until: written.certificates_until,
+            aws: written.aws,
+        })
+    }
+
+    fn write(&self) -> Vec<u8> {
+        let written = Written {
+            public_key: self
+                .public_key
+                .as_ref()
+                .map(|key| Bytes::from(key.spki_der())),
+            proof: self.proof.as_ref().map(|proof| WrittenProof {
+                tenant_uid: proof.tenant_uid.clone(),
+                csr: Bytes::from(proof.csr.as_slice()),
+                nonce: Bytes::from(proof.nonce.as_bytes()),
+                commitment: proof.commitment.clone(),
+                verdict: proof.verdict.clone(),
+            }),
+            used: self.used.clone(),
+            all_used_until: self.all_used_until,
+            condition: (self.condition != TenantCondition::Active).then_some(self.condition),
+            lifts: self.lifts,
+            issued: self.issued.clone(),
+            refused_renewal: self.refused_renewal.clone(),
+            certificates_until: self.certificates_until,
+            aws: self.aws.clone(),
+        };
+        // Strings and numbers only: it cannot fail.
+        sealed::to_text(&written).unwrap_or_default()
+    }
+}
+
+impl StoredCommitment {
+    pub(in crate::provider) fn new(about: [u8; 32], commitment: &Commitment) -> Self {
+        Self {
+            about: Bytes::from(about.as_slice()),
+            annotation: commitment.to_annotation(),
+        }
+    }
+
+    pub(in crate::provider) fn is_about(&self, digest: &[u8; 32]) -> bool {
+        self.about.as_slice() == digest
+    }
+
+    pub(in crate::provider) fn annotation(&self) -> &str {
+        &self.annotation
+    }
+}
+
+fn sealer<'a>(key: &'a RecordKey, provider: &'a ClusterId, peer: &'a ClusterId) -> Sealer<'a> {
+    Sealer {
+        key,
+        domain: "liqo-auth provider record v1",
+        provider,
+        peer,
+    }
+}
+
+/// How many used nonces are listed at most: more than a day's lifetime sees,
+/// unless someone replaces it every quarter of an hour.
+const USED_NONCES: usize = 96;

@@ -1,0 +1,275 @@
+//! What the provider remembers of one resource slice: the request that was
+//! verified, the certificate that was issued, and what was decided on its
+//! resources. Whatever the peer writes on the replica changes none of it.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{
+    aws_keys::HeldKey,
+    peer::{IssuedCertificate, RefusedRenewal},
+};
+use crate::{
+    crypto::RecordKey,
+    error::Error,
+    machine::sealed::{self, Sealer},
+    model::{Bytes, ClusterId, ResourceSlice, ResourceSliceSpec, Secret, Timestamp},
+    provider::slice::{Grant, SliceDecision},
+    verify::VerifiedSlice,
+};
+
+/// The record of a slice.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::provider) struct SliceRecord {
+    /// The slice's name.
+    pub(in crate::provider) slice: String,
+    /// The UID of the replica that it is about.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    uid: String,
+    /// SHA-256 of the request in DER.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    csr: Option<Bytes>,
+    /// SHA-256 of the key that the request was verified for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<Bytes>,
+    /// When its first certificate was issued, in seconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::provider) authenticated: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::provider) issued: Option<IssuedCertificate>,
+    /// The access key in place of a certificate.
+    #[serde(default, skip_serializing_if = "HeldKey::is_unused")]
+    pub(in crate::provider) aws: HeldKey,
+    /// A renewal of it that was not to be had, so that it is not asked for at
+    /// each look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::provider) refused_renewal: Option<RefusedRenewal>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::provider) decided: Option<Decided>,
+    /// Whether this side's administrator cordoned the slice.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(in crate::provider) cordoned: bool,
+    /// Whether it was denied because its peer is drained.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(in crate::provider) drained: bool,
+}
+
+/// What was decided on the resources of a slice.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(in crate::provider) struct Decided {
+    /// SHA-256 of what was asked for.
+    asked: Bytes,
+    pub(in crate::provider) outcome: Outcome,
+    /// When, in seconds since the Unix epoch.
+    pub(in crate::provider) at: i64,
+}
+
+/// The decision itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::provider) enum Outcome {
+    Granted(Box<Grant>),
+    Denied {
+        reason: String,
+        message: String,
+    },
+    /// The class is somebody else's to decide on.
+    NotMine,
+}
+
+/// What the names of slice records begin with.
+pub(in crate::provider) const NAME_PREFIX: &str = "liqo-auth-slice-";
+
+/// The name of the record: of fixed length, whatever the names are.
+pub(in crate::provider) fn name(peer: &ClusterId, slice: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update(b"liqo-auth slice record v1\0");
+    for part in [peer.as_str(), slice] {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(part);
+    }
+    let mut name = NAME_PREFIX.to_owned();
+    for byte in hash.finalize().iter().take(16) {
+        name.push_str(&format!("{byte:02x}"));
+    }
+    name
+}
+
+impl SliceRecord {
+    /// A record of a slice of which nothing is known but its name.
+    pub(in crate::provider) fn of(slice: &str) -> Self {
+        Self {
+            slice: slice.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads a record whose seal holds.
+    pub(in crate::provider) fn open(
+        secret: &Secret,
+        key: &RecordKey,
+        provider: &ClusterId,
+        peer: &ClusterId,
+    ) -> Result<Self, Error> {
+        let read = |text: &[u8]| {
+            let record: Self = serde_json::from_slice(text).ok()?;
+            (name(peer, &record.slice) == secret.metadata.name).then_some(record)
+        };
+        sealer(key, provider, peer).open(secret, read)
+    }
+
+    pub(in crate::provider) fn is_sealed_by_predecessor(
+        secret: &Secret,
+        key: &RecordKey,
+        provider: &ClusterId,
+        peer: &ClusterId,
+    ) -> bool {
+        sealer(key, provider, peer).is_by_predecessor(secret)
+    }
+
+    /// The Secret that carries the record, under its seal.
+    pub(in crate::provider) fn seal(
+        &self,
+        key: &RecordKey,
+        provider: &ClusterId,
+        peer: &ClusterId,
+        namespace: &str,
+    ) -> Secret {
+        // Strings, numbers and maps of them: it cannot fail.
+        let text = sealed::to_text(self).unwrap_or_default();
+        sealer(key, provider, peer).seal(namespace, name(peer, &self.slice), text)
+    }
+
+    /// Whether exactly this replica's request is on record, verified for this
+    /// key.
+    pub(in crate::provider) fn is_of(
+        &self,
+        slice: &ResourceSlice,
+        verified: &VerifiedSlice,
+    ) -> bool {
+        self.uid == slice.metadata.uid
+            && !self.drained
+            && self.known_csr(verified.public_key().fingerprint().as_bytes())
+                == Some(verified.csr().digest())
+    }
+
+    /// Whether this replica is the one whose request is on record.
+    pub(in crate::provider) fn is_about(&self, slice: &ResourceSlice) -> bool {
+        !self.uid.is_empty() && self.uid == slice.metadata.uid
+    }
+
+    /// What was decided on exactly this replica, whatever it asks for now.
+    pub(in crate::provider) fn decided_of(&self, slice: &ResourceSlice) -> Option<&Decided> {
+        let same = self.uid == slice.metadata.uid && !self.drained;
+        self.decided.as_ref().filter(|_| same)
+    }
+
+    /// The digest of the request that was verified for this key.
+    pub(in crate::provider) fn known_csr(&self, key: &[u8; 32]) -> Option<[u8; 32]> {
+        let same_key = self.key.as_ref()?.as_slice() == key;
+        let digest = self.csr.as_ref()?.as_slice().try_into().ok()?;
+        same_key.then_some(digest)
+    }
+
+    /// The same with this replica's request in it.
+    pub(in crate::provider) fn with_request(
+        &self,
+        slice: &ResourceSlice,
+        verified: &VerifiedSlice,
+    ) -> Self {
+        let csr = Bytes::from(verified.csr().digest().as_slice());
+        let key = verified.public_key().fingerprint();
+        let key = Bytes::from(key.as_bytes().as_slice());
+        let same_replica = self.uid == slice.metadata.uid;
+        let same_request = same_replica && self.csr.as_ref() == Some(&csr);
+        Self {
+            slice: slice.metadata.name.clone(),
+            uid: slice.metadata.uid.clone(),
+            csr: Some(csr),
+            key: Some(key),
+            authenticated: self.authenticated.filter(|_| same_request),
+            // What was issued for another replica is none of this one's.
+            issued: self.issued.clone().filter(|_| same_replica),
+            aws: self.aws.clone(),
+            refused_renewal: None,
+            decided: self
+                .decided
+                .clone()
+                .filter(|_| same_replica && !self.drained),
+            cordoned: self.cordoned,
+            drained: false,
+        }
+    }
+
+    /// The decision on what the slice asks for now.
+    pub(in crate::provider) fn decision_on(&self, spec: &ResourceSliceSpec) -> Option<&Decided> {
+        let decided = self.decided.as_ref()?;
+        (decided.asked == asked(spec)).then_some(decided)
+    }
+
+    /// The same with a decision on what the slice asks for now; nothing if the
+    /// decision is still to come.
+    pub(in crate::provider) fn with_decision(
+        &self,
+        spec: &ResourceSliceSpec,
+        decision: &SliceDecision,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let outcome = match decision {
+            SliceDecision::Grant(grant) => Outcome::Granted(Box::new(grant.clone())),
+            SliceDecision::Deny { reason, message } => Outcome::Denied {
+                reason: reason.clone(),
+                message: message.clone(),
+            },
+            SliceDecision::NotMine => Outcome::NotMine,
+            SliceDecision::Pending => return None,
+        };
+        // A condition that stays as it is keeps its time.
+        let before = self.decided.as_ref();
+        let at = before
+            .filter(|before| before.outcome.says_as(&outcome))
+            .map_or(now.unix(), |before| before.at);
+        let decided = Some(Decided {
+            asked: asked(spec),
+            outcome,
+            at,
+        });
+        Some(Self {
+            decided,
+            ..self.clone()
+        })
+    }
+}
+
+impl Outcome {
+    /// Whether both show as the same condition.
+    fn says_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Granted(_), Self::Granted(_)) => true,
+            (one, other) => one == other,
+        }
+    }
+}
+
+fn asked(spec: &ResourceSliceSpec) -> Bytes {
+    let mut hash = Sha256::new();
+    let resources = spec
+        .resources
+        .iter()
+        .flat_map(|(resource, quantity)| [resource.as_str(), quantity.as_str()]);
+    for part in core::iter::once(spec.class.as_str()).chain(resources) {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(part);
+    }
+    Bytes::from(hash.finalize().as_slice())
+}
+
+fn sealer<'a>(key: &'a RecordKey, provider: &'a ClusterId, peer: &'a ClusterId) -> Sealer<'a> {
+    Sealer {
+        key,
+        domain: "liqo-auth slice record v1",
+        provider,
+        peer,
+    }
+}

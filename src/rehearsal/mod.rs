@@ -1,0 +1,473 @@
+//! Both sides in memory, one event at a time: for property tests, fuzzers and
+//! the harnesses of those who embed this library.
+//!
+//! Every message that was ever sent stays in the air, so that events can
+//! deliver it late, twice or out of order; and every event can be cut off
+//! after any number of its effects, as a crash would.
+
+mod course;
+mod forgery;
+
+use core::time::Duration;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+pub use course::{events, events_of_a_life};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    consumer::{self, Consumer, SliceOptions},
+    crypto::{
+        Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey, SigningKey,
+    },
+    error::Error,
+    machine::{Env, Message, Objects, Step, replication},
+    model::{ClusterRole, Kind, Metadata, Object, TenantCondition, Timestamp, names},
+    provider::{
+        self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, Signing, SigningRequest,
+    },
+};
+
+/// A provider and a consumer with their objects, the messages in the air, and
+/// the time.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::rehearsal::{Event, Rehearsal};
+///
+/// let mut rehearsal = Rehearsal::new(7)?;
+/// // The provider makes its nonce, and crashes before it is stored.
+/// rehearsal.play(Event::Provider { effects: 1 })?;
+/// rehearsal.settle()?;
+/// assert!(rehearsal.is_complete()?);
+/// assert_eq!(rehearsal.certificates_signed(), 1);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+pub struct Rehearsal {
+    provider: Provider,
+    consumer: Consumer,
+    /// The provider's objects.
+    pub at_provider: Objects,
+    /// The consumer's objects.
+    pub at_consumer: Objects,
+    signer: Arc<Ledger>,
+    consumer_key: Arc<dyn SigningKey>,
+    authority: Authority,
+    authority_key: Arc<dyn SigningKey>,
+    in_the_air: Vec<Message>,
+    now: Timestamp,
+    seed: u64,
+    drawn: u64,
+    rests: bool,
+}
+
+/// Something that happens. Effects beyond the number given are lost, as in a
+/// crash; so are the messages of a step that was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The provider looks at its objects.
+    Provider {
+        /// How many effects are carried out.
+        effects: usize,
+    },
+    /// The consumer looks at its objects.
+    Consumer {
+        /// How many effects are carried out.
+        effects: usize,
+    },
+    /// A message arrives, by its number in the order of sending (modulo their
+    /// number).
+    Deliver {
+        /// Which message.
+        message: usize,
+        /// How many effects are carried out.
+        effects: usize,
+    },
+    /// The signer answers pending from now on, or answers again.
+    Signer {
+        /// Whether it answers.
+        answers: bool,
+    },
+    /// Time passes.
+    Wait {
+        /// How many seconds.
+        seconds: u32,
+    },
+    /// Someone on the consumer asks for the resource slice `mypool`, or gives it
+    /// back. Nothing happens before there is an identity.
+    Slice {
+        /// Whether it is wanted.
+        wanted: bool,
+    },
+    /// Slices and renewals go to the provider, while the consumer has rights
+    /// there, and the answers come back.
+    Replicate {
+        /// How many effects are carried out on each side.
+        effects: usize,
+    },
+    /// The provider's administrator sets the Tenant's condition.
+    Condition {
+        /// The condition.
+        condition: TenantCondition,
+    },
+}
+
+impl Rehearsal {
+    /// Two clusters, `cl-consumer` and `cl-provider`, with Ed25519 keys. All
+    /// that is random follows from the seed.
+    ///
+    /// # Errors
+    /// Whatever keeps the keys or the authority from being made.
+    pub fn new(seed: u64) -> Result<Self, BoxError> {
+        let key = KeyPair::from_entropy(&entropy(seed, u64::MAX));
+        Self::with_consumer_key(seed, Arc::new(key))
+    }
+
+    /// The same, with a key of the caller's for the consumer.
+    ///
+    /// # Errors
+    /// Whatever keeps the keys or the authority from being made.
+    pub fn with_consumer_key(
+        seed: u64,
+        consumer_key: Arc<dyn SigningKey>,
+    ) -> Result<Self, BoxError> {
+        let now = Timestamp::from_unix(1_795_179_600)?;
+        let drawn = |number: u64| entropy(seed, u64::MAX - number);
+        let authority_key: Arc<dyn SigningKey> = Arc::new(KeyPair::from_entropy(&drawn(1)));
+        let authority = Authority::with_key(
+            "cl-provider-ca",
+            Arc::clone(&authority_key),
+            now,
+            TEN_YEARS,
+            &drawn(1),
+        )?;
+        let endpoint = Endpoint::new(API_SERVER.parse()?, Some(authority.ca_bundle()));
+        let signer = Arc::new(Ledger {
+            signer: AuthoritySigner::new(authority.clone(), drawn(2)),
+            answers: Mutex::new(true),
+            issued: Mutex::default(),
+        });
+        let provider_key = KeyPair::from_entropy(&drawn(3));
+        let provider =
+            Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+                .key(Arc::new(provider_key))
+                .signer(signer.clone())
+                .build();
+        let keys = Arc::new(OneKey(Arc::clone(&consumer_key)));
+        let consumer = Consumer::builder("cl-consumer".parse()?, keys).build();
+        let roles = [
+            ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
+            (
+                "liqo-virtual-kubelet-remote-clusterwide",
+                names::CLUSTER_WIDE_ROLE,
+            ),
+        ];
+        Ok(Self {
+            provider,
+            consumer,
+            at_provider: roles
+                .map(|(name, label)| cluster_role(name, label).into())
+                .into_iter()
+                .collect(),
+            at_consumer: Objects::new(),
+            signer,
+            consumer_key,
+            authority,
+            authority_key,
+            in_the_air: Vec::new(),
+            now,
+            seed,
+            drawn: 0,
+            rests: false,
+        })
+    }
+
+    /// Lets one event happen.
+    ///
+    /// # Errors
+    /// Only what is wrong on one's own side; what a side refuses is no error
+    /// here, and stores nothing.
+    pub fn play(&mut self, event: Event) -> Result<(), Error> {
+        match event {
+            Event::Provider { effects } => {
+                let env = self.env();
+                let view = self.at_provider.view(self.consumer.cluster_id());
+                // The administrator wants the peer, and says so as often as it
+                // takes.
+                let step = match self.provider.resume(&view, env.now)?.phase {
+                    provider::Phase::Uninvited => self.provider.invite(&view, env)?,
+                    _ => self.provider.reconcile(&view, env)?,
+                };
+                self.carry_out(Side::Provider, step, effects);
+            }
+            Event::Consumer { effects } => {
+                let env = self.env();
+                let step = self
+                    .consumer
+                    .reconcile(&self.at_consumer.view(self.provider.cluster_id()), env)?;
+                self.carry_out(Side::Consumer, step, effects);
+            }
+            Event::Deliver { message, effects } => {
+                let number = message.checked_rem(self.in_the_air.len());
+                let message = number
+                    .and_then(|number| self.in_the_air.get(number))
+                    .cloned();
+                if let Some(message) = message {
+                    self.deliver(message, effects);
+                }
+            }
+            Event::Signer { answers } => *lock(&self.signer.answers) = answers,
+            Event::Wait { seconds } => self.now = self.now + Duration::from_secs(seconds.into()),
+            Event::Slice { wanted } => {
+                let env = self.env();
+                let view = self.at_consumer.view(self.provider.cluster_id());
+                let step = if wanted {
+                    let options = SliceOptions::named(SLICE);
+                    self.consumer.request_slice(&view, &options, env)
+                } else {
+                    self.consumer.delete_slice(&view, SLICE)
+                };
+                self.carry_out_if_taken(Side::Consumer, step);
+            }
+            Event::Replicate { effects } => self.replicate(effects)?,
+            Event::Condition { condition } => {
+                let view = self.at_provider.view(self.consumer.cluster_id());
+                let step = self.provider.set_condition(&view, condition);
+                self.carry_out_if_taken(Side::Provider, step);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets both sides work without disturbance until nothing changes. If that
+    /// takes more rounds than any exchange, they run in circles, and the
+    /// exchange never [is complete](Self::is_complete).
+    ///
+    /// # Errors
+    /// As [`play`](Self::play).
+    pub fn settle(&mut self) -> Result<(), Error> {
+        *lock(&self.signer.answers) = true;
+        self.rests = false;
+        // A handful of rounds is what an exchange takes; more would be a loop.
+        for _ in 0..16 {
+            let before = (self.at_provider.clone(), self.at_consumer.clone());
+            self.play(Event::Provider { effects: ALL })?;
+            self.play(Event::Consumer { effects: ALL })?;
+            for message in self.last_of_each_kind() {
+                self.deliver(message, ALL);
+            }
+            self.replicate(ALL)?;
+            if before == (self.at_provider.clone(), self.at_consumer.clone()) {
+                self.rests = true;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether both sides have come to rest and say that the exchange is
+    /// complete.
+    ///
+    /// # Errors
+    /// What is wrong on one's own side.
+    pub fn is_complete(&self) -> Result<bool, Error> {
+        let at_provider = self.at_provider.view(self.consumer.cluster_id());
+        let at_consumer = self.at_consumer.view(self.provider.cluster_id());
+        let provider = self.provider.resume(&at_provider, self.now)?.phase;
+        let consumer = self.consumer.resume(&at_consumer, self.now)?.phase;
+        Ok(self.rests
+            && matches!(provider, provider::Phase::Authenticated(_))
+            && matches!(consumer, consumer::Phase::Authenticated(_)))
+    }
+
+    /// The consumer's key.
+    pub fn consumer_key(&self) -> &Arc<dyn SigningKey> {
+        &self.consumer_key
+    }
+
+    /// The provider's side.
+    pub fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    /// The consumer's side.
+    pub fn consumer(&self) -> &Consumer {
+        &self.consumer
+    }
+
+    /// The messages that were sent so far, in order, each once.
+    pub fn messages(&self) -> &[Message] {
+        &self.in_the_air
+    }
+
+    /// Puts a message into the air that nobody sent.
+    pub fn forge(&mut self, message: Message) {
+        self.in_the_air.push(message);
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// How many requests the signer has signed.
+    pub fn certificates_signed(&self) -> usize {
+        lock(&self.signer.issued).len()
+    }
+
+    fn deliver(&mut self, message: Message, effects: usize) {
+        let env = self.env();
+        let (side, step) = if matches!(message, Message::Tenant(_)) {
+            let view = self.at_provider.view(self.consumer.cluster_id());
+            (Side::Provider, self.provider.receive(&view, message, env))
+        } else {
+            let view = self.at_consumer.view(self.provider.cluster_id());
+            (Side::Consumer, self.consumer.receive(&view, message, env))
+        };
+        if let Ok(step) = step {
+            self.carry_out(side, step, effects);
+        }
+    }
+
+    fn replicate(&mut self, effects: usize) -> Result<(), Error> {
+        let at_consumer = self.at_consumer.view(self.provider.cluster_id());
+        let at_provider = self.at_provider.view(self.consumer.cluster_id());
+        let back = replication::to_consumer(&at_consumer, &at_provider)?;
+        let forth = replication::to_provider(&at_consumer, &at_provider)?;
+        let is_binding = |object: &Object| object.id().kind == Kind::RoleBinding;
+        let has_rights = self.at_provider.iter().any(is_binding);
+        self.carry_out(Side::Consumer, back, effects);
+        if has_rights {
+            self.carry_out(Side::Provider, forth, effects);
+        }
+        Ok(())
+    }
+
+    /// What a person asks for may be refused; then nothing happens.
+    fn carry_out_if_taken(&mut self, side: Side, step: Result<Step, Error>) {
+        if let Ok(step) = step {
+            self.carry_out(side, step, ALL);
+        }
+    }
+
+    fn carry_out(&mut self, side: Side, step: Step, effects: usize) {
+        let objects = match side {
+            Side::Provider => &mut self.at_provider,
+            Side::Consumer => &mut self.at_consumer,
+        };
+        let whole = effects >= step.effects.len();
+        let applied = step
+            .effects
+            .iter()
+            .take(effects)
+            .all(|effect| objects.apply(effect).is_ok());
+        if whole && applied {
+            for message in step.outbox {
+                if !self.in_the_air.contains(&message) {
+                    self.in_the_air.push(message);
+                }
+            }
+        }
+    }
+
+    fn last_of_each_kind(&self) -> Vec<Message> {
+        let last: BTreeMap<_, _> = self
+            .in_the_air
+            .iter()
+            .map(|message| (message.name(), message))
+            .collect();
+        last.into_values().cloned().collect()
+    }
+
+    fn env(&mut self) -> Env {
+        self.drawn += 1;
+        Env {
+            now: self.now,
+            entropy: entropy(self.seed, self.drawn),
+        }
+    }
+}
+
+/// All effects of a step.
+pub const ALL: usize = usize::MAX;
+
+#[derive(Clone, Copy)]
+enum Side {
+    Provider,
+    Consumer,
+}
+
+/// A signer that remembers what it signed, as the Kubernetes API does.
+struct Ledger {
+    signer: AuthoritySigner,
+    answers: Mutex<bool>,
+    issued: Mutex<BTreeMap<RequestId, CertificateChain>>,
+}
+
+impl CsrSigner for Ledger {
+    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+        if !*lock(&self.answers) {
+            return Ok(Signing::Pending);
+        }
+        let mut issued = lock(&self.issued);
+        if let Some(chain) = issued.get(&request.id) {
+            return Ok(Signing::Issued(chain.clone()));
+        }
+        let signing = self.signer.sign(request)?;
+        if let Signing::Issued(chain) = &signing {
+            issued.insert(request.id, chain.clone());
+        }
+        Ok(signing)
+    }
+}
+
+impl core::fmt::Debug for Rehearsal {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Rehearsal")
+            .field("at_provider", &self.at_provider)
+            .field("at_consumer", &self.at_consumer)
+            .field("in_the_air", &self.in_the_air)
+            .field("now", &self.now)
+            .finish_non_exhaustive()
+    }
+}
+
+impl core::fmt::Debug for Ledger {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Ledger")
+            .field("issued", &lock(&self.issued).len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Not random at all: 32 bytes that follow from a seed and a number.
+fn entropy(seed: u64, number: u64) -> Entropy {
+    let digest = Sha256::new()
+        .chain_update(seed.to_be_bytes())
+        .chain_update(number.to_be_bytes())
+        .finalize();
+    Entropy::from_bytes(digest.into())
+}
+
+fn cluster_role(name: &str, label_value: &str) -> ClusterRole {
+    ClusterRole {
+        metadata: Metadata {
+            name: name.to_owned(),
+            labels: [(names::APP_NAME_LABEL.to_owned(), label_value.to_owned())].into(),
+            ..Metadata::default()
+        },
+        ..ClusterRole::default()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const SLICE: &str = "mypool";
+const API_SERVER: &str = "https://172.19.0.3:6443";
+const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
