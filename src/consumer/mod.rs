@@ -36,7 +36,6 @@ use std::sync::Arc;
 pub use administration::ending::Ending;
 pub use configuration::{ConsumerBuilder, PeerSettings, RenewalScheme};
 pub use credentials::kubeconfig::NeedsKubeconfig;
-pub(crate) use credentials::kubeconfig::credential;
 pub use credentials::renewal::Renewal;
 pub use credentials::stored_identity::Held;
 pub use credentials::taking::NeedsIdentity;

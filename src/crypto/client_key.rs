@@ -4,6 +4,8 @@ use core::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::model::{Bytes, ExecCredential, SecretBytes, UserCredential};
+
 /// How the kubeconfig of an identity names the private key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -36,6 +38,27 @@ pub struct ExecPlugin {
 /// it.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct PrivateKeyPem(String);
+
+impl ClientKey {
+    /// The user of a kubeconfig who has this key and this certificate; `None`
+    /// for a key that cannot leave where it is.
+    pub(crate) fn into_user(self, certificate: Bytes) -> Option<UserCredential> {
+        Some(match self {
+            Self::Pem(key) => UserCredential::KeyData {
+                certificate,
+                key: SecretBytes::from(key.as_str().as_bytes()),
+            },
+            Self::File(key) => UserCredential::KeyFile { certificate, key },
+            Self::Exec(plugin) => UserCredential::Exec(ExecCredential {
+                api_version: plugin.api_version,
+                command: plugin.command,
+                args: plugin.args,
+                env: plugin.env,
+            }),
+            Self::NotExportable => return None,
+        })
+    }
+}
 
 impl PrivateKeyPem {
     /// A private key that the caller has in PEM. It is not read.

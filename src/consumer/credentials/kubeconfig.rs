@@ -11,12 +11,12 @@ use crate::{
         observed::{Purpose, Seen},
         record::Record,
     },
-    crypto::{ClientKey, Fingerprint},
+    crypto::Fingerprint,
     error::{Error, LocalFault},
     machine::{Awaited, Effect, Part, Step, Version},
     model::{
-        Bytes, ExecCredential, Identity, Kubeconfig, LocalObjectReference, Metadata,
-        OwnerReference, Resource, Secret, SecretBytes, Timestamp, UserCredential, names,
+        Identity, Kubeconfig, LocalObjectReference, Metadata, OwnerReference, Resource, Secret,
+        SecretBytes, Timestamp, UserCredential, names,
     },
     verify::{Credentials, VerifiedIdentity},
 };
@@ -183,10 +183,12 @@ impl<'o> NeedsKubeconfig<'o> {
         let auth_params = &self.identity.spec.auth_params;
         let verified = self.identity();
         let credential = match verified.credentials() {
-            Credentials::Certificate(_) => credential(
-                auth_params.signed_crt.clone(),
-                self.accepted.key.client_key(),
-            )?,
+            Credentials::Certificate(_) => self
+                .accepted
+                .key
+                .client_key()
+                .into_user(auth_params.signed_crt.clone())
+                .ok_or_else(|| Error::new(LocalFault::KeyNotExportable, None, ""))?,
             // Liqo puts this cluster's private key there, which nothing reads.
             Credentials::Aws(_) => UserCredential::Elsewhere,
         };
@@ -219,24 +221,4 @@ impl<'o> NeedsKubeconfig<'o> {
         .map(|(key, value)| (key.to_owned(), SecretBytes::from(value.as_bytes())))
         .into()
     }
-}
-
-/// How the user of a kubeconfig reaches its key.
-pub(crate) fn credential(certificate: Bytes, key: ClientKey) -> Result<UserCredential, Error> {
-    Ok(match key {
-        ClientKey::Pem(key) => UserCredential::KeyData {
-            certificate,
-            key: SecretBytes::from(key.as_str().as_bytes()),
-        },
-        ClientKey::File(key) => UserCredential::KeyFile { certificate, key },
-        ClientKey::Exec(plugin) => UserCredential::Exec(ExecCredential {
-            api_version: plugin.api_version,
-            command: plugin.command,
-            args: plugin.args,
-            env: plugin.env,
-        }),
-        ClientKey::NotExportable => {
-            return Err(Error::new(LocalFault::KeyNotExportable, None, ""));
-        }
-    })
 }

@@ -8,7 +8,6 @@ use super::{
     seen::{EVIDENCE_ANNOTATION, Evidence, Seen},
 };
 use crate::{
-    consumer::credential,
     crypto::{CaBundle, PublicKey},
     error::{
         ApiMisuse, Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal,
@@ -190,7 +189,10 @@ impl Home {
             certificate_authority: auth_params.ca,
             proxy_url,
             user: names::remote_account(&self.0.cluster_id),
-            credential: credential(auth_params.signed_crt, key.client_key())?,
+            credential: key
+                .client_key()
+                .into_user(auth_params.signed_crt)
+                .ok_or_else(|| Error::new(LocalFault::KeyNotExportable, None, ""))?,
             namespace: verified.namespace().map(ToString::to_string),
         };
         let mut step = Step::default();

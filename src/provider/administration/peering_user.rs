@@ -10,7 +10,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     audit::{Decision, Event},
-    consumer::credential,
     crypto::{CertificateChain, ClientCertificateExpectation, Csr, SigningKey, Subject},
     error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal},
     machine::{Effect, Env, Interest, Step, View},
@@ -264,7 +263,11 @@ impl NewPeeringUser {
             certificate_authority: endpoint.ca(),
             proxy_url: None,
             user: format!("{peer}-user"),
-            credential: credential(Bytes::from(chain.pem()), self.key.client_key())?,
+            credential: self
+                .key
+                .client_key()
+                .into_user(Bytes::from(chain.pem()))
+                .ok_or_else(|| Error::new(LocalFault::KeyNotExportable, None, ""))?,
             namespace: Some(self.namespace.clone()),
         };
         let mut step = Step::default();
