@@ -5,8 +5,8 @@
 //! The library makes and checks everything that travels, and says what to
 //! store; whoever embeds it (a controller, a command-line tool, a test) reads
 //! and writes the objects and moves the messages. It interoperates with
-//! unmodified Liqo 1.0 and later on the other side, and by [`legacy`], which is
-//! off unless chosen, with 0.2 to 0.10.
+//! unmodified Liqo 1.0 and later on the other side, and by the feature `legacy`
+//! with 0.2 to 0.10.
 //!
 //! ```text
 //!        consumer                                                  provider
@@ -123,7 +123,7 @@
 //! |---|---|
 //! | let clusters in | [`provider`] |
 //! | get into another cluster | [`consumer`] |
-//! | meet Liqo 0.2 to 0.10, which has a shared token only | [`legacy`] |
+//! | meet Liqo 0.2 to 0.10, which has a shared token only | `legacy` (feature `legacy`) |
 //! | only verify | [`verify`] |
 //! | read and write the objects | [`model`] |
 //! | keep a key elsewhere, or sign by another authority | [`crypto::SigningKey`], [`provider::CsrSigner`] |
@@ -158,6 +158,7 @@
 //! | `rsa` | RSA keys of 2048 to 4096 bits, by AWS-LC |
 //! | `ecdsa` | ECDSA keys on P-256, P-384 and P-521, by AWS-LC |
 //! | `aws-lc-rs` | Ed25519 signatures made by AWS-LC: faster |
+//! | `legacy` | the shared-token protocol of Liqo 0.2 to 0.10 |
 //! | `proptest` | strategies for the objects and for whole exchanges |
 //!
 //! [`Phase`]: provider::Phase
@@ -169,6 +170,7 @@ pub mod audit;
 pub mod consumer;
 pub mod crypto;
 pub mod error;
+#[cfg(feature = "legacy")]
 pub mod legacy;
 pub mod machine;
 pub mod model;

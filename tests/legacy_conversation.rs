@@ -7,7 +7,7 @@
     clippy::panic,
     clippy::unwrap_used
 )] // Tests may panic, and read files.
-#![cfg(feature = "yaml")]
+#![cfg(all(feature = "legacy", feature = "yaml"))]
 
 use core::time::Duration;
 use std::{path::PathBuf, sync::Arc};

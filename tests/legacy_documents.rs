@@ -6,7 +6,7 @@
     clippy::panic,
     clippy::unwrap_used
 )]
-#![cfg(feature = "yaml")]
+#![cfg(all(feature = "legacy", feature = "yaml"))]
 
 mod legacy_pair;
 

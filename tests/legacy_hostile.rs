@@ -5,6 +5,7 @@
     clippy::panic,
     clippy::unwrap_used
 )]
+#![cfg(feature = "legacy")]
 
 mod legacy_pair;
 

@@ -5,6 +5,7 @@ use core::{fmt, time::Duration};
 use sha2::{Digest, Sha256};
 
 use super::{Csr, Fingerprint, Nonce};
+#[cfg(feature = "legacy")]
 use crate::model::Metadata;
 
 /// The name of a request: SHA-256 over the request, the proof that it rests
@@ -69,6 +70,7 @@ impl RequestId {
 
     /// A request that rests on the claim of a home cluster: on this version of
     /// the object that records it.
+    #[cfg(feature = "legacy")]
     pub(crate) fn of_claim(csr: &Csr, claim: &Metadata, lifetime: Duration) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"liqo-auth legacy signing request v1\0");

@@ -199,7 +199,7 @@ pub enum Backend {
     Principals,
     /// [`ResourceSlicePolicy`](crate::provider::ResourceSlicePolicy).
     ResourceSlicePolicy,
-    /// [`TokenStore`](crate::legacy::TokenStore).
+    /// `legacy::TokenStore`.
     Tokens,
     /// [`Approver`](crate::provider::Approver).
     Approver,

@@ -44,6 +44,7 @@ pub use kubeconfig::service_account::ServiceAccountKubeconfig;
 pub use kubeconfig::{ExecCredential, Kubeconfig, UserCredential};
 pub use reading::manifest::{self, ManifestError};
 pub use reading::strict_json::StrictJsonError;
+#[cfg(feature = "legacy")]
 pub(crate) use reading::strict_json::{MapOnly, read_strict_json};
 pub use reading::unreadable::{ObjectError, Unreadable};
 pub use values::amount::{Amount, QuantityError};

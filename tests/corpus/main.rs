@@ -10,7 +10,7 @@
     clippy::panic,
     clippy::unwrap_used
 )] // Tests may panic, and read files.
-#![cfg(all(feature = "rsa", feature = "ecdsa"))]
+#![cfg(all(feature = "ecdsa", feature = "legacy", feature = "rsa"))]
 
 mod defects;
 
