@@ -13,6 +13,7 @@
 //! | `aws-lc-rs` | Ed25519 signatures are made by AWS-LC |
 
 mod algorithm;
+mod answer;
 mod auth_token;
 mod authority;
 #[cfg(any(feature = "rsa", feature = "ecdsa"))]
@@ -53,6 +54,7 @@ mod structured_nonce;
 mod subject;
 
 pub use algorithm::{Algorithm, SignatureScheme};
+pub use answer::Answer;
 pub use auth_token::{AuthToken, TokenError};
 pub use authority::{Authority, AuthorityError};
 pub(crate) use ca_bundle::without_padding;
@@ -83,4 +85,5 @@ pub use subject::Subject;
 // The signed payloads that only the library makes, and the check of what came
 // back from a key.
 pub(crate) use entropy::{keyed, keyed_hash};
+pub(crate) use record_key::SealMaker;
 pub(crate) use signing_key::sign_verified;

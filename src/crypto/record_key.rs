@@ -30,6 +30,15 @@ pub struct RecordKey {
     predecessors: Vec<[u8; 32]>,
 }
 
+/// Which of a record key's keys made a MAC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SealMaker {
+    /// The present key.
+    Current,
+    /// A key that was replaced.
+    Predecessor,
+}
+
 /// Why bytes are no [`RecordKey`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -92,26 +101,25 @@ impl RecordKey {
         mac.finalize().into_bytes().into()
     }
 
-    /// Whether a MAC that verifies was made by a predecessor.
-    pub(crate) fn is_by_predecessor(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> bool {
-        let mut expected = keyed(&self.current);
-        update_parts(&mut expected, domain, parts);
-        expected.verify_truncated_left(mac).is_err()
-    }
-
     /// Whether this key or a predecessor made the MAC, or its first 16 bytes or
     /// more. In constant time as to the MAC.
     pub(crate) fn verify(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> bool {
-        if mac.len() < SHORTEST_MAC {
-            return false;
+        self.maker_of(domain, parts, mac).is_some()
+    }
+
+    /// Which key made the MAC, or its first 16 bytes or more; none if no key of
+    /// these did. In constant time as to the MAC.
+    pub(crate) fn maker_of(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> Option<SealMaker> {
+        let is_by = |key: &[u8; 32]| {
+            let mut expected = keyed(key);
+            update_parts(&mut expected, domain, parts);
+            mac.len() >= SHORTEST_MAC && expected.verify_truncated_left(mac).is_ok()
+        };
+        if is_by(&self.current) {
+            return Some(SealMaker::Current);
         }
-        core::iter::once(&self.current)
-            .chain(&self.predecessors)
-            .any(|key| {
-                let mut expected = keyed(key);
-                update_parts(&mut expected, domain, parts);
-                expected.verify_truncated_left(mac).is_ok()
-            })
+        let is_earlier = self.predecessors.iter().any(is_by);
+        is_earlier.then_some(SealMaker::Predecessor)
     }
 }
 

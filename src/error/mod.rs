@@ -16,7 +16,10 @@ use core::fmt;
 pub use own::{ApiMisuse, Backend, LocalFault, PolicyRefusal};
 pub use peer::{CommitmentFault, PeerIncompatible, PeerMisbehaved, SuccessionFault};
 
-use crate::{crypto::CertificateError, model::ObjectRef};
+use crate::{
+    crypto::{BoxError, CertificateError},
+    model::ObjectRef,
+};
 
 /// Why a step was refused or could not be made.
 ///
@@ -91,7 +94,7 @@ impl Error {
     }
 
     /// What one of the embedder's parts reported.
-    pub(crate) fn backend(backend: Backend, reported: &dyn fmt::Display) -> Self {
+    pub(crate) fn backend(backend: Backend, reported: BoxError) -> Self {
         let message = shortened(&reported.to_string());
         Self::new(LocalFault::Backend { backend, message }, None, "")
     }

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::{Kind, names};
+use super::Part;
+use crate::model::{Kind, Object, names};
 
 /// Changes `target` as RFC 7396 section 2 says.
 pub(crate) fn apply(target: &mut Value, patch: &Value) {
@@ -40,6 +41,25 @@ pub(crate) fn between(from: &Value, to: &Value) -> Option<Value> {
     });
     let patch: Map<String, Value> = removed.chain(changed).collect();
     (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+/// The patch of one part that leads from one object towards the other, if they
+/// differ: the main part, unless the status comes first or alone differs.
+pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Option<(Part, Value)> {
+    let Value::Object(mut patch) = between(&from.to_value(), &to.to_value())? else {
+        return None;
+    };
+    let status = patch.remove("status");
+    match (status, patch.is_empty()) {
+        (Some(status), is_alone) if status_first || is_alone => {
+            let part = match to.id().kind {
+                Kind::CertificateSigningRequest => Part::Approval,
+                _ => Part::Status,
+            };
+            Some((part, Value::from_iter([("status", status)])))
+        }
+        _ => Some((Part::Main, Value::Object(patch))),
+    }
 }
 
 /// The patch as it may be shown: what it sets in a Secret, and the secret part

@@ -12,14 +12,18 @@
 //! objects in memory, for tests and for tools. [`replication`] carries slices
 //! and renewals between two clusters at hand.
 
+mod holder;
 pub(crate) mod merge_patch;
 mod objects;
+pub(crate) mod plan;
+pub(crate) mod record;
 mod renewal;
 pub mod replication;
 pub(crate) mod sealed;
 mod step;
 mod view;
 
+pub use holder::Holder;
 pub use objects::{ApplyError, Objects};
 pub use renewal::due_at;
 pub use step::{Awaited, Effect, Env, Message, Notice, Part, Refused, Step, Version, Wait};

@@ -86,7 +86,7 @@ impl Objects {
                 patch,
             } => {
                 self.at(id, version)?;
-                let is_of_part = |key: &String| (key == "status") == (*part == Part::Status);
+                let is_of_part = |key: &String| (key == "status") == (*part != Part::Main);
                 if !patch
                     .as_object()
                     .is_some_and(|patch| patch.keys().all(is_of_part))

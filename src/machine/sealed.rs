@@ -76,8 +76,8 @@ impl Sealer<'_> {
     pub(crate) fn is_by_predecessor(&self, secret: &Secret) -> bool {
         let text = secret.get(RECORD_FIELD).unwrap_or_default();
         let seal = secret.get(SEAL_FIELD).unwrap_or_default();
-        self.key
-            .is_by_predecessor(self.domain, &self.parts(text), seal)
+        self.key.maker_of(self.domain, &self.parts(text), seal)
+            == Some(crate::crypto::SealMaker::Predecessor)
     }
 
     fn parts<'t>(&'t self, text: &'t [u8]) -> [&'t [u8]; 3] {

@@ -84,6 +84,8 @@ pub enum Part {
     Main,
     /// The `status` subresource.
     Status,
+    /// The `approval` subresource of a CertificateSigningRequest.
+    Approval,
 }
 
 /// The version of an object that was seen; the effect fails if it is another
@@ -192,6 +194,9 @@ pub enum Awaited {
     Nonce,
     /// The consumer's Tenant.
     Tenant,
+    /// The look-up of names: whether the peer's name, or that of one of its
+    /// slices, is a principal's.
+    Names,
     /// The approver's word, or an administrator's:
     /// [`Provider::approve`](crate::Provider::approve).
     Approval,
@@ -303,6 +308,14 @@ impl Effect {
         }
     }
 
+    /// The part of the object that is changed.
+    pub fn part(&self) -> Part {
+        match self {
+            Self::Patch { part, .. } => *part,
+            _ => Part::Main,
+        }
+    }
+
     /// Its kind.
     pub fn kind(&self) -> Kind {
         self.id().kind
@@ -370,6 +383,14 @@ impl Message {
 }
 
 impl Version {
+    /// No version: the object is new.
+    pub(crate) fn unknown() -> Self {
+        Self {
+            uid: String::new(),
+            resource_version: String::new(),
+        }
+    }
+
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             uid: metadata.uid.clone(),

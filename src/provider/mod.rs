@@ -363,7 +363,7 @@ impl Provider {
         };
         match signer
             .sign(request)
-            .map_err(|error| Error::backend(Backend::CsrSigner, &*error))?
+            .map_err(|error| Error::backend(Backend::CsrSigner, error))?
         {
             Signing::Issued(chain) => continue_with(&chain),
             Signing::Pending => Ok(Step::awaiting(Awaited::Certificate(request.id))),

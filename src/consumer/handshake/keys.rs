@@ -28,7 +28,7 @@ impl Keys {
 
 impl Consumer {
     pub(in crate::consumer) fn find_keys(&self, peer: &ClusterId) -> Result<Option<Keys>, Error> {
-        let failed = |error: BoxError| Error::backend(Backend::Keys, &*error);
+        let failed = |error: BoxError| Error::backend(Backend::Keys, error);
         let Some(current) = self.0.keys.find(peer).map_err(failed)? else {
             return Ok(None);
         };

@@ -83,7 +83,7 @@ impl<'o> NeedsSignature<'o> {
             None => {
                 let payload = Payload::nonce(&self.nonce, self.key.public_key());
                 sign_verified(&*self.key, &payload)
-                    .map_err(|error| Error::backend(Backend::Keys, &*error))?
+                    .map_err(|error| Error::backend(Backend::Keys, error))?
                     .into_bytes()
             }
         };
@@ -165,7 +165,7 @@ impl<'o> NeedsSignature<'o> {
         };
         KeySuccession::make(&self.succeeding(), &**predecessor)
             .map(|succession| Some(succession.to_annotation()))
-            .map_err(|error| Error::backend(Backend::Keys, &*error))
+            .map_err(|error| Error::backend(Backend::Keys, error))
     }
 
     fn succeeding(&self) -> Succeeding<'_> {

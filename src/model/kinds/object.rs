@@ -60,6 +60,9 @@ pub trait Resource: Sized + Into<Object> {
     /// The object, if it is of this kind.
     fn from_object(object: &Object) -> Option<&Self>;
 
+    /// The object, to change it, if it is of this kind.
+    fn from_object_mut(object: &mut Object) -> Option<&mut Self>;
+
     /// What names the object.
     fn id(&self) -> ObjectRef {
         let metadata = self.metadata();
@@ -230,6 +233,13 @@ macro_rules! kinds {
                 }
 
                 fn from_object(object: &Object) -> Option<&Self> {
+                    match object {
+                        Object::$Kind(object) => Some(object),
+                        _ => None,
+                    }
+                }
+
+                fn from_object_mut(object: &mut Object) -> Option<&mut Self> {
                     match object {
                         Object::$Kind(object) => Some(object),
                         _ => None,

@@ -8,7 +8,10 @@ use serde_path_to_error::Segment;
 use zeroize::Zeroize;
 
 use super::excerpt::Excerpt;
-use crate::model::{Kind, ObjectRef};
+use crate::{
+    error::{Error, LocalFault},
+    model::{Kind, Metadata, ObjectRef},
+};
 
 /// An object that is there but could not be read. It is never taken for
 /// absent.
@@ -21,6 +24,8 @@ pub struct Unreadable {
     pub api_version: String,
     /// The kind found; empty for none.
     pub kind: String,
+    /// What of its metadata could be read: enough to take the object away.
+    pub metadata: Box<Metadata>,
     /// Why it could not be read.
     pub reason: ObjectError,
 }
@@ -96,8 +101,15 @@ impl Unreadable {
             ),
             api_version,
             kind,
+            metadata: Box::new(metadata.map(metadata_of).unwrap_or_default()),
             reason,
         }
+    }
+
+    /// That the object is there and cannot be read.
+    pub(crate) fn error(&self) -> Error {
+        let reason = self.reason.to_string();
+        Error::new(LocalFault::Unreadable { reason }, Some(self.id.clone()), "")
     }
 
     /// What is left of the object when it is written: that it was there.
@@ -181,6 +193,23 @@ pub(in crate::model) fn path<'k>(steps: impl Iterator<Item = Step<'k>>) -> Strin
     path
 }
 
+/// The metadata, each field for itself: one that cannot be read is left out, and
+/// so are maps and lists that are longer than an API server keeps.
+fn metadata_of(value: &Value) -> Metadata {
+    let mut fields = serde_json::Map::new();
+    for name in METADATA_FIELDS {
+        let Some(field) = value.get(name) else {
+            continue;
+        };
+        let alone = json!({ name: field });
+        let is_short = check_size(&alone, LONGEST_METADATA_FIELD).is_ok();
+        if is_short && serde_json::from_value::<Metadata>(alone).is_ok() {
+            fields.insert(name.to_owned(), field.clone());
+        }
+    }
+    serde_json::from_value(Value::Object(fields)).unwrap_or_default()
+}
+
 /// The kind of a value, if it is one that is read.
 pub(in crate::model) fn kind_of(value: &Value) -> Result<Kind, ObjectError> {
     let (Some(api_version), Some(name)) = (
@@ -235,6 +264,20 @@ impl io::Write for Room {
     }
 }
 
+/// What is kept of the metadata of an object that cannot be read.
+const METADATA_FIELDS: [&str; 9] = [
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "deletionTimestamp",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
+];
+/// What an API server keeps of annotations at most, in bytes.
+const LONGEST_METADATA_FIELD: usize = 256 * 1024;
 const LONGEST_PATH: usize = 256;
 /// The longest name of a Kubernetes object, in bytes.
 const LONGEST_NAME: usize = 253;

@@ -132,12 +132,12 @@ impl Provider {
             .0
             .principals
             .is_taken(&name, Claimant::PeeringUser(peer));
-        if taken.map_err(|error| Error::backend(Backend::Principals, &*error))? {
+        if taken.map_err(|error| Error::backend(Backend::Principals, error))? {
             let name = name.name.to_owned();
             return Err(Error::new(PolicyRefusal::NameTaken { name }, None, ""));
         }
         let csr =
-            Csr::make(&subject, &*key).map_err(|error| Error::backend(Backend::Keys, &*error))?;
+            Csr::make(&subject, &*key).map_err(|error| Error::backend(Backend::Keys, error))?;
         let lifetime = issuance::lifetime(self, peer);
         let request = SigningRequest {
             id: RequestId::of_peering_user(&csr, lifetime),
@@ -228,7 +228,7 @@ impl NewPeeringUser {
     /// [`PolicyRefusal::SigningDenied`]; [`LocalFault::Backend`].
     pub fn have_signed_by(&self, signer: &dyn CsrSigner) -> Result<Option<PeeringUser>, Error> {
         let signing = signer.sign(&self.request);
-        match signing.map_err(|error| Error::backend(Backend::CsrSigner, &*error))? {
+        match signing.map_err(|error| Error::backend(Backend::CsrSigner, error))? {
             Signing::Issued(chain) => self.continue_with(&chain).map(Some),
             Signing::Pending => Ok(None),
             Signing::Denied(reason) => Err(Error::new(

@@ -185,7 +185,7 @@ impl Provider {
             return Ok(pending());
         };
         let answer = identities.identity(request);
-        match answer.map_err(|error| Error::backend(Backend::AwsIdentities, &*error))? {
+        match answer.map_err(|error| Error::backend(Backend::AwsIdentities, error))? {
             AwsAnswer::Ready(config) => continue_with(&config),
             AwsAnswer::Pending => Ok(pending()),
             AwsAnswer::Denied(reason) => Ok(deny(&reason)),

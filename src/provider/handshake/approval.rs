@@ -224,7 +224,7 @@ impl Provider {
         };
         let decided = approver.decide(&phase.request);
         Ok(
-            match decided.map_err(|error| Error::backend(Backend::Approver, &*error))? {
+            match decided.map_err(|error| Error::backend(Backend::Approver, error))? {
                 Approval::Approved => phase.approve(),
                 Approval::Denied(reason) => phase.deny(&reason),
                 Approval::Pending => Step::awaiting(Awaited::Approval),

@@ -63,7 +63,7 @@ impl Provider {
             return Ok(Some(earlier.clone()));
         }
         let commitment = Commitment::make(&committed, &**key)
-            .map_err(|error| Error::backend(Backend::Keys, &*error))?;
+            .map_err(|error| Error::backend(Backend::Keys, error))?;
         Ok(Some(StoredCommitment::new(about, &commitment)))
     }
 }

@@ -141,7 +141,7 @@ impl Provider {
         ] {
             let claimant = Claimant::ControlPlane(peer);
             let taken = self.0.principals.is_taken(&name, claimant);
-            if taken.map_err(|error| Error::backend(Backend::Principals, &*error))? {
+            if taken.map_err(|error| Error::backend(Backend::Principals, error))? {
                 return Err(name_taken(peer, Some(tenant.id())));
             }
         }

@@ -65,7 +65,7 @@ impl<'o> NeedsDecision<'o> {
         let policy = &self.settled.slice.provider.0.slice_policy;
         let failed = match policy.decide(&self.request()) {
             Ok(decision) => return self.decide(&decision),
-            Err(error) => Error::backend(Backend::ResourceSlicePolicy, &*error),
+            Err(error) => Error::backend(Backend::ResourceSlicePolicy, error),
         };
         // The certificate does not depend on it.
         let mut step = self.decide(&SliceDecision::Pending)?;

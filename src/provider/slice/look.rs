@@ -367,7 +367,7 @@ impl<'o> Look<'_, 'o> {
             .0
             .principals
             .is_taken(&PrincipalName::user(name), claimant)
-            .map_err(|error| Error::backend(Backend::Principals, &*error))?;
+            .map_err(|error| Error::backend(Backend::Principals, error))?;
         if !taken && !is_well_known(name) {
             return Ok(());
         }

@@ -1,0 +1,67 @@
+//! Who holds an identity.
+
+use core::fmt;
+
+use crate::{
+    crypto::Subject,
+    model::{ClusterId, names},
+};
+
+/// The holder of an identity: a consumer's control plane, or one of its
+/// resource slices.
+///
+/// Both hold an identity in the same way: a request, a certificate or another
+/// credential, and its renewal.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::machine::Holder;
+///
+/// let consumer = "cl-consumer".parse()?;
+/// assert_eq!(Holder::ControlPlane.subject(&consumer).common_name(), "cl-consumer");
+/// assert_eq!(Holder::Slice("mypool".to_owned()).to_string(), "resource slice mypool");
+/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Holder {
+    /// The consumer's control plane.
+    ControlPlane,
+    /// The consumer's resource slice of this name.
+    Slice(String),
+}
+
+impl Holder {
+    /// The subject of the holder's certificate.
+    pub fn subject(&self, consumer: &ClusterId) -> Subject {
+        match self {
+            Self::ControlPlane => Subject::control_plane(consumer),
+            Self::Slice(slice) => Subject::resource_slice(slice, consumer),
+        }
+    }
+
+    /// The slice's name; none for the control plane.
+    pub fn slice(&self) -> Option<&str> {
+        match self {
+            Self::ControlPlane => None,
+            Self::Slice(slice) => Some(slice),
+        }
+    }
+
+    /// The name of the holder's Identity at the consumer.
+    pub(crate) fn identity_name(&self, provider: &ClusterId) -> String {
+        match self {
+            Self::ControlPlane => names::identity_name(provider),
+            Self::Slice(slice) => names::resource_slice_identity_name(slice),
+        }
+    }
+}
+
+/// `control plane`, or `resource slice NAME`.
+impl fmt::Display for Holder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ControlPlane => formatter.write_str("control plane"),
+            Self::Slice(slice) => write!(formatter, "resource slice {slice}"),
+        }
+    }
+}

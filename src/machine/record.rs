@@ -1,0 +1,91 @@
+//! The working copy of a record.
+
+use crate::model::Secret;
+
+/// A record as it was observed, and as a plan leaves it.
+///
+/// A record that both keeps something new and forgets something is written with
+/// what is new; the forgetting waits for the next look, when what is new is
+/// stored.
+#[derive(Clone)]
+pub(crate) struct WorkingRecord<'a, T> {
+    stored: Option<&'a Secret>,
+    observed: Option<&'a T>,
+    planned: Option<T>,
+    forgotten: Option<T>,
+    /// A record that cannot be read is never written.
+    is_readable: bool,
+}
+
+impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
+    /// The working copy of what was observed.
+    pub(crate) fn of(stored: Option<&'a Secret>, observed: Option<&'a T>) -> Self {
+        Self {
+            stored,
+            observed,
+            planned: None,
+            forgotten: None,
+            is_readable: true,
+        }
+    }
+
+    /// The working copy of a record that is there and cannot be read: every
+    /// change is lost.
+    pub(crate) fn unreadable() -> Self {
+        Self {
+            is_readable: false,
+            ..Self::of(None, None)
+        }
+    }
+
+    /// The Secret in which the record is stored.
+    pub(crate) fn stored(&self) -> Option<&'a Secret> {
+        self.stored
+    }
+
+    /// Whether there is a record, or will be.
+    pub(crate) fn exists(&self) -> bool {
+        self.observed.is_some() || self.planned.is_some()
+    }
+
+    /// Changes the record, if there is one.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut T)) {
+        if let Some(observed) = self.observed {
+            change(self.planned.get_or_insert_with(|| observed.clone()));
+        } else if let Some(planned) = &mut self.planned {
+            change(planned);
+        }
+    }
+
+    /// Changes the record, or a new one.
+    pub(crate) fn change_or_make(&mut self, make: impl FnOnce() -> T, change: impl FnOnce(&mut T)) {
+        if !self.exists() && self.is_readable {
+            self.planned = Some(make());
+        }
+        self.change(change);
+    }
+
+    /// Changes the record as what comes last in a step.
+    pub(crate) fn forget(&mut self, change: impl FnOnce(&mut T)) {
+        if let Some(observed) = self.observed {
+            change(self.forgotten.get_or_insert_with(|| observed.clone()));
+        }
+    }
+
+    /// What the record is to be, and whether that only forgets; nothing where it
+    /// stays as it is.
+    pub(crate) fn changed(&self) -> Option<(&T, bool)> {
+        let differs = |other: &&T| self.observed != Some(*other);
+        let planned = self.planned.as_ref().filter(differs);
+        let forgotten = self.forgotten.as_ref().filter(differs);
+        match planned {
+            Some(planned) => Some((planned, false)),
+            None => forgotten.map(|forgotten| (forgotten, true)),
+        }
+    }
+
+    /// What the record is after the plan.
+    pub(crate) fn planned(&self) -> Option<&T> {
+        self.planned.as_ref().or(self.observed)
+    }
+}
