@@ -44,6 +44,13 @@ pub(crate) trait Records: Clone {
     fn writes(self) -> Vec<RecordWrite>;
 }
 
+/// A plan without records.
+impl Records for () {
+    fn writes(self) -> Vec<RecordWrite> {
+        Vec::new()
+    }
+}
+
 /// A record that differs from what is stored.
 pub(crate) struct RecordWrite {
     /// The record as a Secret.
@@ -265,11 +272,6 @@ impl<R: Records> Plan<R> {
         });
     }
 
-    /// Whether the plan changes an object of this kind or name.
-    pub(crate) fn changes(&self, is_meant: impl Fn(&ObjectRef) -> bool) -> bool {
-        self.changes.iter().any(|change| is_meant(&change.id))
-    }
-
     /// Says what the peer should have by now.
     pub(crate) fn send(&mut self, message: Message) {
         self.outbox.push(message);
@@ -315,7 +317,7 @@ impl<R: Records> Plan<R> {
     }
 
     /// Tells of a decision once one of the objects is changed.
-    pub(crate) fn tell_upon_any<const N: usize>(&mut self, ids: [ObjectRef; N], event: Event) {
+    pub(crate) fn tell_upon_any(&mut self, ids: impl Into<Vec<ObjectRef>>, event: Event) {
         self.events.push((event, Upon::Effect(ids.into())));
     }
 

@@ -59,10 +59,15 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
 
     /// Changes the record, or a new one.
     pub(crate) fn change_or_make(&mut self, make: impl FnOnce() -> T, change: impl FnOnce(&mut T)) {
+        self.make(make);
+        self.change(change);
+    }
+
+    /// Makes the record, unless there is one.
+    pub(crate) fn make(&mut self, make: impl FnOnce() -> T) {
         if !self.exists() && self.is_readable {
             self.planned = Some(make());
         }
-        self.change(change);
     }
 
     /// Changes the record as what comes last in a step.

@@ -1,30 +1,39 @@
 //! A record as a Secret: its text, and a seal that nobody else can make.
 //!
 //! The seal is HMAC-SHA-256 by the record key over a domain, both cluster IDs
-//! and the text, so that neither a record of another peer nor an edited one is
-//! taken.
+//! and the text. Neither a record of another peer nor an edited one is taken.
 
 use std::{collections::BTreeMap, io};
 
 use serde::Serialize;
 
 use crate::{
-    crypto::RecordKey,
+    crypto::{RecordKey, SealMaker},
     error::{Error, LocalFault},
     model::{ClusterId, Metadata, Resource, Secret, names},
 };
 
-/// Whose records are sealed, for whom and for what.
+/// By whom records are sealed, about whom, and what kind of record it is.
 #[derive(Clone, Copy)]
-pub(crate) struct Sealer<'a> {
+pub(crate) struct Seal<'a> {
     pub(crate) key: &'a RecordKey,
-    /// What kind of record it is.
+    /// The kind of record.
     pub(crate) domain: &'static str,
-    pub(crate) provider: &'a ClusterId,
+    /// The cluster that keeps the record.
+    pub(crate) owner: &'a ClusterId,
     pub(crate) peer: &'a ClusterId,
 }
 
-impl Sealer<'_> {
+/// A record whose seal holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Opened<T> {
+    pub(crate) record: T,
+    /// Whether an earlier record key made the seal. The record is sealed anew
+    /// then, so that the earlier keys can go one day.
+    pub(crate) is_stale: bool,
+}
+
+impl Seal<'_> {
     /// The Secret that carries the text, under its seal.
     pub(crate) fn seal(&self, namespace: &str, name: String, text: Vec<u8>) -> Secret {
         let seal = self.key.mac(self.domain, &self.parts(&text));
@@ -46,43 +55,34 @@ impl Sealer<'_> {
         }
     }
 
-    /// The text, if its seal holds and it can be read.
+    /// The record, if its seal holds and its text can be read.
     pub(crate) fn open<T>(
         &self,
         secret: &Secret,
         read: impl FnOnce(&[u8]) -> Option<T>,
-    ) -> Result<T, Error> {
+    ) -> Result<Opened<T>, Error> {
         let text = secret.get(RECORD_FIELD).unwrap_or_default();
         let seal = secret.get(SEAL_FIELD).unwrap_or_default();
-        if !self.key.verify(self.domain, &self.parts(text), seal) {
-            return Err(Error::new(
-                LocalFault::BrokenSeal,
-                Some(secret.id()),
-                "data.seal",
-            ));
-        }
-        read(text).ok_or_else(|| {
+        let broken = || Error::new(LocalFault::BrokenSeal, Some(secret.id()), "data.seal");
+        let maker = self.key.maker_of(self.domain, &self.parts(text), seal);
+        let maker = maker.ok_or_else(broken)?;
+        let record = read(text).ok_or_else(|| {
             let reason = "the record's content is of another version of this library".to_owned();
             Error::new(
                 LocalFault::Unreadable { reason },
                 Some(secret.id()),
                 "data.record",
             )
+        })?;
+        Ok(Opened {
+            record,
+            is_stale: maker == SealMaker::Predecessor,
         })
-    }
-
-    /// Whether a record that was opened is to be sealed anew, so that the
-    /// predecessors of the record key can go one day.
-    pub(crate) fn is_by_predecessor(&self, secret: &Secret) -> bool {
-        let text = secret.get(RECORD_FIELD).unwrap_or_default();
-        let seal = secret.get(SEAL_FIELD).unwrap_or_default();
-        self.key.maker_of(self.domain, &self.parts(text), seal)
-            == Some(crate::crypto::SealMaker::Predecessor)
     }
 
     fn parts<'t>(&'t self, text: &'t [u8]) -> [&'t [u8]; 3] {
         [
-            self.provider.as_str().as_bytes(),
+            self.owner.as_str().as_bytes(),
             self.peer.as_str().as_bytes(),
             text,
         ]

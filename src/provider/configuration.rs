@@ -8,12 +8,14 @@ use std::{
 
 use super::{
     Approver, AwsIdentities, CsrSigner, LiqoClasses, NameTable, Principals, Provider,
-    ResourceSlicePolicy, handshake::approval::ByHand,
+    ResourceSlicePolicy, handshake::ByHand, principals::is_well_known, record,
 };
 use crate::{
     crypto::{CaBundle, RecordKey, SigningKey},
-    model::{ApiServerUrl, Bytes, ClusterId, NamespaceName, names},
+    error::{ApiMisuse, Error, PolicyRefusal},
+    model::{ApiServerUrl, Bytes, ClusterId, Kind, NamespaceName, ObjectRef, names},
     policy::Policy,
+    verify,
 };
 
 /// Where peers reach the provider's API server, and by which CA they know it.
@@ -31,7 +33,7 @@ pub(super) struct Configuration {
     pub(super) endpoint: Endpoint,
     pub(super) record_key: RecordKey,
     pub(super) key: Option<Arc<dyn SigningKey>>,
-    pub(super) signer: Option<Arc<dyn CsrSigner>>,
+    pub(super) signer: Option<Signer>,
     pub(super) aws: Option<Arc<dyn AwsIdentities>>,
     pub(super) principals: Arc<dyn Principals>,
     pub(super) slice_policy: Arc<dyn ResourceSlicePolicy>,
@@ -42,6 +44,14 @@ pub(super) struct Configuration {
     pub(super) certificate_lifetime: Duration,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) tolerated: BTreeSet<ClusterId>,
+}
+
+/// Who signs certificate requests.
+pub(super) enum Signer {
+    /// The embedder's own signer.
+    Backend(Arc<dyn CsrSigner>),
+    /// Kubernetes' signer, by CertificateSigningRequests in the view.
+    Kubernetes,
 }
 
 impl Endpoint {
@@ -94,11 +104,24 @@ impl ProviderBuilder {
         self
     }
 
-    /// Who signs certificate requests. Without one, the caller carries them:
-    /// see [`NeedsCertificate`](super::NeedsCertificate).
+    /// Who signs certificate requests. Without a signer,
+    /// [`Awaited::Certificate`](crate::machine::Awaited::Certificate) names the
+    /// request at each look, and nothing is signed.
     #[must_use]
     pub fn signer(mut self, signer: Arc<dyn CsrSigner>) -> Self {
-        self.0.signer = Some(signer);
+        self.0.signer = Some(Signer::Backend(signer));
+        self
+    }
+
+    /// Has requests signed by Kubernetes' own signer
+    /// (`kubernetes.io/kube-apiserver-client`): the provider makes a
+    /// CertificateSigningRequest, approves it at the version that it saw, and
+    /// takes the certificate, in three looks. The caller needs the rights to
+    /// create, get, list, watch and delete CertificateSigningRequests, to
+    /// update and patch their `/approval`, and `approve` on that signer.
+    #[must_use]
+    pub fn kubernetes_signer(mut self) -> Self {
+        self.0.signer = Some(Signer::Kubernetes);
         self
     }
 
@@ -195,6 +218,43 @@ impl ProviderBuilder {
     pub fn build(self) -> Provider {
         Provider(Arc::new(self.0))
     }
+}
+
+impl Configuration {
+    /// The policy for a peer: this side's configuration, never the peer's word.
+    pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
+        self.peer_policies.get(peer).unwrap_or(&self.policy)
+    }
+
+    /// The Secret that is the record of a peer.
+    pub(super) fn record_id(&self, peer: &ClusterId) -> ObjectRef {
+        ObjectRef::new(Kind::Secret, self.namespace.as_str(), record::name(peer))
+    }
+
+    /// That the peer is another cluster.
+    pub(super) fn check_other(&self, peer: &ClusterId) -> Result<(), Error> {
+        if *peer == self.cluster_id {
+            return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
+        }
+        Ok(())
+    }
+
+    /// That the peer may be one: another cluster, of a name that is short enough
+    /// and no well-known principal.
+    pub(super) fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
+        self.check_other(peer)?;
+        verify::name_length(peer, self.policy(peer))?;
+        if is_well_known(peer.as_str()) {
+            return Err(name_taken(peer, None));
+        }
+        Ok(())
+    }
+}
+
+/// That the name of a cluster is a principal already (rule 7).
+pub(super) fn name_taken(peer: &ClusterId, object: Option<ObjectRef>) -> Error {
+    let name = peer.to_string();
+    Error::new(PolicyRefusal::NameTaken { name }, object, "spec.clusterID")
 }
 
 impl core::fmt::Debug for ProviderBuilder {

@@ -49,7 +49,7 @@ impl Provider {
             },
             labelled(Kind::Tenant, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
             labelled(Kind::Renew, names::REPLICATION_ORIGIN_LABEL, peer.as_str()),
-            Interest::Object(self.record_id(peer)),
+            Interest::Object(self.0.record_id(peer)),
             // By name as well: what stands there without its label is in the
             // way, and not absent.
             Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
@@ -102,7 +102,7 @@ impl Provider {
         let named = match id.kind {
             Kind::Tenant => Some(id.name.as_str()),
             Kind::Secret if id.namespace == self.0.namespace => {
-                id.name.strip_prefix(record::peer::NAME_PREFIX)
+                id.name.strip_prefix(record::NAME_PREFIX)
             }
             _ => None,
         };
@@ -113,7 +113,7 @@ impl Provider {
         let key = match id.kind {
             Kind::Secret
                 if id.namespace == self.0.namespace
-                    && id.name.starts_with(record::slice::NAME_PREFIX) =>
+                    && id.name.starts_with(record::SLICE_NAME_PREFIX) =>
             {
                 names::RECORD_PEER_LABEL
             }

@@ -1,35 +1,42 @@
 //! What counts of a view, for the provider.
 
+use std::collections::BTreeMap;
+
 use super::{
-    Provider,
-    record::peer::{IssuedCertificate, Proof, Record},
+    configuration::Configuration,
+    record::{IssuedCertificate, Proof, Record, SLICE_NAME_PREFIX, SliceRecord},
 };
 use crate::{
     error::Error,
-    machine::{View, replication},
+    machine::{View, replication, sealed::Opened},
     model::{
-        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Namespace, ObjectRef, Renew, RoleBinding,
-        Secret, Tenant, Unreadable, names,
+        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Metadata, Namespace, ObjectRef, Renew,
+        Resource, RoleBinding, Secret, Tenant, TenantCondition, Unreadable, names,
     },
     verify::VerifiedTenant,
 };
 
-/// One peer's objects by the parts that they play.
+/// One peer's objects by the parts that they play, with the records opened.
 #[derive(Clone)]
-pub(super) struct Seen<'o> {
+pub(super) struct Observed<'o> {
     pub(super) peer: ClusterId,
     pub(super) namespace: Option<&'o Namespace>,
     pub(super) nonce: Option<&'o Secret>,
     pub(super) tenant: Option<&'o Tenant>,
+    /// The Tenant, if it cannot be read. The peer writes it: it holds off
+    /// neither the end of the peer's rights nor its condition.
+    pub(super) unreadable_tenant: Option<&'o Unreadable>,
     pub(super) certificate: Option<&'o Secret>,
-    pub(super) record: Option<(&'o Secret, Record)>,
-    /// What keeps anything but a withdrawal from going on: the record is there
-    /// and cannot be read.
+    pub(super) record: Option<(&'o Secret, Opened<Record>)>,
+    /// Why the peer's record cannot be read, if it is there and cannot be.
+    /// Nothing but a withdrawal goes on then.
     pub(super) unreadable: Option<Error>,
     /// A Secret of the handshake that cannot be read, and that the peer can
     /// write. That is refused; it holds off neither the end of the peer's
     /// rights, nor its condition, nor what is to be said of its slices.
     pub(super) spoilt: Option<Error>,
+    /// What may be the records of the peer's slices, by their names.
+    pub(super) slice_records: BTreeMap<&'o str, (&'o Secret, Result<Opened<SliceRecord>, Error>)>,
     /// The replicas of the peer's Renew objects in its own tenant namespace.
     pub(super) renews: Vec<&'o Renew>,
     pub(super) unreadable_renews: Vec<&'o Unreadable>,
@@ -39,19 +46,15 @@ pub(super) struct Seen<'o> {
     pub(super) cluster_wide_roles: Vec<&'o ClusterRole>,
 }
 
-impl<'o> Seen<'o> {
-    pub(super) fn select(provider: &Provider, view: &View<'o>) -> Result<Self, Error> {
+impl<'o> Observed<'o> {
+    pub(super) fn select(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
         let peer = view.peer();
         let namespace = view.tenant_namespace()?;
         let namespace_name = match namespace {
             Some(namespace) => namespace.metadata.name.clone(),
             None => names::tenant_namespace(peer),
         };
-        let id = provider.record_id(peer);
-        let open = |secret| {
-            let record = Record::open(secret, &provider.0.record_key, provider.cluster_id(), peer)?;
-            Ok((secret, record))
-        };
+        let id = configuration.record_id(peer);
         let mut spoilt = None;
         let mut secret = |name: &str| {
             let found = view.find::<Secret>(&namespace_name, name);
@@ -62,21 +65,30 @@ impl<'o> Seen<'o> {
         };
         let nonce = secret(names::NONCE_SECRET);
         let certificate = secret(names::ISSUED_CERTIFICATE_SECRET);
+        let open =
+            |secret: &'o Secret| Ok((secret, Record::open(secret, &configuration.seal(peer))?));
         let record = view.find::<Secret>(&id.namespace, &id.name);
-        let record = record.and_then(|secret| secret.map(open).transpose());
-        let (record, unreadable) = match record {
+        let (record, unreadable) = match record.and_then(|secret| secret.map(open).transpose()) {
             Ok(record) => (record, None),
             Err(error) => (None, Some(error)),
         };
+        let unreadable_tenant = view
+            .unreadable(Kind::Tenant)
+            .find(|tenant| tenant.id.name == peer.as_str());
         Ok(Self {
             peer: peer.clone(),
             namespace,
             nonce,
-            tenant: view.find_anywhere(peer.as_str())?,
+            tenant: match unreadable_tenant {
+                Some(_) => None,
+                None => view.find_anywhere(peer.as_str())?,
+            },
+            unreadable_tenant,
             certificate,
             record,
             unreadable,
             spoilt,
+            slice_records: slice_records(configuration, view),
             renews: view
                 .readable::<Renew>()
                 .filter(|renew| {
@@ -107,10 +119,19 @@ impl<'o> Seen<'o> {
         }
     }
 
-    /// That every Secret of the handshake can be read that is there.
+    /// That the peer's record can be read, if it is there.
+    pub(super) fn check_record(&self) -> Result<(), Error> {
+        self.unreadable.clone().map_or(Ok(()), Err)
+    }
+
+    /// That every object of the handshake can be read that is there.
     pub(super) fn check_readable(&self) -> Result<(), Error> {
         let error = self.unreadable.as_ref().or(self.spoilt.as_ref());
-        error.cloned().map_or(Ok(()), Err)
+        match (error, self.unreadable_tenant) {
+            (Some(error), _) => Err(error.clone()),
+            (None, Some(tenant)) => Err(tenant.error()),
+            (None, None) => Ok(()),
+        }
     }
 
     /// Whether the peer has been here before.
@@ -118,9 +139,33 @@ impl<'o> Seen<'o> {
         self.record.is_some()
     }
 
-    /// The certificate on record.
+    /// The peer's record.
+    pub(super) fn record(&self) -> Option<&Record> {
+        self.record.as_ref().map(|(_, opened)| &opened.record)
+    }
+
+    /// The certificate of the control plane on record.
     pub(super) fn issued(&self) -> Option<&IssuedCertificate> {
-        self.record.as_ref()?.1.issued.as_ref()
+        self.record()?.held.issued.as_ref()
+    }
+
+    /// What names the Tenant, whether it can be read or not.
+    pub(super) fn tenant_id(&self) -> Option<ObjectRef> {
+        let unreadable = self.unreadable_tenant.map(|tenant| tenant.id.clone());
+        self.tenant.map(Resource::id).or(unreadable)
+    }
+
+    /// The metadata of the Tenant, whether it can be read or not.
+    pub(super) fn tenant_metadata(&self) -> Option<&'o Metadata> {
+        let unreadable = self.unreadable_tenant.map(|tenant| &*tenant.metadata);
+        self.tenant.map(|tenant| &tenant.metadata).or(unreadable)
+    }
+
+    /// The condition that holds: of record and Tenant the stricter (rule 6).
+    pub(super) fn condition(&self) -> TenantCondition {
+        let recorded = self.record().map(|record| record.condition);
+        let said = self.tenant.and_then(|tenant| tenant.spec.tenant_condition);
+        recorded.max(said).unwrap_or(TenantCondition::Active)
     }
 
     pub(super) fn nonce_id(&self) -> ObjectRef {
@@ -129,13 +174,35 @@ impl<'o> Seen<'o> {
 
     /// The proof on record for exactly this key, request and Tenant.
     pub(super) fn proof(&self, verified: &VerifiedTenant, tenant_uid: &str) -> Option<&Proof> {
-        let (_, record) = self.record.as_ref()?;
+        let record = self.record()?;
         record.proof.as_ref().filter(|proof| {
             record.public_key.as_ref() == Some(verified.public_key())
                 && proof.csr == verified.csr().digest()
                 && proof.tenant_uid == tenant_uid
         })
     }
+}
+
+/// What may be records of the peer's slices: Secrets of their form in the
+/// provider's own namespace, opened once.
+fn slice_records<'o>(
+    configuration: &Configuration,
+    view: &View<'o>,
+) -> BTreeMap<&'o str, (&'o Secret, Result<Opened<SliceRecord>, Error>)> {
+    let peer = view.peer();
+    view.readable::<Secret>()
+        .filter(|secret| {
+            let metadata = &secret.metadata;
+            let label = metadata.labels.get(names::RECORD_PEER_LABEL);
+            metadata.namespace == configuration.namespace
+                && metadata.name.starts_with(SLICE_NAME_PREFIX)
+                && label.map(String::as_str) == Some(peer.as_str())
+        })
+        .map(|secret| {
+            let opened = SliceRecord::open(secret, &configuration.slice_seal(peer));
+            (secret.metadata.name.as_str(), (secret, opened))
+        })
+        .collect()
 }
 
 /// The ClusterRoles with that `app.kubernetes.io/name`, in the order of their

@@ -20,14 +20,13 @@ use sha2::{Digest, Sha256};
 use crate::{
     consumer::{self, Consumer, SliceOptions},
     crypto::{
-        Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey, SigningKey,
+        Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
+        SigningKey,
     },
     error::Error,
     machine::{Env, Message, Objects, Step, replication},
     model::{ClusterRole, Kind, Metadata, Object, TenantCondition, Timestamp, names},
-    provider::{
-        self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, Signing, SigningRequest,
-    },
+    provider::{self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, SigningRequest},
 };
 
 /// A provider and a consumer with their objects, the messages in the air, and
@@ -196,7 +195,7 @@ impl Rehearsal {
                 let view = self.at_provider.view(self.consumer.cluster_id());
                 // The administrator wants the peer, and says so as often as it
                 // takes.
-                let step = match self.provider.resume(&view, env.now)?.phase {
+                let step = match self.provider.look(&view, env.now)?.phase {
                     provider::Phase::Uninvited => self.provider.invite(&view, env)?,
                     _ => self.provider.reconcile(&view, env)?,
                 };
@@ -275,7 +274,7 @@ impl Rehearsal {
     pub fn is_complete(&self) -> Result<bool, Error> {
         let at_provider = self.at_provider.view(self.consumer.cluster_id());
         let at_consumer = self.at_consumer.view(self.provider.cluster_id());
-        let provider = self.provider.resume(&at_provider, self.now)?.phase;
+        let provider = self.provider.look(&at_provider, self.now)?.phase;
         let consumer = self.consumer.resume(&at_consumer, self.now)?.phase;
         Ok(self.rests
             && matches!(provider, provider::Phase::Authenticated(_))
@@ -407,16 +406,16 @@ struct Ledger {
 }
 
 impl CsrSigner for Ledger {
-    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         if !*lock(&self.answers) {
-            return Ok(Signing::Pending);
+            return Ok(Answer::Pending);
         }
         let mut issued = lock(&self.issued);
         if let Some(chain) = issued.get(&request.id) {
-            return Ok(Signing::Issued(chain.clone()));
+            return Ok(Answer::Ready(chain.clone()));
         }
         let signing = self.signer.sign(request)?;
-        if let Signing::Issued(chain) = &signing {
+        if let Answer::Ready(chain) = &signing {
             issued.insert(request.id, chain.clone());
         }
         Ok(signing)

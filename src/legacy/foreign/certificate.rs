@@ -23,7 +23,7 @@ use crate::{
         RoleBinding, RoleRef, Secret, Timestamp, names,
     },
     policy::Forms,
-    provider::{RequestId, Signing, SigningRequest},
+    provider::{RequestId, SigningRequest},
 };
 
 /// The request in the request, verified.
@@ -171,7 +171,7 @@ impl Foreign {
         let signing = signer.sign(&SigningRequest {
             id,
             peer: request.peer.clone(),
-            slice: None,
+            holder: crate::machine::Holder::ControlPlane,
             csr: verified.csr.clone(),
             subject: verified.subject.clone(),
             public_key: verified.key.clone(),
@@ -183,11 +183,11 @@ impl Foreign {
             Error::new(LocalFault::Backend { backend, message }, None, "")
         })?;
         let chain = match signing {
-            Signing::Issued(chain) => chain,
-            Signing::Pending => {
+            crate::crypto::Answer::Ready(chain) => chain,
+            crate::crypto::Answer::Pending => {
                 return Ok(Answer::step(Step::awaiting(Awaited::Certificate(id))));
             }
-            Signing::Denied(reason) => {
+            crate::crypto::Answer::Denied(reason) => {
                 let reason = shortened(&reason);
                 let field = "certificateSigningRequest";
                 let error = Error::new(PolicyRefusal::SigningDenied { reason }, None, field);

@@ -12,115 +12,92 @@
 use crate::{
     audit::{Decision, Event},
     error::{Error, LocalFault},
-    machine::{Awaited, Effect, Step, View, replication},
+    machine::{Awaited, Step, View, replication},
     model::{
         Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, TenantCondition,
         Timestamp, names,
     },
-    provider::{Provider, observed::Seen, rights::condition},
+    provider::{
+        Provider, credentials::delete_unanswered, look::Look, observed::Observed, record::Plan,
+    },
 };
 
-/// The peer was here, and its Tenant is gone. It comes back only by
-/// [`Provider::invite`].
-#[derive(Clone)]
-pub struct Ended<'o> {
-    seen: Seen<'o>,
-    leftovers: Vec<Effect>,
-    now: Timestamp,
-}
-
-impl<'o> Ended<'o> {
-    pub(in crate::provider) fn new(seen: Seen<'o>, view: &View<'o>, now: Timestamp) -> Self {
-        let leftovers = leftovers(&seen, view);
-        Self {
-            seen,
-            leftovers,
-            now,
-        }
-    }
-
-    /// Until when the cluster ID belongs to the pinned key: until no certificate
-    /// that was issued holds any more. None if that is not a matter of time: an
-    /// administrator's condition is on record, which only
-    /// [`lift_condition`](Provider::lift_condition) ends, or an access key, of
-    /// which somebody has to say that it is deleted
-    /// ([`aws_key_revoked`](Provider::aws_key_revoked)).
-    pub fn kept_until(&self) -> Option<Timestamp> {
-        let (_, record) = self.seen.record.as_ref()?;
-        record.forgettable_from()
-    }
-
-    /// Deletes what the peering has left in the tenant namespace, and the record
-    /// once its time is over.
-    pub fn clean_up(&self) -> Step {
-        let mut step = Step::awaiting(Awaited::Invitation);
-        step.effects.extend(self.leftovers.iter().cloned());
-        let Some((secret, _)) = &self.seen.record else {
-            return step;
-        };
-        match self.kept_until() {
-            Some(until) if until <= self.now => {
-                step.effects.push(Effect::delete(*secret));
-                let forgotten = Event::new(&self.seen.peer, Decision::Forgotten);
-                step.events.push(forgotten.about(secret.id()));
-            }
-            until => step.wake_by(until),
-        }
-        step
-    }
-}
-
 impl Provider {
-    /// Ends a peering: deletes the Tenant, upon which the rights are taken back
-    /// ([`Ending`](crate::provider::Ending)), and what was kept is deleted
-    /// ([`Ended`]). Without a Tenant, the invitation is taken back. The key
-    /// stays pinned until no certificate holds any more; the tenant namespace
-    /// stays, since others may use it.
+    /// Ends a peering: deletes the Tenant. [`reconcile`](Self::reconcile) then
+    /// takes the rights back and deletes what was kept. Without a Tenant, the
+    /// invitation is taken back. The key stays pinned until no certificate holds
+    /// any more; the tenant namespace stays, since others may use it.
     ///
     /// # Errors
-    /// As [`resume`](Self::resume); [`LocalFault::SlicesRemain`] while the
-    /// peer has resource slices. Those that a drained peer's finalizers keep do
-    /// not count, nor do those that this cluster itself asks of the peer.
+    /// As [`look`](Self::look); [`LocalFault::SlicesRemain`] while the peer has
+    /// resource slices. Those that a drained peer's finalizers keep do not
+    /// count, nor do those that this cluster itself asks of the peer.
     pub fn end(&self, view: &View<'_>) -> Result<Step, Error> {
-        self.check_other(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        if let Some(error) = slices_remain(&seen, view) {
+        self.0.check_other(view.peer())?;
+        let observed = self.observe(view)?;
+        if let Some(error) = slices_remain(&observed, view) {
             return Err(error);
         }
-        let mut step = Step::default();
-        let Some(tenant) = seen.tenant else {
-            step.effects.extend(seen.nonce.map(Effect::delete));
-            return Ok(step);
+        let look = self.look_at(view, &observed, Timestamp::EPOCH);
+        let mut plan = look.plan();
+        let tenant = observed.tenant_id().zip(observed.tenant_metadata());
+        let Some((id, metadata)) = tenant else {
+            if let Some(nonce) = observed.nonce {
+                plan.delete(nonce);
+            }
+            return Ok(plan.finish());
         };
-        if tenant.metadata.deletion_timestamp.is_some() {
-            return Ok(step);
+        if metadata.deletion_timestamp.is_some() {
+            return Ok(plan.finish());
         }
-        step.effects.push(Effect::delete(tenant));
-        let finalizers = &tenant.metadata.finalizers;
-        if !finalizers
-            .iter()
-            .any(|finalizer| finalizer == names::TENANT_FINALIZER)
-        {
-            // It goes at once, and there will be no phase in which to say so.
-            step.events
-                .push(Event::new(&seen.peer, Decision::Ended).about(tenant.id()));
+        match (observed.tenant, observed.unreadable_tenant) {
+            (Some(tenant), _) => plan.delete(tenant),
+            (None, Some(tenant)) => plan.delete_unreadable(tenant),
+            (None, None) => {}
         }
-        Ok(step)
+        let ours = |finalizer: &String| finalizer == names::TENANT_FINALIZER;
+        if !metadata.finalizers.iter().any(ours) {
+            // The Tenant goes at once: no later look tells of the end.
+            plan.tell(Event::new(view.peer(), Decision::Ended).about(id));
+        }
+        Ok(plan.finish())
     }
 }
 
-fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
-    let namespace = seen.namespace_name();
-    let drained = seen
-        .tenant
-        .is_some_and(|tenant| condition::in_force(seen, tenant) == TenantCondition::Drained);
+/// Deletes what the peering has left in the tenant namespace, and the record
+/// once its time is over.
+pub(in crate::provider) fn clean_up(
+    look: &Look<'_>,
+    kept_until: Option<Timestamp>,
+    plan: &mut Plan<'_>,
+) {
+    plan.await_for(Awaited::Invitation);
+    delete_leftovers(look, plan);
+    let Some((secret, opened)) = &look.observed.record else {
+        return;
+    };
+    delete_unanswered(look, &opened.record.held, plan);
+    match kept_until {
+        Some(until) if until <= look.now => {
+            plan.forget(*secret);
+            let forgotten = Event::new(look.peer(), Decision::Forgotten);
+            plan.tell(forgotten.about(secret.id()));
+        }
+        until => plan.wake_by(until),
+    }
+}
+
+fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
+    let namespace = observed.namespace_name();
+    let drained =
+        observed.tenant_metadata().is_some() && observed.condition() == TenantCondition::Drained;
     // Where the peer is this cluster's provider as well, the slices that are
     // asked of it lie in the same namespace; and no finalizer of a drained peer's
     // is to keep the peering.
     let counts = |slice: &&ResourceSlice| {
         let metadata = &slice.metadata;
-        let asked_of_it = replication::is_shared_with(metadata, &seen.peer)
-            && !replication::is_replica_of(metadata, &seen.peer);
+        let asked_of_it = replication::is_shared_with(metadata, &observed.peer)
+            && !replication::is_replica_of(metadata, &observed.peer);
         let goes = drained && metadata.deletion_timestamp.is_some();
         !(asked_of_it || goes)
     };
@@ -128,7 +105,9 @@ fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
         .readable::<ResourceSlice>()
         .filter(counts)
         .map(Resource::id);
-    let unreadable = view.unreadable(Kind::ResourceSlice);
+    let unreadable = view
+        .unreadable(Kind::ResourceSlice)
+        .filter(|slice| !(drained && slice.metadata.deletion_timestamp.is_some()));
     let remaining: Vec<ObjectRef> = readable
         .chain(unreadable.map(|object| object.id.clone()))
         .filter(|id| id.namespace == namespace)
@@ -141,11 +120,12 @@ fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
     Some(Error::new(fault, Some(one.clone()), ""))
 }
 
-/// What the peering has put into the tenant namespace, and nobody needs any
-/// more. The empty Secret by which Liqo asks for a nonce is no leftover.
-fn leftovers(seen: &Seen<'_>, view: &View<'_>) -> Vec<Effect> {
-    let namespace = seen.namespace_name();
-    let nonce = seen.nonce.filter(|secret| {
+/// Deletes what the peering has put into the tenant namespace, and nobody needs
+/// any more. The empty Secret by which Liqo asks for a nonce is no leftover.
+fn delete_leftovers(look: &Look<'_>, plan: &mut Plan<'_>) {
+    let (observed, view) = (look.observed, look.view);
+    let namespace = observed.namespace_name();
+    let nonce = observed.nonce.filter(|secret| {
         secret
             .get(names::NONCE)
             .is_some_and(|nonce| !nonce.is_empty())
@@ -153,21 +133,21 @@ fn leftovers(seen: &Seen<'_>, view: &View<'_>) -> Vec<Effect> {
     let is_ours = |metadata: &Metadata| {
         let peer = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
         metadata.namespace == namespace
-            && peer.map(String::as_str) == Some(seen.peer.as_str())
+            && peer.map(String::as_str) == Some(observed.peer.as_str())
             && metadata.name.starts_with(names::ISSUED_CERTIFICATE_SECRET)
     };
     let certificates = view
         .readable::<Secret>()
         .filter(|secret| is_ours(&secret.metadata));
+    for secret in nonce.into_iter().chain(certificates) {
+        plan.delete(secret);
+    }
     let renewals = view.readable::<Renew>().filter(|renew| {
         renew.metadata.namespace == namespace
             && renew.metadata.deletion_timestamp.is_none()
-            && replication::is_replica_of(&renew.metadata, &seen.peer)
+            && replication::is_replica_of(&renew.metadata, &observed.peer)
     });
-    nonce
-        .map(Effect::delete)
-        .into_iter()
-        .chain(certificates.map(Effect::delete))
-        .chain(renewals.map(Effect::delete))
-        .collect()
+    for renew in renewals {
+        plan.delete(renew);
+    }
 }

@@ -1,12 +1,15 @@
-//! What only an administrator's word makes happen: who is let in, and what is
-//! forgotten of a peer.
+//! Who is let in: invitations, nonces, approvals.
 
 use crate::{
     audit::{Decision, Event},
-    error::Error,
+    error::{ApiMisuse, Error, shortened},
     machine::{Env, Step, View},
+    model::Timestamp,
     provider::{
-        NeedsNonce, Peering, Phase, Provider, WhyNonce, observed::Seen, record::peer::Record,
+        Phase, Provider, WhyNonce,
+        handshake::{is_disapproved, make_nonce},
+        record::Verdict,
+        rights,
     },
 };
 
@@ -17,27 +20,27 @@ impl Provider {
     /// label that turns up somewhere makes a peer.
     ///
     /// # Errors
-    /// As [`resume`](Self::resume); and why the peer cannot be invited.
+    /// As [`look`](Self::look); and why the peer cannot be invited.
     pub fn invite(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let (seen, Peering { phase, notices, .. }) = self.look(view, env.now)?;
-        let mut step = match phase {
-            Phase::Uninvited => {
-                NeedsNonce::new(self, seen, WhyNonce::Absent, env.now).make_nonce(env)?
+        let observed = self.observe(view)?;
+        let look = self.look_at(view, &observed, env.now);
+        let mut plan = look.plan();
+        let why = match look.phase_or_refused()? {
+            Phase::Uninvited => WhyNonce::Absent,
+            Phase::Ended { .. } => WhyNonce::Ended,
+            Phase::NeedsNonce(why) => why,
+            Phase::AwaitsTenant(phase) => {
+                phase.wait(&look, &mut plan);
+                look.notify(&mut plan);
+                return Ok(plan.finish());
             }
-            Phase::Ended(_) => {
-                NeedsNonce::new(self, seen, WhyNonce::Ended, env.now).make_nonce(env)?
-            }
-            Phase::NeedsNonce(phase) => phase.make_nonce(env)?,
-            Phase::AwaitsTenant(phase) => phase.wait(),
             Phase::Refused(error) => return Err(error),
             _ => return self.reconcile(view, env),
         };
-        if !step.is_settled() {
-            step.events
-                .insert(0, Event::new(view.peer(), Decision::Invited));
-        }
-        step.notices.extend(notices);
-        Ok(step)
+        plan.tell(Event::new(view.peer(), Decision::Invited));
+        make_nonce(&look, why, &env, &mut plan)?;
+        look.notify(&mut plan);
+        Ok(plan.finish())
     }
 
     /// Makes a new nonce in place of the one that is there, because someone
@@ -45,39 +48,56 @@ impl Provider {
     /// be deleted then, which a [notice](crate::machine::Notice) says.
     ///
     /// # Errors
-    /// As [`resume`](Self::resume).
+    /// As [`look`](Self::look).
     pub fn replace_nonce(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        seen.check_readable()?;
-        NeedsNonce::new(self, seen, WhyNonce::Asked, env.now).make_nonce(env)
+        self.0.check_peer(view.peer())?;
+        let observed = self.observe(view)?;
+        observed.check_readable()?;
+        let look = self.look_at(view, &observed, env.now);
+        let mut plan = look.plan();
+        make_nonce(&look, WhyNonce::Asked, &env, &mut plan)?;
+        Ok(plan.finish())
     }
 
-    /// Forgets the pinned key of a cluster ID, because its administrator says,
-    /// by another way, that it was changed. What the nonces served for and the
-    /// peer's condition stay; the next key that signs a nonce is pinned.
+    /// Approves of the request that waits, or that was denied before. Nothing
+    /// is signed yet: [`reconcile`](Self::reconcile) goes on.
     ///
     /// # Errors
-    /// As [`resume`](Self::resume).
-    pub fn release_key(&self, view: &View<'_>) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        if let Some(error) = seen.unreadable {
-            return Err(error);
-        }
-        let mut step = Step::default();
-        if let Some((_, record)) = &seen.record {
-            let released = Record {
-                public_key: None,
-                proof: None,
-                ..record.clone()
-            };
-            step.effects.push(self.write_record(&seen, &released));
-            let event = Event::new(&seen.peer, Decision::KeyReleased);
-            step.events.push(match &record.public_key {
-                Some(key) => event.by_key(key.fingerprint()),
-                None => event,
-            });
-        }
-        Ok(step)
+    /// As [`look`](Self::look); [`ApiMisuse::NothingToApprove`] if nothing
+    /// waits.
+    pub fn approve(&self, view: &View<'_>, now: Timestamp) -> Result<Step, Error> {
+        self.decide_by_hand(view, now, Verdict::Approved)
+    }
+
+    /// Denies the request that waits.
+    ///
+    /// # Errors
+    /// As [`approve`](Self::approve).
+    pub fn deny(&self, view: &View<'_>, reason: &str, now: Timestamp) -> Result<Step, Error> {
+        self.decide_by_hand(view, now, Verdict::Denied(shortened(reason)))
+    }
+
+    fn decide_by_hand(
+        &self,
+        view: &View<'_>,
+        now: Timestamp,
+        verdict: Verdict,
+    ) -> Result<Step, Error> {
+        let observed = self.observe(view)?;
+        let look = self.look_at(view, &observed, now);
+        let phase = look.phase_or_refused()?;
+        let waits = match &phase {
+            Phase::NeedsApproval(_) => true,
+            Phase::Refused(error) => is_disapproved(error),
+            _ => false,
+        };
+        let Some(tenant) = observed.tenant.filter(|_| waits) else {
+            let phase = phase.name();
+            return Err(Error::new(ApiMisuse::NothingToApprove { phase }, None, ""));
+        };
+        let mut plan = look.plan();
+        look.decide(tenant, verdict, &mut plan);
+        rights::tighten(&look, &mut plan);
+        Ok(plan.finish())
     }
 }

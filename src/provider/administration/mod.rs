@@ -1,6 +1,11 @@
-//! The calls of the administrator.
+//! What only an administrator's word makes happen.
 
-pub(super) mod end;
-pub(super) mod invitation;
-pub(super) mod peering_user;
-pub(super) mod transcript;
+mod end;
+mod invitation;
+mod peering_user;
+mod release;
+mod slices;
+mod transcript;
+
+pub(super) use end::clean_up;
+pub use peering_user::{NewPeeringUser, PeeringUser};

@@ -10,17 +10,17 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     audit::{Decision, Event},
-    crypto::{CertificateChain, ClientCertificateExpectation, Csr, SigningKey, Subject},
+    crypto::{Answer, CertificateChain, ClientCertificateExpectation, Csr, SigningKey, Subject},
     error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal},
-    machine::{Effect, Env, Interest, Step, View},
+    machine::{Env, Holder, Interest, Step, View, plan::Plan},
     model::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestSpec, ClusterId, ClusterRole,
         Kind, Kubeconfig, Metadata, Namespace, ObjectRef, RbacSubject, Resource, Role, RoleBinding,
         RoleRef, names,
     },
     provider::{
-        Claimant, CsrSigner, PrincipalName, Provider, RequestId, Signing, SigningRequest,
-        credentials::issuance,
+        Claimant, CsrSigner, PrincipalName, Provider, RequestId, SigningRequest,
+        credentials::lifetime,
     },
     verify,
 };
@@ -114,7 +114,7 @@ impl Provider {
         env: Env,
     ) -> Result<NewPeeringUser, Error> {
         let peer = view.peer();
-        self.check_peer(peer)?;
+        self.0.check_peer(peer)?;
         check_label(peer)?;
         let reader = only_role::<Role>(view)?;
         let writer = only_role::<ClusterRole>(view)?;
@@ -132,17 +132,18 @@ impl Provider {
             .0
             .principals
             .is_taken(&name, Claimant::PeeringUser(peer));
-        if taken.map_err(|error| Error::backend(Backend::Principals, error))? {
+        let taken = taken.map_err(|error| Error::backend(Backend::Principals, error))?;
+        if taken != Answer::Ready(false) {
             let name = name.name.to_owned();
             return Err(Error::new(PolicyRefusal::NameTaken { name }, None, ""));
         }
         let csr =
             Csr::make(&subject, &*key).map_err(|error| Error::backend(Backend::Keys, error))?;
-        let lifetime = issuance::lifetime(self, peer);
+        let lifetime = lifetime(&self.0, peer);
         let request = SigningRequest {
             id: RequestId::of_peering_user(&csr, lifetime),
             peer: peer.clone(),
-            slice: None,
+            holder: Holder::ControlPlane,
             subject,
             public_key: key.public_key().clone(),
             csr,
@@ -171,23 +172,19 @@ impl Provider {
     /// [`LocalFault::Unreadable`].
     pub fn delete_peering_user(&self, view: &View<'_>) -> Result<Step, Error> {
         let user = names::peering_user(view.peer());
-        let mut step = Step::default();
-        // The rights first.
-        step.effects.extend(
-            of_user::<RoleBinding>(view, &user)?
-                .map(Effect::delete)
-                .collect::<Vec<_>>(),
-        );
-        step.effects.extend(
-            of_user::<CertificateSigningRequest>(view, &user)?
-                .map(Effect::delete)
-                .collect::<Vec<_>>(),
-        );
-        if !step.is_settled() {
-            let event = Decision::PeeringUserDeleted { user };
-            step.events.push(Event::new(view.peer(), event));
+        let mut plan = Plan::new(());
+        let mut ids = Vec::new();
+        for binding in of_user::<RoleBinding>(view, &user)? {
+            plan.withdraw(binding);
+            ids.push(binding.id());
         }
-        Ok(step)
+        for request in of_user::<CertificateSigningRequest>(view, &user)? {
+            plan.delete(request);
+            ids.push(request.id());
+        }
+        let deleted = Event::new(view.peer(), Decision::PeeringUserDeleted { user });
+        plan.tell_upon_any(ids, deleted);
+        Ok(plan.finish())
     }
 }
 
@@ -229,9 +226,9 @@ impl NewPeeringUser {
     pub fn have_signed_by(&self, signer: &dyn CsrSigner) -> Result<Option<PeeringUser>, Error> {
         let signing = signer.sign(&self.request);
         match signing.map_err(|error| Error::backend(Backend::CsrSigner, error))? {
-            Signing::Issued(chain) => self.continue_with(&chain).map(Some),
-            Signing::Pending => Ok(None),
-            Signing::Denied(reason) => Err(Error::new(
+            Answer::Ready(chain) => self.continue_with(&chain).map(Some),
+            Answer::Pending => Ok(None),
+            Answer::Denied(reason) => Err(Error::new(
                 PolicyRefusal::SigningDenied {
                     reason: crate::error::shortened(&reason),
                 },
@@ -254,7 +251,7 @@ impl NewPeeringUser {
         };
         let peer = &self.request.peer;
         chain
-            .check_client(&expectation, self.provider.policy(peer))
+            .check_client(&expectation, self.provider.0.policy(peer))
             .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))?;
         let endpoint = &self.provider.0.endpoint;
         let kubeconfig = Kubeconfig {
@@ -270,10 +267,9 @@ impl NewPeeringUser {
                 .ok_or_else(|| Error::new(LocalFault::KeyNotExportable, None, ""))?,
             namespace: Some(self.namespace.clone()),
         };
-        let mut step = Step::default();
+        let mut plan = Plan::new(());
         if self.make_namespace {
-            let namespace = Namespace::for_tenant(peer);
-            step.effects.push(Effect::Create(namespace.into()));
+            plan.create(Namespace::for_tenant(peer));
         }
         let reader = self.binding(
             names::peering_user_reader(peer),
@@ -286,13 +282,14 @@ impl NewPeeringUser {
             RoleRef::cluster_role(&self.writer.name),
         );
         let user = self.name().to_owned();
-        step.events.push(
+        plan.tell(
             Event::new(peer, Decision::PeeringUserMade { user })
                 .about(writer.id())
                 .by_key(self.request.public_key.fingerprint()),
         );
-        step.effects.push(Effect::Create(reader.into()));
-        step.effects.push(Effect::Create(writer.into()));
+        plan.create(reader);
+        plan.create(writer);
+        let step = plan.finish();
         Ok(PeeringUser { step, kubeconfig })
     }
 

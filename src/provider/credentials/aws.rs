@@ -2,17 +2,17 @@
 //!
 //! EKS signs no client certificates for users. What it knows are IAM users,
 //! each mapped to a Kubernetes user and its groups. The handshake is the same;
-//! only what the peer is given after it differs.
+//! only what the holder is given after it differs.
 
-use super::credential::Given;
+use super::{Credential, Holding};
 use crate::{
     audit::{Decision, Event},
-    crypto::{BoxError, PublicKey, RequestId, Subject},
+    crypto::{Answer, BoxError, RequestId, Subject},
     error::{ApiMisuse, Backend, Error, PolicyRefusal, shortened},
-    machine::{Awaited, Step},
-    model::{AwsConfig, ClusterId, ObjectRef, Resource, Tenant},
-    provider::{Provider, observed::Seen, rights::condition},
-    verify::{self, VerifiedTenant},
+    machine::{Awaited, Holder},
+    model::{AwsConfig, ClusterId},
+    provider::record::Plan,
+    verify,
 };
 
 /// Makes AWS users for peers: an IAM client of the embedder's, or a person.
@@ -38,9 +38,9 @@ use crate::{
 /// ```
 /// use std::{collections::BTreeMap, sync::Mutex};
 /// use liqo_auth::{
-///     crypto::BoxError,
+///     crypto::{Answer, BoxError, RequestId},
 ///     model::AwsConfig,
-///     provider::{AwsAnswer, AwsIdentities, AwsIdentityRequest, RequestId},
+///     provider::{AwsIdentities, AwsIdentityRequest},
 /// };
 ///
 /// /// What a person has entered, by the request.
@@ -48,11 +48,11 @@ use crate::{
 /// struct Entered(Mutex<BTreeMap<RequestId, AwsConfig>>);
 ///
 /// impl AwsIdentities for Entered {
-///     fn identity(&self, request: &AwsIdentityRequest) -> Result<AwsAnswer, BoxError> {
+///     fn identity(&self, request: &AwsIdentityRequest) -> Result<Answer<AwsConfig>, BoxError> {
 ///         let entered = self.0.lock().map_err(|_| "another thread has failed")?;
 ///         Ok(match entered.get(&request.id) {
-///             Some(config) => AwsAnswer::Ready(config.clone()),
-///             None => AwsAnswer::Pending,
+///             Some(config) => Answer::Ready(config.clone()),
+///             None => Answer::Pending,
 ///         })
 ///     }
 /// }
@@ -62,18 +62,7 @@ pub trait AwsIdentities: Send + Sync {
     ///
     /// # Errors
     /// Whatever keeps it from an answer; the step fails and can be tried again.
-    fn identity(&self, request: &AwsIdentityRequest) -> Result<AwsAnswer, BoxError>;
-}
-
-/// The answer to a request for an AWS user.
-#[derive(Debug, Clone)]
-pub enum AwsAnswer {
-    /// The user and its access key, mapped to the request's user and group.
-    Ready(AwsConfig),
-    /// It will come: look again when it has.
-    Pending,
-    /// It will not come, for this reason.
-    Denied(String),
+    fn identity(&self, request: &AwsIdentityRequest) -> Result<Answer<AwsConfig>, BoxError>;
 }
 
 /// A request for an AWS user.
@@ -85,157 +74,87 @@ pub struct AwsIdentityRequest {
     pub id: RequestId,
     /// The peer that it is for.
     pub peer: ClusterId,
-    /// The peer's resource slice that it is for; none for its control plane.
-    pub slice: Option<String>,
+    /// Whose AWS user it is to be: the peer's control plane's, or that of one of
+    /// its slices.
+    pub holder: Holder,
     /// Whom the IAM user has to be mapped to: the common name is the Kubernetes
     /// user, the organization its only group.
     pub subject: Subject,
 }
 
-/// The request is verified, its proof is on record, and there is no AWS user
-/// for it.
-#[derive(Clone)]
-pub struct NeedsAwsIdentity<'o> {
-    provider: Provider,
-    seen: Seen<'o>,
-    tenant: &'o Tenant,
-    verified: VerifiedTenant,
-    request: AwsIdentityRequest,
+/// The AWS user that was given for exactly this holder's request, if there is
+/// one on record.
+pub(super) fn in_force(holding: &Holding<'_>) -> Option<Credential> {
+    let held = &holding.held?.aws;
+    Credential::aws(held.given_for(holding.csr, holding.uid)?)
 }
 
-impl<'o> NeedsAwsIdentity<'o> {
-    pub(in crate::provider) fn new(
-        provider: &Provider,
-        seen: Seen<'o>,
-        tenant: &'o Tenant,
-        verified: VerifiedTenant,
-    ) -> Self {
-        let earlier = seen
-            .record
-            .as_ref()
-            .map_or(0, |(_, record)| record.aws.held.count());
-        let request = AwsIdentityRequest {
-            id: RequestId::of_aws_user(verified.csr(), &tenant.metadata.uid, earlier),
-            peer: seen.peer.clone(),
-            slice: None,
-            subject: Subject::control_plane(&seen.peer),
-        };
-        Self {
-            provider: provider.clone(),
-            seen,
-            tenant,
-            verified,
-            request,
-        }
-    }
-
-    /// Whom an AWS user is wanted for.
-    pub fn request(&self) -> &AwsIdentityRequest {
-        &self.request
-    }
-
-    /// Goes on with the user that was made: keeps it, and the secret part of its
-    /// key, in the sealed record, so that none has to be asked for again.
-    ///
-    /// # Errors
-    /// [`ApiMisuse::AwsUser`] if a field has not the form that AWS gives it.
-    pub fn continue_with(&self, config: &AwsConfig) -> Result<Step, Error> {
-        check_answer(config)?;
-        let mut step = Step::default();
-        if let Some((_, record)) = &self.seen.record {
-            let mut record = record.clone();
-            let tightened = condition::tighten(&mut record, &self.seen.peer, self.tenant);
-            step.events.extend(tightened);
-            let uid = &self.tenant.metadata.uid;
-            record.aws.take(self.verified.csr(), uid, config);
-            step.effects
-                .push(self.provider.write_record(&self.seen, &record));
-        }
-        let key = self.verified.public_key();
-        step.events
-            .push(event(&self.request, self.tenant.id(), key, config));
-        Ok(step)
-    }
-
-    /// Says that there will be none.
-    pub fn deny(&self, reason: &str) -> Step {
-        denied(self.tenant.id(), reason)
-    }
-
-    pub(in crate::provider) fn ask(&self) -> Result<Step, Error> {
-        self.provider.ask_aws(
-            &self.request,
-            |config| self.continue_with(config),
-            |reason| self.deny(reason),
-        )
+/// The request for the holder's next AWS user.
+pub(super) fn request(holding: &Holding<'_>) -> AwsIdentityRequest {
+    let earlier = holding.held.map_or(0, |held| held.aws.count());
+    AwsIdentityRequest {
+        id: RequestId::of_aws_user(holding.csr, holding.uid, earlier),
+        peer: holding.look.peer().clone(),
+        holder: holding.holder.clone(),
+        subject: holding.subject.clone(),
     }
 }
 
-impl Provider {
-    /// Asks whoever makes AWS users, if there is anyone, and goes on with the
-    /// answer.
-    pub(in crate::provider) fn ask_aws(
-        &self,
-        request: &AwsIdentityRequest,
-        continue_with: impl FnOnce(&AwsConfig) -> Result<Step, Error>,
-        deny: impl FnOnce(&str) -> Step,
-    ) -> Result<Step, Error> {
-        let pending = || Step::awaiting(Awaited::AwsIdentity(request.id));
-        let Some(identities) = &self.0.aws else {
-            return Ok(pending());
-        };
-        let answer = identities.identity(request);
-        match answer.map_err(|error| Error::backend(Backend::AwsIdentities, error))? {
-            AwsAnswer::Ready(config) => continue_with(&config),
-            AwsAnswer::Pending => Ok(pending()),
-            AwsAnswer::Denied(reason) => Ok(deny(&reason)),
+/// Asks whoever makes AWS users, if there is anyone. What comes is kept in the
+/// sealed record with the secret part of its key, so that none has to be asked
+/// for again; the peer's record remembers the public part.
+pub(super) fn ask(
+    holding: &Holding<'_>,
+    request: &AwsIdentityRequest,
+    plan: &mut Plan<'_>,
+) -> Result<(), Error> {
+    let answer = match &holding.look.configuration.aws {
+        None => Ok(Answer::Pending),
+        Some(identities) => identities.identity(request),
+    };
+    match answer.map_err(|error| Error::backend(Backend::AwsIdentities, error))? {
+        Answer::Ready(config) => take(holding, request, &config, plan),
+        Answer::Pending => {
+            plan.await_for(Awaited::AwsIdentity(request.id));
+            Ok(())
+        }
+        Answer::Denied(reason) => {
+            let reason = shortened(&reason);
+            let refusal = PolicyRefusal::AwsDenied { reason };
+            plan.refuse(Error::new(refusal, Some(holding.about.clone()), "spec.csr"));
+            Ok(())
         }
     }
 }
 
-/// That each field of the answer has its form.
-pub(in crate::provider) fn check_answer(config: &AwsConfig) -> Result<(), Error> {
-    let user = verify::aws_user(config);
-    user.map(drop).map_err(|malformed| {
+fn take(
+    holding: &Holding<'_>,
+    request: &AwsIdentityRequest,
+    config: &AwsConfig,
+    plan: &mut Plan<'_>,
+) -> Result<(), Error> {
+    verify::aws_user(config).map_err(|malformed| {
         let expected = malformed.expected;
         Error::new(ApiMisuse::AwsUser { expected }, None, "")
-    })
-}
-
-/// That a key was given, for the audit.
-pub(in crate::provider) fn event(
-    request: &AwsIdentityRequest,
-    about: ObjectRef,
-    key: &PublicKey,
-    config: &AwsConfig,
-) -> Event {
+    })?;
+    let (csr, uid, now) = (holding.csr, holding.uid, holding.look.now);
+    plan.records
+        .peer
+        .change(|record| record.remember_key(&holding.holder, csr, uid, config));
+    if let Holder::Slice(slice) = &holding.holder {
+        plan.records.slice(slice).change(|record| {
+            record.held.aws.take(csr, uid, config);
+            record.authenticated.get_or_insert(now.unix());
+        });
+    }
     let given = Decision::AwsKeyGiven {
         request: request.id,
         access_key_id: config.aws_access_key_id.clone(),
     };
-    Event::new(&request.peer, given)
-        .about(about)
-        .by_key(key.fingerprint())
-}
-
-/// That there is no AWS user for the request in this object.
-pub(in crate::provider) fn denied(id: ObjectRef, reason: &str) -> Step {
-    let reason = shortened(reason);
-    Step::refuse(Error::new(
-        PolicyRefusal::AwsDenied { reason },
-        Some(id),
-        "spec.csr",
-    ))
-}
-
-/// The AWS user that was given for exactly this Tenant's request, if there is
-/// one on record.
-pub(in crate::provider) fn in_force(
-    seen: &Seen<'_>,
-    tenant: &Tenant,
-    verified: &VerifiedTenant,
-) -> Option<Given> {
-    let (_, record) = seen.record.as_ref()?;
-    let uid = &tenant.metadata.uid;
-    Given::aws(record.aws.held.given_for(verified.csr(), uid)?)
+    plan.tell(
+        Event::new(&request.peer, given)
+            .about(holding.about.clone())
+            .by_key(holding.key.fingerprint()),
+    );
+    Ok(())
 }

@@ -1,23 +1,34 @@
-//! What a peer was given to authenticate by: a certificate, or the access key
-//! of an AWS user.
+//! A credential, and the request for one.
 
+use super::{AwsIdentityRequest, SigningRequest};
 use crate::{
-    crypto::CertificateChain,
+    crypto::{CertificateChain, RequestId},
     model::{AuthParams, AwsConfig, Bytes, Timestamp},
     verify::{self, Credentials},
 };
 
-/// One of them, never both; of an AWS user with the secret part of its key.
+/// What a holder authenticates by: a certificate, or the access key of an AWS
+/// user with its secret part.
 #[derive(Clone)]
-pub(in crate::provider) struct Given {
-    credentials: Credentials,
+pub(in crate::provider) struct Credential {
+    shown: Credentials,
     aws_config: Option<AwsConfig>,
 }
 
-impl Given {
+/// A request for a credential, as a backend gets it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum CredentialRequest {
+    /// A certificate is to be signed.
+    Certificate(SigningRequest),
+    /// An AWS user is to be made.
+    Aws(AwsIdentityRequest),
+}
+
+impl Credential {
     pub(in crate::provider) fn certificate(chain: CertificateChain) -> Self {
         Self {
-            credentials: Credentials::Certificate(chain),
+            shown: Credentials::Certificate(chain),
             aws_config: None,
         }
     }
@@ -25,27 +36,29 @@ impl Given {
     /// An AWS user, if its names have the form that AWS gives them.
     pub(in crate::provider) fn aws(config: &AwsConfig) -> Option<Self> {
         Some(Self {
-            credentials: Credentials::Aws(verify::aws_user(config).ok()?),
+            shown: Credentials::Aws(verify::aws_user(config).ok()?),
             aws_config: Some(config.clone()),
         })
     }
 
-    pub(in crate::provider) fn credentials(&self) -> &Credentials {
-        &self.credentials
+    /// What may be shown of it.
+    pub(in crate::provider) fn shown(&self) -> &Credentials {
+        &self.shown
     }
 
     pub(in crate::provider) fn chain(&self) -> Option<&CertificateChain> {
-        match &self.credentials {
+        match &self.shown {
             Credentials::Certificate(chain) => Some(chain),
             Credentials::Aws(_) => None,
         }
     }
 
+    /// When it ends by itself, if it does.
     pub(in crate::provider) fn valid_until(&self) -> Option<Timestamp> {
         self.chain().map(|chain| chain.leaf().not_after())
     }
 
-    /// The address with the credentials.
+    /// The address with the credential.
     pub(in crate::provider) fn added_to(&self, address: AuthParams) -> AuthParams {
         AuthParams {
             signed_crt: self
@@ -54,6 +67,16 @@ impl Given {
                 .unwrap_or_default(),
             aws_config: self.aws_config.clone(),
             ..address
+        }
+    }
+}
+
+impl CredentialRequest {
+    /// Names the request: the same as long as nothing about it changes.
+    pub fn id(&self) -> RequestId {
+        match self {
+            Self::Certificate(request) => request.id,
+            Self::Aws(request) => request.id,
         }
     }
 }

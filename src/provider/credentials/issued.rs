@@ -1,190 +1,104 @@
-//! The authenticated phase: handing out the Identity.
+//! The authenticated phase: what the peer has, and the Identity to hand out.
 
-use core::time::Duration;
 use std::collections::BTreeMap;
 
+use super::{Credential, Renewal};
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     crypto::{CertificateChain, Nonce, PublicKey},
-    error::Error,
-    machine::{Effect, Message, Step},
-    model::{
-        ClusterId, Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names,
-    },
-    provider::{
-        NeedsProof, NeedsRights,
-        record::peer::{IssuedCertificate, Record},
-        slice::Established,
-    },
-    verify::Credentials,
+    model::{Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Timestamp, names},
+    provider::{look::Look, rights::Granted},
+    verify::{Credentials, VerifiedTenant},
 };
 
-/// The peer has a certificate or an AWS user, rights, and an Identity that can be handed out.
+/// The peer has a certificate or an AWS user, rights, and an Identity that can
+/// be handed out.
 #[derive(Clone)]
-pub struct Issued<'o> {
-    pub(in crate::provider) granted: NeedsRights<'o>,
+pub struct Issued {
+    pub(in crate::provider) verified: VerifiedTenant,
     pub(in crate::provider) nonce: Nonce,
-    pub(in crate::provider) now: Timestamp,
-    adoption: Option<Box<NeedsProof<'o>>>,
+    pub(in crate::provider) credential: Credential,
+    /// Whether Liqo left the exchange complete: this library's record is still
+    /// to be made.
+    pub(in crate::provider) is_adopted: bool,
+    identity: Identity,
+    renewal: Renewal,
 }
 
-impl<'o> Issued<'o> {
-    pub(in crate::provider) fn new(granted: NeedsRights<'o>, nonce: Nonce, now: Timestamp) -> Self {
+impl Issued {
+    pub(in crate::provider) fn new(granted: &Granted<'_>, nonce: Nonce) -> Self {
         Self {
-            granted,
+            verified: granted.verified.clone(),
             nonce,
-            now,
-            adoption: None,
-        }
-    }
-
-    /// The same, left by Liqo: this library's record is still to be made.
-    pub(in crate::provider) fn adopted_by(self, proof: NeedsProof<'o>) -> Self {
-        Self {
-            adoption: Some(Box::new(proof)),
-            ..self
+            credential: granted.credential.clone(),
+            is_adopted: !granted.look.observed.is_known(),
+            identity: identity(&granted.look, granted),
+            renewal: granted.holding.renewal(granted.credential),
         }
     }
 
     /// What the consumer is to apply. Like `liqoctl generate identity`, it has
     /// no namespace unless one is given: the consumer's tenant namespace.
     pub fn identity(&self, namespace: Option<&NamespaceName>) -> Identity {
-        let provider = self.granted.provider.cluster_id();
-        let commitment = self.stored_commitment().map(str::to_owned);
-        Identity {
-            metadata: Metadata {
-                name: names::identity_name(provider),
-                namespace: namespace.map(ToString::to_string).unwrap_or_default(),
-                labels: BTreeMap::from([(
-                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                    provider.to_string(),
-                )]),
-                annotations: commitment
-                    .map(|commitment| (COMMITMENT_ANNOTATION.to_owned(), commitment))
-                    .into_iter()
-                    .collect(),
-                ..Metadata::default()
-            },
-            spec: IdentitySpec {
-                cluster_id: provider.to_string(),
-                identity_type: IdentityType::ControlPlane,
-                auth_params: self.granted.auth_params(),
-                namespace: Some(self.granted.seen.namespace_name()),
-            },
-            ..Identity::default()
-        }
+        let mut identity = self.identity.clone();
+        identity.metadata.namespace = namespace.map(ToString::to_string).unwrap_or_default();
+        identity
     }
 
     /// What the peer authenticates by.
     pub fn credentials(&self) -> &Credentials {
-        self.granted.given.credentials()
+        self.credential.shown()
     }
 
     /// When the certificate expires; AWS keys do not.
     pub fn valid_until(&self) -> Option<Timestamp> {
-        self.granted.given.valid_until()
+        self.credential.valid_until()
     }
 
-    /// The certificate that was issued; none where there is an AWS user instead.
+    /// The certificate that was issued; none where an AWS user stands in its
+    /// place.
     pub fn certificate(&self) -> Option<&CertificateChain> {
-        self.granted.given.chain()
+        self.credential.chain()
     }
 
     /// The peer's key.
     pub fn public_key(&self) -> &PublicKey {
-        self.granted.verified.public_key()
+        self.verified.public_key()
     }
 
-    pub(in crate::provider) fn peer(&self) -> &ClusterId {
-        &self.granted.seen.peer
-    }
-
-    /// When a signer that failed is to be asked again, at the latest.
-    pub(in crate::provider) fn try_again_at(&self) -> Timestamp {
-        let issued = self.granted.seen.issued();
-        self.now + issued.map_or(ONE_SECOND, IssuedCertificate::pause)
-    }
-
-    /// Hands out the Identity, and mends what someone took away: the marks on
-    /// the Tenant, the record of an exchange that Liqo made, the commitment to
-    /// an endpoint that has changed.
-    ///
-    /// # Errors
-    /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the
-    /// provider's own key fails.
-    pub fn maintain(&self) -> Result<Step, Error> {
-        if let Some(adoption) = &self.adoption {
-            return adoption.record_with(self.certificate());
-        }
-        let mut step = Step::default();
-        let NeedsRights {
-            provider,
-            seen,
-            tenant,
-            ..
-        } = &self.granted;
-        provider.tighten_condition(seen, tenant, &mut step);
-        if step.is_settled() {
-            step.effects.extend(self.renewed_record()?);
-        }
-        if step.is_settled() {
-            step.effects.extend(self.granted.missing_marks());
-            step.outbox
-                .push(Message::Identity(Box::new(self.identity(None))));
-        }
-        step.wake_by(self.valid_until().map(|until| until + ONE_SECOND));
-        Ok(step)
-    }
-
-    /// What this gives to the peer's slices.
-    pub(in crate::provider) fn established(&self) -> Established {
-        let NeedsRights {
-            provider,
-            tenant,
-            verified,
-            ..
-        } = &self.granted;
-        Established {
-            key: Some(verified.public_key().clone()),
-            tenant_uid: tenant.metadata.uid.clone(),
-            auth_params: provider.auth_params(verified.proxy_url()),
-        }
-    }
-
-    /// The record with a commitment to what the Identity says now, under the
-    /// present record key.
-    fn renewed_record(&self) -> Result<Option<Effect>, Error> {
-        let NeedsRights {
-            provider,
-            seen,
-            verified,
-            ..
-        } = &self.granted;
-        let Some((secret, record)) = &seen.record else {
-            return Ok(None);
-        };
-        let Some(proof) = &record.proof else {
-            return Ok(None);
-        };
-        let commitment = provider.commit(seen, verified, &self.nonce, proof.commitment.as_ref())?;
-        let key = &provider.0.record_key;
-        let resealed =
-            Record::is_sealed_by_predecessor(secret, key, provider.cluster_id(), &seen.peer);
-        if commitment == proof.commitment && !resealed {
-            return Ok(None);
-        }
-        let mut renewed = record.clone();
-        if let Some(proof) = &mut renewed.proof {
-            proof.commitment = commitment;
-        }
-        Ok(Some(provider.write_record(seen, &renewed)))
-    }
-
-    fn stored_commitment(&self) -> Option<&str> {
-        let (_, record) = self.granted.seen.record.as_ref()?;
-        Some(record.proof.as_ref()?.commitment.as_ref()?.annotation())
+    /// Where the renewal of the certificate stands.
+    pub fn renewal(&self) -> &Renewal {
+        &self.renewal
     }
 }
 
-/// A certificate is good through the second that it ends with.
-const ONE_SECOND: Duration = Duration::from_secs(1);
+/// The Identity, with the provider's commitment where there is one.
+fn identity(look: &Look<'_>, granted: &Granted<'_>) -> Identity {
+    let provider = &look.configuration.cluster_id;
+    let commitment = look
+        .observed
+        .record()
+        .and_then(|record| record.proof.as_ref()?.commitment.as_ref())
+        .map(|commitment| commitment.annotation().to_owned());
+    Identity {
+        metadata: Metadata {
+            name: names::identity_name(provider),
+            labels: BTreeMap::from([(
+                names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                provider.to_string(),
+            )]),
+            annotations: commitment
+                .map(|commitment| (COMMITMENT_ANNOTATION.to_owned(), commitment))
+                .into_iter()
+                .collect(),
+            ..Metadata::default()
+        },
+        spec: IdentitySpec {
+            cluster_id: provider.to_string(),
+            identity_type: IdentityType::ControlPlane,
+            auth_params: granted.auth_params(),
+            namespace: Some(look.observed.namespace_name()),
+        },
+        ..Identity::default()
+    }
+}

@@ -1,9 +1,33 @@
-//! What the peer is given: certificates and AWS access keys, and their renewal.
+//! What a holder authenticates by, the same for a control plane and for a
+//! slice: asking for it, renewing it, handing it out, revoking it.
+//!
+//! ```text
+//!   Needs(request) ──ask──▶ InForce(credential) ──renewal──▶ Needs(request)
+//! ```
+//!
+//! Another kind of credential is a file here, a variant of [`Credential`] and of
+//! [`CredentialRequest`], and a field of the holder's record.
 
-pub(super) mod aws;
-pub(super) mod certificate;
-pub(super) mod credential;
-pub(super) mod issuance;
-pub(super) mod issued;
-pub(super) mod renew_objects;
-pub(super) mod renewal;
+mod aws;
+mod certificate;
+mod credential;
+mod holding;
+mod issued;
+mod kubernetes;
+mod renew_objects;
+mod renewal;
+mod revocation;
+mod signer;
+
+pub use aws::{AwsIdentities, AwsIdentityRequest};
+pub(super) use certificate::lifetime;
+pub(super) use credential::Credential;
+pub use credential::CredentialRequest;
+pub(super) use holding::{CertificateSecret, Holding, RequestBasis, Standing};
+pub use issued::Issued;
+pub(super) use kubernetes::delete_unanswered;
+pub use renew_objects::RenewalChannel;
+pub(super) use renew_objects::answer_renews;
+pub use renewal::Renewal;
+pub(super) use revocation::{await_revocations, forget_key};
+pub use signer::{AuthoritySigner, CsrSigner, SigningRequest};

@@ -4,117 +4,107 @@
 //! From Liqo 1.2 a Renew asks for nothing, and carries back what the provider
 //! renewed by itself. Up to 1.1 it is a request with a CSR. Both get the
 //! certificate on record: this side measures by itself when a new one is due,
-//! and the same key and subject are in it whoever asks.
+//! and the same key and subject are in it, whichever consumer asks.
 
 use crate::{
     crypto::{Csr, PublicKey, Subject},
-    error::{Error, LocalFault, PeerMisbehaved},
-    machine::{Effect, Notice, Part, Refused, Step},
-    model::{IdentityType, Renew, Resource, names},
-    provider::{Issued, Provider, SlicePeering, observed::Seen},
-    verify,
+    error::{Error, PeerMisbehaved},
+    machine::{Holder, Notice},
+    model::{AuthParams, IdentityType, Renew, Resource, Tenant, names},
+    provider::{configuration::Configuration, look::Look, observed::Observed, record::Plan},
+    verify::{self, VerifiedTenant},
 };
 
-/// How a renewed certificate reaches the consumer, by what it shows.
+/// How a renewed certificate reaches the consumer, by what the consumer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum RenewalScheme {
-    /// There is no Renew of the control plane's: someone carries the Identity.
+pub enum RenewalChannel {
+    /// The control plane has no Renew: someone carries the Identity.
     ByHand,
     /// The consumer waits for what the provider renews by itself: Liqo 1.2.
-    Channel,
+    Permanent,
     /// The consumer asks for each renewal: Liqo 1.0 and 1.1.
     Request,
 }
 
-impl RenewalScheme {
-    pub(in crate::provider) fn of(provider: &Provider, seen: &Seen<'_>) -> Self {
-        let name = names::identity_name(provider.cluster_id());
-        let renew = seen.renews.iter().find(|renew| renew.metadata.name == name);
-        match renew {
+impl RenewalChannel {
+    pub(in crate::provider) fn of(configuration: &Configuration, observed: &Observed<'_>) -> Self {
+        let name = names::identity_name(&configuration.cluster_id);
+        let mut renews = observed.renews.iter();
+        match renews.find(|renew| renew.metadata.name == name) {
             None => Self::ByHand,
-            Some(renew) if renew.spec.csr.is_empty() => Self::Channel,
+            Some(renew) if renew.spec.csr.is_empty() => Self::Permanent,
             Some(_) => Self::Request,
         }
     }
 }
 
-impl Issued<'_> {
-    /// Gives each Renew its answer: the control plane's certificate, or that of
-    /// one of the peer's slices. A bad one is refused, and holds up no other.
-    pub fn answer_renews(&self, slices: &[SlicePeering<'_>]) -> Step {
-        let seen = &self.granted.seen;
-        let mut step = Step::default();
-        for renew in &seen.renews {
-            match self.answer(renew, slices) {
-                Ok(effect) => step.effects.extend(effect),
-                Err(error) => step.refused.push(Refused {
-                    object: Some(renew.id()),
-                    error,
-                }),
-            }
+/// Gives each Renew its answer: the control plane's certificate, or that of one
+/// of the peer's slices, which `slice` finds. A bad Renew is refused, and holds
+/// up no other.
+pub(in crate::provider) fn answer_renews(
+    look: &Look<'_>,
+    tenant: &Tenant,
+    verified: &VerifiedTenant,
+    slice: &dyn Fn(&str) -> Option<AuthParams>,
+    plan: &mut Plan<'_>,
+) {
+    let answering = Answering { look, verified };
+    for renew in &look.observed.renews {
+        let holder = holder_of(renew);
+        if let Err(error) = answering.verify(renew, &holder) {
+            plan.refuse_at(renew.id(), error);
+            continue;
         }
-        for unreadable in &seen.unreadable_renews {
-            let reason = unreadable.reason.to_string();
-            let id = Some(unreadable.id.clone());
-            step.refused.push(Refused {
-                object: id.clone(),
-                error: Error::new(LocalFault::Unreadable { reason }, id, ""),
-            });
-        }
-        let is_renewed =
-            self.certificate().is_some() && seen.issued().is_some_and(|issued| issued.is_renewed());
-        let scheme = RenewalScheme::of(&self.granted.provider, seen);
-        if is_renewed && scheme == RenewalScheme::ByHand {
-            step.notices.push(Notice::RenewalNotCarried);
-        }
-        step
-    }
-
-    fn answer(&self, renew: &Renew, slices: &[SlicePeering<'_>]) -> Result<Option<Effect>, Error> {
-        let auth_params = match renew.spec.identity_type {
-            IdentityType::ControlPlane => {
-                let identity = names::identity_name(self.granted.provider.cluster_id());
-                self.verify(renew, &identity, || Subject::control_plane(self.peer()))?;
-                self.granted.tenant.status.auth_params.clone()
-            }
-            IdentityType::ResourceSlice => {
-                let reference = renew.spec.resource_slice_ref.as_ref();
-                let slice = reference.map_or("", |slice| slice.name.as_str());
-                let identity = names::resource_slice_identity_name(slice);
-                self.verify(renew, &identity, || {
-                    Subject::resource_slice(slice, self.peer())
-                })?;
-                let slice = slices.iter().find(|peering| peering.name() == slice);
-                slice.and_then(SlicePeering::auth_params)
-            }
+        let auth_params = match &holder {
+            Holder::ControlPlane => tenant.status.auth_params.clone(),
+            Holder::Slice(name) => slice(name),
         };
-        let Some(auth_params) = auth_params else {
-            return Ok(None);
-        };
-        let mut answered = renew.clone();
-        answered.status.auth_params = Some(auth_params);
-        Ok(Effect::patch(renew, answered, Part::Status))
+        if let Some(auth_params) = auth_params {
+            plan.edit(*renew, |renew| renew.status.auth_params = Some(auth_params));
+        }
     }
+    for unreadable in &look.observed.unreadable_renews {
+        plan.refuse(unreadable.error());
+    }
+    let issued = look.observed.issued();
+    let channel = RenewalChannel::of(look.configuration, look.observed);
+    let is_renewed = look.configuration.aws.is_none() && issued.is_some_and(|it| it.is_renewed());
+    if is_renewed && channel == RenewalChannel::ByHand {
+        plan.notify(Notice::RenewalNotCarried);
+    }
+}
 
+fn holder_of(renew: &Renew) -> Holder {
+    match renew.spec.identity_type {
+        IdentityType::ControlPlane => Holder::ControlPlane,
+        IdentityType::ResourceSlice => {
+            let slice = renew.spec.resource_slice_ref.as_ref();
+            Holder::Slice(slice.map(|slice| slice.name.clone()).unwrap_or_default())
+        }
+    }
+}
+
+struct Answering<'a> {
+    look: &'a Look<'a>,
+    verified: &'a VerifiedTenant,
+}
+
+impl Answering<'_> {
     /// The checks of the first time: the names, the pinned key, the one request
     /// that subject and key allow.
-    fn verify(
-        &self,
-        renew: &Renew,
-        identity: &str,
-        subject: impl Fn() -> Subject,
-    ) -> Result<(), Error> {
+    fn verify(&self, renew: &Renew, holder: &Holder) -> Result<(), Error> {
         let id = renew.id();
-        verify::check_name(&renew.metadata.name, identity, &id, "metadata.name")?;
+        let identity = holder.identity_name(&self.look.configuration.cluster_id);
+        verify::check_name(&renew.metadata.name, &identity, &id, "metadata.name")?;
         verify::check_name(
             &renew.spec.consumer_cluster_id,
-            self.peer().as_str(),
+            self.look.peer().as_str(),
             &id,
             "spec.consumerClusterID",
         )?;
-        let policy = self.granted.provider.policy(self.peer());
-        let pinned = self.public_key();
+        let policy = self.look.policy();
+        let pinned = self.verified.public_key();
         let key = renew.spec.public_key.as_slice();
         if !key.is_empty() && !is_said_by(key, pinned) {
             let at = |fault| Error::new(fault, Some(id.clone()), "spec.publicKey");
@@ -128,17 +118,17 @@ impl Issued<'_> {
             }
         }
         let pem = renew.spec.csr.as_slice();
-        let proven = self.granted.verified.csr().digest();
+        let proven = self.verified.csr().digest();
         let is_proven = renew.spec.identity_type == IdentityType::ControlPlane
             && Csr::recognize(pem, &proven, policy).is_some();
         if !pem.is_empty() && !is_proven {
-            let verified = Csr::verify(pem, &subject(), pinned, policy);
+            let verified = Csr::verify(pem, &holder.subject(self.look.peer()), pinned, policy);
             verified
                 .or_else(|error| match renew.spec.identity_type {
                     // Liqo before 1.1 puts the provider's ID into the subject.
                     // Nothing of the request is signed, so that it may.
                     IdentityType::ControlPlane => {
-                        let provider = self.granted.provider.cluster_id();
+                        let provider = &self.look.configuration.cluster_id;
                         Csr::verify(pem, &Subject::control_plane(provider), pinned, policy)
                             .map_err(|_| error)
                     }

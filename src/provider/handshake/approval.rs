@@ -2,15 +2,13 @@
 
 use crate::{
     audit::{Decision, Event},
-    crypto::{BoxError, Csr, Fingerprint, PublicKey},
-    error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal, shortened},
-    machine::{Awaited, Step, View},
+    crypto::{Answer, BoxError, Csr, Fingerprint, PublicKey},
+    error::{Backend, Error, Fault, PolicyRefusal, shortened},
+    machine::Awaited,
     model::{ClusterId, ObjectRef, ProxyUrl, Resource, Tenant, Timestamp},
     provider::{
-        Phase, Provider,
-        observed::Seen,
-        record::peer::{Record, Verdict},
-        rights::condition,
+        look::Look,
+        record::{Plan, Verdict},
     },
     verify::VerifiedTenant,
 };
@@ -18,50 +16,42 @@ use crate::{
 /// Says whether a peer's verified request is to be signed: a policy, a ticket,
 /// a person.
 ///
-/// It is asked until it has decided, and then no more: the decision is on
-/// record, and holds for this key and request in this Tenant. A renewal needs
+/// The approver is asked until it has decided, and then no more: the decision is
+/// on record, and holds for this key and request in this Tenant. A renewal needs
 /// no other one.
 ///
 /// # Examples
 /// ```
 /// use std::collections::BTreeSet;
 /// use liqo_auth::{
-///     crypto::{BoxError, Fingerprint},
-///     provider::{Approval, ApprovalRequest, Approver},
+///     crypto::{Answer, BoxError, Fingerprint},
+///     provider::{ApprovalRequest, Approver},
 /// };
 ///
 /// /// Approves of the keys that an administrator has compared; the others wait.
 /// struct Compared(BTreeSet<Fingerprint>);
 ///
 /// impl Approver for Compared {
-///     fn decide(&self, request: &ApprovalRequest) -> Result<Approval, BoxError> {
+///     fn decide(&self, request: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
 ///         Ok(if self.0.contains(&request.fingerprint()) {
-///             Approval::Approved
+///             Answer::Ready(())
 ///         } else {
-///             Approval::Pending
+///             Answer::Pending
 ///         })
 ///     }
 /// }
 /// # let _ = Compared(BTreeSet::new());
 /// ```
 pub trait Approver: Send + Sync {
-    /// Approves, denies, or leaves it open.
+    /// Approves ([`Answer::Ready`]), denies, or leaves the request open. For a
+    /// request that is left open, look again later, or call
+    /// [`Provider::approve`](crate::Provider::approve) or
+    /// [`Provider::deny`](crate::Provider::deny).
     ///
     /// # Errors
-    /// Whatever keeps it from an answer; the step fails and can be tried again.
-    fn decide(&self, request: &ApprovalRequest) -> Result<Approval, BoxError>;
-}
-
-/// An approver's answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Approval {
-    /// Sign it.
-    Approved,
-    /// Not decided yet: look again when it is, or call
-    /// [`Provider::approve`] or [`Provider::deny`].
-    Pending,
-    /// Do not sign it, for this reason.
-    Denied(String),
+    /// Whatever keeps the approver from an answer; the step fails and can be
+    /// tried again.
+    fn decide(&self, request: &ApprovalRequest) -> Result<Answer<()>, BoxError>;
 }
 
 /// What is to be approved of. All of it was verified.
@@ -76,22 +66,14 @@ pub struct ApprovalRequest {
     pub public_key: PublicKey,
     /// Its request.
     pub csr: Csr,
-    /// The proxy that it wants to be reached by.
+    /// The proxy by which the peer wants to reach this cluster.
     pub proxy_url: Option<ProxyUrl>,
     /// The present time.
     pub now: Timestamp,
 }
 
-/// The proof is on record, and the request waits for an approval.
-#[derive(Clone)]
-pub struct NeedsApproval<'o> {
-    provider: Provider,
-    seen: Seen<'o>,
-    tenant: &'o Tenant,
-    request: ApprovalRequest,
-}
-
-/// Leaves every decision to [`Provider::approve`] and [`Provider::deny`].
+/// Leaves every decision to [`Provider::approve`](crate::Provider::approve) and
+/// [`Provider::deny`](crate::Provider::deny).
 pub(in crate::provider) struct ByHand;
 
 impl ApprovalRequest {
@@ -102,162 +84,88 @@ impl ApprovalRequest {
 }
 
 impl Approver for ByHand {
-    fn decide(&self, _request: &ApprovalRequest) -> Result<Approval, BoxError> {
-        Ok(Approval::Pending)
+    fn decide(&self, _request: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
+        Ok(Answer::Pending)
     }
 }
 
-impl<'o> NeedsApproval<'o> {
-    pub(in crate::provider) fn new(
-        provider: &Provider,
-        seen: Seen<'o>,
-        tenant: &'o Tenant,
-        verified: &VerifiedTenant,
-        now: Timestamp,
-    ) -> Self {
-        let request = ApprovalRequest {
-            peer: seen.peer.clone(),
-            tenant: tenant.id(),
-            public_key: verified.public_key().clone(),
-            csr: verified.csr().clone(),
-            proxy_url: verified.proxy_url().cloned(),
-            now,
-        };
-        Self {
-            provider: provider.clone(),
-            seen,
-            tenant,
-            request,
-        }
-    }
-
-    /// What waits.
-    pub fn request(&self) -> &ApprovalRequest {
-        &self.request
-    }
-
-    /// Records that it may be signed.
-    pub fn approve(&self) -> Step {
-        self.provider
-            .decide(&self.seen, self.tenant, Verdict::Approved)
-    }
-
-    /// Records that it may not. The peer is refused until someone approves of
-    /// the request after all, or it makes another one.
-    pub fn deny(&self, reason: &str) -> Step {
-        let verdict = Verdict::Denied(shortened(reason));
-        self.provider.decide(&self.seen, self.tenant, verdict)
-    }
-}
-
-impl Provider {
-    /// Approves of the request that waits, or that was denied before. Nothing
-    /// is signed yet: [`reconcile`](Self::reconcile) goes on.
-    ///
-    /// # Errors
-    /// As [`resume`](Self::resume); [`ApiMisuse::NothingToApprove`] if nothing
-    /// waits.
-    pub fn approve(&self, view: &View<'_>, now: Timestamp) -> Result<Step, Error> {
-        self.decide_by_hand(view, now, Verdict::Approved)
-    }
-
-    /// Denies the request that waits.
-    ///
-    /// # Errors
-    /// As [`approve`](Self::approve).
-    pub fn deny(&self, view: &View<'_>, reason: &str, now: Timestamp) -> Result<Step, Error> {
-        self.decide_by_hand(view, now, Verdict::Denied(shortened(reason)))
-    }
-
-    fn decide_by_hand(
-        &self,
-        view: &View<'_>,
-        now: Timestamp,
-        verdict: Verdict,
-    ) -> Result<Step, Error> {
-        let (seen, peering) = self.look(view, now)?;
-        let waits = match &peering.phase {
-            Phase::NeedsApproval(_) => true,
-            Phase::Refused(error) => is_disapproved(error),
-            _ => false,
-        };
-        match seen.tenant {
-            Some(tenant) if waits => Ok(self.decide(&seen, tenant, verdict)),
-            _ => {
-                let phase = peering.phase.name();
-                Err(Error::new(ApiMisuse::NothingToApprove { phase }, None, ""))
-            }
-        }
-    }
-
-    /// The phase of a request that is on record and not signed yet, unless it
+impl Look<'_> {
+    /// The approval that a request on record still needs; none if the request
     /// may be signed.
-    pub(in crate::provider) fn approval<'o>(
+    pub(in crate::provider) fn approval_needed(
         &self,
-        seen: &Seen<'o>,
-        tenant: &'o Tenant,
+        tenant: &Tenant,
         verified: &VerifiedTenant,
-        now: Timestamp,
-    ) -> Result<Option<NeedsApproval<'o>>, Error> {
-        let record = seen.record.as_ref().map(|(_, record)| record);
+    ) -> Result<Option<ApprovalRequest>, Error> {
+        let record = self.observed.record();
         match record.and_then(|record| record.proof.as_ref()?.verdict.as_ref()) {
             Some(Verdict::Approved) => Ok(None),
             Some(Verdict::Denied(reason)) => Err(disapproved(tenant, reason)),
-            // Before the proof is on record, it is Liqo's exchange.
+            // Before the proof is on record, the exchange is Liqo's.
             None if record.is_none() => Ok(None),
-            None => Ok(Some(NeedsApproval::new(
-                self,
-                seen.clone(),
-                tenant,
-                verified,
-                now,
-            ))),
+            None => Ok(Some(ApprovalRequest {
+                peer: self.peer().clone(),
+                tenant: tenant.id(),
+                public_key: verified.public_key().clone(),
+                csr: verified.csr().clone(),
+                proxy_url: verified.proxy_url().cloned(),
+                now: self.now,
+            })),
         }
     }
 
+    /// Asks the approver, and records what it decides.
     pub(in crate::provider) fn ask_approver(
         &self,
-        phase: &NeedsApproval<'_>,
-    ) -> Result<Step, Error> {
-        let Some(approver) = &self.0.approver else {
-            return Ok(Step::awaiting(Awaited::Approval));
+        tenant: &Tenant,
+        request: &ApprovalRequest,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let answer = match &self.configuration.approver {
+            None => Ok(Answer::Pending),
+            Some(approver) => approver.decide(request),
         };
-        let decided = approver.decide(&phase.request);
-        Ok(
-            match decided.map_err(|error| Error::backend(Backend::Approver, error))? {
-                Approval::Approved => phase.approve(),
-                Approval::Denied(reason) => phase.deny(&reason),
-                Approval::Pending => Step::awaiting(Awaited::Approval),
-            },
-        )
+        match answer.map_err(|error| Error::backend(Backend::Approver, error))? {
+            Answer::Ready(()) => self.decide(tenant, Verdict::Approved, plan),
+            Answer::Denied(reason) => {
+                self.decide(tenant, Verdict::Denied(shortened(&reason)), plan);
+            }
+            Answer::Pending => plan.await_for(Awaited::Approval),
+        }
+        Ok(())
     }
 
-    fn decide(&self, seen: &Seen<'_>, tenant: &Tenant, verdict: Verdict) -> Step {
-        let Some((_, record)) = &seen.record else {
-            return Step::default();
+    /// Records a decision on the request that is on record.
+    pub(in crate::provider) fn decide(
+        &self,
+        tenant: &Tenant,
+        verdict: Verdict,
+        plan: &mut Plan<'_>,
+    ) {
+        let Some(record) = self.observed.record() else {
+            return;
         };
-        let mut record: Record = record.clone();
-        let (mut step, decision) = match &verdict {
-            Verdict::Approved => (Step::default(), Decision::Approved),
-            Verdict::Denied(reason) => (
-                Step::refuse(disapproved(tenant, reason)),
-                Decision::Disapproved {
-                    reason: reason.clone(),
-                },
-            ),
+        let decision = match &verdict {
+            Verdict::Approved => Decision::Approved,
+            Verdict::Denied(reason) => {
+                plan.refuse(disapproved(tenant, reason));
+                let reason = reason.clone();
+                Decision::Disapproved { reason }
+            }
         };
-        let event = Event::new(&seen.peer, decision).about(tenant.id());
-        step.events.push(match &record.public_key {
-            Some(key) => event.by_key(key.fingerprint()),
-            None => event,
+        let event = Event::new(self.peer(), decision).about(tenant.id());
+        plan.tell_upon(
+            self.configuration.record_id(self.peer()),
+            match &record.public_key {
+                Some(key) => event.by_key(key.fingerprint()),
+                None => event,
+            },
+        );
+        plan.records.peer.change(|record| {
+            if let Some(proof) = &mut record.proof {
+                proof.verdict = Some(verdict);
+            }
         });
-        if let Some(proof) = &mut record.proof {
-            proof.verdict = Some(verdict);
-        }
-        step.events
-            .extend(condition::tighten(&mut record, &seen.peer, tenant));
-        step.effects.push(self.write_record(seen, &record));
-        step
     }
 }
 
@@ -267,7 +175,8 @@ fn disapproved(tenant: &Tenant, reason: &str) -> Error {
     Error::new(refusal, Some(tenant.id()), "spec.csr")
 }
 
-fn is_disapproved(error: &Error) -> bool {
+/// Whether a peer is refused because its request was denied.
+pub(in crate::provider) fn is_disapproved(error: &Error) -> bool {
     matches!(
         error.fault(),
         Fault::Policy(PolicyRefusal::Disapproved { .. })

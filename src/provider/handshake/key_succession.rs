@@ -4,35 +4,31 @@ use super::nonce;
 use crate::{
     assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
     error::{Error, Fault, PeerMisbehaved},
-    machine::View,
-    model::{Resource, Tenant, Timestamp},
-    provider::{Provider, observed::Seen},
+    model::{Resource, Tenant},
+    provider::look::Look,
     verify::{self, VerifiedTenant},
 };
 
-impl Provider {
+impl Look<'_> {
     /// What a Tenant claims by a key that follows the pinned one. The pinned
     /// key has to have signed it, over a nonce that is there to be used: so that
     /// its word serves once.
     ///
-    /// `changed` is the error that it is without such a word.
-    pub(in crate::provider) fn claim_by_succession(
+    /// `changed` is the error without such a word.
+    pub(super) fn claim_by_succession(
         &self,
-        seen: &Seen<'_>,
-        view: &View<'_>,
         tenant: &Tenant,
-        now: Timestamp,
         changed: Error,
     ) -> Result<VerifiedTenant, Error> {
-        let pinned = seen
-            .record
-            .as_ref()
-            .and_then(|(_, record)| record.public_key.as_ref());
+        let pinned = self
+            .observed
+            .record()
+            .and_then(|record| record.public_key.as_ref());
         let annotation = tenant.metadata.annotations.get(KEY_SUCCESSION_ANNOTATION);
         let (Some(pinned), Some(annotation)) = (pinned, annotation) else {
             return Err(changed);
         };
-        let policy = self.policy(&seen.peer);
+        let policy = self.policy();
         let wrong = |fault| {
             Error::new(
                 PeerMisbehaved::KeySuccession(fault),
@@ -41,11 +37,11 @@ impl Provider {
             )
         };
         let succession = KeySuccession::from_annotation(annotation, policy).map_err(wrong)?;
-        let nonce = nonce::present(self, seen, view, now)?.into_usable(seen)?;
-        let verified = verify::claim(tenant, &seen.peer, None, policy)?;
+        let nonce = nonce::present(self).into_usable(self)?;
+        let verified = verify::claim(tenant, self.peer(), None, policy)?;
         let succeeding = Succeeding {
-            provider: self.cluster_id(),
-            consumer: &seen.peer,
+            provider: &self.configuration.cluster_id,
+            consumer: self.peer(),
             successor: verified.public_key(),
             nonce: &nonce,
         };
@@ -57,7 +53,7 @@ impl Provider {
 }
 
 /// Whether a claim fails for its key alone.
-pub(in crate::provider) fn is_other_key(error: &Error) -> bool {
+pub(super) fn is_other_key(error: &Error) -> bool {
     matches!(
         error.fault(),
         Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })
@@ -66,7 +62,7 @@ pub(in crate::provider) fn is_other_key(error: &Error) -> bool {
 
 /// The succession that came with a Tenant is stored with it; one of an earlier
 /// Tenant goes.
-pub(in crate::provider) fn carry(received: &Tenant, stored: &mut Tenant) {
+pub(super) fn carry(received: &Tenant, stored: &mut Tenant) {
     let annotations = &mut stored.metadata.annotations;
     match received.metadata.annotations.get(KEY_SUCCESSION_ANNOTATION) {
         Some(text) => annotations.insert(KEY_SUCCESSION_ANNOTATION.to_owned(), text.clone()),

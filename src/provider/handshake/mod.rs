@@ -1,8 +1,16 @@
-//! From the nonce to the proof: who the peer is.
+//! The handshake: the nonce, the Tenant that answers it, and the proof that is
+//! kept of it.
 
-pub(super) mod approval;
-pub(super) mod commitment;
-pub(super) mod key_succession;
-pub(super) mod nonce;
-pub(super) mod proof;
-pub(super) mod tenant;
+mod approval;
+mod commitment;
+mod key_succession;
+mod nonce;
+mod proof;
+mod tenant;
+
+pub use approval::{ApprovalRequest, Approver};
+pub(super) use approval::{ByHand, is_disapproved};
+pub use nonce::{AwaitsTenant, WhyNonce};
+pub(super) use nonce::{make_nonce, phase_without_tenant, signed_since};
+pub(super) use proof::{mark, record_proof};
+pub(super) use tenant::{Handshake, Names};

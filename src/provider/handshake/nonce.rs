@@ -2,37 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use base64::{Engine, engine::general_purpose::STANDARD};
-use serde_json::json;
-
 use crate::{
     audit::{Decision, Event},
     crypto::{Nonce, NonceError, StructuredNonce},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
-    machine::{Awaited, Effect, Env, Message, Notice, Part, Step, Version, View, Wait},
-    model::{Metadata, Namespace, Resource, Secret, Tenant, Timestamp, names},
-    provider::{Ended, Provider, observed::Seen},
+    machine::{Awaited, Env, Message, Notice},
+    model::{Metadata, Namespace, Secret, Tenant, Timestamp, names},
+    provider::{look::Look, phase::Phase, record::Plan},
     verify::{self, VerifiedTenant},
 };
-
-/// There is no nonce that the peer could sign.
-///
-/// Only [`make_nonce`](Self::make_nonce) is legal here.
-#[derive(Clone)]
-pub struct NeedsNonce<'o> {
-    provider: Provider,
-    seen: Seen<'o>,
-    why: WhyNonce,
-    now: Timestamp,
-}
 
 /// Why a nonce is to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhyNonce {
-    /// There is none, or an empty Secret that waits for one.
+    /// The Secret is absent, or empty and waits for a nonce.
     Absent,
-    /// The one that is there has expired.
+    /// The nonce that is there has expired.
     Expired,
     /// The peer was here before, and is invited anew.
     Ended,
@@ -41,13 +27,13 @@ pub enum WhyNonce {
 }
 
 /// The nonce is there, and the Tenant is awaited.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct AwaitsTenant {
     nonce: Nonce,
 }
 
 /// The nonce Secret of a peer.
-pub(in crate::provider) enum PresentNonce {
+pub(super) enum PresentNonce {
     Absent,
     Malformed(NonceError),
     Expired(Timestamp),
@@ -56,209 +42,162 @@ pub(in crate::provider) enum PresentNonce {
     Usable(Nonce),
 }
 
-impl<'o> NeedsNonce<'o> {
-    pub(in crate::provider) fn new(
-        provider: &Provider,
-        seen: Seen<'o>,
-        why: WhyNonce,
-        now: Timestamp,
-    ) -> Self {
-        Self {
-            provider: provider.clone(),
-            seen,
-            why,
-            now,
-        }
-    }
-
-    /// Why one is needed.
-    pub fn why(&self) -> WhyNonce {
-        self.why
-    }
-
-    /// Makes a structured nonce that lives as long as the provider's
-    /// configuration says, with the tenant namespace if that is missing.
-    ///
-    /// # Errors
-    /// [`PolicyRefusal`](crate::error::PolicyRefusal) if there is no tenant namespace, and
-    /// the default one's name would be too long.
-    pub fn make_nonce(&self, env: Env) -> Result<Step, Error> {
-        let configuration = &self.provider.0;
-        let record = self.seen.record.as_ref().map(|(_, record)| record);
-        let expires = self.now + configuration.nonce_lifetime;
-        let nonce = StructuredNonce::issue(
-            &configuration.cluster_id,
-            &self.seen.peer,
-            configuration.key.as_ref().map(|key| key.public_key()),
-            record.map_or(expires, |record| record.unused_from(expires)),
-            &configuration.record_key,
-            &env.entropy,
-        );
-        let mut step = Step::default();
-        if self.seen.namespace.is_none() {
-            verify::default_namespace(&self.seen.peer)?;
-            let namespace = Namespace::for_tenant(&self.seen.peer);
-            step.effects.push(Effect::Create(namespace.into()));
-        }
-        step.effects.push(self.store(&nonce));
-        if self.why != WhyNonce::Absent {
-            step.notices.push(Notice::SignedNonceIsStale);
-        }
-        step.events
-            .push(Event::new(&self.seen.peer, Decision::NonceMade).about(self.seen.nonce_id()));
-        step.outbox.push(Message::Nonce(nonce));
-        step.wait.awaiting.push(Awaited::Tenant);
-        Ok(step)
-    }
-
-    fn store(&self, nonce: &Nonce) -> Effect {
-        match self.seen.nonce {
-            None => Effect::Create(
-                Secret {
-                    metadata: Metadata {
-                        name: names::NONCE_SECRET.to_owned(),
-                        namespace: self.seen.namespace_name(),
-                        labels: BTreeMap::from([
-                            (names::NONCE_LABEL.to_owned(), "true".to_owned()),
-                            (
-                                names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                                self.seen.peer.to_string(),
-                            ),
-                        ]),
-                        ..Metadata::default()
-                    },
-                    data: BTreeMap::from([(
-                        names::NONCE.to_owned(),
-                        nonce.as_bytes().to_vec().into(),
-                    )]),
-                    ..Secret::default()
-                }
-                .into(),
-            ),
-            Some(secret) => Effect::Patch {
-                id: secret.id(),
-                version: Version::of(&secret.metadata),
-                part: Part::Main,
-                patch: json!({ "data": { names::NONCE: STANDARD.encode(nonce.as_bytes()) } }),
-            },
-        }
-    }
-}
-
 impl AwaitsTenant {
     /// What the consumer is to sign.
     pub fn nonce(&self) -> &Nonce {
         &self.nonce
     }
 
-    /// When it expires, if it was made by this library.
+    /// When the nonce expires, if this library made it.
     pub fn expires(&self) -> Option<Timestamp> {
         self.nonce.structured().map(|nonce| nonce.expires())
     }
 
-    pub(in crate::provider) fn wait(&self) -> Step {
-        Step {
-            outbox: vec![Message::Nonce(self.nonce.clone())],
-            wait: Wait {
-                wake_at: self.expires(),
-                awaiting: vec![Awaited::Tenant],
+    /// Hands the nonce out again.
+    pub(in crate::provider) fn wait(&self, look: &Look<'_>, plan: &mut Plan<'_>) {
+        plan.send(look.message_of(self.nonce.clone()));
+        plan.wake_by(self.expires());
+        plan.await_for(Awaited::Tenant);
+    }
+}
+
+/// Makes a structured nonce that lives as long as the provider's configuration
+/// says, with the tenant namespace if that is missing.
+///
+/// # Errors
+/// [`PolicyRefusal`](crate::error::PolicyRefusal) if the tenant namespace is
+/// missing, and the default name would be too long.
+pub(in crate::provider) fn make_nonce(
+    look: &Look<'_>,
+    why: WhyNonce,
+    env: &Env,
+    plan: &mut Plan<'_>,
+) -> Result<(), Error> {
+    let (configuration, observed) = (look.configuration, look.observed);
+    let expires = look.now + configuration.nonce_lifetime;
+    let nonce = StructuredNonce::issue(
+        &configuration.cluster_id,
+        look.peer(),
+        configuration.key.as_ref().map(|key| key.public_key()),
+        observed
+            .record()
+            .map_or(expires, |record| record.unused_from(expires)),
+        &configuration.record_key,
+        &env.entropy,
+    );
+    if observed.namespace.is_none() {
+        verify::default_namespace(look.peer())?;
+        plan.create(Namespace::for_tenant(look.peer()));
+    }
+    let data = BTreeMap::from([(names::NONCE.to_owned(), nonce.as_bytes().to_vec().into())]);
+    match observed.nonce {
+        None => plan.create(Secret {
+            metadata: Metadata {
+                name: names::NONCE_SECRET.to_owned(),
+                namespace: observed.namespace_name(),
+                labels: BTreeMap::from([
+                    (names::NONCE_LABEL.to_owned(), names::TRUE.to_owned()),
+                    (
+                        names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                        look.peer().to_string(),
+                    ),
+                ]),
+                ..Metadata::default()
             },
-            ..Step::default()
-        }
+            data,
+            ..Secret::default()
+        }),
+        Some(secret) => plan.edit(secret, |secret| secret.data.extend(data)),
+    }
+    if why != WhyNonce::Absent {
+        plan.notify(Notice::SignedNonceIsStale);
+    }
+    let id = observed.nonce_id();
+    let made = Event::new(look.peer(), Decision::NonceMade).about(id.clone());
+    plan.tell_upon(id, made);
+    plan.send(look.message_of(nonce));
+    plan.await_for(Awaited::Tenant);
+    Ok(())
+}
+
+impl Look<'_> {
+    pub(super) fn message_of(&self, nonce: Nonce) -> Message {
+        Message::Nonce(nonce)
     }
 }
 
-impl Provider {
-    pub(in crate::provider) fn phase_without_tenant<'o>(
-        &self,
-        seen: Seen<'o>,
-        view: &View<'o>,
-        now: Timestamp,
-    ) -> Result<crate::provider::Phase<'o>, Error> {
-        let needs =
-            |why| crate::provider::Phase::NeedsNonce(NeedsNonce::new(self, seen.clone(), why, now));
-        Ok(match present(self, &seen, view, now)? {
-            PresentNonce::Usable(nonce) => {
-                crate::provider::Phase::AwaitsTenant(AwaitsTenant { nonce })
-            }
-            // Whatever stands there, the peer may have put it there.
-            _ if seen.is_known() => crate::provider::Phase::Ended(Ended::new(seen, view, now)),
-            // An empty Secret is how Liqo asks for a nonce.
-            PresentNonce::Absent if seen.nonce.is_some() => needs(WhyNonce::Absent),
-            PresentNonce::Absent | PresentNonce::Used => crate::provider::Phase::Uninvited,
-            PresentNonce::Expired(_) => needs(WhyNonce::Expired),
-            unusable => {
-                let nonce = unusable.into_usable(&seen)?;
-                crate::provider::Phase::AwaitsTenant(AwaitsTenant { nonce })
-            }
-        })
-    }
-}
-
-/// What the nonce Secret in the peer's own tenant namespace holds.
-pub(in crate::provider) fn present(
-    provider: &Provider,
-    seen: &Seen<'_>,
-    view: &View<'_>,
-    now: Timestamp,
-) -> Result<PresentNonce, Error> {
-    let text = seen.nonce.and_then(|secret| secret.data.get(names::NONCE));
-    let text = match text.map(|text| text.expose()) {
-        None | Some([]) => return Ok(PresentNonce::Absent),
-        Some(text) => text,
-    };
-    let nonce = match Nonce::parse(text, provider.policy(&seen.peer)) {
-        Err(error) => return Ok(PresentNonce::Malformed(error)),
-        Ok(nonce) => nonce,
-    };
-    if seen
-        .record
-        .as_ref()
-        .is_some_and(|(_, record)| record.has_used(&nonce))
-    {
-        return Ok(PresentNonce::Used);
-    }
-    if view.vouches_for(&nonce) {
-        return Ok(PresentNonce::Usable(nonce));
-    }
-    let configuration = &provider.0;
-    let ours = nonce.structured().filter(|structured| {
-        structured.authenticate(
-            &configuration.record_key,
-            &configuration.cluster_id,
-            &seen.peer,
-        )
-    });
-    Ok(match ours {
-        None => PresentNonce::Foreign,
-        Some(structured) if structured.expires() <= now => {
-            PresentNonce::Expired(structured.expires())
+/// The phase of a peer of which there is no Tenant.
+pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase, Error> {
+    let observed = look.observed;
+    Ok(match present(look) {
+        PresentNonce::Usable(nonce) => Phase::AwaitsTenant(AwaitsTenant { nonce }),
+        // Whatever stands there, the peer may have put it there.
+        _ if observed.is_known() => Phase::Ended {
+            kept_until: observed
+                .record()
+                .and_then(|record| record.forgettable_from()),
+        },
+        // An empty Secret is how Liqo asks for a nonce.
+        PresentNonce::Absent if observed.nonce.is_some() => Phase::NeedsNonce(WhyNonce::Absent),
+        PresentNonce::Absent | PresentNonce::Used => Phase::Uninvited,
+        PresentNonce::Expired(_) => Phase::NeedsNonce(WhyNonce::Expired),
+        unusable => {
+            let nonce = unusable.into_usable(look)?;
+            Phase::AwaitsTenant(AwaitsTenant { nonce })
         }
-        Some(_) => PresentNonce::Usable(nonce),
     })
 }
 
+/// What the nonce Secret in the peer's own tenant namespace holds.
+pub(super) fn present(look: &Look<'_>) -> PresentNonce {
+    let (configuration, observed) = (look.configuration, look.observed);
+    let text = match observed.nonce.and_then(|secret| secret.get(names::NONCE)) {
+        None | Some([]) => return PresentNonce::Absent,
+        Some(text) => text,
+    };
+    let nonce = match Nonce::parse(text, look.policy()) {
+        Err(error) => return PresentNonce::Malformed(error),
+        Ok(nonce) => nonce,
+    };
+    if observed
+        .record()
+        .is_some_and(|record| record.has_used(&nonce))
+    {
+        return PresentNonce::Used;
+    }
+    if look.view.vouches_for(&nonce) {
+        return PresentNonce::Usable(nonce);
+    }
+    let ours = nonce.structured().filter(|structured| {
+        let key = &configuration.record_key;
+        structured.authenticate(key, &configuration.cluster_id, look.peer())
+    });
+    match ours {
+        None => PresentNonce::Foreign,
+        Some(structured) if structured.expires() <= look.now => {
+            PresentNonce::Expired(structured.expires())
+        }
+        Some(_) => PresentNonce::Usable(nonce),
+    }
+}
+
 /// The nonce that is there, if it is another than the one on record, and the
-/// Tenant signs it: what is promised to the peer is to be about the nonce that
-/// it has.
+/// Tenant signs it: the commitment to the peer is to be about the nonce that
+/// the peer has.
 pub(in crate::provider) fn signed_since(
-    provider: &Provider,
-    seen: &Seen<'_>,
-    view: &View<'_>,
+    look: &Look<'_>,
     tenant: &Tenant,
     verified: &VerifiedTenant,
-    now: Timestamp,
-) -> Result<Option<Nonce>, Error> {
-    let PresentNonce::Usable(nonce) = present(provider, seen, view, now)? else {
-        return Ok(None);
+) -> Option<Nonce> {
+    let PresentNonce::Usable(nonce) = present(look) else {
+        return None;
     };
-    let policy = provider.policy(&seen.peer);
-    let signed = verify::nonce_signature(tenant, verified, &nonce, policy);
-    Ok(signed.is_ok().then_some(nonce))
+    let signed = verify::nonce_signature(tenant, verified, &nonce, look.policy());
+    signed.is_ok().then_some(nonce)
 }
 
 impl PresentNonce {
-    pub(in crate::provider) fn into_usable(self, seen: &Seen<'_>) -> Result<Nonce, Error> {
+    pub(super) fn into_usable(self, look: &Look<'_>) -> Result<Nonce, Error> {
         let fault: Fault = match self {
             Self::Usable(nonce) => return Ok(nonce),
             Self::Absent => PeerIncompatible::NonceMissing.into(),
@@ -267,6 +206,7 @@ impl PresentNonce {
             Self::Foreign => PeerMisbehaved::NonceNotOurs.into(),
             Self::Used => PeerMisbehaved::NonceUsed.into(),
         };
-        Err(Error::new(fault, Some(seen.nonce_id()), "data.nonce"))
+        let id = look.observed.nonce_id();
+        Err(Error::new(fault, Some(id), "data.nonce"))
     }
 }

@@ -3,129 +3,90 @@
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     audit::{Decision, Event},
-    crypto::{CertificateChain, Nonce, PublicKey},
+    crypto::{Answer, CertificateChain, Nonce, PublicKey},
     error::Error,
-    machine::{Effect, Part, Step},
-    model::{Resource, Tenant, Timestamp, names},
+    machine::Part,
+    model::{Resource, Tenant, names},
     provider::{
-        Provider,
-        observed::Seen,
-        record::peer::{IssuedCertificate, Proof, Record, Verdict},
-        rights::condition,
+        look::Look,
+        record::{IssuedCertificate, Plan, Proof, Record, Verdict},
     },
     verify::VerifiedTenant,
 };
 
-/// The Tenant is verified: its key, its request and its signature over a nonce
-/// of ours. That is to be recorded, with the pin of the key, before anything
-/// is signed.
-#[derive(Clone)]
-pub struct NeedsProof<'o> {
-    provider: Provider,
-    seen: Seen<'o>,
-    tenant: &'o Tenant,
-    verified: VerifiedTenant,
-    nonce: Nonce,
-    now: Timestamp,
-}
-
-impl<'o> NeedsProof<'o> {
-    pub(in crate::provider) fn new(
-        provider: &Provider,
-        seen: Seen<'o>,
-        tenant: &'o Tenant,
-        verified: VerifiedTenant,
-        nonce: Nonce,
-        now: Timestamp,
-    ) -> Self {
-        Self {
-            provider: provider.clone(),
-            seen,
-            tenant,
-            verified,
-            nonce,
-            now,
-        }
+/// Pins the key, keeps the proof, uses the nonce up, and puts the finalizer
+/// (and the provider's commitment, if it has a key) on the Tenant; all before
+/// anything is signed. `adopted` is the certificate that Liqo had issued.
+///
+/// # Errors
+/// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the provider's
+/// own key fails.
+pub(in crate::provider) fn record_proof(
+    look: &Look<'_>,
+    tenant: &Tenant,
+    verified: &VerifiedTenant,
+    nonce: &Nonce,
+    adopted: Option<&CertificateChain>,
+    plan: &mut Plan<'_>,
+) -> Result<(), Error> {
+    let (observed, now) = (look.observed, look.now);
+    // A proof does not wait for its commitment.
+    let commitment = match look.commit(verified, nonce, None)? {
+        Answer::Ready(commitment) => commitment,
+        Answer::Pending | Answer::Denied(_) => None,
+    };
+    let key = verified.public_key();
+    let csr = verified.csr().digest();
+    // Where nobody is asked, or Liqo has signed it already, it is approved.
+    let is_approved = adopted.is_some() || look.configuration.approver.is_none();
+    let verdict = observed
+        .record()
+        .and_then(|record| earlier_verdict(record, key, &csr, tenant))
+        .or_else(|| is_approved.then_some(Verdict::Approved));
+    let pinned = observed
+        .record()
+        .and_then(|record| record.public_key.as_ref());
+    let predecessor = pinned
+        .filter(|pinned| *pinned != key)
+        .map(PublicKey::fingerprint);
+    plan.edit(tenant, |tenant| {
+        let commitment = commitment
+            .as_ref()
+            .map(|commitment| commitment.annotation());
+        mark(tenant, commitment);
+    });
+    let proof = Proof {
+        tenant_uid: tenant.metadata.uid.clone(),
+        csr,
+        nonce: nonce.clone(),
+        commitment,
+        verdict,
+    };
+    let records = &mut plan.records;
+    records.peer.change_or_make(
+        || Record::new(Some(key.clone()), now),
+        |record| {
+            if let Some(chain) = adopted {
+                let issued = IssuedCertificate::new(chain, verified.csr(), None, now);
+                record.remember_until(issued.until());
+                record.held.take(issued);
+            }
+            record.public_key = Some(key.clone());
+            record.use_up(nonce, now);
+            record.proof = Some(proof);
+        },
+    );
+    let id = look.configuration.record_id(look.peer());
+    let event = |decision| {
+        Event::new(look.peer(), decision)
+            .about(tenant.id())
+            .by_key(key.fingerprint())
+    };
+    plan.tell_upon_part(id.clone(), Part::Main, event(Decision::HandshakeVerified));
+    if let Some(predecessor) = predecessor {
+        plan.tell_upon(id, event(Decision::KeySucceeded { predecessor }));
     }
-
-    /// What was verified.
-    pub fn tenant(&self) -> &VerifiedTenant {
-        &self.verified
-    }
-
-    /// Pins the key, keeps the proof, uses the nonce up, and puts the finalizer
-    /// (and the provider's commitment, if it has a key) on the Tenant.
-    ///
-    /// # Errors
-    /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the
-    /// provider's own key fails.
-    pub fn record(&self) -> Result<Step, Error> {
-        self.record_with(None)
-    }
-
-    /// The same, with the certificate that Liqo had issued.
-    pub(in crate::provider) fn record_with(
-        &self,
-        adopted: Option<&CertificateChain>,
-    ) -> Result<Step, Error> {
-        let mut record = match &self.seen.record {
-            Some((_, record)) => record.clone(),
-            None => Record::new(Some(self.verified.public_key().clone()), self.now),
-        };
-        if let Some(chain) = adopted {
-            record.take(IssuedCertificate::new(
-                chain,
-                self.verified.csr(),
-                None,
-                self.now,
-            ));
-        }
-        let csr = self.verified.csr().digest();
-        // Where nobody is asked, or Liqo has signed it already, it is approved.
-        let is_approved = adopted.is_some() || self.provider.0.approver.is_none();
-        let verdict = earlier_verdict(&record, self.verified.public_key(), &csr, self.tenant)
-            .or_else(|| is_approved.then_some(Verdict::Approved));
-        let predecessor = record
-            .public_key
-            .replace(self.verified.public_key().clone())
-            .filter(|pinned| pinned != self.verified.public_key());
-        record.use_up(&self.nonce, self.now);
-        let commitment = self
-            .provider
-            .commit(&self.seen, &self.verified, &self.nonce, None)?;
-        let tenant = marked(
-            self.tenant,
-            commitment
-                .as_ref()
-                .map(|commitment| commitment.annotation()),
-        );
-        let tightened = condition::tighten(&mut record, &self.seen.peer, self.tenant);
-        record.proof = Some(Proof {
-            tenant_uid: self.tenant.metadata.uid.clone(),
-            csr,
-            nonce: self.nonce.clone(),
-            commitment,
-            verdict,
-        });
-        let mut step = Step::default();
-        step.effects
-            .push(self.provider.write_record(&self.seen, &record));
-        step.effects
-            .extend(Effect::patch(self.tenant, tenant, Part::Main));
-        let event = |decision| {
-            Event::new(&self.seen.peer, decision)
-                .about(self.tenant.id())
-                .by_key(self.verified.public_key().fingerprint())
-        };
-        step.events.push(event(Decision::HandshakeVerified));
-        step.events.extend(tightened);
-        if let Some(predecessor) = predecessor {
-            let predecessor = predecessor.fingerprint();
-            step.events
-                .push(event(Decision::KeySucceeded { predecessor }));
-        }
-        Ok(step)
-    }
+    Ok(())
 }
 
 /// What was said of the same key and request in the same Tenant before: a new
@@ -143,9 +104,8 @@ fn earlier_verdict(
     proof.verdict.clone().filter(|_| same)
 }
 
-/// The Tenant with the marks that this side puts on it.
-pub(in crate::provider) fn marked(tenant: &Tenant, commitment: Option<&str>) -> Tenant {
-    let mut tenant = tenant.clone();
+/// Puts the marks of this side on a Tenant.
+pub(in crate::provider) fn mark(tenant: &mut Tenant, commitment: Option<&str>) {
     let finalizers = &mut tenant.metadata.finalizers;
     if !finalizers
         .iter()
@@ -160,5 +120,4 @@ pub(in crate::provider) fn marked(tenant: &Tenant, commitment: Option<&str>) -> 
         }
         None => annotations.remove(COMMITMENT_ANNOTATION),
     };
-    tenant
 }

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::{Claimant, PrincipalKind, PrincipalName, Principals};
 use crate::{
-    crypto::{BoxError, Entropy, Subject, keyed_hash},
+    crypto::{Answer, BoxError, Entropy, Subject, keyed_hash},
     model::{
         ClusterId, Metadata, Object, ObjectRef, RbacSubject, Resource, ResourceSlice, Tenant, names,
     },
@@ -33,7 +33,7 @@ use crate::{
 /// # Examples
 /// ```
 /// use liqo_auth::{
-///     crypto::Entropy,
+///     crypto::{Answer, Entropy},
 ///     model::{Metadata, Object, Tenant, TenantSpec},
 ///     provider::{Claimant, NameRegistry, PrincipalName, Principals},
 /// };
@@ -47,11 +47,11 @@ use crate::{
 ///
 /// let (itself, other) = ("cl-consumer".parse()?, "cl-other".parse()?);
 /// let name = PrincipalName::user("cl-consumer");
-/// assert!(!registry.is_taken(&name, Claimant::ControlPlane(&itself))?);
-/// assert!(registry.is_taken(&name, Claimant::ControlPlane(&other))?);
+/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&itself))?, Answer::Ready(false));
+/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Ready(true));
 ///
 /// registry.forget(&tenant.id());
-/// assert!(!registry.is_taken(&name, Claimant::ControlPlane(&other))?);
+/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Ready(false));
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 pub struct NameRegistry {
@@ -140,7 +140,7 @@ impl NameRegistry {
         match object {
             Object::Secret(secret) => {
                 let label = secret.metadata.labels.get(names::RECORD_PEER_LABEL)?;
-                let record = crate::provider::record::peer::name(&label.parse().ok()?);
+                let record = crate::provider::record::name(&label.parse().ok()?);
                 (secret.metadata.name == record).then(|| self.claims_of_peer(label))?
             }
             Object::RoleBinding(binding) => {
@@ -243,12 +243,17 @@ impl NameRegistry {
 }
 
 impl Principals for NameRegistry {
-    fn is_taken(&self, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> Result<bool, BoxError> {
+    fn is_taken(
+        &self,
+        name: &PrincipalName<'_>,
+        claimant: Claimant<'_>,
+    ) -> Result<Answer<bool>, BoxError> {
         let (name, claimant) = (self.name(name), self.claimant(claimant));
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let others = tables.others.get(&name).into_iter().flatten();
         let mut holders = tables.names.get(&name).into_iter().chain(others);
-        Ok(holders.any(|holder| holder.claimant != claimant))
+        let is_taken = holders.any(|holder| holder.claimant != claimant);
+        Ok(Answer::Ready(is_taken))
     }
 }
 

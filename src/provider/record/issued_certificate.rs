@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     crypto::{CertificateChain, Csr, Fingerprint, RequestId},
     error::{Error, PolicyRefusal},
-    machine,
+    machine::due_at,
     model::{Bytes, ObjectRef, Timestamp},
     policy::Policy,
 };
@@ -102,7 +102,7 @@ impl IssuedCertificate {
 
     /// When it is to be renewed.
     pub(in crate::provider) fn due_at(&self) -> Timestamp {
-        machine::due_at(self.at(), self.until())
+        due_at(self.at(), self.until())
     }
 
     /// How long to wait before a renewal that was not to be had is asked for

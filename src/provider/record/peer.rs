@@ -6,14 +6,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::aws_keys::AwsKeys;
-pub(in crate::provider) use super::issued_certificate::{IssuedCertificate, RefusedRenewal};
+use super::{
+    HeldCredentials, HeldKey, IssuedCertificate, RefusedRenewal, SigningAttempt,
+    aws_keys::{AccessKey, AwsKeys, SliceKey},
+};
 use crate::{
     assurance::commitment::Commitment,
-    crypto::{Nonce, PublicKey, RecordKey},
+    crypto::{Csr, Nonce, PublicKey},
     error::Error,
-    machine::sealed::{self, Sealer},
-    model::{Bytes, ClusterId, Secret, TenantCondition, Timestamp},
+    machine::{
+        Holder,
+        sealed::{self, Opened, Seal},
+    },
+    model::{AwsConfig, Bytes, ClusterId, Secret, TenantCondition, Timestamp},
     policy::Policy,
 };
 
@@ -31,15 +36,13 @@ pub(in crate::provider) struct Record {
     /// How often it was lifted, from the time on at which the record was made:
     /// the token that lifts it serves once.
     pub(in crate::provider) lifts: u64,
-    /// The certificate that was issued last.
-    pub(in crate::provider) issued: Option<IssuedCertificate>,
-    /// A renewal of it that was not to be had, so that it is not asked for
-    /// again and again.
-    pub(in crate::provider) refused_renewal: Option<RefusedRenewal>,
+    /// The credentials of the control plane.
+    pub(in crate::provider) held: HeldCredentials,
     /// When the last of all certificates that were issued has expired, in
     /// seconds since the Unix epoch.
     pub(in crate::provider) certificates_until: Option<i64>,
-    /// What the peer was given in place of a certificate.
+    /// The public parts of the access keys that the control plane has no more,
+    /// and of those of its slices.
     pub(in crate::provider) aws: AwsKeys,
 }
 
@@ -101,8 +104,21 @@ struct Written {
     refused_renewal: Option<RefusedRenewal>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certificates_until: Option<i64>,
-    #[serde(default, skip_serializing_if = "AwsKeys::is_unused")]
-    aws: AwsKeys,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signing: Option<SigningAttempt>,
+    #[serde(default, skip_serializing_if = "WrittenAwsKeys::is_unused")]
+    aws: WrittenAwsKeys,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenAwsKeys {
+    #[serde(default)]
+    held: HeldKey,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    of_slices: Vec<SliceKey>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    superseded: Vec<AccessKey>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -136,8 +152,7 @@ impl Record {
             all_used_until: None,
             condition: TenantCondition::Active,
             lifts: u64::try_from(now.unix()).unwrap_or(0),
-            issued: None,
-            refused_renewal: None,
+            held: HeldCredentials::default(),
             certificates_until: None,
             aws: AwsKeys::default(),
         }
@@ -146,33 +161,14 @@ impl Record {
     /// Reads a record whose seal holds.
     pub(in crate::provider) fn open(
         secret: &Secret,
-        key: &RecordKey,
-        provider: &ClusterId,
-        peer: &ClusterId,
-    ) -> Result<Self, Error> {
-        sealer(key, provider, peer).open(secret, Self::read)
-    }
-
-    /// Whether the record that was opened is to be sealed anew, so that the
-    /// predecessors of the record key can go one day.
-    pub(in crate::provider) fn is_sealed_by_predecessor(
-        secret: &Secret,
-        key: &RecordKey,
-        provider: &ClusterId,
-        peer: &ClusterId,
-    ) -> bool {
-        sealer(key, provider, peer).is_by_predecessor(secret)
+        seal: &Seal<'_>,
+    ) -> Result<Opened<Self>, Error> {
+        seal.open(secret, Self::read)
     }
 
     /// The Secret that carries the record, under its seal.
-    pub(in crate::provider) fn seal(
-        &self,
-        key: &RecordKey,
-        provider: &ClusterId,
-        peer: &ClusterId,
-        namespace: &str,
-    ) -> Secret {
-        sealer(key, provider, peer).seal(namespace, name(peer), self.write())
+    pub(in crate::provider) fn seal(&self, seal: &Seal<'_>, namespace: &str) -> Secret {
+        seal.seal(namespace, name(seal.peer), self.write())
     }
 
     pub(in crate::provider) fn has_used(&self, nonce: &Nonce) -> bool {
@@ -215,11 +211,33 @@ impl Record {
             .filter(|until| now.unix() < *until);
     }
 
-    /// Takes a certificate for the one in force.
-    pub(in crate::provider) fn take(&mut self, issued: IssuedCertificate) {
-        self.certificates_until = self.certificates_until.max(Some(issued.until().unix()));
-        self.issued = Some(issued);
-        self.refused_renewal = None;
+    /// Remembers until when a certificate may hold.
+    pub(in crate::provider) fn remember_until(&mut self, until: Timestamp) {
+        self.certificates_until = self.certificates_until.max(Some(until.unix()));
+    }
+
+    /// Remembers that a holder has this access key, for as long as the key may
+    /// open anything.
+    pub(in crate::provider) fn remember_key(
+        &mut self,
+        holder: &Holder,
+        csr: &Csr,
+        uid: &str,
+        config: &AwsConfig,
+    ) {
+        match holder {
+            Holder::ControlPlane => {
+                let earlier = self.held.aws.take(csr, uid, config);
+                self.aws.supersede(earlier.as_ref(), config);
+            }
+            Holder::Slice(slice) => self.aws.take_of_slice(slice, uid, config),
+        }
+    }
+
+    /// Forgets an access key that is deleted; whether it was there.
+    pub(in crate::provider) fn forget_key(&mut self, access_key_id: &str) -> bool {
+        let was_held = self.held.aws.forget(access_key_id);
+        self.aws.forget(access_key_id) || was_held
     }
 
     /// From when on nothing in the record is needed any more: no certificate
@@ -233,7 +251,9 @@ impl Record {
             .chain(self.certificates_until.map(|until| until.saturating_add(1)))
             .max();
         let last = Timestamp::from_unix(last.unwrap_or(0)).ok()?;
-        let by_itself = self.condition == TenantCondition::Active && self.aws.is_empty();
+        let by_itself = self.condition == TenantCondition::Active
+            && self.held.aws.config().is_none()
+            && self.aws.is_empty();
         by_itself.then_some(last)
     }
 
@@ -262,10 +282,17 @@ impl Record {
             all_used_until: written.all_used_until,
             condition: written.condition.unwrap_or(TenantCondition::Active),
             lifts: written.lifts,
-            issued: written.issued,
-            refused_renewal: written.refused_renewal,
+            held: HeldCredentials {
+                issued: written.issued,
+                aws: written.aws.held,
+                refused_renewal: written.refused_renewal,
+                signing: written.signing,
+            },
             certificates_until: written.certificates_until,
-            aws: written.aws,
+            aws: AwsKeys {
+                of_slices: written.aws.of_slices,
+                superseded: written.aws.superseded,
+            },
         })
     }
 
@@ -286,13 +313,24 @@ impl Record {
             all_used_until: self.all_used_until,
             condition: (self.condition != TenantCondition::Active).then_some(self.condition),
             lifts: self.lifts,
-            issued: self.issued.clone(),
-            refused_renewal: self.refused_renewal.clone(),
+            issued: self.held.issued.clone(),
+            refused_renewal: self.held.refused_renewal.clone(),
             certificates_until: self.certificates_until,
-            aws: self.aws.clone(),
+            signing: self.held.signing.clone(),
+            aws: WrittenAwsKeys {
+                held: self.held.aws.clone(),
+                of_slices: self.aws.of_slices.clone(),
+                superseded: self.aws.superseded.clone(),
+            },
         };
         // Strings and numbers only: it cannot fail.
         sealed::to_text(&written).unwrap_or_default()
+    }
+}
+
+impl WrittenAwsKeys {
+    fn is_unused(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -313,15 +351,8 @@ impl StoredCommitment {
     }
 }
 
-fn sealer<'a>(key: &'a RecordKey, provider: &'a ClusterId, peer: &'a ClusterId) -> Sealer<'a> {
-    Sealer {
-        key,
-        domain: "liqo-auth provider record v1",
-        provider,
-        peer,
-    }
-}
-
+/// The domain of the seal.
+pub(super) const DOMAIN: &str = "liqo-auth provider record v1";
 /// How many used nonces are listed at most: more than a day's lifetime sees,
 /// unless someone replaces it every quarter of an hour.
 const USED_NONCES: usize = 96;

@@ -5,16 +5,11 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{
-    aws_keys::HeldKey,
-    peer::{IssuedCertificate, RefusedRenewal},
-};
+use super::{Grant, HeldCredentials};
 use crate::{
-    crypto::RecordKey,
     error::Error,
-    machine::sealed::{self, Sealer},
+    machine::sealed::{self, Opened, Seal},
     model::{Bytes, ClusterId, ResourceSlice, ResourceSliceSpec, Secret, Timestamp},
-    provider::slice::{Grant, SliceDecision},
     verify::VerifiedSlice,
 };
 
@@ -36,15 +31,9 @@ pub(in crate::provider) struct SliceRecord {
     /// When its first certificate was issued, in seconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) authenticated: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::provider) issued: Option<IssuedCertificate>,
-    /// The access key in place of a certificate.
-    #[serde(default, skip_serializing_if = "HeldKey::is_unused")]
-    pub(in crate::provider) aws: HeldKey,
-    /// A renewal of it that was not to be had, so that it is not asked for at
-    /// each look.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::provider) refused_renewal: Option<RefusedRenewal>,
+    /// The credentials of the slice.
+    #[serde(flatten)]
+    pub(in crate::provider) held: HeldCredentials,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) decided: Option<Decided>,
     /// Whether this side's administrator cordoned the slice.
@@ -105,40 +94,23 @@ impl SliceRecord {
         }
     }
 
-    /// Reads a record whose seal holds.
+    /// Reads a record whose seal holds, and that is about the slice by which it
+    /// is named.
     pub(in crate::provider) fn open(
         secret: &Secret,
-        key: &RecordKey,
-        provider: &ClusterId,
-        peer: &ClusterId,
-    ) -> Result<Self, Error> {
-        let read = |text: &[u8]| {
+        seal: &Seal<'_>,
+    ) -> Result<Opened<Self>, Error> {
+        seal.open(secret, |text| {
             let record: Self = serde_json::from_slice(text).ok()?;
-            (name(peer, &record.slice) == secret.metadata.name).then_some(record)
-        };
-        sealer(key, provider, peer).open(secret, read)
-    }
-
-    pub(in crate::provider) fn is_sealed_by_predecessor(
-        secret: &Secret,
-        key: &RecordKey,
-        provider: &ClusterId,
-        peer: &ClusterId,
-    ) -> bool {
-        sealer(key, provider, peer).is_by_predecessor(secret)
+            (name(seal.peer, &record.slice) == secret.metadata.name).then_some(record)
+        })
     }
 
     /// The Secret that carries the record, under its seal.
-    pub(in crate::provider) fn seal(
-        &self,
-        key: &RecordKey,
-        provider: &ClusterId,
-        peer: &ClusterId,
-        namespace: &str,
-    ) -> Secret {
-        // Strings, numbers and maps of them: it cannot fail.
+    pub(in crate::provider) fn seal(&self, seal: &Seal<'_>, namespace: &str) -> Secret {
+        // Strings, numbers and maps of them can always be JSON.
         let text = sealed::to_text(self).unwrap_or_default();
-        sealer(key, provider, peer).seal(namespace, name(peer, &self.slice), text)
+        seal.seal(namespace, name(seal.peer, &self.slice), text)
     }
 
     /// Whether exactly this replica's request is on record, verified for this
@@ -172,34 +144,32 @@ impl SliceRecord {
         same_key.then_some(digest)
     }
 
-    /// The same with this replica's request in it.
-    pub(in crate::provider) fn with_request(
-        &self,
+    /// Takes this replica's verified request.
+    pub(in crate::provider) fn take_request(
+        &mut self,
         slice: &ResourceSlice,
         verified: &VerifiedSlice,
-    ) -> Self {
+    ) {
         let csr = Bytes::from(verified.csr().digest().as_slice());
         let key = verified.public_key().fingerprint();
-        let key = Bytes::from(key.as_bytes().as_slice());
         let same_replica = self.uid == slice.metadata.uid;
         let same_request = same_replica && self.csr.as_ref() == Some(&csr);
-        Self {
-            slice: slice.metadata.name.clone(),
-            uid: slice.metadata.uid.clone(),
-            csr: Some(csr),
-            key: Some(key),
-            authenticated: self.authenticated.filter(|_| same_request),
+        if !same_replica {
             // What was issued for another replica is none of this one's.
-            issued: self.issued.clone().filter(|_| same_replica),
-            aws: self.aws.clone(),
-            refused_renewal: None,
-            decided: self
-                .decided
-                .clone()
-                .filter(|_| same_replica && !self.drained),
-            cordoned: self.cordoned,
-            drained: false,
+            self.held.issued = None;
         }
+        if !same_replica || self.drained {
+            self.decided = None;
+        }
+        if !same_request {
+            self.authenticated = None;
+        }
+        self.slice.clone_from(&slice.metadata.name);
+        self.uid.clone_from(&slice.metadata.uid);
+        self.csr = Some(csr);
+        self.key = Some(Bytes::from(key.as_bytes().as_slice()));
+        self.held.refused_renewal = None;
+        self.drained = false;
     }
 
     /// The decision on what the slice asks for now.
@@ -208,37 +178,23 @@ impl SliceRecord {
         (decided.asked == asked(spec)).then_some(decided)
     }
 
-    /// The same with a decision on what the slice asks for now; nothing if the
-    /// decision is still to come.
-    pub(in crate::provider) fn with_decision(
-        &self,
+    /// Takes a decision on what the slice asks for now.
+    pub(in crate::provider) fn take_decision(
+        &mut self,
         spec: &ResourceSliceSpec,
-        decision: &SliceDecision,
+        outcome: Outcome,
         now: Timestamp,
-    ) -> Option<Self> {
-        let outcome = match decision {
-            SliceDecision::Grant(grant) => Outcome::Granted(Box::new(grant.clone())),
-            SliceDecision::Deny { reason, message } => Outcome::Denied {
-                reason: reason.clone(),
-                message: message.clone(),
-            },
-            SliceDecision::NotMine => Outcome::NotMine,
-            SliceDecision::Pending => return None,
-        };
+    ) {
         // A condition that stays as it is keeps its time.
         let before = self.decided.as_ref();
         let at = before
             .filter(|before| before.outcome.says_as(&outcome))
             .map_or(now.unix(), |before| before.at);
-        let decided = Some(Decided {
+        self.decided = Some(Decided {
             asked: asked(spec),
             outcome,
             at,
         });
-        Some(Self {
-            decided,
-            ..self.clone()
-        })
     }
 }
 
@@ -265,11 +221,5 @@ fn asked(spec: &ResourceSliceSpec) -> Bytes {
     Bytes::from(hash.finalize().as_slice())
 }
 
-fn sealer<'a>(key: &'a RecordKey, provider: &'a ClusterId, peer: &'a ClusterId) -> Sealer<'a> {
-    Sealer {
-        key,
-        domain: "liqo-auth slice record v1",
-        provider,
-        peer,
-    }
-}
+/// The domain of the seal.
+pub(super) const DOMAIN: &str = "liqo-auth slice record v1";

@@ -6,131 +6,112 @@ use crate::{
     audit::{Decision, Event},
     crypto::without_padding,
     error::{Error, LocalFault},
-    machine::{Effect, Notice, Part, Step, Version},
+    machine::Notice,
     model::{
-        AuthParams, ClusterId, ClusterRole, ClusterRoleBinding, Metadata, OwnerReference,
+        AuthParams, ClusterId, ClusterRole, ClusterRoleBinding, Metadata, Object, OwnerReference,
         RbacSubject, Resource, RoleBinding, RoleRef, Tenant, names,
     },
     provider::{
-        Provider,
-        credentials::{certificate, credential::Given},
-        handshake::proof::marked,
-        observed::Seen,
+        credentials::{Credential, Holding},
+        handshake::mark,
+        look::Look,
+        observed::Observed,
+        record::Plan,
     },
     verify::VerifiedTenant,
 };
 
-/// The certificate or the AWS user is there; what is missing are the peer's rights or the
-/// Tenant's status.
-#[derive(Clone)]
-pub struct NeedsRights<'o> {
-    pub(in crate::provider) provider: Provider,
-    pub(in crate::provider) seen: Seen<'o>,
-    pub(in crate::provider) tenant: &'o Tenant,
-    pub(in crate::provider) verified: VerifiedTenant,
-    pub(in crate::provider) given: Given,
+/// What a peer has once its credential is there: bindings, the certificate where
+/// Liqo keeps it, and the Tenant's status.
+pub(in crate::provider) struct Granted<'a> {
+    pub(in crate::provider) look: Look<'a>,
+    pub(in crate::provider) tenant: &'a Tenant,
+    pub(in crate::provider) verified: &'a VerifiedTenant,
+    pub(in crate::provider) holding: &'a Holding<'a>,
+    pub(in crate::provider) credential: &'a Credential,
 }
 
-impl<'o> NeedsRights<'o> {
-    pub(in crate::provider) fn new(
-        provider: &Provider,
-        seen: Seen<'o>,
-        tenant: &'o Tenant,
-        verified: VerifiedTenant,
-        given: Given,
-    ) -> Self {
-        Self {
-            provider: provider.clone(),
-            seen,
-            tenant,
-            verified,
-            given,
-        }
-    }
-
+impl Granted<'_> {
     /// Binds the rights, then fills the status.
     ///
     /// # Errors
     /// [`LocalFault::Conflict`] if a binding of that name grants something else.
-    pub fn grant(&self) -> Result<Step, Error> {
-        let mut step = Step::default();
-        self.provider
-            .tighten_condition(&self.seen, self.tenant, &mut step);
-        let bindings = self.missing_bindings()?;
-        if !bindings.is_empty() {
-            let granted = Event::new(&self.seen.peer, Decision::RightsGranted);
+    pub(in crate::provider) fn grant(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let missing = self.missing_bindings()?;
+        if !missing.is_empty() {
+            let granted = Event::new(self.look.peer(), Decision::RightsGranted);
             let key = self.verified.public_key().fingerprint();
-            step.events
-                .push(granted.about(self.tenant.id()).by_key(key));
+            plan.tell(granted.about(self.tenant.id()).by_key(key));
         }
-        step.effects.extend(bindings);
-        step.effects.extend(self.missing_certificate());
-        // One effect for each object: marks first, the status upon the next look.
-        step.effects
-            .extend(self.missing_marks().or_else(|| self.missing_status()));
-        Ok(step)
+        for binding in missing {
+            plan.create(binding);
+        }
+        if self.look.observed.is_known() {
+            self.holding.keep(self.credential, plan);
+        }
+        self.mark(plan);
+        plan.edit(self.tenant, |tenant| self.tell(tenant));
+        Ok(())
     }
 
-    pub(in crate::provider) fn is_granted(&self) -> Result<bool, Error> {
-        Ok(self.missing_bindings()?.is_empty()
-            && self.missing_certificate().is_none()
-            && self.missing_status().is_none())
+    /// Whether all of it is there.
+    pub(in crate::provider) fn is_complete(&self) -> Result<bool, Error> {
+        let mut told = self.tenant.status.clone();
+        self.fill(&mut told);
+        let is_kept = !self.look.observed.is_known() || self.holding.is_kept(self.credential);
+        Ok(is_kept && told == self.tenant.status && self.missing_bindings()?.is_empty())
     }
 
     /// What the Tenant's status has to say.
     pub(in crate::provider) fn auth_params(&self) -> AuthParams {
-        let address = self.provider.auth_params(self.verified.proxy_url());
-        self.given.added_to(address)
+        let address = self.look.address(self.verified.proxy_url());
+        self.credential.added_to(address)
     }
 
-    /// The marks of this side that someone took off the Tenant.
-    pub(in crate::provider) fn missing_marks(&self) -> Option<Effect> {
-        let (_, record) = self.seen.record.as_ref()?;
-        let commitment = record
-            .proof
-            .as_ref()
-            .and_then(|proof| proof.commitment.as_ref());
-        let tenant = marked(
-            self.tenant,
-            commitment.map(|commitment| commitment.annotation()),
-        );
-        Effect::patch(self.tenant, tenant, Part::Main)
+    /// Puts the marks of this side on the Tenant that someone took off.
+    pub(in crate::provider) fn mark(&self, plan: &mut Plan<'_>) {
+        let Some(record) = self.look.observed.record() else {
+            return;
+        };
+        let proof = record.proof.as_ref();
+        let commitment = proof.and_then(|proof| proof.commitment.as_ref());
+        plan.edit(self.tenant, |tenant| {
+            mark(tenant, commitment.map(|commitment| commitment.annotation()));
+        });
     }
 
-    /// The certificate on record, where Liqo keeps it and the peer can write.
-    fn missing_certificate(&self) -> Option<Effect> {
-        self.seen.record.as_ref()?;
-        certificate::keep(&self.seen, self.tenant, self.given.chain()?)
+    fn tell(&self, tenant: &mut Tenant) {
+        self.fill(&mut tenant.status);
     }
 
-    fn missing_status(&self) -> Option<Effect> {
-        let mut tenant = self.tenant.clone();
+    fn fill(&self, status: &mut crate::model::TenantStatus) {
         let mut auth_params = self.auth_params();
-        if let Some(present) = &tenant.status.auth_params
+        // Liqo pads the CA; that is no reason to write it again.
+        if let Some(present) = &status.auth_params
             && without_padding(present.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
         {
             auth_params.ca = present.ca.clone();
         }
-        tenant.status.tenant_namespace = self.seen.namespace_name();
-        tenant.status.auth_params = Some(auth_params);
-        Effect::patch(self.tenant, tenant, Part::Status)
+        status.tenant_namespace = self.look.observed.namespace_name();
+        status.auth_params = Some(auth_params);
     }
 
-    fn missing_bindings(&self) -> Result<Vec<Effect>, Error> {
-        let mut effects = Vec::new();
-        for role in &self.seen.control_plane_roles {
-            effects.extend(missing(
-                self.role_binding(role),
-                &self.seen.role_bindings,
-                |binding| (&binding.role_ref, &binding.subjects),
-            )?);
+    fn missing_bindings(&self) -> Result<Vec<Object>, Error> {
+        let observed = self.look.observed;
+        let mut bindings = Vec::new();
+        for role in &observed.control_plane_roles {
+            let wanted = self.role_binding(role);
+            bindings.extend(missing(wanted, &observed.role_bindings, |binding| {
+                (&binding.role_ref, &binding.subjects)
+            })?);
         }
-        effects.extend(missing_cluster_wide(&self.seen)?);
-        Ok(effects)
+        bindings.extend(missing_cluster_wide(observed)?);
+        Ok(bindings)
     }
 
     fn role_binding(&self, role: &ClusterRole) -> RoleBinding {
-        let namespace = self.seen.namespace_name();
+        let peer = self.look.peer();
+        let namespace = self.look.observed.namespace_name();
         // An owner in another namespace would be no owner.
         let owned =
             self.tenant.metadata.namespace == namespace && !self.tenant.metadata.uid.is_empty();
@@ -138,7 +119,7 @@ impl<'o> NeedsRights<'o> {
             metadata: Metadata {
                 name: names::role_binding(&role.metadata.name),
                 namespace,
-                labels: labels(&self.seen.peer),
+                labels: labels(peer),
                 owner_references: owned
                     .then(|| OwnerReference::controller(self.tenant))
                     .into_iter()
@@ -146,53 +127,52 @@ impl<'o> NeedsRights<'o> {
                 ..Metadata::default()
             },
             role_ref: RoleRef::cluster_role(&role.metadata.name),
-            subjects: vec![RbacSubject::user(self.seen.peer.as_str())],
+            subjects: vec![RbacSubject::user(peer.as_str())],
         }
     }
 }
 
-/// The bindings of the group that the peer's slices are in.
-pub(in crate::provider) fn missing_cluster_wide(seen: &Seen<'_>) -> Result<Vec<Effect>, Error> {
-    let mut effects = Vec::new();
-    for role in &seen.cluster_wide_roles {
-        let wanted = cluster_role_binding(seen, role);
-        effects.extend(missing(wanted, &seen.cluster_role_bindings, |binding| {
+/// The missing bindings of the group that the peer's slices are in.
+pub(super) fn missing_cluster_wide(observed: &Observed<'_>) -> Result<Vec<Object>, Error> {
+    let mut bindings = Vec::new();
+    for role in &observed.cluster_wide_roles {
+        let wanted = ClusterRoleBinding {
+            metadata: Metadata {
+                name: names::cluster_role_binding(&role.metadata.name, &observed.peer),
+                labels: labels(&observed.peer),
+                ..Metadata::default()
+            },
+            role_ref: RoleRef::cluster_role(&role.metadata.name),
+            subjects: vec![RbacSubject::group(observed.peer.as_str())],
+        };
+        let present = &observed.cluster_role_bindings;
+        bindings.extend(missing(wanted, present, |binding| {
             (&binding.role_ref, &binding.subjects)
         })?);
     }
-    Ok(effects)
-}
-
-fn cluster_role_binding(seen: &Seen<'_>, role: &ClusterRole) -> ClusterRoleBinding {
-    ClusterRoleBinding {
-        metadata: Metadata {
-            name: names::cluster_role_binding(&role.metadata.name, &seen.peer),
-            labels: labels(&seen.peer),
-            ..Metadata::default()
-        },
-        role_ref: RoleRef::cluster_role(&role.metadata.name),
-        subjects: vec![RbacSubject::group(seen.peer.as_str())],
-    }
+    Ok(bindings)
 }
 
 fn labels(peer: &ClusterId) -> BTreeMap<String, String> {
-    BTreeMap::from([
-        (
-            names::MANAGED_BY_LABEL.to_owned(),
-            names::MANAGED_BY_LIQO.to_owned(),
-        ),
-        (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.to_string()),
-    ])
+    [
+        (names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO),
+        (names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+    ]
+    .map(|(label, value)| (label.to_owned(), value.to_owned()))
+    .into()
 }
 
-/// What a person should know of the ClusterRoles that were seen.
-pub(in crate::provider) fn notices(seen: &Seen<'_>) -> Vec<Notice> {
+/// What a person should know of the ClusterRoles that were observed.
+pub(in crate::provider) fn notices(observed: &Observed<'_>) -> Vec<Notice> {
     [
         (
             names::CONTROL_PLANE_ROLE,
-            seen.control_plane_roles.is_empty(),
+            observed.control_plane_roles.is_empty(),
         ),
-        (names::CLUSTER_WIDE_ROLE, seen.cluster_wide_roles.is_empty()),
+        (
+            names::CLUSTER_WIDE_ROLE,
+            observed.cluster_wide_roles.is_empty(),
+        ),
     ]
     .into_iter()
     .filter(|(_, missing)| *missing)
@@ -200,46 +180,19 @@ pub(in crate::provider) fn notices(seen: &Seen<'_>) -> Vec<Notice> {
     .collect()
 }
 
-/// Makes the binding unless it is there. One of that name is taken only if it
-/// grants exactly what it should.
+/// The binding, unless it is there. One of that name is taken only if it grants
+/// exactly what it should.
 fn missing<B: Resource>(
     wanted: B,
     present: &[&B],
     grant: impl Fn(&B) -> (&RoleRef, &Vec<RbacSubject>),
-) -> Result<Option<Effect>, Error> {
+) -> Result<Option<Object>, Error> {
     match present.iter().find(|present| present.id() == wanted.id()) {
-        None => Ok(Some(Effect::Create(wanted.into()))),
+        None => Ok(Some(wanted.into())),
         Some(present) if grant(present) == grant(&wanted) => Ok(None),
-        Some(present) => Err(Error::new(
-            LocalFault::Conflict,
-            Some(present.id()),
-            "subjects",
-        )),
+        Some(present) => {
+            let id = Some(present.id());
+            Err(Error::new(LocalFault::Conflict, id, "subjects"))
+        }
     }
-}
-
-/// Deletes the bindings that were made for the peer.
-pub(in crate::provider) fn withdraw(seen: &Seen<'_>) -> Vec<Effect> {
-    let ours = |metadata: &Metadata| {
-        let label = |name: &str| metadata.labels.get(name).map(String::as_str);
-        label(names::REMOTE_CLUSTER_ID_LABEL) == Some(seen.peer.as_str())
-            && label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO)
-            && metadata.name.starts_with(names::BINDING_PREFIX)
-    };
-    let in_namespace = seen
-        .role_bindings
-        .iter()
-        .map(|binding| (binding.id(), &binding.metadata));
-    let cluster_wide = seen
-        .cluster_role_bindings
-        .iter()
-        .map(|binding| (binding.id(), &binding.metadata));
-    in_namespace
-        .chain(cluster_wide)
-        .filter(|(_, metadata)| ours(metadata))
-        .map(|(id, metadata)| Effect::Delete {
-            id,
-            version: Version::of(metadata),
-        })
-        .collect()
 }

@@ -4,84 +4,52 @@
 //! taken from the Tenant into the record, and holds until the provider's
 //! administrator lifts it.
 
-use super::condition_lift::with_condition;
 use crate::{
     audit::{Decision, Event},
-    error::Error,
-    machine::{Step, View},
-    model::{ClusterId, Resource, Tenant, TenantCondition},
-    provider::{Provider, observed::Seen, record::peer::Record},
+    model::{Resource, Tenant, TenantCondition},
+    provider::{
+        look::Look,
+        record::{Plan, Record},
+    },
 };
 
-impl Provider {
-    /// Lifts a peer's recorded condition: it is then what the Tenant says. The
-    /// Tenant itself is the administrator's to change, before or after;
-    /// [`set_condition`](Self::set_condition) does both.
-    ///
-    /// # Errors
-    /// As [`resume`](Self::resume).
-    pub fn lift_condition(&self, view: &View<'_>) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        let mut step = Step::default();
-        if let Some((_, record)) = &seen.record
-            && record.condition != TenantCondition::Active
-        {
-            let lifted = with_condition(record, TenantCondition::Active);
-            step.effects.push(self.write_record(&seen, &lifted));
-            step.events
-                .push(Event::new(&seen.peer, Decision::ConditionLifted));
-        }
-        Ok(step)
+/// Takes a stricter condition from the Tenant into the record, and says so.
+pub(in crate::provider) fn tighten(look: &Look<'_>, plan: &mut Plan<'_>) {
+    let Some(tenant) = look.observed.tenant else {
+        return;
+    };
+    let condition = said_by(tenant);
+    let recorded = plan.records.peer.planned().map(|record| record.condition);
+    if recorded.is_none_or(|recorded| condition <= recorded) {
+        return;
     }
-
-    /// Takes a stricter condition into the record, unless the step writes the
-    /// record already.
-    pub(in crate::provider) fn tighten_condition(
-        &self,
-        seen: &Seen<'_>,
-        tenant: &Tenant,
-        step: &mut Step,
-    ) {
-        let Some((secret, record)) = &seen.record else {
-            return;
-        };
-        let mut record = record.clone();
-        let Some(event) = tighten(&mut record, &seen.peer, tenant) else {
-            return;
-        };
-        if step.effects.iter().all(|effect| effect.id() != secret.id()) {
-            step.effects.insert(0, self.write_record(seen, &record));
-            step.events.push(event);
-        }
-    }
+    plan.records
+        .peer
+        .change(|record| record.condition = condition);
+    let id = look.configuration.record_id(look.peer());
+    let recorded = Decision::ConditionRecorded { condition };
+    plan.tell_upon(id, Event::new(look.peer(), recorded).about(tenant.id()));
 }
 
-/// Takes a stricter condition over, and says so if it does.
-pub(in crate::provider) fn tighten(
-    record: &mut Record,
-    peer: &ClusterId,
-    tenant: &Tenant,
-) -> Option<Event> {
-    let condition = record.condition.max(said_by(tenant));
-    if condition == record.condition {
-        return None;
-    }
-    record.condition = condition;
-    Some(Event::new(peer, Decision::ConditionRecorded { condition }).about(tenant.id()))
-}
-
-/// The condition that holds: of record and Tenant the stricter.
-pub(in crate::provider) fn in_force(seen: &Seen<'_>, tenant: &Tenant) -> TenantCondition {
-    match &seen.record {
-        Some((_, record)) => record.condition.max(said_by(tenant)),
-        None => said_by(tenant),
-    }
-}
-
-/// What the Tenant itself says; `Active` where it says nothing.
-pub(in crate::provider) fn said_by(tenant: &Tenant) -> TenantCondition {
+/// The condition that the Tenant itself names; `Active` where it names none.
+pub(super) fn said_by(tenant: &Tenant) -> TenantCondition {
     tenant
         .spec
         .tenant_condition
         .unwrap_or(TenantCondition::Active)
+}
+
+/// Sets the recorded condition. The record's token serves no more if the
+/// condition is a milder one.
+pub(super) fn set(record: &mut Record, condition: TenantCondition) {
+    let milder = condition < record.condition;
+    record.condition = condition;
+    record.lifts = record.lifts.saturating_add(u64::from(milder));
+}
+
+/// Lifts the recorded condition.
+pub(in crate::provider) fn lift(plan: &mut Plan<'_>) {
+    plan.records
+        .peer
+        .forget(|record| set(record, TenantCondition::Active));
 }

@@ -14,183 +14,147 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-use super::condition;
+use super::condition::{said_by, set};
 use crate::{
     audit::{Decision, Event},
-    error::{Error, LocalFault},
-    machine::{Effect, Notice, Part, Step, View},
+    machine::Notice,
     model::{ClusterId, Resource, Secret, Tenant, TenantCondition, names},
-    provider::{Provider, observed::Seen, record::peer::Record},
+    provider::{
+        configuration::Configuration,
+        look::Look,
+        record::{Plan, Record},
+    },
 };
 
-impl Provider {
-    /// Sets a peer's condition, milder or stricter, in the Tenant and in the
-    /// record: the word of this side's administrator.
-    ///
-    /// # Errors
-    /// [`LocalFault::NoTenant`] if there is no Tenant; as
-    /// [`resume`](Self::resume). A Secret of the handshake that cannot be read
-    /// keeps no peer from being cordoned or drained.
-    pub fn set_condition(
-        &self,
-        view: &View<'_>,
-        condition: TenantCondition,
-    ) -> Result<Step, Error> {
-        self.check_other(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        let Some(tenant) = seen.tenant else {
-            return Err(Error::new(LocalFault::NoTenant, None, ""));
-        };
-        let record = seen.record.as_ref().map(|(_, record)| record);
-        let before = condition::in_force(&seen, tenant);
-        let mut said = tenant.clone();
-        if condition::said_by(tenant) != condition {
-            said.spec.tenant_condition = Some(condition);
-        }
-        let milder = record.filter(|record| condition < record.condition);
-        if let Some(record) = milder {
-            let token = self.lift_token(record, &seen.peer);
-            let annotations = &mut said.metadata.annotations;
-            annotations.insert(names::LIFT_CONDITION_ANNOTATION.to_owned(), token);
-        }
-        let patch = Effect::patch(tenant, said, Part::Main);
-        let recorded = record
-            .filter(|record| record.condition != condition)
-            .map(|record| self.write_record(&seen, &with_condition(record, condition)));
-        // What loosens begins with the Tenant, whose token says what is to be
-        // recorded; what tightens, with the record.
-        let effects = if milder.is_some() {
-            patch.into_iter().chain(recorded).collect()
-        } else {
-            recorded.into_iter().chain(patch).collect()
-        };
-        let decision = if condition < before {
-            Some(Decision::ConditionLifted)
-        } else {
-            (condition > before).then_some(Decision::ConditionRecorded { condition })
-        };
-        let event = |decision| Event::new(&seen.peer, decision).about(tenant.id());
-        Ok(Step {
-            effects,
-            events: decision.map(event).into_iter().collect(),
-            ..Step::default()
-        })
+/// Sets a peer's condition, milder or stricter, in the Tenant and in the record.
+/// What tightens is recorded first; what loosens is recorded last, since the
+/// Tenant's token says what is to be recorded.
+pub(in crate::provider) fn set_condition(
+    look: &Look<'_>,
+    condition: TenantCondition,
+    plan: &mut Plan<'_>,
+) {
+    let observed = look.observed;
+    let before = observed.condition();
+    let record = observed.record();
+    let is_milder = record.is_some_and(|record| condition < record.condition);
+    if is_milder {
+        plan.records.peer.forget(|record| set(record, condition));
+    } else {
+        plan.records.peer.change(|record| set(record, condition));
     }
-
-    /// Lifts the recorded condition if the Tenant carries the record's token,
-    /// takes a token off that has served or never will, and says when a
-    /// condition holds that the Tenant does not name.
-    pub(in crate::provider) fn heed_lift(&self, seen: &Seen<'_>, step: &mut Step) {
-        let (Some(tenant), Some((_, record))) = (seen.tenant, &seen.record) else {
-            return;
-        };
-        if tenant.metadata.deletion_timestamp.is_some() {
-            return;
-        }
-        let held = condition::said_by(tenant) < record.condition;
-        let given = tenant
-            .metadata
-            .annotations
-            .get(names::LIFT_CONDITION_ANNOTATION);
-        let valid = given.is_some_and(|token| self.is_lift_token(token, record, &seen.peer));
-        if held && valid {
-            let lifted = with_condition(record, condition::said_by(tenant));
-            let event = Event::new(&seen.peer, Decision::ConditionLifted).about(tenant.id());
-            if add_unless_taken(step, self.write_record(seen, &lifted)) {
-                step.events.push(event);
+    if let Some(tenant) = observed.tenant {
+        plan.edit(tenant, |tenant| {
+            if said_by(tenant) != condition {
+                tenant.spec.tenant_condition = Some(condition);
             }
-            return;
-        }
-        if held {
-            let condition = record.condition;
-            step.notices.push(Notice::ConditionHeld { condition });
-        }
-        // The token may come before the condition.
-        if given.is_some() && !valid {
-            add_all_but_taken(step, without_token(tenant));
-        }
+            if let Some(record) = record.filter(|_| is_milder) {
+                let token = lift_token(look.configuration, record, look.peer());
+                let annotations = &mut tenant.metadata.annotations;
+                annotations.insert(names::LIFT_CONDITION_ANNOTATION.to_owned(), token);
+            }
+        });
     }
+    let decision = match condition.cmp(&before) {
+        core::cmp::Ordering::Less => Decision::ConditionLifted,
+        core::cmp::Ordering::Greater => Decision::ConditionRecorded { condition },
+        core::cmp::Ordering::Equal => return,
+    };
+    let event = Event::new(look.peer(), decision);
+    plan.tell(match observed.tenant_id() {
+        Some(tenant) => event.about(tenant),
+        None => event,
+    });
+}
 
-    /// Puts the token beside the record, where there is something to lift.
-    pub(in crate::provider) fn offer_lift(
-        &self,
-        record: &Record,
-        peer: &ClusterId,
-        secret: &mut Secret,
-    ) {
-        if record.condition != TenantCondition::Active {
-            let token = self.lift_token(record, peer).into_bytes();
-            secret.data.insert(TOKEN_FIELD.to_owned(), token.into());
-        }
+/// Lifts the recorded condition if the Tenant carries the record's token, takes
+/// a token off that has served or never will, and says when a condition holds
+/// that the Tenant does not name.
+pub(in crate::provider) fn apply_lift(look: &Look<'_>, plan: &mut Plan<'_>) {
+    let (Some(tenant), Some(record)) = (look.observed.tenant, look.observed.record()) else {
+        return;
+    };
+    if tenant.metadata.deletion_timestamp.is_some() {
+        return;
     }
-
-    fn lift_token(&self, record: &Record, peer: &ClusterId) -> String {
-        let counted = record.lifts.to_be_bytes();
-        let parts = self.token_parts(record, peer, &counted);
-        let mac = self.0.record_key.mac(DOMAIN, &parts);
-        let token = mac.get(..TOKEN_LENGTH).unwrap_or(&mac);
-        URL_SAFE_NO_PAD.encode(token)
+    let said = said_by(tenant);
+    let is_held = said < record.condition;
+    let annotations = &tenant.metadata.annotations;
+    let given = annotations.get(names::LIFT_CONDITION_ANNOTATION);
+    let is_valid =
+        given.is_some_and(|token| is_lift_token(look.configuration, token, record, look.peer()));
+    if is_held && is_valid {
+        plan.records.peer.forget(|record| set(record, said));
+        let lifted = Event::new(look.peer(), Decision::ConditionLifted).about(tenant.id());
+        plan.tell_upon_forgetting(look.configuration.record_id(look.peer()), lifted);
+        return;
     }
-
-    fn is_lift_token(&self, token: &str, record: &Record, peer: &ClusterId) -> bool {
-        let counted = record.lifts.to_be_bytes();
-        let parts = self.token_parts(record, peer, &counted);
-        token.len() <= LONGEST_TOKEN
-            && URL_SAFE_NO_PAD
-                .decode(token)
-                .is_ok_and(|token| self.0.record_key.verify(DOMAIN, &parts, &token))
+    if is_held {
+        let condition = record.condition;
+        plan.notify(Notice::ConditionHeld { condition });
     }
-
-    fn token_parts<'t>(
-        &'t self,
-        record: &Record,
-        peer: &'t ClusterId,
-        counted: &'t [u8],
-    ) -> [&'t [u8]; 4] {
-        [
-            self.0.cluster_id.as_str().as_bytes(),
-            peer.as_str().as_bytes(),
-            match record.condition {
-                TenantCondition::Active => b"Active",
-                TenantCondition::Cordoned => b"Cordoned",
-                TenantCondition::Drained => b"Drained",
-            },
-            counted,
-        ]
+    // The token may come before the condition.
+    if given.is_some() && !is_valid {
+        plan.edit(tenant, take_token_off);
     }
 }
 
-/// The record with another condition; its token serves no more if that is a
-/// milder one.
-pub(in crate::provider) fn with_condition(record: &Record, condition: TenantCondition) -> Record {
-    let milder = condition < record.condition;
-    Record {
-        condition,
-        lifts: record.lifts.saturating_add(u64::from(milder)),
-        ..record.clone()
+/// Puts the token beside the record, where there is something to lift.
+pub(in crate::provider) fn offer_lift(
+    configuration: &Configuration,
+    record: &Record,
+    peer: &ClusterId,
+    secret: &mut Secret,
+) {
+    if record.condition != TenantCondition::Active {
+        let token = lift_token(configuration, record, peer).into_bytes();
+        secret.data.insert(TOKEN_FIELD.to_owned(), token.into());
     }
 }
 
-fn without_token(tenant: &Tenant) -> Option<Effect> {
-    let mut without = tenant.clone();
-    let annotations = &mut without.metadata.annotations;
+fn take_token_off(tenant: &mut Tenant) {
+    let annotations = &mut tenant.metadata.annotations;
     annotations.remove(names::LIFT_CONDITION_ANNOTATION);
-    Effect::patch(tenant, without, Part::Main)
 }
 
-fn add_all_but_taken(step: &mut Step, effect: Option<Effect>) {
-    if let Some(effect) = effect {
-        add_unless_taken(step, effect);
-    }
+fn lift_token(configuration: &Configuration, record: &Record, peer: &ClusterId) -> String {
+    let counted = record.lifts.to_be_bytes();
+    let parts = token_parts(configuration, record, peer, &counted);
+    let mac = configuration.record_key.mac(DOMAIN, &parts);
+    let token = mac.get(..TOKEN_LENGTH).unwrap_or(&mac);
+    URL_SAFE_NO_PAD.encode(token)
 }
 
-/// Adds an effect unless its object has one already; then the next look does.
-fn add_unless_taken(step: &mut Step, effect: Effect) -> bool {
-    let free = step.effects.iter().all(|other| other.id() != effect.id());
-    if free {
-        step.effects.push(effect);
-    }
-    free
+fn is_lift_token(
+    configuration: &Configuration,
+    token: &str,
+    record: &Record,
+    peer: &ClusterId,
+) -> bool {
+    let counted = record.lifts.to_be_bytes();
+    let parts = token_parts(configuration, record, peer, &counted);
+    token.len() <= LONGEST_TOKEN
+        && URL_SAFE_NO_PAD
+            .decode(token)
+            .is_ok_and(|token| configuration.record_key.verify(DOMAIN, &parts, &token))
+}
+
+fn token_parts<'t>(
+    configuration: &'t Configuration,
+    record: &Record,
+    peer: &'t ClusterId,
+    counted: &'t [u8],
+) -> [&'t [u8]; 4] {
+    [
+        configuration.cluster_id.as_str().as_bytes(),
+        peer.as_str().as_bytes(),
+        match record.condition {
+            TenantCondition::Active => b"Active",
+            TenantCondition::Cordoned => b"Cordoned",
+            TenantCondition::Drained => b"Drained",
+        },
+        counted,
+    ]
 }
 
 const DOMAIN: &str = "liqo-auth condition lift v1";

@@ -1,7 +1,13 @@
-//! What the peer may do, and how it is taken back.
+//! The peer's rights: giving them, keeping to its condition, taking them back.
 
-pub(super) mod bindings;
-pub(super) mod condition;
-pub(super) mod condition_lift;
-pub(super) mod tolerated;
-pub(super) mod withdrawal;
+mod bindings;
+mod condition;
+mod condition_lift;
+mod tolerated;
+mod withdrawal;
+
+pub(super) use bindings::{Granted, notices};
+pub(super) use condition::{lift, tighten};
+pub(super) use condition_lift::{apply_lift, offer_lift, set_condition};
+pub(super) use tolerated::{tolerate, tolerates};
+pub(super) use withdrawal::{is_ending, let_tenant_go, withdraw};

@@ -1,114 +1,75 @@
-//! A peer that this side's administrator lets in without a handshake.
+//! A peer that this side's administrator lets in without a handshake
+//! ([`tolerate_no_handshake`](crate::provider::ProviderBuilder::tolerate_no_handshake)),
+//! because its Tenant asks for that.
+//!
+//! The peer's slices need no key of the Tenant's. The Tenant itself has no
+//! certificate. Source: Liqo `TenantReconciler.Reconcile`.
 
-use super::{bindings, condition};
+use super::bindings::missing_cluster_wide;
 use crate::{
     audit::{Decision, Event},
     error::Error,
-    machine::{Effect, Part, Step},
-    model::{AuthzPolicy, ClusterId, Namespace, ProxyUrl, Resource, Tenant, Timestamp},
+    model::{AuthzPolicy, ClusterId, Namespace, Resource, Tenant},
     provider::{
-        Provider, handshake::proof::marked, observed::Seen, record::peer::Record,
-        slice::Established,
+        configuration::Configuration,
+        handshake::{Names, mark},
+        look::Look,
+        record::{Plan, Record},
     },
     verify,
 };
 
-/// The Tenant asks to be taken without a handshake, and the administrator said
-/// of this peer that it may be
-/// ([`tolerate_no_handshake`](crate::provider::ProviderBuilder::tolerate_no_handshake)).
-///
-/// The peer's slices need no key of the Tenant's. The Tenant itself has no
-/// certificate: who wants one for the peer makes it by another way. Source:
-/// Liqo `TenantReconciler.Reconcile`.
-#[derive(Clone)]
-pub struct Tolerated<'o> {
-    provider: Provider,
-    seen: Seen<'o>,
-    tenant: &'o Tenant,
-    proxy_url: Option<ProxyUrl>,
-    now: Timestamp,
-}
-
-impl<'o> Tolerated<'o> {
-    /// Makes the tenant namespace, binds the cluster-wide rights, and says so in
-    /// the status; it is empty once all is there.
-    ///
-    /// # Errors
-    /// [`LocalFault::Conflict`](crate::error::LocalFault::Conflict) if a binding
-    /// of that name grants something else;
-    /// [`PolicyRefusal`](crate::error::PolicyRefusal) if there is no tenant
-    /// namespace, and the default one's name would be too long.
-    pub fn grant(&self) -> Result<Step, Error> {
-        let Self {
-            provider,
-            seen,
-            tenant,
-            ..
-        } = self;
-        let mut step = Step::default();
-        if seen.record.is_none() {
-            let mut record = Record::new(None, self.now);
-            let tightened = condition::tighten(&mut record, &seen.peer, tenant);
-            step.events.extend(tightened);
-            step.effects.push(provider.write_record(seen, &record));
-        } else {
-            provider.tighten_condition(seen, tenant, &mut step);
-        }
-        if seen.namespace.is_none() {
-            verify::default_namespace(&seen.peer)?;
-            let namespace = Namespace::for_tenant(&seen.peer);
-            step.effects.push(Effect::Create(namespace.into()));
-        }
-        let bindings = bindings::missing_cluster_wide(seen)?;
-        if !bindings.is_empty() {
-            let granted = Event::new(&seen.peer, Decision::RightsGranted);
-            step.events.push(granted.about(tenant.id()));
-        }
-        step.effects.extend(bindings);
-        // One effect for each object: marks first, the status upon the next look.
-        let marks = Effect::patch(*tenant, marked(tenant, None), Part::Main);
-        step.effects.extend(marks.or_else(|| {
-            let mut wanted = (*tenant).clone();
-            wanted.status.tenant_namespace = seen.namespace_name();
-            Effect::patch(*tenant, wanted, Part::Status)
-        }));
-        Ok(step)
-    }
-
-    /// What this gives to the peer's slices: any key may be theirs.
-    pub(in crate::provider) fn established(&self) -> Established {
-        Established {
-            key: None,
-            tenant_uid: self.tenant.metadata.uid.clone(),
-            auth_params: self.provider.auth_params(self.proxy_url.as_ref()),
-        }
-    }
-}
-
-impl Provider {
+impl Configuration {
     /// Whether a peer's slices need the handshake: always, unless this side's
     /// administrator and the Tenant both say otherwise (rule 6).
-    pub fn handshake_required(&self, peer: &ClusterId, tenant: &Tenant) -> bool {
-        !(self.0.tolerated.contains(peer)
+    pub(in crate::provider) fn handshake_required(
+        &self,
+        peer: &ClusterId,
+        tenant: &Tenant,
+    ) -> bool {
+        !(self.tolerated.contains(peer)
             && tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake))
     }
+}
 
-    pub(in crate::provider) fn tolerate<'o>(
-        &self,
-        seen: Seen<'o>,
-        tenant: &'o Tenant,
-        now: Timestamp,
-    ) -> Result<Tolerated<'o>, Error> {
-        verify::tenant_names(tenant, &seen.peer, self.policy(&seen.peer))?;
-        if !seen.is_known() {
-            self.check_principals(&seen.peer, tenant)?;
-        }
-        Ok(Tolerated {
-            provider: self.clone(),
-            seen,
-            tenant,
-            proxy_url: verify::proxy_url(tenant)?,
-            now,
-        })
+/// Whether the names of a tolerated Tenant are right and free; false while the
+/// look-up of names has not answered.
+pub(in crate::provider) fn tolerates(look: &Look<'_>, tenant: &Tenant) -> Result<bool, Error> {
+    verify::tenant_names(tenant, look.peer(), look.policy())?;
+    verify::proxy_url(tenant)?;
+    Ok(look.observed.is_known() || look.check_names(tenant)? == Names::Free)
+}
+
+/// Makes the tenant namespace, binds the cluster-wide rights, and says so in
+/// the status.
+///
+/// # Errors
+/// [`LocalFault::Conflict`](crate::error::LocalFault::Conflict) if a binding
+/// of that name grants something else;
+/// [`PolicyRefusal`](crate::error::PolicyRefusal) if the tenant namespace is
+/// missing, and the default name would be too long.
+pub(in crate::provider) fn tolerate(
+    look: &Look<'_>,
+    tenant: &Tenant,
+    plan: &mut Plan<'_>,
+) -> Result<(), Error> {
+    let observed = look.observed;
+    plan.records.peer.make(|| Record::new(None, look.now));
+    if observed.namespace.is_none() {
+        verify::default_namespace(look.peer())?;
+        plan.create(Namespace::for_tenant(look.peer()));
     }
+    let missing = missing_cluster_wide(observed)?;
+    if !missing.is_empty() {
+        let granted = Event::new(look.peer(), Decision::RightsGranted);
+        plan.tell(granted.about(tenant.id()));
+    }
+    for binding in missing {
+        plan.create(binding);
+    }
+    plan.edit(tenant, |tenant| {
+        mark(tenant, None);
+        tenant.status.tenant_namespace = observed.namespace_name();
+    });
+    Ok(())
 }

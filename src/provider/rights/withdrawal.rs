@@ -1,85 +1,76 @@
-//! Taking rights back: when a peer is drained, and when its Tenant goes.
+//! Taking rights back: when a peer is drained, and when its Tenant goes. Nothing
+//! that the peer writes has to be readable for that (rule 10).
 
-use super::{bindings, condition};
 use crate::{
     audit::{Decision, Event},
-    machine::{Effect, Part, Step},
-    model::{Resource, Tenant, TenantCondition, names},
-    provider::{Provider, observed::Seen},
+    model::{Metadata, Resource, names},
+    provider::{look::Look, observed::Observed, record::Plan},
 };
 
-/// The peer is drained: by its Tenant, or by the record of an earlier word of
-/// this side's administrator.
-#[derive(Clone)]
-pub struct Drained<'o> {
-    provider: Provider,
-    seen: Seen<'o>,
-    tenant: &'o Tenant,
-}
-
-/// The Tenant is being deleted, or is gone.
-#[derive(Clone)]
-pub struct Ending<'o> {
-    seen: Seen<'o>,
-}
-
-impl<'o> Drained<'o> {
-    /// The drained phase, if Tenant or record say so.
-    pub(in crate::provider) fn of(provider: &Provider, seen: &Seen<'o>) -> Option<Self> {
-        let tenant = seen.tenant?;
-        let drained = condition::in_force(seen, tenant) == TenantCondition::Drained;
-        drained.then(|| Self {
-            provider: provider.clone(),
-            seen: seen.clone(),
-            tenant,
-        })
-    }
-
-    /// Records the condition and deletes the peer's bindings.
-    pub fn withdraw(&self) -> Step {
-        let mut step = Step::default();
-        withdraw(&self.seen, &mut step);
-        self.provider
-            .tighten_condition(&self.seen, self.tenant, &mut step);
-        step
+/// Whether the Tenant is on its way out, or gone with rights left behind.
+pub(in crate::provider) fn is_ending(observed: &Observed<'_>) -> bool {
+    match observed.tenant_metadata() {
+        Some(tenant) => tenant.deletion_timestamp.is_some(),
+        None => has_rights(observed),
     }
 }
 
-impl<'o> Ending<'o> {
-    /// The end, if a Tenant is on its way out, or gone with rights left behind.
-    pub(in crate::provider) fn of(seen: &Seen<'o>) -> Option<Self> {
-        let ending = match seen.tenant {
-            Some(tenant) => tenant.metadata.deletion_timestamp.is_some(),
-            None => !bindings::withdraw(seen).is_empty(),
-        };
-        ending.then(|| Self { seen: seen.clone() })
+/// Deletes the bindings that were made for the peer.
+pub(in crate::provider) fn withdraw(look: &Look<'_>, plan: &mut Plan<'_>) {
+    let observed = look.observed;
+    if !has_rights(observed) {
+        return;
     }
-
-    /// Deletes the peer's bindings, then lets the Tenant go. Those in the
-    /// tenant namespace would go with the Tenant if it owns them; it cannot own
-    /// the cluster-wide ones.
-    pub fn withdraw(&self) -> Step {
-        let mut step = Step::default();
-        withdraw(&self.seen, &mut step);
-        if let Some(tenant) = self.seen.tenant {
-            let mut released = tenant.clone();
-            let finalizers = &mut released.metadata.finalizers;
-            finalizers.retain(|finalizer| finalizer != names::TENANT_FINALIZER);
-            if let Some(release) = Effect::patch(tenant, released, Part::Main) {
-                step.effects.push(release);
-                let ended = Event::new(&self.seen.peer, Decision::Ended);
-                step.events.push(ended.about(tenant.id()));
-            }
-        }
-        step
+    plan.tell(Event::new(look.peer(), Decision::RightsWithdrawn));
+    let in_namespace = observed.role_bindings.iter();
+    for binding in in_namespace.filter(|binding| is_ours(observed, &binding.metadata)) {
+        plan.withdraw(*binding);
+    }
+    let cluster_wide = observed.cluster_role_bindings.iter();
+    for binding in cluster_wide.filter(|binding| is_ours(observed, &binding.metadata)) {
+        plan.withdraw(*binding);
     }
 }
 
-fn withdraw(seen: &Seen<'_>, step: &mut Step) {
-    let effects = bindings::withdraw(seen);
-    if !effects.is_empty() {
-        step.events
-            .push(Event::new(&seen.peer, Decision::RightsWithdrawn));
+/// Lets the Tenant go, after the bindings: those in the tenant namespace would
+/// go with the Tenant that owns them, the cluster-wide ones would not.
+pub(in crate::provider) fn let_tenant_go(look: &Look<'_>, plan: &mut Plan<'_>) {
+    let observed = look.observed;
+    let Some((id, metadata)) = observed.tenant_id().zip(observed.tenant_metadata()) else {
+        return;
+    };
+    let ours = |finalizer: &String| finalizer == names::TENANT_FINALIZER;
+    if !metadata.finalizers.iter().any(ours) {
+        return;
     }
-    step.effects.extend(effects);
+    match (observed.tenant, observed.unreadable_tenant) {
+        (Some(tenant), _) => plan.edit(tenant, |tenant| {
+            tenant
+                .metadata
+                .finalizers
+                .retain(|finalizer| !ours(finalizer));
+        }),
+        (None, Some(tenant)) => plan.release_unreadable(tenant, names::TENANT_FINALIZER),
+        (None, None) => {}
+    }
+    let ended = Event::new(look.peer(), Decision::Ended).about(id.clone());
+    plan.tell_upon(id, ended);
+}
+
+fn has_rights(observed: &Observed<'_>) -> bool {
+    let in_namespace = observed.role_bindings.iter().map(|it| it.metadata());
+    let cluster_wide = observed
+        .cluster_role_bindings
+        .iter()
+        .map(|it| it.metadata());
+    in_namespace
+        .chain(cluster_wide)
+        .any(|metadata| is_ours(observed, metadata))
+}
+
+fn is_ours(observed: &Observed<'_>, metadata: &Metadata) -> bool {
+    let label = |name: &str| metadata.labels.get(name).map(String::as_str);
+    label(names::REMOTE_CLUSTER_ID_LABEL) == Some(observed.peer.as_str())
+        && label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO)
+        && metadata.name.starts_with(names::BINDING_PREFIX)
 }

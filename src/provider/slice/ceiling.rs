@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{ResourceSlicePolicy, SliceDecision, SliceRequest};
 use crate::{
-    crypto::BoxError,
+    crypto::{Answer, BoxError},
     model::{ClusterId, Quantity, QuantityError},
 };
 
@@ -77,9 +77,9 @@ impl<P> Ceiling<P> {
 }
 
 impl<P: ResourceSlicePolicy> ResourceSlicePolicy for Ceiling<P> {
-    fn decide(&self, request: &SliceRequest<'_>) -> Result<SliceDecision, BoxError> {
+    fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
         let decision = self.policy.decide(request)?;
-        let SliceDecision::Grant(mut grant) = decision else {
+        let Answer::Ready(SliceDecision::Grant(mut grant)) = decision else {
             return Ok(decision);
         };
         for (resource, quantity) in &mut grant.resources {
@@ -89,6 +89,6 @@ impl<P: ResourceSlicePolicy> ResourceSlicePolicy for Ceiling<P> {
                 *quantity = ceiling.clone();
             }
         }
-        Ok(SliceDecision::Grant(grant))
+        Ok(Answer::Ready(SliceDecision::Grant(grant)))
     }
 }

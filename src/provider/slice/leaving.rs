@@ -1,70 +1,77 @@
 //! Slices that go: since their peer is drained, or by themselves.
 
-use super::{Slice, status};
+use super::{look::SliceLook, status};
 use crate::{
     audit::{Decision, Event},
-    machine::{Effect, Part, Step},
-    model::{Resource, Secret},
-    provider::credentials::issuance::CertificateSecret,
+    model::{Resource, Secret, names},
+    provider::{
+        credentials::delete_unanswered,
+        look::Look,
+        record::{Plan, SliceRecord},
+    },
 };
 
-/// A slice of a drained peer.
-#[derive(Clone)]
-pub struct DrainedSlice<'o> {
-    pub(super) slice: Slice<'o>,
+impl SliceLook<'_> {
+    /// Denies the resources of a drained peer's slice, so that the consumer
+    /// learns of it, and at the next look deletes the slice. The denial goes by
+    /// the record: a peer that takes it off the status does not hold up the end.
+    pub(super) fn withdraw(&self, plan: &mut Plan<'_>) {
+        let slice = self.object;
+        let Some(record) = self.record.filter(|record| !record.drained) else {
+            return plan.delete(slice);
+        };
+        delete_unanswered(&self.look, &record.held, plan);
+        plan.records
+            .slice(&slice.metadata.name)
+            .change(|record| record.drained = true);
+        let now = self.look.now;
+        plan.take_away(slice, |slice| {
+            status::deny_resources(&mut slice.status, now)
+        });
+        let reason = "the peer is drained".to_owned();
+        let denied = Decision::ResourcesDenied { reason };
+        let id = slice.id();
+        plan.tell(Event::new(self.look.peer(), denied).about(id));
+    }
 }
 
 /// What is kept of a slice that is gone: its record and its certificate.
-#[derive(Clone)]
-pub struct LeftBehind<'o> {
-    pub(super) record: &'o Secret,
-    pub(super) certificate: CertificateSecret<'o>,
-    /// The record stays: a slice of that name is cordoned when it comes again.
-    pub(super) kept: bool,
+pub(super) struct LeftBehind<'a> {
+    pub(super) secret: &'a Secret,
+    pub(super) record: &'a SliceRecord,
+    pub(super) certificate: Option<&'a Secret>,
 }
 
-impl DrainedSlice<'_> {
-    /// Denies the resources, so that the consumer learns of it, and at the next
-    /// look deletes the slice. The denial goes by the record: a peer that takes
-    /// it off the status does not hold up the end.
-    pub fn withdraw(&self) -> Step {
-        let slice = &self.slice;
-        let mut step = Step::default();
-        let Some(record) = slice.record().filter(|record| !record.drained) else {
-            step.effects.push(Effect::delete(slice.object));
-            return step;
-        };
-        let mut record = record.clone();
-        record.drained = true;
-        step.effects.push(slice.write_record(&record));
-        let mut denied = slice.object.clone();
-        status::deny_resources(&mut denied.status, slice.now);
-        step.effects
-            .extend(Effect::patch(slice.object, denied, Part::Status));
-        let reason = "the peer is drained".to_owned();
-        let denied = Decision::ResourcesDenied { reason };
-        step.events
-            .push(Event::new(&slice.peer, denied).about(slice.object.id()));
-        step
-    }
-}
-
-impl LeftBehind<'_> {
-    /// Deletes the certificate, then the record that names it.
-    pub fn clean_up(&self) -> Step {
-        let record = (!self.kept).then(|| Effect::delete(self.record));
-        Step {
-            effects: self
-                .certificate
-                .delete()
-                .into_iter()
-                .chain(record)
-                .collect(),
-            ..Step::default()
+impl<'a> LeftBehind<'a> {
+    pub(super) fn of(look: &Look<'a>, secret: &'a Secret, record: &'a SliceRecord) -> Self {
+        let name = names::issued_certificate_secret_of_slice(&record.slice);
+        let namespace = look.observed.namespace_name();
+        Self {
+            secret,
+            record,
+            // One that cannot be read stays: it is not ours any more.
+            certificate: look.view.find(&namespace, &name).unwrap_or_default(),
         }
     }
 
-    pub(super) fn is_settled(&self) -> bool {
-        self.kept && self.certificate.stored.is_none()
+    /// Whether the record stays: a slice of that name is cordoned when it comes
+    /// again.
+    fn is_kept(&self, look: &Look<'_>) -> bool {
+        self.record.cordoned && look.observed.tenant_metadata().is_some()
+    }
+
+    pub(super) fn is_settled(&self, look: &Look<'_>) -> bool {
+        self.is_kept(look) && self.certificate.is_none()
+    }
+
+    /// Deletes the certificate, then the record that names it.
+    pub(super) fn clean_up(&self, look: &Look<'_>, plan: &mut Plan<'_>) {
+        delete_unanswered(look, &self.record.held, plan);
+        if let Some(certificate) = self.certificate {
+            plan.delete(certificate);
+        }
+        if !self.is_kept(look) {
+            plan.forget(self.secret);
+        }
     }
 }

@@ -1,479 +1,529 @@
-//! Which slices there are, and the phase of each.
+//! Which slices there are, the phase of each, and what leads on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
-    DrainedSlice, Established, LeftBehind, NeedsDecision, NeedsSliceAwsIdentity,
-    NeedsSliceCertificate, NeedsSliceRecord, NeedsSliceStatus, SettledSlice, Slice, SlicePeering,
-    SlicePhase, aws, policy, status,
+    NeedsSliceCredential, RETRY, SettledSlice, SlicePhase, SliceStatus, SliceTerms,
+    leaving::LeftBehind, policy, status,
 };
 use crate::{
-    error::{Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
-    machine::{Effect, Part, View},
-    model::{Kind, ObjectRef, Resource, ResourceSlice, Secret, TenantCondition, Timestamp, names},
+    crypto::Answer,
+    error::{Backend, Disposition, Error, Fault, PeerMisbehaved, PolicyRefusal},
+    machine::{Awaited, Holder},
+    model::{
+        AuthParams, Kind, ObjectRef, Resource, ResourceSlice, Secret, TenantCondition, Unreadable,
+        names,
+    },
     provider::{
-        Claimant, Phase, PrincipalName, Provider,
-        credentials::{credential::Given, issuance::Bearer},
-        is_well_known,
-        observed::Seen,
-        record::{self, slice::SliceRecord},
-        rights::condition,
+        credentials::{CertificateSecret, Holding, RequestBasis, Standing},
+        look::Look,
+        principals::{Claimant, PrincipalName, is_well_known},
+        record::{Outcome, Plan, SliceRecord, slice_name},
     },
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
 };
 
-impl Provider {
-    /// The peer's slices, with what is left of those that are gone.
-    pub(in crate::provider) fn slices<'o>(
-        &self,
-        seen: &Seen<'o>,
-        phase: &Phase<'o>,
-        view: &View<'o>,
-        now: Timestamp,
-    ) -> Vec<SlicePeering<'o>> {
-        let established = match phase {
-            Phase::Authenticated(issued) => Some(issued.established()),
-            Phase::Tolerated(tolerated) => Some(tolerated.established()),
-            _ => None,
-        };
-        let records = self.slice_records(seen, view);
-        let look = Look {
-            provider: self,
-            seen,
-            view,
-            namespace: seen.namespace_name(),
-            records,
-            established,
-            condition: condition_of(seen),
-            now,
-        };
-        let mut slices: Vec<SlicePeering<'o>> = view
-            .unreadable(Kind::ResourceSlice)
-            .map(|unreadable| look.unreadable(&unreadable.id, &unreadable.reason))
-            .collect();
-        // Those that are known go first: new ones are not to drive them out.
-        let mut replicas: Vec<&'o ResourceSlice> = view
+/// The peer's slices, with what is left of those that are gone.
+pub(in crate::provider) struct Slices<'a> {
+    look: Look<'a>,
+    present: Vec<(SliceLook<'a>, SlicePhase)>,
+    unreadable: Vec<&'a Unreadable>,
+    left_behind: Vec<LeftBehind<'a>>,
+    broken: Vec<(ObjectRef, Error)>,
+}
+
+/// One slice, and all that is known about it.
+#[derive(Clone)]
+pub(super) struct SliceLook<'a> {
+    pub(super) look: Look<'a>,
+    pub(super) object: &'a ResourceSlice,
+    pub(super) record: Option<&'a SliceRecord>,
+    /// Why the record cannot be read, if it is there and cannot be.
+    broken: Option<Error>,
+    pub(super) terms: Option<&'a SliceTerms>,
+    certificate: CertificateSecret<'a>,
+    is_surplus: bool,
+}
+
+impl<'a> Slices<'a> {
+    /// The slices in the view.
+    pub(in crate::provider) fn of(look: Look<'a>, terms: Option<&'a SliceTerms>) -> Self {
+        let namespace = look.observed.namespace_name();
+        // Slices that are known go first: new ones are not to drive them out.
+        let mut replicas: Vec<(bool, &'a ResourceSlice)> = look
+            .view
             .readable::<ResourceSlice>()
-            .filter(|slice| look.is_replica(slice) || look.is_on_record(slice))
+            .filter_map(|slice| {
+                let record = record_of(&look, &slice.metadata.name);
+                let is_here = slice.metadata.namespace == namespace;
+                let on_record =
+                    is_here && matches!(&record, Some((_, Ok(record))) if record.is_about(slice));
+                (is_replica(&look, slice, &namespace) || on_record)
+                    .then_some((record.is_none(), slice))
+            })
             .collect();
-        replicas.sort_by_cached_key(|slice| (!look.has_record(slice), &slice.metadata.name));
-        let limit = self.policy(&seen.peer).limits().resource_slices;
+        replicas.sort_by_key(|(is_new, slice)| (*is_new, &slice.metadata.name));
+        let limit = look.policy().limits().resource_slices;
         let mut number = 0;
-        for slice in replicas {
-            let here = slice.metadata.namespace == look.namespace;
-            number += usize::from(here);
-            slices.push(look.peering(slice, here && number > limit));
-        }
-        slices.extend(look.left_behind());
+        let present = replicas.into_iter().map(|(_, slice)| {
+            let is_here = slice.metadata.namespace == namespace;
+            number += usize::from(is_here);
+            let slice = SliceLook::of(look, slice, terms, is_here && number > limit);
+            let phase = slice.phase().unwrap_or_else(SlicePhase::Refused);
+            (slice, phase)
+        });
+        let mut slices = Self {
+            look,
+            present: present.collect(),
+            unreadable: look.view.unreadable(Kind::ResourceSlice).collect(),
+            left_behind: Vec::new(),
+            broken: Vec::new(),
+        };
+        slices.find_left_behind(&namespace);
         slices
     }
-}
 
-/// The condition that holds for the peer's slices; none without a Tenant.
-fn condition_of(seen: &Seen<'_>) -> Option<TenantCondition> {
-    let tenant = seen.tenant?;
-    let going = tenant.metadata.deletion_timestamp.is_some();
-    (!going).then(|| condition::in_force(seen, tenant))
-}
-
-struct Look<'l, 'o> {
-    provider: &'l Provider,
-    seen: &'l Seen<'o>,
-    view: &'l View<'o>,
-    namespace: String,
-    /// The Secrets that may be records of slices, by their names.
-    records: BTreeMap<&'o str, &'o Secret>,
-    established: Option<Established>,
-    condition: Option<TenantCondition>,
-    now: Timestamp,
-}
-
-impl<'o> Look<'_, 'o> {
-    /// Whether somebody says that it is this peer's replica. The local slices
-    /// of a cluster that is this one's provider as well are not.
-    fn is_replica(&self, slice: &ResourceSlice) -> bool {
-        let label = |name: &str| slice.metadata.labels.get(name).map(String::as_str);
-        let peer = Some(self.seen.peer.as_str());
-        label(names::REPLICATED_LABEL) == Some(names::TRUE)
-            && (label(names::REPLICATION_ORIGIN_LABEL) == peer
-                || label(names::REMOTE_CLUSTER_ID_LABEL) == peer
-                || slice.metadata.namespace == self.namespace)
-    }
-
-    /// Whether it was the peer's replica when its request was verified: the
-    /// peer can take the labels off, and remains what it was.
-    fn is_on_record(&self, slice: &ResourceSlice) -> bool {
-        let record = || self.opened_record(&slice.metadata.name).ok().flatten();
-        slice.metadata.namespace == self.namespace
-            && self.has_record(slice)
-            && record().is_some_and(|(_, record)| record.is_about(slice))
-    }
-
-    fn has_record(&self, slice: &ResourceSlice) -> bool {
-        let name = record::slice::name(&self.seen.peer, &slice.metadata.name);
-        self.records.contains_key(name.as_str())
-    }
-
-    fn record_of(&self, slice: &str) -> Result<Option<&'o Secret>, Error> {
-        let name = record::slice::name(&self.seen.peer, slice);
-        self.view.find(&self.provider.0.namespace, &name)
-    }
-
-    fn unreadable(&self, id: &ObjectRef, reason: &dyn core::fmt::Display) -> SlicePeering<'o> {
-        let reason = reason.to_string();
-        let error = Error::new(LocalFault::Unreadable { reason }, Some(id.clone()), "");
-        SlicePeering {
-            slice: id.clone(),
-            phase: SlicePhase::Refused(error),
-            upkeep: None,
+    /// The records of slices that are gone.
+    fn find_left_behind(&mut self, namespace: &str) {
+        let look = self.look;
+        if look.observed.slice_records.is_empty() {
+            return;
+        }
+        let readable = look.view.readable::<ResourceSlice>();
+        let mut present: BTreeSet<String> = readable
+            .filter(|slice| slice.metadata.namespace == namespace)
+            .map(|slice| slice_name(look.peer(), &slice.metadata.name))
+            .collect();
+        for unreadable in &self.unreadable {
+            if unreadable.id.name.is_empty() {
+                // It may be any of them.
+                return;
+            }
+            present.insert(slice_name(look.peer(), &unreadable.id.name));
+        }
+        for (name, (secret, opened)) in &look.observed.slice_records {
+            // The record of a slice that is present is the slice's own matter.
+            if present.contains(*name) {
+                continue;
+            }
+            match opened {
+                Err(error) => self.broken.push((secret.id(), error.clone())),
+                Ok(opened) => {
+                    let left = LeftBehind::of(&look, secret, &opened.record);
+                    if !left.is_settled(&look) {
+                        self.left_behind.push(left);
+                    }
+                }
+            }
         }
     }
 
-    fn peering(&self, object: &'o ResourceSlice, surplus: bool) -> SlicePeering<'o> {
-        let mut upkeep = None;
-        let phase = self
-            .phase(object, surplus, &mut upkeep)
-            .unwrap_or_else(SlicePhase::Refused);
-        let upkeep = upkeep.or_else(|| self.unearned(object, &phase));
-        SlicePeering {
-            slice: object.id(),
+    /// What leads the slices on. What is wrong with one is a refusal, and holds
+    /// up none of the others.
+    pub(in crate::provider) fn advance(&self, plan: &mut Plan<'_>) {
+        let look = &self.look;
+        let is_drained = look.observed.condition() == TenantCondition::Drained
+            && look.observed.tenant_metadata().is_some();
+        for unreadable in &self.unreadable {
+            let is_here = unreadable.id.namespace == look.observed.namespace_name();
+            if is_drained && is_here && unreadable.metadata.deletion_timestamp.is_none() {
+                plan.delete_unreadable(unreadable);
+            }
+            plan.refuse(unreadable.error());
+        }
+        for (slice, phase) in &self.present {
+            let advanced = plan.attempt(|plan| slice.advance(phase, plan));
+            if let Err(error) = advanced {
+                slice.keep_up(phase, plan);
+                if error.disposition() == Disposition::Retry {
+                    plan.wake_by(Some(look.now + RETRY));
+                }
+                plan.refuse_at(slice.object.id(), error);
+            }
+        }
+        for left in &self.left_behind {
+            left.clean_up(look, plan);
+        }
+        for (id, error) in &self.broken {
+            plan.refuse_at(id.clone(), error.clone());
+        }
+    }
+
+    /// The address and the credential that a slice has.
+    pub(in crate::provider) fn auth_params(&self, name: &str) -> Option<AuthParams> {
+        let mut present = self.present.iter();
+        let (slice, phase) = present.find(|(slice, _)| slice.object.metadata.name == name)?;
+        Some(slice.auth_params(&phase.settled()?.credential))
+    }
+
+    /// What is to be told of the slices.
+    pub(in crate::provider) fn into_status(self) -> Vec<SliceStatus> {
+        let namespace = self.look.observed.namespace_name();
+        let unreadable = self.unreadable.into_iter().map(|unreadable| SliceStatus {
+            slice: unreadable.id.clone(),
+            phase: SlicePhase::Refused(unreadable.error()),
+        });
+        let present = self.present.into_iter().map(|(slice, phase)| SliceStatus {
+            slice: slice.object.id(),
             phase,
-            upkeep,
+        });
+        let left = self.left_behind.into_iter().map(|left| SliceStatus {
+            slice: ObjectRef::new(Kind::ResourceSlice, &namespace, &left.record.slice),
+            phase: SlicePhase::LeftBehind,
+        });
+        let broken = self.broken.into_iter().map(|(slice, error)| SliceStatus {
+            slice,
+            phase: SlicePhase::Refused(error),
+        });
+        unreadable
+            .chain(present)
+            .chain(left)
+            .chain(broken)
+            .collect()
+    }
+}
+
+impl<'a> SliceLook<'a> {
+    fn of(
+        look: Look<'a>,
+        object: &'a ResourceSlice,
+        terms: Option<&'a SliceTerms>,
+        is_surplus: bool,
+    ) -> Self {
+        let name = &object.metadata.name;
+        let namespace = look.observed.namespace_name();
+        let secret = names::issued_certificate_secret_of_slice(name);
+        let (stored, unreadable) = match look.view.find(&namespace, &secret) {
+            Ok(stored) => (stored, None),
+            Err(error) => (None, Some(error)),
+        };
+        let (record, broken) = match record_of(&look, name) {
+            None => (None, None),
+            Some((_, Ok(record))) => (Some(record), None),
+            Some((_, Err(error))) => (None, Some(error)),
+        };
+        Self {
+            look,
+            object,
+            record,
+            broken,
+            terms,
+            certificate: CertificateSecret {
+                namespace,
+                name: secret,
+                peer: look.peer(),
+                stored,
+                unreadable,
+            },
+            is_surplus,
         }
     }
 
-    fn phase(
-        &self,
-        object: &'o ResourceSlice,
-        surplus: bool,
-        upkeep: &mut Option<Effect>,
-    ) -> Result<SlicePhase<'o>, Error> {
-        let peer = &self.seen.peer;
-        let policy = self.provider.policy(peer);
-        let key = self.established.as_ref().and_then(|it| it.key.as_ref());
+    /// The slice as a holder, once its request is verified.
+    pub(super) fn holding<'s>(&'s self, verified: &'s VerifiedSlice) -> Holding<'s> {
+        let tenant = self.terms.map(|terms| terms.tenant_uid.as_str());
+        Holding {
+            look: self.look,
+            holder: Holder::Slice(self.object.metadata.name.clone()),
+            about: self.object.id(),
+            uid: &self.object.metadata.uid,
+            text: self.object.spec.csr.as_slice(),
+            csr: verified.csr(),
+            key: verified.public_key(),
+            subject: verified.subject(),
+            basis: RequestBasis::Tenant(tenant.unwrap_or_default()),
+            held: self.record.map(|record| &record.held),
+            kept_in: self.certificate.clone(),
+        }
+    }
+
+    fn is_drained(&self) -> bool {
+        self.look.observed.tenant_metadata().is_some()
+            && self.look.observed.condition() == TenantCondition::Drained
+            && self.object.metadata.namespace == self.certificate.namespace
+    }
+
+    /// Whether the Tenant is there, and not on its way out.
+    fn has_tenant(&self) -> bool {
+        let tenant = self.look.observed.tenant_metadata();
+        tenant.is_some_and(|tenant| tenant.deletion_timestamp.is_none())
+    }
+
+    fn phase(&self) -> Result<SlicePhase, Error> {
+        let (look, object) = (self.look, self.object);
+        let policy = look.policy();
         let expectation = ResourceSliceExpectation {
-            consumer: peer,
-            provider: Some(self.provider.cluster_id()),
-            namespace: Some(&self.namespace),
-            tenant_key: key,
+            consumer: look.peer(),
+            provider: Some(&look.configuration.cluster_id),
+            namespace: Some(&self.certificate.namespace),
+            tenant_key: self.terms.and_then(|terms| terms.key.as_ref()),
         };
         // Nothing that the peer can write keeps a drained slice.
-        let drained = self.condition == Some(TenantCondition::Drained)
-            && object.metadata.namespace == self.namespace;
-        if !drained {
+        if !(self.is_drained() && self.has_tenant()) {
             verify::slice_names(object, &expectation, policy)?;
-            self.check_origin(object)?;
+            self.check_origin()?;
         }
         if object.metadata.deletion_timestamp.is_some() {
             return Ok(SlicePhase::Ending);
         }
-        let Some(condition) = self.condition else {
+        if !self.has_tenant() {
             return Ok(SlicePhase::AwaitsPeer);
-        };
-        let name = &object.metadata.name;
-        let secret = names::issued_certificate_secret_of_slice(name);
-        let stored = self.view.find(&self.namespace, &secret);
-        let (unreadable, stored) = match stored {
-            Ok(stored) => (None, stored),
-            Err(error) => (Some(error), None),
-        };
-        let certificate = self
-            .provider
-            .certificate_of_slice(peer, &self.namespace, name, stored);
-        let (record, broken) = match self.opened_record(name) {
-            Ok(record) => (record, None),
-            Err(error) => (None, Some(error)),
-        };
-        let slice = Slice {
-            provider: self.provider.clone(),
-            peer: peer.clone(),
-            object,
-            record,
-            peers_record: self.seen.record.clone(),
-            certificate,
-            unreadable,
-            condition,
-            now: self.now,
-        };
-        if drained {
-            return Ok(SlicePhase::Drained(DrainedSlice { slice }));
         }
-        *upkeep = slice.marks();
-        if let Some(error) = broken {
-            return Err(error);
+        if self.is_drained() {
+            return Ok(SlicePhase::Drained);
         }
-        if surplus {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        if self.is_surplus {
             let limit = policy.limits().resource_slices;
             let error = PolicyRefusal::TooManySlices { limit };
             return Err(Error::new(error, Some(object.id()), ""));
         }
-        let Some(established) = &self.established else {
+        if self.terms.is_none() {
             return Ok(SlicePhase::AwaitsPeer);
-        };
+        }
         if object.spec.csr.is_empty() {
             return Ok(SlicePhase::AwaitsRequest);
         }
         if object.metadata.uid.is_empty() {
             return Ok(SlicePhase::NeedsUid);
         }
-        let verified = self.verified(&slice, &expectation);
-        let phase = verified.and_then(|verified| self.verified_phase(slice, verified, established));
-        if let Err(error) = &phase
-            && is_the_peers(error)
-            && upkeep.is_none()
-        {
-            let mut denied = object.clone();
-            denied.status = status::refused(&object.status, self.now);
-            *upkeep = Effect::patch(object, denied, Part::Status);
-        }
-        phase
+        // A request that is on record for the same key needs no signature
+        // operation.
+        let known = expectation
+            .tenant_key
+            .and_then(|key| self.record?.known_csr(key.fingerprint().as_bytes()));
+        let verified = verify::slice_request(object, &expectation, known.as_ref(), policy)?;
+        self.verified_phase(verified)
     }
 
-    /// Takes off a slice's status the resources that nobody granted: Liqo lets
-    /// them be used in whatever phase the slice is. Once it is settled, its
-    /// whole status is seen to.
-    fn unearned(&self, object: &ResourceSlice, phase: &SlicePhase<'_>) -> Option<Effect> {
-        self.condition?;
-        if object.metadata.namespace != self.namespace {
-            return None;
+    fn verified_phase(&self, verified: VerifiedSlice) -> Result<SlicePhase, Error> {
+        let on_record = self
+            .record
+            .filter(|record| record.is_of(self.object, &verified));
+        let Some(record) = on_record else {
+            return Ok(match self.name_is_free(&verified)? {
+                true => SlicePhase::NeedsRecord(Box::new(verified)),
+                false => SlicePhase::AwaitsNames,
+            });
+        };
+        if self.look.observed.record.is_none() {
+            // Nobody would remember the credential; the peer's record comes
+            // first.
+            return Ok(SlicePhase::AwaitsPeer);
         }
-        let opened;
+        let holding = self.holding(&verified);
+        let credential = match holding.standing() {
+            Standing::InForce(credential) => credential,
+            Standing::Needs(request) => {
+                let slice = verified;
+                let needs = NeedsSliceCredential { slice, request };
+                return Ok(SlicePhase::NeedsCredential(Box::new(needs)));
+            }
+        };
+        let renewal = holding.renewal(&credential);
+        let is_told = self.told(&credential) == self.object.status;
+        let settled = Box::new(SettledSlice {
+            verified,
+            credential,
+            renewal,
+        });
+        let decided = record.decided.as_ref();
+        let is_active = self.look.observed.condition() == TenantCondition::Active;
+        let is_granted =
+            decided.is_some_and(|decided| !matches!(decided.outcome, Outcome::Denied { .. }));
+        Ok(
+            if is_active && record.decision_on(&self.object.spec).is_none() {
+                SlicePhase::NeedsDecision(settled)
+            } else if !is_told {
+                SlicePhase::NeedsStatus(settled)
+            } else if is_granted {
+                SlicePhase::Accepted(settled)
+            } else {
+                SlicePhase::Denied(settled)
+            },
+        )
+    }
+
+    fn advance(&self, phase: &SlicePhase, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let id = || self.object.id();
+        match phase {
+            SlicePhase::AwaitsPeer | SlicePhase::Ending | SlicePhase::LeftBehind => {}
+            SlicePhase::AwaitsRequest => plan.await_for(Awaited::SliceRequest(id())),
+            SlicePhase::NeedsUid => plan.await_for(Awaited::Uid(id())),
+            SlicePhase::AwaitsNames => plan.await_for(Awaited::Names),
+            SlicePhase::NeedsRecord(verified) => {
+                let slice = self.object;
+                let name = &slice.metadata.name;
+                plan.records.slice(name).change_or_make(
+                    || SliceRecord::of(name),
+                    |record| record.take_request(slice, verified),
+                );
+            }
+            SlicePhase::NeedsCredential(needs) => {
+                self.holding(&needs.slice).ask(&needs.request, plan)?;
+            }
+            SlicePhase::NeedsDecision(settled) => self.decide(settled, plan),
+            SlicePhase::NeedsStatus(settled)
+            | SlicePhase::Accepted(settled)
+            | SlicePhase::Denied(settled) => {
+                self.maintain(settled, plan);
+                self.tell(settled, plan);
+            }
+            SlicePhase::Drained => self.withdraw(plan),
+            SlicePhase::Refused(error) => return Err(error.clone()),
+        }
+        self.keep_up(phase, plan);
+        Ok(())
+    }
+
+    /// What is done to a slice in any phase: the marks of this side, and the
+    /// resources that nobody granted are taken off its status. Liqo lets them be
+    /// used in whatever phase the slice is.
+    fn keep_up(&self, phase: &SlicePhase, plan: &mut Plan<'_>) {
+        if !self.has_tenant() || self.object.metadata.namespace != self.certificate.namespace {
+            return;
+        }
+        let is_the_peers = matches!(phase, SlicePhase::Refused(error) if is_the_peers(error));
+        let is_named_well = !matches!(phase, SlicePhase::Refused(_)) || self.check_names().is_ok();
+        if is_named_well && !matches!(phase, SlicePhase::Ending | SlicePhase::Drained) {
+            plan.edit(self.object, |slice| self.mark(slice));
+        }
+        let now = self.look.now;
+        let said = &self.object.status;
+        if is_the_peers && is_named_well && self.terms.is_some() && !self.is_surplus {
+            let refused = status::refused(said, now);
+            return plan.take_away(self.object, |slice| slice.status = refused);
+        }
         let decided = match phase {
-            SlicePhase::Refused(error) if is_the_peers(error) => None,
+            SlicePhase::Refused(_) if is_the_peers => None,
             SlicePhase::Refused(_)
             | SlicePhase::AwaitsPeer
             | SlicePhase::AwaitsRequest
             | SlicePhase::NeedsUid
+            | SlicePhase::AwaitsNames
             | SlicePhase::NeedsRecord(_)
-            | SlicePhase::NeedsCertificate(_)
-            | SlicePhase::NeedsAwsIdentity(_)
+            | SlicePhase::NeedsCredential(_)
             | SlicePhase::Ending => {
-                opened = self.opened_record(&object.metadata.name).ok()?;
-                let record = opened.as_ref().map(|(_, record)| record);
-                let decided = record.and_then(|record| record.decided_of(object));
-                let class = object.spec.class.as_str();
-                if decided.is_none() && !policy::is_liqos_class(class) {
+                if self.broken.is_some() {
+                    return;
+                }
+                let decided = self
+                    .record
+                    .and_then(|record| record.decided_of(self.object));
+                if decided.is_none() && !policy::is_liqos_class(&self.object.spec.class) {
                     // It may be another controller's to decide on.
-                    return None;
+                    return;
                 }
                 decided
             }
-            _ => return None,
+            _ => return,
         };
-        let mut told = object.clone();
-        told.status = status::with_resources(&object.status, decided, self.now);
-        Effect::patch(object, told, Part::Status)
+        let told = status::with_resources(said, decided, now);
+        plan.take_away(self.object, |slice| slice.status = told);
     }
 
-    fn verified_phase(
-        &self,
-        slice: Slice<'o>,
-        verified: VerifiedSlice,
-        established: &Established,
-    ) -> Result<SlicePhase<'o>, Error> {
-        let policy = self.provider.policy(&self.seen.peer);
-        let record = match slice.record() {
-            Some(record) if record.is_of(slice.object, &verified) => record,
-            _ => {
-                self.check_name(&slice, &verified)?;
-                return Ok(SlicePhase::NeedsRecord(NeedsSliceRecord {
-                    slice,
-                    verified,
-                }));
+    /// The annotations that this side keeps on the slice, and the label by which
+    /// Liqo's quotas see it and read them.
+    fn mark(&self, slice: &mut ResourceSlice) {
+        let metadata = &mut slice.metadata;
+        if self
+            .record
+            .is_some_and(|record| record.is_about(self.object))
+        {
+            metadata
+                .labels
+                .insert(names::REPLICATED_LABEL.to_owned(), names::TRUE.to_owned());
+        }
+        let annotations = &mut metadata.annotations;
+        match self.look.observed.condition() {
+            TenantCondition::Cordoned => {
+                let yes = names::TRUE.to_owned();
+                annotations.insert(names::CORDON_TENANT_ANNOTATION.to_owned(), yes);
             }
-        };
-        let given = if self.provider.0.aws.is_some() {
-            let Some(given) = aws::in_force(&slice, &verified) else {
-                if slice.peers_record.is_none() {
-                    // Nobody would remember the key; the record comes first.
-                    return Ok(SlicePhase::AwaitsPeer);
-                }
-                let request = NeedsSliceAwsIdentity::new(slice, verified);
-                return Ok(SlicePhase::NeedsAwsIdentity(request));
-            };
-            given
-        } else {
-            let bearer = Bearer {
-                subject: &verified.subject(),
-                key: verified.public_key(),
-                now: self.now,
-            };
-            let issued = record.issued.as_ref();
-            let chain = issued.and_then(|issued| bearer.issued(issued, verified.csr(), policy));
-            let Some(chain) = chain else {
-                let request = NeedsSliceCertificate::new(slice, verified, established, false);
-                return Ok(SlicePhase::NeedsCertificate(request));
-            };
-            Given::certificate(chain)
-        };
-        let undecided = slice.condition == TenantCondition::Active
-            && record.decision_on(&slice.object.spec).is_none();
-        let settled = SettledSlice::new(slice, verified, given, established.clone());
-        Ok(if undecided {
-            SlicePhase::NeedsDecision(NeedsDecision { settled })
-        } else if let Some(effect) = settled.missing_status() {
-            SlicePhase::NeedsStatus(NeedsSliceStatus {
-                settled: Box::new(settled),
-                effect,
-            })
-        } else if settled.is_granted() {
-            SlicePhase::Accepted(settled)
-        } else {
-            SlicePhase::Denied(settled)
-        })
+            TenantCondition::Active => {
+                annotations.remove(names::CORDON_TENANT_ANNOTATION);
+            }
+            TenantCondition::Drained => {}
+        }
+        if self.record.is_some_and(|record| record.cordoned) {
+            annotations.insert(names::CORDON_ANNOTATION.to_owned(), names::TRUE.to_owned());
+        }
     }
 
-    /// A request that is on record for the same key needs no signature
-    /// operation.
-    fn verified(
-        &self,
-        slice: &Slice<'o>,
-        expectation: &ResourceSliceExpectation<'_>,
-    ) -> Result<VerifiedSlice, Error> {
-        let known = expectation
-            .tenant_key
-            .and_then(|key| slice.record()?.known_csr(key.fingerprint().as_bytes()));
-        let policy = self.provider.policy(&self.seen.peer);
-        verify::slice_request(slice.object, expectation, known.as_ref(), policy)
+    fn check_names(&self) -> Result<(), Error> {
+        let look = self.look;
+        let expectation = ResourceSliceExpectation {
+            consumer: look.peer(),
+            provider: Some(&look.configuration.cluster_id),
+            namespace: Some(&self.certificate.namespace),
+            tenant_key: None,
+        };
+        verify::slice_names(self.object, &expectation, look.policy())?;
+        self.check_origin()
     }
 
     /// Only replicas of the peer's own count.
-    fn check_origin(&self, slice: &ResourceSlice) -> Result<(), Error> {
-        let origin = slice.metadata.labels.get(names::REPLICATION_ORIGIN_LABEL);
-        if origin.is_some() {
+    fn check_origin(&self) -> Result<(), Error> {
+        let labels = &self.object.metadata.labels;
+        if labels.contains_key(names::REPLICATION_ORIGIN_LABEL) {
             // It was compared.
             return Ok(());
         }
         Err(Error::new(
             PeerMisbehaved::NameMismatch {
-                expected: self.seen.peer.to_string(),
+                expected: self.look.peer().to_string(),
                 found: String::new(),
             },
-            Some(slice.id()),
+            Some(self.object.id()),
             "metadata.labels[liqo.io/originID]",
         ))
     }
 
-    /// That the slice's user name is nobody else's.
-    fn check_name(&self, slice: &Slice<'_>, verified: &VerifiedSlice) -> Result<(), Error> {
+    /// That the slice's user name is nobody else's; false while the look-up has
+    /// not answered.
+    fn name_is_free(&self, verified: &VerifiedSlice) -> Result<bool, Error> {
         let subject = verified.subject();
         let name = subject.common_name();
         let claimant = Claimant::Slice {
-            consumer: &self.seen.peer,
+            consumer: self.look.peer(),
             slice: verified.name(),
         };
-        let taken = self
-            .provider
-            .0
-            .principals
-            .is_taken(&PrincipalName::user(name), claimant)
-            .map_err(|error| Error::backend(Backend::Principals, error))?;
-        if !taken && !is_well_known(name) {
-            return Ok(());
-        }
-        let name = name.to_owned();
-        Err(Error::new(
-            PolicyRefusal::NameTaken { name },
-            Some(slice.object.id()),
-            "metadata.name",
-        ))
-    }
-
-    fn opened_record(&self, slice: &str) -> Result<Option<(&'o Secret, SliceRecord)>, Error> {
-        let Some(secret) = self.record_of(slice)? else {
-            return Ok(None);
-        };
-        let record = self.provider.open_slice_record(&self.seen.peer, secret)?;
-        Ok(Some((secret, record)))
-    }
-
-    /// What is kept of slices that are gone.
-    fn left_behind(&self) -> Vec<SlicePeering<'o>> {
-        let slices = self.view.readable::<ResourceSlice>();
-        let mut present: BTreeSet<&str> = slices
-            .filter(|slice| slice.metadata.namespace == self.namespace)
-            .map(|slice| slice.metadata.name.as_str())
-            .collect();
-        for unreadable in self.view.unreadable(Kind::ResourceSlice) {
-            if unreadable.id.name.is_empty() {
-                // It may be any of them.
-                return Vec::new();
-            }
-            present.insert(&unreadable.id.name);
-        }
-        let peer = &self.seen.peer;
-        if self.records.is_empty() {
-            return Vec::new();
-        }
-        let of_present: BTreeSet<String> = present
-            .iter()
-            .map(|slice| record::slice::name(peer, slice))
-            .collect();
-        let mut left = Vec::new();
-        for (name, secret) in &self.records {
-            // Of a slice that is present, the slice itself sees to it.
-            if of_present.contains(*name) {
-                continue;
-            }
-            let record = match self.provider.open_slice_record(peer, secret) {
-                Ok(record) => record,
-                Err(error) => {
-                    left.push(SlicePeering {
-                        slice: secret.id(),
-                        phase: SlicePhase::Refused(error),
-                        upkeep: None,
-                    });
-                    continue;
-                }
-            };
-            let slice = ObjectRef::new(
-                Kind::ResourceSlice,
-                self.namespace.as_str(),
-                record.slice.as_str(),
-            );
-            let name = names::issued_certificate_secret_of_slice(&record.slice);
-            // One that cannot be read stays: it is not ours any more.
-            let stored = self.view.find(&self.namespace, &name).unwrap_or_default();
-            let certificate =
-                self.provider
-                    .certificate_of_slice(peer, &self.namespace, &record.slice, stored);
-            let kept = record.cordoned && self.seen.tenant.is_some();
-            let phase = LeftBehind {
-                record: secret,
-                certificate,
-                kept,
-            };
-            if !phase.is_settled() {
-                left.push(SlicePeering {
-                    slice,
-                    phase: SlicePhase::LeftBehind(phase),
-                    upkeep: None,
-                });
+        let principals = &self.look.configuration.principals;
+        let taken = principals.is_taken(&PrincipalName::user(name), claimant);
+        match taken.map_err(|error| Error::backend(Backend::Principals, error))? {
+            Answer::Pending => Ok(false),
+            Answer::Ready(false) if !is_well_known(name) => Ok(true),
+            Answer::Ready(_) | Answer::Denied(_) => {
+                let name = name.to_owned();
+                let refusal = PolicyRefusal::NameTaken { name };
+                Err(Error::new(refusal, Some(self.object.id()), "metadata.name"))
             }
         }
-        left
     }
 }
 
-impl Provider {
-    /// The Secrets that may be records of the peer's slices, by their names.
-    pub(in crate::provider) fn slice_records<'o>(
-        &self,
-        seen: &Seen<'_>,
-        view: &View<'o>,
-    ) -> BTreeMap<&'o str, &'o Secret> {
-        let peer = Some(seen.peer.as_str());
-        view.readable::<Secret>()
-            .filter(|secret| {
-                let metadata = &secret.metadata;
-                let label = metadata.labels.get(names::RECORD_PEER_LABEL);
-                metadata.namespace == self.0.namespace
-                    && metadata.name.starts_with(record::slice::NAME_PREFIX)
-                    && label.map(String::as_str) == peer
-            })
-            .map(|secret| (secret.metadata.name.as_str(), secret))
-            .collect()
-    }
+/// Whether somebody says that it is this peer's replica. The local slices of a
+/// cluster that is this one's provider as well are not.
+fn is_replica(look: &Look<'_>, slice: &ResourceSlice, namespace: &str) -> bool {
+    let label = |name: &str| slice.metadata.labels.get(name).map(String::as_str);
+    let peer = Some(look.peer().as_str());
+    label(names::REPLICATED_LABEL) == Some(names::TRUE)
+        && (label(names::REPLICATION_ORIGIN_LABEL) == peer
+            || label(names::REMOTE_CLUSTER_ID_LABEL) == peer
+            || slice.metadata.namespace == namespace)
+}
+
+/// The record of a slice, as far as it can be read.
+fn record_of<'a>(
+    look: &Look<'a>,
+    slice: &str,
+) -> Option<(&'a Secret, Result<&'a SliceRecord, Error>)> {
+    let records = &look.observed.slice_records;
+    let (secret, opened) = records.get(slice_name(look.peer(), slice).as_str())?;
+    let record = opened.as_ref().map(|opened| &opened.record);
+    Some((secret, record.map_err(Clone::clone)))
 }
 
 fn is_the_peers(error: &Error) -> bool {

@@ -2,14 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
-    crypto::BoxError,
-    model::{
-        ClusterId, IngressClass, LoadBalancerClass, Quantity, ResourceSlice, StorageClass,
-        Timestamp, names,
-    },
+    crypto::{Answer, BoxError},
+    model::{ClusterId, Quantity, ResourceSlice, Timestamp, names},
+    provider::record::Grant,
 };
 
 /// Decides on the resources of slices, class by class.
@@ -19,11 +15,12 @@ use crate::{
 /// [`reconsider_slice`](crate::Provider::reconsider_slice). The decision is
 /// recorded out of the peer's reach, and the same question is not asked again.
 pub trait ResourceSlicePolicy: Send + Sync {
-    /// Decides, or says that it is not to be decided here or now.
+    /// Decides, or says that the decision comes later. [`Answer::Denied`] denies
+    /// the resources with that message.
     ///
     /// # Errors
     /// Whatever keeps it from deciding; that slice waits, and the others go on.
-    fn decide(&self, request: &SliceRequest<'_>) -> Result<SliceDecision, BoxError>;
+    fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError>;
 }
 
 /// What a slice asks for.
@@ -57,35 +54,9 @@ pub enum SliceDecision {
         /// Why, in a sentence.
         message: String,
     },
-    /// It will be decided later: look again when it is.
-    Pending,
     /// The class is another controller's to decide on: that part of the status
     /// is left to it.
     NotMine,
-}
-
-/// What a slice gets, as it stands in its status.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Grant {
-    /// How much of which resource.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub resources: BTreeMap<String, Quantity>,
-    /// The storage classes that are offered.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub storage_classes: Vec<StorageClass>,
-    /// The ingress classes that are offered.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ingress_classes: Vec<IngressClass>,
-    /// The load balancer classes that are offered.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub load_balancer_classes: Vec<LoadBalancerClass>,
-    /// The labels of the provider cluster.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub node_labels: BTreeMap<String, String>,
-    /// The selector that offloaded pods get.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub node_selector: BTreeMap<String, String>,
 }
 
 /// Liqo's own decision: slices of the classes `default` and none get what they
@@ -154,9 +125,9 @@ impl LiqoClasses {
 }
 
 impl ResourceSlicePolicy for LiqoClasses {
-    fn decide(&self, request: &SliceRequest<'_>) -> Result<SliceDecision, BoxError> {
+    fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
         if !request.is_of_liqos_classes() {
-            return Ok(SliceDecision::NotMine);
+            return Ok(Answer::Ready(SliceDecision::NotMine));
         }
         for (resource, quantity) in request.resources {
             let problem = match quantity.amount() {
@@ -165,17 +136,17 @@ impl ResourceSlicePolicy for LiqoClasses {
                 Err(error) => error.to_string(),
             };
             let resource = crate::error::shortened(resource);
-            return Ok(SliceDecision::Deny {
+            return Ok(Answer::Ready(SliceDecision::Deny {
                 reason: DENIED.0.to_owned(),
                 message: format!("{resource:?} is no amount of a resource: {problem}"),
-            });
+            }));
         }
         let mut grant = self.defaults.clone();
         let asked = request.resources.iter();
         grant
             .resources
             .extend(asked.map(|(resource, quantity)| (resource.clone(), quantity.clone())));
-        Ok(SliceDecision::Grant(grant))
+        Ok(Answer::Ready(SliceDecision::Grant(grant)))
     }
 }
 

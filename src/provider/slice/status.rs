@@ -6,7 +6,7 @@ use crate::{
         ResourceSliceCondition, ResourceSliceConditionStatus, ResourceSliceConditionType,
         ResourceSliceStatus, Timestamp,
     },
-    provider::record::slice::{Decided, Outcome},
+    provider::record::{Decided, Outcome},
 };
 
 /// Sets a condition. One that says the same already keeps its time, unless the
@@ -96,6 +96,16 @@ pub(super) fn with_resources(
         decide_resources(&mut status, said, &decided.outcome, times);
     }
     status
+}
+
+/// Whether the second status takes something away that the first one shows.
+pub(super) fn takes_away(said: &ResourceSliceStatus, told: &ResourceSliceStatus) -> bool {
+    let is_accepted = |status: &ResourceSliceStatus| {
+        let resources = status.condition(ResourceSliceConditionType::Resources);
+        resources.is_some_and(|it| it.status == ResourceSliceConditionStatus::Accepted)
+    };
+    said.resources != told.resources && !said.resources.is_empty()
+        || is_accepted(said) && !is_accepted(told)
 }
 
 /// Denies the resources, and leaves all else.

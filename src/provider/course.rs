@@ -1,0 +1,372 @@
+//! The course of a handshake: which phase the objects are in, and what leads on.
+
+use super::{
+    Phase, Status,
+    administration::clean_up,
+    credentials::{
+        CertificateSecret, Holding, Issued, RenewalChannel, RequestBasis, Standing, answer_renews,
+        await_revocations, delete_unanswered,
+    },
+    handshake::{Handshake, make_nonce, phase_without_tenant, record_proof, signed_since},
+    look::Look,
+    phase::{NeedsCredential, NeedsProof},
+    record::Plan,
+    rights::{self, Granted},
+    slice::{SliceTerms, Slices},
+};
+use crate::{
+    crypto::{Answer, Nonce},
+    error::{Error, Fault},
+    machine::{Awaited, Env, Holder, Message, Step},
+    model::{Resource, Tenant, TenantCondition, names},
+    verify::{self, VerifiedTenant},
+};
+
+impl<'a> Look<'a> {
+    /// What is told of the peer.
+    pub(super) fn status(&self) -> Result<Status, Error> {
+        let phase = self.phase_or_refused()?;
+        let terms = self.slice_terms(&phase)?;
+        Ok(Status {
+            slices: Slices::of(*self, terms.as_ref()).into_status(),
+            phase,
+            renewal_channel: RenewalChannel::of(self.configuration, self.observed),
+            notices: rights::notices(self.observed),
+        })
+    }
+
+    /// The step that leads on.
+    pub(super) fn reconcile(&self, env: &Env) -> Result<Step, Error> {
+        let phase = self.phase_or_refused()?;
+        let terms = self.slice_terms(&phase)?;
+        let slices = Slices::of(*self, terms.as_ref());
+        let mut plan = self.plan();
+        let failed = plan
+            .attempt(|plan| self.advance(&phase, &slices, env, plan))
+            .err();
+        // Also in a phase that does nothing else for the peer.
+        rights::tighten(self, &mut plan);
+        rights::apply_lift(self, &mut plan);
+        await_revocations(self, &mut plan);
+        slices.advance(&mut plan);
+        self.notify(&mut plan);
+        let Some(error) = failed else {
+            return Ok(plan.finish());
+        };
+        // A backend that fails holds up neither a condition nor the slices.
+        plan.refuse(error.clone());
+        let step = plan.finish();
+        if step.is_settled() {
+            Err(error)
+        } else {
+            Ok(step)
+        }
+    }
+
+    /// Tells what a person should know in any phase.
+    pub(super) fn notify(&self, plan: &mut Plan<'_>) {
+        for notice in rights::notices(self.observed) {
+            plan.notify(notice);
+        }
+    }
+
+    /// The phase; what is wrong with the peer is one.
+    pub(super) fn phase_or_refused(&self) -> Result<Phase, Error> {
+        match self.phase() {
+            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+                Err(error)
+            }
+            Err(error) => Ok(Phase::Refused(error)),
+            Ok(phase) => Ok(phase),
+        }
+    }
+
+    fn phase(&self) -> Result<Phase, Error> {
+        let observed = self.observed;
+        // Rights are taken back whatever else is wrong.
+        if rights::is_ending(observed) {
+            return Ok(Phase::Ending);
+        }
+        let tenant_is_there = observed.tenant_metadata().is_some();
+        if tenant_is_there && observed.condition() == TenantCondition::Drained {
+            return Ok(Phase::Drained);
+        }
+        observed.check_record()?;
+        if let Some(error) = &observed.spoilt {
+            return Ok(Phase::Refused(error.clone()));
+        }
+        if let Some(tenant) = observed.unreadable_tenant {
+            return Ok(Phase::Refused(tenant.error()));
+        }
+        self.configuration.check_peer(self.peer())?;
+        let Some(tenant) = observed.tenant else {
+            return phase_without_tenant(self);
+        };
+        if !self.configuration.handshake_required(self.peer(), tenant) {
+            return Ok(match rights::tolerates(self, tenant)? {
+                true => Phase::Tolerated,
+                false => Phase::AwaitsNames,
+            });
+        }
+        let verified = self.verify_claim(tenant)?;
+        if tenant.metadata.uid.is_empty() {
+            return Ok(Phase::NeedsUid(tenant.id()));
+        }
+        if let Some(proof) = observed.proof(&verified, &tenant.metadata.uid) {
+            let phase = self.phase_with_proof(tenant, verified.clone(), &proof.nonce)?;
+            let newer = match &phase {
+                Phase::Authenticated(_) => signed_since(self, tenant, &verified),
+                _ => None,
+            };
+            return Ok(match newer {
+                Some(nonce) => Phase::NeedsProof(Box::new(NeedsProof {
+                    tenant: verified,
+                    nonce,
+                })),
+                None => phase,
+            });
+        }
+        let nonce = match self.verify_handshake(tenant, &verified)? {
+            Handshake::Verified(nonce) => nonce,
+            Handshake::AwaitsNames => return Ok(Phase::AwaitsNames),
+        };
+        if !observed.is_known() {
+            // Left complete by Liqo: only the record is missing.
+            let phase = self.phase_with_proof(tenant, verified.clone(), &nonce)?;
+            if matches!(phase, Phase::Authenticated(_)) {
+                return Ok(phase);
+            }
+        }
+        Ok(Phase::NeedsProof(Box::new(NeedsProof {
+            tenant: verified,
+            nonce,
+        })))
+    }
+
+    fn phase_with_proof(
+        &self,
+        tenant: &Tenant,
+        verified: VerifiedTenant,
+        nonce: &Nonce,
+    ) -> Result<Phase, Error> {
+        if let Some(request) = self.approval_needed(tenant, &verified)? {
+            return Ok(Phase::NeedsApproval(Box::new(request)));
+        }
+        let holding = self.control_plane(tenant, &verified, nonce);
+        let credential = match holding.standing() {
+            Standing::InForce(credential) => credential,
+            Standing::Needs(request) => {
+                drop(holding);
+                return Ok(Phase::NeedsCredential(Box::new(NeedsCredential {
+                    tenant: verified,
+                    request,
+                    nonce: nonce.clone(),
+                })));
+            }
+        };
+        let granted = Granted {
+            look: *self,
+            tenant,
+            verified: &verified,
+            holding: &holding,
+            credential: &credential,
+        };
+        let issued = Box::new(Issued::new(&granted, nonce.clone()));
+        Ok(if granted.is_complete()? {
+            Phase::Authenticated(issued)
+        } else {
+            Phase::NeedsRights(issued)
+        })
+    }
+
+    /// The control plane as a holder.
+    fn control_plane<'s>(
+        &self,
+        tenant: &'s Tenant,
+        verified: &'s VerifiedTenant,
+        nonce: &'s Nonce,
+    ) -> Holding<'s>
+    where
+        'a: 's,
+    {
+        let observed = self.observed;
+        Holding {
+            look: *self,
+            holder: Holder::ControlPlane,
+            about: tenant.id(),
+            uid: &tenant.metadata.uid,
+            text: tenant.spec.csr.as_slice(),
+            csr: verified.csr(),
+            key: verified.public_key(),
+            subject: Holder::ControlPlane.subject(self.peer()),
+            basis: RequestBasis::Handshake {
+                nonce,
+                tenant: &tenant.metadata.uid,
+            },
+            held: observed.record().map(|record| &record.held),
+            kept_in: CertificateSecret {
+                namespace: observed.namespace_name(),
+                name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
+                peer: self.peer(),
+                stored: observed.certificate,
+                unreadable: None,
+            },
+        }
+    }
+
+    /// What the control plane's authentication gives to the peer's slices.
+    fn slice_terms(&self, phase: &Phase) -> Result<Option<SliceTerms>, Error> {
+        let Some(tenant) = self.observed.tenant else {
+            return Ok(None);
+        };
+        let (key, proxy_url) = match phase {
+            Phase::Authenticated(issued) => {
+                let verified = &issued.verified;
+                (
+                    Some(verified.public_key().clone()),
+                    verified.proxy_url().cloned(),
+                )
+            }
+            Phase::Tolerated => (None, verify::proxy_url(tenant)?),
+            _ => return Ok(None),
+        };
+        Ok(Some(SliceTerms {
+            key,
+            tenant_uid: tenant.metadata.uid.clone(),
+            address: self.address(proxy_url.as_ref()),
+        }))
+    }
+
+    /// What leads on from a phase.
+    fn advance(
+        &self,
+        phase: &Phase,
+        slices: &Slices<'_>,
+        env: &Env,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        match (phase, self.observed.tenant) {
+            (Phase::NeedsUid(tenant), _) => plan.await_for(Awaited::Uid(tenant.clone())),
+            (Phase::Uninvited, _) => plan.await_for(Awaited::Invitation),
+            (Phase::AwaitsNames, _) => plan.await_for(Awaited::Names),
+            (Phase::Ended { kept_until }, _) => clean_up(self, *kept_until, plan),
+            (Phase::NeedsNonce(why), _) => make_nonce(self, *why, env, plan)?,
+            (Phase::AwaitsTenant(phase), _) => phase.wait(self, plan),
+            (Phase::NeedsProof(proof), Some(tenant)) => {
+                record_proof(self, tenant, &proof.tenant, &proof.nonce, None, plan)?;
+            }
+            (Phase::NeedsApproval(request), Some(tenant)) => {
+                self.ask_approver(tenant, request, plan)?;
+            }
+            (Phase::NeedsCredential(needs), Some(tenant)) => {
+                let holding = self.control_plane(tenant, &needs.tenant, &needs.nonce);
+                holding.ask(&needs.request, plan)?;
+            }
+            (Phase::NeedsRights(issued), Some(tenant)) => {
+                let holding = self.control_plane(tenant, &issued.verified, &issued.nonce);
+                self.granted(issued, tenant, &holding).grant(plan)?;
+            }
+            (Phase::Authenticated(issued), Some(tenant)) => {
+                self.maintain(issued, tenant, slices, plan)?;
+            }
+            (Phase::Tolerated, Some(tenant)) => rights::tolerate(self, tenant, plan)?,
+            (Phase::Drained, _) => {
+                rights::withdraw(self, plan);
+                self.delete_unanswered(plan);
+            }
+            (Phase::Ending, _) => {
+                rights::withdraw(self, plan);
+                self.delete_unanswered(plan);
+                rights::let_tenant_go(self, plan);
+            }
+            (Phase::Refused(error), _) => plan.refuse(error.clone()),
+            // These phases have a Tenant.
+            (_, None) => {}
+        }
+        Ok(())
+    }
+
+    fn delete_unanswered(&self, plan: &mut Plan<'_>) {
+        if let Some(record) = self.observed.record() {
+            delete_unanswered(self, &record.held, plan);
+        }
+    }
+
+    fn granted<'s>(
+        &self,
+        issued: &'s Issued,
+        tenant: &'s Tenant,
+        holding: &'s Holding<'s>,
+    ) -> Granted<'s>
+    where
+        'a: 's,
+    {
+        Granted {
+            look: *self,
+            tenant,
+            verified: &issued.verified,
+            holding,
+            credential: &issued.credential,
+        }
+    }
+
+    /// Hands out the Identity, answers renewals, and mends what someone took
+    /// away: the marks on the Tenant, the record of an exchange that Liqo made,
+    /// the commitment to an endpoint that has changed.
+    fn maintain(
+        &self,
+        issued: &Issued,
+        tenant: &Tenant,
+        slices: &Slices<'_>,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let verified = &issued.verified;
+        if issued.is_adopted {
+            let chain = issued.certificate();
+            return record_proof(self, tenant, verified, &issued.nonce, chain, plan);
+        }
+        let holding = self.control_plane(tenant, verified, &issued.nonce);
+        let granted = self.granted(issued, tenant, &holding);
+        let is_committed = self.renew_commitment(issued, plan)?;
+        granted.mark(plan);
+        answer_renews(
+            self,
+            tenant,
+            verified,
+            &|name| slices.auth_params(name),
+            plan,
+        );
+        plan.wake_by(issued.valid_until());
+        let is_renewed = holding.renew(&issued.credential, plan);
+        if is_committed && !is_renewed {
+            let identity = Box::new(issued.identity(None));
+            plan.send(Message::Identity(identity));
+        }
+        Ok(())
+    }
+
+    /// Renews the commitment, if the Identity says something else by now; whether
+    /// the one on record is about what the Identity says.
+    fn renew_commitment(&self, issued: &Issued, plan: &mut Plan<'_>) -> Result<bool, Error> {
+        let record = self.observed.record();
+        let Some(proof) = record.and_then(|record| record.proof.as_ref()) else {
+            return Ok(true);
+        };
+        let earlier = proof.commitment.as_ref();
+        match self.commit(&issued.verified, &issued.nonce, earlier)? {
+            Answer::Ready(commitment) if commitment == proof.commitment => Ok(true),
+            Answer::Ready(commitment) => {
+                plan.records.peer.change(|record| {
+                    if let Some(proof) = &mut record.proof {
+                        proof.commitment = commitment;
+                    }
+                });
+                Ok(false)
+            }
+            Answer::Pending | Answer::Denied(_) => {
+                plan.await_for(Awaited::OwnKey);
+                Ok(false)
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Access keys that nobody is to use any more.
+
+use crate::{
+    audit::{Decision, Event},
+    error::Error,
+    machine::Awaited,
+    model::{Kind, ResourceSlice},
+    provider::{
+        look::Look,
+        record::{AccessKey, Plan, Record, SliceKey},
+    },
+};
+
+/// Waits for the end of the keys that nobody is to use any more: those that
+/// another one replaced, those of a Tenant or of slices that are gone. A level:
+/// the key is named until its deletion is recorded.
+pub(in crate::provider) fn await_revocations(look: &Look<'_>, plan: &mut Plan<'_>) {
+    let Some(record) = look.observed.record() else {
+        return;
+    };
+    for key in to_revoke(look, record) {
+        plan.await_for(Awaited::AwsRevocation {
+            user_arn: key.user_arn,
+            access_key_id: key.id,
+        });
+    }
+}
+
+/// Forgets a key that is deleted at AWS: in the slice's record first, since the
+/// peer's record names the slices that may hold a key.
+pub(in crate::provider) fn forget_key(
+    look: &Look<'_>,
+    access_key_id: &str,
+    plan: &mut Plan<'_>,
+) -> Result<(), Error> {
+    let mut is_known = false;
+    for (_, opened) in look.observed.slice_records.values() {
+        let record = &opened.as_ref().map_err(Clone::clone)?.record;
+        if record
+            .held
+            .aws
+            .config()
+            .is_some_and(|(config, _)| config.aws_access_key_id == access_key_id)
+        {
+            is_known = true;
+            plan.records.slice(&record.slice).forget(|record| {
+                record.held.aws.forget(access_key_id);
+            });
+        }
+    }
+    plan.records
+        .peer
+        .forget(|record| is_known |= record.forget_key(access_key_id));
+    if is_known {
+        let access_key_id = access_key_id.to_owned();
+        plan.tell(Event::new(
+            look.peer(),
+            Decision::AwsKeyRevoked { access_key_id },
+        ));
+    }
+    Ok(())
+}
+
+fn to_revoke(look: &Look<'_>, record: &Record) -> Vec<AccessKey> {
+    // Where nobody gives AWS users any more, certificates are in their place.
+    let tenant = look
+        .observed
+        .tenant_metadata()
+        .filter(|_| look.configuration.aws.is_some())
+        .map(|tenant| tenant.uid.as_str());
+    let held = record.held.aws.config();
+    let of_other_tenant = held
+        .filter(|(_, uid)| Some(*uid) != tenant)
+        .map(|(config, _)| AccessKey::of(config));
+    let slices = present(look);
+    let is_gone = |one: &&SliceKey| tenant.is_none() || !slices.iter().any(|slice| slice.is(one));
+    let keys = &record.aws;
+    let of_gone_slices = keys.of_slices().iter().filter(is_gone);
+    keys.superseded()
+        .iter()
+        .cloned()
+        .chain(of_other_tenant)
+        .chain(of_gone_slices.map(|one| one.key.clone()))
+        .collect()
+}
+
+/// A slice in the peer's tenant namespace; one that cannot be read may have any
+/// UID.
+struct Present<'a> {
+    name: &'a str,
+    uid: Option<&'a str>,
+}
+
+impl Present<'_> {
+    fn is(&self, one: &SliceKey) -> bool {
+        self.name == one.slice && self.uid.is_none_or(|uid| uid == one.uid)
+    }
+}
+
+fn present<'a>(look: &Look<'a>) -> Vec<Present<'a>> {
+    let namespace = look.observed.namespace_name();
+    let readable = look
+        .view
+        .readable::<ResourceSlice>()
+        .filter(|slice| slice.metadata.namespace == namespace)
+        .map(|slice| Present {
+            name: &slice.metadata.name,
+            uid: Some(&slice.metadata.uid),
+        });
+    let unreadable = look
+        .view
+        .unreadable(Kind::ResourceSlice)
+        .filter(|slice| slice.id.namespace == namespace)
+        .map(|slice| Present {
+            name: &slice.id.name,
+            uid: None,
+        });
+    readable.chain(unreadable).collect()
+}

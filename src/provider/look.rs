@@ -1,0 +1,57 @@
+//! One look at one peer, and what every rule needs of it.
+
+use super::{
+    configuration::Configuration,
+    observed::Observed,
+    record::{Plan, Records},
+};
+use crate::{
+    machine::View,
+    model::{AuthParams, Bytes, ClusterId, ProxyUrl, Timestamp},
+    policy::Policy,
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+/// The configuration, what was observed of one peer, and the present time.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub(super) configuration: &'a Configuration,
+    pub(super) view: &'a View<'a>,
+    pub(super) observed: &'a Observed<'a>,
+    pub(super) now: Timestamp,
+}
+
+impl<'a> Look<'a> {
+    /// A plan that changes nothing yet.
+    pub(super) fn plan(&self) -> Plan<'a> {
+        Plan::new(Records::of(self.configuration, self.observed))
+    }
+
+    pub(super) fn peer(&self) -> &'a ClusterId {
+        &self.observed.peer
+    }
+
+    /// The policy for the peer: this side's configuration, never the peer's word.
+    pub(super) fn policy(&self) -> &'a Policy {
+        self.configuration.policy(&self.observed.peer)
+    }
+
+    /// What the peer needs to reach this cluster: all but its credential.
+    pub(super) fn address(&self, proxy: Option<&ProxyUrl>) -> AuthParams {
+        let endpoint = &self.configuration.endpoint;
+        // EKS gives its CA in base64, and Liqo's consumers decode the CA of a
+        // provider with AWS users once more.
+        let ca = if self.configuration.aws.is_some() {
+            Bytes::from(STANDARD.encode(endpoint.ca().as_slice()).into_bytes())
+        } else {
+            endpoint.ca()
+        };
+        AuthParams {
+            ca,
+            signed_crt: Bytes::default(),
+            api_server: endpoint.api_server().as_str().to_owned(),
+            proxy_url: proxy.map(|url| url.as_str().to_owned()),
+            aws_config: None,
+        }
+    }
+}

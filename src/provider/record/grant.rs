@@ -1,0 +1,31 @@
+//! What a resource slice gets.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{IngressClass, LoadBalancerClass, Quantity, StorageClass};
+
+/// What a slice gets, as it stands in its status.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Grant {
+    /// How much of which resource.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, Quantity>,
+    /// The storage classes that are offered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub storage_classes: Vec<StorageClass>,
+    /// The ingress classes that are offered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ingress_classes: Vec<IngressClass>,
+    /// The load balancer classes that are offered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub load_balancer_classes: Vec<LoadBalancerClass>,
+    /// The labels of the provider cluster.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_labels: BTreeMap<String, String>,
+    /// The selector that offloaded pods get.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
+}

@@ -1,0 +1,77 @@
+//! What a holder has, in the record that is about it: the same for a control
+//! plane and for a slice.
+
+use serde::{Deserialize, Serialize};
+
+use super::{HeldKey, IssuedCertificate, RefusedRenewal};
+use crate::{
+    crypto::RequestId,
+    model::{Bytes, Timestamp},
+};
+
+/// The credentials of one holder.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::provider) struct HeldCredentials {
+    /// The certificate that was issued last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::provider) issued: Option<IssuedCertificate>,
+    /// The AWS access key in place of a certificate.
+    #[serde(default, skip_serializing_if = "HeldKey::is_unused")]
+    pub(in crate::provider) aws: HeldKey,
+    /// A renewal that was refused, so that it is not asked for at each look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::provider) refused_renewal: Option<RefusedRenewal>,
+    /// The CertificateSigningRequest that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::provider) signing: Option<SigningAttempt>,
+}
+
+/// A request that lies at Kubernetes' signer, or was denied there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::provider) struct SigningAttempt {
+    /// The [`RequestId`].
+    request: Bytes,
+    /// How many names were found taken.
+    pub(in crate::provider) attempt: u8,
+    /// The name of the CertificateSigningRequest.
+    pub(in crate::provider) name: String,
+    /// Until when a certificate of it may hold, in seconds since the Unix epoch.
+    pub(in crate::provider) until: i64,
+    /// Why the request was denied or failed, until an administrator asks again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::provider) denied: Option<String>,
+}
+
+impl HeldCredentials {
+    /// Takes a certificate for the one in force.
+    pub(in crate::provider) fn take(&mut self, issued: IssuedCertificate) {
+        self.issued = Some(issued);
+        self.refused_renewal = None;
+        self.signing = None;
+    }
+}
+
+impl SigningAttempt {
+    /// The first attempt for a request, or one more.
+    pub(in crate::provider) fn new(
+        request: RequestId,
+        attempt: u8,
+        name: String,
+        until: Timestamp,
+    ) -> Self {
+        Self {
+            request: Bytes::from(request.as_bytes().as_slice()),
+            attempt,
+            name,
+            until: until.unix(),
+            denied: None,
+        }
+    }
+
+    /// Whether the attempt is for this request.
+    pub(in crate::provider) fn is_for(&self, request: RequestId) -> bool {
+        self.request.as_slice() == request.as_bytes()
+    }
+}
