@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex};
 
 use liqo_auth::{
     audit::Decision,
-    crypto::{BoxError, SigningKey},
+    crypto::{Answer, BoxError, SigningKey},
     error::{ApiMisuse, Backend, Disposition, Fault, LocalFault, PolicyRefusal},
     machine::{Awaited, Step},
-    provider::{self, Approval, ApprovalRequest, Approver, Provider},
+    provider::{self, ApprovalRequest, Approver, Provider},
 };
 
 use exchange::{Exchange, Setup, ed25519, id};
@@ -35,8 +35,8 @@ fn nothing_is_signed_before_someone_approves() {
         panic!("{:?}", exchange.provider_phase());
     };
     let key = ed25519(1).public_key().fingerprint();
-    assert_eq!(needs.request().fingerprint(), key);
-    assert_eq!(needs.request().peer, id("cl-consumer"));
+    assert_eq!(needs.fingerprint(), key);
+    assert_eq!(needs.peer, id("cl-consumer"));
 
     let step = approve(&mut exchange);
     assert_eq!(step.events[0].decision, Decision::Approved);
@@ -151,11 +151,11 @@ fn an_approver_decides_once() {
     };
     assert_eq!(error.fault(), &fault.into());
 
-    *approver.answer.lock().unwrap() = Some(Approval::Denied("no".into()));
+    *approver.answer.lock().unwrap() = Some(Answer::Denied("no".into()));
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "Refused");
     let asked = *approver.asked.lock().unwrap();
-    *approver.answer.lock().unwrap() = Some(Approval::Approved);
+    *approver.answer.lock().unwrap() = Some(Answer::Ready(()));
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "Refused");
     assert_eq!(*approver.asked.lock().unwrap(), asked);
@@ -199,21 +199,21 @@ fn a_crash_around_the_approval_loses_nothing() {
 
 /// Gives the answer that the test gives it; none is a failure.
 struct Panel {
-    answer: Mutex<Option<Approval>>,
+    answer: Mutex<Option<Answer<()>>>,
     asked: Mutex<usize>,
 }
 
 impl Default for Panel {
     fn default() -> Self {
         Self {
-            answer: Mutex::new(Some(Approval::Pending)),
+            answer: Mutex::new(Some(Answer::Pending)),
             asked: Mutex::default(),
         }
     }
 }
 
 impl Approver for Panel {
-    fn decide(&self, _: &ApprovalRequest) -> Result<Approval, BoxError> {
+    fn decide(&self, _: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
         *self.asked.lock().unwrap() += 1;
         let answer = self.answer.lock().unwrap().clone();
         answer.ok_or_else(|| "nobody is in".into())

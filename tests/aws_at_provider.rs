@@ -17,14 +17,14 @@ use liqo_auth::{
     assurance::commitment::Assurance,
     audit::Decision,
     consumer::{self, PeerSettings},
-    crypto::{CertificateChain, RecordKey},
+    crypto::{Answer, CertificateChain, RecordKey},
     error::{ApiMisuse, Backend, LocalFault, PolicyRefusal},
-    machine::{Awaited, Step},
+    machine::{Awaited, Holder, Step},
     model::{
         AwsConfig, IdentityType, Metadata, Object, ObjectRef, Renew, RenewSpec, Resource, Secret,
         TenantCondition, names,
     },
-    provider::{AwsAnswer, AwsIdentities, Phase, Provider, Renewal},
+    provider::{AwsIdentities, CredentialRequest, Phase, Provider, Renewal},
     verify::Credentials,
 };
 
@@ -63,10 +63,10 @@ fn authenticated(iam: &Arc<Iam>) -> Exchange {
 
 /// An exchange in which the proof is on record, and nothing was given yet.
 fn proven(iam: &Arc<Iam>) -> Exchange {
-    iam.says(Ok(AwsAnswer::Pending));
+    iam.says(Ok(Answer::Pending));
     let mut exchange = exchange_with(iam);
     exchange.settle();
-    assert_eq!(exchange.provider_phase().name(), "NeedsAwsIdentity");
+    assert_eq!(exchange.provider_phase().name(), "NeedsCredential");
     iam.works();
     exchange
 }
@@ -90,7 +90,7 @@ fn a_peer_gets_an_aws_user_where_others_get_a_certificate() {
     assert_eq!(iam.made(), 1);
     let request = iam.given.lock().unwrap().values().next().unwrap().clone();
     assert_eq!(request.peer, id("cl-consumer"));
-    assert_eq!(request.slice, None);
+    assert_eq!(request.holder, Holder::ControlPlane);
     assert_eq!(request.subject.common_name(), "cl-consumer");
     assert_eq!(request.subject.organization(), "liqo.io");
 
@@ -161,29 +161,30 @@ fn the_status_and_the_identity_are_as_liqo_writes_them() {
 fn the_answer_may_take_its_time() {
     let iam = Arc::new(Iam::default());
     let mut exchange = proven(&iam);
-    let Phase::NeedsAwsIdentity(phase) = exchange.provider_phase() else {
+    let Phase::NeedsCredential(needs) = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
-    let request = phase.request().id;
-    iam.says(Ok(AwsAnswer::Pending));
+    let CredentialRequest::Aws(request) = needs.request else {
+        panic!("{:?}", needs.request);
+    };
+    let request = request.id;
+    iam.says(Ok(Answer::Pending));
     let step = exchange.turn_of_provider();
     assert!(step.is_settled());
     assert!(step.outbox.is_empty());
     assert_eq!(step.wait.awaiting, [Awaited::AwsIdentity(request)]);
 
-    // By hand, without asking anyone.
-    let Phase::NeedsAwsIdentity(phase) = exchange.provider_phase() else {
-        panic!("{:?}", exchange.provider_phase());
-    };
+    // By hand, without asking AWS.
     let key = config("AKIAIOSFODNN7EXAMPLE");
-    let step = phase.continue_with(&key).unwrap();
+    iam.says(Ok(Answer::Ready(key.clone())));
+    let step = exchange.turn_of_provider();
     let decisions: Vec<_> = step.events.iter().map(|event| &event.decision).collect();
     let expected = Decision::AwsKeyGiven {
         request,
         access_key_id: key.aws_access_key_id.clone(),
     };
     assert_eq!(decisions, [&expected]);
-    exchange.carry_out(true, step);
+    iam.says(Err("nobody is to be asked again"));
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
     assert_eq!(given(&exchange), key);
@@ -193,7 +194,7 @@ fn the_answer_may_take_its_time() {
 fn a_denial_and_a_failure_leave_everything_as_it_was() {
     let iam = Arc::new(Iam::default());
     let mut exchange = proven(&iam);
-    iam.says(Ok(AwsAnswer::Denied("no more\nusers".to_owned())));
+    iam.says(Ok(Answer::Denied("no more\nusers".to_owned())));
     let step = exchange.turn_of_provider();
     assert!(step.is_settled());
     let tenant = exchange.stored_tenant().id();
@@ -250,7 +251,7 @@ fn what_no_consumer_would_take_is_not_given() {
     for (expected, tamper) in cases {
         let mut config = config("AKIAIOSFODNN7EXAMPLE");
         tamper(&mut config);
-        iam.says(Ok(AwsAnswer::Ready(config)));
+        iam.says(Ok(Answer::Ready(config)));
         let view = exchange.provider_view();
         let error = exchange
             .provider
@@ -329,7 +330,7 @@ fn no_secret_is_shown() {
     exchange.at_provider.insert(renew());
     shown += &format!("{:?}", exchange.turn_of_provider());
     let config = given(&exchange);
-    shown += &format!("{:?}", AwsAnswer::Ready(config.clone()));
+    shown += &format!("{:?}", Answer::Ready(config.clone()));
     shown += &format!("{:?}", exchange.at_provider);
     shown += &format!("{:?}", exchange.at_consumer);
     shown += &format!("{:?}", exchange.provider);
@@ -429,10 +430,10 @@ fn the_name_is_kept_until_somebody_says_that_the_key_is_deleted() {
         let step = exchange.settle_provider();
         assert_eq!(awaited_revocations(&step), [key.as_str()]);
         assert_eq!(step.wait.wake_at, None);
-        let Phase::Ended(ended) = exchange.provider_phase() else {
+        let Phase::Ended { kept_until } = exchange.provider_phase() else {
             panic!("{:?}", exchange.provider_phase());
         };
-        assert_eq!(ended.kept_until(), None);
+        assert_eq!(kept_until, None);
     }
     assert!(revoked(&mut exchange, "AKIAIOSFODNN7EXAMPLE").is_settled());
     let step = revoked(&mut exchange, &key);
@@ -441,10 +442,10 @@ fn the_name_is_kept_until_somebody_says_that_the_key_is_deleted() {
         access_key_id: key.clone(),
     };
     assert_eq!(decisions, [&expected]);
-    let Phase::Ended(ended) = exchange.provider_phase() else {
+    let Phase::Ended { kept_until } = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
-    assert!(ended.kept_until().unwrap() <= exchange.now);
+    assert!(kept_until.unwrap() <= exchange.now);
     let step = exchange.turn_of_provider();
     assert_eq!(awaited_revocations(&step), [""; 0]);
     assert_eq!(exchange.at_provider.get::<Secret>("liqo", RECORD), None);
@@ -489,7 +490,7 @@ fn a_key_that_was_deleted_is_replaced() {
     let mut exchange = authenticated(&iam);
     let first = given(&exchange).aws_access_key_id;
     revoked(&mut exchange, &first);
-    assert_eq!(exchange.provider_phase().name(), "NeedsAwsIdentity");
+    assert_eq!(exchange.provider_phase().name(), "NeedsCredential");
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
     let second = given(&exchange).aws_access_key_id;

@@ -16,13 +16,14 @@ use std::sync::Arc;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     audit::Decision,
+    crypto::Answer,
     error::{ApiMisuse, PolicyRefusal},
-    machine::{Awaited, Step},
+    machine::{Awaited, Holder, Step},
     model::{
         AuthzPolicy, AwsConfig, Kind, ObjectRef, ResourceSliceConditionStatus::Accepted, Secret,
         TenantCondition,
     },
-    provider::{AwsAnswer, AwsIdentities, SlicePhase, SliceRenewal},
+    provider::{AwsIdentities, CredentialRequest, Renewal, SlicePhase},
     verify::Credentials,
 };
 
@@ -54,11 +55,11 @@ fn revoke(pool: &mut Pool, access_key_id: &str) {
     });
 }
 
-fn with_slice<T>(pool: &Pool, look: impl FnOnce(&SlicePhase<'_>) -> T) -> T {
+fn with_slice<T>(pool: &Pool, look: impl FnOnce(&SlicePhase) -> T) -> T {
     let peer = consumer();
     let view = pool.at_provider.view(&peer);
-    let peering = pool.provider.resume(&view, pool.now).unwrap();
-    look(&peering.slices[0].phase)
+    let status = pool.provider.look(&view, pool.now).unwrap();
+    look(&status.slices[0].phase)
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn each_slice_gets_a_user_of_its_own() {
     let requests = iam.given.lock().unwrap().clone();
     let request = requests
         .values()
-        .find(|request| request.slice.as_deref() == Some("mypool"))
+        .find(|request| request.holder == Holder::Slice("mypool".to_owned()))
         .unwrap();
     assert_eq!(request.peer, consumer());
     assert_eq!(request.subject.organization(), "cl-consumer");
@@ -101,7 +102,7 @@ fn each_slice_gets_a_user_of_its_own() {
         assert!(matches!(settled.credentials(), Credentials::Aws(_)));
         assert_eq!(settled.certificate(), None);
         assert_eq!(settled.valid_until(), None);
-        assert!(matches!(settled.renewal(), SliceRenewal::Never));
+        assert!(matches!(settled.renewal(), Renewal::Never));
     });
     assert_eq!(pool.kept("mypool"), None);
     // What is on record is not asked for again, whatever the peer writes.
@@ -118,16 +119,16 @@ fn pending_denied_and_malformed_answers_concern_one_slice() {
     let iam = Arc::new(Iam::default());
     let mut pool = pool(&iam);
     pool.bring(replica("mypool"));
-    iam.says(Ok(AwsAnswer::Pending));
+    iam.says(Ok(Answer::Pending));
     pool.settle();
-    assert_eq!(pool.phase("mypool"), "NeedsAwsIdentity");
+    assert_eq!(pool.phase("mypool"), "NeedsCredential");
     let awaits = |step: &Step| {
         let mut awaiting = step.wait.awaiting.iter();
         awaiting.any(|awaited| matches!(awaited, Awaited::AwsIdentity(_)))
     };
     assert!(awaits(&pool.reconcile()));
 
-    iam.says(Ok(AwsAnswer::Denied("no more users".to_owned())));
+    iam.says(Ok(Answer::Denied("no more users".to_owned())));
     pool.settle();
     let reason = "no more users".to_owned();
     assert_eq!(
@@ -137,7 +138,7 @@ fn pending_denied_and_malformed_answers_concern_one_slice() {
 
     let mut malformed = config("AKIAIOSFODNN7EXAMPLE");
     malformed.aws_region = "nowhere".to_owned();
-    iam.says(Ok(AwsAnswer::Ready(malformed)));
+    iam.says(Ok(Answer::Ready(malformed)));
     pool.settle();
     let expected = "the name of an AWS region";
     assert_eq!(
@@ -145,13 +146,16 @@ fn pending_denied_and_malformed_answers_concern_one_slice() {
         &ApiMisuse::AwsUser { expected }.into()
     );
 
-    let step = with_slice(&pool, |phase| match phase {
-        SlicePhase::NeedsAwsIdentity(phase) => phase
-            .continue_with(&config("AKIAIOSFODNN7EXAMPLE"))
-            .unwrap(),
+    with_slice(&pool, |phase| match phase {
+        SlicePhase::NeedsCredential(needs) => {
+            let CredentialRequest::Aws(request) = &needs.request else {
+                panic!("{:?}", needs.request);
+            };
+            assert_eq!(request.holder, Holder::Slice("mypool".to_owned()));
+        }
         other => panic!("{other:?}"),
     });
-    pool.administer(|_, _, _| Ok(step));
+    iam.says(Ok(Answer::Ready(config("AKIAIOSFODNN7EXAMPLE"))));
     pool.settle();
     assert_eq!(given(&pool, "mypool"), config("AKIAIOSFODNN7EXAMPLE"));
 }
@@ -289,9 +293,9 @@ fn no_key_is_asked_for_that_nobody_would_remember() {
     let mut pool = Pool::with(|builder| builder.aws(identities).tolerate_no_handshake(consumer()));
     pool.edit_tenant(|tenant| tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake));
     pool.bring(replica("mypool"));
-    iam.says(Ok(AwsAnswer::Pending));
+    iam.says(Ok(Answer::Pending));
     pool.settle();
-    assert_eq!(pool.phase("mypool"), "NeedsAwsIdentity");
+    assert_eq!(pool.phase("mypool"), "NeedsCredential");
     let id = ObjectRef::new(Kind::Secret, "liqo", RECORD);
     pool.at_provider.remove(&id).unwrap();
     assert_eq!(pool.phase("mypool"), "AwaitsPeer");

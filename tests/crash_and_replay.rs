@@ -203,7 +203,7 @@ fn slice_phases(rehearsal: &Rehearsal) -> Vec<&'static str> {
     let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer());
     let at_provider = rehearsal.at_provider.view(consumer.cluster_id());
     let at_consumer = rehearsal.at_consumer.view(provider.cluster_id());
-    let provider = provider.resume(&at_provider, rehearsal.now()).unwrap();
+    let provider = provider.look(&at_provider, rehearsal.now()).unwrap();
     let consumer = consumer.resume(&at_consumer, rehearsal.now()).unwrap();
     let at_provider = provider.slices.iter().map(|slice| slice.phase.name());
     let at_consumer = consumer.slices.iter().map(|slice| slice.phase.name());
@@ -216,7 +216,7 @@ fn phase_names(rehearsal: &Rehearsal) -> (&'static str, &'static str) {
     let at_consumer = rehearsal.at_consumer.view(provider.cluster_id());
     (
         provider
-            .resume(&at_provider, rehearsal.now())
+            .look(&at_provider, rehearsal.now())
             .unwrap()
             .phase
             .name(),

@@ -165,10 +165,10 @@ fn everything_goes_in_its_turn() {
     assert!(step.is_settled());
     assert_eq!(step.wait.awaiting, [Awaited::Invitation]);
     assert_eq!(step.wait.wake_at, Some(until + SECOND));
-    let provider::Phase::Ended(ended) = exchange.provider_phase() else {
+    let provider::Phase::Ended { kept_until } = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
-    assert_eq!(ended.kept_until(), step.wait.wake_at);
+    assert_eq!(kept_until, step.wait.wake_at);
 
     exchange.now = until;
     assert!(exchange.turn_of_provider().is_settled());
@@ -269,10 +269,10 @@ fn a_tombstone_outlives_every_certificate() {
     let third = exchange.certificate().leaf().not_after();
     assert!(third < second);
     end(&mut exchange);
-    let provider::Phase::Ended(ended) = exchange.provider_phase() else {
+    let provider::Phase::Ended { kept_until } = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
-    assert_eq!(ended.kept_until(), Some(second + SECOND));
+    assert_eq!(kept_until, Some(second + SECOND));
 }
 
 /// Who was drained and deleted comes back drained.

@@ -14,17 +14,17 @@ use std::sync::{Arc, Mutex};
 
 use liqo_auth::{
     consumer,
-    crypto::{BoxError, CertificateError, Subject},
+    crypto::{Answer, BoxError, CertificateChain, CertificateError, Subject},
     error::{ApiMisuse, Backend, Disposition, LocalFault, PeerMisbehaved, PolicyRefusal},
     machine::{Awaited, Message},
     model::{
         AuthzPolicy, ClusterRoleBinding, Namespace, Object, RbacSubject, RoleBinding,
         TenantCondition, names,
     },
-    provider::{self, CsrSigner, Signing, SigningRequest},
+    provider::{self, CsrSigner, SigningRequest},
 };
 
-use exchange::{Answer, Exchange, Ledger, Setup, ed25519, id};
+use exchange::{Exchange, FixedAnswer, Ledger, Setup, ed25519, id};
 
 const NAMESPACE: &str = "liqo-tenant-cl-consumer";
 const ROLE_BINDING: &str = "liqo-binding-liqo-remote-controlplane";
@@ -33,12 +33,12 @@ const CLUSTER_ROLE_BINDING: &str =
 
 #[test]
 fn while_the_signer_is_pending_nothing_happens_and_its_answer_leads_on() {
-    let answer = Arc::new(Answer(Mutex::new(Signing::Pending)));
+    let answer = Arc::new(FixedAnswer(Mutex::new(Answer::Pending)));
     let mut setup = Setup::new();
     setup.signer = answer.clone();
     let mut exchange = setup.exchange();
     exchange.settle();
-    assert_eq!(exchange.phases(), ("NeedsCertificate", "AwaitsIdentity"));
+    assert_eq!(exchange.phases(), ("NeedsCredential", "AwaitsIdentity"));
     let request = request(&exchange);
     let step = exchange.turn_of_provider();
     assert_eq!(step.effects, []);
@@ -65,14 +65,17 @@ fn without_a_signer_the_caller_carries_the_request() {
     .build();
     exchange.settle();
     let request = request(&exchange);
-    let Signing::Issued(chain) = Ledger::new().sign(&request).unwrap() else {
-        panic!("it signs at once");
-    };
-    let provider::Phase::NeedsCertificate(phase) = exchange.provider_phase() else {
-        panic!("{:?}", exchange.provider_phase());
-    };
-    let step = phase.continue_with(&chain).unwrap();
-    exchange.carry_out(true, step);
+    let step = exchange.turn_of_provider();
+    assert!(step.is_settled());
+    assert_eq!(step.wait.awaiting, [Awaited::Certificate(request.id)]);
+
+    let answer = Ledger::new().sign(&request).unwrap();
+    assert!(matches!(answer, Answer::Ready(_)), "{answer:?}");
+    let mut setup = Setup::new();
+    setup.provider_key = None;
+    setup.signer = Arc::new(FixedAnswer(Mutex::new(answer)));
+    let key = liqo_auth::crypto::RecordKey::new(exchange::RECORD_KEY).unwrap();
+    exchange.provider = setup.provider(key);
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
@@ -81,7 +84,7 @@ fn without_a_signer_the_caller_carries_the_request() {
 fn a_denial_is_passed_on() {
     let mut setup = Setup::new();
     let reason = "not on a Friday\u{1b}[2J".to_owned();
-    setup.signer = Arc::new(Answer(Mutex::new(Signing::Denied(reason))));
+    setup.signer = Arc::new(FixedAnswer(Mutex::new(Answer::Denied(reason))));
     let mut exchange = setup.exchange();
     exchange.settle();
     let [error] = &exchange.refused[..] else {
@@ -94,7 +97,7 @@ fn a_denial_is_passed_on() {
     assert!(reason.starts_with("not on a Friday"), "{reason}");
     assert!(!error.to_string().contains('\u{1b}'), "{error:?}");
     assert_eq!(error.at().field, "spec.csr");
-    assert_eq!(exchange.phases(), ("NeedsCertificate", "AwaitsIdentity"));
+    assert_eq!(exchange.phases(), ("NeedsCredential", "AwaitsIdentity"));
 }
 
 #[test]
@@ -127,10 +130,10 @@ fn a_certificate_for_another_request_is_the_signers_fault() {
         (elsewhere("cl-consumer", 60), key),
     ] {
         let mut setup = Setup::new();
-        setup.signer = Arc::new(Answer(Mutex::new(Signing::Pending)));
+        setup.signer = Arc::new(FixedAnswer(Mutex::new(Answer::Pending)));
         let mut exchange = setup.exchange();
         exchange.settle();
-        setup.signer = Arc::new(Answer(Mutex::new(Signing::Issued(chain))));
+        setup.signer = Arc::new(FixedAnswer(Mutex::new(Answer::Ready(chain))));
         let key = liqo_auth::crypto::RecordKey::new(exchange::RECORD_KEY).unwrap();
         exchange.provider = setup.provider(key);
         let view = exchange.provider_view();
@@ -150,12 +153,12 @@ fn a_certificate_for_another_request_is_the_signers_fault() {
 fn a_signer_that_fails_is_asked_again() {
     struct Fails;
     impl CsrSigner for Fails {
-        fn sign(&self, _request: &SigningRequest) -> Result<Signing, BoxError> {
+        fn sign(&self, _request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
             Err("no route to host".into())
         }
     }
     let mut setup = Setup::new();
-    setup.signer = Arc::new(Answer(Mutex::new(Signing::Pending)));
+    setup.signer = Arc::new(FixedAnswer(Mutex::new(Answer::Pending)));
     let mut exchange = setup.exchange();
     exchange.settle();
     setup.signer = Arc::new(Fails);
@@ -181,7 +184,7 @@ fn a_binding_of_that_name_with_another_subject_is_a_conflict() {
         let mut objects = exchange.at_provider.clone();
         objects.insert(object);
         let view = objects.view(exchange.consumer.cluster_id());
-        let error = exchange.provider.resume(&view, exchange.now).unwrap_err();
+        let error = exchange.provider.look(&view, exchange.now).unwrap_err();
         assert_eq!(error.fault(), &LocalFault::Conflict.into());
         assert_eq!(error.at().object.as_ref(), Some(&id));
         let step = exchange.provider.reconcile(&view, exchange.env());
@@ -314,7 +317,7 @@ fn two_tenant_namespaces_of_one_peer_are_ambiguous() {
     let namespace = second("cl-consumer", "tenant-2");
     exchange.at_provider.insert(namespace);
     let view = exchange.provider_view();
-    let error = exchange.provider.resume(&view, exchange.now).unwrap_err();
+    let error = exchange.provider.look(&view, exchange.now).unwrap_err();
     assert_eq!(error.fault(), &expected("tenant-2").into());
     let message = Message::Tenant(Box::new(exchange.tenant()));
     let step = exchange.provider.receive(&view, message, exchange.env());
@@ -337,7 +340,7 @@ fn two_tenants_of_one_name_are_ambiguous() {
     second.metadata.uid.clear();
     exchange.at_provider.insert(second.into());
     let view = exchange.provider_view();
-    let error = exchange.provider.resume(&view, exchange.now).unwrap_err();
+    let error = exchange.provider.look(&view, exchange.now).unwrap_err();
     let expected = LocalFault::Ambiguous {
         other: "Tenant liqo-tenant-cl-consumer/cl-consumer".to_owned(),
     };
@@ -417,7 +420,10 @@ fn a_request_is_sent_again_byte_for_byte() {
 
 fn request(exchange: &Exchange) -> SigningRequest {
     match exchange.provider_phase() {
-        provider::Phase::NeedsCertificate(phase) => phase.request().clone(),
+        provider::Phase::NeedsCredential(needs) => match needs.request {
+            provider::CredentialRequest::Certificate(request) => request,
+            other => panic!("{other:?}"),
+        },
         other => panic!("{other:?}"),
     }
 }

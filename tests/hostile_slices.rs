@@ -16,12 +16,12 @@ use core::time::Duration;
 use std::sync::atomic::Ordering;
 
 use liqo_auth::{
+    crypto::Answer,
     error::{Backend, Fault, LocalFault, PolicyRefusal},
     model::{
         Object, ResourceSlice, ResourceSliceConditionStatus as Said, ResourceSliceStatus,
         TenantCondition, names,
     },
-    provider::Signing,
 };
 
 use pool::{NAMESPACE, Pool, replica, resources};
@@ -103,7 +103,7 @@ fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
 
     // While the signer does not answer, and while a finalizer keeps it.
     let mut pool = Pool::new();
-    pool.signer.answer(Some(Signing::Pending));
+    pool.signer.answer(Some(Answer::Pending));
     let mut unsigned = replica("unsigned");
     boast(&mut unsigned);
     let mut going = replica("going");
@@ -111,7 +111,7 @@ fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
     going.metadata.deletion_timestamp = Some(pool.now);
     going.metadata.finalizers = vec!["peer.example/never".into()];
     pool.bring(unsigned).bring(going).settle();
-    for (name, phase) in [("unsigned", "NeedsCertificate"), ("going", "Ending")] {
+    for (name, phase) in [("unsigned", "NeedsCredential"), ("going", "Ending")] {
         assert_eq!(pool.phase(name), phase);
         assert_eq!(pool.said(name)[1], None, "{name}");
     }

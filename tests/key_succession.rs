@@ -40,7 +40,7 @@ fn a_key_follows_another_by_its_word() {
     let provider::Phase::NeedsProof(needs) = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
-    assert_eq!(needs.tenant().public_key(), new.public_key());
+    assert_eq!(needs.tenant.public_key(), new.public_key());
     let step = exchange.turn_of_provider();
     let decisions: Vec<_> = step.events.iter().map(|event| &event.decision).collect();
     let succeeded = Decision::KeySucceeded {

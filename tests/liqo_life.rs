@@ -19,14 +19,14 @@ use std::{
 };
 
 use liqo_auth::{
-    crypto::{BoxError, CertificateChain, RecordKey},
+    crypto::{Answer, BoxError, CertificateChain, RecordKey},
     machine::Objects,
     model::{
         Bytes, CertificateSigningRequest, Object, ObjectRef, Resource, ResourceSlice,
         TenantCondition,
     },
     policy::Policy,
-    provider::{CsrSigner, Provider, Signing, SigningRequest},
+    provider::{CsrSigner, Provider, SigningRequest},
 };
 
 use exchange::{Exchange, RECORD_KEY, cluster_roles};
@@ -127,7 +127,7 @@ fn each_stage_has_its_phases() {
     ] {
         let two = at_stage(stage);
         let (at_provider, at_consumer) = (two.provider_view(), two.consumer_view());
-        let provider = two.provider.resume(&at_provider, two.now).unwrap();
+        let provider = two.provider.look(&at_provider, two.now).unwrap();
         let consumer = two.consumer.resume(&at_consumer, two.now).unwrap();
         let found = (provider.phase.name(), consumer.phase.name());
         assert_eq!(found, phases, "{stage}");
@@ -405,10 +405,10 @@ impl Recorded {
 }
 
 impl CsrSigner for Recorded {
-    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         let issued = self.0.lock().unwrap();
         let chain = issued.get(request.csr.pem()).expect("a recorded request");
-        Ok(Signing::Issued(chain.clone()))
+        Ok(Answer::Ready(chain.clone()))
     }
 }
 

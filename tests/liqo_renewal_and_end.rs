@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use liqo_auth::{
     machine::Objects,
     model::{Bytes, Object, Renew, Secret, Tenant, names},
-    provider::{self, Renewal, RenewalScheme},
+    provider::{self, Renewal, RenewalChannel},
 };
 use serde_json::Value;
 
@@ -47,12 +47,12 @@ fn the_renewal_is_liqos_but_for_its_haste() {
         panic!("{:?}", exchange.provider_phase());
     };
     let due = "2026-11-20T23:05:32Z".parse().unwrap();
-    assert!(matches!(issued.renewal(), Renewal::NotBefore(at) if at == due));
+    assert!(matches!(issued.renewal(), Renewal::NotBefore(at) if *at == due));
     let step = settle(&mut exchange);
     assert_eq!(step.wait.wake_at, Some(due));
     let view = exchange.provider_view();
-    let peering = exchange.provider.resume(&view, exchange.now).unwrap();
-    assert_eq!(peering.renewal_scheme, RenewalScheme::Channel);
+    let status = exchange.provider.look(&view, exchange.now).unwrap();
+    assert_eq!(status.renewal_channel, RenewalChannel::Permanent);
     let adopted = with_certificate(&before.at_provider, &first);
     assert_same(&without_ours(&exchange.at_provider), &values(&adopted));
 

@@ -16,14 +16,14 @@ mod recording;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use liqo_auth::{
-    crypto::{BoxError, CaBundle, CertificateChain, RecordKey},
-    machine::{Env, Objects, Step},
+    crypto::{Answer, BoxError, CaBundle, CertificateChain, RecordKey},
+    machine::{Env, Holder, Objects, Step},
     model::{
         ClusterId, Object, ResourceSlice, ResourceSliceStatus, Secret, Tenant, TenantCondition,
         Timestamp, manifest, names,
     },
     policy::{Limits, Policy},
-    provider::{CsrSigner, Endpoint, Provider, Signing, SigningRequest},
+    provider::{CsrSigner, Endpoint, Provider, SigningRequest},
 };
 use serde_json::Value;
 
@@ -206,14 +206,14 @@ impl Life {
 struct AsKubernetesDid;
 
 impl CsrSigner for AsKubernetesDid {
-    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
-        assert_eq!(request.slice.as_deref(), Some("mypool"));
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
+        assert_eq!(request.holder, Holder::Slice("mypool".to_owned()));
         let liqo = objects_of("2-resourceslice", "secrets.yaml");
         let name = names::issued_certificate_secret_of_slice("mypool");
         let secret: &Secret = liqo.get(NAMESPACE, &name).unwrap();
         assert_eq!(secret.get(names::CSR).unwrap(), request.csr.pem());
         let pem = secret.get(names::CERTIFICATE).unwrap();
-        Ok(Signing::Issued(CertificateChain::from_pem(
+        Ok(Answer::Ready(CertificateChain::from_pem(
             pem,
             &Policy::strict(),
         )?))

@@ -288,7 +288,7 @@ fn tenant_signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
 
 fn why_a_nonce(exchange: &Exchange) -> WhyNonce {
     match exchange.provider_phase() {
-        provider::Phase::NeedsNonce(phase) => phase.why(),
+        provider::Phase::NeedsNonce(why) => why,
         other => panic!("{other:?}"),
     }
 }

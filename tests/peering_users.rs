@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use liqo_auth::{
     audit::Decision,
-    crypto::{ClientKey, KeyPair, PublicKey, RecordKey, Signature, SigningKey, Subject},
+    crypto::{Answer, ClientKey, KeyPair, PublicKey, RecordKey, Signature, SigningKey, Subject},
     error::{ApiMisuse, Error, Fault, LocalFault, PolicyRefusal},
     machine::{Effect, Objects},
     model::{
@@ -23,11 +23,13 @@ use liqo_auth::{
     policy::Policy,
     provider::{
         Claimant, CsrSigner, NameTable, NewPeeringUser, PeeringUser, PrincipalName, Principals,
-        Provider, Signing,
+        Provider,
     },
 };
 
-use exchange::{API_SERVER, Answer, Exchange, Ledger, RECORD_KEY, Setup, ed25519, endpoint, id};
+use exchange::{
+    API_SERVER, Exchange, FixedAnswer, Ledger, RECORD_KEY, Setup, ed25519, endpoint, id,
+};
 
 const USER: &str = "liqo-peer-user-cl-consumer";
 
@@ -316,8 +318,9 @@ fn names_that_cannot_be_or_are_taken_are_refused() {
             &self,
             name: &PrincipalName<'_>,
             _: Claimant<'_>,
-        ) -> Result<bool, liqo_auth::crypto::BoxError> {
-            Ok(name.name.starts_with(names::PEERING_USER_PREFIX))
+        ) -> Result<Answer<bool>, liqo_auth::crypto::BoxError> {
+            let is_taken = name.name.starts_with(names::PEERING_USER_PREFIX);
+            Ok(Answer::Ready(is_taken))
         }
     }
     let provider = provider().principals(Arc::new(All)).build();
@@ -329,13 +332,14 @@ fn names_that_cannot_be_or_are_taken_are_refused() {
         error.fault(),
         Fault::Policy(PolicyRefusal::NameTaken { name }) if name.starts_with(USER)
     ));
-    assert!(
-        !NameTable::default()
+    assert_eq!(
+        NameTable::default()
             .is_taken(
                 &PrincipalName::user(USER),
                 Claimant::PeeringUser(&"cl-consumer".parse().unwrap())
             )
-            .unwrap()
+            .unwrap(),
+        Answer::Ready(false)
     );
 }
 
@@ -345,7 +349,7 @@ fn a_certificate_for_another_is_not_taken() {
     let new = begin(&exchange).unwrap();
     let other = begin(&exchange).unwrap();
     assert_ne!(new.name(), other.name());
-    let Signing::Issued(chain) = Ledger::new().sign(other.request()).unwrap() else {
+    let Answer::Ready(chain) = Ledger::new().sign(other.request()).unwrap() else {
         panic!("issued");
     };
     let error = new.continue_with(&chain).unwrap_err();
@@ -359,9 +363,9 @@ fn a_certificate_for_another_is_not_taken() {
 fn a_signer_may_take_its_time_or_say_no() {
     let exchange = with_roles();
     let new = begin(&exchange).unwrap();
-    let answer = |signing| new.have_signed_by(&Answer(Mutex::new(signing)));
-    assert!(answer(Signing::Pending).unwrap().is_none());
-    let error = answer(Signing::Denied("no".to_owned())).unwrap_err();
+    let answer = |signing| new.have_signed_by(&FixedAnswer(Mutex::new(signing)));
+    assert!(answer(Answer::Pending).unwrap().is_none());
+    let error = answer(Answer::Denied("no".to_owned())).unwrap_err();
     assert_eq!(
         error.fault(),
         &Fault::Policy(PolicyRefusal::SigningDenied {

@@ -173,7 +173,7 @@ fn what_cannot_be_read_is_an_error_and_not_absent() {
         assert!(exchange.at_provider.remove(&id).is_some(), "{id}");
         exchange.at_provider.insert(unreadable(&id));
         let view = exchange.provider_view();
-        let phase = exchange.provider.resume(&view, exchange.now);
+        let phase = exchange.provider.look(&view, exchange.now);
         let step = exchange.provider.reconcile(&view, exchange.env());
         if id.kind == Kind::Secret && id.namespace == namespace {
             // The peer may have written it: this side goes on with the rest.
@@ -326,7 +326,7 @@ fn assert_broken_seal(exchange: &mut Exchange) {
     let view = exchange.provider_view();
     let message = Message::Tenant(Box::new(exchange.tenant()));
     let errors = [
-        exchange.provider.resume(&view, exchange.now).unwrap_err(),
+        exchange.provider.look(&view, exchange.now).unwrap_err(),
         exchange
             .provider
             .reconcile(&view, exchange.env())

@@ -19,7 +19,7 @@ use liqo_auth::{
         AuthParams, IdentityType, Kind, LocalObjectReference, Metadata, Object, ObjectRef, Renew,
         RenewSpec, RenewStatus, names,
     },
-    provider::RenewalScheme,
+    provider::RenewalChannel,
 };
 
 use exchange::{Exchange, Setup, ed25519, id};
@@ -31,7 +31,7 @@ use notary::{DAY, Notary, YEAR};
 fn a_channel_carries_what_the_status_says() {
     let (notary, mut exchange) = authenticated();
     exchange.at_provider.insert(channel().into());
-    assert_eq!(scheme(&exchange), RenewalScheme::Channel);
+    assert_eq!(told(&exchange), RenewalChannel::Permanent);
     let step = settle(&mut exchange);
     assert_eq!(answer(&exchange), status(&exchange));
 
@@ -69,7 +69,7 @@ fn a_request_gets_the_certificate_on_record() {
         let mut renew = request(&*key);
         renew.spec.public_key = public_key.into();
         exchange.at_provider.insert(renew.into());
-        assert_eq!(scheme(&exchange), RenewalScheme::Request);
+        assert_eq!(told(&exchange), RenewalChannel::Request);
         settle(&mut exchange);
         assert_eq!(exchange.refused, []);
         assert_eq!(answer(&exchange), status(&exchange));
@@ -99,7 +99,7 @@ fn a_request_that_names_the_provider_gets_the_certificate_on_record() {
 #[test]
 fn without_a_renew_the_identity_has_to_be_carried() {
     let (_, mut exchange) = authenticated();
-    assert_eq!(scheme(&exchange), RenewalScheme::ByHand);
+    assert_eq!(told(&exchange), RenewalChannel::ByHand);
     let step = settle(&mut exchange);
     assert!(!step.notices.contains(&Notice::RenewalNotCarried));
     exchange.now = exchange.now + 60 * DAY;
@@ -258,7 +258,7 @@ fn what_is_no_replica_of_the_peers_is_passed_over() {
         let mut renew = channel();
         edit(&mut renew);
         exchange.at_provider.insert(renew.into());
-        assert_eq!(scheme(&exchange), RenewalScheme::ByHand);
+        assert_eq!(told(&exchange), RenewalChannel::ByHand);
         let before = exchange.at_provider.clone();
         assert_eq!(settle(&mut exchange).refused, []);
         assert_eq!(exchange.at_provider, before);
@@ -283,10 +283,10 @@ fn settle(exchange: &mut Exchange) -> Step {
     panic!("it does not settle: {:?}", exchange.provider_phase());
 }
 
-fn scheme(exchange: &Exchange) -> RenewalScheme {
+fn told(exchange: &Exchange) -> RenewalChannel {
     let view = exchange.provider_view();
-    let peering = exchange.provider.resume(&view, exchange.now).unwrap();
-    peering.renewal_scheme
+    let status = exchange.provider.look(&view, exchange.now).unwrap();
+    status.renewal_channel
 }
 
 fn answer(exchange: &Exchange) -> Option<AuthParams> {

@@ -19,7 +19,7 @@ use liqo_auth::{
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     machine::{self, Awaited, Notice, Step},
     model::{Secret, TenantCondition, Timestamp, names},
-    provider::{self, Issued, Renewal},
+    provider::{self, CredentialRequest, Issued, Renewal},
 };
 
 use exchange::{Exchange, Setup, now};
@@ -84,11 +84,7 @@ fn a_renewal_that_does_not_come_takes_nothing_away() {
     let Renewal::Due(request) = renewal_of(&exchange) else {
         panic!("{:?}", renewal_of(&exchange));
     };
-    assert_eq!(
-        step.wait.awaiting,
-        [Awaited::Certificate(request.request().id)]
-    );
-    assert!(request.is_renewal());
+    assert_eq!(step.wait.awaiting, [Awaited::Certificate(request.id)]);
     assert_eq!(step.outbox.len(), 1);
     assert_eq!(exchange.at_provider, before);
 
@@ -153,7 +149,7 @@ fn a_denied_renewal_is_asked_for_a_few_times_and_not_in_a_loop() {
     assert_eq!(notary.asked(), asked + 4);
     assert_eq!(exchange.certificate(), first);
     exchange.now = now() + 90 * DAY + SECOND;
-    assert_eq!(exchange.provider_phase().name(), "NeedsCertificate");
+    assert_eq!(exchange.provider_phase().name(), "NeedsCredential");
     notary.mood(Mood::Signs);
     settle(&mut exchange);
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
@@ -395,11 +391,13 @@ fn kubernetes_takes_no_lifetime_of_less_than_ten_minutes() {
         });
         notary.mood(Mood::Keeps);
         exchange.settle();
-        let provider::Phase::NeedsCertificate(needs) = exchange.provider_phase() else {
+        let provider::Phase::NeedsCredential(needs) = exchange.provider_phase() else {
             panic!("{:?}", exchange.provider_phase());
         };
-        assert_eq!(needs.request().expiration_seconds(), expected);
-        assert!(!needs.is_renewal());
+        let CredentialRequest::Certificate(request) = needs.request else {
+            panic!("{:?}", needs.request);
+        };
+        assert_eq!(request.expiration_seconds(), expected);
     }
 }
 
@@ -449,13 +447,13 @@ fn run_until(exchange: &mut Exchange, end: Timestamp) {
     }
 }
 
-fn renewal_of(exchange: &Exchange) -> Renewal<'_> {
-    issued(exchange).renewal()
+fn renewal_of(exchange: &Exchange) -> Renewal {
+    issued(exchange).renewal().clone()
 }
 
-fn issued(exchange: &Exchange) -> Issued<'_> {
+fn issued(exchange: &Exchange) -> Issued {
     match exchange.provider_phase() {
-        provider::Phase::Authenticated(issued) => issued,
+        provider::Phase::Authenticated(issued) => *issued,
         phase => panic!("{phase:?}"),
     }
 }

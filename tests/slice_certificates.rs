@@ -17,14 +17,13 @@ use std::sync::Arc;
 #[cfg(feature = "ecdsa")]
 use liqo_auth::crypto::{Algorithm, KeyPair};
 use liqo_auth::{
-    crypto::{CertificateError, SigningKey},
+    crypto::{Answer, CertificateError, SigningKey},
     error::{ApiMisuse, Backend, Fault, LocalFault, PolicyRefusal},
     machine::Awaited,
     model::{
         AuthzPolicy, ResourceSliceConditionStatus as Said, ResourceSliceConditionType as About,
         Tenant, names,
     },
-    provider::Signing,
 };
 
 use pool::{Pool, key, replica, replica_of};
@@ -65,14 +64,13 @@ fn a_request_that_is_signed_again_is_a_new_one() {
 #[test]
 fn a_signer_answers_later_or_not_at_all() {
     let mut pool = Pool::new();
-    pool.signer.answer(Some(Signing::Pending));
+    pool.signer.answer(Some(Answer::Pending));
     pool.bring(replica("mypool")).settle();
-    assert_eq!(pool.phase("mypool"), "NeedsCertificate");
+    assert_eq!(pool.phase("mypool"), "NeedsCredential");
     let step = pool.reconcile();
     let awaited = |awaited: &Awaited| matches!(awaited, Awaited::Certificate(_));
     assert!(step.wait.awaiting.iter().any(awaited));
-    pool.signer
-        .answer(Some(Signing::Denied("not today".into())));
+    pool.signer.answer(Some(Answer::Denied("not today".into())));
     pool.settle();
     assert_eq!(
         pool.refused[0].1.fault(),
@@ -85,7 +83,7 @@ fn a_signer_answers_later_or_not_at_all() {
     let mut other = Pool::new();
     other.bring(replica("other")).settle();
     pool.signer
-        .answer(Some(Signing::Issued(other.certificate("other"))));
+        .answer(Some(Answer::Ready(other.certificate("other"))));
     pool.settle();
     assert!(matches!(
         pool.refused[0].1.fault(),
@@ -150,7 +148,7 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
     pool.bring(replica("mypool")).settle();
     let issued = pool.certificate("mypool");
     pool.now = pool.wake_at.unwrap();
-    pool.signer.answer(Some(Signing::Pending));
+    pool.signer.answer(Some(Answer::Pending));
     pool.settle();
     assert_eq!(pool.said("mypool"), ACCEPTED);
     assert_eq!(pool.certificate("mypool").pem(), issued.pem());
@@ -182,7 +180,7 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
         .store(false, std::sync::atomic::Ordering::Relaxed);
 
     // The same certificate again is no renewal, and no loop.
-    pool.signer.answer(Some(Signing::Issued(issued.clone())));
+    pool.signer.answer(Some(Answer::Ready(issued.clone())));
     pool.settle();
     assert_eq!(
         pool.refused[0].1.fault(),
@@ -203,8 +201,7 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
         assert_eq!(pool.wake_at, Some(again_at));
     }
     pool.now = again_at;
-    pool.signer
-        .answer(Some(Signing::Denied("not today".into())));
+    pool.signer.answer(Some(Answer::Denied("not today".into())));
     pool.settle();
     pool.settle();
     assert_eq!(asked(&pool), before + 1);

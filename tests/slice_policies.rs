@@ -14,7 +14,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
-    crypto::BoxError,
+    crypto::{Answer, BoxError},
     error::{Backend, Fault, LocalFault},
     machine::Awaited,
     model::{
@@ -31,16 +31,17 @@ const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)]
 struct ByClass;
 
 impl ResourceSlicePolicy for ByClass {
-    fn decide(&self, request: &SliceRequest<'_>) -> Result<SliceDecision, BoxError> {
-        Ok(match request.class {
+    fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
+        let decision = match request.class {
             "never" => SliceDecision::Deny {
                 reason: "OutOfStock".into(),
                 message: "there is nothing left".into(),
             },
-            "later" => SliceDecision::Pending,
+            "later" => return Ok(Answer::Pending),
             "broken" => return Err("out of order".into()),
             _ => return LiqoClasses::default().decide(request),
-        })
+        };
+        Ok(Answer::Ready(decision))
     }
 }
 

@@ -186,7 +186,7 @@ impl Life {
         let authenticated = ("Authenticated", "Authenticated");
         assert_eq!(two.phases(), authenticated, "{when}");
         let view = two.provider_view();
-        let peering = two.provider.resume(&view, two.now).unwrap();
+        let peering = two.provider.look(&view, two.now).unwrap();
         let [slice] = &peering.slices[..] else {
             panic!("{when}: {} slices", peering.slices.len());
         };

@@ -120,7 +120,7 @@ fn a_secret_that_cannot_be_read_keeps_no_rights_alive() {
             let view = rehearsal
                 .at_provider
                 .view(rehearsal.consumer().cluster_id());
-            let peering = rehearsal.provider().resume(&view, rehearsal.now());
+            let peering = rehearsal.provider().look(&view, rehearsal.now());
             let liqo_auth::provider::Phase::Refused(error) = peering.unwrap().phase else {
                 panic!("it is not refused");
             };
@@ -372,7 +372,7 @@ fn phase(rehearsal: &Rehearsal) -> &'static str {
         .view(rehearsal.consumer().cluster_id());
     rehearsal
         .provider()
-        .resume(&view, rehearsal.now())
+        .look(&view, rehearsal.now())
         .unwrap()
         .phase
         .name()

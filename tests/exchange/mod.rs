@@ -11,7 +11,7 @@ use std::{
 use liqo_auth::{
     consumer::{self, Consumer, PeerSettings},
     crypto::{
-        Authority, BoxError, CertificateChain, Entropy, KeyPair, Nonce, OneKey, RecordKey,
+        Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, Nonce, OneKey, RecordKey,
         SigningKey,
     },
     error::Error,
@@ -22,7 +22,7 @@ use liqo_auth::{
     },
     policy::Policy,
     provider::{
-        self, AuthoritySigner, CsrSigner, Endpoint, Provider, ProviderBuilder, RequestId, Signing,
+        self, AuthoritySigner, CsrSigner, Endpoint, Provider, ProviderBuilder, RequestId,
         SigningRequest,
     },
 };
@@ -227,9 +227,9 @@ impl Exchange {
         self.at_consumer.view(self.provider.cluster_id())
     }
 
-    pub fn provider_phase(&self) -> provider::Phase<'_> {
+    pub fn provider_phase(&self) -> provider::Phase {
         let view = self.provider_view();
-        self.provider.resume(&view, self.now).unwrap().phase
+        self.provider.look(&view, self.now).unwrap().phase
     }
 
     pub fn consumer_phase(&self) -> consumer::Phase<'_> {
@@ -346,13 +346,13 @@ impl Ledger {
 }
 
 impl CsrSigner for Ledger {
-    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         let mut issued = self.issued.lock().unwrap();
         if let Some(chain) = issued.get(&request.id) {
-            return Ok(Signing::Issued(chain.clone()));
+            return Ok(Answer::Ready(chain.clone()));
         }
         let signing = self.signer.sign(request)?;
-        if let Signing::Issued(chain) = &signing {
+        if let Answer::Ready(chain) = &signing {
             issued.insert(request.id, chain.clone());
         }
         Ok(signing)
@@ -360,10 +360,10 @@ impl CsrSigner for Ledger {
 }
 
 /// A signer that gives the answer that the test gives it.
-pub struct Answer(pub Mutex<Signing>);
+pub struct FixedAnswer(pub Mutex<Answer<CertificateChain>>);
 
-impl CsrSigner for Answer {
-    fn sign(&self, _request: &SigningRequest) -> Result<Signing, BoxError> {
+impl CsrSigner for FixedAnswer {
+    fn sign(&self, _request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         Ok(self.0.lock().unwrap().clone())
     }
 }

@@ -4,10 +4,10 @@
 use std::{collections::BTreeMap, sync::Mutex};
 
 use liqo_auth::{
-    crypto::BoxError,
+    crypto::{Answer, BoxError},
     machine::{Awaited, Step},
     model::AwsConfig,
-    provider::{AwsAnswer, AwsIdentities, AwsIdentityRequest, RequestId},
+    provider::{AwsIdentities, AwsIdentityRequest, RequestId},
 };
 
 /// What the secret part of every key begins with.
@@ -18,11 +18,11 @@ pub const SECRET: &str = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY";
 pub struct Iam {
     pub given: Mutex<BTreeMap<RequestId, AwsIdentityRequest>>,
     /// What it says in place of that.
-    says: Mutex<Option<Result<AwsAnswer, String>>>,
+    says: Mutex<Option<Result<Answer<AwsConfig>, String>>>,
 }
 
 impl Iam {
-    pub fn says(&self, answer: Result<AwsAnswer, &str>) {
+    pub fn says(&self, answer: Result<Answer<AwsConfig>, &str>) {
         *self.says.lock().unwrap() = Some(answer.map_err(str::to_owned));
     }
 
@@ -37,7 +37,7 @@ impl Iam {
 }
 
 impl AwsIdentities for Iam {
-    fn identity(&self, request: &AwsIdentityRequest) -> Result<AwsAnswer, BoxError> {
+    fn identity(&self, request: &AwsIdentityRequest) -> Result<Answer<AwsConfig>, BoxError> {
         if let Some(answer) = &*self.says.lock().unwrap() {
             return answer.clone().map_err(Into::into);
         }
@@ -45,7 +45,7 @@ impl AwsIdentities for Iam {
         given.insert(request.id, request.clone());
         let digits = request.id.to_string().to_uppercase();
         let digits: String = digits.chars().take(16).collect();
-        Ok(AwsAnswer::Ready(config(&format!("AKIA{digits}"))))
+        Ok(Answer::Ready(config(&format!("AKIA{digits}"))))
     }
 }
 

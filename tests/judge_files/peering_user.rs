@@ -2,11 +2,12 @@
 //! is handed out.
 
 use liqo_auth::{
+    crypto::Answer,
     model::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestCondition,
         CertificateSigningRequestStatus, ClusterRole, Kind, Metadata, Object, Role, names,
     },
-    provider::{CsrSigner, Signing},
+    provider::CsrSigner,
 };
 
 use crate::{
@@ -27,7 +28,7 @@ fn a_peering_user_lies_ready_for_the_judge() {
             .provider
             .peering_user(&exchange.provider_view(), key(algorithm), exchange.env())
             .unwrap();
-        let Signing::Issued(chain) = Ledger::new().sign(new.request()).unwrap() else {
+        let Answer::Ready(chain) = Ledger::new().sign(new.request()).unwrap() else {
             panic!("it is not issued");
         };
         let user = new.continue_with(&chain).unwrap();

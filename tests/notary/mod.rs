@@ -8,11 +8,10 @@ use std::{
 };
 
 use liqo_auth::{
-    crypto::{Authority, BoxError, CertificateChain, Entropy, KeyPair},
+    crypto::{Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair},
     model::Timestamp,
     provider::{
-        AuthoritySigner, CsrSigner, Endpoint, Provider, ProviderBuilder, RequestId, Signing,
-        SigningRequest,
+        AuthoritySigner, CsrSigner, Endpoint, Provider, ProviderBuilder, RequestId, SigningRequest,
     },
 };
 
@@ -104,23 +103,23 @@ impl Notary {
 }
 
 impl CsrSigner for Notary {
-    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         let mut state = self.state.lock().unwrap();
         state.asked += 1;
         match state.mood.clone() {
-            Mood::Keeps => return Ok(Signing::Pending),
-            Mood::Denies(reason) => return Ok(Signing::Denied(reason.to_owned())),
+            Mood::Keeps => return Ok(Answer::Pending),
+            Mood::Denies(reason) => return Ok(Answer::Denied(reason.to_owned())),
             Mood::Fails => return Err("the signer is away".into()),
-            Mood::Gives(chain) => return Ok(Signing::Issued(chain)),
+            Mood::Gives(chain) => return Ok(Answer::Ready(chain)),
             Mood::Signs => {}
         }
         if state.remembers
             && let Some(chain) = state.issued.get(&request.id)
         {
-            return Ok(Signing::Issued(chain.clone()));
+            return Ok(Answer::Ready(chain.clone()));
         }
         let signing = self.signer.sign(request)?;
-        if let Signing::Issued(chain) = &signing {
+        if let Answer::Ready(chain) = &signing {
             state.signed += 1;
             state.issued.insert(request.id, chain.clone());
         }

@@ -11,7 +11,9 @@ use core::time::Duration;
 
 use liqo_auth::{
     audit,
-    crypto::{BoxError, CertificateChain, Csr, Entropy, KeyPair, RecordKey, SigningKey, Subject},
+    crypto::{
+        Answer, BoxError, CertificateChain, Csr, Entropy, KeyPair, RecordKey, SigningKey, Subject,
+    },
     error::Error,
     machine::{Env, Objects, Step},
     model::{
@@ -20,9 +22,7 @@ use liqo_auth::{
         Tenant, TenantCondition, Timestamp, names,
     },
     policy::Policy,
-    provider::{
-        CsrSigner, Endpoint, Provider, ProviderBuilder, Signing, SigningRequest, SlicePhase,
-    },
+    provider::{CsrSigner, Endpoint, Provider, ProviderBuilder, SigningRequest, SlicePhase},
 };
 
 use crate::exchange::{API_SERVER, Exchange, Ledger, Setup, authority, id, now};
@@ -172,8 +172,8 @@ impl Pool {
 
     pub fn phase(&self, name: &str) -> &'static str {
         let view = self.at_provider.view(&consumer());
-        let peering = self.provider.resume(&view, self.now).unwrap();
-        let phases: Vec<&SlicePhase<'_>> = peering
+        let status = self.provider.look(&view, self.now).unwrap();
+        let phases: Vec<&SlicePhase> = status
             .slices
             .iter()
             .filter(|slice| slice.name() == name)
@@ -257,7 +257,7 @@ impl Pool {
 #[derive(Default)]
 pub struct Counting {
     /// Instead of signing.
-    pub answer: Mutex<Option<Signing>>,
+    pub answer: Mutex<Option<Answer<CertificateChain>>>,
     ledger: std::sync::OnceLock<Ledger>,
     /// Instead of answering at all.
     pub fails: std::sync::atomic::AtomicBool,
@@ -270,13 +270,13 @@ impl Counting {
         self.requests.lock().unwrap().len()
     }
 
-    pub fn answer(&self, signing: Option<Signing>) {
+    pub fn answer(&self, signing: Option<Answer<CertificateChain>>) {
         *self.answer.lock().unwrap() = signing;
     }
 }
 
 impl CsrSigner for Counting {
-    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.requests.lock().unwrap().insert(request.id);
         if self.fails.load(Ordering::Relaxed) {

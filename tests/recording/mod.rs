@@ -13,18 +13,18 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     consumer::{Consumer, PeerSettings},
-    crypto::{CaBundle, CertificateChain, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
+    crypto::{Answer, CaBundle, CertificateChain, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
     machine::{Message, Objects},
     model::{
         Identity, IdentityStatus, Kubeconfig, Object, ObjectRef, Resource, Secret, Tenant,
         Timestamp, UserCredential, manifest, names,
     },
     policy::{Limits, Policy},
-    provider::{Endpoint, Provider, Signing},
+    provider::{Endpoint, Provider},
 };
 use serde_json::Value;
 
-use crate::exchange::{self, Answer, Exchange, RECORD_KEY, cluster_roles, id};
+use crate::exchange::{self, Exchange, FixedAnswer, RECORD_KEY, cluster_roles, id};
 
 pub const BY_HAND: &str = "by-hand";
 pub const AUTHENTICATED: &str = "exchange/1-authenticated";
@@ -142,7 +142,7 @@ impl Recording {
                     .map(|url| url.parse().unwrap()),
                 ..PeerSettings::default()
             },
-            signer: Arc::new(Answer(Mutex::new(Signing::Issued(self.certificate())))),
+            signer: Arc::new(FixedAnswer(Mutex::new(Answer::Ready(self.certificate())))),
             endpoint,
             policy: Policy::strict(),
         };

@@ -7,7 +7,7 @@ use std::{
 };
 
 use liqo_auth::{
-    crypto::{Authority, BoxError, CertificateChain, RecordKey},
+    crypto::{self, Authority, BoxError, CertificateChain, RecordKey},
     error::Error,
     legacy::{Answer, Claimed, Foreign, ForeignBuilder, IdentityRequest, TokenProtocol},
     machine::{Effect, Interest, Version, View},
@@ -16,7 +16,7 @@ use liqo_auth::{
         ObjectRef, PolicyRule, Resource, Secret, Tenant, names,
     },
     policy::Policy,
-    provider::{CsrSigner, Endpoint, NameTable, Signing, SigningRequest},
+    provider::{CsrSigner, Endpoint, NameTable, SigningRequest},
 };
 
 use crate::{
@@ -352,14 +352,14 @@ impl Signer {
 }
 
 impl CsrSigner for Signer {
-    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+    fn sign(&self, request: &SigningRequest) -> Result<crypto::Answer<CertificateChain>, BoxError> {
         if let Some(chain) = self.signed.get(&request_name(request)) {
-            return Ok(Signing::Issued(chain.clone()));
+            return Ok(crypto::Answer::Ready(chain.clone()));
         }
         if let Ok(mut asked) = self.asked.lock() {
             *asked = Some(request.clone());
         }
-        Ok(Signing::Pending)
+        Ok(crypto::Answer::Pending)
     }
 }
 
