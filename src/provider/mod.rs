@@ -64,7 +64,7 @@ pub use slice::{
 };
 
 use self::{
-    configuration::Configuration, credentials::credential::Given, observed::Seen,
+    configuration::Configuration, credentials::credential::Credential, observed::Observed,
     record::peer::Record,
 };
 use crate::{
@@ -138,26 +138,30 @@ impl Provider {
         Ok(self.look(view, now)?.1)
     }
 
-    fn look<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<(Seen<'o>, Peering<'o>), Error> {
+    fn look<'o>(
+        &self,
+        view: &View<'o>,
+        now: Timestamp,
+    ) -> Result<(Observed<'o>, Peering<'o>), Error> {
         self.check_other(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        let notices = rights::bindings::notices(&seen);
-        let renewal_scheme = RenewalScheme::of(self, &seen);
-        let phase = match self.phase(seen.clone(), view, now) {
+        let observed = Observed::select(self, view)?;
+        let notices = rights::bindings::notices(&observed);
+        let renewal_scheme = RenewalScheme::of(self, &observed);
+        let phase = match self.phase(observed.clone(), view, now) {
             Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
                 return Err(error);
             }
             Err(error) => Phase::Refused(error),
             Ok(phase) => phase,
         };
-        let slices = self.slices(&seen, &phase, view, now);
+        let slices = self.slices(&observed, &phase, view, now);
         let peering = Peering {
             phase,
             slices,
             renewal_scheme,
             notices,
         };
-        Ok((seen, peering))
+        Ok((observed, peering))
     }
 
     /// The step that leads on from the phase that the objects are in: every
@@ -169,7 +173,7 @@ impl Provider {
     pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         let now = env.now;
         let (
-            seen,
+            observed,
             Peering {
                 phase,
                 slices,
@@ -182,12 +186,12 @@ impl Provider {
             Err(error) => (Step::default(), Some(error)),
         };
         // Also in a phase that does nothing else for the peer.
-        if let Some(tenant) = seen.tenant {
-            self.tighten_condition(&seen, tenant, &mut step);
+        if let Some(tenant) = observed.tenant {
+            self.tighten_condition(&observed, tenant, &mut step);
         }
-        self.heed_lift(&seen, &mut step);
-        self.await_revocations(&seen, view, &mut step);
-        self.add_slices(&seen, slices, now, &mut step);
+        self.apply_lift(&observed, &mut step);
+        self.await_revocations(&observed, view, &mut step);
+        self.add_slices(&observed, slices, now, &mut step);
         step.notices.extend(notices);
         match failed {
             // A signer that fails holds up neither a condition nor the slices.
@@ -249,58 +253,59 @@ impl Provider {
 
     fn phase<'o>(
         &self,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         view: &View<'o>,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
         // Rights are taken back whatever else is wrong.
-        if let Some(ending) = Ending::of(&seen) {
+        if let Some(ending) = Ending::of(&observed) {
             return Ok(Phase::Ending(ending));
         }
-        if let Some(drained) = Drained::of(self, &seen) {
+        if let Some(drained) = Drained::of(self, &observed) {
             return Ok(Phase::Drained(drained));
         }
-        if let Some(error) = seen.unreadable {
+        if let Some(error) = observed.unreadable {
             return Err(error);
         }
-        if let Some(error) = seen.spoilt {
+        if let Some(error) = observed.spoilt {
             return Ok(Phase::Refused(error));
         }
-        self.check_peer(&seen.peer)?;
-        let Some(tenant) = seen.tenant else {
-            return self.phase_without_tenant(seen, view, now);
+        self.check_peer(&observed.peer)?;
+        let Some(tenant) = observed.tenant else {
+            return self.phase_without_tenant(observed, view, now);
         };
-        if !self.handshake_required(&seen.peer, tenant) {
-            return Ok(Phase::Tolerated(self.tolerate(seen, tenant, now)?));
+        if !self.handshake_required(&observed.peer, tenant) {
+            return Ok(Phase::Tolerated(self.tolerate(observed, tenant, now)?));
         }
-        let verified = self.verify_claim(&seen, view, tenant, now)?;
+        let verified = self.verify_claim(&observed, view, tenant, now)?;
         if tenant.metadata.uid.is_empty() {
             return Ok(Phase::NeedsUid(tenant.id()));
         }
-        if let Some(proof) = seen.proof(&verified, &tenant.metadata.uid) {
+        if let Some(proof) = observed.proof(&verified, &tenant.metadata.uid) {
             let nonce = proof.nonce.clone();
-            let newer = handshake::nonce::signed_since(self, &seen, view, tenant, &verified, now)?;
+            let newer =
+                handshake::nonce::signed_since(self, &observed, view, tenant, &verified, now)?;
             let phase =
-                self.phase_with_proof(seen.clone(), tenant, verified.clone(), &nonce, now)?;
+                self.phase_with_proof(observed.clone(), tenant, verified.clone(), &nonce, now)?;
             return Ok(match (phase, newer) {
-                (Phase::Authenticated(_), Some(nonce)) => {
-                    Phase::NeedsProof(NeedsProof::new(self, seen, tenant, verified, nonce, now))
-                }
+                (Phase::Authenticated(_), Some(nonce)) => Phase::NeedsProof(NeedsProof::new(
+                    self, observed, tenant, verified, nonce, now,
+                )),
                 (phase, _) => phase,
             });
         }
-        let nonce = self.verify_handshake(&seen, view, tenant, &verified, now)?;
+        let nonce = self.verify_handshake(&observed, view, tenant, &verified, now)?;
         let proof = NeedsProof::new(
             self,
-            seen.clone(),
+            observed.clone(),
             tenant,
             verified.clone(),
             nonce.clone(),
             now,
         );
-        if seen.record.is_none() {
+        if observed.record.is_none() {
             // Left complete by Liqo: only the record is missing.
-            let phase = self.phase_with_proof(seen, tenant, verified, &nonce, now)?;
+            let phase = self.phase_with_proof(observed, tenant, verified, &nonce, now)?;
             if let Phase::Authenticated(issued) = phase {
                 return Ok(Phase::Authenticated(issued.adopted_by(proof)));
             }
@@ -310,32 +315,32 @@ impl Provider {
 
     fn phase_with_proof<'o>(
         &self,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         tenant: &'o Tenant,
         verified: VerifiedTenant,
         nonce: &Nonce,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
-        if let Some(phase) = self.approval(&seen, tenant, &verified, now)? {
+        if let Some(phase) = self.approval(&observed, tenant, &verified, now)? {
             return Ok(Phase::NeedsApproval(phase));
         }
-        let given = if self.0.aws.is_some() {
-            let Some(given) = credentials::aws::in_force(&seen, tenant, &verified) else {
-                let needs = NeedsAwsIdentity::new(self, seen, tenant, verified);
+        let credential = if self.0.aws.is_some() {
+            let Some(credential) = credentials::aws::in_force(&observed, tenant, &verified) else {
+                let needs = NeedsAwsIdentity::new(self, observed, tenant, verified);
                 return Ok(Phase::NeedsAwsIdentity(needs));
             };
-            given
+            credential
         } else {
-            let policy = self.policy(&seen.peer);
+            let policy = self.policy(&observed.peer);
             let Some(chain) =
-                credentials::certificate::in_force(&seen, tenant, &verified, now, policy)
+                credentials::certificate::in_force(&observed, tenant, &verified, now, policy)
             else {
-                let needs = NeedsCertificate::new(self, seen, tenant, verified, nonce, now);
+                let needs = NeedsCertificate::new(self, observed, tenant, verified, nonce, now);
                 return Ok(Phase::NeedsCertificate(needs));
             };
-            Given::certificate(chain)
+            Credential::certificate(chain)
         };
-        let rights = NeedsRights::new(self, seen, tenant, verified, given);
+        let rights = NeedsRights::new(self, observed, tenant, verified, credential);
         Ok(if rights.is_granted()? {
             Phase::Authenticated(Issued::new(rights, nonce.clone(), now))
         } else {
@@ -400,9 +405,9 @@ impl Provider {
         ObjectRef::new(Kind::Secret, self.0.namespace.as_str(), name)
     }
 
-    fn write_record(&self, seen: &Seen<'_>, record: &Record) -> Effect {
-        let stored = seen.record.as_ref().map(|(secret, _)| *secret);
-        self.write_record_over(stored, &seen.peer, record)
+    fn write_record(&self, observed: &Observed<'_>, record: &Record) -> Effect {
+        let stored = observed.record.as_ref().map(|(secret, _)| *secret);
+        self.write_record_over(stored, &observed.peer, record)
     }
 
     fn write_record_over(

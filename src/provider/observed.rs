@@ -16,7 +16,7 @@ use crate::{
 
 /// One peer's objects by the parts that they play.
 #[derive(Clone)]
-pub(super) struct Seen<'o> {
+pub(super) struct Observed<'o> {
     pub(super) peer: ClusterId,
     pub(super) namespace: Option<&'o Namespace>,
     pub(super) nonce: Option<&'o Secret>,
@@ -39,7 +39,7 @@ pub(super) struct Seen<'o> {
     pub(super) cluster_wide_roles: Vec<&'o ClusterRole>,
 }
 
-impl<'o> Seen<'o> {
+impl<'o> Observed<'o> {
     pub(super) fn select(provider: &Provider, view: &View<'o>) -> Result<Self, Error> {
         let peer = view.peer();
         let namespace = view.tenant_namespace()?;

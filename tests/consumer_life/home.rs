@@ -8,7 +8,7 @@ use std::sync::{
 };
 
 use liqo_auth::{
-    consumer::{Consumer, Held, PeerSettings, Peering, Phase, SliceOptions, SlicePhase},
+    consumer::{Consumer, PeerSettings, Peering, Phase, SliceOptions, SlicePhase, StoredIdentity},
     crypto::{Authority, Csr, Entropy, KeyStore, Nonce, OneKey, PublicKey, SigningKey, Subject},
     error::Error,
     machine::{Env, Message, Notice, Objects, Step},
@@ -129,7 +129,7 @@ impl Home {
         self.peering(|peering| peering.phase.name())
     }
 
-    pub fn held<T>(&self, look: impl FnOnce(&Held<'_>) -> T) -> T {
+    pub fn held<T>(&self, look: impl FnOnce(&StoredIdentity<'_>) -> T) -> T {
         self.peering(|peering| match peering.phase {
             Phase::Authenticated(held) => look(&held),
             other => panic!("{other:?}"),

@@ -17,23 +17,27 @@ use crate::{
         Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, TenantCondition,
         Timestamp, names,
     },
-    provider::{Provider, observed::Seen, rights::condition},
+    provider::{Provider, observed::Observed, rights::condition},
 };
 
 /// The peer was here, and its Tenant is gone. It comes back only by
 /// [`Provider::invite`].
 #[derive(Clone)]
 pub struct Ended<'o> {
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     leftovers: Vec<Effect>,
     now: Timestamp,
 }
 
 impl<'o> Ended<'o> {
-    pub(in crate::provider) fn new(seen: Seen<'o>, view: &View<'o>, now: Timestamp) -> Self {
-        let leftovers = leftovers(&seen, view);
+    pub(in crate::provider) fn new(
+        observed: Observed<'o>,
+        view: &View<'o>,
+        now: Timestamp,
+    ) -> Self {
+        let leftovers = leftovers(&observed, view);
         Self {
-            seen,
+            observed,
             leftovers,
             now,
         }
@@ -46,7 +50,7 @@ impl<'o> Ended<'o> {
     /// which somebody has to say that it is deleted
     /// ([`aws_key_revoked`](Provider::aws_key_revoked)).
     pub fn kept_until(&self) -> Option<Timestamp> {
-        let (_, record) = self.seen.record.as_ref()?;
+        let (_, record) = self.observed.record.as_ref()?;
         record.forgettable_from()
     }
 
@@ -55,13 +59,13 @@ impl<'o> Ended<'o> {
     pub fn clean_up(&self) -> Step {
         let mut step = Step::awaiting(Awaited::Invitation);
         step.effects.extend(self.leftovers.iter().cloned());
-        let Some((secret, _)) = &self.seen.record else {
+        let Some((secret, _)) = &self.observed.record else {
             return step;
         };
         match self.kept_until() {
             Some(until) if until <= self.now => {
                 step.effects.push(Effect::delete(*secret));
-                let forgotten = Event::new(&self.seen.peer, Decision::Forgotten);
+                let forgotten = Event::new(&self.observed.peer, Decision::Forgotten);
                 step.events.push(forgotten.about(secret.id()));
             }
             until => step.wake_by(until),
@@ -83,13 +87,13 @@ impl Provider {
     /// not count, nor do those that this cluster itself asks of the peer.
     pub fn end(&self, view: &View<'_>) -> Result<Step, Error> {
         self.check_other(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        if let Some(error) = slices_remain(&seen, view) {
+        let observed = Observed::select(self, view)?;
+        if let Some(error) = slices_remain(&observed, view) {
             return Err(error);
         }
         let mut step = Step::default();
-        let Some(tenant) = seen.tenant else {
-            step.effects.extend(seen.nonce.map(Effect::delete));
+        let Some(tenant) = observed.tenant else {
+            step.effects.extend(observed.nonce.map(Effect::delete));
             return Ok(step);
         };
         if tenant.metadata.deletion_timestamp.is_some() {
@@ -103,24 +107,24 @@ impl Provider {
         {
             // It goes at once, and there will be no phase in which to say so.
             step.events
-                .push(Event::new(&seen.peer, Decision::Ended).about(tenant.id()));
+                .push(Event::new(&observed.peer, Decision::Ended).about(tenant.id()));
         }
         Ok(step)
     }
 }
 
-fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
-    let namespace = seen.namespace_name();
-    let drained = seen
+fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
+    let namespace = observed.namespace_name();
+    let drained = observed
         .tenant
-        .is_some_and(|tenant| condition::in_force(seen, tenant) == TenantCondition::Drained);
+        .is_some_and(|tenant| condition::in_force(observed, tenant) == TenantCondition::Drained);
     // Where the peer is this cluster's provider as well, the slices that are
     // asked of it lie in the same namespace; and no finalizer of a drained peer's
     // is to keep the peering.
     let counts = |slice: &&ResourceSlice| {
         let metadata = &slice.metadata;
-        let asked_of_it = replication::is_shared_with(metadata, &seen.peer)
-            && !replication::is_replica_of(metadata, &seen.peer);
+        let asked_of_it = replication::is_shared_with(metadata, &observed.peer)
+            && !replication::is_replica_of(metadata, &observed.peer);
         let goes = drained && metadata.deletion_timestamp.is_some();
         !(asked_of_it || goes)
     };
@@ -143,9 +147,9 @@ fn slices_remain(seen: &Seen<'_>, view: &View<'_>) -> Option<Error> {
 
 /// What the peering has put into the tenant namespace, and nobody needs any
 /// more. The empty Secret by which Liqo asks for a nonce is no leftover.
-fn leftovers(seen: &Seen<'_>, view: &View<'_>) -> Vec<Effect> {
-    let namespace = seen.namespace_name();
-    let nonce = seen.nonce.filter(|secret| {
+fn leftovers(observed: &Observed<'_>, view: &View<'_>) -> Vec<Effect> {
+    let namespace = observed.namespace_name();
+    let nonce = observed.nonce.filter(|secret| {
         secret
             .get(names::NONCE)
             .is_some_and(|nonce| !nonce.is_empty())
@@ -153,7 +157,7 @@ fn leftovers(seen: &Seen<'_>, view: &View<'_>) -> Vec<Effect> {
     let is_ours = |metadata: &Metadata| {
         let peer = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
         metadata.namespace == namespace
-            && peer.map(String::as_str) == Some(seen.peer.as_str())
+            && peer.map(String::as_str) == Some(observed.peer.as_str())
             && metadata.name.starts_with(names::ISSUED_CERTIFICATE_SECRET)
     };
     let certificates = view
@@ -162,7 +166,7 @@ fn leftovers(seen: &Seen<'_>, view: &View<'_>) -> Vec<Effect> {
     let renewals = view.readable::<Renew>().filter(|renew| {
         renew.metadata.namespace == namespace
             && renew.metadata.deletion_timestamp.is_none()
-            && replication::is_replica_of(&renew.metadata, &seen.peer)
+            && replication::is_replica_of(&renew.metadata, &observed.peer)
     });
     nonce
         .map(Effect::delete)

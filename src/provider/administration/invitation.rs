@@ -6,7 +6,7 @@ use crate::{
     error::Error,
     machine::{Env, Step, View},
     provider::{
-        NeedsNonce, Peering, Phase, Provider, WhyNonce, observed::Seen, record::peer::Record,
+        NeedsNonce, Peering, Phase, Provider, WhyNonce, observed::Observed, record::peer::Record,
     },
 };
 
@@ -19,13 +19,13 @@ impl Provider {
     /// # Errors
     /// As [`resume`](Self::resume); and why the peer cannot be invited.
     pub fn invite(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let (seen, Peering { phase, notices, .. }) = self.look(view, env.now)?;
+        let (observed, Peering { phase, notices, .. }) = self.look(view, env.now)?;
         let mut step = match phase {
             Phase::Uninvited => {
-                NeedsNonce::new(self, seen, WhyNonce::Absent, env.now).make_nonce(env)?
+                NeedsNonce::new(self, observed, WhyNonce::Absent, env.now).make_nonce(env)?
             }
             Phase::Ended(_) => {
-                NeedsNonce::new(self, seen, WhyNonce::Ended, env.now).make_nonce(env)?
+                NeedsNonce::new(self, observed, WhyNonce::Ended, env.now).make_nonce(env)?
             }
             Phase::NeedsNonce(phase) => phase.make_nonce(env)?,
             Phase::AwaitsTenant(phase) => phase.wait(),
@@ -48,9 +48,9 @@ impl Provider {
     /// As [`resume`](Self::resume).
     pub fn replace_nonce(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        seen.check_readable()?;
-        NeedsNonce::new(self, seen, WhyNonce::Asked, env.now).make_nonce(env)
+        let observed = Observed::select(self, view)?;
+        observed.check_readable()?;
+        NeedsNonce::new(self, observed, WhyNonce::Asked, env.now).make_nonce(env)
     }
 
     /// Forgets the pinned key of a cluster ID, because its administrator says,
@@ -60,19 +60,19 @@ impl Provider {
     /// # Errors
     /// As [`resume`](Self::resume).
     pub fn release_key(&self, view: &View<'_>) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        if let Some(error) = seen.unreadable {
+        let observed = Observed::select(self, view)?;
+        if let Some(error) = observed.unreadable {
             return Err(error);
         }
         let mut step = Step::default();
-        if let Some((_, record)) = &seen.record {
+        if let Some((_, record)) = &observed.record {
             let released = Record {
                 public_key: None,
                 proof: None,
                 ..record.clone()
             };
-            step.effects.push(self.write_record(&seen, &released));
-            let event = Event::new(&seen.peer, Decision::KeyReleased);
+            step.effects.push(self.write_record(&observed, &released));
+            let event = Event::new(&observed.peer, Decision::KeyReleased);
             step.events.push(match &record.public_key {
                 Some(key) => event.by_key(key.fingerprint()),
                 None => event,

@@ -7,7 +7,7 @@ use crate::{
     error::{Error, PeerMisbehaved},
     machine::View,
     model::{Resource, names},
-    provider::{Provider, observed::Seen},
+    provider::{Provider, observed::Observed},
 };
 
 impl Provider {
@@ -22,19 +22,19 @@ impl Provider {
     /// or nonce are none.
     pub fn transcript(&self, view: &View<'_>) -> Result<Option<Transcript>, Error> {
         self.check_other(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        seen.check_readable()?;
-        let Some(tenant) = seen.tenant else {
+        let observed = Observed::select(self, view)?;
+        observed.check_readable()?;
+        let Some(tenant) = observed.tenant else {
             return Ok(None);
         };
         let (Some(auth_params), Some(nonce)) =
-            (&tenant.status.auth_params, self.agreed_nonce(&seen)?)
+            (&tenant.status.auth_params, self.agreed_nonce(&observed)?)
         else {
             return Ok(None);
         };
         let key = tenant.spec.public_key.as_slice();
         let consumer_key =
-            PublicKey::from_tenant_field(key, self.policy(&seen.peer)).map_err(|error| {
+            PublicKey::from_tenant_field(key, self.policy(&observed.peer)).map_err(|error| {
                 Error::new(
                     PeerMisbehaved::PublicKey(error),
                     Some(tenant.id()),
@@ -43,7 +43,7 @@ impl Provider {
             })?;
         Ok(Some(Transcript::of(&Agreement {
             provider: self.cluster_id(),
-            consumer: &seen.peer,
+            consumer: &observed.peer,
             nonce: &nonce,
             consumer_key: &consumer_key,
             auth_params,
@@ -53,19 +53,19 @@ impl Provider {
 
     /// The nonce on record, or the one that is there: another one may have been
     /// made since, and is not signed yet.
-    fn agreed_nonce(&self, seen: &Seen<'_>) -> Result<Option<Nonce>, Error> {
-        let record = seen.record.as_ref().map(|(_, record)| record);
+    fn agreed_nonce(&self, observed: &Observed<'_>) -> Result<Option<Nonce>, Error> {
+        let record = observed.record.as_ref().map(|(_, record)| record);
         if let Some(proof) = record.and_then(|record| record.proof.as_ref()) {
             return Ok(Some(proof.nonce.clone()));
         }
-        let text = seen.nonce.and_then(|secret| secret.get(names::NONCE));
+        let text = observed.nonce.and_then(|secret| secret.get(names::NONCE));
         let Some(text) = text.filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
-        let nonce = Nonce::parse(text, self.policy(&seen.peer)).map_err(|error| {
+        let nonce = Nonce::parse(text, self.policy(&observed.peer)).map_err(|error| {
             Error::new(
                 PeerMisbehaved::NonceForm(error),
-                Some(seen.nonce_id()),
+                Some(observed.nonce_id()),
                 "data.nonce",
             )
         })?;

@@ -4,14 +4,14 @@
 //! each mapped to a Kubernetes user and its groups. The handshake is the same;
 //! only what the peer is given after it differs.
 
-use super::credential::Given;
+use super::credential::Credential;
 use crate::{
     audit::{Decision, Event},
     crypto::{BoxError, PublicKey, RequestId, Subject},
     error::{ApiMisuse, Backend, Error, PolicyRefusal, shortened},
     machine::{Awaited, Step},
     model::{AwsConfig, ClusterId, ObjectRef, Resource, Tenant},
-    provider::{Provider, observed::Seen, rights::condition},
+    provider::{Provider, observed::Observed, rights::condition},
     verify::{self, VerifiedTenant},
 };
 
@@ -97,7 +97,7 @@ pub struct AwsIdentityRequest {
 #[derive(Clone)]
 pub struct NeedsAwsIdentity<'o> {
     provider: Provider,
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     tenant: &'o Tenant,
     verified: VerifiedTenant,
     request: AwsIdentityRequest,
@@ -106,23 +106,23 @@ pub struct NeedsAwsIdentity<'o> {
 impl<'o> NeedsAwsIdentity<'o> {
     pub(in crate::provider) fn new(
         provider: &Provider,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         tenant: &'o Tenant,
         verified: VerifiedTenant,
     ) -> Self {
-        let earlier = seen
+        let earlier = observed
             .record
             .as_ref()
             .map_or(0, |(_, record)| record.aws.held.count());
         let request = AwsIdentityRequest {
             id: RequestId::of_aws_user(verified.csr(), &tenant.metadata.uid, earlier),
-            peer: seen.peer.clone(),
+            peer: observed.peer.clone(),
             slice: None,
-            subject: Subject::control_plane(&seen.peer),
+            subject: Subject::control_plane(&observed.peer),
         };
         Self {
             provider: provider.clone(),
-            seen,
+            observed,
             tenant,
             verified,
             request,
@@ -142,14 +142,14 @@ impl<'o> NeedsAwsIdentity<'o> {
     pub fn continue_with(&self, config: &AwsConfig) -> Result<Step, Error> {
         check_answer(config)?;
         let mut step = Step::default();
-        if let Some((_, record)) = &self.seen.record {
+        if let Some((_, record)) = &self.observed.record {
             let mut record = record.clone();
-            let tightened = condition::tighten(&mut record, &self.seen.peer, self.tenant);
+            let tightened = condition::tighten(&mut record, &self.observed.peer, self.tenant);
             step.events.extend(tightened);
             let uid = &self.tenant.metadata.uid;
             record.aws.take(self.verified.csr(), uid, config);
             step.effects
-                .push(self.provider.write_record(&self.seen, &record));
+                .push(self.provider.write_record(&self.observed, &record));
         }
         let key = self.verified.public_key();
         step.events
@@ -231,11 +231,11 @@ pub(in crate::provider) fn denied(id: ObjectRef, reason: &str) -> Step {
 /// The AWS user that was given for exactly this Tenant's request, if there is
 /// one on record.
 pub(in crate::provider) fn in_force(
-    seen: &Seen<'_>,
+    observed: &Observed<'_>,
     tenant: &Tenant,
     verified: &VerifiedTenant,
-) -> Option<Given> {
-    let (_, record) = seen.record.as_ref()?;
+) -> Option<Credential> {
+    let (_, record) = observed.record.as_ref()?;
     let uid = &tenant.metadata.uid;
-    Given::aws(record.aws.held.given_for(verified.csr(), uid)?)
+    Credential::aws(record.aws.held.given_for(verified.csr(), uid)?)
 }

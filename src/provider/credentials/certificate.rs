@@ -14,7 +14,7 @@ use crate::{
     policy::Policy,
     provider::{
         Provider,
-        observed::Seen,
+        observed::Observed,
         record::peer::{IssuedCertificate, Record, RefusedRenewal},
         rights::condition,
     },
@@ -86,7 +86,7 @@ impl SigningRequest {
 #[derive(Clone)]
 pub struct NeedsCertificate<'o> {
     provider: Provider,
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     tenant: &'o Tenant,
     request: SigningRequest,
     replaced: Option<Fingerprint>,
@@ -105,16 +105,16 @@ pub struct AuthoritySigner {
 impl<'o> NeedsCertificate<'o> {
     pub(in crate::provider) fn new(
         provider: &Provider,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         tenant: &'o Tenant,
         verified: VerifiedTenant,
         nonce: &Nonce,
         now: Timestamp,
     ) -> Self {
-        let lifetime = issuance::lifetime(provider, &seen.peer);
+        let lifetime = issuance::lifetime(provider, &observed.peer);
         // The certificate on record is whole: when another one is asked for, it
         // is of no use any more, or about to be.
-        let replaced = seen.issued().and_then(IssuedCertificate::fingerprint);
+        let replaced = observed.issued().and_then(IssuedCertificate::fingerprint);
         let id = RequestId::new(
             verified.csr(),
             nonce,
@@ -124,17 +124,17 @@ impl<'o> NeedsCertificate<'o> {
         );
         let request = SigningRequest {
             id,
-            peer: seen.peer.clone(),
+            peer: observed.peer.clone(),
             slice: None,
             csr: verified.csr().clone(),
-            subject: Subject::control_plane(&seen.peer),
+            subject: Subject::control_plane(&observed.peer),
             public_key: verified.public_key().clone(),
             lifetime,
             now,
         };
         Self {
             provider: provider.clone(),
-            seen,
+            observed,
             tenant,
             request,
             replaced,
@@ -170,7 +170,7 @@ impl<'o> NeedsCertificate<'o> {
     /// [`ApiMisuse::SignerCertificate`](crate::error::ApiMisuse::SignerCertificate)
     /// if it is not for this request.
     pub fn continue_with(&self, chain: &CertificateChain) -> Result<Step, Error> {
-        let policy = self.provider.policy(&self.seen.peer);
+        let policy = self.provider.policy(&self.observed.peer);
         issuance::check_answer(&self.request, chain, policy)?;
         let until = chain.leaf().not_after();
         if let Some(present) = &self.renews
@@ -181,9 +181,9 @@ impl<'o> NeedsCertificate<'o> {
             return Ok(self.refuse_renewal(present, refused));
         }
         let mut step = Step::default();
-        if let Some((_, record)) = &self.seen.record {
+        if let Some((_, record)) = &self.observed.record {
             let mut record = record.clone();
-            let tightened = condition::tighten(&mut record, &self.seen.peer, self.tenant);
+            let tightened = condition::tighten(&mut record, &self.observed.peer, self.tenant);
             step.events.extend(tightened);
             record.take(IssuedCertificate::new(
                 chain,
@@ -192,10 +192,11 @@ impl<'o> NeedsCertificate<'o> {
                 self.request.now,
             ));
             step.effects
-                .push(self.provider.write_record(&self.seen, &record));
+                .push(self.provider.write_record(&self.observed, &record));
         }
         let csr = self.tenant.spec.csr.as_slice();
-        step.effects.extend(kept_in(&self.seen).keep(csr, chain));
+        step.effects
+            .extend(kept_in(&self.observed).keep(csr, chain));
         let (about, replaced) = (self.tenant.id(), self.replaced);
         step.events
             .push(issuance::event(&self.request, about, chain, replaced));
@@ -218,13 +219,13 @@ impl<'o> NeedsCertificate<'o> {
         let id = self.tenant.id();
         let mut step = Step::refuse(refused.error(present.until(), id));
         step.wait.wake_at = Some(self.request.now + present.pause());
-        if let Some((_, record)) = &self.seen.record {
+        if let Some((_, record)) = &self.observed.record {
             let record = Record {
                 refused_renewal: Some(refused),
                 ..record.clone()
             };
             step.effects
-                .push(self.provider.write_record(&self.seen, &record));
+                .push(self.provider.write_record(&self.observed, &record));
         }
         step
     }
@@ -266,40 +267,40 @@ impl CsrSigner for AuthoritySigner {
 /// issued has been set right. Another one is signed then, once for each time
 /// that the clock jumps.
 pub(in crate::provider) fn in_force(
-    seen: &Seen<'_>,
+    observed: &Observed<'_>,
     tenant: &Tenant,
     verified: &VerifiedTenant,
     now: Timestamp,
     policy: &Policy,
 ) -> Option<CertificateChain> {
-    let subject = Subject::control_plane(&seen.peer);
+    let subject = Subject::control_plane(&observed.peer);
     let bearer = Bearer {
         subject: &subject,
         key: verified.public_key(),
         now,
     };
-    match &seen.record {
+    match &observed.record {
         Some((_, record)) => bearer.issued(record.issued.as_ref()?, verified.csr(), policy),
-        None => kept_in(seen).left_by_liqo(tenant.spec.csr.as_slice(), bearer, policy),
+        None => kept_in(observed).left_by_liqo(tenant.spec.csr.as_slice(), bearer, policy),
     }
 }
 
 /// Keeps the certificate and its request in the Secret in which Liqo does,
 /// unless they are there.
 pub(in crate::provider) fn keep(
-    seen: &Seen<'_>,
+    observed: &Observed<'_>,
     tenant: &Tenant,
     chain: &CertificateChain,
 ) -> Option<Effect> {
-    kept_in(seen).keep(tenant.spec.csr.as_slice(), chain)
+    kept_in(observed).keep(tenant.spec.csr.as_slice(), chain)
 }
 
-fn kept_in<'o>(seen: &Seen<'o>) -> CertificateSecret<'o> {
+fn kept_in<'o>(observed: &Observed<'o>) -> CertificateSecret<'o> {
     CertificateSecret {
-        namespace: seen.namespace_name(),
+        namespace: observed.namespace_name(),
         name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
-        peer: seen.peer.clone(),
-        stored: seen.certificate,
+        peer: observed.peer.clone(),
+        stored: observed.certificate,
     }
 }
 

@@ -9,12 +9,12 @@ use crate::{
 
 /// One of them, never both; of an AWS user with the secret part of its key.
 #[derive(Clone)]
-pub(in crate::provider) struct Given {
+pub(in crate::provider) struct Credential {
     credentials: Credentials,
     aws_config: Option<AwsConfig>,
 }
 
-impl Given {
+impl Credential {
     pub(in crate::provider) fn certificate(chain: CertificateChain) -> Self {
         Self {
             credentials: Credentials::Certificate(chain),

@@ -14,7 +14,7 @@ use crate::{
     provider::{
         NeedsProof, NeedsRights,
         record::peer::{IssuedCertificate, Record},
-        slice::Established,
+        slice::SliceTerms,
     },
     verify::Credentials,
 };
@@ -69,7 +69,7 @@ impl<'o> Issued<'o> {
                 cluster_id: provider.to_string(),
                 identity_type: IdentityType::ControlPlane,
                 auth_params: self.granted.auth_params(),
-                namespace: Some(self.granted.seen.namespace_name()),
+                namespace: Some(self.granted.observed.namespace_name()),
             },
             ..Identity::default()
         }
@@ -77,17 +77,17 @@ impl<'o> Issued<'o> {
 
     /// What the peer authenticates by.
     pub fn credentials(&self) -> &Credentials {
-        self.granted.given.credentials()
+        self.granted.credential.credentials()
     }
 
     /// When the certificate expires; AWS keys do not.
     pub fn valid_until(&self) -> Option<Timestamp> {
-        self.granted.given.valid_until()
+        self.granted.credential.valid_until()
     }
 
     /// The certificate that was issued; none where there is an AWS user instead.
     pub fn certificate(&self) -> Option<&CertificateChain> {
-        self.granted.given.chain()
+        self.granted.credential.chain()
     }
 
     /// The peer's key.
@@ -96,12 +96,12 @@ impl<'o> Issued<'o> {
     }
 
     pub(in crate::provider) fn peer(&self) -> &ClusterId {
-        &self.granted.seen.peer
+        &self.granted.observed.peer
     }
 
     /// When a signer that failed is to be asked again, at the latest.
     pub(in crate::provider) fn try_again_at(&self) -> Timestamp {
-        let issued = self.granted.seen.issued();
+        let issued = self.granted.observed.issued();
         self.now + issued.map_or(ONE_SECOND, IssuedCertificate::pause)
     }
 
@@ -119,11 +119,11 @@ impl<'o> Issued<'o> {
         let mut step = Step::default();
         let NeedsRights {
             provider,
-            seen,
+            observed,
             tenant,
             ..
         } = &self.granted;
-        provider.tighten_condition(seen, tenant, &mut step);
+        provider.tighten_condition(observed, tenant, &mut step);
         if step.is_settled() {
             step.effects.extend(self.renewed_record()?);
         }
@@ -137,14 +137,14 @@ impl<'o> Issued<'o> {
     }
 
     /// What this gives to the peer's slices.
-    pub(in crate::provider) fn established(&self) -> Established {
+    pub(in crate::provider) fn slice_terms(&self) -> SliceTerms {
         let NeedsRights {
             provider,
             tenant,
             verified,
             ..
         } = &self.granted;
-        Established {
+        SliceTerms {
             key: Some(verified.public_key().clone()),
             tenant_uid: tenant.metadata.uid.clone(),
             auth_params: provider.auth_params(verified.proxy_url()),
@@ -156,20 +156,21 @@ impl<'o> Issued<'o> {
     fn renewed_record(&self) -> Result<Option<Effect>, Error> {
         let NeedsRights {
             provider,
-            seen,
+            observed,
             verified,
             ..
         } = &self.granted;
-        let Some((secret, record)) = &seen.record else {
+        let Some((secret, record)) = &observed.record else {
             return Ok(None);
         };
         let Some(proof) = &record.proof else {
             return Ok(None);
         };
-        let commitment = provider.commit(seen, verified, &self.nonce, proof.commitment.as_ref())?;
+        let commitment =
+            provider.commit(observed, verified, &self.nonce, proof.commitment.as_ref())?;
         let key = &provider.0.record_key;
         let resealed =
-            Record::is_sealed_by_predecessor(secret, key, provider.cluster_id(), &seen.peer);
+            Record::is_sealed_by_predecessor(secret, key, provider.cluster_id(), &observed.peer);
         if commitment == proof.commitment && !resealed {
             return Ok(None);
         }
@@ -177,11 +178,11 @@ impl<'o> Issued<'o> {
         if let Some(proof) = &mut renewed.proof {
             proof.commitment = commitment;
         }
-        Ok(Some(provider.write_record(seen, &renewed)))
+        Ok(Some(provider.write_record(observed, &renewed)))
     }
 
     fn stored_commitment(&self) -> Option<&str> {
-        let (_, record) = self.granted.seen.record.as_ref()?;
+        let (_, record) = self.granted.observed.record.as_ref()?;
         Some(record.proof.as_ref()?.commitment.as_ref()?.annotation())
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     error::{Error, LocalFault, PeerMisbehaved},
     machine::{Effect, Notice, Part, Refused, Step},
     model::{IdentityType, Renew, Resource, names},
-    provider::{Issued, Provider, SlicePeering, observed::Seen},
+    provider::{Issued, Provider, SlicePeering, observed::Observed},
     verify,
 };
 
@@ -28,9 +28,12 @@ pub enum RenewalScheme {
 }
 
 impl RenewalScheme {
-    pub(in crate::provider) fn of(provider: &Provider, seen: &Seen<'_>) -> Self {
+    pub(in crate::provider) fn of(provider: &Provider, observed: &Observed<'_>) -> Self {
         let name = names::identity_name(provider.cluster_id());
-        let renew = seen.renews.iter().find(|renew| renew.metadata.name == name);
+        let renew = observed
+            .renews
+            .iter()
+            .find(|renew| renew.metadata.name == name);
         match renew {
             None => Self::ByHand,
             Some(renew) if renew.spec.csr.is_empty() => Self::Channel,
@@ -43,9 +46,9 @@ impl Issued<'_> {
     /// Gives each Renew its answer: the control plane's certificate, or that of
     /// one of the peer's slices. A bad one is refused, and holds up no other.
     pub fn answer_renews(&self, slices: &[SlicePeering<'_>]) -> Step {
-        let seen = &self.granted.seen;
+        let observed = &self.granted.observed;
         let mut step = Step::default();
-        for renew in &seen.renews {
+        for renew in &observed.renews {
             match self.answer(renew, slices) {
                 Ok(effect) => step.effects.extend(effect),
                 Err(error) => step.refused.push(Refused {
@@ -54,7 +57,7 @@ impl Issued<'_> {
                 }),
             }
         }
-        for unreadable in &seen.unreadable_renews {
+        for unreadable in &observed.unreadable_renews {
             let reason = unreadable.reason.to_string();
             let id = Some(unreadable.id.clone());
             step.refused.push(Refused {
@@ -62,9 +65,9 @@ impl Issued<'_> {
                 error: Error::new(LocalFault::Unreadable { reason }, id, ""),
             });
         }
-        let is_renewed =
-            self.certificate().is_some() && seen.issued().is_some_and(|issued| issued.is_renewed());
-        let scheme = RenewalScheme::of(&self.granted.provider, seen);
+        let is_renewed = self.certificate().is_some()
+            && observed.issued().is_some_and(|issued| issued.is_renewed());
+        let scheme = RenewalScheme::of(&self.granted.provider, observed);
         if is_renewed && scheme == RenewalScheme::ByHand {
             step.notices.push(Notice::RenewalNotCarried);
         }

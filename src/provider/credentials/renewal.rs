@@ -77,12 +77,12 @@ impl<'o> Issued<'o> {
         };
         let NeedsRights {
             provider,
-            seen,
+            observed,
             tenant,
             verified,
             ..
         } = &self.granted;
-        let Some((record, issued)) = seen
+        let Some((record, issued)) = observed
             .record
             .as_ref()
             .and_then(|(_, record)| Some((record, record.issued.as_ref()?)))
@@ -97,7 +97,7 @@ impl<'o> Issued<'o> {
         }
         let request = NeedsCertificate::new(
             provider,
-            seen.clone(),
+            observed.clone(),
             tenant,
             verified.clone(),
             &self.nonce,

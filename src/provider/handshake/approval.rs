@@ -8,7 +8,7 @@ use crate::{
     model::{ClusterId, ObjectRef, ProxyUrl, Resource, Tenant, Timestamp},
     provider::{
         Phase, Provider,
-        observed::Seen,
+        observed::Observed,
         record::peer::{Record, Verdict},
         rights::condition,
     },
@@ -86,7 +86,7 @@ pub struct ApprovalRequest {
 #[derive(Clone)]
 pub struct NeedsApproval<'o> {
     provider: Provider,
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     tenant: &'o Tenant,
     request: ApprovalRequest,
 }
@@ -110,13 +110,13 @@ impl Approver for ByHand {
 impl<'o> NeedsApproval<'o> {
     pub(in crate::provider) fn new(
         provider: &Provider,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         tenant: &'o Tenant,
         verified: &VerifiedTenant,
         now: Timestamp,
     ) -> Self {
         let request = ApprovalRequest {
-            peer: seen.peer.clone(),
+            peer: observed.peer.clone(),
             tenant: tenant.id(),
             public_key: verified.public_key().clone(),
             csr: verified.csr().clone(),
@@ -125,7 +125,7 @@ impl<'o> NeedsApproval<'o> {
         };
         Self {
             provider: provider.clone(),
-            seen,
+            observed,
             tenant,
             request,
         }
@@ -139,14 +139,14 @@ impl<'o> NeedsApproval<'o> {
     /// Records that it may be signed.
     pub fn approve(&self) -> Step {
         self.provider
-            .decide(&self.seen, self.tenant, Verdict::Approved)
+            .decide(&self.observed, self.tenant, Verdict::Approved)
     }
 
     /// Records that it may not. The peer is refused until someone approves of
     /// the request after all, or it makes another one.
     pub fn deny(&self, reason: &str) -> Step {
         let verdict = Verdict::Denied(shortened(reason));
-        self.provider.decide(&self.seen, self.tenant, verdict)
+        self.provider.decide(&self.observed, self.tenant, verdict)
     }
 }
 
@@ -175,14 +175,14 @@ impl Provider {
         now: Timestamp,
         verdict: Verdict,
     ) -> Result<Step, Error> {
-        let (seen, peering) = self.look(view, now)?;
+        let (observed, peering) = self.look(view, now)?;
         let waits = match &peering.phase {
             Phase::NeedsApproval(_) => true,
             Phase::Refused(error) => is_disapproved(error),
             _ => false,
         };
-        match seen.tenant {
-            Some(tenant) if waits => Ok(self.decide(&seen, tenant, verdict)),
+        match observed.tenant {
+            Some(tenant) if waits => Ok(self.decide(&observed, tenant, verdict)),
             _ => {
                 let phase = peering.phase.name();
                 Err(Error::new(ApiMisuse::NothingToApprove { phase }, None, ""))
@@ -194,12 +194,12 @@ impl Provider {
     /// may be signed.
     pub(in crate::provider) fn approval<'o>(
         &self,
-        seen: &Seen<'o>,
+        observed: &Observed<'o>,
         tenant: &'o Tenant,
         verified: &VerifiedTenant,
         now: Timestamp,
     ) -> Result<Option<NeedsApproval<'o>>, Error> {
-        let record = seen.record.as_ref().map(|(_, record)| record);
+        let record = observed.record.as_ref().map(|(_, record)| record);
         match record.and_then(|record| record.proof.as_ref()?.verdict.as_ref()) {
             Some(Verdict::Approved) => Ok(None),
             Some(Verdict::Denied(reason)) => Err(disapproved(tenant, reason)),
@@ -207,7 +207,7 @@ impl Provider {
             None if record.is_none() => Ok(None),
             None => Ok(Some(NeedsApproval::new(
                 self,
-                seen.clone(),
+                observed.clone(),
                 tenant,
                 verified,
                 now,
@@ -232,8 +232,8 @@ impl Provider {
         )
     }
 
-    fn decide(&self, seen: &Seen<'_>, tenant: &Tenant, verdict: Verdict) -> Step {
-        let Some((_, record)) = &seen.record else {
+    fn decide(&self, observed: &Observed<'_>, tenant: &Tenant, verdict: Verdict) -> Step {
+        let Some((_, record)) = &observed.record else {
             return Step::default();
         };
         let mut record: Record = record.clone();
@@ -246,7 +246,7 @@ impl Provider {
                 },
             ),
         };
-        let event = Event::new(&seen.peer, decision).about(tenant.id());
+        let event = Event::new(&observed.peer, decision).about(tenant.id());
         step.events.push(match &record.public_key {
             Some(key) => event.by_key(key.fingerprint()),
             None => event,
@@ -255,8 +255,8 @@ impl Provider {
             proof.verdict = Some(verdict);
         }
         step.events
-            .extend(condition::tighten(&mut record, &seen.peer, tenant));
-        step.effects.push(self.write_record(seen, &record));
+            .extend(condition::tighten(&mut record, &observed.peer, tenant));
+        step.effects.push(self.write_record(observed, &record));
         step
     }
 }

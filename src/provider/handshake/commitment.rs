@@ -7,7 +7,7 @@ use crate::{
     crypto::Nonce,
     error::{Backend, Error},
     model::{AuthParams, Bytes, ProxyUrl},
-    provider::{Provider, observed::Seen, record::peer::StoredCommitment},
+    provider::{Provider, observed::Observed, record::peer::StoredCommitment},
     verify::VerifiedTenant,
 };
 
@@ -35,7 +35,7 @@ impl Provider {
     /// the nonce does not name another one.
     pub(in crate::provider) fn commit(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         verified: &VerifiedTenant,
         nonce: &Nonce,
         earlier: Option<&StoredCommitment>,
@@ -53,9 +53,9 @@ impl Provider {
         let committed = Committed {
             nonce: nonce.as_bytes(),
             provider: &self.0.cluster_id,
-            consumer: &seen.peer,
+            consumer: &observed.peer,
             consumer_key: verified.public_key(),
-            namespace: &seen.namespace_name(),
+            namespace: &observed.namespace_name(),
             auth_params: &auth_params,
         };
         let about = committed.digest(key.public_key());

@@ -6,7 +6,7 @@ use crate::{
     error::{Error, Fault, PeerMisbehaved},
     machine::View,
     model::{Resource, Tenant, Timestamp},
-    provider::{Provider, observed::Seen},
+    provider::{Provider, observed::Observed},
     verify::{self, VerifiedTenant},
 };
 
@@ -18,13 +18,13 @@ impl Provider {
     /// `changed` is the error that it is without such a word.
     pub(in crate::provider) fn claim_by_succession(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         view: &View<'_>,
         tenant: &Tenant,
         now: Timestamp,
         changed: Error,
     ) -> Result<VerifiedTenant, Error> {
-        let pinned = seen
+        let pinned = observed
             .record
             .as_ref()
             .and_then(|(_, record)| record.public_key.as_ref());
@@ -32,7 +32,7 @@ impl Provider {
         let (Some(pinned), Some(annotation)) = (pinned, annotation) else {
             return Err(changed);
         };
-        let policy = self.policy(&seen.peer);
+        let policy = self.policy(&observed.peer);
         let wrong = |fault| {
             Error::new(
                 PeerMisbehaved::KeySuccession(fault),
@@ -41,11 +41,11 @@ impl Provider {
             )
         };
         let succession = KeySuccession::from_annotation(annotation, policy).map_err(wrong)?;
-        let nonce = nonce::present(self, seen, view, now)?.into_usable(seen)?;
-        let verified = verify::claim(tenant, &seen.peer, None, policy)?;
+        let nonce = nonce::present(self, observed, view, now)?.into_usable(observed)?;
+        let verified = verify::claim(tenant, &observed.peer, None, policy)?;
         let succeeding = Succeeding {
             provider: self.cluster_id(),
-            consumer: &seen.peer,
+            consumer: &observed.peer,
             successor: verified.public_key(),
             nonce: &nonce,
         };

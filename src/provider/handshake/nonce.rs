@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     machine::{Awaited, Effect, Env, Message, Notice, Part, Step, Version, View, Wait},
     model::{Metadata, Namespace, Resource, Secret, Tenant, Timestamp, names},
-    provider::{Ended, Provider, observed::Seen},
+    provider::{Ended, Provider, observed::Observed},
     verify::{self, VerifiedTenant},
 };
 
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Clone)]
 pub struct NeedsNonce<'o> {
     provider: Provider,
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     why: WhyNonce,
     now: Timestamp,
 }
@@ -59,13 +59,13 @@ pub(in crate::provider) enum PresentNonce {
 impl<'o> NeedsNonce<'o> {
     pub(in crate::provider) fn new(
         provider: &Provider,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         why: WhyNonce,
         now: Timestamp,
     ) -> Self {
         Self {
             provider: provider.clone(),
-            seen,
+            observed,
             why,
             now,
         }
@@ -84,45 +84,46 @@ impl<'o> NeedsNonce<'o> {
     /// the default one's name would be too long.
     pub fn make_nonce(&self, env: Env) -> Result<Step, Error> {
         let configuration = &self.provider.0;
-        let record = self.seen.record.as_ref().map(|(_, record)| record);
+        let record = self.observed.record.as_ref().map(|(_, record)| record);
         let expires = self.now + configuration.nonce_lifetime;
         let nonce = StructuredNonce::issue(
             &configuration.cluster_id,
-            &self.seen.peer,
+            &self.observed.peer,
             configuration.key.as_ref().map(|key| key.public_key()),
             record.map_or(expires, |record| record.unused_from(expires)),
             &configuration.record_key,
             &env.entropy,
         );
         let mut step = Step::default();
-        if self.seen.namespace.is_none() {
-            verify::default_namespace(&self.seen.peer)?;
-            let namespace = Namespace::for_tenant(&self.seen.peer);
+        if self.observed.namespace.is_none() {
+            verify::default_namespace(&self.observed.peer)?;
+            let namespace = Namespace::for_tenant(&self.observed.peer);
             step.effects.push(Effect::Create(namespace.into()));
         }
         step.effects.push(self.store(&nonce));
         if self.why != WhyNonce::Absent {
             step.notices.push(Notice::SignedNonceIsStale);
         }
-        step.events
-            .push(Event::new(&self.seen.peer, Decision::NonceMade).about(self.seen.nonce_id()));
+        step.events.push(
+            Event::new(&self.observed.peer, Decision::NonceMade).about(self.observed.nonce_id()),
+        );
         step.outbox.push(Message::Nonce(nonce));
         step.wait.awaiting.push(Awaited::Tenant);
         Ok(step)
     }
 
     fn store(&self, nonce: &Nonce) -> Effect {
-        match self.seen.nonce {
+        match self.observed.nonce {
             None => Effect::Create(
                 Secret {
                     metadata: Metadata {
                         name: names::NONCE_SECRET.to_owned(),
-                        namespace: self.seen.namespace_name(),
+                        namespace: self.observed.namespace_name(),
                         labels: BTreeMap::from([
                             (names::NONCE_LABEL.to_owned(), "true".to_owned()),
                             (
                                 names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                                self.seen.peer.to_string(),
+                                self.observed.peer.to_string(),
                             ),
                         ]),
                         ..Metadata::default()
@@ -171,24 +172,27 @@ impl AwaitsTenant {
 impl Provider {
     pub(in crate::provider) fn phase_without_tenant<'o>(
         &self,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         view: &View<'o>,
         now: Timestamp,
     ) -> Result<crate::provider::Phase<'o>, Error> {
-        let needs =
-            |why| crate::provider::Phase::NeedsNonce(NeedsNonce::new(self, seen.clone(), why, now));
-        Ok(match present(self, &seen, view, now)? {
+        let needs = |why| {
+            crate::provider::Phase::NeedsNonce(NeedsNonce::new(self, observed.clone(), why, now))
+        };
+        Ok(match present(self, &observed, view, now)? {
             PresentNonce::Usable(nonce) => {
                 crate::provider::Phase::AwaitsTenant(AwaitsTenant { nonce })
             }
             // Whatever stands there, the peer may have put it there.
-            _ if seen.is_known() => crate::provider::Phase::Ended(Ended::new(seen, view, now)),
+            _ if observed.is_known() => {
+                crate::provider::Phase::Ended(Ended::new(observed, view, now))
+            }
             // An empty Secret is how Liqo asks for a nonce.
-            PresentNonce::Absent if seen.nonce.is_some() => needs(WhyNonce::Absent),
+            PresentNonce::Absent if observed.nonce.is_some() => needs(WhyNonce::Absent),
             PresentNonce::Absent | PresentNonce::Used => crate::provider::Phase::Uninvited,
             PresentNonce::Expired(_) => needs(WhyNonce::Expired),
             unusable => {
-                let nonce = unusable.into_usable(&seen)?;
+                let nonce = unusable.into_usable(&observed)?;
                 crate::provider::Phase::AwaitsTenant(AwaitsTenant { nonce })
             }
         })
@@ -198,20 +202,22 @@ impl Provider {
 /// What the nonce Secret in the peer's own tenant namespace holds.
 pub(in crate::provider) fn present(
     provider: &Provider,
-    seen: &Seen<'_>,
+    observed: &Observed<'_>,
     view: &View<'_>,
     now: Timestamp,
 ) -> Result<PresentNonce, Error> {
-    let text = seen.nonce.and_then(|secret| secret.data.get(names::NONCE));
+    let text = observed
+        .nonce
+        .and_then(|secret| secret.data.get(names::NONCE));
     let text = match text.map(|text| text.expose()) {
         None | Some([]) => return Ok(PresentNonce::Absent),
         Some(text) => text,
     };
-    let nonce = match Nonce::parse(text, provider.policy(&seen.peer)) {
+    let nonce = match Nonce::parse(text, provider.policy(&observed.peer)) {
         Err(error) => return Ok(PresentNonce::Malformed(error)),
         Ok(nonce) => nonce,
     };
-    if seen
+    if observed
         .record
         .as_ref()
         .is_some_and(|(_, record)| record.has_used(&nonce))
@@ -226,7 +232,7 @@ pub(in crate::provider) fn present(
         structured.authenticate(
             &configuration.record_key,
             &configuration.cluster_id,
-            &seen.peer,
+            &observed.peer,
         )
     });
     Ok(match ours {
@@ -243,22 +249,22 @@ pub(in crate::provider) fn present(
 /// it has.
 pub(in crate::provider) fn signed_since(
     provider: &Provider,
-    seen: &Seen<'_>,
+    observed: &Observed<'_>,
     view: &View<'_>,
     tenant: &Tenant,
     verified: &VerifiedTenant,
     now: Timestamp,
 ) -> Result<Option<Nonce>, Error> {
-    let PresentNonce::Usable(nonce) = present(provider, seen, view, now)? else {
+    let PresentNonce::Usable(nonce) = present(provider, observed, view, now)? else {
         return Ok(None);
     };
-    let policy = provider.policy(&seen.peer);
+    let policy = provider.policy(&observed.peer);
     let signed = verify::nonce_signature(tenant, verified, &nonce, policy);
     Ok(signed.is_ok().then_some(nonce))
 }
 
 impl PresentNonce {
-    pub(in crate::provider) fn into_usable(self, seen: &Seen<'_>) -> Result<Nonce, Error> {
+    pub(in crate::provider) fn into_usable(self, observed: &Observed<'_>) -> Result<Nonce, Error> {
         let fault: Fault = match self {
             Self::Usable(nonce) => return Ok(nonce),
             Self::Absent => PeerIncompatible::NonceMissing.into(),
@@ -267,6 +273,6 @@ impl PresentNonce {
             Self::Foreign => PeerMisbehaved::NonceNotOurs.into(),
             Self::Used => PeerMisbehaved::NonceUsed.into(),
         };
-        Err(Error::new(fault, Some(seen.nonce_id()), "data.nonce"))
+        Err(Error::new(fault, Some(observed.nonce_id()), "data.nonce"))
     }
 }

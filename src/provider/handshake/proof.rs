@@ -9,7 +9,7 @@ use crate::{
     model::{Resource, Tenant, Timestamp, names},
     provider::{
         Provider,
-        observed::Seen,
+        observed::Observed,
         record::peer::{IssuedCertificate, Proof, Record, Verdict},
         rights::condition,
     },
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Clone)]
 pub struct NeedsProof<'o> {
     provider: Provider,
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     tenant: &'o Tenant,
     verified: VerifiedTenant,
     nonce: Nonce,
@@ -32,7 +32,7 @@ pub struct NeedsProof<'o> {
 impl<'o> NeedsProof<'o> {
     pub(in crate::provider) fn new(
         provider: &Provider,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         tenant: &'o Tenant,
         verified: VerifiedTenant,
         nonce: Nonce,
@@ -40,7 +40,7 @@ impl<'o> NeedsProof<'o> {
     ) -> Self {
         Self {
             provider: provider.clone(),
-            seen,
+            observed,
             tenant,
             verified,
             nonce,
@@ -68,7 +68,7 @@ impl<'o> NeedsProof<'o> {
         &self,
         adopted: Option<&CertificateChain>,
     ) -> Result<Step, Error> {
-        let mut record = match &self.seen.record {
+        let mut record = match &self.observed.record {
             Some((_, record)) => record.clone(),
             None => Record::new(Some(self.verified.public_key().clone()), self.now),
         };
@@ -92,14 +92,14 @@ impl<'o> NeedsProof<'o> {
         record.use_up(&self.nonce, self.now);
         let commitment = self
             .provider
-            .commit(&self.seen, &self.verified, &self.nonce, None)?;
+            .commit(&self.observed, &self.verified, &self.nonce, None)?;
         let tenant = marked(
             self.tenant,
             commitment
                 .as_ref()
                 .map(|commitment| commitment.annotation()),
         );
-        let tightened = condition::tighten(&mut record, &self.seen.peer, self.tenant);
+        let tightened = condition::tighten(&mut record, &self.observed.peer, self.tenant);
         record.proof = Some(Proof {
             tenant_uid: self.tenant.metadata.uid.clone(),
             csr,
@@ -109,11 +109,11 @@ impl<'o> NeedsProof<'o> {
         });
         let mut step = Step::default();
         step.effects
-            .push(self.provider.write_record(&self.seen, &record));
+            .push(self.provider.write_record(&self.observed, &record));
         step.effects
             .extend(Effect::patch(self.tenant, tenant, Part::Main));
         let event = |decision| {
-            Event::new(&self.seen.peer, decision)
+            Event::new(&self.observed.peer, decision)
                 .about(self.tenant.id())
                 .by_key(self.verified.public_key().fingerprint())
         };

@@ -7,7 +7,7 @@ use crate::{
     error::{Backend, Error, PolicyRefusal, shortened},
     machine::{Effect, Part, Step, View},
     model::{ClusterId, Resource, Tenant, Timestamp},
-    provider::{Claimant, PrincipalName, Provider, name_taken, observed::Seen},
+    provider::{Claimant, PrincipalName, Provider, name_taken, observed::Observed},
     verify::{self, Known, VerifiedTenant},
 };
 
@@ -19,25 +19,26 @@ impl Provider {
         received: &Tenant,
         now: Timestamp,
     ) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        seen.check_readable()?;
-        let verified = self.verify_claim(&seen, view, received, now)?;
-        self.verify_signature(&seen, view, received, &verified, now)?;
-        let Some(stored) = seen.tenant else {
+        let observed = Observed::select(self, view)?;
+        observed.check_readable()?;
+        let verified = self.verify_claim(&observed, view, received, now)?;
+        self.verify_signature(&observed, view, received, &verified, now)?;
+        let Some(stored) = observed.tenant else {
             let namespace = &received.metadata.namespace;
-            if !namespace.is_empty() && *namespace != seen.namespace_name() {
+            if !namespace.is_empty() && *namespace != observed.namespace_name() {
                 return Err(Error::new(
                     PolicyRefusal::UnexpectedNamespace {
-                        expected: seen.namespace_name(),
+                        expected: observed.namespace_name(),
                         found: shortened(namespace),
                     },
                     Some(received.id()),
                     "metadata.namespace",
                 ));
             }
-            let mut tenant = verify::without_status(received, &seen.peer, seen.namespace_name());
+            let mut tenant =
+                verify::without_status(received, &observed.peer, observed.namespace_name());
             key_succession::carry(received, &mut tenant);
-            admit(view, &seen, None, &tenant)?;
+            admit(view, &observed, None, &tenant)?;
             return Ok(Step {
                 effects: vec![Effect::Create(tenant.into())],
                 ..Step::default()
@@ -51,8 +52,8 @@ impl Provider {
         tenant.spec.proxy_url = received.spec.proxy_url.clone();
         key_succession::carry(received, &mut tenant);
         // One that lies elsewhere was put there by somebody's `kubectl apply`.
-        if stored.metadata.namespace == seen.namespace_name() {
-            admit(view, &seen, Some(stored), &tenant)?;
+        if stored.metadata.namespace == observed.namespace_name() {
+            admit(view, &observed, Some(stored), &tenant)?;
         }
         Ok(Step {
             effects: Effect::patch(stored, tenant, Part::Main)
@@ -66,21 +67,21 @@ impl Provider {
     /// the key is the one pinned, or follows it by its word.
     pub(in crate::provider) fn verify_claim(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         view: &View<'_>,
         tenant: &Tenant,
         now: Timestamp,
     ) -> Result<VerifiedTenant, Error> {
-        let known = seen.record.as_ref().and_then(|(_, record)| {
+        let known = observed.record.as_ref().and_then(|(_, record)| {
             Some(Known {
                 public_key: record.public_key.as_ref()?,
                 csr: record.proof.as_ref().map(|proof| &proof.csr),
             })
         });
-        let claim = verify::claim(tenant, &seen.peer, known, self.policy(&seen.peer));
+        let claim = verify::claim(tenant, &observed.peer, known, self.policy(&observed.peer));
         match claim {
             Err(error) if key_succession::is_other_key(&error) => {
-                self.claim_by_succession(seen, view, tenant, now, error)
+                self.claim_by_succession(observed, view, tenant, now, error)
             }
             claim => claim,
         }
@@ -90,16 +91,16 @@ impl Provider {
     /// and that its name is free.
     pub(in crate::provider) fn verify_handshake(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         view: &View<'_>,
         tenant: &Tenant,
         verified: &VerifiedTenant,
         now: Timestamp,
     ) -> Result<Nonce, Error> {
-        let nonce = nonce::present(self, seen, view, now)?.into_usable(seen)?;
-        verify::nonce_signature(tenant, verified, &nonce, self.policy(&seen.peer))?;
-        if !seen.is_known() {
-            self.check_principals(&seen.peer, tenant)?;
+        let nonce = nonce::present(self, observed, view, now)?.into_usable(observed)?;
+        verify::nonce_signature(tenant, verified, &nonce, self.policy(&observed.peer))?;
+        if !observed.is_known() {
+            self.check_principals(&observed.peer, tenant)?;
         }
         Ok(nonce)
     }
@@ -108,23 +109,23 @@ impl Provider {
     /// record for the same key and request, or the one that is there.
     fn verify_signature(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         view: &View<'_>,
         received: &Tenant,
         verified: &VerifiedTenant,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let proof = seen
+        let proof = observed
             .tenant
-            .and_then(|stored| seen.proof(verified, &stored.metadata.uid));
+            .and_then(|stored| observed.proof(verified, &stored.metadata.uid));
         let Some(proof) = proof else {
             return self
-                .verify_handshake(seen, view, received, verified, now)
+                .verify_handshake(observed, view, received, verified, now)
                 .map(drop);
         };
-        let policy = self.policy(&seen.peer);
+        let policy = self.policy(&observed.peer);
         verify::nonce_signature(received, verified, &proof.nonce, policy).or_else(|mismatch| {
-            self.verify_handshake(seen, view, received, verified, now)
+            self.verify_handshake(observed, view, received, verified, now)
                 .map(drop)
                 .map_err(|_| mismatch)
         })
@@ -152,13 +153,13 @@ impl Provider {
 /// What an API server with Liqo would not admit is not made.
 fn admit(
     view: &View<'_>,
-    seen: &Seen<'_>,
+    observed: &Observed<'_>,
     stored: Option<&Tenant>,
     tenant: &Tenant,
 ) -> Result<(), Error> {
     let tenants: Vec<&Tenant> = view.readable().collect();
     let surroundings = Surroundings {
-        namespace: seen.namespace,
+        namespace: observed.namespace,
         tenants: &tenants,
     };
     let verdict = match stored {

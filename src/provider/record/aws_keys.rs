@@ -14,7 +14,7 @@ use crate::{
     error::Error,
     machine::{Awaited, Effect, Step, View},
     model::{AwsConfig, Bytes, Kind, ResourceSlice},
-    provider::{Provider, observed::Seen},
+    provider::{Provider, observed::Observed},
 };
 
 /// The access key that a control plane or a slice has, with its secret part.
@@ -209,26 +209,26 @@ impl Provider {
     /// # Errors
     /// As [`resume`](Self::resume); and if the record of a slice cannot be read.
     pub fn aws_key_revoked(&self, view: &View<'_>, access_key_id: &str) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        if let Some(error) = seen.unreadable {
+        let observed = Observed::select(self, view)?;
+        if let Some(error) = observed.unreadable {
             return Err(error);
         }
         // The slice first: while the peer's record names the key, a call after a
         // crash finds it.
         let mut step = Step {
-            effects: self.forget_key_of_slices(&seen, view, access_key_id)?,
+            effects: self.forget_key_of_slices(&observed, view, access_key_id)?,
             ..Step::default()
         };
-        if let Some((_, record)) = &seen.record {
+        if let Some((_, record)) = &observed.record {
             let mut record: Record = record.clone();
             if record.aws.forget(access_key_id) {
-                step.effects.push(self.write_record(&seen, &record));
+                step.effects.push(self.write_record(&observed, &record));
             }
         }
         if !step.is_settled() {
             let access_key_id = access_key_id.to_owned();
             let revoked = Decision::AwsKeyRevoked { access_key_id };
-            step.events.push(Event::new(&seen.peer, revoked));
+            step.events.push(Event::new(&observed.peer, revoked));
         }
         Ok(step)
     }
@@ -238,17 +238,17 @@ impl Provider {
     /// each.
     pub(in crate::provider) fn await_revocations(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         view: &View<'_>,
         step: &mut Step,
     ) {
-        let Some((_, record)) = &seen.record else {
+        let Some((_, record)) = &observed.record else {
             return;
         };
         // Where nobody gives AWS users any more, certificates are in their place.
-        let tenant = seen.tenant.filter(|_| self.0.aws.is_some());
+        let tenant = observed.tenant.filter(|_| self.0.aws.is_some());
         let uid = tenant.map(|tenant| tenant.metadata.uid.as_str());
-        let keys = record.aws.to_revoke(uid, &present(seen, view));
+        let keys = record.aws.to_revoke(uid, &present(observed, view));
         let awaited = keys.into_iter().map(|key| Awaited::AwsRevocation {
             user_arn: key.user_arn,
             access_key_id: key.id,
@@ -258,15 +258,15 @@ impl Provider {
 
     fn forget_key_of_slices(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         view: &View<'_>,
         access_key_id: &str,
     ) -> Result<Vec<Effect>, Error> {
         let mut effects = Vec::new();
-        for secret in self.slice_records(seen, view).into_values() {
-            let mut record = self.open_slice_record(&seen.peer, secret)?;
+        for secret in self.slice_records(observed, view).into_values() {
+            let mut record = self.open_slice_record(&observed.peer, secret)?;
             if record.aws.forget(access_key_id) {
-                effects.push(self.write_slice_record(&seen.peer, Some(secret), &record));
+                effects.push(self.write_slice_record(&observed.peer, Some(secret), &record));
             }
         }
         Ok(effects)
@@ -286,8 +286,8 @@ impl Present<'_> {
     }
 }
 
-fn present<'o>(seen: &Seen<'_>, view: &View<'o>) -> Vec<Present<'o>> {
-    let namespace = seen.namespace_name();
+fn present<'o>(observed: &Observed<'_>, view: &View<'o>) -> Vec<Present<'o>> {
+    let namespace = observed.namespace_name();
     let readable = view
         .readable::<ResourceSlice>()
         .filter(|slice| slice.metadata.namespace == namespace)

@@ -13,9 +13,9 @@ use crate::{
     },
     provider::{
         Provider,
-        credentials::{certificate, credential::Given},
+        credentials::{certificate, credential::Credential},
         handshake::proof::marked,
-        observed::Seen,
+        observed::Observed,
     },
     verify::VerifiedTenant,
 };
@@ -25,26 +25,26 @@ use crate::{
 #[derive(Clone)]
 pub struct NeedsRights<'o> {
     pub(in crate::provider) provider: Provider,
-    pub(in crate::provider) seen: Seen<'o>,
+    pub(in crate::provider) observed: Observed<'o>,
     pub(in crate::provider) tenant: &'o Tenant,
     pub(in crate::provider) verified: VerifiedTenant,
-    pub(in crate::provider) given: Given,
+    pub(in crate::provider) credential: Credential,
 }
 
 impl<'o> NeedsRights<'o> {
     pub(in crate::provider) fn new(
         provider: &Provider,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         tenant: &'o Tenant,
         verified: VerifiedTenant,
-        given: Given,
+        credential: Credential,
     ) -> Self {
         Self {
             provider: provider.clone(),
-            seen,
+            observed,
             tenant,
             verified,
-            given,
+            credential,
         }
     }
 
@@ -55,10 +55,10 @@ impl<'o> NeedsRights<'o> {
     pub fn grant(&self) -> Result<Step, Error> {
         let mut step = Step::default();
         self.provider
-            .tighten_condition(&self.seen, self.tenant, &mut step);
+            .tighten_condition(&self.observed, self.tenant, &mut step);
         let bindings = self.missing_bindings()?;
         if !bindings.is_empty() {
-            let granted = Event::new(&self.seen.peer, Decision::RightsGranted);
+            let granted = Event::new(&self.observed.peer, Decision::RightsGranted);
             let key = self.verified.public_key().fingerprint();
             step.events
                 .push(granted.about(self.tenant.id()).by_key(key));
@@ -80,12 +80,12 @@ impl<'o> NeedsRights<'o> {
     /// What the Tenant's status has to say.
     pub(in crate::provider) fn auth_params(&self) -> AuthParams {
         let address = self.provider.auth_params(self.verified.proxy_url());
-        self.given.added_to(address)
+        self.credential.added_to(address)
     }
 
     /// The marks of this side that someone took off the Tenant.
     pub(in crate::provider) fn missing_marks(&self) -> Option<Effect> {
-        let (_, record) = self.seen.record.as_ref()?;
+        let (_, record) = self.observed.record.as_ref()?;
         let commitment = record
             .proof
             .as_ref()
@@ -99,8 +99,8 @@ impl<'o> NeedsRights<'o> {
 
     /// The certificate on record, where Liqo keeps it and the peer can write.
     fn missing_certificate(&self) -> Option<Effect> {
-        self.seen.record.as_ref()?;
-        certificate::keep(&self.seen, self.tenant, self.given.chain()?)
+        self.observed.record.as_ref()?;
+        certificate::keep(&self.observed, self.tenant, self.credential.chain()?)
     }
 
     fn missing_status(&self) -> Option<Effect> {
@@ -111,26 +111,26 @@ impl<'o> NeedsRights<'o> {
         {
             auth_params.ca = present.ca.clone();
         }
-        tenant.status.tenant_namespace = self.seen.namespace_name();
+        tenant.status.tenant_namespace = self.observed.namespace_name();
         tenant.status.auth_params = Some(auth_params);
         Effect::patch(self.tenant, tenant, Part::Status)
     }
 
     fn missing_bindings(&self) -> Result<Vec<Effect>, Error> {
         let mut effects = Vec::new();
-        for role in &self.seen.control_plane_roles {
+        for role in &self.observed.control_plane_roles {
             effects.extend(missing(
                 self.role_binding(role),
-                &self.seen.role_bindings,
+                &self.observed.role_bindings,
                 |binding| (&binding.role_ref, &binding.subjects),
             )?);
         }
-        effects.extend(missing_cluster_wide(&self.seen)?);
+        effects.extend(missing_cluster_wide(&self.observed)?);
         Ok(effects)
     }
 
     fn role_binding(&self, role: &ClusterRole) -> RoleBinding {
-        let namespace = self.seen.namespace_name();
+        let namespace = self.observed.namespace_name();
         // An owner in another namespace would be no owner.
         let owned =
             self.tenant.metadata.namespace == namespace && !self.tenant.metadata.uid.is_empty();
@@ -138,7 +138,7 @@ impl<'o> NeedsRights<'o> {
             metadata: Metadata {
                 name: names::role_binding(&role.metadata.name),
                 namespace,
-                labels: labels(&self.seen.peer),
+                labels: labels(&self.observed.peer),
                 owner_references: owned
                     .then(|| OwnerReference::controller(self.tenant))
                     .into_iter()
@@ -146,32 +146,36 @@ impl<'o> NeedsRights<'o> {
                 ..Metadata::default()
             },
             role_ref: RoleRef::cluster_role(&role.metadata.name),
-            subjects: vec![RbacSubject::user(self.seen.peer.as_str())],
+            subjects: vec![RbacSubject::user(self.observed.peer.as_str())],
         }
     }
 }
 
 /// The bindings of the group that the peer's slices are in.
-pub(in crate::provider) fn missing_cluster_wide(seen: &Seen<'_>) -> Result<Vec<Effect>, Error> {
+pub(in crate::provider) fn missing_cluster_wide(
+    observed: &Observed<'_>,
+) -> Result<Vec<Effect>, Error> {
     let mut effects = Vec::new();
-    for role in &seen.cluster_wide_roles {
-        let wanted = cluster_role_binding(seen, role);
-        effects.extend(missing(wanted, &seen.cluster_role_bindings, |binding| {
-            (&binding.role_ref, &binding.subjects)
-        })?);
+    for role in &observed.cluster_wide_roles {
+        let wanted = cluster_role_binding(observed, role);
+        effects.extend(missing(
+            wanted,
+            &observed.cluster_role_bindings,
+            |binding| (&binding.role_ref, &binding.subjects),
+        )?);
     }
     Ok(effects)
 }
 
-fn cluster_role_binding(seen: &Seen<'_>, role: &ClusterRole) -> ClusterRoleBinding {
+fn cluster_role_binding(observed: &Observed<'_>, role: &ClusterRole) -> ClusterRoleBinding {
     ClusterRoleBinding {
         metadata: Metadata {
-            name: names::cluster_role_binding(&role.metadata.name, &seen.peer),
-            labels: labels(&seen.peer),
+            name: names::cluster_role_binding(&role.metadata.name, &observed.peer),
+            labels: labels(&observed.peer),
             ..Metadata::default()
         },
         role_ref: RoleRef::cluster_role(&role.metadata.name),
-        subjects: vec![RbacSubject::group(seen.peer.as_str())],
+        subjects: vec![RbacSubject::group(observed.peer.as_str())],
     }
 }
 
@@ -186,13 +190,16 @@ fn labels(peer: &ClusterId) -> BTreeMap<String, String> {
 }
 
 /// What a person should know of the ClusterRoles that were seen.
-pub(in crate::provider) fn notices(seen: &Seen<'_>) -> Vec<Notice> {
+pub(in crate::provider) fn notices(observed: &Observed<'_>) -> Vec<Notice> {
     [
         (
             names::CONTROL_PLANE_ROLE,
-            seen.control_plane_roles.is_empty(),
+            observed.control_plane_roles.is_empty(),
         ),
-        (names::CLUSTER_WIDE_ROLE, seen.cluster_wide_roles.is_empty()),
+        (
+            names::CLUSTER_WIDE_ROLE,
+            observed.cluster_wide_roles.is_empty(),
+        ),
     ]
     .into_iter()
     .filter(|(_, missing)| *missing)
@@ -219,18 +226,18 @@ fn missing<B: Resource>(
 }
 
 /// Deletes the bindings that were made for the peer.
-pub(in crate::provider) fn withdraw(seen: &Seen<'_>) -> Vec<Effect> {
+pub(in crate::provider) fn withdraw(observed: &Observed<'_>) -> Vec<Effect> {
     let ours = |metadata: &Metadata| {
         let label = |name: &str| metadata.labels.get(name).map(String::as_str);
-        label(names::REMOTE_CLUSTER_ID_LABEL) == Some(seen.peer.as_str())
+        label(names::REMOTE_CLUSTER_ID_LABEL) == Some(observed.peer.as_str())
             && label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO)
             && metadata.name.starts_with(names::BINDING_PREFIX)
     };
-    let in_namespace = seen
+    let in_namespace = observed
         .role_bindings
         .iter()
         .map(|binding| (binding.id(), &binding.metadata));
-    let cluster_wide = seen
+    let cluster_wide = observed
         .cluster_role_bindings
         .iter()
         .map(|binding| (binding.id(), &binding.metadata));

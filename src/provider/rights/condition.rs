@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     machine::{Step, View},
     model::{ClusterId, Resource, Tenant, TenantCondition},
-    provider::{Provider, observed::Seen, record::peer::Record},
+    provider::{Provider, observed::Observed, record::peer::Record},
 };
 
 impl Provider {
@@ -21,15 +21,15 @@ impl Provider {
     /// # Errors
     /// As [`resume`](Self::resume).
     pub fn lift_condition(&self, view: &View<'_>) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
+        let observed = Observed::select(self, view)?;
         let mut step = Step::default();
-        if let Some((_, record)) = &seen.record
+        if let Some((_, record)) = &observed.record
             && record.condition != TenantCondition::Active
         {
             let lifted = with_condition(record, TenantCondition::Active);
-            step.effects.push(self.write_record(&seen, &lifted));
+            step.effects.push(self.write_record(&observed, &lifted));
             step.events
-                .push(Event::new(&seen.peer, Decision::ConditionLifted));
+                .push(Event::new(&observed.peer, Decision::ConditionLifted));
         }
         Ok(step)
     }
@@ -38,19 +38,19 @@ impl Provider {
     /// record already.
     pub(in crate::provider) fn tighten_condition(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         tenant: &Tenant,
         step: &mut Step,
     ) {
-        let Some((secret, record)) = &seen.record else {
+        let Some((secret, record)) = &observed.record else {
             return;
         };
         let mut record = record.clone();
-        let Some(event) = tighten(&mut record, &seen.peer, tenant) else {
+        let Some(event) = tighten(&mut record, &observed.peer, tenant) else {
             return;
         };
         if step.effects.iter().all(|effect| effect.id() != secret.id()) {
-            step.effects.insert(0, self.write_record(seen, &record));
+            step.effects.insert(0, self.write_record(observed, &record));
             step.events.push(event);
         }
     }
@@ -71,8 +71,8 @@ pub(in crate::provider) fn tighten(
 }
 
 /// The condition that holds: of record and Tenant the stricter.
-pub(in crate::provider) fn in_force(seen: &Seen<'_>, tenant: &Tenant) -> TenantCondition {
-    match &seen.record {
+pub(in crate::provider) fn in_force(observed: &Observed<'_>, tenant: &Tenant) -> TenantCondition {
+    match &observed.record {
         Some((_, record)) => record.condition.max(said_by(tenant)),
         None => said_by(tenant),
     }

@@ -20,7 +20,7 @@ use crate::{
     error::{Error, LocalFault},
     machine::{Effect, Notice, Part, Step, View},
     model::{ClusterId, Resource, Secret, Tenant, TenantCondition, names},
-    provider::{Provider, observed::Seen, record::peer::Record},
+    provider::{Provider, observed::Observed, record::peer::Record},
 };
 
 impl Provider {
@@ -37,26 +37,26 @@ impl Provider {
         condition: TenantCondition,
     ) -> Result<Step, Error> {
         self.check_other(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        let Some(tenant) = seen.tenant else {
+        let observed = Observed::select(self, view)?;
+        let Some(tenant) = observed.tenant else {
             return Err(Error::new(LocalFault::NoTenant, None, ""));
         };
-        let record = seen.record.as_ref().map(|(_, record)| record);
-        let before = condition::in_force(&seen, tenant);
+        let record = observed.record.as_ref().map(|(_, record)| record);
+        let before = condition::in_force(&observed, tenant);
         let mut said = tenant.clone();
         if condition::said_by(tenant) != condition {
             said.spec.tenant_condition = Some(condition);
         }
         let milder = record.filter(|record| condition < record.condition);
         if let Some(record) = milder {
-            let token = self.lift_token(record, &seen.peer);
+            let token = self.lift_token(record, &observed.peer);
             let annotations = &mut said.metadata.annotations;
             annotations.insert(names::LIFT_CONDITION_ANNOTATION.to_owned(), token);
         }
         let patch = Effect::patch(tenant, said, Part::Main);
         let recorded = record
             .filter(|record| record.condition != condition)
-            .map(|record| self.write_record(&seen, &with_condition(record, condition)));
+            .map(|record| self.write_record(&observed, &with_condition(record, condition)));
         // What loosens begins with the Tenant, whose token says what is to be
         // recorded; what tightens, with the record.
         let effects = if milder.is_some() {
@@ -69,7 +69,7 @@ impl Provider {
         } else {
             (condition > before).then_some(Decision::ConditionRecorded { condition })
         };
-        let event = |decision| Event::new(&seen.peer, decision).about(tenant.id());
+        let event = |decision| Event::new(&observed.peer, decision).about(tenant.id());
         Ok(Step {
             effects,
             events: decision.map(event).into_iter().collect(),
@@ -80,8 +80,8 @@ impl Provider {
     /// Lifts the recorded condition if the Tenant carries the record's token,
     /// takes a token off that has served or never will, and says when a
     /// condition holds that the Tenant does not name.
-    pub(in crate::provider) fn heed_lift(&self, seen: &Seen<'_>, step: &mut Step) {
-        let (Some(tenant), Some((_, record))) = (seen.tenant, &seen.record) else {
+    pub(in crate::provider) fn apply_lift(&self, observed: &Observed<'_>, step: &mut Step) {
+        let (Some(tenant), Some((_, record))) = (observed.tenant, &observed.record) else {
             return;
         };
         if tenant.metadata.deletion_timestamp.is_some() {
@@ -92,11 +92,11 @@ impl Provider {
             .metadata
             .annotations
             .get(names::LIFT_CONDITION_ANNOTATION);
-        let valid = given.is_some_and(|token| self.is_lift_token(token, record, &seen.peer));
+        let valid = given.is_some_and(|token| self.is_lift_token(token, record, &observed.peer));
         if held && valid {
             let lifted = with_condition(record, condition::said_by(tenant));
-            let event = Event::new(&seen.peer, Decision::ConditionLifted).about(tenant.id());
-            if add_unless_taken(step, self.write_record(seen, &lifted)) {
+            let event = Event::new(&observed.peer, Decision::ConditionLifted).about(tenant.id());
+            if add_unless_taken(step, self.write_record(observed, &lifted)) {
                 step.events.push(event);
             }
             return;

@@ -7,8 +7,8 @@ use crate::{
     machine::{Effect, Part, Step},
     model::{AuthzPolicy, ClusterId, Namespace, ProxyUrl, Resource, Tenant, Timestamp},
     provider::{
-        Provider, handshake::proof::marked, observed::Seen, record::peer::Record,
-        slice::Established,
+        Provider, handshake::proof::marked, observed::Observed, record::peer::Record,
+        slice::SliceTerms,
     },
     verify,
 };
@@ -23,7 +23,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Tolerated<'o> {
     provider: Provider,
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     tenant: &'o Tenant,
     proxy_url: Option<ProxyUrl>,
     now: Timestamp,
@@ -41,27 +41,27 @@ impl<'o> Tolerated<'o> {
     pub fn grant(&self) -> Result<Step, Error> {
         let Self {
             provider,
-            seen,
+            observed,
             tenant,
             ..
         } = self;
         let mut step = Step::default();
-        if seen.record.is_none() {
+        if observed.record.is_none() {
             let mut record = Record::new(None, self.now);
-            let tightened = condition::tighten(&mut record, &seen.peer, tenant);
+            let tightened = condition::tighten(&mut record, &observed.peer, tenant);
             step.events.extend(tightened);
-            step.effects.push(provider.write_record(seen, &record));
+            step.effects.push(provider.write_record(observed, &record));
         } else {
-            provider.tighten_condition(seen, tenant, &mut step);
+            provider.tighten_condition(observed, tenant, &mut step);
         }
-        if seen.namespace.is_none() {
-            verify::default_namespace(&seen.peer)?;
-            let namespace = Namespace::for_tenant(&seen.peer);
+        if observed.namespace.is_none() {
+            verify::default_namespace(&observed.peer)?;
+            let namespace = Namespace::for_tenant(&observed.peer);
             step.effects.push(Effect::Create(namespace.into()));
         }
-        let bindings = bindings::missing_cluster_wide(seen)?;
+        let bindings = bindings::missing_cluster_wide(observed)?;
         if !bindings.is_empty() {
-            let granted = Event::new(&seen.peer, Decision::RightsGranted);
+            let granted = Event::new(&observed.peer, Decision::RightsGranted);
             step.events.push(granted.about(tenant.id()));
         }
         step.effects.extend(bindings);
@@ -69,15 +69,15 @@ impl<'o> Tolerated<'o> {
         let marks = Effect::patch(*tenant, marked(tenant, None), Part::Main);
         step.effects.extend(marks.or_else(|| {
             let mut wanted = (*tenant).clone();
-            wanted.status.tenant_namespace = seen.namespace_name();
+            wanted.status.tenant_namespace = observed.namespace_name();
             Effect::patch(*tenant, wanted, Part::Status)
         }));
         Ok(step)
     }
 
     /// What this gives to the peer's slices: any key may be theirs.
-    pub(in crate::provider) fn established(&self) -> Established {
-        Established {
+    pub(in crate::provider) fn slice_terms(&self) -> SliceTerms {
+        SliceTerms {
             key: None,
             tenant_uid: self.tenant.metadata.uid.clone(),
             auth_params: self.provider.auth_params(self.proxy_url.as_ref()),
@@ -95,17 +95,17 @@ impl Provider {
 
     pub(in crate::provider) fn tolerate<'o>(
         &self,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         tenant: &'o Tenant,
         now: Timestamp,
     ) -> Result<Tolerated<'o>, Error> {
-        verify::tenant_names(tenant, &seen.peer, self.policy(&seen.peer))?;
-        if !seen.is_known() {
-            self.check_principals(&seen.peer, tenant)?;
+        verify::tenant_names(tenant, &observed.peer, self.policy(&observed.peer))?;
+        if !observed.is_known() {
+            self.check_principals(&observed.peer, tenant)?;
         }
         Ok(Tolerated {
             provider: self.clone(),
-            seen,
+            observed,
             tenant,
             proxy_url: verify::proxy_url(tenant)?,
             now,

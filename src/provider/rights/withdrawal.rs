@@ -5,7 +5,7 @@ use crate::{
     audit::{Decision, Event},
     machine::{Effect, Part, Step},
     model::{Resource, Tenant, TenantCondition, names},
-    provider::{Provider, observed::Seen},
+    provider::{Provider, observed::Observed},
 };
 
 /// The peer is drained: by its Tenant, or by the record of an earlier word of
@@ -13,24 +13,24 @@ use crate::{
 #[derive(Clone)]
 pub struct Drained<'o> {
     provider: Provider,
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     tenant: &'o Tenant,
 }
 
 /// The Tenant is being deleted, or is gone.
 #[derive(Clone)]
 pub struct Ending<'o> {
-    seen: Seen<'o>,
+    observed: Observed<'o>,
 }
 
 impl<'o> Drained<'o> {
     /// The drained phase, if Tenant or record say so.
-    pub(in crate::provider) fn of(provider: &Provider, seen: &Seen<'o>) -> Option<Self> {
-        let tenant = seen.tenant?;
-        let drained = condition::in_force(seen, tenant) == TenantCondition::Drained;
+    pub(in crate::provider) fn of(provider: &Provider, observed: &Observed<'o>) -> Option<Self> {
+        let tenant = observed.tenant?;
+        let drained = condition::in_force(observed, tenant) == TenantCondition::Drained;
         drained.then(|| Self {
             provider: provider.clone(),
-            seen: seen.clone(),
+            observed: observed.clone(),
             tenant,
         })
     }
@@ -38,21 +38,23 @@ impl<'o> Drained<'o> {
     /// Records the condition and deletes the peer's bindings.
     pub fn withdraw(&self) -> Step {
         let mut step = Step::default();
-        withdraw(&self.seen, &mut step);
+        withdraw(&self.observed, &mut step);
         self.provider
-            .tighten_condition(&self.seen, self.tenant, &mut step);
+            .tighten_condition(&self.observed, self.tenant, &mut step);
         step
     }
 }
 
 impl<'o> Ending<'o> {
     /// The end, if a Tenant is on its way out, or gone with rights left behind.
-    pub(in crate::provider) fn of(seen: &Seen<'o>) -> Option<Self> {
-        let ending = match seen.tenant {
+    pub(in crate::provider) fn of(observed: &Observed<'o>) -> Option<Self> {
+        let ending = match observed.tenant {
             Some(tenant) => tenant.metadata.deletion_timestamp.is_some(),
-            None => !bindings::withdraw(seen).is_empty(),
+            None => !bindings::withdraw(observed).is_empty(),
         };
-        ending.then(|| Self { seen: seen.clone() })
+        ending.then(|| Self {
+            observed: observed.clone(),
+        })
     }
 
     /// Deletes the peer's bindings, then lets the Tenant go. Those in the
@@ -60,14 +62,14 @@ impl<'o> Ending<'o> {
     /// the cluster-wide ones.
     pub fn withdraw(&self) -> Step {
         let mut step = Step::default();
-        withdraw(&self.seen, &mut step);
-        if let Some(tenant) = self.seen.tenant {
+        withdraw(&self.observed, &mut step);
+        if let Some(tenant) = self.observed.tenant {
             let mut released = tenant.clone();
             let finalizers = &mut released.metadata.finalizers;
             finalizers.retain(|finalizer| finalizer != names::TENANT_FINALIZER);
             if let Some(release) = Effect::patch(tenant, released, Part::Main) {
                 step.effects.push(release);
-                let ended = Event::new(&self.seen.peer, Decision::Ended);
+                let ended = Event::new(&self.observed.peer, Decision::Ended);
                 step.events.push(ended.about(tenant.id()));
             }
         }
@@ -75,11 +77,11 @@ impl<'o> Ending<'o> {
     }
 }
 
-fn withdraw(seen: &Seen<'_>, step: &mut Step) {
-    let effects = bindings::withdraw(seen);
+fn withdraw(observed: &Observed<'_>, step: &mut Step) {
+    let effects = bindings::withdraw(observed);
     if !effects.is_empty() {
         step.events
-            .push(Event::new(&seen.peer, Decision::RightsWithdrawn));
+            .push(Event::new(&observed.peer, Decision::RightsWithdrawn));
     }
     step.effects.extend(effects);
 }

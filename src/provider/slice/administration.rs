@@ -7,7 +7,7 @@ use crate::{
     model::{Kind, ObjectRef, Resource, ResourceSlice, Secret, names},
     provider::{
         Provider,
-        observed::Seen,
+        observed::Observed,
         record::{self, slice::SliceRecord},
     },
 };
@@ -66,9 +66,9 @@ impl Provider {
         change: impl Fn(&mut SliceRecord, Option<&mut ResourceSlice>) -> Decision,
     ) -> Result<Step, Error> {
         self.check_other(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        let peer = &seen.peer;
-        let namespace = seen.namespace_name();
+        let observed = Observed::select(self, view)?;
+        let peer = &observed.peer;
+        let namespace = observed.namespace_name();
         let id = ObjectRef::new(Kind::ResourceSlice, namespace.as_str(), name);
         let object: Option<&ResourceSlice> = view.find(&namespace, name)?;
         let record: Option<&Secret> =

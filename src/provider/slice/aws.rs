@@ -8,7 +8,7 @@ use crate::{
     model::{AwsConfig, Resource},
     provider::{
         AwsIdentityRequest,
-        credentials::{aws, credential::Given},
+        credentials::{aws, credential::Credential},
     },
     verify::VerifiedSlice,
 };
@@ -85,7 +85,7 @@ impl<'o> NeedsSliceAwsIdentity<'o> {
 
 /// The AWS user that was given for exactly this replica's request, if there is
 /// one on record.
-pub(super) fn in_force(slice: &Slice<'_>, verified: &VerifiedSlice) -> Option<Given> {
+pub(super) fn in_force(slice: &Slice<'_>, verified: &VerifiedSlice) -> Option<Credential> {
     let uid = &slice.object.metadata.uid;
-    Given::aws(slice.record()?.aws.given_for(verified.csr(), uid)?)
+    Credential::aws(slice.record()?.aws.given_for(verified.csr(), uid)?)
 }

@@ -1,6 +1,6 @@
 //! Having a slice's request signed, the first time and again.
 
-use super::{Established, RETRY, Slice};
+use super::{RETRY, Slice, SliceTerms};
 use crate::{
     crypto::{CertificateChain, Fingerprint, RequestId},
     error::{Disposition, Error, shortened},
@@ -29,7 +29,7 @@ impl<'o> NeedsSliceCertificate<'o> {
     pub(super) fn new(
         slice: Slice<'o>,
         verified: VerifiedSlice,
-        established: &Established,
+        terms: &SliceTerms,
         renewal: bool,
     ) -> Self {
         let now = slice.now;
@@ -41,7 +41,7 @@ impl<'o> NeedsSliceCertificate<'o> {
         let replaced = issued.and_then(IssuedCertificate::fingerprint);
         let id = RequestId::of_slice(
             verified.csr(),
-            &established.tenant_uid,
+            &terms.tenant_uid,
             &slice.object.metadata.uid,
             lifetime,
             replaced,

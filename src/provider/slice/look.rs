@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    DrainedSlice, Established, LeftBehind, NeedsDecision, NeedsSliceAwsIdentity,
-    NeedsSliceCertificate, NeedsSliceRecord, NeedsSliceStatus, SettledSlice, Slice, SlicePeering,
-    SlicePhase, aws, policy, status,
+    DrainedSlice, LeftBehind, NeedsDecision, NeedsSliceAwsIdentity, NeedsSliceCertificate,
+    NeedsSliceRecord, NeedsSliceStatus, SettledSlice, Slice, SlicePeering, SlicePhase, SliceTerms,
+    aws, policy, status,
 };
 use crate::{
     error::{Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
@@ -13,9 +13,9 @@ use crate::{
     model::{Kind, ObjectRef, Resource, ResourceSlice, Secret, TenantCondition, Timestamp, names},
     provider::{
         Claimant, Phase, PrincipalName, Provider,
-        credentials::{credential::Given, issuance::Bearer},
+        credentials::{credential::Credential, issuance::Bearer},
         is_well_known,
-        observed::Seen,
+        observed::Observed,
         record::{self, slice::SliceRecord},
         rights::condition,
     },
@@ -26,25 +26,25 @@ impl Provider {
     /// The peer's slices, with what is left of those that are gone.
     pub(in crate::provider) fn slices<'o>(
         &self,
-        seen: &Seen<'o>,
+        observed: &Observed<'o>,
         phase: &Phase<'o>,
         view: &View<'o>,
         now: Timestamp,
     ) -> Vec<SlicePeering<'o>> {
-        let established = match phase {
-            Phase::Authenticated(issued) => Some(issued.established()),
-            Phase::Tolerated(tolerated) => Some(tolerated.established()),
+        let terms = match phase {
+            Phase::Authenticated(issued) => Some(issued.slice_terms()),
+            Phase::Tolerated(tolerated) => Some(tolerated.slice_terms()),
             _ => None,
         };
-        let records = self.slice_records(seen, view);
+        let records = self.slice_records(observed, view);
         let look = Look {
             provider: self,
-            seen,
+            observed,
             view,
-            namespace: seen.namespace_name(),
+            namespace: observed.namespace_name(),
             records,
-            established,
-            condition: condition_of(seen),
+            terms,
+            condition: condition_of(observed),
             now,
         };
         let mut slices: Vec<SlicePeering<'o>> = view
@@ -57,7 +57,7 @@ impl Provider {
             .filter(|slice| look.is_replica(slice) || look.is_on_record(slice))
             .collect();
         replicas.sort_by_cached_key(|slice| (!look.has_record(slice), &slice.metadata.name));
-        let limit = self.policy(&seen.peer).limits().resource_slices;
+        let limit = self.policy(&observed.peer).limits().resource_slices;
         let mut number = 0;
         for slice in replicas {
             let here = slice.metadata.namespace == look.namespace;
@@ -70,20 +70,20 @@ impl Provider {
 }
 
 /// The condition that holds for the peer's slices; none without a Tenant.
-fn condition_of(seen: &Seen<'_>) -> Option<TenantCondition> {
-    let tenant = seen.tenant?;
+fn condition_of(observed: &Observed<'_>) -> Option<TenantCondition> {
+    let tenant = observed.tenant?;
     let going = tenant.metadata.deletion_timestamp.is_some();
-    (!going).then(|| condition::in_force(seen, tenant))
+    (!going).then(|| condition::in_force(observed, tenant))
 }
 
 struct Look<'l, 'o> {
     provider: &'l Provider,
-    seen: &'l Seen<'o>,
+    observed: &'l Observed<'o>,
     view: &'l View<'o>,
     namespace: String,
     /// The Secrets that may be records of slices, by their names.
     records: BTreeMap<&'o str, &'o Secret>,
-    established: Option<Established>,
+    terms: Option<SliceTerms>,
     condition: Option<TenantCondition>,
     now: Timestamp,
 }
@@ -93,7 +93,7 @@ impl<'o> Look<'_, 'o> {
     /// of a cluster that is this one's provider as well are not.
     fn is_replica(&self, slice: &ResourceSlice) -> bool {
         let label = |name: &str| slice.metadata.labels.get(name).map(String::as_str);
-        let peer = Some(self.seen.peer.as_str());
+        let peer = Some(self.observed.peer.as_str());
         label(names::REPLICATED_LABEL) == Some(names::TRUE)
             && (label(names::REPLICATION_ORIGIN_LABEL) == peer
                 || label(names::REMOTE_CLUSTER_ID_LABEL) == peer
@@ -110,12 +110,12 @@ impl<'o> Look<'_, 'o> {
     }
 
     fn has_record(&self, slice: &ResourceSlice) -> bool {
-        let name = record::slice::name(&self.seen.peer, &slice.metadata.name);
+        let name = record::slice::name(&self.observed.peer, &slice.metadata.name);
         self.records.contains_key(name.as_str())
     }
 
     fn record_of(&self, slice: &str) -> Result<Option<&'o Secret>, Error> {
-        let name = record::slice::name(&self.seen.peer, slice);
+        let name = record::slice::name(&self.observed.peer, slice);
         self.view.find(&self.provider.0.namespace, &name)
     }
 
@@ -148,9 +148,9 @@ impl<'o> Look<'_, 'o> {
         surplus: bool,
         upkeep: &mut Option<Effect>,
     ) -> Result<SlicePhase<'o>, Error> {
-        let peer = &self.seen.peer;
+        let peer = &self.observed.peer;
         let policy = self.provider.policy(peer);
-        let key = self.established.as_ref().and_then(|it| it.key.as_ref());
+        let key = self.terms.as_ref().and_then(|it| it.key.as_ref());
         let expectation = ResourceSliceExpectation {
             consumer: peer,
             provider: Some(self.provider.cluster_id()),
@@ -189,7 +189,7 @@ impl<'o> Look<'_, 'o> {
             peer: peer.clone(),
             object,
             record,
-            peers_record: self.seen.record.clone(),
+            peers_record: self.observed.record.clone(),
             certificate,
             unreadable,
             condition,
@@ -207,7 +207,7 @@ impl<'o> Look<'_, 'o> {
             let error = PolicyRefusal::TooManySlices { limit };
             return Err(Error::new(error, Some(object.id()), ""));
         }
-        let Some(established) = &self.established else {
+        let Some(terms) = &self.terms else {
             return Ok(SlicePhase::AwaitsPeer);
         };
         if object.spec.csr.is_empty() {
@@ -217,7 +217,7 @@ impl<'o> Look<'_, 'o> {
             return Ok(SlicePhase::NeedsUid);
         }
         let verified = self.verified(&slice, &expectation);
-        let phase = verified.and_then(|verified| self.verified_phase(slice, verified, established));
+        let phase = verified.and_then(|verified| self.verified_phase(slice, verified, terms));
         if let Err(error) = &phase
             && is_the_peers(error)
             && upkeep.is_none()
@@ -269,9 +269,9 @@ impl<'o> Look<'_, 'o> {
         &self,
         slice: Slice<'o>,
         verified: VerifiedSlice,
-        established: &Established,
+        terms: &SliceTerms,
     ) -> Result<SlicePhase<'o>, Error> {
-        let policy = self.provider.policy(&self.seen.peer);
+        let policy = self.provider.policy(&self.observed.peer);
         let record = match slice.record() {
             Some(record) if record.is_of(slice.object, &verified) => record,
             _ => {
@@ -282,8 +282,8 @@ impl<'o> Look<'_, 'o> {
                 }));
             }
         };
-        let given = if self.provider.0.aws.is_some() {
-            let Some(given) = aws::in_force(&slice, &verified) else {
+        let credential = if self.provider.0.aws.is_some() {
+            let Some(credential) = aws::in_force(&slice, &verified) else {
                 if slice.peers_record.is_none() {
                     // Nobody would remember the key; the record comes first.
                     return Ok(SlicePhase::AwaitsPeer);
@@ -291,7 +291,7 @@ impl<'o> Look<'_, 'o> {
                 let request = NeedsSliceAwsIdentity::new(slice, verified);
                 return Ok(SlicePhase::NeedsAwsIdentity(request));
             };
-            given
+            credential
         } else {
             let bearer = Bearer {
                 subject: &verified.subject(),
@@ -301,14 +301,14 @@ impl<'o> Look<'_, 'o> {
             let issued = record.issued.as_ref();
             let chain = issued.and_then(|issued| bearer.issued(issued, verified.csr(), policy));
             let Some(chain) = chain else {
-                let request = NeedsSliceCertificate::new(slice, verified, established, false);
+                let request = NeedsSliceCertificate::new(slice, verified, terms, false);
                 return Ok(SlicePhase::NeedsCertificate(request));
             };
-            Given::certificate(chain)
+            Credential::certificate(chain)
         };
         let undecided = slice.condition == TenantCondition::Active
             && record.decision_on(&slice.object.spec).is_none();
-        let settled = SettledSlice::new(slice, verified, given, established.clone());
+        let settled = SettledSlice::new(slice, verified, credential, terms.clone());
         Ok(if undecided {
             SlicePhase::NeedsDecision(NeedsDecision { settled })
         } else if let Some(effect) = settled.missing_status() {
@@ -333,7 +333,7 @@ impl<'o> Look<'_, 'o> {
         let known = expectation
             .tenant_key
             .and_then(|key| slice.record()?.known_csr(key.fingerprint().as_bytes()));
-        let policy = self.provider.policy(&self.seen.peer);
+        let policy = self.provider.policy(&self.observed.peer);
         verify::slice_request(slice.object, expectation, known.as_ref(), policy)
     }
 
@@ -346,7 +346,7 @@ impl<'o> Look<'_, 'o> {
         }
         Err(Error::new(
             PeerMisbehaved::NameMismatch {
-                expected: self.seen.peer.to_string(),
+                expected: self.observed.peer.to_string(),
                 found: String::new(),
             },
             Some(slice.id()),
@@ -359,7 +359,7 @@ impl<'o> Look<'_, 'o> {
         let subject = verified.subject();
         let name = subject.common_name();
         let claimant = Claimant::Slice {
-            consumer: &self.seen.peer,
+            consumer: &self.observed.peer,
             slice: verified.name(),
         };
         let taken = self
@@ -383,7 +383,9 @@ impl<'o> Look<'_, 'o> {
         let Some(secret) = self.record_of(slice)? else {
             return Ok(None);
         };
-        let record = self.provider.open_slice_record(&self.seen.peer, secret)?;
+        let record = self
+            .provider
+            .open_slice_record(&self.observed.peer, secret)?;
         Ok(Some((secret, record)))
     }
 
@@ -401,7 +403,7 @@ impl<'o> Look<'_, 'o> {
             }
             present.insert(&unreadable.id.name);
         }
-        let peer = &self.seen.peer;
+        let peer = &self.observed.peer;
         if self.records.is_empty() {
             return Vec::new();
         }
@@ -437,7 +439,7 @@ impl<'o> Look<'_, 'o> {
             let certificate =
                 self.provider
                     .certificate_of_slice(peer, &self.namespace, &record.slice, stored);
-            let kept = record.cordoned && self.seen.tenant.is_some();
+            let kept = record.cordoned && self.observed.tenant.is_some();
             let phase = LeftBehind {
                 record: secret,
                 certificate,
@@ -459,10 +461,10 @@ impl Provider {
     /// The Secrets that may be records of the peer's slices, by their names.
     pub(in crate::provider) fn slice_records<'o>(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         view: &View<'o>,
     ) -> BTreeMap<&'o str, &'o Secret> {
-        let peer = Some(seen.peer.as_str());
+        let peer = Some(observed.peer.as_str());
         view.readable::<Secret>()
             .filter(|secret| {
                 let metadata = &secret.metadata;

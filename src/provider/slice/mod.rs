@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 use super::{
     Provider,
     credentials::issuance::CertificateSecret,
-    observed::Seen,
+    observed::Observed,
     record::{peer::Record, slice::SliceRecord},
 };
 use crate::{
@@ -52,7 +52,7 @@ pub use settled::{NeedsSliceStatus, SettledSlice, SliceRenewal};
 
 /// What the control plane's authentication gives to the peer's slices.
 #[derive(Clone)]
-pub(super) struct Established {
+pub(super) struct SliceTerms {
     /// The key that they have to be of; none where no handshake is required.
     pub(super) key: Option<PublicKey>,
     /// The Tenant that the proof is for.
@@ -136,7 +136,7 @@ impl Provider {
     /// slice does wrong is a refusal, and holds none of the others up.
     pub(super) fn add_slices(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         slices: Vec<SlicePeering<'_>>,
         now: Timestamp,
         step: &mut Step,
@@ -155,7 +155,7 @@ impl Provider {
                 }],
                 ..Step::default()
             });
-            self.remember_together(seen, step, &mut of_slice);
+            self.remember_together(observed, step, &mut of_slice);
             add_beside(&mut taken, step, of_slice);
         }
     }
@@ -163,8 +163,8 @@ impl Provider {
     /// The certificates of several slices, and the control plane's, may come in
     /// one step, and the peer's record has one effect in it: the latest end of
     /// all goes into that, and every new access key. Without this, what was signed would be thrown away.
-    fn remember_together(&self, seen: &Seen<'_>, step: &mut Step, of_slice: &mut Step) {
-        let id = self.record_id(&seen.peer);
+    fn remember_together(&self, observed: &Observed<'_>, step: &mut Step, of_slice: &mut Step) {
+        let id = self.record_id(&observed.peer);
         let read = |effect: &Effect| match effect {
             Effect::Replace { object, .. } if object.id() == id => {
                 let configuration = &self.0;
@@ -172,7 +172,7 @@ impl Provider {
                     object.as_secret()?,
                     &configuration.record_key,
                     &configuration.cluster_id,
-                    &seen.peer,
+                    &observed.peer,
                 )
                 .ok()
             }
@@ -193,10 +193,10 @@ impl Provider {
             certificates_until,
             ..record
         };
-        if let Some((_, before)) = &seen.record {
+        if let Some((_, before)) = &observed.record {
             record.aws.take_new_of_slices(&before.aws, &until.aws);
         }
-        *effect = self.write_record(seen, &record);
+        *effect = self.write_record(observed, &record);
         of_slice.effects.retain(|effect| effect.id() != id);
     }
 

@@ -1,7 +1,7 @@
 //! A slice with its certificate: telling the consumer, and renewing in time.
 
 use super::{
-    Established, NeedsSliceCertificate, Slice, SliceRecord, add,
+    NeedsSliceCertificate, Slice, SliceRecord, SliceTerms, add,
     status::{self, Times},
 };
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     machine::{Effect, Part, Step},
     model::{AuthParams, Resource, ResourceSliceStatus, TenantCondition, Timestamp},
-    provider::{credentials::credential::Given, record::slice::Outcome},
+    provider::{credentials::credential::Credential, record::slice::Outcome},
     verify::{Credentials, VerifiedSlice},
 };
 
@@ -19,8 +19,8 @@ use crate::{
 pub struct SettledSlice<'o> {
     pub(super) slice: Slice<'o>,
     verified: VerifiedSlice,
-    given: Given,
-    established: Established,
+    credential: Credential,
+    terms: SliceTerms,
 }
 
 /// The status does not say what is on record.
@@ -54,14 +54,14 @@ impl<'o> SettledSlice<'o> {
     pub(super) fn new(
         slice: Slice<'o>,
         verified: VerifiedSlice,
-        given: Given,
-        established: Established,
+        credential: Credential,
+        terms: SliceTerms,
     ) -> Self {
         Self {
             slice,
             verified,
-            given,
-            established,
+            credential,
+            terms,
         }
     }
 
@@ -72,17 +72,17 @@ impl<'o> SettledSlice<'o> {
 
     /// What the slice authenticates by.
     pub fn credentials(&self) -> &Credentials {
-        self.given.credentials()
+        self.credential.credentials()
     }
 
     /// The certificate that was issued; none where there is an AWS user instead.
     pub fn certificate(&self) -> Option<&CertificateChain> {
-        self.given.chain()
+        self.credential.chain()
     }
 
     /// When the certificate expires; AWS keys do not.
     pub fn valid_until(&self) -> Option<Timestamp> {
-        self.given.valid_until()
+        self.credential.valid_until()
     }
 
     /// Whether the certificate is due, which is at two thirds of its life since
@@ -99,7 +99,7 @@ impl<'o> SettledSlice<'o> {
         let request = NeedsSliceCertificate::new(
             self.slice.clone(),
             self.verified.clone(),
-            &self.established,
+            &self.terms,
             true,
         );
         let refused = self.record().and_then(|record| {
@@ -197,7 +197,7 @@ impl<'o> SettledSlice<'o> {
     }
 
     pub(super) fn auth_params(&self) -> AuthParams {
-        let mut auth_params = self.given.added_to(self.established.auth_params.clone());
+        let mut auth_params = self.credential.added_to(self.terms.auth_params.clone());
         // Liqo pads it; that is no reason to write it again.
         if let Some(said) = &self.slice.object.status.auth_params
             && without_padding(said.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
