@@ -304,6 +304,7 @@ fn read(id: &ObjectRef, text: &[u8]) -> Object {
         id: id.clone(),
         api_version: id.kind.api_version().to_owned(),
         kind: id.kind.to_string(),
+        metadata: Box::default(),
         reason: ObjectError::Field {
             path: "manifest".to_owned(),
             reason,
