@@ -362,7 +362,12 @@ fn a_request_is_sent_again_byte_for_byte() {
         let key = KeyPair::generate(algorithm, &mut getrandom::SysRng).unwrap();
         setup.consumer_key = Arc::new(key);
         let subject = Subject::control_plane(&id("cl-consumer"));
-        let made_anew = || Csr::make(&subject, &*setup.consumer_key).unwrap();
+        let made_anew = || {
+            Csr::make(&subject, &*setup.consumer_key)
+                .unwrap()
+                .at_once()
+                .unwrap()
+        };
         assert_ne!(made_anew().pem(), made_anew().pem(), "{algorithm}");
 
         let mut exchange = setup.exchange();

@@ -350,7 +350,7 @@ pub fn env(now: Timestamp) -> Env {
 
 pub fn issue_control_plane(key: &dyn SigningKey, now: Timestamp, lifetime: Duration) -> AuthParams {
     let subject = Subject::control_plane(&id("cl-consumer"));
-    let csr = Csr::make(&subject, key).unwrap();
+    let csr = Csr::make(&subject, key).unwrap().at_once().unwrap();
     issue(
         &authority(),
         &csr,

@@ -248,7 +248,10 @@ fn the_stages_of_a_request() {
         ed25519(1).public_key().to_tenant_field()
     );
     let subject = Subject::control_plane(&id("cl-consumer"));
-    let request = Csr::make(&subject, &*ed25519(1)).unwrap();
+    let request = Csr::make(&subject, &*ed25519(1))
+        .unwrap()
+        .at_once()
+        .unwrap();
     assert_eq!(renew.spec.csr.as_slice(), request.pem());
     let until = due + 10 * MINUTE;
     assert_eq!(

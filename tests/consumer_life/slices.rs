@@ -34,7 +34,10 @@ fn a_slice_is_asked_for_as_liqoctl_and_liqo_do() {
     assert_eq!(step.events[0].decision, Decision::SliceRequested);
     let slice = home.slice();
     let subject = Subject::resource_slice("mypool", &id("cl-consumer"));
-    let csr = Csr::make(&subject, &*ed25519(1)).unwrap();
+    let csr = Csr::make(&subject, &*ed25519(1))
+        .unwrap()
+        .at_once()
+        .unwrap();
     let mut value = serde_json::to_value(&slice).unwrap();
     for assigned in ["uid", "resourceVersion"] {
         value["metadata"].as_object_mut().unwrap().remove(assigned);
@@ -271,7 +274,7 @@ fn what_a_provider_may_not_give_is_refused_field_by_field() {
             |given, home| {
                 let subject = Subject::resource_slice("other", &id("cl-consumer"));
                 let key = ed25519(1);
-                let csr = Csr::make(&subject, &*key).unwrap();
+                let csr = Csr::make(&subject, &*key).unwrap().at_once().unwrap();
                 let authority = crate::exchange::authority();
                 *given = issue(&authority, &csr, &subject, key.public_key(), home.now, YEAR);
             },
@@ -647,7 +650,13 @@ fn a_request_for_a_key_that_is_not_this_clusters_is_made_anew() {
     let mut slice = home.slice();
     let right = slice.spec.csr.clone();
     let subject = Subject::resource_slice("mypool", &id("cl-consumer"));
-    slice.spec.csr = Bytes::from(Csr::make(&subject, &*ed25519(3)).unwrap().pem());
+    slice.spec.csr = Bytes::from(
+        Csr::make(&subject, &*ed25519(3))
+            .unwrap()
+            .at_once()
+            .unwrap()
+            .pem(),
+    );
     home.objects.insert(slice.into());
     assert_eq!(home.slice_phase(), "NeedsRequest");
     let step = home.turn();

@@ -315,7 +315,9 @@ impl Consumer {
             .filter_map(|pem| Csr::verify(pem, subject, key.public_key(), policy).ok());
         match kept.next() {
             Some(csr) => Ok(csr),
-            None => Csr::make(subject, key).map_err(|error| Error::backend(Backend::Keys, error)),
+            None => Csr::make(subject, key)
+                .and_then(|answer| Ok(answer.at_once()?))
+                .map_err(|error| Error::backend(Backend::Keys, error)),
         }
     }
 }

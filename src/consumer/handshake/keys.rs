@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     consumer::Consumer,
-    crypto::{BoxError, SigningKey},
+    crypto::{Answer, BoxError, SigningKey},
     error::{Backend, Error},
     model::ClusterId,
 };
@@ -29,15 +29,14 @@ impl Keys {
 impl Consumer {
     pub(in crate::consumer) fn find_keys(&self, peer: &ClusterId) -> Result<Option<Keys>, Error> {
         let failed = |error: BoxError| Error::backend(Backend::Keys, error);
-        let Some(current) = self.0.keys.find(peer).map_err(failed)? else {
+        let Answer::Ready(current) = self.0.keys.find(peer).map_err(failed)? else {
             return Ok(None);
         };
-        let predecessor = self
-            .0
-            .keys
-            .predecessor(peer)
-            .map_err(failed)?
-            .filter(|key| key.public_key() != current.public_key());
+        let predecessor = self.0.keys.predecessor(peer).map_err(failed)?;
+        let Answer::Ready(predecessor) = predecessor else {
+            return Ok(None);
+        };
+        let predecessor = predecessor.filter(|key| key.public_key() != current.public_key());
         Ok(Some(Keys {
             current,
             predecessor,

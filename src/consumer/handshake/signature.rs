@@ -83,6 +83,7 @@ impl<'o> NeedsSignature<'o> {
             None => {
                 let payload = Payload::nonce(&self.nonce, self.key.public_key());
                 sign_verified(&*self.key, &payload)
+                    .and_then(|answer| Ok(answer.at_once()?))
                     .map_err(|error| Error::backend(Backend::Keys, error))?
                     .into_bytes()
             }
@@ -164,6 +165,7 @@ impl<'o> NeedsSignature<'o> {
             return Ok(None);
         };
         KeySuccession::make(&self.succeeding(), &**predecessor)
+            .and_then(|answer| Ok(answer.at_once()?))
             .map(|succession| Some(succession.to_annotation()))
             .map_err(|error| Error::backend(Backend::Keys, error))
     }

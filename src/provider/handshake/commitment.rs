@@ -63,6 +63,7 @@ impl Provider {
             return Ok(Some(earlier.clone()));
         }
         let commitment = Commitment::make(&committed, &**key)
+            .and_then(|answer| Ok(answer.at_once()?))
             .map_err(|error| Error::backend(Backend::Keys, error))?;
         Ok(Some(StoredCommitment::new(about, &commitment)))
     }
