@@ -324,7 +324,7 @@ fn two_tenant_namespaces_of_one_peer_are_ambiguous() {
         .at_consumer
         .insert(second("cl-provider", "tenant-2"));
     let view = exchange.consumer_view();
-    let error = exchange.consumer.resume(&view, exchange.now).unwrap_err();
+    let error = exchange.consumer.look(&view, exchange.now).unwrap_err();
     assert_eq!(error.fault(), &expected("tenant-2").into());
 }
 

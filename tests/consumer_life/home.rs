@@ -8,7 +8,7 @@ use std::sync::{
 };
 
 use liqo_auth::{
-    consumer::{Consumer, Held, PeerSettings, Peering, Phase, SliceOptions, SlicePhase},
+    consumer::{Consumer, PeerSettings, Phase, SliceOptions, SlicePhase, Status, StoredIdentity},
     crypto::{Authority, Csr, Entropy, KeyStore, Nonce, OneKey, PublicKey, SigningKey, Subject},
     error::Error,
     machine::{Env, Message, Notice, Objects, Step},
@@ -120,34 +120,33 @@ impl Home {
         self.objects.view(&provider())
     }
 
-    pub fn peering<T>(&self, look: impl FnOnce(Peering<'_>) -> T) -> T {
-        let view = self.view();
-        look(self.consumer.resume(&view, self.now).unwrap())
+    pub fn status(&self) -> Status {
+        self.consumer.look(&self.view(), self.now).unwrap()
     }
 
     pub fn phase(&self) -> &'static str {
-        self.peering(|peering| peering.phase.name())
+        self.status().phase.name()
     }
 
-    pub fn held<T>(&self, look: impl FnOnce(&Held<'_>) -> T) -> T {
-        self.peering(|peering| match peering.phase {
-            Phase::Authenticated(held) => look(&held),
+    pub fn held(&self) -> Box<StoredIdentity> {
+        match self.status().phase {
+            Phase::Authenticated(held) => held,
             other => panic!("{other:?}"),
-        })
+        }
     }
 
     pub fn slice_phase(&self) -> &'static str {
-        self.peering(|peering| match peering.slices.as_slice() {
+        match self.status().slices.as_slice() {
             [slice] => slice.phase.name(),
             others => panic!("{others:?}"),
-        })
+        }
     }
 
     pub fn slice_refusal(&self) -> Error {
-        self.peering(|mut peering| match peering.slices.pop().unwrap().phase {
+        match self.status().slices.pop().unwrap().phase {
             SlicePhase::Refused(error) => error,
             other => panic!("{other:?}"),
-        })
+        }
     }
 
     pub fn get<K: Resource + Clone>(&self, name: &str) -> Option<K> {

@@ -227,7 +227,7 @@ fn a_provider_that_never_answers_is_asked_once_and_said() {
             error.fault(),
             &PeerIncompatible::RenewalUnanswered { since: due }.into()
         );
-        let renewal = home.held(|held| held.renewal());
+        let renewal = home.held().renewal().clone();
         assert_eq!(renewal, Renewal::PeerCannot(error.clone()));
     }
 }
@@ -237,10 +237,10 @@ fn the_stages_of_a_request() {
     let mut home = by(RenewalScheme::ByEvidence, HOUR);
     let issued = home.now;
     let due = issued + 40 * MINUTE;
-    assert_eq!(home.held(|held| held.renewal()), Renewal::NotBefore(due));
+    assert_eq!(*home.held().renewal(), Renewal::NotBefore(due));
     assert_eq!(home.settle().wait.wake_at, Some(due));
     home.now = due;
-    assert_eq!(home.held(|held| held.renewal()), Renewal::Due);
+    assert_eq!(*home.held().renewal(), Renewal::Due);
     home.turn();
     let renew = home.renew().unwrap();
     assert_eq!(
@@ -255,16 +255,16 @@ fn the_stages_of_a_request() {
     assert_eq!(renew.spec.csr.as_slice(), request.pem());
     let until = due + 10 * MINUTE;
     assert_eq!(
-        home.held(|held| held.renewal()),
+        *home.held().renewal(),
         Renewal::Awaited { since: due, until }
     );
     assert_eq!(home.settle().wait.wake_at, Some(until));
     home.answer_renew(home.issue(HOUR));
-    assert_eq!(home.held(|held| held.renewal()), Renewal::Answered);
+    assert_eq!(*home.held().renewal(), Renewal::Answered);
     home.settle();
     assert_eq!(home.renew(), None);
     assert_eq!(
-        home.held(|held| held.renewal()),
+        *home.held().renewal(),
         Renewal::NotBefore(due + 40 * MINUTE)
     );
 }
@@ -368,7 +368,7 @@ fn what_a_renew_may_not_bring_is_refused_and_what_is_held_stays() {
                 // Who answers badly is not asked again, and signs no more.
                 assert_eq!(home.renew(), None, "{name}");
                 assert!(matches!(
-                    home.held(|held| held.renewal()),
+                    home.held().renewal(),
                     Renewal::PeerCannot(error) if matches!(
                         error.fault(),
                         Fault::PeerIncompatible(PeerIncompatible::RenewalUnusable { .. })
@@ -451,7 +451,7 @@ fn a_clock_that_jumps_makes_no_loop() {
     home.settle();
     assert_eq!(home.renew(), None);
     assert_eq!(
-        home.held(|held| held.renewal()),
+        *home.held().renewal(),
         Renewal::NotBefore(issued + MINUTE + 40 * MINUTE)
     );
 }
