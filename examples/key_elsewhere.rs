@@ -13,8 +13,8 @@ use ed25519_dalek::Signer;
 use liqo_auth::{
     consumer::Consumer,
     crypto::{
-        Authority, BoxError, ClientKey, Entropy, ExecPlugin, OneKey, Payload, PublicKey, Purpose,
-        RecordKey, Signature, SigningKey,
+        Answer, Authority, BoxError, ClientKey, Entropy, ExecPlugin, OneKey, Payload, PublicKey,
+        Purpose, RecordKey, Signature, SigningKey,
     },
     error::{Fault, LocalFault},
     machine::{Env, Message, Objects, Step},
@@ -68,12 +68,13 @@ impl SigningKey for SlotKey {
         &self.public_key
     }
 
-    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         // A consumer's key has no other business.
         match payload.purpose() {
             Purpose::Nonce | Purpose::CertificationRequest | Purpose::KeySuccession => {
                 println!("  the module signs: {:?}", payload.purpose());
-                Ok(Signature::new(self.module.sign(payload.bytes())))
+                let signature = self.module.sign(payload.bytes());
+                Ok(Answer::Ready(Signature::new(signature)))
             }
             purpose => Err(format!("this key is not for {purpose:?}").into()),
         }

@@ -107,11 +107,11 @@
 //! apply(&mut at_consumer, &step)?;
 //!
 //! let view = at_consumer.view(provider.cluster_id());
-//! let consumer::Phase::Authenticated(held) = consumer.resume(&view, now)?.phase else {
+//! let consumer::Phase::Authenticated(stored) = consumer.look(&view, now)?.phase else {
 //!     panic!("not authenticated");
 //! };
 //! assert_eq!(
-//!     held.kubeconfig_secret().to_string(),
+//!     stored.kubeconfig_secret().to_string(),
 //!     "Secret liqo-tenant-cl-provider/kubeconfig-controlplane-cl-provider",
 //! );
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())

@@ -125,7 +125,7 @@ impl Clusters {
             status.unwrap().phase,
             provider::Phase::Authenticated(_)
         ));
-        let peering = self.consumer.resume(&there.view(provider_id), now());
+        let peering = self.consumer.look(&there.view(provider_id), now());
         assert!(matches!(
             peering.unwrap().phase,
             consumer::Phase::Authenticated(_)

@@ -13,8 +13,8 @@ use std::{
 use liqo_auth::{
     consumer::Consumer,
     crypto::{
-        BoxError, CertificateChain, ClientKey, Csr, KeyPair, Nonce, OneKey, Payload, PublicKey,
-        Purpose, Signature, SigningKey, StructuredNonce, Subject,
+        Answer, BoxError, CertificateChain, ClientKey, Csr, KeyPair, Nonce, OneKey, Payload,
+        PublicKey, Purpose, Signature, SigningKey, StructuredNonce, Subject,
     },
     machine::{Message, Objects},
     model::{Identity, Kubeconfig, SecretBytes, Tenant, UserCredential},
@@ -49,7 +49,12 @@ pub(crate) fn all() -> Vec<Stage> {
         sign(&nonce).needs(&[(1, SIGN)]),
         stage("csr", &clusters, |clusters| {
             let subject = Subject::control_plane(&consumer_id());
-            black_box(Csr::make(&subject, &*clusters.key).unwrap());
+            black_box(
+                Csr::make(&subject, &*clusters.key)
+                    .unwrap()
+                    .at_once()
+                    .unwrap(),
+            );
         })
         .needs(&[(1, SIGN)]),
         stage("tenant-made", &clusters, {
@@ -233,7 +238,7 @@ impl SigningKey for Stopwatch {
         self.key.public_key()
     }
 
-    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         if payload.purpose() == Purpose::Nonce {
             let start = Instant::now();
             for _ in 1..self.turns.load(Ordering::Relaxed) {

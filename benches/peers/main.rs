@@ -203,7 +203,12 @@ fn slice(consumer: &ClusterId, name: &str, key: &KeyPair) -> ResourceSlice {
         spec: ResourceSliceSpec {
             consumer_cluster_id: Some(consumer.to_string()),
             resources: [("cpu".to_owned(), "2".into())].into(),
-            csr: Csr::make(&subject, key).unwrap().pem().into(),
+            csr: Csr::make(&subject, key)
+                .unwrap()
+                .at_once()
+                .unwrap()
+                .pem()
+                .into(),
             ..ResourceSliceSpec::default()
         },
         ..ResourceSlice::default()

@@ -5,11 +5,11 @@ mod beside;
 use std::sync::Arc;
 
 use liqo_auth::{
-    consumer::{Consumer, Peering, Phase},
+    consumer::{Consumer, Phase, Status},
     crypto::{Nonce, OneKey},
     error::Error,
     machine::{Effect, Env, Message, Notice, Refused, Step, View},
-    model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, Timestamp, names},
+    model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, names},
     policy::Policy,
 };
 
@@ -74,18 +74,14 @@ impl<'h> ConsumerSide<'h> {
 
     /// Where it stands, without going on.
     pub(crate) fn stand(&self) -> Result<Option<ConsumerStand>> {
-        let now = self.clock.now()?;
-        let view = self.home.view(&self.peer);
-        let peering = self
-            .consumer
-            .resume(&view, now)
-            .map_err(|error| self.failure(&error))?;
-        Ok(Some(match peering.phase {
+        Ok(Some(match self.status()?.phase {
             Phase::AwaitsNonce => ConsumerStand::AwaitsNonce,
-            Phase::AwaitsIdentity(phase) => ConsumerStand::AwaitsIdentity(Box::new(phase.tenant())),
-            Phase::Authenticated(held) => ConsumerStand::Authenticated(held.kubeconfig_secret()),
+            Phase::AwaitsIdentity(tenant) => ConsumerStand::AwaitsIdentity(tenant),
+            Phase::Authenticated(stored) => {
+                ConsumerStand::Authenticated(stored.kubeconfig_secret().clone())
+            }
             Phase::Refused(error) => ConsumerStand::Refused(error),
-            Phase::Ending(_) => ConsumerStand::Ending,
+            Phase::Ending => ConsumerStand::Ending,
             _ => return Ok(None),
         }))
     }
@@ -135,9 +131,10 @@ impl<'h> ConsumerSide<'h> {
     }
 
     /// The phases that the objects are in.
-    pub(crate) fn peering<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>> {
-        let peering = self.consumer.resume(view, now);
-        peering.map_err(|error| self.failure(&error))
+    pub(crate) fn status(&self) -> Result<Status> {
+        let view = self.home.view(&self.peer);
+        let status = self.consumer.look(&view, self.clock.now()?);
+        status.map_err(|error| self.failure(&error))
     }
 
     /// Makes the tenant namespace in memory, if the peer has none yet.

@@ -361,7 +361,10 @@ fn key(number: usize) -> KeyPair {
 }
 
 fn csr(id: &ClusterId, key: &KeyPair) -> String {
-    let csr = Csr::make(&Subject::control_plane(id), key).unwrap();
+    let csr = Csr::make(&Subject::control_plane(id), key)
+        .unwrap()
+        .at_once()
+        .unwrap();
     STANDARD.encode(csr.pem())
 }
 

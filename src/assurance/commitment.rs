@@ -9,7 +9,10 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    crypto::{BoxError, Fingerprint, Nonce, Payload, PublicKey, SigningKey, sign_verified},
+    crypto::{
+        Answer, BoxError, Fingerprint, Nonce, Payload, PublicKey, SignatureId, SigningKey,
+        sign_verified,
+    },
     error::CommitmentFault,
     model::{AuthParams, ClusterId},
     policy::Policy,
@@ -57,14 +60,22 @@ pub(crate) struct Commitment {
 }
 
 impl Commitment {
-    pub(crate) fn make(committed: &Committed<'_>, key: &dyn SigningKey) -> Result<Self, BoxError> {
+    /// Has the provider's key sign, now or later.
+    pub(crate) fn make(
+        committed: &Committed<'_>,
+        key: &dyn SigningKey,
+    ) -> Result<Answer<Self>, BoxError> {
         let message = committed.message();
         let payload = Payload::commitment(&message, key.public_key());
-        let signature = sign_verified(key, &payload)?;
-        Ok(Self {
+        Ok(sign_verified(key, &payload)?.map(|signature| Self {
             key: key.public_key().spki_der().to_vec(),
             signature: signature.into_bytes(),
-        })
+        }))
+    }
+
+    /// The name of the signature that [`make`](Self::make) asks the key for.
+    pub(crate) fn signature_id(committed: &Committed<'_>, key: &PublicKey) -> SignatureId {
+        Payload::commitment(&committed.message(), key).id()
     }
 
     /// Verifies it and gives the provider's key.
@@ -209,7 +220,8 @@ mod tests {
             namespace: "liqo-tenant-cl01",
             auth_params: &auth_params,
         };
-        let text = Commitment::make(&committed, key).unwrap().to_annotation();
+        let made = Commitment::make(&committed, key).unwrap();
+        let text = made.at_once().unwrap().to_annotation();
         let read = Commitment::from_annotation(&text, &policy).unwrap();
         assert_eq!(
             read.verify(&committed, &policy).as_ref(),

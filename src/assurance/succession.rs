@@ -8,7 +8,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
-    crypto::{BoxError, Nonce, Payload, PublicKey, SigningKey, sign_verified},
+    crypto::{Answer, BoxError, Nonce, Payload, PublicKey, SignatureId, SigningKey, sign_verified},
     error::SuccessionFault,
     model::ClusterId,
     policy::Policy,
@@ -52,7 +52,7 @@ pub struct Succeeding<'a> {
 ///     successor: new.public_key(),
 ///     nonce: &nonce,
 /// };
-/// let annotation = KeySuccession::make(&succeeding, &old)?.to_annotation();
+/// let annotation = KeySuccession::make(&succeeding, &old)?.at_once()?.to_annotation();
 ///
 /// let succession = KeySuccession::from_annotation(&annotation, &policy)?;
 /// succession.verify(&succeeding, old.public_key(), &policy)?;
@@ -65,21 +65,26 @@ pub struct KeySuccession {
 }
 
 impl KeySuccession {
-    /// Has the old key sign the new one.
+    /// Has the old key sign the new one, now or later.
     ///
     /// # Errors
     /// What kept the old key from signing.
     pub fn make(
         succeeding: &Succeeding<'_>,
         predecessor: &dyn SigningKey,
-    ) -> Result<Self, BoxError> {
+    ) -> Result<Answer<Self>, BoxError> {
         let key = predecessor.public_key();
         let message = succeeding.message(key);
         let signature = sign_verified(predecessor, &Payload::key_succession(&message, key))?;
-        Ok(Self {
+        Ok(signature.map(|signature| Self {
             predecessor: key.spki_der().to_vec(),
             signature: signature.into_bytes(),
-        })
+        }))
+    }
+
+    /// The name of the signature that [`make`](Self::make) asks the old key for.
+    pub fn signature_id(succeeding: &Succeeding<'_>, predecessor: &PublicKey) -> SignatureId {
+        Payload::key_succession(&succeeding.message(predecessor), predecessor).id()
     }
 
     /// Verifies that the pinned key is the one that is followed, and signed
@@ -177,7 +182,10 @@ mod tests {
             successor: new.public_key(),
             nonce: &first,
         };
-        let made = KeySuccession::make(&succeeding, old).unwrap();
+        let made = KeySuccession::make(&succeeding, old)
+            .unwrap()
+            .at_once()
+            .unwrap();
         let read = KeySuccession::from_annotation(&made.to_annotation(), &policy).unwrap();
         assert_eq!(read, made);
         assert_eq!(read.verify(&succeeding, old.public_key(), &policy), Ok(()));
@@ -213,7 +221,10 @@ mod tests {
         );
         let forged = KeySuccession {
             predecessor: old.public_key().spki_der().to_vec(),
-            ..KeySuccession::make(&succeeding, new).unwrap()
+            ..KeySuccession::make(&succeeding, new)
+                .unwrap()
+                .at_once()
+                .unwrap()
         };
         assert!(matches!(
             forged.verify(&succeeding, old.public_key(), &policy),

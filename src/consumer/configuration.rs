@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::Consumer;
+use super::{Consumer, record};
 use crate::{
     crypto::{Fingerprint, KeyStore},
-    model::{ClusterId, NamespaceName, ProxyUrl, names},
+    error::{ApiMisuse, Error},
+    model::{ClusterId, Kind, NamespaceName, ObjectRef, ProxyUrl, names},
     policy::Policy,
+    verify,
 };
 
 /// What a consumer wants of, or knows about, one provider.
@@ -76,6 +78,33 @@ pub(super) struct Configuration {
     pub(super) peers: BTreeMap<ClusterId, PeerSettings>,
     pub(super) default_settings: PeerSettings,
     pub(super) namespace: String,
+}
+
+impl Configuration {
+    /// The policy for a provider.
+    pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
+        let settings = self.peers.get(peer);
+        let own = settings.and_then(|settings| settings.policy.as_ref());
+        own.unwrap_or(&self.policy)
+    }
+
+    /// What is wanted of, or known about, a provider.
+    pub(super) fn settings(&self, peer: &ClusterId) -> &PeerSettings {
+        self.peers.get(peer).unwrap_or(&self.default_settings)
+    }
+
+    /// The Secret that is a provider's record.
+    pub(super) fn record_id(&self, peer: &ClusterId) -> ObjectRef {
+        ObjectRef::new(Kind::Secret, self.namespace.as_str(), record::name(peer))
+    }
+
+    /// That the peer is another cluster, with a name that can be one.
+    pub(super) fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
+        if *peer == self.cluster_id {
+            return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
+        }
+        verify::name_length(peer, self.policy(peer))
+    }
 }
 
 impl ConsumerBuilder {

@@ -33,7 +33,7 @@ impl Consumer {
             replicated(Kind::ResourceSlice),
             replicated(Kind::Renew),
             named(Kind::Renew),
-            Interest::Object(self.record_id(peer)),
+            Interest::Object(self.0.record_id(peer)),
             // By name as well: what stands there without its label is in the
             // way, and not absent.
             Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),

@@ -1,54 +1,53 @@
-//! The phases of a peering, as the consumer sees it.
+//! The phases of a peering, as the consumer tells them.
 
-use super::{
-    AwaitsIdentity, Ending, NeedsIdentity, NeedsKubeconfig, NeedsSignature, SlicePeering,
-    StoredIdentity, handshake::accepted::Accepted,
-};
-use crate::error::Error;
+use super::{AcceptedIdentity, OfferedIdentity, SliceStatus, StoredIdentity};
+use crate::{crypto::Nonce, error::Error, model::Tenant};
 
-/// Where a peering stands.
+/// Where a peering stands: what [`Consumer::look`](super::Consumer::look) tells.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Peering<'o> {
+pub struct Status {
     /// The phase of the control plane's authentication.
-    pub phase: Phase<'o>,
-    /// The resource slices that are asked of the provider.
-    pub slices: Vec<SlicePeering<'o>>,
+    pub phase: Phase,
+    /// The resource slices that are asked of the provider, each for itself.
+    pub slices: Vec<SliceStatus>,
 }
 
-/// The phases of the control plane's authentication; each offers what is legal
-/// in it.
+/// The phases of the control plane's authentication.
+/// [`Consumer::reconcile`](super::Consumer::reconcile) leads from one to the
+/// next.
 #[non_exhaustive]
-pub enum Phase<'o> {
-    /// The key store has no key for this peer.
+pub enum Phase {
+    /// The key store has no key for this provider, or has not answered yet.
     NeedsKey,
     /// The provider's nonce is awaited.
     AwaitsNonce,
-    /// The nonce is there, and its signature or the request is not.
-    NeedsSignature(NeedsSignature<'o>),
-    /// The Tenant is made, and the Identity is awaited.
-    AwaitsIdentity(AwaitsIdentity<'o>),
+    /// This nonce is stored. Its signature, the certificate request or the
+    /// succession of this cluster's key is missing.
+    NeedsSignature(Nonce),
+    /// All that needs a key is stored: the Tenant can be sent, again and again.
+    AwaitsIdentity(Box<Tenant>),
     /// The Identity that is stored cannot be used any more, and the provider gave
-    /// what can be: it is to be taken.
-    NeedsIdentity(NeedsIdentity<'o>),
+    /// one that can be: it is to be taken.
+    NeedsIdentity(Box<OfferedIdentity>),
     /// The Identity is verified; its kubeconfig is to be stored.
-    NeedsKubeconfig(NeedsKubeconfig<'o>),
+    NeedsKubeconfig(Box<AcceptedIdentity>),
     /// The kubeconfig is stored.
-    Authenticated(StoredIdentity<'o>),
+    Authenticated(Box<StoredIdentity>),
     /// What the peer sent cannot be taken.
     Refused(Error),
     /// This side ended the peering, or the Identity is being deleted: what
     /// belongs to it goes.
-    Ending(Ending<'o>),
+    Ending,
 }
 
-impl Phase<'_> {
+impl Phase {
     /// The Identity that was verified, where one was.
-    pub(super) fn accepted(&self) -> Option<&Accepted> {
+    pub(super) fn accepted(&self) -> Option<&AcceptedIdentity> {
         match self {
-            Self::NeedsIdentity(phase) => Some(&phase.accepted),
-            Self::NeedsKubeconfig(phase) => Some(&phase.accepted),
-            Self::Authenticated(held) => Some(&held.stored.accepted),
+            Self::NeedsIdentity(offered) => Some(&offered.accepted),
+            Self::NeedsKubeconfig(accepted) => Some(accepted),
+            Self::Authenticated(stored) => Some(&stored.accepted),
             _ => None,
         }
     }
@@ -64,12 +63,12 @@ impl Phase<'_> {
             Self::NeedsKubeconfig(_) => "NeedsKubeconfig",
             Self::Authenticated(_) => "Authenticated",
             Self::Refused(_) => "Refused",
-            Self::Ending(_) => "Ending",
+            Self::Ending => "Ending",
         }
     }
 }
 
-impl core::fmt::Debug for Phase<'_> {
+impl core::fmt::Debug for Phase {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Refused(error) => formatter.debug_tuple("Refused").field(error).finish(),

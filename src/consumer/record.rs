@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Consumer, observed::Purpose};
+use super::{configuration::Configuration, observed::Observed};
 use crate::{
     crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},
-    machine::{Effect, Version},
+    machine::{self, Holder, Version, plan::RecordWrite, record::WorkingRecord},
     model::{Bytes, ClusterId, Metadata, Resource, Secret, Timestamp, names},
     policy::Policy,
     verify::EndpointPins,
@@ -107,6 +107,55 @@ struct WrittenEndpoint {
     ca: Bytes,
 }
 
+/// What a call at the consumer changes.
+pub(super) type Plan<'a> = machine::plan::Plan<Records<'a>>;
+
+/// The working copy of a provider's record: the consumer's only one.
+#[derive(Clone)]
+pub(super) struct Records<'a> {
+    configuration: &'a Configuration,
+    peer: &'a ClusterId,
+    record: WorkingRecord<'a, Record>,
+}
+
+impl<'a> Records<'a> {
+    /// The record as it was observed.
+    pub(super) fn of(configuration: &'a Configuration, observed: &'a Observed<'a>) -> Self {
+        let stored = observed.record.as_ref();
+        Self {
+            configuration,
+            peer: &observed.peer,
+            record: WorkingRecord::of(
+                stored.map(|(secret, _)| *secret),
+                stored.map(|(_, record)| record),
+            ),
+        }
+    }
+
+    /// Changes the record, which is made if there is none.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Record)) {
+        self.record.change_or_make(Record::default, change);
+    }
+}
+
+impl machine::plan::Records for Records<'_> {
+    fn writes(self) -> Vec<RecordWrite> {
+        let Some((record, forgets)) = self.record.changed() else {
+            return Vec::new();
+        };
+        let stored = self.record.stored();
+        // A record of nothing is not made.
+        if stored.is_none() && *record == Record::default() {
+            return Vec::new();
+        }
+        vec![RecordWrite {
+            secret: record.to_secret(self.configuration, self.peer),
+            over: stored.map(|stored| Version::of(&stored.metadata)),
+            forgets,
+        }]
+    }
+}
+
 /// What the names of records begin with.
 pub(super) const NAME_PREFIX: &str = "liqo-auth-consumer-";
 
@@ -131,42 +180,24 @@ impl Record {
         })
     }
 
-    pub(super) fn received(&self, purpose: Purpose<'_>) -> Option<Received> {
-        match purpose {
-            Purpose::ControlPlane => self.control_plane,
-            Purpose::Slice(slice) => self.slices.get(&slice.metadata.name).copied(),
+    pub(super) fn received(&self, holder: &Holder) -> Option<Received> {
+        match holder {
+            Holder::ControlPlane => self.control_plane,
+            Holder::Slice(slice) => self.slices.get(slice).copied(),
         }
     }
 
-    pub(super) fn set_received(&mut self, purpose: Purpose<'_>, received: Received) {
-        match purpose {
-            Purpose::ControlPlane => self.control_plane = Some(received),
-            Purpose::Slice(slice) => {
-                self.slices.insert(slice.metadata.name.clone(), received);
+    pub(super) fn set_received(&mut self, holder: &Holder, received: Received) {
+        match holder {
+            Holder::ControlPlane => self.control_plane = Some(received),
+            Holder::Slice(slice) => {
+                self.slices.insert(slice.clone(), received);
             }
         }
     }
 
-    /// The effect that makes this the stored record, if it is another one.
-    pub(super) fn store(
-        &self,
-        consumer: &Consumer,
-        stored: Option<&(&Secret, Self)>,
-        peer: &ClusterId,
-    ) -> Option<Effect> {
-        let secret = self.to_secret(consumer, peer);
-        match stored {
-            None => Some(Effect::Create(secret.into())),
-            Some((_, record)) if record == self => None,
-            Some((stored, _)) => Some(Effect::Replace {
-                object: secret.into(),
-                version: Version::of(&stored.metadata),
-            }),
-        }
-    }
-
-    fn to_secret(&self, consumer: &Consumer, peer: &ClusterId) -> Secret {
-        let id = consumer.record_id(peer);
+    fn to_secret(&self, configuration: &Configuration, peer: &ClusterId) -> Secret {
+        let id = configuration.record_id(peer);
         Secret {
             metadata: Metadata {
                 name: id.name,

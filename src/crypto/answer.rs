@@ -24,6 +24,17 @@ pub enum Answer<T> {
     Denied(String),
 }
 
+/// Why an answer that is needed at once is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotAtOnce {
+    /// The answer comes later.
+    #[error("the answer comes later, and is needed at once")]
+    Pending,
+    /// The backend refuses, for this reason.
+    #[error("the backend refuses: {0:?}")]
+    Denied(String),
+}
+
 impl<T> Answer<T> {
     /// The same answer with another value.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Answer<U> {
@@ -31,6 +42,26 @@ impl<T> Answer<T> {
             Self::Ready(value) => Answer::Ready(change(value)),
             Self::Pending => Answer::Pending,
             Self::Denied(reason) => Answer::Denied(reason),
+        }
+    }
+
+    /// The value, where nothing can wait for a later answer.
+    ///
+    /// # Errors
+    /// [`NotAtOnce`].
+    ///
+    /// # Examples
+    /// ```
+    /// use liqo_auth::crypto::{Answer, NotAtOnce};
+    ///
+    /// assert_eq!(Answer::Ready(7).at_once(), Ok(7));
+    /// assert_eq!(Answer::<u8>::Pending.at_once(), Err(NotAtOnce::Pending));
+    /// ```
+    pub fn at_once(self) -> Result<T, NotAtOnce> {
+        match self {
+            Self::Ready(value) => Ok(value),
+            Self::Pending => Err(NotAtOnce::Pending),
+            Self::Denied(reason) => Err(NotAtOnce::Denied(reason)),
         }
     }
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     BoxError, CaBundle, CaBundleError, Certificate, CertificateChain, Csr, Entropy, KeyPair,
-    PublicKey, SigningKey, Subject,
+    NotAtOnce, PublicKey, SigningKey, Subject,
     certificate_chain::LABEL,
     der::{CONTEXT_PRIMITIVE_0, SEQUENCE, element, single},
     name::Name,
@@ -22,7 +22,8 @@ use super::{
 use crate::{model::Timestamp, policy::Policy};
 
 /// An authority that issues client certificates as the signer
-/// `kubernetes.io/kube-apiserver-client` does. Its key may be anywhere.
+/// `kubernetes.io/kube-apiserver-client` does. Its key may be anywhere, if the
+/// key answers at once.
 ///
 /// # Examples
 /// ```
@@ -42,7 +43,7 @@ use crate::{model::Timestamp, policy::Policy};
 ///
 /// let key = KeyPair::from_entropy(&entropy(2));
 /// let subject = Subject::control_plane(&"cl-consumer".parse()?);
-/// let csr = Csr::make(&subject, &key)?;
+/// let csr = Csr::make(&subject, &key)?.at_once()?;
 /// let chain = authority.issue(&csr, &subject, key.public_key(), now, day, &entropy(3))?;
 ///
 /// let expectation = ClientCertificateExpectation { subject: &subject, key: key.public_key(), now };
@@ -103,6 +104,10 @@ pub enum AuthorityError {
         /// What the key reported.
         reason: String,
     },
+    /// The key answers later, or refuses. A certificate whose key needs time is
+    /// for a `CsrSigner` of its own.
+    #[error("the authority's key did not sign: {0}")]
+    NotAtOnce(NotAtOnce),
 }
 
 impl Authority {
@@ -110,7 +115,7 @@ impl Authority {
     /// self-signed certificate holds from `now` on for `lifetime`.
     ///
     /// # Errors
-    /// [`AuthorityError::Signing`].
+    /// [`AuthorityError::Signing`], [`AuthorityError::NotAtOnce`].
     pub fn new(
         common_name: &str,
         now: Timestamp,
@@ -124,7 +129,7 @@ impl Authority {
     /// A new authority with a key that there is already.
     ///
     /// # Errors
-    /// [`AuthorityError::Signing`].
+    /// [`AuthorityError::Signing`], [`AuthorityError::NotAtOnce`].
     pub fn with_key(
         common_name: &str,
         key: Arc<dyn SigningKey>,
@@ -202,7 +207,7 @@ impl Authority {
     ///
     /// # Errors
     /// [`AuthorityError::Request`], [`AuthorityError::NotValid`] or
-    /// [`AuthorityError::Signing`].
+    /// [`AuthorityError::Signing`], [`AuthorityError::NotAtOnce`].
     pub fn issue(
         &self,
         csr: &Csr,
@@ -313,8 +318,11 @@ fn key_identifier(key: &PublicKey) -> Vec<u8> {
 }
 
 fn signing(error: BoxError) -> AuthorityError {
-    AuthorityError::Signing {
-        reason: error.to_string(),
+    match error.downcast::<NotAtOnce>() {
+        Ok(answer) => AuthorityError::NotAtOnce(*answer),
+        Err(error) => AuthorityError::Signing {
+            reason: error.to_string(),
+        },
     }
 }
 

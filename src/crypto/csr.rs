@@ -6,8 +6,8 @@ use core::fmt;
 use sha2::{Digest, Sha256};
 
 use super::{
-    BoxError, DerError, Fingerprint, Payload, PemError, PublicKey, SignatureError, SigningKey,
-    Subject, csr_diagnosis,
+    Answer, BoxError, DerError, Fingerprint, Payload, PemError, PublicKey, SignatureError,
+    SignatureId, SigningKey, Subject, csr_diagnosis,
     der::{CONTEXT_0, INTEGER, Reader, SEQUENCE, bit_string, element, single},
     name::Name,
     pem_block, sign_verified,
@@ -32,7 +32,7 @@ use crate::policy::{Forms, Policy};
 ///
 /// let key = KeyPair::from_entropy(&Entropy::from_bytes([7; 32]));
 /// let subject = Subject::control_plane(&"cl-consumer".parse()?);
-/// let csr = Csr::make(&subject, &key)?;
+/// let csr = Csr::make(&subject, &key)?.at_once()?;
 /// let verified = Csr::verify(csr.pem(), &subject, key.public_key(), &Policy::strict())?;
 /// assert_eq!(verified, csr);
 ///
@@ -131,27 +131,31 @@ pub enum CsrError {
 impl Csr {
     /// Makes the request for this subject and key, byte for byte as Go's
     /// `x509.CreateCertificateRequest` does. Ed25519 and RSA give the same
-    /// request each time; ECDSA does not.
+    /// request each time; ECDSA does not. A key that answers later is asked for
+    /// [the same signature](Self::signature_id) each time.
     ///
     /// # Errors
     /// What the key reports, or a [`SignatureError`] if the signature that it
     /// gave is not its own.
-    pub fn make(subject: &Subject, key: &dyn SigningKey) -> Result<Self, BoxError> {
+    pub fn make(subject: &Subject, key: &dyn SigningKey) -> Result<Answer<Self>, BoxError> {
         let public_key = key.public_key();
-        let information = subject
-            .encodings(Forms::Canonical)
-            .first()
-            .map(|name| information(name, public_key))
-            .unwrap_or_default();
+        let information = canonical_information(subject, public_key);
         let payload = Payload::certification_request(&information, public_key);
-        let signature = sign_verified(key, &payload)?;
-        let signature = bit_string(signature.as_bytes());
-        let algorithm = payload.scheme().identifier();
-        let der = element(SEQUENCE, &[&information, algorithm, &signature]);
-        Ok(Self {
-            pem: pem_block::write(LABEL, &der).into_bytes(),
-            der,
-        })
+        Ok(sign_verified(key, &payload)?.map(|signature| {
+            let signature = bit_string(signature.as_bytes());
+            let algorithm = payload.scheme().identifier();
+            let der = element(SEQUENCE, &[&information, algorithm, &signature]);
+            Self {
+                pem: pem_block::write(LABEL, &der).into_bytes(),
+                der,
+            }
+        }))
+    }
+
+    /// The name of the signature that [`make`](Self::make) asks the key for.
+    pub fn signature_id(subject: &Subject, key: &PublicKey) -> SignatureId {
+        let information = canonical_information(subject, key);
+        Payload::certification_request(&information, key).id()
     }
 
     /// Verifies that a text is the request for this subject and key, signed by
@@ -283,6 +287,15 @@ impl From<DerError> for CsrError {
 }
 
 const LABEL: &str = "CERTIFICATE REQUEST";
+
+/// The CertificationRequestInfo of the one canonical request.
+fn canonical_information(subject: &Subject, key: &PublicKey) -> Vec<u8> {
+    subject
+        .encodings(Forms::Canonical)
+        .first()
+        .map(|name| information(name, key))
+        .unwrap_or_default()
+}
 
 /// The CertificationRequestInfo (RFC 2986 section 4.1) for this name and key.
 fn information(name: &[u8], key: &PublicKey) -> Vec<u8> {

@@ -7,8 +7,8 @@ use rand_core::TryCryptoRng;
 use zeroize::Zeroizing;
 
 use super::{
-    Algorithm, BoxError, ClientKey, DerError, Entropy, KeyError, Payload, PemError, PrivateKeyPem,
-    PublicKey, Signature, SignatureScheme, SigningKey,
+    Algorithm, Answer, BoxError, ClientKey, DerError, Entropy, KeyError, Payload, PemError,
+    PrivateKeyPem, PublicKey, Signature, SignatureScheme, SigningKey,
     der::{DottedOid, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, element, single},
     pem_block,
     public_key::{EC_OID, ED25519_OID, RSA_OID, ecdsa_curve},
@@ -218,29 +218,30 @@ impl SigningKey for KeyPair {
         &self.public
     }
 
-    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         let (scheme, message) = (payload.scheme(), payload.bytes());
-        match &self.private {
+        let signature = match &self.private {
             #[cfg(not(feature = "aws-lc-rs"))]
             Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
                 let signature = ed25519_dalek::Signer::try_sign(key, message)?;
-                Ok(Signature::new(signature.to_vec()))
+                Signature::new(signature.to_vec())
             }
             #[cfg(feature = "aws-lc-rs")]
             Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
-                Ok(Signature::new(key.try_sign(message)?.as_ref().to_vec()))
+                Signature::new(key.try_sign(message)?.as_ref().to_vec())
             }
             #[cfg(feature = "rsa")]
             Private::Rsa(key) if scheme == SignatureScheme::RsaPkcs1Sha256 => {
-                super::aws_lc_signing::sign_rsa(key, message)
+                super::aws_lc_signing::sign_rsa(key, message)?
             }
             #[cfg(feature = "ecdsa")]
-            Private::Ecdsa(key) => super::aws_lc_signing::sign_ecdsa(key, scheme, message),
+            Private::Ecdsa(key) => super::aws_lc_signing::sign_ecdsa(key, scheme, message)?,
             _ => {
                 let algorithm = self.public.algorithm();
-                Err(super::SignatureError::Scheme { algorithm, scheme }.into())
+                return Err(super::SignatureError::Scheme { algorithm, scheme }.into());
             }
-        }
+        };
+        Ok(Answer::Ready(signature))
     }
 
     fn client_key(&self) -> ClientKey {

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{BoxError, KeyStore, SigningKey};
+use super::{Answer, BoxError, KeyStore, SigningKey};
 use crate::model::ClusterId;
 
 /// A key for each provider that has one of its own, and the cluster's key for
@@ -24,8 +24,8 @@ use crate::model::ClusterId;
 /// let store = KeysByProvider::new(key(1))
 ///     .insert("cl-new".parse()?, key(2))
 ///     .migrate("cl-known".parse()?, key(3));
-/// assert!(store.predecessor(&new)?.is_none());
-/// assert!(store.predecessor(&known)?.is_some());
+/// assert!(store.predecessor(&new)?.at_once()?.is_none());
+/// assert!(store.predecessor(&known)?.at_once()?.is_some());
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 #[derive(Clone)]
@@ -87,13 +87,17 @@ impl KeysByProvider {
 }
 
 impl KeyStore for KeysByProvider {
-    fn find(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, BoxError> {
+    fn find(&self, peer: &ClusterId) -> Result<Answer<Arc<dyn SigningKey>>, BoxError> {
         let own = self.own.get(peer).map(|own| &own.key);
-        Ok(Some(Arc::clone(own.unwrap_or(&self.cluster))))
+        Ok(Answer::Ready(Arc::clone(own.unwrap_or(&self.cluster))))
     }
 
-    fn predecessor(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, BoxError> {
-        Ok(self.own.get(peer).and_then(|own| own.predecessor.clone()))
+    fn predecessor(
+        &self,
+        peer: &ClusterId,
+    ) -> Result<Answer<Option<Arc<dyn SigningKey>>>, BoxError> {
+        let own = self.own.get(peer);
+        Ok(Answer::Ready(own.and_then(|own| own.predecessor.clone())))
     }
 }
 
@@ -122,7 +126,7 @@ mod tests {
             .insert(id("own"), key(2))
             .migrate(id("migrated"), key(3))
             .rotate(id("rotated"), key(5), key(4));
-        let found = |key: Option<Arc<dyn SigningKey>>| key.map(|key| key.public_key().clone());
+        let public = |key: Arc<dyn SigningKey>| key.public_key().clone();
         for (name, own, predecessor) in [
             ("other", 1, None),
             ("own", 2, None),
@@ -130,13 +134,16 @@ mod tests {
             ("rotated", 5, Some(4)),
         ] {
             assert_eq!(
-                found(store.find(&id(name)).unwrap()),
-                found(Some(key(own))),
+                store.find(&id(name)).unwrap().map(public),
+                Answer::Ready(public(key(own))),
                 "{name}"
             );
             assert_eq!(
-                found(store.predecessor(&id(name)).unwrap()),
-                found(predecessor.map(key)),
+                store
+                    .predecessor(&id(name))
+                    .unwrap()
+                    .map(|key| key.map(public)),
+                Answer::Ready(predecessor.map(|seed| public(key(seed)))),
                 "{name}"
             );
         }

@@ -47,6 +47,7 @@ mod request_id;
 #[cfg(feature = "rsa")]
 mod rsa_modulus;
 mod signature;
+mod signature_id;
 mod signing_key;
 #[cfg(any(test, feature = "proptest"))]
 pub mod strategy;
@@ -54,7 +55,7 @@ mod structured_nonce;
 mod subject;
 
 pub use algorithm::{Algorithm, SignatureScheme};
-pub use answer::Answer;
+pub use answer::{Answer, NotAtOnce};
 pub use auth_token::{AuthToken, TokenError};
 pub use authority::{Authority, AuthorityError};
 pub(crate) use ca_bundle::without_padding;
@@ -78,6 +79,7 @@ pub use public_key::PublicKey;
 pub use record_key::{RecordKey, RecordKeyError};
 pub use request_id::RequestId;
 pub use signature::SignatureError;
+pub use signature_id::SignatureId;
 pub use signing_key::{BoxError, Payload, Purpose, Signature, SigningKey};
 pub use structured_nonce::StructuredNonce;
 pub use subject::Subject;

@@ -35,7 +35,9 @@ impl<'a> Signer<'a> {
 impl rcgen::SigningKey for Signer<'_> {
     fn sign(&self, to_be_signed: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
         let payload = Payload::certificate(to_be_signed, self.key.public_key());
-        match sign_verified(self.key, &payload) {
+        let signature = sign_verified(self.key, &payload);
+        // rcgen cannot wait.
+        match signature.and_then(|signature| Ok(signature.at_once()?)) {
             Ok(signature) => Ok(signature.into_bytes()),
             Err(error) => {
                 // It is asked to sign once.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zeroize::Zeroize;
 
-use super::{ClientKey, Nonce, PublicKey, SignatureScheme};
+use super::{Answer, ClientKey, Nonce, PublicKey, SignatureId, SignatureScheme};
 use crate::policy::Policy;
 
 /// The error of an embedder's own code, as this library passes it on.
@@ -16,17 +16,23 @@ pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
 /// module or behind a service. A wrong answer does no harm: every signature is
 /// verified before it is used, unless the key
 /// [says](Self::verifies_its_signatures) that it does so itself, and one that
-/// does not fit is an error. An answer that takes long holds up the call that
-/// asked for it, and nothing else.
+/// does not fit is an error.
+///
+/// A key that needs time, in a KMS or behind another language's callback,
+/// answers [`Answer::Pending`]. The step then names what it waits for
+/// ([`Awaited::Signature`](crate::machine::Awaited::Signature)), and asks for the
+/// same payload at each look until the key answers. What the key answered is
+/// stored, and the payload does not come again.
 pub trait SigningKey: Send + Sync {
     /// The public half.
     fn public_key(&self) -> &PublicKey;
 
-    /// Signs [`Payload::bytes`] with [`Payload::scheme`].
+    /// Signs [`Payload::bytes`] with [`Payload::scheme`], now or later:
+    /// [`Payload::id`] names the signature.
     ///
     /// # Errors
     /// What kept the key from signing.
-    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError>;
+    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError>;
 
     /// How a kubeconfig reaches the private key.
     fn client_key(&self) -> ClientKey;
@@ -52,6 +58,7 @@ pub trait SigningKey: Send + Sync {
 pub struct Payload<'a> {
     purpose: Purpose,
     scheme: SignatureScheme,
+    key: &'a PublicKey,
     bytes: &'a [u8],
 }
 
@@ -84,53 +91,55 @@ pub enum Purpose {
 pub struct Signature(Vec<u8>);
 
 impl<'a> Payload<'a> {
-    pub(crate) fn nonce(nonce: &'a Nonce, key: &PublicKey) -> Self {
+    pub(crate) fn nonce(nonce: &'a Nonce, key: &'a PublicKey) -> Self {
         Self {
             purpose: Purpose::Nonce,
             scheme: key.nonce_scheme(),
+            key,
             bytes: nonce.as_bytes(),
         }
     }
 
-    pub(crate) fn certification_request(information: &'a [u8], key: &PublicKey) -> Self {
-        let purpose = Purpose::CertificationRequest;
-        Self {
-            purpose,
-            scheme: key.csr_scheme(),
-            bytes: information,
-        }
+    pub(crate) fn certification_request(information: &'a [u8], key: &'a PublicKey) -> Self {
+        Self::as_in_x509(Purpose::CertificationRequest, information, key)
     }
 
-    pub(crate) fn certificate(to_be_signed: &'a [u8], key: &PublicKey) -> Self {
-        let purpose = Purpose::Certificate;
-        Self {
-            purpose,
-            scheme: key.csr_scheme(),
-            bytes: to_be_signed,
-        }
+    pub(crate) fn certificate(to_be_signed: &'a [u8], key: &'a PublicKey) -> Self {
+        Self::as_in_x509(Purpose::Certificate, to_be_signed, key)
     }
 
     /// The caller puts a domain tag before the bytes.
-    pub(crate) fn commitment(bytes: &'a [u8], key: &PublicKey) -> Self {
+    pub(crate) fn commitment(bytes: &'a [u8], key: &'a PublicKey) -> Self {
+        Self::as_in_x509(Purpose::Commitment, bytes, key)
+    }
+
+    /// The caller puts a domain tag before the bytes.
+    pub(crate) fn key_succession(bytes: &'a [u8], key: &'a PublicKey) -> Self {
+        Self::as_in_x509(Purpose::KeySuccession, bytes, key)
+    }
+
+    fn as_in_x509(purpose: Purpose, bytes: &'a [u8], key: &'a PublicKey) -> Self {
         Self {
-            purpose: Purpose::Commitment,
+            purpose,
             scheme: key.csr_scheme(),
+            key,
             bytes,
         }
     }
 
-    /// The caller puts a domain tag before the bytes.
-    pub(crate) fn key_succession(bytes: &'a [u8], key: &PublicKey) -> Self {
-        Self {
-            purpose: Purpose::KeySuccession,
-            scheme: key.csr_scheme(),
-            bytes,
-        }
+    /// The name of the signature: the same at each look.
+    pub fn id(&self) -> SignatureId {
+        SignatureId::of(self)
     }
 
     /// What the signature is for.
     pub const fn purpose(&self) -> Purpose {
         self.purpose
+    }
+
+    /// The key that is to sign.
+    pub const fn key(&self) -> &'a PublicKey {
+        self.key
     }
 
     /// How it is to be made.
@@ -141,6 +150,19 @@ impl<'a> Payload<'a> {
     /// The message. It is not hashed yet.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+}
+
+impl Purpose {
+    /// The purpose in a [`SignatureId`]: a number that never changes.
+    pub(super) const fn tag(self) -> u8 {
+        match self {
+            Self::Nonce => 1,
+            Self::CertificationRequest => 2,
+            Self::Certificate => 3,
+            Self::Commitment => 4,
+            Self::KeySuccession => 5,
+        }
     }
 }
 
@@ -166,10 +188,13 @@ impl Signature {
 pub(crate) fn sign_verified(
     key: &dyn SigningKey,
     payload: &Payload<'_>,
-) -> Result<Signature, BoxError> {
-    let mut signature = key.sign(payload)?;
+) -> Result<Answer<Signature>, BoxError> {
+    let mut signature = match key.sign(payload)? {
+        Answer::Ready(signature) => signature,
+        later => return Ok(later),
+    };
     if key.verifies_its_signatures() {
-        return Ok(signature);
+        return Ok(Answer::Ready(signature));
     }
     let verdict = key.public_key().verify(
         payload.scheme(),
@@ -182,7 +207,7 @@ pub(crate) fn sign_verified(
         signature.0.zeroize();
         return Err(error.into());
     }
-    Ok(signature)
+    Ok(Answer::Ready(signature))
 }
 
 impl<K: SigningKey + ?Sized> SigningKey for &K {
@@ -190,7 +215,7 @@ impl<K: SigningKey + ?Sized> SigningKey for &K {
         (**self).public_key()
     }
 
-    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         (**self).sign(payload)
     }
 
@@ -208,7 +233,7 @@ impl<K: SigningKey + ?Sized> SigningKey for Arc<K> {
         (**self).public_key()
     }
 
-    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         (**self).sign(payload)
     }
 
@@ -226,7 +251,7 @@ impl<K: SigningKey + ?Sized> SigningKey for Box<K> {
         (**self).public_key()
     }
 
-    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         (**self).sign(payload)
     }
 
@@ -256,7 +281,7 @@ mod tests {
             self.said.public_key()
         }
 
-        fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
+        fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
             self.used.sign(payload)
         }
 

@@ -16,7 +16,7 @@
 //! let consumer = "cl-consumer".parse()?;
 //! let key = Arc::new(KeyPair::from_entropy(&Entropy::from_bytes([7; 32])));
 //! let subject = Subject::control_plane(&consumer);
-//! let honest = Csr::make(&subject, &*key)?;
+//! let honest = Csr::make(&subject, &*key)?.at_once()?;
 //! TestRunner::default().run(&strategy::any_csr(key.clone(), &consumer), |pem| {
 //!     // Ed25519: there is one request that is right.
 //!     let verdict = Csr::verify(&pem, &subject, key.public_key(), &Policy::strict());
@@ -245,7 +245,11 @@ fn wrong_algorithm(key: &dyn SigningKey) -> BoxedStrategy<Vec<u8>> {
 
 /// What the key says about the payload, as X.509 puts it together.
 fn signed(key: &dyn SigningKey, payload: &Payload<'_>, algorithm: &[u8]) -> Vec<u8> {
-    let signature = key.sign(payload).map(super::Signature::into_bytes);
+    let signature = key
+        .sign(payload)
+        .ok()
+        .and_then(|answer| answer.at_once().ok());
+    let signature = signature.map(super::Signature::into_bytes);
     let signature = bit_string(&signature.unwrap_or_default());
     element(SEQUENCE, &[payload.bytes(), algorithm, &signature])
 }

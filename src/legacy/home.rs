@@ -408,10 +408,11 @@ impl Home {
     }
 
     fn find_key(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, Error> {
-        self.0.keys.find(peer).map_err(|error| {
+        let found = self.0.keys.find(peer).map_err(|error| {
             let (backend, message) = (Backend::Keys, shortened(&error.to_string()));
             Error::new(LocalFault::Backend { backend, message }, None, "")
-        })
+        })?;
+        Ok(found.at_once().ok())
     }
 
     fn check_protocol(&self) -> Result<(), Error> {

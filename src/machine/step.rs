@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::merge_patch;
 use crate::{
     audit::Event,
-    crypto::{Entropy, Fingerprint, Nonce, RequestId},
+    crypto::{Entropy, Fingerprint, Nonce, RequestId, SignatureId},
     error::Error,
     model::{
         Identity, Kind, Metadata, Object, ObjectRef, Resource, Tenant, TenantCondition, Timestamp,
@@ -214,6 +214,8 @@ pub enum Awaited {
     End(ObjectRef),
     /// This cluster's own key.
     OwnKey,
+    /// The signature of this name, by a key that answers later.
+    Signature(SignatureId),
     /// The object's UID, which the store assigns.
     Uid(ObjectRef),
     /// The consumer's request in this resource slice.

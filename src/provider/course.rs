@@ -353,7 +353,7 @@ impl<'a> Look<'a> {
             return Ok(true);
         };
         let earlier = proof.commitment.as_ref();
-        match self.commit(&issued.verified, &issued.nonce, earlier)? {
+        match self.commit(&issued.verified, &issued.nonce, earlier, plan)? {
             Answer::Ready(commitment) if commitment == proof.commitment => Ok(true),
             Answer::Ready(commitment) => {
                 plan.records.peer.change(|record| {
@@ -363,10 +363,7 @@ impl<'a> Look<'a> {
                 });
                 Ok(false)
             }
-            Answer::Pending | Answer::Denied(_) => {
-                plan.await_for(Awaited::OwnKey);
-                Ok(false)
-            }
+            Answer::Pending | Answer::Denied(_) => Ok(false),
         }
     }
 }

@@ -39,7 +39,9 @@ impl Rehearsal {
         let key = &*self.consumer_key;
         let signature = self.last_nonce().and_then(|nonce| {
             let payload = Payload::nonce(nonce, key.public_key());
-            Some(Bytes::from(key.sign(&payload).ok()?.into_bytes()))
+            Some(Bytes::from(
+                key.sign(&payload).ok()?.at_once().ok()?.into_bytes(),
+            ))
         });
         let policy = prop_oneof![
             4 => Just(None),

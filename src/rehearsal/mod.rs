@@ -275,7 +275,7 @@ impl Rehearsal {
         let at_provider = self.at_provider.view(self.consumer.cluster_id());
         let at_consumer = self.at_consumer.view(self.provider.cluster_id());
         let provider = self.provider.look(&at_provider, self.now)?.phase;
-        let consumer = self.consumer.resume(&at_consumer, self.now)?.phase;
+        let consumer = self.consumer.look(&at_consumer, self.now)?.phase;
         Ok(self.rests
             && matches!(provider, provider::Phase::Authenticated(_))
             && matches!(consumer, consumer::Phase::Authenticated(_)))

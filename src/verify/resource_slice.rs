@@ -61,7 +61,7 @@ pub struct VerifiedSlice {
 ///     },
 ///     spec: ResourceSliceSpec {
 ///         consumer_cluster_id: Some("cl-consumer".into()),
-///         csr: Csr::make(&subject, &key)?.pem().into(),
+///         csr: Csr::make(&subject, &key)?.at_once()?.pem().into(),
 ///         ..ResourceSliceSpec::default()
 ///     },
 ///     ..ResourceSlice::default()
@@ -251,7 +251,12 @@ mod tests {
             spec: ResourceSliceSpec {
                 consumer_cluster_id: Some("cl-consumer".to_owned()),
                 provider_cluster_id: Some("cl-provider".to_owned()),
-                csr: Csr::make(&subject, &key(1)).unwrap().pem().into(),
+                csr: Csr::make(&subject, &key(1))
+                    .unwrap()
+                    .at_once()
+                    .unwrap()
+                    .pem()
+                    .into(),
                 ..ResourceSliceSpec::default()
             },
             ..ResourceSlice::default()

@@ -1,7 +1,7 @@
 //! A peering as its consumer sees it.
 
 use liqo_auth::{
-    consumer::{self, Phase, SlicePeering, SlicePhase, StoredIdentity},
+    consumer::{self, Phase, SlicePhase, SliceStatus, StoredIdentity},
     crypto::CertificateChain,
     model::{ClusterId, Identity, ResourceSlice, names},
     policy::Policy,
@@ -13,8 +13,7 @@ use crate::{commands::Context, consumer_side::ConsumerSide, failure::Result, hom
 pub(super) fn peering(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<Peering> {
     let consumer = ConsumerSide::new(home, peer, &context.policy, context.clock)?;
     let step = consumer.look()?;
-    let view = consumer.home.view(peer);
-    let seen = consumer.peering(&view, context.clock.now()?)?;
+    let seen = consumer.status()?;
     let certificate = match &seen.phase {
         Phase::Authenticated(held) => {
             of_identity(consumer.home, peer, &names::identity_name(peer), held)
@@ -37,7 +36,7 @@ pub(super) fn peering(context: &Context, home: &mut Home, peer: &ClusterId) -> R
     })
 }
 
-fn of_slice(home: &Home, peer: &ClusterId, slice: &SlicePeering<'_>) -> Option<Slice> {
+fn of_slice(home: &Home, peer: &ClusterId, slice: &SliceStatus) -> Option<Slice> {
     let object: &ResourceSlice = home.get(&slice.slice.namespace, &slice.slice.name)?;
     let certificate = match &slice.phase {
         SlicePhase::Held(held) => {
@@ -54,7 +53,7 @@ fn of_identity(
     home: &Home,
     peer: &ClusterId,
     name: &str,
-    held: &StoredIdentity<'_>,
+    held: &StoredIdentity,
 ) -> Option<Certificate> {
     let identity = home.all::<Identity>().find(|identity| {
         let label = identity.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
@@ -63,7 +62,7 @@ fn of_identity(
     let pem = identity.spec.auth_params.signed_crt.as_slice();
     let chain = CertificateChain::from_pem(pem, &Policy::compatible()).ok()?;
     let renewal = match held.renewal() {
-        consumer::Renewal::NotBefore(due) => Renewal::NotBefore(due),
+        consumer::Renewal::NotBefore(due) => Renewal::NotBefore(*due),
         consumer::Renewal::Due | consumer::Renewal::Answered => Renewal::Due,
         consumer::Renewal::Awaited { .. } => Renewal::Awaited,
         consumer::Renewal::PeerCannot(error) => Renewal::Cannot(error.to_string()),

@@ -42,6 +42,7 @@ fn words(awaited: &Awaited, peer: &ClusterId) -> String {
         Awaited::Renewal(identity) => format!("{peer}: a new certificate for {}", identity.name),
         Awaited::End(object) => format!("{peer}: to let go of {object}"),
         Awaited::OwnKey => "this side: its key".to_owned(),
+        Awaited::Signature(_) => "this side: a signature by its key".to_owned(),
         Awaited::SliceRequest(slice) => format!("{peer}: the request in {}", slice.name),
         Awaited::Resources(slice) => format!("this side: to decide on {}", slice.name),
         Awaited::Uid(object) => format!("the store: the UID of {object}"),

@@ -4,19 +4,16 @@ use std::collections::BTreeSet;
 
 use crate::{
     audit::{Decision, Event},
-    consumer::{Consumer, observed::Observed, record::Record, slice::is_asked_of},
+    consumer::{
+        Consumer,
+        observed::Observed,
+        record::{Plan, Record, Records},
+        slice::is_asked_of,
+    },
     error::{Error, LocalFault},
-    machine::{Awaited, Effect, Step, View},
+    machine::{Awaited, Step, View},
     model::{Kind, ObjectRef, Resource, ResourceSlice},
 };
-
-/// The peering was ended from this side, or its Identity is being deleted; what
-/// belonged to it goes.
-#[derive(Clone)]
-pub struct Ending<'o> {
-    consumer: Consumer,
-    observed: Observed<'o>,
-}
 
 impl Consumer {
     /// Ends the peering from this side: removes the signed nonce, the Renew, the
@@ -31,13 +28,14 @@ impl Consumer {
     /// # Errors
     /// [`LocalFault::SlicesRemain`] while resource slices are asked of the
     /// provider; [`LocalFault::Unreadable`] if it cannot be told whether;
-    /// otherwise as [`resume`](Self::resume).
+    /// otherwise as [`look`](Self::look).
     pub fn unauthenticate(&self, view: &View<'_>) -> Result<Step, Error> {
-        self.check_peer(view.peer())?;
-        let observed = Observed::select(self, view)?;
+        let peer = view.peer();
+        self.0.check_peer(peer)?;
+        let observed = Observed::of(&self.0, view)?;
         let slices: Vec<ObjectRef> = view
             .every::<ResourceSlice>()?
-            .filter(|slice| is_asked_of(slice, view.peer().as_str()))
+            .filter(|slice| is_asked_of(slice, peer.as_str()))
             .map(Resource::id)
             .collect();
         if let Some(first) = slices.first() {
@@ -48,76 +46,68 @@ impl Consumer {
             return Err(Error::new(fault, Some(first.clone()), ""));
         }
         observed.renew.clone()?;
-        let mut record = observed.record();
-        let has_ended = record.ended.is_some();
-        let mut uids = record.ended.take().unwrap_or_default();
-        uids.extend(
-            observed
-                .leftovers()
-                .map(|(uid, ..)| uid.to_owned())
-                .filter(|uid| !uid.is_empty()),
-        );
-        if observed.leftovers().next().is_none() && observed.record.is_none() {
-            return Ok(Step::default());
+        let mut plan = Plan::new(Records::of(&self.0, &observed));
+        if observed.leftover_uids().next().is_none() && observed.record.is_none() {
+            return Ok(plan.finish());
         }
-        record.end(uids);
-        let ending = Ending {
-            consumer: self.clone(),
-            observed,
-        };
-        let mut step = ending.remove(None);
-        if !has_ended {
-            step.events.push(Event::new(view.peer(), Decision::Ended));
+        let ended = observed.record().and_then(|record| record.ended.as_ref());
+        if ended.is_none() {
+            plan.tell(Event::new(peer, Decision::Ended));
         }
-        Ok(ending.observed.with_record(self, step, &record))
+        let here = observed.leftover_uids().filter(|uid| !uid.is_empty());
+        let here = here.map(str::to_owned);
+        let uids = here.chain(ended.into_iter().flatten().cloned()).collect();
+        plan.records.change(|record| record.end(uids));
+        remove(&observed, &|_| true, &mut plan);
+        Ok(plan.finish())
     }
 }
 
-impl<'o> Ending<'o> {
-    /// The end that goes on, if there is one.
-    pub(in crate::consumer) fn of(consumer: &Consumer, observed: &Observed<'o>) -> Option<Self> {
-        let is_ending = || {
-            let record = observed.record();
-            let ended = record.ended.as_ref()?;
-            observed
-                .leftovers()
-                .any(|(uid, ..)| ended.contains(uid))
-                .then_some(())
-        };
-        let is_deleted = observed
-            .identity
-            .is_some_and(|identity| identity.metadata.deletion_timestamp.is_some());
-        (is_deleted || is_ending().is_some()).then(|| Self {
-            consumer: consumer.clone(),
-            observed: observed.clone(),
-        })
-    }
+/// Whether the peering was ended from this side and something of it is still
+/// there, or its Identity is being deleted.
+pub(in crate::consumer) fn is_ending(observed: &Observed<'_>) -> bool {
+    let ended = observed.record().and_then(|record| record.ended.as_ref());
+    let is_deleted = observed
+        .identity
+        .is_some_and(|identity| identity.metadata.deletion_timestamp.is_some());
+    let remains =
+        |ended: &BTreeSet<String>| observed.leftover_uids().any(|uid| ended.contains(uid));
+    is_deleted || ended.is_some_and(remains)
+}
 
-    /// Removes what is still there of what was ended.
-    pub fn go_on(&self) -> Step {
-        let ended = self.observed.record().ended;
-        self.remove(Some(&ended.unwrap_or_default()))
-    }
+/// Removes what is still there of what was ended.
+pub(in crate::consumer) fn go_on(observed: &Observed<'_>, plan: &mut Plan<'_>) {
+    let ended = observed.record().and_then(|record| record.ended.as_ref());
+    remove(
+        observed,
+        &|uid| ended.is_some_and(|ended| ended.contains(uid)),
+        plan,
+    );
+}
 
-    /// Of these, if they are given.
-    fn remove(&self, only: Option<&BTreeSet<String>>) -> Step {
-        let mut step = Step::default();
-        for (uid, id, delete) in self.observed.leftovers() {
-            let wanted = only.is_none_or(|only| only.contains(uid));
-            match delete {
-                Some(delete) if wanted => step.effects.push(delete),
-                None if id.kind == Kind::Identity => {
-                    step.wait.awaiting.push(Awaited::End(id));
-                }
-                _ => {}
-            }
+/// Deletes what belongs to the peering, in the order in which it goes: without
+/// the nonce nobody asks for another Identity, and without the Identity nobody
+/// makes the others again.
+fn remove(observed: &Observed<'_>, is_ended: &dyn Fn(&str) -> bool, plan: &mut Plan<'_>) {
+    remove_one(observed.signed_nonce, is_ended, plan);
+    remove_one(observed.readable_renew(), is_ended, plan);
+    remove_one(observed.kubeconfig, is_ended, plan);
+    remove_one(observed.identity, is_ended, plan);
+}
+
+fn remove_one<K: Resource>(
+    stored: Option<&K>,
+    is_ended: &dyn Fn(&str) -> bool,
+    plan: &mut Plan<'_>,
+) {
+    let Some(stored) = stored else { return };
+    let metadata = stored.metadata();
+    if metadata.deletion_timestamp.is_none() {
+        if is_ended(&metadata.uid) {
+            plan.delete(stored);
         }
-        step
-    }
-
-    /// The consumer whose peering it is.
-    pub fn consumer(&self) -> &Consumer {
-        &self.consumer
+    } else if K::KIND == Kind::Identity {
+        plan.await_for(Awaited::End(stored.id()));
     }
 }
 
@@ -134,25 +124,16 @@ impl Record {
 }
 
 impl Observed<'_> {
-    /// What belongs to the peering, in the order in which it goes: without the
-    /// nonce nobody asks for another Identity, and without the Identity nobody
-    /// makes the others again. Each with its UID, and its deletion unless that
-    /// goes on already.
-    fn leftovers(&self) -> impl Iterator<Item = (&str, ObjectRef, Option<Effect>)> {
-        fn one<K: Resource>(stored: &K) -> (&str, ObjectRef, Option<Effect>) {
-            let metadata = stored.metadata();
-            let goes = metadata.deletion_timestamp.is_some();
-            let delete = (!goes).then(|| Effect::delete(stored));
-            (metadata.uid.as_str(), stored.id(), delete)
-        }
-        let renew = self.renew.as_ref().ok().copied().flatten();
+    /// The UIDs of what belongs to the peering.
+    fn leftover_uids(&self) -> impl Iterator<Item = &str> {
         [
-            self.signed_nonce.map(one),
-            renew.map(one),
-            self.kubeconfig.map(one),
-            self.identity.map(one),
+            self.signed_nonce.map(Resource::metadata),
+            self.readable_renew().map(Resource::metadata),
+            self.kubeconfig.map(Resource::metadata),
+            self.identity.map(Resource::metadata),
         ]
         .into_iter()
         .flatten()
+        .map(|metadata| metadata.uid.as_str())
     }
 }

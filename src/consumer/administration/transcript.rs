@@ -8,6 +8,7 @@ use crate::{
     error::{Error, PeerMisbehaved},
     machine::View,
     model::Resource,
+    policy::Policy,
 };
 
 impl Consumer {
@@ -21,18 +22,16 @@ impl Consumer {
     /// [`LocalFault`](crate::error::LocalFault), and [`PeerMisbehaved`] if the
     /// nonce is none.
     pub fn transcript(&self, view: &View<'_>) -> Result<Option<Transcript>, Error> {
-        self.check_peer(view.peer())?;
-        let observed = Observed::select(self, view)?;
+        self.0.check_peer(view.peer())?;
+        let observed = Observed::of(&self.0, view)?;
+        let (policy, peer) = (self.0.policy(view.peer()), view.peer());
         let Some(identity) = observed.identity else {
             return Ok(None);
         };
-        let (Some(keys), Some(nonce)) = (
-            self.find_keys(&observed.peer)?,
-            self.agreed_nonce(&observed)?,
-        ) else {
+        let (Some(keys), Some(nonce)) = (self.0.find_keys(peer)?, agreed_nonce(&observed, policy)?)
+        else {
             return Ok(None);
         };
-        let policy = self.policy(&observed.peer);
         let certificate = identity.spec.auth_params.signed_crt.as_slice();
         let held = CertificateChain::from_pem(certificate, policy).ok();
         let key = match keys.predecessor {
@@ -45,7 +44,7 @@ impl Consumer {
             _ => keys.current,
         };
         Ok(Some(Transcript::of(&Agreement {
-            provider: &observed.peer,
+            provider: peer,
             consumer: self.cluster_id(),
             nonce: &nonce,
             consumer_key: key.public_key(),
@@ -53,23 +52,26 @@ impl Consumer {
             namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
         })))
     }
+}
 
-    /// The nonce that the provider's proof is about, or the one that was signed
-    /// last: anyone can hand over another one, and have it signed.
-    fn agreed_nonce(&self, observed: &Observed<'_>) -> Result<Option<Nonce>, Error> {
-        if let Some(proven) = observed.record().proven_nonce {
-            return Ok(Some(proven));
-        }
-        let Some((secret, text)) = observed.nonce_text() else {
-            return Ok(None);
-        };
-        let nonce = Nonce::parse(text, self.policy(&observed.peer)).map_err(|error| {
-            Error::new(
-                PeerMisbehaved::NonceForm(error),
-                Some(secret.id()),
-                "data.nonce",
-            )
-        })?;
-        Ok(Some(nonce))
+/// The nonce that the provider's proof is about, or the one that was signed
+/// last: anyone can hand over another one, and have it signed.
+fn agreed_nonce(observed: &Observed<'_>, policy: &Policy) -> Result<Option<Nonce>, Error> {
+    let proven = observed
+        .record()
+        .and_then(|record| record.proven_nonce.clone());
+    if proven.is_some() {
+        return Ok(proven);
     }
+    let Some((secret, text)) = observed.nonce_text() else {
+        return Ok(None);
+    };
+    let nonce = Nonce::parse(text, policy).map_err(|error| {
+        Error::new(
+            PeerMisbehaved::NonceForm(error),
+            Some(secret.id()),
+            "data.nonce",
+        )
+    })?;
+    Ok(Some(nonce))
 }

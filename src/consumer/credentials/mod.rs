@@ -1,5 +1,7 @@
-//! The identity that the provider gave: taken, stored, renewed, and written as a kubeconfig.
+//! The identity that the provider gave: taken, stored, renewed, and written as a
+//! kubeconfig.
 
+pub(super) mod holding;
 pub(super) mod kubeconfig;
 pub(super) mod renewal;
 pub(super) mod stored_identity;

@@ -13,21 +13,22 @@
 //! the answer.
 
 use super::{
+    holding::Holding,
     stored_identity::StoredIdentity,
-    taking::{Answer, begins_at, own},
+    taking::{Offer, begins_at, own},
 };
 use crate::{
     audit::{Decision, Event},
     consumer::{
-        Consumer, RenewalScheme,
-        observed::Purpose,
-        record::{Asked, Received, Record, RenewedBy},
+        AcceptedIdentity, RenewalScheme,
+        record::{Asked, Plan, Received, RenewedBy},
+        replication_labels,
     },
-    crypto::{Csr, SigningKey, Subject},
-    error::{Backend, Error, PeerIncompatible},
-    machine::{Awaited, Effect, Part, Refused, Step, due_at},
+    crypto::Csr,
+    error::{Error, PeerIncompatible},
+    machine::{Awaited, due_at},
     model::{
-        Bytes, ClusterId, LocalObjectReference, OwnerReference, Renew, RenewSpec, Resource,
+        Bytes, Identity, LocalObjectReference, OwnerReference, Renew, RenewSpec, Resource,
         Timestamp, names,
     },
 };
@@ -67,67 +68,71 @@ enum Mode {
     Hand,
 }
 
-impl StoredIdentity<'_> {
-    /// Where the renewal of the certificate stands.
-    pub fn renewal(&self) -> Renewal {
-        let record = self.stored.observed.record();
-        let accepted = &self.stored.accepted;
-        let purpose = self.stored.observed.purpose;
-        let now = self.stored.now;
-        let (Some(received), Some(until)) =
-            (accepted.received(purpose, &record, now), self.valid_until())
-        else {
-            return Renewal::Never;
-        };
-        if matches!(self.answer, Answer::Newer(_)) {
-            return Renewal::Answered;
-        }
-        let due = due_at(received.at, until);
-        let awaited = |since: Timestamp| {
-            let half = since + until.since(since) / 2;
-            if now < half {
-                return Renewal::Awaited { since, until: half };
-            }
-            self.cannot(PeerIncompatible::RenewalUnanswered { since })
-        };
-        match received.asked {
-            Some(asked) if asked.unusable => {
-                self.cannot(PeerIncompatible::RenewalUnusable { since: asked.at })
-            }
-            Some(asked) => awaited(asked.at),
-            None if self.is_wanted_now(&record) => Renewal::Due,
-            None if now < due => Renewal::NotBefore(due),
-            None if self.mode(&record) == Mode::Provider => awaited(due),
-            None => Renewal::Due,
-        }
+/// Where the renewal of a held certificate stands.
+pub(super) fn of(holding: &Holding<'_>, accepted: &AcceptedIdentity, offer: &Offer) -> Renewal {
+    let (record, now) = (holding.look.observed.record(), holding.look.now);
+    let received = accepted.received(&holding.holder, record, now);
+    let (Some(received), Some(until)) = (received, accepted.valid_until()) else {
+        return Renewal::Never;
+    };
+    if matches!(offer, Offer::Newer(_)) {
+        return Renewal::Answered;
     }
+    let due = due_at(received.at, until);
+    let awaited = |since: Timestamp| {
+        let half = since + until.since(since) / 2;
+        if now < half {
+            return Renewal::Awaited { since, until: half };
+        }
+        holding.cannot(PeerIncompatible::RenewalUnanswered { since })
+    };
+    let mode = holding.mode(holding.renewed_by());
+    match received.asked {
+        Some(asked) if asked.unusable => {
+            holding.cannot(PeerIncompatible::RenewalUnusable { since: asked.at })
+        }
+        Some(asked) => awaited(asked.at),
+        None if holding.is_wanted_now(mode) => Renewal::Due,
+        None if now < due => Renewal::NotBefore(due),
+        None if mode == Mode::Provider => awaited(due),
+        None => Renewal::Due,
+    }
+}
 
+impl Holding<'_> {
     /// Whether someone asked for the next certificate before it is due, by the
     /// annotation of Liqo 1.0 and 1.1. A provider that renews by itself cannot
     /// be asked. Source: Liqo `LocalRenewerReconciler.shouldRenew`.
-    fn is_wanted_now(&self, record: &Record) -> bool {
-        let annotations = &self.stored.identity.metadata.annotations;
-        let wanted = annotations.get(names::RENEW_ANNOTATION);
+    fn is_wanted_now(&self, mode: Mode) -> bool {
+        let annotations = self.identity.map(|identity| &identity.metadata.annotations);
+        let wanted = annotations.and_then(|all| all.get(names::RENEW_ANNOTATION));
         wanted.is_some_and(|value| value == "true" || value == "True")
-            && matches!(self.mode(record), Mode::Consumer | Mode::Unknown)
+            && matches!(mode, Mode::Consumer | Mode::Unknown)
     }
 
-    pub(in crate::consumer) fn is_by_hand(&self) -> bool {
-        self.mode(&self.stored.observed.record()) == Mode::Hand
+    pub(super) fn is_by_hand(&self) -> bool {
+        self.mode(None) == Mode::Hand
     }
 
     fn cannot(&self, fault: PeerIncompatible) -> Renewal {
-        let identity = self.stored.identity.id();
-        Renewal::PeerCannot(Error::new(
-            fault,
-            Some(identity),
-            "spec.authParams.signedCRT",
-        ))
+        let identity = self.identity.map(Resource::id);
+        Renewal::PeerCannot(Error::new(fault, identity, "spec.authParams.signedCRT"))
     }
 
-    fn mode(&self, record: &Record) -> Mode {
-        let settings = self.stored.consumer.settings(&self.stored.observed.peer);
-        match (settings.renewal, record.renewed_by) {
+    /// Who renews, as far as the provider shows it by now: only from 1.2 on an
+    /// empty Renew is answered.
+    fn renewed_by(&self) -> Option<RenewedBy> {
+        let observed = self.look.observed;
+        let own = self.renew.as_ref().ok().copied().flatten();
+        let mut renews = own.into_iter().chain(observed.readable_renew());
+        if renews.any(|renew| renew.status.auth_params.is_some() && renew.spec.csr.is_empty()) {
+            return Some(RenewedBy::Provider);
+        }
+        observed.record()?.renewed_by
+    }
+
+    fn mode(&self, renewed_by: Option<RenewedBy>) -> Mode {
+        match (self.look.settings().renewal, renewed_by) {
             (RenewalScheme::ByHand, _) => Mode::Hand,
             (RenewalScheme::ByProvider, _)
             | (RenewalScheme::ByEvidence, Some(RenewedBy::Provider)) => Mode::Provider,
@@ -138,25 +143,23 @@ impl StoredIdentity<'_> {
     }
 
     /// What becomes of the Renew.
-    pub(in crate::consumer) fn plan_renew(
+    pub(super) fn keep_renew(
         &self,
-        renewal: &Renewal,
-        record: &mut Record,
-        step: &mut Step,
+        identity: &Identity,
+        stored: &StoredIdentity,
+        plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
-        let observed = &self.stored.observed;
-        let present = match &observed.renew {
+        let present = match &self.renew {
             Ok(present) => *present,
             // It is there, and no other can be made in its place.
             Err(error) => {
-                step.refused.push(Refused {
-                    object: error.at().object.clone(),
-                    error: error.clone(),
-                });
+                plan.refuse(error.clone());
                 return Ok(());
             }
         };
-        let Some(mut received) = record.received(observed.purpose) else {
+        let (renewal, accepted) = (&stored.renewal, &stored.accepted);
+        let record = self.look.observed.record();
+        let Some(mut received) = accepted.received(&self.holder, record, self.look.now) else {
             return Ok(());
         };
         if present.is_some_and(|renew| renew.metadata.deletion_timestamp.is_some()) {
@@ -164,22 +167,23 @@ impl StoredIdentity<'_> {
         }
         let has_request = present.is_some_and(|renew| !renew.spec.csr.is_empty());
         let is_answered = present.is_some_and(|renew| renew.status.auth_params.is_some());
-        if is_answered && !has_request {
-            // Only from 1.2 on an empty Renew is answered.
-            record.renewed_by = Some(RenewedBy::Provider);
+        let renewed_by = self.renewed_by();
+        if renewed_by.is_some() {
+            plan.records.change(|record| record.renewed_by = renewed_by);
         }
-        let mode = self.mode(record);
+        let mode = self.mode(renewed_by);
         if mode == Mode::Hand {
             return Ok(());
         }
         if let Some(asked) = &mut received.asked
-            && let Answer::Refused(error) = &self.answer
+            && let Offer::Refused(error) = &stored.offer
             && has_request
             && begins_at(error).is_none()
         {
             // Liqo 1.0 and 1.1 sign at each event of a Renew that stays.
             asked.unusable = true;
-            record.set_received(observed.purpose, received);
+            plan.records
+                .change(|record| record.set_received(&self.holder, received));
         }
         let is_asked = received.asked.is_some_and(|asked| !asked.unusable);
         if let Some(renew) = present
@@ -188,134 +192,122 @@ impl StoredIdentity<'_> {
             && *renewal != Renewal::Answered
             && (is_answered || *renewal != Renewal::Due)
         {
-            if is_answered && record.renewed_by.is_none() {
-                record.renewed_by = Some(RenewedBy::Consumer);
+            if is_answered && renewed_by.is_none() {
+                plan.records
+                    .change(|record| record.renewed_by = Some(RenewedBy::Consumer));
             }
-            step.effects.push(Effect::delete(renew));
+            plan.delete(renew);
             return Ok(());
         }
         let asks = mode != Mode::Provider && (is_asked || *renewal == Renewal::Due);
-        let is_channel = matches!(observed.purpose, Purpose::ControlPlane)
+        let is_channel = self.is_of_control_plane()
             && matches!(mode, Mode::Provider | Mode::Unknown)
             && received.asked.is_none();
         if !asks && !is_channel {
             return Ok(());
         }
-        if self.stored.identity.metadata.uid.is_empty() {
-            let identity = self.stored.identity.id();
-            step.wait.awaiting.push(Awaited::Uid(identity));
+        if identity.metadata.uid.is_empty() {
+            plan.await_for(Awaited::Uid(identity.id()));
             return Ok(());
         }
         let csr = if asks {
-            Some(self.request(present, record)?)
+            let Some(csr) = self.request(present, accepted, plan)? else {
+                return Ok(());
+            };
+            Some(csr)
         } else {
             None
         };
-        let wanted = self.wanted(present, csr);
         if asks && !is_asked {
-            self.record_request(received, record, step);
+            self.record_request(identity, accepted, received, plan);
         }
-        step.effects.extend(match present {
-            None => Some(Effect::Create(wanted.into())),
-            Some(renew) => Effect::patch(renew, wanted, Part::Main),
-        });
+        match present {
+            None => {
+                let mut renew = Renew::default();
+                self.fill(&mut renew, identity, accepted, csr.as_ref());
+                plan.create(renew);
+            }
+            Some(stored) => plan.edit(stored, |renew| {
+                self.fill(renew, identity, accepted, csr.as_ref());
+            }),
+        }
         Ok(())
     }
 
-    fn record_request(&self, received: Received, record: &mut Record, step: &mut Step) {
-        let observed = &self.stored.observed;
+    fn record_request(
+        &self,
+        identity: &Identity,
+        accepted: &AcceptedIdentity,
+        received: Received,
+        plan: &mut Plan<'_>,
+    ) {
         let asked = Some(Asked {
-            at: self.stored.now,
+            at: self.look.now,
             unusable: false,
         });
-        record.set_received(observed.purpose, Received { asked, ..received });
-        let identity = self.stored.identity.id();
-        step.wait.awaiting.push(Awaited::Renewal(identity.clone()));
-        let key = self.stored.accepted.key.public_key().fingerprint();
-        step.events.push(
-            Event::new(&observed.peer, Decision::RenewalRequested)
-                .about(identity)
-                .by_key(key),
-        );
+        plan.records
+            .change(|record| record.set_received(&self.holder, Received { asked, ..received }));
+        plan.await_for(Awaited::Renewal(identity.id()));
+        let requested = Event::new(self.look.peer(), Decision::RenewalRequested);
+        let key = accepted.key().fingerprint();
+        plan.tell(requested.about(identity.id()).by_key(key));
     }
 
-    /// The Renew as it has to be, with a request or without.
-    fn wanted(&self, present: Option<&Renew>, csr: Option<Csr>) -> Renew {
-        let observed = &self.stored.observed;
-        let mut renew = present.cloned().unwrap_or_default();
+    /// Makes the Renew what it has to be, with a request or without.
+    fn fill(
+        &self,
+        renew: &mut Renew,
+        identity: &Identity,
+        accepted: &AcceptedIdentity,
+        csr: Option<&Csr>,
+    ) {
         let metadata = &mut renew.metadata;
-        metadata
-            .name
-            .clone_from(&self.stored.identity.metadata.name);
-        metadata
-            .namespace
-            .clone_from(&self.stored.identity.metadata.namespace);
-        metadata
-            .labels
-            .extend(crate::consumer::replication_labels(&observed.peer));
-        own(metadata, OwnerReference::controller(self.stored.identity));
+        metadata.name.clone_from(&identity.metadata.name);
+        metadata.namespace.clone_from(&identity.metadata.namespace);
+        metadata.labels.extend(replication_labels(self.look.peer()));
+        own(metadata, OwnerReference::controller(identity));
         renew.spec = RenewSpec {
-            consumer_cluster_id: self.stored.consumer.cluster_id().to_string(),
-            identity_type: self.stored.identity.spec.identity_type,
+            consumer_cluster_id: self.look.configuration.cluster_id.to_string(),
+            identity_type: identity.spec.identity_type,
             ..RenewSpec::default()
         };
         if let Some(csr) = csr {
-            let key = self.stored.accepted.key.public_key();
-            renew.spec.public_key = Bytes::from(key.to_tenant_field());
+            renew.spec.public_key = Bytes::from(accepted.key().to_tenant_field());
             renew.spec.csr = Bytes::from(csr.pem());
-            if let Purpose::Slice(slice) = observed.purpose {
-                renew.spec.resource_slice_ref = Some(LocalObjectReference {
-                    name: slice.metadata.name.clone(),
-                });
-            }
+            renew.spec.resource_slice_ref = self.slice.map(|slice| LocalObjectReference {
+                name: slice.metadata.name.clone(),
+            });
         }
-        renew
     }
 
     /// The request of the first time, which the provider has on record; another
-    /// one only where that is lost.
-    fn request(&self, present: Option<&Renew>, record: &mut Record) -> Result<Csr, Error> {
-        let stored = &self.stored;
-        let consumer = &stored.consumer;
-        let accepted = &stored.accepted;
+    /// one only where that is lost. None while the key has not answered.
+    fn request(
+        &self,
+        present: Option<&Renew>,
+        accepted: &AcceptedIdentity,
+        plan: &mut Plan<'_>,
+    ) -> Result<Option<Csr>, Error> {
+        let subject = self.holder.subject(&self.look.configuration.cluster_id);
         let sent = present.map(|renew| renew.spec.csr.as_slice());
-        let (subject, kept) = match stored.observed.purpose {
-            Purpose::ControlPlane => (
-                Subject::control_plane(consumer.cluster_id()),
-                record.csr.clone(),
-            ),
-            Purpose::Slice(slice) => (
-                Subject::resource_slice(&slice.metadata.name, consumer.cluster_id()),
-                Some(slice.spec.csr.as_slice().to_vec()),
-            ),
+        let kept = match self.slice {
+            None => self
+                .look
+                .observed
+                .record()
+                .and_then(|record| record.csr.as_deref()),
+            Some(slice) => Some(slice.spec.csr.as_slice()),
         };
-        let kept = sent.into_iter().chain(kept.as_deref());
-        let csr = consumer.csr(&stored.observed.peer, &subject, &*accepted.key, kept)?;
+        let kept = sent.into_iter().chain(kept);
+        let csr = self.look.csr(&subject, &*accepted.key, kept, plan)?;
         // What is on record is the request by the present key.
-        if matches!(stored.observed.purpose, Purpose::ControlPlane) && !accepted.by_predecessor {
-            record.csr = Some(csr.pem().to_vec());
+        if let Some(csr) = &csr
+            && self.is_of_control_plane()
+            && !accepted.awaits_new_key()
+        {
+            let pem = csr.pem().to_vec();
+            plan.records.change(|record| record.csr = Some(pem));
         }
         Ok(csr)
-    }
-}
-
-impl Consumer {
-    /// The first of the requests that are kept which is the right one for the
-    /// key, or a new one.
-    pub(in crate::consumer) fn csr<'k>(
-        &self,
-        peer: &ClusterId,
-        subject: &Subject,
-        key: &dyn SigningKey,
-        kept: impl IntoIterator<Item = &'k [u8]>,
-    ) -> Result<Csr, Error> {
-        let policy = self.policy(peer);
-        let mut kept = kept
-            .into_iter()
-            .filter_map(|pem| Csr::verify(pem, subject, key.public_key(), policy).ok());
-        match kept.next() {
-            Some(csr) => Ok(csr),
-            None => Csr::make(subject, key).map_err(|error| Error::backend(Backend::Keys, error)),
-        }
     }
 }

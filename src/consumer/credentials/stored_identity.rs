@@ -3,190 +3,153 @@
 use core::time::Duration;
 
 use super::{
-    kubeconfig::NeedsKubeconfig,
+    holding::Holding,
     renewal::Renewal,
-    taking::{Answer, begins_at},
+    taking::{Offer, begins_at},
 };
 use crate::{
     assurance::commitment::Assurance,
-    consumer::{
-        handshake::signature::{AwaitsIdentity, NeedsSignature},
-        observed::Purpose,
-        record::Record,
-    },
-    crypto::{Fingerprint, PublicKey},
+    consumer::{AcceptedIdentity, record::Plan},
+    crypto::{Fingerprint, Nonce, PublicKey},
     error::Error,
-    machine::{Awaited, Message, Notice, Refused, Step},
-    model::{Kind, ObjectRef, Resource, Timestamp, names},
+    machine::{Awaited, Notice},
+    model::{Identity, ObjectRef, Resource, Tenant, Timestamp},
     verify::VerifiedIdentity,
 };
 
-/// The kubeconfig is stored and names what the Identity says.
+/// An identity whose kubeconfig is stored and names what the Identity says.
 #[derive(Clone)]
-pub struct StoredIdentity<'o> {
-    pub(in crate::consumer) stored: NeedsKubeconfig<'o>,
-    pub(in crate::consumer) answer: Answer<'o>,
-    succession: Succession<'o>,
+pub struct StoredIdentity {
+    pub(in crate::consumer) accepted: AcceptedIdentity,
+    pub(in crate::consumer) kubeconfig_secret: ObjectRef,
+    pub(in crate::consumer) renewal: Renewal,
+    pub(in crate::consumer) offer: Offer,
+    pub(in crate::consumer) succession: Succession,
 }
 
-/// How far the provider has followed to this cluster's new key.
+/// How far the provider has followed to this cluster's new key. A slice's
+/// identity follows the control plane's.
 #[derive(Clone)]
-enum Succession<'o> {
+pub(in crate::consumer) enum Succession {
     /// The identity is for the present key.
     Done,
     /// Nothing to sign it over: the provider's next nonce is awaited.
     AwaitsNonce,
-    NeedsSignature(Box<NeedsSignature<'o>>),
-    AwaitsIdentity(Box<AwaitsIdentity<'o>>),
+    NeedsSignature(Nonce),
+    AwaitsIdentity(Box<Tenant>),
 }
 
-impl StoredIdentity<'_> {
+impl StoredIdentity {
     /// Where the kubeconfig is: a Secret with the key `kubeconfig`.
-    pub fn kubeconfig_secret(&self) -> ObjectRef {
-        let identity = &self.stored.identity.metadata;
-        ObjectRef::new(
-            Kind::Secret,
-            identity.namespace.as_str(),
-            names::kubeconfig_secret(&identity.name),
-        )
+    pub fn kubeconfig_secret(&self) -> &ObjectRef {
+        &self.kubeconfig_secret
     }
 
     /// What was verified.
     pub fn identity(&self) -> &VerifiedIdentity {
-        self.stored.identity()
+        self.accepted.identity()
     }
 
     /// How sure it is that the provider is the one meant.
     pub fn assurance(&self) -> Assurance {
-        self.stored.assurance()
+        self.accepted.assurance()
     }
 
     /// The key that the provider proved, to be compared with its
     /// administrator's word.
     pub fn provider_key(&self) -> Option<Fingerprint> {
-        self.stored.provider_key()
+        self.accepted.provider_key()
     }
 
     /// This cluster's key that the certificate carries.
     pub fn key(&self) -> &PublicKey {
-        self.stored.accepted.key.public_key()
+        self.accepted.key()
     }
 
     /// Whether that key is on its way out, and the provider does not know the
     /// next one yet.
     pub fn awaits_new_key(&self) -> bool {
-        self.stored.accepted.by_predecessor
+        self.accepted.awaits_new_key()
     }
 
     /// When the certificate expires; AWS keys do not.
     pub fn valid_until(&self) -> Option<Timestamp> {
-        self.identity().valid_until()
+        self.accepted.valid_until()
     }
 
+    /// Where the renewal of the certificate stands.
+    pub fn renewal(&self) -> &Renewal {
+        &self.renewal
+    }
+}
+
+impl core::fmt::Debug for StoredIdentity {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("StoredIdentity")
+            .field("accepted", &self.accepted)
+            .field("kubeconfig_secret", &self.kubeconfig_secret)
+            .field("renewal", &self.renewal)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Holding<'_> {
     /// Pins what was not pinned yet, takes a newer certificate that the provider
     /// gave, and keeps the Renew that the next one comes by.
     ///
     /// # Errors
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the key
     /// fails.
-    pub fn maintain(&self) -> Result<Step, Error> {
-        let stored = &self.stored;
-        let mut record = stored.observed.record();
-        let step = self.plan(&mut record)?;
-        Ok(stored.observed.with_record(&stored.consumer, step, &record))
-    }
-
-    /// The step without its record, which others may have something to add to.
-    pub(in crate::consumer) fn plan(&self, record: &mut Record) -> Result<Step, Error> {
-        let mut step = Step::default();
-        let renewal = self.renewal();
-        self.stored.keep(record, &mut step);
-        step.wait.wake_at = self.valid_until().map(|until| until + ONE_SECOND);
-        match &self.answer {
-            Answer::Nothing => {}
-            Answer::Newer(newer) => {
-                newer.pin(record);
-                step.append(newer.take()?);
+    pub(in crate::consumer) fn maintain(
+        &self,
+        stored: &StoredIdentity,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let Some(identity) = self.identity else {
+            return Ok(());
+        };
+        self.keep(&stored.accepted, plan);
+        plan.wake_by(stored.valid_until().map(|until| until + ONE_SECOND));
+        match &stored.offer {
+            Offer::Nothing => {}
+            Offer::Newer(offered) => {
+                if self.is_of_control_plane() {
+                    // After a release of the pins this one does not say what the
+                    // one before it said.
+                    plan.records
+                        .change(|record| offered.accepted.record_pins(record));
+                }
+                self.take(offered, plan);
             }
-            Answer::Refused(error) => {
-                step.wait.wake_by(begins_at(error));
-                step.refused.push(Refused {
-                    object: error.at().object.clone(),
-                    error: error.clone(),
-                });
-            }
-        }
-        self.plan_renew(&renewal, record, &mut step)?;
-        self.say(renewal, &mut step);
-        self.follow(record, &mut step)?;
-        Ok(step)
-    }
-
-    fn say(&self, renewal: Renewal, step: &mut Step) {
-        let identity = self.stored.identity.id();
-        match (renewal, self.valid_until()) {
-            (Renewal::NotBefore(time), _) => step.wait.wake_by(Some(time)),
-            (Renewal::Awaited { until, .. }, _) => {
-                step.wait.wake_by(Some(until));
-                step.wait.awaiting.push(Awaited::Renewal(identity));
-            }
-            (Renewal::Due, Some(until)) if self.is_by_hand() => {
-                step.notices
-                    .push(Notice::CertificateDue { identity, until });
-            }
-            (Renewal::PeerCannot(error), Some(until)) => {
-                step.notices.push(Notice::CannotRenew {
-                    identity,
-                    until,
-                    error,
-                });
-            }
-            _ => {}
-        }
-    }
-
-    /// Goes on to the present key, while the provider knows the one before it.
-    fn follow(&self, record: &mut Record, step: &mut Step) -> Result<(), Error> {
-        match &self.succession {
-            Succession::Done => {}
-            Succession::AwaitsNonce => {
-                step.notices.push(Notice::NewKeyAwaitsNonce);
-                step.wait.awaiting.push(Awaited::Nonce);
-            }
-            Succession::NeedsSignature(phase) => step.append(phase.plan(record)?),
-            Succession::AwaitsIdentity(sent) => {
-                let tenant = Box::new(sent.tenant());
-                step.outbox.push(Message::Tenant(tenant));
-                step.wait.awaiting.push(Awaited::Identity);
+            Offer::Refused(error) => {
+                plan.wake_by(begins_at(error));
+                plan.refuse(error.clone());
             }
         }
+        self.keep_renew(identity, stored, plan)?;
+        self.say(identity, stored, plan);
         Ok(())
     }
-}
 
-impl<'o> StoredIdentity<'o> {
-    pub(in crate::consumer) fn new(stored: NeedsKubeconfig<'o>, answer: Answer<'o>) -> Self {
-        // A slice's identity follows the control plane's.
-        let is_slice = matches!(stored.observed.purpose, Purpose::Slice(_));
-        let succession = if stored.accepted.by_predecessor && !is_slice {
-            Succession::AwaitsNonce
-        } else {
-            Succession::Done
-        };
-        Self {
-            stored,
-            answer,
-            succession,
+    fn say(&self, identity: &Identity, stored: &StoredIdentity, plan: &mut Plan<'_>) {
+        let identity = identity.id();
+        match (stored.renewal(), stored.valid_until()) {
+            (Renewal::NotBefore(time), _) => plan.wake_by(Some(*time)),
+            (Renewal::Awaited { until, .. }, _) => {
+                plan.wake_by(Some(*until));
+                plan.await_for(Awaited::Renewal(identity));
+            }
+            (Renewal::Due, Some(until)) if self.is_by_hand() => {
+                plan.notify(Notice::CertificateDue { identity, until });
+            }
+            (Renewal::PeerCannot(error), Some(until)) => plan.notify(Notice::CannotRenew {
+                identity,
+                until,
+                error: error.clone(),
+            }),
+            _ => {}
         }
-    }
-
-    /// The same, with a nonce to which the present key is to answer.
-    pub(in crate::consumer) fn with_nonce(self, signature: NeedsSignature<'o>) -> Self {
-        let succession = match signature.already_sent() {
-            Some(sent) => Succession::AwaitsIdentity(Box::new(sent)),
-            None => Succession::NeedsSignature(Box::new(signature)),
-        };
-        Self { succession, ..self }
     }
 }
 

@@ -1,19 +1,19 @@
 //! Taking what the provider gave into an Identity of this side.
 
-use super::{kubeconfig::NeedsKubeconfig, stored_identity::StoredIdentity};
+use super::{
+    holding::{Holding, Standing},
+    renewal,
+    stored_identity::{StoredIdentity, Succession},
+};
 use crate::{
     consumer::{
-        Consumer,
-        handshake::{
-            accepted::{Accepted, Comparison},
-            keys::Keys,
-        },
-        observed::{Observed, Purpose},
-        record::Record,
+        AcceptedIdentity,
+        handshake::{accepted::Comparison, keys::Keys},
+        record::Plan,
     },
     crypto::CertificateError,
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
-    machine::{Awaited, Effect, Part, Step},
+    machine::Awaited,
     model::{
         AuthParams, Identity, IdentitySpec, IdentityType, Metadata, ObjectRef, OwnerReference,
         Resource, Timestamp, names,
@@ -21,194 +21,166 @@ use crate::{
     verify::VerifiedIdentity,
 };
 
-/// What the provider gave is verified; the Identity is to be made of it, or to
+/// What the provider gave, verified: the Identity is to be made of it, or to
 /// take it up.
-#[derive(Clone)]
-pub struct NeedsIdentity<'o> {
-    observed: Observed<'o>,
-    wanted: Box<Identity>,
-    pub(in crate::consumer) accepted: Box<Accepted>,
-}
-
-/// Where one identity stands.
-pub(in crate::consumer) enum Status<'o> {
-    /// There is no Identity, and nothing to make one of.
-    Nothing,
-    Refused(Error),
-    NeedsIdentity(NeedsIdentity<'o>),
-    NeedsKubeconfig(NeedsKubeconfig<'o>),
-    Held(StoredIdentity<'o>),
+#[derive(Debug, Clone)]
+pub struct OfferedIdentity {
+    wanted: Identity,
+    pub(in crate::consumer) accepted: AcceptedIdentity,
 }
 
 /// What came since the Identity that is held.
 #[derive(Clone)]
-pub(in crate::consumer) enum Answer<'o> {
+pub(in crate::consumer) enum Offer {
     Nothing,
-    Newer(Box<NeedsIdentity<'o>>),
+    Newer(OfferedIdentity),
     Refused(Error),
 }
 
-impl NeedsIdentity<'_> {
+impl OfferedIdentity {
     /// What was verified.
     pub fn identity(&self) -> &VerifiedIdentity {
-        &self.accepted.verified
+        self.accepted.identity()
+    }
+}
+
+impl Holding<'_> {
+    /// Where the identity stands, from what is stored and what the provider gave
+    /// since, with the object in which that stands. Only what is wholly right
+    /// and newer takes the place of what is held.
+    ///
+    /// # Errors
+    /// Why neither the stored Identity nor what the provider gave can be used.
+    pub(in crate::consumer) fn standing(
+        &self,
+        keys: &Keys,
+        given: Option<(&AuthParams, ObjectRef)>,
+    ) -> Result<Standing, Error> {
+        let held = self.identity.map(|stored| self.accept(keys, stored));
+        let offered = given.and_then(|(auth_params, id)| {
+            let offered = self.judge(keys, held.as_ref(), auth_params)?;
+            Some((offered.map_err(|error| found_in(&error, &id)), id))
+        });
+        let held = match (held, offered) {
+            (Some(Ok(held)), offered) => {
+                let offer = self.compare(offered, &held);
+                (held, offer)
+            }
+            (_, Some((Ok(offered), _))) => return Ok(Standing::NeedsIdentity(Box::new(offered))),
+            (Some(Err(error)), _) | (None, Some((Err(error), _))) => return Err(error),
+            (None, None) => return Ok(Standing::Nothing),
+        };
+        let (accepted, offer) = held;
+        if !self.is_stored(&accepted)? {
+            return Ok(Standing::NeedsKubeconfig(Box::new(accepted)));
+        }
+        let renewal = renewal::of(self, &accepted, &offer);
+        Ok(Standing::Held(Box::new(StoredIdentity {
+            kubeconfig_secret: self.kubeconfig_id(),
+            accepted,
+            renewal,
+            offer,
+            succession: Succession::Done,
+        })))
     }
 
-    /// Pins what this one says: after a release of the pins it is not what the
-    /// one before it said.
-    pub(in crate::consumer) fn pin(&self, record: &mut Record) {
-        if matches!(self.observed.purpose, Purpose::ControlPlane) {
-            self.accepted.record_pins(record);
+    /// What the provider gave, verified, unless that is held already.
+    fn judge(
+        &self,
+        keys: &Keys,
+        held: Option<&Result<AcceptedIdentity, Error>>,
+        auth_params: &AuthParams,
+    ) -> Option<Result<OfferedIdentity, Error>> {
+        let is_stored = self
+            .identity
+            .is_some_and(|stored| stored.spec.auth_params == *auth_params);
+        let current_only = keys.current_only();
+        let allowed = match held {
+            Some(Ok(_)) if is_stored => return None,
+            // What is held by the present key is not replaced by one of the key
+            // before it.
+            Some(Ok(held)) if !held.awaits_new_key() => &current_only,
+            _ => keys,
+        };
+        let wanted = self.wanted(auth_params);
+        let accepted = self.accept(allowed, &wanted);
+        Some(accepted.map(|accepted| OfferedIdentity { wanted, accepted }))
+    }
+
+    fn compare(
+        &self,
+        offered: Option<(Result<OfferedIdentity, Error>, ObjectRef)>,
+        held: &AcceptedIdentity,
+    ) -> Offer {
+        match offered {
+            None => Offer::Nothing,
+            Some((Err(error), _)) => Offer::Refused(error),
+            Some((Ok(offered), id)) => match offered.accepted.compare(held) {
+                Ok(Comparison::Same) => Offer::Nothing,
+                Ok(Comparison::Newer) => Offer::Newer(offered),
+                // As good as the one that is held: Liqo 1.2 signs short ones
+                // again within a second. To a request it is no answer.
+                Err((Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }), _))
+                    if found == held && !self.has_request() =>
+                {
+                    Offer::Nothing
+                }
+                Err((fault, field)) => {
+                    Offer::Refused(found_in(&Error::new(fault, None, field), &id))
+                }
+            },
         }
+    }
+
+    fn has_request(&self) -> bool {
+        matches!(&self.renew, Ok(Some(renew)) if !renew.spec.csr.is_empty())
     }
 
     /// Makes the Identity, or changes the one that is there. Its kubeconfig
-    /// comes with the next step.
-    ///
-    /// # Errors
-    /// None at present.
-    pub fn take(&self) -> Result<Step, Error> {
-        let mut step = Step::default();
-        if let Purpose::Slice(slice) = self.observed.purpose
+    /// comes with the next look.
+    pub(in crate::consumer) fn take(&self, offered: &OfferedIdentity, plan: &mut Plan<'_>) {
+        if let Some(slice) = self.slice
             && slice.metadata.uid.is_empty()
         {
-            return Ok(Step::awaiting(Awaited::Uid(slice.id())));
+            plan.await_for(Awaited::Uid(slice.id()));
+            return;
         }
-        step.effects.extend(match self.observed.identity {
-            None => Some(Effect::Create((*self.wanted).clone().into())),
-            Some(stored) => Effect::patch(stored, (*self.wanted).clone(), Part::Main),
-        });
-        Ok(step)
+        let wanted = offered.wanted.clone();
+        match self.identity {
+            None => plan.create(wanted),
+            Some(stored) => plan.edit(stored, |identity| *identity = wanted),
+        }
     }
-}
 
-impl Consumer {
-    /// Where one identity stands, from what is stored and what the provider
-    /// gave since, with the object that it stands in. Only what is wholly right
-    /// and newer takes the place of what is held.
-    pub(in crate::consumer) fn status<'o>(
-        &self,
-        observed: Observed<'o>,
-        keys: &Keys,
-        given: Option<(&AuthParams, ObjectRef)>,
-        now: Timestamp,
-    ) -> Result<Status<'o>, Error> {
-        let held = observed
-            .identity
-            .map(|stored| self.accept(&observed, keys, stored, now));
-        // What is held by the present key is not replaced by one of the key
-        // before it.
-        let allowed = match &held {
-            Some(Ok(held)) if !held.by_predecessor => keys.current_only(),
-            _ => keys.clone(),
+    /// The Identity as it would be with these parameters.
+    fn wanted(&self, auth_params: &AuthParams) -> Identity {
+        let mut wanted = self.identity.cloned().unwrap_or_default();
+        wanted.spec.auth_params = auth_params.clone();
+        // What it asked for has come: one renewal for each time that it is set.
+        wanted.metadata.annotations.remove(names::RENEW_ANNOTATION);
+        let Some(slice) = self.slice else {
+            return wanted;
         };
-        let given = given.and_then(|(auth_params, id)| {
-            let wanted = Box::new(wanted(&observed, auth_params));
-            let known = observed
-                .identity
-                .is_some_and(|stored| stored.spec.auth_params == *auth_params);
-            if known && held.as_ref().is_some_and(Result::is_ok) {
-                return None;
-            }
-            let accepted = self.accept(&observed, &allowed, &wanted, now);
-            Some((
-                wanted,
-                accepted.map(Box::new).map_err(|error| found_in(error, &id)),
-                id,
-            ))
-        });
-        let Some(stored) = observed.identity else {
-            return Ok(match given {
-                None => Status::Nothing,
-                Some((_, Err(error), _)) => Status::Refused(error),
-                Some((wanted, Ok(accepted), _)) => Status::NeedsIdentity(NeedsIdentity {
-                    observed,
-                    wanted,
-                    accepted,
-                }),
-            });
+        let peer = self.look.peer().to_string();
+        let metadata = &mut wanted.metadata;
+        metadata.name = names::resource_slice_identity_name(&slice.metadata.name);
+        metadata.namespace.clone_from(&slice.metadata.namespace);
+        metadata.labels.extend([
+            (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.clone()),
+            (
+                names::RESOURCE_SLICE_NAME_LABEL.to_owned(),
+                slice.metadata.name.clone(),
+            ),
+        ]);
+        own(metadata, OwnerReference::controller(slice));
+        wanted.spec = IdentitySpec {
+            cluster_id: peer,
+            identity_type: IdentityType::ResourceSlice,
+            auth_params: auth_params.clone(),
+            namespace: None,
         };
-        let held = match (held, given) {
-            (Some(Ok(held)), given) => {
-                let answer = match given {
-                    None => Answer::Nothing,
-                    Some((_, Err(error), _)) => Answer::Refused(error),
-                    Some((wanted, Ok(accepted), id)) => match accepted.compare(&held) {
-                        Ok(Comparison::Same) => Answer::Nothing,
-                        Ok(Comparison::Newer) => Answer::Newer(Box::new(NeedsIdentity {
-                            observed: observed.clone(),
-                            wanted,
-                            accepted,
-                        })),
-                        // As good as the one that is held: Liqo 1.2 signs short
-                        // ones again within a second. To a request it is no
-                        // answer.
-                        Err((
-                            Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }),
-                            _,
-                        )) if found == held && !has_request(&observed) => Answer::Nothing,
-                        Err((fault, field)) => {
-                            Answer::Refused(found_in(Error::new(fault, None, field), &id))
-                        }
-                    },
-                };
-                (held, answer)
-            }
-            (_, Some((wanted, Ok(accepted), _))) => {
-                return Ok(Status::NeedsIdentity(NeedsIdentity {
-                    observed,
-                    wanted,
-                    accepted,
-                }));
-            }
-            (Some(Err(error)), _) => return Err(error),
-            (None, _) => return Ok(Status::Nothing),
-        };
-        let (held, answer) = held;
-        let kubeconfig = NeedsKubeconfig::new(self, observed, stored, held, now);
-        Ok(if kubeconfig.is_stored()? {
-            Status::Held(StoredIdentity::new(kubeconfig, answer))
-        } else {
-            Status::NeedsKubeconfig(kubeconfig)
-        })
+        wanted
     }
-}
-
-fn has_request(observed: &Observed<'_>) -> bool {
-    matches!(&observed.renew, Ok(Some(renew)) if !renew.spec.csr.is_empty())
-}
-
-/// The Identity as it would be with these parameters.
-fn wanted(observed: &Observed<'_>, auth_params: &AuthParams) -> Identity {
-    let mut wanted = observed.identity.cloned().unwrap_or_default();
-    wanted.spec.auth_params = auth_params.clone();
-    // What it asked for has come: one renewal for each time that it is set.
-    wanted.metadata.annotations.remove(names::RENEW_ANNOTATION);
-    let Purpose::Slice(slice) = observed.purpose else {
-        return wanted;
-    };
-    let owner = OwnerReference::controller(slice);
-    let metadata = &mut wanted.metadata;
-    metadata.name = names::resource_slice_identity_name(&slice.metadata.name);
-    metadata.namespace.clone_from(&slice.metadata.namespace);
-    metadata.labels.extend([
-        (
-            names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-            observed.peer.to_string(),
-        ),
-        (
-            names::RESOURCE_SLICE_NAME_LABEL.to_owned(),
-            slice.metadata.name.clone(),
-        ),
-    ]);
-    own(metadata, owner);
-    wanted.spec = IdentitySpec {
-        cluster_id: observed.peer.to_string(),
-        identity_type: IdentityType::ResourceSlice,
-        auth_params: auth_params.clone(),
-        namespace: None,
-    };
-    wanted
 }
 
 /// Makes `owner` the one that controls the object.
@@ -220,7 +192,7 @@ pub(in crate::consumer) fn own(metadata: &mut Metadata, owner: OwnerReference) {
 }
 
 /// The error, at the object in whose status the fault was found.
-fn found_in(error: Error, id: &ObjectRef) -> Error {
+fn found_in(error: &Error, id: &ObjectRef) -> Error {
     let field = match error.at().field {
         "spec.authParams.ca" => "status.authParams.ca",
         "spec.authParams.signedCRT" => "status.authParams.signedCRT",

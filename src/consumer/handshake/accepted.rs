@@ -7,13 +7,13 @@ use super::keys::Keys;
 use crate::{
     assurance::commitment::{Assurance, COMMITMENT_ANNOTATION, Committed, KnownProvider},
     consumer::{
-        Consumer, PeerSettings,
-        observed::{Observed, Purpose},
+        credentials::holding::Holding,
+        look::Look,
         record::{Received, Record},
     },
-    crypto::{CertificateError, Fingerprint, Nonce, SigningKey},
+    crypto::{CertificateError, Fingerprint, Nonce, PublicKey, SigningKey},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
-    machine::Notice,
+    machine::{Holder, Notice},
     model::{Identity, Resource, Timestamp},
     verify::{self, Credentials, IdentityExpectation, VerifiedIdentity},
 };
@@ -21,14 +21,13 @@ use crate::{
 /// A verified Identity, whose key it is for, and what is known of the
 /// provider's key.
 #[derive(Clone)]
-pub(in crate::consumer) struct Accepted {
-    pub(in crate::consumer) verified: VerifiedIdentity,
+pub struct AcceptedIdentity {
+    verified: VerifiedIdentity,
     /// The key that the certificate carries.
     pub(in crate::consumer) key: Arc<dyn SigningKey>,
-    /// Whether that is the key on its way out.
-    pub(in crate::consumer) by_predecessor: bool,
-    pub(in crate::consumer) assurance: Assurance,
-    pub(in crate::consumer) provider_key: Option<Fingerprint>,
+    by_predecessor: bool,
+    assurance: Assurance,
+    provider_key: Option<Fingerprint>,
     /// The same, if it is not pinned yet and nobody has vouched for it.
     first_seen: Option<Fingerprint>,
     proven_nonce: Option<Nonce>,
@@ -42,18 +41,46 @@ pub(in crate::consumer) enum Comparison {
     Newer,
 }
 
-impl Accepted {
-    pub(in crate::consumer) fn notices(&self) -> Vec<Notice> {
+impl AcceptedIdentity {
+    /// What was verified.
+    pub fn identity(&self) -> &VerifiedIdentity {
+        &self.verified
+    }
+
+    /// How sure it is that the provider is the one meant.
+    pub fn assurance(&self) -> Assurance {
+        self.assurance
+    }
+
+    /// The key that the provider proved, to be compared with its
+    /// administrator's word.
+    pub fn provider_key(&self) -> Option<Fingerprint> {
+        self.provider_key
+    }
+
+    /// This cluster's key that the certificate carries.
+    pub fn key(&self) -> &PublicKey {
+        self.key.public_key()
+    }
+
+    /// Whether that key is on its way out, and the provider does not know the
+    /// next one yet.
+    pub fn awaits_new_key(&self) -> bool {
+        self.by_predecessor
+    }
+
+    /// When the certificate expires; AWS keys do not.
+    pub fn valid_until(&self) -> Option<Timestamp> {
+        self.verified.valid_until()
+    }
+
+    pub(in crate::consumer) fn notices(&self) -> impl Iterator<Item = Notice> {
         let unproven = (self.assurance == Assurance::Unproven).then_some(Notice::ProviderUnproven);
         let first_seen = self
             .first_seen
             .map(|fingerprint| Notice::ProviderKeyFirstSeen { fingerprint });
         let other_ca = (!self.verified.issued_by_bundle()).then_some(Notice::IssuedByAnotherCa);
-        unproven
-            .into_iter()
-            .chain(first_seen)
-            .chain(other_ca)
-            .collect()
+        [unproven, first_seen, other_ca].into_iter().flatten()
     }
 
     /// Keeps what later Identities of the control plane have to have in common
@@ -68,28 +95,16 @@ impl Accepted {
             .or_else(|| record.proven_nonce.take());
     }
 
-    /// Keeps when the certificate came.
-    pub(in crate::consumer) fn record_receipt(
-        &self,
-        purpose: Purpose<'_>,
-        record: &mut Record,
-        now: Timestamp,
-    ) {
-        if let Some(received) = self.received(purpose, record, now) {
-            record.set_received(purpose, received);
-        }
-    }
-
     /// When the certificate came; none of AWS keys, which do not end.
     pub(in crate::consumer) fn received(
         &self,
-        purpose: Purpose<'_>,
-        record: &Record,
+        holder: &Holder,
+        record: Option<&Record>,
         now: Timestamp,
     ) -> Option<Received> {
         let certificate = self.fingerprint()?;
         let known = record
-            .received(purpose)
+            .and_then(|record| record.received(holder))
             .filter(|received| received.certificate == certificate);
         Some(known.unwrap_or(Received {
             certificate,
@@ -144,23 +159,21 @@ impl Accepted {
     }
 }
 
-impl Consumer {
+impl Holding<'_> {
     /// Everything that an Identity has to hold up to: its content, the pins of
     /// the first time, and the provider's proof of its own key.
     pub(in crate::consumer) fn accept(
         &self,
-        observed: &Observed<'_>,
         keys: &Keys,
         identity: &Identity,
-        now: Timestamp,
-    ) -> Result<Accepted, Error> {
-        let current = self.accept_with(observed, &keys.current, identity, now);
+    ) -> Result<AcceptedIdentity, Error> {
+        let current = self.accept_with(&keys.current, identity);
         match (&current, &keys.predecessor) {
             (Err(error), Some(predecessor)) if is_for_another_key(error) => {
-                match self.accept_with(observed, predecessor, identity, now) {
+                match self.accept_with(predecessor, identity) {
                     Err(error) if is_for_another_key(&error) => current,
                     Err(error) => Err(error),
-                    Ok(accepted) => Ok(Accepted {
+                    Ok(accepted) => Ok(AcceptedIdentity {
                         by_predecessor: true,
                         ..accepted
                     }),
@@ -172,57 +185,61 @@ impl Consumer {
 
     fn accept_with(
         &self,
-        observed: &Observed<'_>,
         key: &Arc<dyn SigningKey>,
         identity: &Identity,
-        now: Timestamp,
-    ) -> Result<Accepted, Error> {
-        let settings: &PeerSettings = self.settings(&observed.peer);
-        let policy = self.policy(&observed.peer);
+    ) -> Result<AcceptedIdentity, Error> {
+        let Look {
+            configuration, now, ..
+        } = self.look;
+        let (settings, policy) = (self.look.settings(), self.look.policy());
+        let (consumer, provider) = (&configuration.cluster_id, self.look.peer());
+        let record = self.look.observed.record();
         let expectation = IdentityExpectation {
-            consumer: self.cluster_id(),
-            provider: &observed.peer,
+            consumer,
+            provider,
             key: key.public_key(),
             now,
             proxy_url: settings.proxy_url.as_ref(),
             namespace: settings.remote_tenant_namespace.as_ref(),
             publicly_trusted: settings.publicly_trusted,
-            pins: observed.endpoint.as_ref(),
+            pins: self.endpoint.as_ref(),
             aws: settings.accept_aws,
         };
-        let accepted = |verified, assurance, provider_key, first_seen, proven_nonce| Accepted {
-            verified,
-            key: Arc::clone(key),
-            by_predecessor: false,
-            assurance,
-            provider_key,
-            first_seen,
-            proven_nonce,
-        };
-        if let Purpose::Slice(slice) = observed.purpose {
-            let name = &slice.metadata.name;
+        let accepted =
+            |verified, assurance, provider_key, first_seen, proven_nonce| AcceptedIdentity {
+                verified,
+                key: Arc::clone(key),
+                by_predecessor: false,
+                assurance,
+                provider_key,
+                first_seen,
+                proven_nonce,
+            };
+        if let Holder::Slice(name) = &self.holder {
             let verified = verify::slice_identity(identity, name, &expectation, policy)?;
-            let (assurance, provider_key) = self.assurance_of_endpoint(observed);
+            let (assurance, provider_key) = self.look.assurance_of_endpoint();
             return Ok(accepted(verified, assurance, provider_key, None, None));
         }
         let verified = verify::identity(identity, &expectation, policy)?;
-        let record = observed.record();
-        let signed = observed
+        let pinned = record.and_then(|record| record.provider_key);
+        let signed = self
+            .look
+            .observed
             .nonce_text()
             .and_then(|(_, text)| Nonce::parse(text, policy).ok());
         let annotation = identity.metadata.annotations.get(COMMITMENT_ANNOTATION);
         let grade = |nonce: Option<&Nonce>| {
             let committed = Committed {
                 nonce: nonce.map(Nonce::as_bytes).unwrap_or_default(),
-                provider: &observed.peer,
-                consumer: self.cluster_id(),
+                provider,
+                consumer,
                 consumer_key: key.public_key(),
                 namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
                 auth_params: &identity.spec.auth_params,
             };
             let known = KnownProvider {
                 fingerprints: &settings.provider_keys,
-                pinned: record.provider_key,
+                pinned,
                 nonce,
             };
             let graded = known.grade(annotation.map(String::as_str), &committed, policy);
@@ -230,9 +247,11 @@ impl Consumer {
         };
         // Anyone can hand over another nonce, and have it signed: what was
         // proven under an earlier one stays so.
-        let graded = grade(signed.as_ref()).or_else(|fault| match &record.proven_nonce {
-            Some(earlier) => grade(Some(earlier)).map_err(|_| fault),
-            None => Err(fault),
+        let graded = grade(signed.as_ref()).or_else(|fault| {
+            match record.and_then(|record| record.proven_nonce.as_ref()) {
+                Some(earlier) => grade(Some(earlier)).map_err(|_| fault),
+                None => Err(fault),
+            }
         });
         let (assurance, provider_key, nonce) = graded.map_err(|fault| {
             Error::new(
@@ -241,8 +260,8 @@ impl Consumer {
                 "metadata.annotations[liqo-auth/commitment]",
             )
         })?;
-        let first_seen = provider_key
-            .filter(|_| assurance == Assurance::Continuity && record.provider_key.is_none());
+        let first_seen =
+            provider_key.filter(|_| assurance == Assurance::Continuity && pinned.is_none());
         let proven_nonce = provider_key.and(nonce);
         Ok(accepted(
             verified,
@@ -252,18 +271,34 @@ impl Consumer {
             proven_nonce,
         ))
     }
+}
 
+impl Look<'_> {
     /// An identity of a slice is for the endpoint of the control plane's: it is
     /// as sure as that.
-    fn assurance_of_endpoint(&self, observed: &Observed<'_>) -> (Assurance, Option<Fingerprint>) {
-        let provider_key = observed.record().provider_key;
-        let configured = &self.settings(&observed.peer).provider_keys;
+    fn assurance_of_endpoint(&self) -> (Assurance, Option<Fingerprint>) {
+        let provider_key = self
+            .observed
+            .record()
+            .and_then(|record| record.provider_key);
+        let configured = &self.settings().provider_keys;
         let assurance = match &provider_key {
             None => Assurance::Unproven,
             Some(key) if configured.contains(key) => Assurance::Authenticated,
             Some(_) => Assurance::Continuity,
         };
         (assurance, provider_key)
+    }
+}
+
+impl core::fmt::Debug for AcceptedIdentity {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("AcceptedIdentity")
+            .field("identity", &self.verified)
+            .field("assurance", &self.assurance)
+            .field("provider_key", &self.provider_key)
+            .finish_non_exhaustive()
     }
 }
 

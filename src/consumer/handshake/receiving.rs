@@ -1,108 +1,136 @@
-//! Taking an Identity that was handed over.
+//! Taking what the provider sent: its nonce, and its Identity.
 
 use std::collections::BTreeMap;
 
-use super::{accepted::Accepted, keys::Keys};
+use super::keys::Keys;
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     audit::{Decision, Event},
     consumer::{
-        Consumer,
-        observed::{Observed, Purpose},
+        AcceptedIdentity,
+        credentials::holding::Holding,
+        look::{Look, send},
+        record::Plan,
     },
+    crypto::Nonce,
     error::{Error, Fault, PeerIncompatible, PolicyRefusal, shortened},
-    machine::{Effect, Part, Step},
-    model::{Identity, Metadata, Resource, Timestamp, names},
+    machine::{Awaited, Holder, Notice},
+    model::{Identity, Metadata, ObjectRef, Resource, names},
 };
 
-impl Consumer {
-    pub(in crate::consumer) fn receive_identity(
+impl Look<'_> {
+    /// Takes a nonce that was handed over: it is signed, or stored until a key
+    /// can sign it.
+    pub(in crate::consumer) fn receive_nonce(
         &self,
-        observed: Observed<'_>,
-        keys: &Keys,
-        received: &Identity,
-        now: Timestamp,
-    ) -> Result<Step, Error> {
-        let mut record = observed.record();
-        if record.ended.is_some() && observed.signed_nonce.is_none() {
-            let fault = PolicyRefusal::PeeringEnded;
-            return Err(Error::new(fault, Some(received.id()), ""));
-        }
-        let accepted = self.accept(&observed, keys, received, now)?;
-        self.check_follows(&observed, keys, &accepted, received, now)?;
-        let mut step = Step::default();
-        if observed.namespace.is_none() {
-            step.effects.push(observed.create_namespace()?);
-        }
-        accepted.record_pins(&mut record);
-        accepted.record_receipt(Purpose::ControlPlane, &mut record, now);
-        match observed.identity {
-            None => {
-                let mut metadata = clean(&received.metadata);
-                metadata.namespace = observed.namespace_name();
-                let given = &received.metadata.namespace;
-                if !given.is_empty() && *given != metadata.namespace {
-                    let (expected, found) = (metadata.namespace, shortened(given));
-                    let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
-                    return Err(Error::new(fault, Some(received.id()), "metadata.namespace"));
-                }
-                step.effects.push(Effect::Create(
-                    Identity {
-                        metadata,
-                        spec: received.spec.clone(),
-                        ..Identity::default()
-                    }
-                    .into(),
-                ));
+        nonce: &Nonce,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let Some(keys) = self.keys else {
+            plan.await_for(Awaited::OwnKey);
+            let stored = self.observed.nonce_text();
+            if stored.is_some_and(|(_, text)| text == nonce.as_bytes()) {
+                return Ok(());
             }
-            Some(stored) => {
-                let mut wanted = stored.clone();
-                wanted.spec = received.spec.clone();
-                let annotations = &mut wanted.metadata.annotations;
-                annotations.remove(COMMITMENT_ANNOTATION);
-                annotations.extend(clean(&received.metadata).annotations);
-                if received.spec != stored.spec {
-                    // What it asked for has come.
-                    annotations.remove(names::RENEW_ANNOTATION);
-                }
-                step.effects
-                    .extend(Effect::patch(stored, wanted, Part::Main));
-            }
+            self.check_nonce(nonce.as_bytes(), None)?;
+            plan.records.change(|record| record.ended = None);
+            return self.store_nonce(nonce, None, plan);
+        };
+        let signing = self.signing(keys, nonce);
+        // What was signed once is sent on as often as it is asked for.
+        if let Some(tenant) = signing.stored_tenant() {
+            send(&tenant, plan);
+        } else if signing.was_signed_by(keys.predecessor.as_deref()) {
+            // The provider took it from the key before; the present key needs
+            // another one.
+            plan.notify(Notice::NewKeyAwaitsNonce);
+            plan.await_for(Awaited::Nonce);
+        } else {
+            self.check_nonce(nonce.as_bytes(), None)?;
+            signing.sign(plan)?;
         }
-        step.notices.extend(accepted.notices());
-        if !step.is_settled() {
-            let decision = Decision::IdentityTaken {
-                certificate: accepted.fingerprint(),
-            };
-            let key = accepted.key.public_key().fingerprint();
-            step.events.push(
-                Event::new(&observed.peer, decision)
-                    .about(received.id())
-                    .by_key(key),
-            );
-        }
-        Ok(observed.with_record(self, step, &record))
+        Ok(())
     }
 
+    /// Takes an Identity that was handed over.
+    pub(in crate::consumer) fn receive_identity(
+        &self,
+        received: &Identity,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let Some(keys) = self.keys else {
+            plan.await_for(Awaited::OwnKey);
+            return Ok(());
+        };
+        let (observed, id) = (self.observed, received.id());
+        let has_ended = observed
+            .record()
+            .is_some_and(|record| record.ended.is_some());
+        if has_ended && observed.signed_nonce.is_none() {
+            return Err(Error::new(PolicyRefusal::PeeringEnded, Some(id), ""));
+        }
+        let holding = Holding::of_control_plane(*self);
+        let accepted = holding.accept(keys, received)?;
+        holding.check_follows(keys, &accepted, received)?;
+        self.ensure_namespace(plan)?;
+        let receipt = accepted.received(&Holder::ControlPlane, observed.record(), self.now);
+        plan.records.change(|record| {
+            accepted.record_pins(record);
+            if let Some(receipt) = receipt {
+                record.set_received(&Holder::ControlPlane, receipt);
+            }
+        });
+        let stored = match observed.identity {
+            None => self.make_identity(received, plan)?,
+            Some(stored) => {
+                plan.edit(stored, |identity| replace(identity, received));
+                stored.id()
+            }
+        };
+        accepted.notices().for_each(|notice| plan.notify(notice));
+        let decision = Decision::IdentityTaken {
+            certificate: accepted.fingerprint(),
+        };
+        let taken = Event::new(self.peer(), decision).about(id);
+        plan.tell_upon(stored, taken.by_key(accepted.key().fingerprint()));
+        Ok(())
+    }
+
+    fn make_identity(&self, received: &Identity, plan: &mut Plan<'_>) -> Result<ObjectRef, Error> {
+        let mut metadata = clean(&received.metadata);
+        metadata.namespace = self.observed.namespace_name();
+        let given = &received.metadata.namespace;
+        if !given.is_empty() && *given != metadata.namespace {
+            let (expected, found) = (metadata.namespace, shortened(given));
+            let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
+            return Err(Error::new(fault, Some(received.id()), "metadata.namespace"));
+        }
+        let identity = Identity {
+            metadata,
+            spec: received.spec.clone(),
+            ..Identity::default()
+        };
+        let id = identity.id();
+        plan.create(identity);
+        Ok(id)
+    }
+}
+
+impl Holding<'_> {
     /// That an Identity which was handed over does not take the place of a
     /// better one. A certificate that ends together with the one that is held
     /// may: it was issued again.
     fn check_follows(
         &self,
-        observed: &Observed<'_>,
         keys: &Keys,
-        accepted: &Accepted,
+        accepted: &AcceptedIdentity,
         received: &Identity,
-        now: Timestamp,
     ) -> Result<(), Error> {
-        let Some(stored) = observed.identity else {
+        let Some(Ok(held)) = self.identity.map(|stored| self.accept(keys, stored)) else {
             return Ok(());
         };
-        let Ok(held) = self.accept(observed, keys, stored, now) else {
-            return Ok(());
-        };
-        if accepted.by_predecessor && !held.by_predecessor {
-            self.accept(observed, &keys.current_only(), received, now)?;
+        if accepted.awaits_new_key() && !held.awaits_new_key() {
+            self.accept(&keys.current_only(), received)?;
         }
         match accepted.compare(&held) {
             Ok(_) => Ok(()),
@@ -113,6 +141,18 @@ impl Consumer {
             }
             Err((fault, field)) => Err(Error::new(fault, Some(received.id()), field)),
         }
+    }
+}
+
+/// Puts what was received in the place of what is stored.
+fn replace(stored: &mut Identity, received: &Identity) {
+    let annotations = &mut stored.metadata.annotations;
+    annotations.remove(COMMITMENT_ANNOTATION);
+    annotations.extend(clean(&received.metadata).annotations);
+    if received.spec != stored.spec {
+        // What it asked for has come.
+        annotations.remove(names::RENEW_ANNOTATION);
+        stored.spec = received.spec.clone();
     }
 }
 

@@ -13,122 +13,122 @@
 mod phase;
 mod request;
 
-pub use phase::{Denied, ResourcesDecision, SlicePeering, SlicePhase};
-pub use request::{NeedsRequest, SliceOptions};
+pub use phase::{ResourcesDecision, SlicePhase, SliceStatus};
+pub use request::SliceOptions;
+
+use std::sync::Arc;
 
 use super::{
-    Consumer,
-    credentials::taking::Status,
-    handshake::{accepted::Accepted, keys::Keys},
-    observed::{Observed, Purpose},
-    record::Record,
-    renewed,
+    AcceptedIdentity,
+    credentials::holding::{Holding, Standing},
+    handshake::keys::Keys,
+    look::Look,
+    record::Plan,
 };
 use crate::{
-    crypto::{SigningKey, Subject},
+    crypto::{Csr, SigningKey},
     error::{Error, LocalFault, PolicyRefusal, shortened},
-    machine::{Awaited, Effect, Refused, Step, View},
+    machine::Awaited,
     model::{
-        Identity, IdentityType, Kind, ObjectRef, Renew, Resource, ResourceSlice,
-        ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, Timestamp, names,
+        Identity, IdentityType, Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice,
+        ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, names,
     },
 };
 
-/// What the slices of one provider have in common.
-pub(super) struct Surroundings<'a, 'o> {
-    pub(super) observed: &'a Observed<'o>,
-    pub(super) keys: Option<&'a Keys>,
-    /// The control plane's Identity, where it was verified.
-    pub(super) control_plane: Option<&'a Accepted>,
-    pub(super) now: Timestamp,
+/// One slice, with its objects as far as its phase rests on them.
+pub(super) struct Slice<'a> {
+    pub(super) status: SliceStatus,
+    holding: Option<Holding<'a>>,
 }
 
-impl Consumer {
-    /// Every slice of the peer, each for itself.
-    pub(super) fn slices<'o>(
-        &self,
-        view: &View<'o>,
-        around: &Surroundings<'_, 'o>,
-    ) -> Vec<SlicePeering<'o>> {
-        let here = around.observed.namespace_name();
-        let unreadable = view
+impl<'a> Look<'a> {
+    /// Every slice of the provider, each for itself, beside the control plane's
+    /// Identity where that was verified.
+    pub(super) fn slices(&self, control_plane: Option<&AcceptedIdentity>) -> Vec<Slice<'a>> {
+        let here = self.observed.namespace_name();
+        let unreadable = self
+            .view
             .unreadable(Kind::ResourceSlice)
             .filter(|unreadable| unreadable.id.namespace == here)
-            .map(|unreadable| {
-                let reason = unreadable.reason.to_string();
-                let fault = LocalFault::Unreadable { reason };
-                SlicePeering {
+            .map(|unreadable| Slice {
+                status: SliceStatus {
                     slice: unreadable.id.clone(),
-                    phase: SlicePhase::Refused(Error::new(fault, Some(unreadable.id.clone()), "")),
+                    phase: SlicePhase::Refused(unreadable.error()),
                     resources: ResourcesDecision::Undecided,
-                }
+                },
+                holding: None,
             });
-        let readable = view
+        let readable = self
+            .view
             .readable::<ResourceSlice>()
-            .filter(|slice| is_asked_of(slice, view.peer().as_str()))
-            .map(|slice| SlicePeering {
-                slice: slice.id(),
-                phase: self
-                    .slice_phase(view, around, slice)
-                    .unwrap_or_else(SlicePhase::Refused),
-                resources: ResourcesDecision::of(slice),
+            .filter(|slice| is_asked_of(slice, self.peer().as_str()))
+            .map(|slice| {
+                let mut holding = None;
+                let phase = self.slice_phase(control_plane, slice, &mut holding);
+                Slice {
+                    status: SliceStatus {
+                        slice: slice.id(),
+                        phase: phase.unwrap_or_else(SlicePhase::Refused),
+                        resources: ResourcesDecision::of(slice),
+                    },
+                    holding,
+                }
             });
         unreadable.chain(readable).collect()
     }
 
-    fn slice_phase<'o>(
+    fn slice_phase(
         &self,
-        view: &View<'o>,
-        around: &Surroundings<'_, 'o>,
-        slice: &'o ResourceSlice,
-    ) -> Result<SlicePhase<'o>, Error> {
+        control_plane: Option<&AcceptedIdentity>,
+        slice: &'a ResourceSlice,
+        holding: &mut Option<Holding<'a>>,
+    ) -> Result<SlicePhase, Error> {
         if slice.metadata.deletion_timestamp.is_some() {
             return Ok(SlicePhase::Ending);
         }
-        self.check_slice(around.observed, slice)?;
-        let Some(keys) = around.keys else {
+        self.check_slice(slice)?;
+        let Some(keys) = self.keys else {
             return Ok(SlicePhase::NeedsKey);
         };
-        let mut observed = around.observed.of_slice(view, slice)?;
-        let request = NeedsRequest::new(
-            self,
-            &observed,
-            slice,
-            self.request_key(around, keys, slice),
-        );
-        if !request.is_complete() {
-            return Ok(SlicePhase::NeedsRequest(request));
+        let holding = holding.insert(Holding::of_slice(*self, slice)?);
+        if !self.is_complete(slice, &*self.request_key(control_plane, keys, slice)) {
+            return Ok(SlicePhase::NeedsRequest);
         }
         let decision = slice
             .status
             .condition(ResourceSliceConditionType::Authentication);
-        let accepted = match decision {
-            None => false,
-            Some(decision) if decision.status == ResourceSliceConditionStatus::Denied => {
-                return Ok(SlicePhase::Denied(Denied::new(observed, decision)));
-            }
-            Some(_) => true,
-        };
-        let known = around.control_plane.map(|control| control.verified.pins());
-        observed.endpoint = observed.endpoint.or_else(|| known.cloned());
-        if observed.endpoint.is_none() {
+        if let Some(decision) = decision
+            && decision.status == ResourceSliceConditionStatus::Denied
+        {
+            return Ok(SlicePhase::Denied {
+                reason: decision.reason.clone(),
+                message: decision.message.clone(),
+            });
+        }
+        if holding.endpoint.is_none() {
+            holding.endpoint = control_plane.map(|control| control.identity().pins().clone());
+        }
+        if holding.endpoint.is_none() {
             return Ok(SlicePhase::AwaitsControlPlane);
         }
-        let stored = observed.identity.map(|identity| &identity.spec.auth_params);
-        let own = slice.status.auth_params.as_ref().filter(|_| accepted);
-        let renewed = renewed(&observed);
+        let stored = holding.identity.map(|identity| &identity.spec.auth_params);
+        let own = slice
+            .status
+            .auth_params
+            .as_ref()
+            .filter(|_| decision.is_some());
+        let own = || own.map(|given| (given, slice.id()));
         // The provider writes a renewed certificate to both, one after the other.
-        let given = [own.map(|given| (given, slice.id())), renewed]
+        let given = [own(), holding.renewed()]
             .into_iter()
             .flatten()
             .find(|(given, _)| stored != Some(*given))
-            .or_else(|| own.map(|given| (given, slice.id())));
-        Ok(match self.status(observed, keys, given, around.now)? {
-            Status::Nothing => SlicePhase::AwaitsDecision,
-            Status::Refused(error) => SlicePhase::Refused(error),
-            Status::NeedsIdentity(phase) => SlicePhase::NeedsIdentity(phase),
-            Status::NeedsKubeconfig(phase) => SlicePhase::NeedsKubeconfig(phase),
-            Status::Held(held) => SlicePhase::Held(held),
+            .or_else(own);
+        Ok(match holding.standing(keys, given)? {
+            Standing::Nothing => SlicePhase::AwaitsDecision,
+            Standing::NeedsIdentity(offered) => SlicePhase::NeedsIdentity(offered),
+            Standing::NeedsKubeconfig(accepted) => SlicePhase::NeedsKubeconfig(accepted),
+            Standing::Held(stored) => SlicePhase::Held(stored),
         })
     }
 
@@ -136,35 +136,27 @@ impl Consumer {
     /// one would be refused.
     fn request_key(
         &self,
-        around: &Surroundings<'_, '_>,
+        control_plane: Option<&AcceptedIdentity>,
         keys: &Keys,
         slice: &ResourceSlice,
-    ) -> std::sync::Arc<dyn SigningKey> {
-        if let Some(control_plane) = around.control_plane {
+    ) -> Arc<dyn SigningKey> {
+        if let Some(control_plane) = control_plane {
             return control_plane.key.clone();
         }
-        let subject = Subject::resource_slice(&slice.metadata.name, self.cluster_id());
-        let policy = self.policy(&around.observed.peer);
+        let is_by = |key: &dyn SigningKey| {
+            let (pem, subject) = (slice.spec.csr.as_slice(), self.slice_subject(slice));
+            Csr::verify(pem, &subject, key.public_key(), self.policy()).is_ok()
+        };
         match &keys.predecessor {
-            Some(predecessor)
-                if crate::crypto::Csr::verify(
-                    slice.spec.csr.as_slice(),
-                    &subject,
-                    predecessor.public_key(),
-                    policy,
-                )
-                .is_ok() =>
-            {
-                predecessor.clone()
-            }
+            Some(predecessor) if is_by(&**predecessor) => predecessor.clone(),
             _ => keys.current.clone(),
         }
     }
 
-    fn check_slice(&self, observed: &Observed<'_>, slice: &ResourceSlice) -> Result<(), Error> {
+    fn check_slice(&self, slice: &ResourceSlice) -> Result<(), Error> {
         let wrong = |fault: Error| Err(fault);
         let id = || Some(slice.id());
-        let expected = observed.namespace_name();
+        let expected = self.observed.namespace_name();
         if slice.metadata.namespace != expected {
             let found = shortened(&slice.metadata.namespace);
             let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
@@ -172,7 +164,7 @@ impl Consumer {
         }
         check_name(&slice.metadata.name, LABEL_VALUE, slice.id())?;
         let consumer = slice.spec.consumer_cluster_id.as_deref();
-        if consumer.is_some_and(|consumer| consumer != self.cluster_id().as_str()) {
+        if consumer.is_some_and(|consumer| consumer != self.configuration.cluster_id.as_str()) {
             return wrong(Error::new(
                 LocalFault::Conflict,
                 id(),
@@ -180,7 +172,7 @@ impl Consumer {
             ));
         }
         let provider = slice.spec.provider_cluster_id.as_deref();
-        if provider.is_some_and(|provider| provider != observed.peer.as_str()) {
+        if provider.is_some_and(|provider| provider != self.peer().as_str()) {
             return wrong(Error::new(
                 LocalFault::Conflict,
                 id(),
@@ -190,49 +182,121 @@ impl Consumer {
         Ok(())
     }
 
-    /// What leads all slices on, each fault beside the others.
-    pub(super) fn plan_slices(
+    /// Leads all slices on. A slice that fails leaves no change, and holds up no
+    /// other.
+    pub(super) fn go_on_with_slices(
         &self,
-        view: &View<'_>,
-        observed: &Observed<'_>,
-        slices: &[SlicePeering<'_>],
-        record: &mut Record,
-    ) -> Step {
-        let mut step = Step::default();
-        for slice in slices {
-            match slice.plan(record) {
-                Ok(of_slice) => step.append(of_slice),
-                Err(error) => step.refused.push(Refused {
-                    object: Some(slice.slice.clone()),
-                    error,
-                }),
+        control_plane: Option<&AcceptedIdentity>,
+        plan: &mut Plan<'_>,
+    ) {
+        let slices = self.slices(control_plane);
+        for slice in &slices {
+            if let Err(error) = plan.attempt(|plan| self.go_on_with(slice, control_plane, plan)) {
+                plan.refuse_at(slice.status.slice.clone(), error);
             }
         }
-        let is_there = |name: &str| slices.iter().any(|slice| slice.slice.name == name);
-        record.slices.retain(|name, _| is_there(name));
-        step.effects.extend(left_behind(view, observed, &is_there));
-        step
+        let is_there = |name: &str| slices.iter().any(|slice| slice.status.slice.name == name);
+        if self.observed.record.is_some() {
+            plan.records
+                .change(|record| record.slices.retain(|name, _| is_there(name)));
+        }
+        self.remove_left_behind(&is_there, plan);
+    }
+
+    fn go_on_with(
+        &self,
+        slice: &Slice<'_>,
+        control_plane: Option<&AcceptedIdentity>,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let id = || slice.status.slice.clone();
+        match (&slice.status.phase, &slice.holding) {
+            (SlicePhase::NeedsKey, _) => plan.await_for(Awaited::OwnKey),
+            (SlicePhase::AwaitsDecision, _) => plan.await_for(Awaited::SliceDecision(id())),
+            (SlicePhase::AwaitsControlPlane, _) => plan.await_for(Awaited::Identity),
+            (SlicePhase::Refused(error), _) => return Err(error.clone()),
+            (SlicePhase::Ending, _) => plan.await_for(Awaited::End(id())),
+            (SlicePhase::NeedsRequest, Some(holding)) => {
+                if let (Some(slice), Some(keys)) = (holding.slice, self.keys) {
+                    let key = self.request_key(control_plane, keys, slice);
+                    self.complete_slice(slice, &*key, plan)?;
+                }
+            }
+            (SlicePhase::NeedsIdentity(offered), Some(holding)) => holding.take(offered, plan),
+            (SlicePhase::NeedsKubeconfig(accepted), Some(holding)) => {
+                holding.store(accepted, plan)?;
+            }
+            (SlicePhase::Held(stored), Some(holding)) => holding.maintain(stored, plan)?,
+            (SlicePhase::Denied { .. }, Some(holding)) => holding.withdraw(plan)?,
+            // These phases come of what the slice holds.
+            (_, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Removes what Kubernetes' garbage collector would: identities whose slice is
+    /// gone. Not every store has one.
+    fn remove_left_behind(&self, is_there: &dyn Fn(&str) -> bool, plan: &mut Plan<'_>) {
+        let here = self.observed.namespace_name();
+        let identities = self.view.readable::<Identity>().filter(|identity| {
+            let metadata = &identity.metadata;
+            let label = |label: &str| metadata.labels.get(label).map(String::as_str);
+            let slice = label(names::RESOURCE_SLICE_NAME_LABEL).unwrap_or_default();
+            identity.spec.identity_type == IdentityType::ResourceSlice
+                && metadata.namespace == here
+                && label(names::REMOTE_CLUSTER_ID_LABEL) == Some(self.peer().as_str())
+                && metadata.name == names::resource_slice_identity_name(slice)
+                && metadata
+                    .owner_references
+                    .iter()
+                    .any(|owner| owner.kind == Kind::ResourceSlice.as_str())
+                && !is_there(slice)
+        });
+        for identity in identities {
+            let name = &identity.metadata.name;
+            let owned = |metadata: &Metadata| {
+                let mut owners = metadata.owner_references.iter();
+                owners.any(|owner| owner.uid == identity.metadata.uid)
+            };
+            let renew = self.view.find::<Renew>(&here, name).ok().flatten();
+            let secret = names::kubeconfig_secret(name);
+            let secret = self.view.find::<Secret>(&here, &secret).ok().flatten();
+            remove(renew.filter(|renew| owned(&renew.metadata)), plan);
+            remove(secret.filter(|secret| owned(&secret.metadata)), plan);
+            remove(Some(identity), plan);
+        }
     }
 }
 
-impl SlicePeering<'_> {
-    /// The step without its record, which others may have something to add to.
-    fn plan(&self, record: &mut Record) -> Result<Step, Error> {
-        match &self.phase {
-            SlicePhase::NeedsKey => Ok(Step::awaiting(Awaited::OwnKey)),
-            SlicePhase::NeedsRequest(phase) => phase.complete(),
-            SlicePhase::AwaitsDecision => {
-                Ok(Step::awaiting(Awaited::SliceDecision(self.slice.clone())))
+impl Holding<'_> {
+    /// Removes the identity that a denied slice may have had, as Liqo does.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    fn withdraw(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let Some(identity) = self.identity else {
+            if let Some(slice) = self.slice {
+                plan.await_for(Awaited::SliceDecision(slice.id()));
             }
-            SlicePhase::AwaitsControlPlane => Ok(Step::awaiting(Awaited::Identity)),
-            SlicePhase::NeedsIdentity(phase) => phase.take(),
-            SlicePhase::NeedsKubeconfig(phase) => phase.plan(record),
-            SlicePhase::Held(held) => held.plan(record),
-            SlicePhase::Denied(denied) => denied.withdraw(),
-            SlicePhase::Refused(error) => Err(error.clone()),
-            SlicePhase::Ending => Ok(Step::awaiting(Awaited::End(self.slice.clone()))),
+            return Ok(());
+        };
+        let renew = self.renew.clone()?;
+        let removes = [
+            remove(renew, plan),
+            remove(self.kubeconfig, plan),
+            remove(Some(identity), plan),
+        ];
+        if !removes.contains(&true) {
+            plan.await_for(Awaited::End(identity.id()));
         }
+        Ok(())
     }
+}
+
+/// Deletes what is there and not being deleted already.
+fn remove<K: Resource>(stored: Option<&K>, plan: &mut Plan<'_>) -> bool {
+    let stays = stored.filter(|stored| stored.metadata().deletion_timestamp.is_none());
+    stays.map(|stored| plan.delete(stored)).is_some()
 }
 
 /// Whether it is a slice that this side asks of the peer: one to be replicated
@@ -264,72 +328,8 @@ fn check_name(name: &str, longest: usize, id: ObjectRef) -> Result<(), Error> {
     ))
 }
 
-/// Removes what Kubernetes' garbage collector would: identities whose slice is
-/// gone. Not every store has one.
-fn left_behind<'o>(
-    view: &View<'o>,
-    observed: &Observed<'o>,
-    is_there: &dyn Fn(&str) -> bool,
-) -> Vec<Effect> {
-    let here = observed.namespace_name();
-    let identities = view.readable::<Identity>().filter(|identity| {
-        let metadata = &identity.metadata;
-        let label = |label: &str| metadata.labels.get(label).map(String::as_str);
-        let slice = label(names::RESOURCE_SLICE_NAME_LABEL).unwrap_or_default();
-        identity.spec.identity_type == IdentityType::ResourceSlice
-            && metadata.namespace == here
-            && label(names::REMOTE_CLUSTER_ID_LABEL) == Some(observed.peer.as_str())
-            && metadata.name == names::resource_slice_identity_name(slice)
-            && metadata
-                .owner_references
-                .iter()
-                .any(|owner| owner.kind == Kind::ResourceSlice.as_str())
-            && !is_there(slice)
-    });
-    let mut effects = Vec::new();
-    for identity in identities {
-        let name = &identity.metadata.name;
-        let owned = |metadata: &crate::model::Metadata| {
-            metadata
-                .owner_references
-                .iter()
-                .any(|owner| owner.uid == identity.metadata.uid)
-                && metadata.deletion_timestamp.is_none()
-        };
-        let renew = view.find::<Renew>(&here, name).ok().flatten();
-        let secret = view
-            .find::<Secret>(&here, &names::kubeconfig_secret(name))
-            .ok()
-            .flatten();
-        effects.extend(
-            renew
-                .filter(|renew| owned(&renew.metadata))
-                .map(Effect::delete),
-        );
-        effects.extend(
-            secret
-                .filter(|secret| owned(&secret.metadata))
-                .map(Effect::delete),
-        );
-        if identity.metadata.deletion_timestamp.is_none() {
-            effects.push(Effect::delete(identity));
-        }
-    }
-    effects
-}
-
 /// What names of one's own making are held to: with the hash behind it, a common
 /// name has at most 64 characters (RFC 5280, `ub-common-name`).
 const OWN_NAME: usize = 51;
 /// The longest value of a label.
 const LABEL_VALUE: usize = 63;
-
-impl<'o> Observed<'o> {
-    /// The slice that this is about.
-    fn slice(&self) -> Option<&'o ResourceSlice> {
-        match self.purpose {
-            Purpose::ControlPlane => None,
-            Purpose::Slice(slice) => Some(slice),
-        }
-    }
-}

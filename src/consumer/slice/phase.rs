@@ -2,37 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use super::NeedsRequest;
 use crate::{
-    consumer::{NeedsIdentity, NeedsKubeconfig, StoredIdentity, observed::Observed},
+    consumer::{AcceptedIdentity, OfferedIdentity, StoredIdentity},
     error::Error,
-    machine::{Awaited, Effect, Step},
     model::{
-        ObjectRef, Quantity, Resource, ResourceSlice, ResourceSliceCondition,
-        ResourceSliceConditionStatus, ResourceSliceConditionType,
+        ObjectRef, Quantity, ResourceSlice, ResourceSliceConditionStatus,
+        ResourceSliceConditionType,
     },
 };
 
 /// Where one resource slice stands.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct SlicePeering<'o> {
+pub struct SliceStatus {
     /// The slice.
     pub slice: ObjectRef,
     /// The phase of its identity.
-    pub phase: SlicePhase<'o>,
+    pub phase: SlicePhase,
     /// What the provider said about the resources: a decision apart from that on
     /// the identity.
     pub resources: ResourcesDecision,
 }
 
-/// The phases of a slice's identity; each offers what is legal in it.
+/// The phases of a slice's identity.
 #[non_exhaustive]
-pub enum SlicePhase<'o> {
-    /// The key store has no key yet.
+pub enum SlicePhase {
+    /// The key store has no key, or has not answered yet.
     NeedsKey,
-    /// The clusters' IDs or the certificate request are missing in it.
-    NeedsRequest(NeedsRequest<'o>),
+    /// A person or `liqoctl` made the slice: the clusters' IDs or the certificate
+    /// request are missing in it.
+    NeedsRequest,
     /// The request is complete; the provider has not decided yet.
     AwaitsDecision,
     /// There is no Identity of the control plane yet, by whose API server and CA
@@ -40,13 +39,18 @@ pub enum SlicePhase<'o> {
     AwaitsControlPlane,
     /// The provider gave a certificate, which is verified: the Identity is to be
     /// made of it.
-    NeedsIdentity(NeedsIdentity<'o>),
+    NeedsIdentity(Box<OfferedIdentity>),
     /// The Identity is verified; its kubeconfig is to be stored.
-    NeedsKubeconfig(NeedsKubeconfig<'o>),
+    NeedsKubeconfig(Box<AcceptedIdentity>),
     /// The kubeconfig is stored.
-    Held(StoredIdentity<'o>),
-    /// The provider denied the identity.
-    Denied(Denied<'o>),
+    Held(Box<StoredIdentity>),
+    /// The provider denied the identity: what was made for it goes.
+    Denied {
+        /// Why, in one word of the provider's.
+        reason: String,
+        /// Why, in a sentence of the provider's. It is not escaped.
+        message: String,
+    },
     /// What the provider gave, or what stands here, cannot be taken.
     Refused(Error),
     /// The slice is being deleted.
@@ -70,14 +74,6 @@ pub enum ResourcesDecision {
     },
 }
 
-/// The provider denied a slice's identity: what was made for it goes.
-#[derive(Clone)]
-pub struct Denied<'o> {
-    observed: Observed<'o>,
-    reason: String,
-    message: String,
-}
-
 impl ResourcesDecision {
     pub(super) fn of(slice: &ResourceSlice) -> Self {
         let condition = slice
@@ -96,78 +92,29 @@ impl ResourcesDecision {
     }
 }
 
-impl SlicePhase<'_> {
+impl SlicePhase {
     /// The phase's name, for messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::NeedsKey => "NeedsKey",
-            Self::NeedsRequest(_) => "NeedsRequest",
+            Self::NeedsRequest => "NeedsRequest",
             Self::AwaitsDecision => "AwaitsDecision",
             Self::AwaitsControlPlane => "AwaitsControlPlane",
             Self::NeedsIdentity(_) => "NeedsIdentity",
             Self::NeedsKubeconfig(_) => "NeedsKubeconfig",
             Self::Held(_) => "Held",
-            Self::Denied(_) => "Denied",
+            Self::Denied { .. } => "Denied",
             Self::Refused(_) => "Refused",
             Self::Ending => "Ending",
         }
     }
 }
 
-impl core::fmt::Debug for SlicePhase<'_> {
+impl core::fmt::Debug for SlicePhase {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Refused(error) => formatter.debug_tuple("Refused").field(error).finish(),
             phase => formatter.write_str(phase.name()),
         }
     }
-}
-
-impl<'o> Denied<'o> {
-    pub(super) fn new(observed: Observed<'o>, decision: &ResourceSliceCondition) -> Self {
-        Self {
-            observed,
-            reason: decision.reason.clone(),
-            message: decision.message.clone(),
-        }
-    }
-
-    /// Why, in one word of the provider's.
-    pub fn reason(&self) -> &str {
-        &self.reason
-    }
-
-    /// Why, in a sentence of the provider's. It is not escaped.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// Removes the identity that the slice may have had, as Liqo does.
-    ///
-    /// # Errors
-    /// What cannot be read.
-    pub fn withdraw(&self) -> Result<Step, Error> {
-        let mut step = Step::default();
-        let Some(identity) = self.observed.identity else {
-            if let Some(slice) = self.observed.slice() {
-                step.wait.awaiting.push(Awaited::SliceDecision(slice.id()));
-            }
-            return Ok(step);
-        };
-        let renew = self.observed.renew.clone()?;
-        step.effects.extend(renew.and_then(removal));
-        step.effects
-            .extend(self.observed.kubeconfig.and_then(removal));
-        step.effects.extend(removal(identity));
-        if step.effects.is_empty() {
-            step.wait.awaiting.push(Awaited::End(identity.id()));
-        }
-        Ok(step)
-    }
-}
-
-/// The deletion of what is not being deleted already.
-fn removal<K: Resource>(stored: &K) -> Option<Effect> {
-    let goes = stored.metadata().deletion_timestamp.is_some();
-    (!goes).then(|| Effect::delete(stored))
 }

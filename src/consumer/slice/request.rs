@@ -1,18 +1,22 @@
 //! Asking for a resource slice.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use super::{OWN_NAME, check_name, is_asked_of};
 use crate::{
     audit::{Decision, Event},
-    consumer::{Consumer, observed::Observed, replication_labels},
+    consumer::{
+        Consumer,
+        credentials::holding::Holding,
+        look::Look,
+        observed::Observed,
+        record::{Plan, Records},
+        replication_labels,
+    },
     crypto::{Csr, SigningKey, Subject},
     error::{Error, LocalFault},
-    machine::{Awaited, Effect, Env, Part, Step, View},
-    model::{
-        Bytes, Kind, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, ResourceSliceSpec,
-        names,
-    },
+    machine::{Awaited, Env, Step, View},
+    model::{Bytes, Kind, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, names},
 };
 
 /// What is asked of a provider.
@@ -45,16 +49,6 @@ pub struct SliceOptions {
     pub labels: BTreeMap<String, String>,
 }
 
-/// A slice that a person or `liqoctl` made: the clusters' IDs or the request of
-/// a certificate are still missing in it.
-#[derive(Clone)]
-pub struct NeedsRequest<'o> {
-    consumer: Consumer,
-    observed: Observed<'o>,
-    slice: &'o ResourceSlice,
-    key: Arc<dyn SigningKey>,
-}
-
 impl SliceOptions {
     /// What `liqoctl create resourceslice` asks for by default: nothing in
     /// particular, with a virtual node.
@@ -72,118 +66,113 @@ impl SliceOptions {
 
 impl Consumer {
     /// Asks the provider for a resource slice, or changes what is asked for. The
-    /// certificate request of a slice that is there stays as it is.
+    /// certificate request of a slice that is there stays as it is. While the key
+    /// has not answered, the slice is stored without its request.
     ///
     /// # Errors
     /// [`LocalFault::SliceName`], [`LocalFault::NotAuthenticated`];
     /// [`LocalFault::Conflict`] if something else stands there; otherwise as
-    /// [`resume`](Self::resume).
+    /// [`look`](Self::look).
     pub fn request_slice(
         &self,
         view: &View<'_>,
         options: &SliceOptions,
         env: Env,
     ) -> Result<Step, Error> {
-        self.check_peer(view.peer())?;
-        let observed = Observed::select(self, view)?;
-        let namespace = observed.namespace_name();
-        let id = ObjectRef::new(Kind::ResourceSlice, &namespace, &options.name);
-        check_name(&options.name, OWN_NAME, id.clone())?;
-        let Some(keys) = self.find_keys(view.peer())? else {
-            return Ok(Step::awaiting(Awaited::OwnKey));
-        };
-        let control_plane = observed
-            .identity
-            .and_then(|identity| self.accept(&observed, &keys, identity, env.now).ok());
-        if control_plane.is_none() && observed.endpoint.is_none() {
-            return Err(Error::new(LocalFault::NotAuthenticated, Some(id), ""));
-        }
-        let stored: Option<&ResourceSlice> = view.find(&namespace, &options.name)?;
-        if stored.is_some_and(|slice| {
-            !is_asked_of(slice, view.peer().as_str()) || slice.metadata.deletion_timestamp.is_some()
-        }) {
-            return Err(Error::new(LocalFault::Conflict, Some(id), ""));
-        }
-        let mut wanted = stored.cloned().unwrap_or_else(|| ResourceSlice {
-            metadata: Metadata {
-                name: options.name.clone(),
-                namespace,
-                ..Metadata::default()
-            },
-            ..ResourceSlice::default()
-        });
-        wanted.metadata.labels.extend(options.labels.clone());
-        wanted
-            .metadata
-            .labels
-            .extend(replication_labels(view.peer()));
-        wanted
-            .metadata
-            .annotations
-            .extend(options.annotations.clone());
-        let virtual_node = names::CREATE_VIRTUAL_NODE_ANNOTATION.to_owned();
-        if options.create_virtual_node {
-            wanted
-                .metadata
-                .annotations
-                .insert(virtual_node, names::TRUE.to_owned());
-        }
-        let key = control_plane.map_or_else(|| keys.current.clone(), |accepted| accepted.key);
-        let request = Request {
-            consumer: self,
-            observed: &observed,
-            key: &*key,
-        };
-        wanted.spec = ResourceSliceSpec {
-            resources: options.resources.clone(),
-            class: options.class.clone(),
-            ..wanted.spec
-        };
-        request.complete(&mut wanted)?;
-        let effect = match stored {
-            None => Some(Effect::Create(wanted.into())),
-            Some(stored) => Effect::patch(stored, wanted, Part::Main),
-        };
-        Ok(request.step(id, effect))
+        self.with_look(view, env.now, |look| {
+            let mut plan = look.plan();
+            look.request_slice(options, &mut plan)?;
+            Ok(plan.finish())
+        })
     }
 
     /// Deletes a resource slice. What was made for it goes when it is gone,
     /// which waits for the provider where slices are replicated.
     ///
     /// # Errors
-    /// As [`resume`](Self::resume); [`LocalFault::Conflict`] if what stands there
+    /// As [`look`](Self::look); [`LocalFault::Conflict`] if what stands there
     /// is not asked of this provider.
     pub fn delete_slice(&self, view: &View<'_>, name: &str) -> Result<Step, Error> {
-        self.check_peer(view.peer())?;
-        let observed = Observed::select(self, view)?;
+        self.0.check_peer(view.peer())?;
+        let observed = Observed::of(&self.0, view)?;
+        let mut plan = Plan::new(Records::of(&self.0, &observed));
         let slice: Option<&ResourceSlice> = view.find(&observed.namespace_name(), name)?;
-        let Some(slice) = slice else {
-            return Ok(Step::default());
-        };
-        if !is_asked_of(slice, view.peer().as_str()) {
-            return Err(Error::new(LocalFault::Conflict, Some(slice.id()), ""));
+        if let Some(slice) = slice {
+            if !is_asked_of(slice, view.peer().as_str()) {
+                return Err(Error::new(LocalFault::Conflict, Some(slice.id()), ""));
+            }
+            plan.await_for(Awaited::End(slice.id()));
+            if slice.metadata.deletion_timestamp.is_none() {
+                plan.delete(slice);
+            }
         }
-        let mut step = Step::awaiting(Awaited::End(slice.id()));
-        if slice.metadata.deletion_timestamp.is_none() {
-            step.effects.push(Effect::delete(slice));
-        }
-        Ok(step)
+        Ok(plan.finish())
     }
 }
 
-impl<'o> NeedsRequest<'o> {
-    pub(super) fn new(
-        consumer: &Consumer,
-        observed: &Observed<'o>,
-        slice: &'o ResourceSlice,
-        key: Arc<dyn SigningKey>,
-    ) -> Self {
-        Self {
-            consumer: consumer.clone(),
-            observed: observed.clone(),
-            slice,
-            key,
+impl SliceOptions {
+    /// Makes a slice what is asked for.
+    fn fill(&self, slice: &mut ResourceSlice, look: &Look<'_>) {
+        let metadata = &mut slice.metadata;
+        metadata.labels.extend(self.labels.clone());
+        metadata.labels.extend(replication_labels(look.peer()));
+        metadata.annotations.extend(self.annotations.clone());
+        if self.create_virtual_node {
+            metadata.annotations.insert(
+                names::CREATE_VIRTUAL_NODE_ANNOTATION.to_owned(),
+                names::TRUE.to_owned(),
+            );
         }
+        slice.spec.resources.clone_from(&self.resources);
+        slice.spec.class.clone_from(&self.class);
+    }
+}
+
+impl Look<'_> {
+    fn request_slice(&self, options: &SliceOptions, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let namespace = self.observed.namespace_name();
+        let id = ObjectRef::new(Kind::ResourceSlice, &namespace, &options.name);
+        check_name(&options.name, OWN_NAME, id.clone())?;
+        let Some(keys) = self.keys else {
+            plan.await_for(Awaited::OwnKey);
+            return Ok(());
+        };
+        let holding = Holding::of_control_plane(*self);
+        let control_plane = holding
+            .identity
+            .and_then(|identity| holding.accept(keys, identity).ok());
+        if control_plane.is_none() && holding.endpoint.is_none() {
+            return Err(Error::new(LocalFault::NotAuthenticated, Some(id), ""));
+        }
+        let stored: Option<&ResourceSlice> = self.view.find(&namespace, &options.name)?;
+        if stored.is_some_and(|slice| {
+            !is_asked_of(slice, self.peer().as_str()) || slice.metadata.deletion_timestamp.is_some()
+        }) {
+            return Err(Error::new(LocalFault::Conflict, Some(id), ""));
+        }
+        let key = control_plane.map_or_else(|| keys.current.clone(), |accepted| accepted.key);
+        let mut new = ResourceSlice {
+            metadata: Metadata {
+                name: options.name.clone(),
+                namespace,
+                ..Metadata::default()
+            },
+            ..ResourceSlice::default()
+        };
+        let request = self.slice_request(stored.unwrap_or(&new), &*key, plan)?;
+        match stored {
+            Some(stored) => plan.edit(stored, |slice| {
+                options.fill(slice, self);
+                self.complete(slice, request.as_ref());
+            }),
+            None => {
+                options.fill(&mut new, self);
+                self.complete(&mut new, request.as_ref());
+                plan.create(new);
+            }
+        }
+        self.tell_request(id, &*key, plan);
+        Ok(())
     }
 
     /// Fills in the clusters' IDs and the certificate request, as Liqo's own
@@ -192,61 +181,55 @@ impl<'o> NeedsRequest<'o> {
     ///
     /// # Errors
     /// [`LocalFault::Backend`] if the key fails.
-    pub fn complete(&self) -> Result<Step, Error> {
-        let request = Request {
-            consumer: &self.consumer,
-            observed: &self.observed,
-            key: &*self.key,
-        };
-        let mut wanted = self.slice.clone();
-        request.complete(&mut wanted)?;
-        let effect = Effect::patch(self.slice, wanted, Part::Main);
-        Ok(request.step(self.slice.id(), effect))
-    }
-
-    pub(super) fn is_complete(&self) -> bool {
-        let spec = &self.slice.spec;
-        let subject =
-            Subject::resource_slice(&self.slice.metadata.name, self.consumer.cluster_id());
-        let policy = self.consumer.policy(&self.observed.peer);
-        spec.consumer_cluster_id.is_some()
-            && spec.provider_cluster_id.is_some()
-            && Csr::verify(spec.csr.as_slice(), &subject, self.key.public_key(), policy).is_ok()
-    }
-}
-
-/// The request of one slice.
-struct Request<'a, 'o> {
-    consumer: &'a Consumer,
-    observed: &'a Observed<'o>,
-    key: &'a dyn SigningKey,
-}
-
-impl Request<'_, '_> {
-    fn complete(&self, slice: &mut ResourceSlice) -> Result<(), Error> {
-        let consumer = self.consumer.cluster_id();
-        let subject = Subject::resource_slice(&slice.metadata.name, consumer);
-        let kept = slice.spec.csr.as_slice();
-        let csr = self
-            .consumer
-            .csr(&self.observed.peer, &subject, self.key, [kept])?;
-        slice.spec.consumer_cluster_id = Some(consumer.to_string());
-        slice.spec.provider_cluster_id = Some(self.observed.peer.to_string());
-        slice.spec.csr = Bytes::from(csr.pem());
+    pub(super) fn complete_slice(
+        &self,
+        slice: &ResourceSlice,
+        key: &dyn SigningKey,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let request = self.slice_request(slice, key, plan)?;
+        plan.edit(slice, |slice| self.complete(slice, request.as_ref()));
+        self.tell_request(slice.id(), key, plan);
         Ok(())
     }
 
-    fn step(&self, id: ObjectRef, effect: Option<Effect>) -> Step {
-        let mut step = Step::awaiting(Awaited::SliceDecision(id.clone()));
-        if let Some(effect) = effect {
-            step.effects.push(effect);
-            let key = self.key.public_key().fingerprint();
-            step.events.push(
-                Event::new(&self.observed.peer, Decision::SliceRequested)
-                    .about(id)
-                    .by_key(key),
-            );
+    pub(super) fn is_complete(&self, slice: &ResourceSlice, key: &dyn SigningKey) -> bool {
+        let spec = &slice.spec;
+        let subject = self.slice_subject(slice);
+        let policy = self.policy();
+        spec.consumer_cluster_id.is_some()
+            && spec.provider_cluster_id.is_some()
+            && Csr::verify(spec.csr.as_slice(), &subject, key.public_key(), policy).is_ok()
+    }
+
+    pub(super) fn slice_subject(&self, slice: &ResourceSlice) -> Subject {
+        Subject::resource_slice(&slice.metadata.name, &self.configuration.cluster_id)
+    }
+
+    /// The request that the slice has, or a new one; none while the key has not
+    /// answered.
+    fn slice_request(
+        &self,
+        slice: &ResourceSlice,
+        key: &dyn SigningKey,
+        plan: &mut Plan<'_>,
+    ) -> Result<Option<Csr>, Error> {
+        let kept = slice.spec.csr.as_slice();
+        self.csr(&self.slice_subject(slice), key, [kept], plan)
+    }
+
+    fn complete(&self, slice: &mut ResourceSlice, request: Option<&Csr>) {
+        let spec = &mut slice.spec;
+        spec.consumer_cluster_id = Some(self.configuration.cluster_id.to_string());
+        spec.provider_cluster_id = Some(self.peer().to_string());
+        if let Some(request) = request {
+            spec.csr = Bytes::from(request.pem());
         }
-        step
+    }
+
+    fn tell_request(&self, id: ObjectRef, key: &dyn SigningKey, plan: &mut Plan<'_>) {
+        plan.await_for(Awaited::SliceDecision(id.clone()));
+        let requested = Event::new(self.peer(), Decision::SliceRequested).about(id.clone());
+        plan.tell_upon(id, requested.by_key(key.public_key().fingerprint()));
     }
 }

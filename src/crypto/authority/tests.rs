@@ -1,5 +1,7 @@
 use super::*;
-use crate::crypto::{ClientCertificateExpectation, Issuance};
+use crate::crypto::{
+    Answer, ClientCertificateExpectation, ClientKey, Issuance, Payload, Signature,
+};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -18,7 +20,7 @@ fn a_certificate_looks_like_the_kubernetes_signers() {
     let authority = Authority::new("ca", now(), 24 * HOUR, &entropy(1)).unwrap();
     let key = KeyPair::from_entropy(&entropy(2));
     let subject = Subject::control_plane(&"cl-consumer".parse().unwrap());
-    let csr = Csr::make(&subject, &key).unwrap();
+    let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
     let issue = |seed| {
         let public_key = key.public_key();
         authority
@@ -59,7 +61,7 @@ fn the_authoritys_end_bounds_the_certificates() {
     let authority = Authority::new("ca", now(), HOUR, &entropy(1)).unwrap();
     let key = KeyPair::from_entropy(&entropy(2));
     let subject = Subject::control_plane(&"cl-consumer".parse().unwrap());
-    let csr = Csr::make(&subject, &key).unwrap();
+    let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
     let issue = |now| {
         authority.issue(
             &csr,
@@ -91,7 +93,7 @@ fn a_request_for_others_is_refused() {
     );
     let subject = Subject::control_plane(&"cl-consumer".parse().unwrap());
     let other_subject = Subject::control_plane(&"cl01".parse().unwrap());
-    let csr = Csr::make(&subject, &key).unwrap();
+    let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
     for (subject, key) in [(&other_subject, &key), (&subject, &other)] {
         let issued = authority.issue(&csr, subject, key.public_key(), now(), HOUR, &entropy(3));
         assert_eq!(issued, Err(AuthorityError::Request));
@@ -170,7 +172,7 @@ fn an_authoritys_name_is_copied_byte_for_byte() {
     };
     let subject = Subject::control_plane(&"cl-consumer".parse().unwrap());
     let client = KeyPair::from_entropy(&entropy(2));
-    let csr = Csr::make(&subject, &client).unwrap();
+    let csr = Csr::make(&subject, &client).unwrap().at_once().unwrap();
     for name in [
         cn(UTF8_STRING, "kühe".as_bytes()),
         cn(PRINTABLE_STRING, b"kubernetes"),
@@ -262,7 +264,7 @@ fn issues_with(key: KeyPair) {
     let authority = Authority::with_key("ca", Arc::new(key), now(), HOUR, &entropy(1)).unwrap();
     let key = KeyPair::from_entropy(&entropy(2));
     let subject = Subject::control_plane(&"cl-consumer".parse().unwrap());
-    let csr = Csr::make(&subject, &key).unwrap();
+    let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
     let chain = authority
         .issue(&csr, &subject, key.public_key(), now(), HOUR, &entropy(3))
         .unwrap();
@@ -294,6 +296,25 @@ fn the_key_may_be_of_any_algorithm() {
             issues_with(KeyPair::generate(algorithm, &mut NoRng).unwrap());
         }
     }
+}
+
+#[test]
+fn a_key_that_answers_later_is_an_error() {
+    struct Later(KeyPair);
+    impl SigningKey for Later {
+        fn public_key(&self) -> &PublicKey {
+            self.0.public_key()
+        }
+        fn sign(&self, _payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
+            Ok(Answer::Pending)
+        }
+        fn client_key(&self) -> ClientKey {
+            ClientKey::NotExportable
+        }
+    }
+    let key = Arc::new(Later(KeyPair::from_entropy(&entropy(7))));
+    let error = Authority::with_key("ca", key, now(), HOUR, &entropy(1)).unwrap_err();
+    assert_eq!(error, AuthorityError::NotAtOnce(NotAtOnce::Pending));
 }
 
 /// AWS-LC draws from its own generator.

@@ -35,7 +35,7 @@ fn setting() -> Setting {
 impl Setting {
     fn issue(&self, lifetime: Duration) -> CertificateChain {
         let (subject, key) = (&self.subject, self.key.public_key());
-        let csr = Csr::make(subject, &self.key).unwrap();
+        let csr = Csr::make(subject, &self.key).unwrap().at_once().unwrap();
         self.authority
             .issue(&csr, subject, key, self.now, lifetime, &entropy(3))
             .unwrap()

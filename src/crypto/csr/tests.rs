@@ -20,7 +20,7 @@ fn check(pem: &[u8], subject: &Subject, key: &KeyPair) -> [Result<Csr, CsrError>
 fn with_name(name: &[u8], key: &KeyPair) -> Vec<u8> {
     let information = information(name, key.public_key());
     let payload = Payload::certification_request(&information, key.public_key());
-    let signature = key.sign(&payload).unwrap();
+    let signature = key.sign(&payload).unwrap().at_once().unwrap();
     let signature = bit_string(signature.as_bytes());
     let algorithm = payload.scheme().identifier();
     let der = element(SEQUENCE, &[&information, algorithm, &signature]);
@@ -66,7 +66,10 @@ fn each_string_type_and_order_is_compatible_and_becomes_canonical_pem() {
 #[test]
 fn another_consumers_request_is_shown() {
     let key = key(1);
-    let csr = Csr::make(&subject("cl01"), &key).unwrap();
+    let csr = Csr::make(&subject("cl01"), &key)
+        .unwrap()
+        .at_once()
+        .unwrap();
     for error in check(csr.pem(), &subject("cl-consumer"), &key) {
         assert_eq!(
             error.unwrap_err(),
@@ -82,7 +85,7 @@ fn another_consumers_request_is_shown() {
 fn a_slices_request_is_no_control_planes() {
     let (control_plane, key) = (subject("cl-consumer"), key(1));
     let slice = Subject::resource_slice("pool", &"cl-consumer".parse().unwrap());
-    let csr = Csr::make(&slice, &key).unwrap();
+    let csr = Csr::make(&slice, &key).unwrap().at_once().unwrap();
     let [strict, compatible] = check(csr.pem(), &slice, &key);
     assert_eq!(
         (strict.unwrap(), compatible.unwrap()),
@@ -100,8 +103,8 @@ fn a_key_that_signs_wrongly_is_found_out() {
         fn public_key(&self) -> &PublicKey {
             self.0.public_key()
         }
-        fn sign(&self, _payload: &Payload<'_>) -> Result<Signature, BoxError> {
-            Ok(Signature::new(vec![1; 64]))
+        fn sign(&self, _payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
+            Ok(Answer::Ready(Signature::new(vec![1; 64])))
         }
         fn client_key(&self) -> ClientKey {
             ClientKey::NotExportable
@@ -114,7 +117,7 @@ fn a_key_that_signs_wrongly_is_found_out() {
 #[test]
 fn every_bit_counts() {
     let (subject, key) = (subject("cl-consumer"), key(1));
-    let csr = Csr::make(&subject, &key).unwrap();
+    let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
     for bit in 0..8 * csr.der().len() {
         let mut der = csr.der().to_vec();
         der[bit / 8] ^= 1 << (bit % 8);
@@ -135,7 +138,7 @@ fn every_bit_counts_although_it_is_signed() {
         let mut information = good.clone();
         information[bit / 8] ^= 1 << (bit % 8);
         let payload = Payload::certification_request(&information, key.public_key());
-        let signature = bit_string(key.sign(&payload).unwrap().as_bytes());
+        let signature = bit_string(key.sign(&payload).unwrap().at_once().unwrap().as_bytes());
         let algorithm = payload.scheme().identifier();
         let der = element(SEQUENCE, &[&information, algorithm, &signature]);
         let pem = pem_block::write(LABEL, &der).into_bytes();
@@ -163,7 +166,7 @@ proptest! {
         for subject in
             [Subject::control_plane(&consumer), Subject::resource_slice(&slice, &consumer)]
         {
-            let csr = Csr::make(&subject, &key).unwrap();
+            let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
             for verdict in check(csr.pem(), &subject, &key) {
                 prop_assert_eq!(verdict.as_ref(), Ok(&csr));
             }
@@ -185,7 +188,7 @@ fn a_second_parser_reads_the_same() {
     use x509_cert::der::{Decode, Encode};
 
     let (subject, key) = (subject("cl-consumer"), key(1));
-    let csr = Csr::make(&subject, &key).unwrap();
+    let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
     let read = x509_cert::request::CertReq::from_der(csr.der()).unwrap();
     assert_eq!(read.info.subject.to_string(), "CN=cl-consumer,O=liqo.io");
     assert_eq!(

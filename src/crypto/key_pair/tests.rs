@@ -45,7 +45,7 @@ fn works(pair: &KeyPair) {
         Payload::certificate(b"certificate", public),
         Payload::commitment(b"commitment", public),
     ] {
-        let signature = pair.sign(&payload).unwrap();
+        let signature = pair.sign(&payload).unwrap().at_once().unwrap();
         let (scheme, message) = (payload.scheme(), payload.bytes());
         public
             .verify(scheme, message, signature.as_bytes(), &Policy::strict())
@@ -219,6 +219,8 @@ fn signs_as_liqo(algorithm: &str) {
         let nonce = Nonce::parse(text("nonce").as_bytes(), &Policy::strict()).unwrap();
         let signature = pair
             .sign(&Payload::nonce(&nonce, pair.public_key()))
+            .unwrap()
+            .at_once()
             .unwrap();
         let encoded = STANDARD.encode(signature.as_bytes());
         assert_eq!(encoded, text("signature"), "{}", text("id"));

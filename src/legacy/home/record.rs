@@ -52,7 +52,8 @@ impl Home {
             return Ok(step);
         };
         let subject = Subject::control_plane(&self.0.cluster_id);
-        let csr = Csr::make(&subject, &*key).map_err(|error| {
+        let made = Csr::make(&subject, &*key).and_then(|answer| Ok(answer.at_once()?));
+        let csr = made.map_err(|error| {
             let (backend, message) = (Backend::Keys, shortened(&error.to_string()));
             Error::new(LocalFault::Backend { backend, message }, None, "")
         })?;

@@ -106,7 +106,8 @@ impl Provider {
     /// [`LocalFault::NoPeeringRole`] or [`LocalFault::Ambiguous`] unless there
     /// is exactly one Role and one ClusterRole for peering users;
     /// [`LocalFault::Conflict`] if something else has the name of what is to be
-    /// made; [`PolicyRefusal`] if the name is too long or taken.
+    /// made; [`PolicyRefusal`] if the name is too long or taken;
+    /// [`LocalFault::Backend`] if the key does not sign at once.
     pub fn peering_user(
         &self,
         view: &View<'_>,
@@ -137,8 +138,9 @@ impl Provider {
             let name = name.name.to_owned();
             return Err(Error::new(PolicyRefusal::NameTaken { name }, None, ""));
         }
-        let csr =
-            Csr::make(&subject, &*key).map_err(|error| Error::backend(Backend::Keys, error))?;
+        let csr = Csr::make(&subject, &*key)
+            .and_then(|answer| Ok(answer.at_once()?))
+            .map_err(|error| Error::backend(Backend::Keys, error))?;
         let lifetime = lifetime(&self.0, peer);
         let request = SigningRequest {
             id: RequestId::of_peering_user(&csr, lifetime),

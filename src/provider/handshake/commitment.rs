@@ -2,9 +2,13 @@
 
 use crate::{
     assurance::commitment::{Commitment, Committed},
-    crypto::{Answer, Nonce},
+    crypto::{Answer, BoxError, Nonce, NotAtOnce},
     error::{Backend, Error},
-    provider::{look::Look, record::StoredCommitment},
+    machine::Awaited,
+    provider::{
+        look::Look,
+        record::{Plan, StoredCommitment},
+    },
     verify::VerifiedTenant,
 };
 
@@ -16,6 +20,7 @@ impl Look<'_> {
         verified: &VerifiedTenant,
         nonce: &Nonce,
         earlier: Option<&StoredCommitment>,
+        plan: &mut Plan<'_>,
     ) -> Result<Answer<Option<StoredCommitment>>, Error> {
         let Some(key) = &self.configuration.key else {
             return Ok(Answer::Ready(None));
@@ -39,8 +44,15 @@ impl Look<'_> {
         if let Some(earlier) = earlier.filter(|earlier| earlier.is_about(&about)) {
             return Ok(Answer::Ready(Some(earlier.clone())));
         }
-        let made = Commitment::make(&committed, &**key)
-            .map_err(|error| Error::backend(Backend::Keys, error))?;
-        Ok(Answer::Ready(Some(StoredCommitment::new(about, &made))))
+        let failed = |error: BoxError| Error::backend(Backend::Keys, error);
+        match Commitment::make(&committed, &**key).map_err(failed)? {
+            Answer::Ready(made) => Ok(Answer::Ready(Some(StoredCommitment::new(about, &made)))),
+            Answer::Pending => {
+                let id = Commitment::signature_id(&committed, key.public_key());
+                plan.await_for(Awaited::Signature(id));
+                Ok(Answer::Pending)
+            }
+            Answer::Denied(reason) => Err(failed(NotAtOnce::Denied(reason).into())),
+        }
     }
 }

@@ -31,7 +31,7 @@ pub(in crate::provider) fn record_proof(
 ) -> Result<(), Error> {
     let (observed, now) = (look.observed, look.now);
     // A proof does not wait for its commitment.
-    let commitment = match look.commit(verified, nonce, None)? {
+    let commitment = match look.commit(verified, nonce, None, plan)? {
         Answer::Ready(commitment) => commitment,
         Answer::Pending | Answer::Denied(_) => None,
     };

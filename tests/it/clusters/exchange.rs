@@ -231,9 +231,9 @@ impl Exchange {
         self.provider.look(&view, self.now).unwrap().phase
     }
 
-    pub(crate) fn consumer_phase(&self) -> consumer::Phase<'_> {
+    pub(crate) fn consumer_phase(&self) -> consumer::Phase {
         let view = self.consumer_view();
-        self.consumer.resume(&view, self.now).unwrap().phase
+        self.consumer.look(&view, self.now).unwrap().phase
     }
 
     /// The names of both phases, the provider's first.

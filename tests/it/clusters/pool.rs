@@ -328,7 +328,12 @@ pub(crate) fn replica_of(consumer: &str, name: &str, key: &dyn SigningKey) -> Re
             provider_cluster_id: Some("cl-provider".to_owned()),
             resources: resources(&[("cpu", "2"), ("memory", "4Gi")]),
             class: "default".to_owned(),
-            csr: Csr::make(&subject, key).unwrap().pem().into(),
+            csr: Csr::make(&subject, key)
+                .unwrap()
+                .at_once()
+                .unwrap()
+                .pem()
+                .into(),
         },
         ..ResourceSlice::default()
     }

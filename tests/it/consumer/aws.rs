@@ -99,8 +99,8 @@ fn the_keys_lie_beside_the_kubeconfig_as_liqo_puts_them() {
              {IDENTITY}\n  user: {{}}\n"
         )
     );
-    assert_eq!(home.held(|held| held.renewal()), Renewal::Never);
-    assert_eq!(home.held(|held| held.valid_until()), None);
+    assert_eq!(*home.held().renewal(), Renewal::Never);
+    assert_eq!(home.held().valid_until(), None);
     assert_eq!(home.renew(), None);
     let shown = format!("{:?} {:?}", home.objects, home.reconciled());
     assert!(!shown.contains("wJalrXUtnFEMI"), "{shown}");

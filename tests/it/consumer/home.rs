@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use liqo_auth::{
-    consumer::{Consumer, PeerSettings, Peering, Phase, SliceOptions, SlicePhase, StoredIdentity},
+    consumer::{Consumer, PeerSettings, Phase, SliceOptions, SlicePhase, Status, StoredIdentity},
     crypto::{Authority, Csr, Entropy, KeyStore, Nonce, OneKey, PublicKey, SigningKey, Subject},
     error::Error,
     machine::{Env, Message, Notice, Objects, Step},
@@ -119,34 +119,33 @@ impl Home {
         self.objects.view(&provider())
     }
 
-    pub(crate) fn peering<T>(&self, look: impl FnOnce(Peering<'_>) -> T) -> T {
-        let view = self.view();
-        look(self.consumer.resume(&view, self.now).unwrap())
+    pub(crate) fn status(&self) -> Status {
+        self.consumer.look(&self.view(), self.now).unwrap()
     }
 
     pub(crate) fn phase(&self) -> &'static str {
-        self.peering(|peering| peering.phase.name())
+        self.status().phase.name()
     }
 
-    pub(crate) fn held<T>(&self, look: impl FnOnce(&StoredIdentity<'_>) -> T) -> T {
-        self.peering(|peering| match peering.phase {
-            Phase::Authenticated(held) => look(&held),
+    pub(crate) fn held(&self) -> Box<StoredIdentity> {
+        match self.status().phase {
+            Phase::Authenticated(held) => held,
             other => panic!("{other:?}"),
-        })
+        }
     }
 
     pub(crate) fn slice_phase(&self) -> &'static str {
-        self.peering(|peering| match peering.slices.as_slice() {
+        match self.status().slices.as_slice() {
             [slice] => slice.phase.name(),
             others => panic!("{others:?}"),
-        })
+        }
     }
 
     pub(crate) fn slice_refusal(&self) -> Error {
-        self.peering(|mut peering| match peering.slices.pop().unwrap().phase {
+        match self.status().slices.pop().unwrap().phase {
             SlicePhase::Refused(error) => error,
             other => panic!("{other:?}"),
-        })
+        }
     }
 
     pub(crate) fn get<K: Resource + Clone>(&self, name: &str) -> Option<K> {
@@ -353,7 +352,7 @@ pub(crate) fn issue_control_plane(
     lifetime: Duration,
 ) -> AuthParams {
     let subject = Subject::control_plane(&id("cl-consumer"));
-    let csr = Csr::make(&subject, key).unwrap();
+    let csr = Csr::make(&subject, key).unwrap().at_once().unwrap();
     issue(
         &authority(),
         &csr,

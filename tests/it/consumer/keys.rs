@@ -75,11 +75,8 @@ fn the_old_key_serves_until_the_provider_has_a_new_nonce() {
     let mut home = migrating(Home::with_slice(YEAR));
     let step = home.settle();
     assert_eq!(home.phase(), "Authenticated");
-    assert!(home.held(|held| held.awaits_new_key()));
-    assert_eq!(
-        home.held(|held| held.key().clone()),
-        *cluster_key().public_key()
-    );
+    assert!(home.held().awaits_new_key());
+    assert_eq!(home.held().key(), cluster_key().public_key());
     assert!(home.notices.contains(&Notice::NewKeyAwaitsNonce));
     assert!(step.wait.awaiting.contains(&Awaited::Nonce));
     assert_eq!(home.sent, []);
@@ -131,7 +128,7 @@ fn the_old_key_signs_the_new_one_and_the_identity_follows() {
     home.receive(Message::Identity(identity)).unwrap();
     home.settle();
     assert_eq!(home.phase(), "Authenticated");
-    assert!(!home.held(|held| held.awaits_new_key()));
+    assert!(!home.held().awaits_new_key());
     assert_eq!(private_key(&home, IDENTITY), pem(&*own_key()));
     // The slice asks for a certificate of the new key, and keeps the old one
     // until that is there.
@@ -197,7 +194,7 @@ fn a_renewal_under_way_is_for_the_key_that_the_provider_knows() {
     home.answer_renew(home.issue(HOUR));
     home.settle();
     assert_eq!(home.phase(), "Authenticated");
-    assert!(home.held(|held| held.awaits_new_key()));
+    assert!(home.held().awaits_new_key());
     assert_eq!(private_key(&home, IDENTITY), pem(&*cluster_key()));
 }
 

@@ -164,7 +164,7 @@ fn at_every_stage_our_consumer_goes_on_from_liqos_objects() {
         let mut ours = Recorded::after(stage);
         ours.settle();
         let view = ours.objects.view(&id("cluster-b"));
-        let peering = ours.consumer.resume(&view, ours.now).unwrap();
+        let peering = ours.consumer.look(&view, ours.now).unwrap();
         assert_eq!(peering.phase.name(), "Authenticated", "{stage}");
         let phases: Vec<&str> = peering
             .slices

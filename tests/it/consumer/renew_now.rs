@@ -49,11 +49,11 @@ fn it_makes_a_certificate_due_once() {
             let mut home = home(scheme);
             assert!(!is_asked_for(&home));
             annotate(&mut home, value);
-            assert_eq!(home.held(|held| held.renewal()), Renewal::Due);
+            assert_eq!(*home.held().renewal(), Renewal::Due);
             assert!(asks(&home.turn()));
             assert!(is_asked_for(&home));
             assert!(!asks(&home.settle()));
-            let renewal = home.held(|held| held.renewal());
+            let renewal = home.held().renewal().clone();
             assert!(matches!(renewal, Renewal::Awaited { .. }), "{renewal:?}");
 
             home.now = home.now + HOUR;
@@ -65,7 +65,7 @@ fn it_makes_a_certificate_due_once() {
             // It goes with the answer, so that nothing renews in a loop.
             assert_eq!(annotation(&identity), None);
             assert!(!is_asked_for(&home));
-            let renewal = home.held(|held| held.renewal());
+            let renewal = home.held().renewal().clone();
             assert!(matches!(renewal, Renewal::NotBefore(_)), "{renewal:?}");
 
             annotate(&mut home, value);
@@ -94,7 +94,7 @@ fn a_bad_answer_is_not_asked_for_again() {
         assert!(!asks(&home.turn()));
     }
     assert!(!is_asked_for(&home));
-    let renewal = home.held(|held| held.renewal());
+    let renewal = home.held().renewal().clone();
     assert!(matches!(renewal, Renewal::PeerCannot(_)), "{renewal:?}");
     assert_eq!(annotation(&home.identity_of(IDENTITY)), Some("true"));
 }

@@ -46,7 +46,7 @@ fn reproduce(algorithm: &str) {
 
         let consumer: ClusterId = text(&vector, "consumerClusterID").parse().unwrap();
         let control_plane = Subject::control_plane(&consumer);
-        let csr = Csr::make(&control_plane, &key).unwrap();
+        let csr = Csr::make(&control_plane, &key).unwrap().at_once().unwrap();
         assert_eq!(
             String::from_utf8_lossy(csr.pem()),
             text(&vector, "csrPEM"),
@@ -65,7 +65,7 @@ fn reproduce(algorithm: &str) {
             text(&vector, "sliceOrganization"),
             "{id}"
         );
-        let csr = Csr::make(&slice, &key).unwrap();
+        let csr = Csr::make(&slice, &key).unwrap().at_once().unwrap();
         assert_eq!(
             String::from_utf8_lossy(csr.pem()),
             text(&vector, "sliceCsrPEM"),

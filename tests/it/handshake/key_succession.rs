@@ -315,7 +315,10 @@ fn word(
         successor: new.public_key(),
         nonce,
     };
-    KeySuccession::make(&succeeding, old).unwrap()
+    KeySuccession::make(&succeeding, old)
+        .unwrap()
+        .at_once()
+        .unwrap()
 }
 
 fn with_annotation(mut tenant: Tenant, text: &str) -> Tenant {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use liqo_auth::{
     crypto::{
-        BoxError, ClientKey, Entropy, Nonce, Payload, PublicKey, RecordKey, Signature,
+        Answer, BoxError, ClientKey, Entropy, Nonce, Payload, PublicKey, RecordKey, Signature,
         SignatureError, SigningKey, StructuredNonce,
     },
     error::{Error, PeerIncompatible, PeerMisbehaved},
@@ -337,7 +337,7 @@ impl SigningKey for MustNotSign {
         &self.0
     }
 
-    fn sign(&self, _payload: &Payload<'_>) -> Result<Signature, BoxError> {
+    fn sign(&self, _payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         panic!("it was asked to sign");
     }
 

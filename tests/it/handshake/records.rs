@@ -197,7 +197,7 @@ fn what_cannot_be_read_is_an_error_and_not_absent() {
         assert!(exchange.at_consumer.remove(&id).is_some(), "{id}");
         exchange.at_consumer.insert(unreadable(&id));
         let view = exchange.consumer_view();
-        let error = exchange.consumer.resume(&view, exchange.now).unwrap_err();
+        let error = exchange.consumer.look(&view, exchange.now).unwrap_err();
         assert_unreadable(&error, &id);
         for message in [
             Message::Nonce(exchange.nonce()),
@@ -218,7 +218,7 @@ fn a_consumers_record_that_is_no_record_is_an_error() {
         secret.data.insert("record".to_owned(), text.into());
         exchange.at_consumer.insert(secret.into());
         let view = exchange.consumer_view();
-        let error = exchange.consumer.resume(&view, exchange.now).unwrap_err();
+        let error = exchange.consumer.look(&view, exchange.now).unwrap_err();
         assert_unreadable(&error, &secret_ref("liqo", CONSUMER_RECORD));
     }
 }

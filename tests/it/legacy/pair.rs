@@ -186,7 +186,10 @@ pub(crate) fn home_builder() -> HomeBuilder {
 pub(crate) fn body(id: &str, key: &KeyPair, token: &str) -> serde_json::Value {
     use base64::{Engine, engine::general_purpose::STANDARD};
     let peer: ClusterId = id.parse().unwrap();
-    let csr = Csr::make(&Subject::control_plane(&peer), key).unwrap();
+    let csr = Csr::make(&Subject::control_plane(&peer), key)
+        .unwrap()
+        .at_once()
+        .unwrap();
     let _ = key.public_key();
     serde_json::json!({
         "cluster": { "clusterID": id, "clusterName": id },

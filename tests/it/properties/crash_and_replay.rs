@@ -196,7 +196,7 @@ fn slice_phases(rehearsal: &Rehearsal) -> Vec<&'static str> {
     let at_provider = rehearsal.at_provider.view(consumer.cluster_id());
     let at_consumer = rehearsal.at_consumer.view(provider.cluster_id());
     let provider = provider.look(&at_provider, rehearsal.now()).unwrap();
-    let consumer = consumer.resume(&at_consumer, rehearsal.now()).unwrap();
+    let consumer = consumer.look(&at_consumer, rehearsal.now()).unwrap();
     let at_provider = provider.slices.iter().map(|slice| slice.phase.name());
     let at_consumer = consumer.slices.iter().map(|slice| slice.phase.name());
     at_provider.chain(at_consumer).collect()
@@ -213,7 +213,7 @@ fn phase_names(rehearsal: &Rehearsal) -> (&'static str, &'static str) {
             .phase
             .name(),
         consumer
-            .resume(&at_consumer, rehearsal.now())
+            .look(&at_consumer, rehearsal.now())
             .unwrap()
             .phase
             .name(),

@@ -79,7 +79,10 @@ fn a_request_that_names_the_provider_gets_the_certificate_on_record() {
     let (notary, mut exchange) = authenticated();
     let key = ed25519(1);
     let mut renew = request(&*key);
-    let csr = Csr::make(&Subject::control_plane(&id("cl-provider")), &*key).unwrap();
+    let csr = Csr::make(&Subject::control_plane(&id("cl-provider")), &*key)
+        .unwrap()
+        .at_once()
+        .unwrap();
     renew.spec.csr = csr.pem().into();
     exchange.at_provider.insert(renew.into());
     settle(&mut exchange);
@@ -107,7 +110,12 @@ fn a_bad_renew_is_refused_and_holds_up_nothing_else() {
         expected: expected.into(),
         found: found.into(),
     };
-    let subject_of = |name| Csr::make(&Subject::control_plane(&id(name)), &*key).unwrap();
+    let subject_of = |name| {
+        Csr::make(&Subject::control_plane(&id(name)), &*key)
+            .unwrap()
+            .at_once()
+            .unwrap()
+    };
     let slice = |name: &str| RenewSpec {
         identity_type: IdentityType::ResourceSlice,
         resource_slice_ref: Some(LocalObjectReference { name: name.into() }),
@@ -304,7 +312,10 @@ fn channel() -> Renew {
 }
 
 fn request(key: &dyn SigningKey) -> Renew {
-    let csr = Csr::make(&Subject::control_plane(&id("cl-consumer")), key).unwrap();
+    let csr = Csr::make(&Subject::control_plane(&id("cl-consumer")), key)
+        .unwrap()
+        .at_once()
+        .unwrap();
     with(|spec| {
         spec.csr = csr.pem().into();
         spec.public_key = key.public_key().to_tenant_field().into();

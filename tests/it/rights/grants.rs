@@ -318,7 +318,7 @@ fn two_tenant_namespaces_of_one_peer_are_ambiguous() {
         .at_consumer
         .insert(second("cl-provider", "tenant-2"));
     let view = exchange.consumer_view();
-    let error = exchange.consumer.resume(&view, exchange.now).unwrap_err();
+    let error = exchange.consumer.look(&view, exchange.now).unwrap_err();
     assert_eq!(error.fault(), &expected("tenant-2").into());
 }
 
@@ -356,7 +356,12 @@ fn a_request_is_sent_again_byte_for_byte() {
         let key = KeyPair::generate(algorithm, &mut getrandom::SysRng).unwrap();
         setup.consumer_key = Arc::new(key);
         let subject = Subject::control_plane(&id("cl-consumer"));
-        let made_anew = || Csr::make(&subject, &*setup.consumer_key).unwrap();
+        let made_anew = || {
+            Csr::make(&subject, &*setup.consumer_key)
+                .unwrap()
+                .at_once()
+                .unwrap()
+        };
         assert_ne!(made_anew().pem(), made_anew().pem(), "{algorithm}");
 
         let mut exchange = setup.exchange();

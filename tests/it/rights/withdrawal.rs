@@ -227,7 +227,7 @@ fn a_planted_certificate_is_replaced_by_the_one_on_record() {
         let now = rehearsal.now();
         let subject = Subject::control_plane(rehearsal.consumer().cluster_id());
         let own = Authority::new("peer", now, LIFETIME, &Entropy::from_bytes([9; 32])).unwrap();
-        let csr = Csr::make(&subject, key).unwrap();
+        let csr = Csr::make(&subject, key).unwrap().at_once().unwrap();
         let entropy = Entropy::from_bytes([8; 32]);
         own.issue(&csr, &subject, key.public_key(), now, LIFETIME, &entropy)
             .unwrap()

@@ -295,7 +295,7 @@ fn a_key_that_no_kubeconfig_reaches_makes_no_user() {
         fn sign(
             &self,
             payload: &liqo_auth::crypto::Payload<'_>,
-        ) -> Result<Signature, liqo_auth::crypto::BoxError> {
+        ) -> Result<Answer<Signature>, liqo_auth::crypto::BoxError> {
             self.0.sign(payload)
         }
         fn client_key(&self) -> ClientKey {

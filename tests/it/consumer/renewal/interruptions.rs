@@ -41,7 +41,7 @@ fn a_clock_that_jumps_makes_no_loop() {
     home.settle();
     assert_eq!(home.renew(), None);
     assert_eq!(
-        home.held(|held| held.renewal()),
+        *home.held().renewal(),
         Renewal::NotBefore(issued + MINUTE + 40 * MINUTE)
     );
 }

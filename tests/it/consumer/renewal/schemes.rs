@@ -216,7 +216,7 @@ fn a_provider_that_never_answers_is_asked_once_and_said() {
             error.fault(),
             &PeerIncompatible::RenewalUnanswered { since: due }.into()
         );
-        let renewal = home.held(|held| held.renewal());
+        let renewal = home.held().renewal().clone();
         assert_eq!(renewal, Renewal::PeerCannot(error.clone()));
     }
 }
@@ -226,10 +226,10 @@ fn the_stages_of_a_request() {
     let mut home = by(RenewalScheme::ByEvidence, HOUR);
     let issued = home.now;
     let due = issued + 40 * MINUTE;
-    assert_eq!(home.held(|held| held.renewal()), Renewal::NotBefore(due));
+    assert_eq!(*home.held().renewal(), Renewal::NotBefore(due));
     assert_eq!(home.settle().wait.wake_at, Some(due));
     home.now = due;
-    assert_eq!(home.held(|held| held.renewal()), Renewal::Due);
+    assert_eq!(*home.held().renewal(), Renewal::Due);
     home.turn();
     let renew = home.renew().unwrap();
     assert_eq!(
@@ -237,20 +237,23 @@ fn the_stages_of_a_request() {
         ed25519(1).public_key().to_tenant_field()
     );
     let subject = Subject::control_plane(&id("cl-consumer"));
-    let request = Csr::make(&subject, &*ed25519(1)).unwrap();
+    let request = Csr::make(&subject, &*ed25519(1))
+        .unwrap()
+        .at_once()
+        .unwrap();
     assert_eq!(renew.spec.csr.as_slice(), request.pem());
     let until = due + 10 * MINUTE;
     assert_eq!(
-        home.held(|held| held.renewal()),
+        *home.held().renewal(),
         Renewal::Awaited { since: due, until }
     );
     assert_eq!(home.settle().wait.wake_at, Some(until));
     home.answer_renew(home.issue(HOUR));
-    assert_eq!(home.held(|held| held.renewal()), Renewal::Answered);
+    assert_eq!(*home.held().renewal(), Renewal::Answered);
     home.settle();
     assert_eq!(home.renew(), None);
     assert_eq!(
-        home.held(|held| held.renewal()),
+        *home.held().renewal(),
         Renewal::NotBefore(due + 40 * MINUTE)
     );
 }

@@ -91,7 +91,7 @@ fn what_a_renew_may_not_bring_is_refused_and_what_is_held_stays() {
                 // Who answers badly is not asked again, and signs no more.
                 assert_eq!(home.renew(), None, "{name}");
                 assert!(matches!(
-                    home.held(|held| held.renewal()),
+                    home.held().renewal(),
                     Renewal::PeerCannot(error) if matches!(
                         error.fault(),
                         Fault::PeerIncompatible(PeerIncompatible::RenewalUnusable { .. })

@@ -98,7 +98,7 @@ fn what_a_provider_may_not_give_is_refused_field_by_field() {
             |given, home| {
                 let subject = Subject::resource_slice("other", &id("cl-consumer"));
                 let key = ed25519(1);
-                let csr = Csr::make(&subject, &*key).unwrap();
+                let csr = Csr::make(&subject, &*key).unwrap().at_once().unwrap();
                 let authority = exchange::authority();
                 *given = issue(&authority, &csr, &subject, key.public_key(), home.now, YEAR);
             },
@@ -238,13 +238,13 @@ fn what_expired_here_is_replaced_by_what_holds() {
 fn a_denied_slice_loses_its_identity_and_may_get_another() {
     let mut home = Home::with_slice(YEAR);
     home.answer_slice(Denied, None);
-    home.peering(|mut peering| match peering.slices.pop().unwrap().phase {
-        SlicePhase::Denied(denied) => {
-            assert_eq!(denied.reason(), "Reason");
-            assert_eq!(denied.message(), "the message");
+    match home.status().slices.pop().unwrap().phase {
+        SlicePhase::Denied { reason, message } => {
+            assert_eq!(reason, "Reason");
+            assert_eq!(message, "the message");
         }
         other => panic!("{other:?}"),
-    });
+    }
     home.settle();
     assert_eq!(home.get::<Identity>(SLICE_IDENTITY), None);
     assert_eq!(home.kubeconfig(SLICE_IDENTITY), None);
@@ -257,7 +257,7 @@ fn a_denied_slice_loses_its_identity_and_may_get_another() {
 #[test]
 fn resources_are_decided_on_apart_from_the_identity() {
     let mut home = Home::with_slice(YEAR);
-    let resources = |home: &Home| home.peering(|mut peering| peering.slices.remove(0).resources);
+    let resources = |home: &Home| home.status().slices.remove(0).resources;
     assert_eq!(resources(&home), ResourcesDecision::Undecided);
     let mut slice = home.slice();
     slice.status.conditions.push(ResourceSliceCondition {
@@ -297,13 +297,12 @@ fn one_slices_fault_starves_no_other() {
     wrong.spec.csr = Bytes::default();
     home.objects.insert(wrong.into());
     let step = home.settle();
-    let phases = home.peering(|peering| {
-        peering
-            .slices
-            .iter()
-            .map(|slice| (slice.slice.name.clone(), slice.phase.name()))
-            .collect::<Vec<_>>()
-    });
+    let phases = home
+        .status()
+        .slices
+        .iter()
+        .map(|slice| (slice.slice.name.clone(), slice.phase.name()))
+        .collect::<Vec<_>>();
     // The certificate in the copied status is for the slice that it was copied
     // from.
     assert_eq!(

@@ -24,7 +24,10 @@ fn a_slice_is_asked_for_as_liqoctl_and_liqo_do() {
     assert_eq!(step.events[0].decision, Decision::SliceRequested);
     let slice = home.slice();
     let subject = Subject::resource_slice("mypool", &id("cl-consumer"));
-    let csr = Csr::make(&subject, &*ed25519(1)).unwrap();
+    let csr = Csr::make(&subject, &*ed25519(1))
+        .unwrap()
+        .at_once()
+        .unwrap();
     let mut value = serde_json::to_value(&slice).unwrap();
     for assigned in ["uid", "resourceVersion"] {
         value["metadata"].as_object_mut().unwrap().remove(assigned);
@@ -144,7 +147,7 @@ fn what_is_no_request_of_this_side_is_left_alone() {
         };
         home.objects.insert(slice);
         assert!(home.turn().is_settled(), "{label} {value:?}");
-        assert!(home.peering(|peering| peering.slices.is_empty()));
+        assert!(home.status().slices.is_empty());
     }
 }
 
@@ -213,7 +216,13 @@ fn a_request_for_a_key_that_is_not_this_clusters_is_made_anew() {
     let mut slice = home.slice();
     let right = slice.spec.csr.clone();
     let subject = Subject::resource_slice("mypool", &id("cl-consumer"));
-    slice.spec.csr = Bytes::from(Csr::make(&subject, &*ed25519(3)).unwrap().pem());
+    slice.spec.csr = Bytes::from(
+        Csr::make(&subject, &*ed25519(3))
+            .unwrap()
+            .at_once()
+            .unwrap()
+            .pem(),
+    );
     home.objects.insert(slice.into());
     assert_eq!(home.slice_phase(), "NeedsRequest");
     let step = home.turn();

@@ -8,8 +8,8 @@ use std::{path::Path, sync::Arc};
 use liqo_auth::{
     consumer::Consumer,
     crypto::{
-        BoxError, CaBundle, CertificateChain, CertificateError, ClientKey, CsrError, Issuance,
-        Nonce, OneKey, Payload, PublicKey, RecordKey, Signature, SigningKey, Subject,
+        Answer, BoxError, CaBundle, CertificateChain, CertificateError, ClientKey, CsrError,
+        Issuance, Nonce, OneKey, Payload, PublicKey, RecordKey, Signature, SigningKey, Subject,
     },
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     machine::Message,
@@ -249,7 +249,7 @@ impl SigningKey for KnownByItsPublicHalf {
         &self.0
     }
 
-    fn sign(&self, _payload: &Payload<'_>) -> Result<Signature, BoxError> {
+    fn sign(&self, _payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         Err(Box::new(NoPrivateKey))
     }
 

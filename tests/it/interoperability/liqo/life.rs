@@ -119,7 +119,7 @@ fn each_stage_has_its_phases() {
         let two = at_stage(stage);
         let (at_provider, at_consumer) = (two.provider_view(), two.consumer_view());
         let provider = two.provider.look(&at_provider, two.now).unwrap();
-        let consumer = two.consumer.resume(&at_consumer, two.now).unwrap();
+        let consumer = two.consumer.look(&at_consumer, two.now).unwrap();
         let found = (provider.phase.name(), consumer.phase.name());
         assert_eq!(found, phases, "{stage}");
         let found: Slices = (

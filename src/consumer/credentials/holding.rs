@@ -1,0 +1,83 @@
+//! One holder of an identity, with its objects: the control plane, or a resource
+//! slice.
+
+use super::{stored_identity::StoredIdentity, taking::OfferedIdentity};
+use crate::{
+    consumer::{AcceptedIdentity, look::Look, record::Received},
+    error::Error,
+    machine::Holder,
+    model::{AuthParams, Identity, ObjectRef, Renew, Resource, ResourceSlice, Secret, names},
+    verify::EndpointPins,
+};
+
+/// A holder, and what is stored for it.
+pub(in crate::consumer) struct Holding<'a> {
+    pub(in crate::consumer) look: Look<'a>,
+    pub(in crate::consumer) holder: Holder,
+    /// The slice that holds the identity.
+    pub(in crate::consumer) slice: Option<&'a ResourceSlice>,
+    pub(in crate::consumer) identity: Option<&'a Identity>,
+    pub(in crate::consumer) kubeconfig: Option<&'a Secret>,
+    /// The peer writes in it: one that cannot be read spoils nothing else.
+    pub(in crate::consumer) renew: Result<Option<&'a Renew>, Error>,
+    /// API server and CA that the identity has to be for, if they are known.
+    pub(in crate::consumer) endpoint: Option<EndpointPins>,
+}
+
+/// Where one identity stands.
+pub(in crate::consumer) enum Standing {
+    /// There is no Identity, and nothing to make one of.
+    Nothing,
+    NeedsIdentity(Box<OfferedIdentity>),
+    NeedsKubeconfig(Box<AcceptedIdentity>),
+    Held(Box<StoredIdentity>),
+}
+
+impl<'a> Holding<'a> {
+    pub(in crate::consumer) fn of_control_plane(look: Look<'a>) -> Self {
+        let observed = look.observed;
+        Self {
+            look,
+            holder: Holder::ControlPlane,
+            slice: None,
+            identity: observed.identity,
+            kubeconfig: observed.kubeconfig,
+            renew: observed.renew.clone(),
+            endpoint: observed.record().and_then(|record| record.endpoint.clone()),
+        }
+    }
+
+    pub(in crate::consumer) fn of_slice(
+        look: Look<'a>,
+        slice: &'a ResourceSlice,
+    ) -> Result<Self, Error> {
+        let namespace = slice.metadata.namespace.as_str();
+        let name = names::resource_slice_identity_name(&slice.metadata.name);
+        Ok(Self {
+            holder: Holder::Slice(slice.metadata.name.clone()),
+            slice: Some(slice),
+            identity: look.view.find(namespace, &name)?,
+            kubeconfig: look
+                .view
+                .find(namespace, &names::kubeconfig_secret(&name))?,
+            renew: look.view.find(namespace, &name),
+            ..Self::of_control_plane(look)
+        })
+    }
+
+    /// What the provider wrote into the holder's Renew.
+    pub(in crate::consumer) fn renewed(&self) -> Option<(&'a AuthParams, ObjectRef)> {
+        let renew = self.renew.as_ref().ok().copied().flatten()?;
+        let given = renew.status.auth_params.as_ref()?;
+        (renew.metadata.deletion_timestamp.is_none()).then(|| (given, renew.id()))
+    }
+
+    /// When the certificate came, as far as that is on record.
+    pub(in crate::consumer) fn recorded(&self) -> Option<Received> {
+        self.look.observed.record()?.received(&self.holder)
+    }
+
+    pub(in crate::consumer) fn is_of_control_plane(&self) -> bool {
+        self.holder == Holder::ControlPlane
+    }
+}
