@@ -14,7 +14,7 @@ use legacy_pair::*;
 use liqo_auth::{
     crypto::Entropy,
     error::{Disposition, Fault, LocalFault, PeerIncompatible, PolicyRefusal},
-    legacy::{AuthToken, Event, Phase, TokenProtocol},
+    legacy::{AuthToken, Outcome, Phase, TokenProtocol},
     model::{
         AuthStatus, ClusterRole, ClusterRoleBinding, ForeignCluster, Object, ObjectRef, PolicyRule,
         ProtocolVersion, RbacSubject, Resource, Role, RoleBinding, RoleRef, Secret, ServiceAccount,
@@ -271,7 +271,7 @@ mod tokens {
             };
             let view = pair.at_home.view(request.peer());
             let answer = server.handle(&view, &request, env()).unwrap();
-            let is_wrong = matches!(answer.event, Some(Event::WrongToken { .. }));
+            let is_wrong = matches!(answer.outcome, Some(Outcome::WrongToken { .. }));
             assert_eq!(is_wrong, !is_let_in, "{peer}");
         }
     }
@@ -393,7 +393,7 @@ mod home_objects {
         };
         let ObjectRef {
             namespace, name, ..
-        } = held.kubeconfig_secret();
+        } = held.kubeconfig_secret().clone();
         assert!(name.starts_with("remote-identity-"), "{name}");
         let secret = pair.at_home.get::<Secret>(&namespace, &name).unwrap();
         assert_eq!(namespace, "liqo");
@@ -433,7 +433,7 @@ mod home_objects {
         let Phase::Accepted(held) = pair.phase() else {
             panic!("not accepted");
         };
-        let id = held.kubeconfig_secret();
+        let id = held.kubeconfig_secret().clone();
         pair.at_home.remove(&id);
         assert!(matches!(pair.phase(), Phase::IdentityLost));
         let view = pair.at_home.view(pair.foreign.cluster_id());
@@ -448,8 +448,8 @@ mod home_objects {
         let request = pair.next_request().unwrap();
         let answer = ask(&pair.foreign, &mut pair.at_foreign, &request.http);
         assert_eq!(
-            answer.event,
-            Some(Event::SecondIdentity {
+            answer.outcome,
+            Some(Outcome::SecondIdentity {
                 peer: HOME.parse().unwrap()
             })
         );
@@ -595,7 +595,7 @@ mod foreign_objects {
         let Phase::Accepted(held) = pair.phase() else {
             panic!("not accepted");
         };
-        let id = held.kubeconfig_secret();
+        let id = held.kubeconfig_secret().clone();
         pair.at_home.remove(&id);
         pair.set_status(AuthStatus::Pending);
         pair.run();

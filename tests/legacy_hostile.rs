@@ -14,7 +14,8 @@ use liqo_auth::{
     crypto::{CsrError, Entropy, TokenError},
     error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     legacy::{
-        AuthToken, Event, HttpRequest, HttpResponse, Reading, Request, RequestError, TokenProtocol,
+        AuthToken, HttpRequest, HttpResponse, Outcome, Reading, Request, RequestError,
+        TokenProtocol,
     },
     machine::Objects,
     model::{
@@ -107,10 +108,10 @@ fn malformed_requests_are_answered_400_without_a_look_at_any_object() {
         ),
     ];
     for (body, expected) in cases {
-        let Reading::Answer(answer) = foreign.read(&request(&body)) else {
+        let Reading::Reply(answer) = foreign.read(&request(&body)) else {
             panic!("{expected:?}: read");
         };
-        assert_eq!(answer.event, Some(Event::Malformed(expected)));
+        assert_eq!(answer.outcome, Some(Outcome::Malformed(expected)));
         assert_eq!(answer.response.unwrap().status, 400);
     }
 }
@@ -138,11 +139,11 @@ fn headers_that_readers_differ_on_are_refused() {
         request.headers = headers
             .map(|(key, value)| (key.into(), value.into()))
             .collect();
-        let Reading::Answer(answer) = foreign.read(&request) else {
+        let Reading::Reply(answer) = foreign.read(&request) else {
             panic!("{name}: read");
         };
-        let expected = Event::Malformed(RequestError::Header { name });
-        assert_eq!(answer.event, Some(expected));
+        let expected = Outcome::Malformed(RequestError::Header { name });
+        assert_eq!(answer.outcome, Some(expected));
     }
 }
 
@@ -161,7 +162,7 @@ fn other_paths_and_methods_lead_nowhere() {
         ("post", "/identity/certificate", 405),
         ("OPTIONS", "/identity/certificate", 200),
     ] {
-        let Reading::Answer(answer) = foreign.read(&HttpRequest::new(method, path, Vec::new()))
+        let Reading::Reply(answer) = foreign.read(&HttpRequest::new(method, path, Vec::new()))
         else {
             panic!("{method} {path}");
         };
@@ -176,8 +177,8 @@ fn a_right_token_does_not_make_someone_else_of_a_home() {
     let token = token.expose();
     let refused = |pair: &mut Pair, body: &Value| {
         let answer = ask(&pair.foreign, &mut pair.at_foreign, &post(body));
-        let Some(Event::Refused { error, .. }) = answer.event else {
-            panic!("{:?}", answer.event);
+        let Some(Outcome::Refused { error, .. }) = answer.outcome else {
+            panic!("{:?}", answer.outcome);
         };
         (answer.response.unwrap().status, error.fault().clone())
     };
@@ -265,7 +266,7 @@ fn no_token_shows_in_debug_or_in_an_event() {
     for shown in [
         format!(
             "{request:?} {read:?} {answer:?} {}",
-            answer.event.as_ref().unwrap()
+            answer.outcome.as_ref().unwrap()
         ),
         format!("{:?} {asked:?} {token:?}", pair.at_home),
         format!("{:?}", pair.at_foreign),
@@ -463,11 +464,11 @@ fn tokens_go_over_verified_tls_to_a_host_that_one_connects_to() {
     let mut cluster = ForeignCluster::default();
     cluster.spec.insecure_skip_tls_verify = Some(true);
     cluster.spec.foreign_auth_url = "https://foreign.example".into();
-    let skips = |home: liqo_auth::legacy::HomeBuilder| {
+    let skips = |home: liqo_auth::legacy::HomeClusterBuilder| {
         let request = home.build().discover(&cluster).unwrap();
         request.tls == liqo_auth::legacy::Tls::Skip
     };
-    let chosen = |home: liqo_auth::legacy::HomeBuilder| {
+    let chosen = |home: liqo_auth::legacy::HomeClusterBuilder| {
         home.skip_tls_verification_where_the_foreign_cluster_says_so()
     };
     let compatible = || home_builder().policy(Policy::compatible());
@@ -558,7 +559,7 @@ fn a_home_that_trusts_no_tokens_says_nothing() {
         .build();
     let objects = Objects::new();
     let view = objects.view(&FOREIGN.parse().unwrap());
-    let error = home.resume(&view, now()).unwrap_err();
+    let error = home.look(&view).unwrap_err();
     assert_eq!(
         error.fault(),
         &Fault::Policy(PolicyRefusal::TokenProtocolOff)
