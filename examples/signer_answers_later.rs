@@ -2,10 +2,10 @@
 //! approval. The provider asks, waits, and goes on when the answer is there;
 //! it never blocks, and a restart in between loses nothing.
 //!
-//! There are two ways. A [`CsrSigner`] says `Pending` until it has the answer.
-//! Or there is none, and the embedder carries the request itself: then the
-//! phase [`NeedsCertificate`](liqo_auth::provider::NeedsCertificate) gives it,
-//! and takes the certificate.
+//! The [`CsrSigner`] answers [`Answer::Pending`] until it has the certificate.
+//! The request can be read in two places: the signer is asked for it, and the
+//! phase [`NeedsCredential`](liqo_auth::provider::NeedsCredential) shows it,
+//! also where the provider has no signer yet.
 //!
 //! ```sh
 //! cargo run --example signer_answers_later
@@ -20,22 +20,24 @@ use std::{
 use liqo_auth::{
     consumer::Consumer,
     crypto::{
-        Algorithm, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
+        Algorithm, Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey,
+        RecordKey,
     },
     machine::{Awaited, Env, Message, Objects, Step},
     model::{ClusterId, Timestamp},
     provider::{
-        CsrSigner, Endpoint, Phase, Provider, ProviderBuilder, RequestId, Signing, SigningRequest,
+        CredentialRequest, CsrSigner, Endpoint, Phase, Provider, ProviderBuilder, RequestId,
+        SigningRequest,
     },
 };
 
 fn main() -> Result<(), BoxError> {
     let authority = Authority::new("ca", now()?, YEAR, &entropy()?)?;
-    by_a_signer_that_says_pending(&authority)?;
-    by_the_embedders_own_hand(&authority)
+    by_what_the_signer_was_asked(&authority)?;
+    by_what_the_phase_shows(&authority)
 }
 
-fn by_a_signer_that_says_pending(authority: &Authority) -> Result<(), BoxError> {
+fn by_what_the_signer_was_asked(authority: &Authority) -> Result<(), BoxError> {
     let desk = Arc::new(Desk::default());
     let provider = provider(authority)?.signer(desk.clone()).build();
     let (mut objects, consumer) = at_the_proof(&provider)?;
@@ -48,25 +50,28 @@ fn by_a_signer_that_says_pending(authority: &Authority) -> Result<(), BoxError> 
 
     desk.sign_all(authority)?;
     settle(&provider, &mut objects, &consumer)?;
-    let peering = provider.resume(&objects.view(&consumer), now()?)?;
-    println!("then the provider is at {}\n", peering.phase.name());
+    let status = provider.look(&objects.view(&consumer), now()?)?;
+    println!("then the provider is at {}\n", status.phase.name());
     Ok(())
 }
 
-fn by_the_embedders_own_hand(authority: &Authority) -> Result<(), BoxError> {
-    let provider = provider(authority)?.build();
+fn by_what_the_phase_shows(authority: &Authority) -> Result<(), BoxError> {
+    let desk = Arc::new(Desk::default());
+    let provider = provider(authority)?.signer(desk.clone()).build();
     let (mut objects, consumer) = at_the_proof(&provider)?;
 
-    let view = objects.view(&consumer);
-    let Phase::NeedsCertificate(phase) = provider.resume(&view, now()?)?.phase else {
+    let status = provider.look(&objects.view(&consumer), now()?)?;
+    let Phase::NeedsCredential(needs) = status.phase else {
         return Err("the certificate should be what is missing".into());
     };
-    println!("someone is to sign {}", phase.request().id);
-    let step = phase.continue_with(&signed(phase.request(), authority)?)?;
-    apply(&step, &mut objects)?;
+    let CredentialRequest::Certificate(request) = needs.request else {
+        return Err("the provider should ask for a certificate".into());
+    };
+    println!("someone is to sign {}", request.id);
+    desk.lay_down(&request, signed(&request, authority)?);
 
     settle(&provider, &mut objects, &consumer)?;
-    match provider.resume(&objects.view(&consumer), now()?)?.phase {
+    match provider.look(&objects.view(&consumer), now()?)?.phase {
         Phase::Authenticated(issued) => {
             let until = issued
                 .valid_until()
@@ -83,19 +88,24 @@ fn by_the_embedders_own_hand(authority: &Authority) -> Result<(), BoxError> {
 struct Desk(Mutex<BTreeMap<RequestId, (SigningRequest, Option<CertificateChain>)>>);
 
 impl CsrSigner for Desk {
-    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         let mut desk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, certificate) = desk
             .entry(request.id)
             .or_insert_with(|| (request.clone(), None));
         Ok(match certificate {
-            None => Signing::Pending,
-            Some(chain) => Signing::Issued(chain.clone()),
+            None => Answer::Pending,
+            Some(chain) => Answer::Ready(chain.clone()),
         })
     }
 }
 
 impl Desk {
+    fn lay_down(&self, request: &SigningRequest, chain: CertificateChain) {
+        let mut desk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        desk.insert(request.id, (request.clone(), Some(chain)));
+    }
+
     fn sign_all(&self, authority: &Authority) -> Result<(), BoxError> {
         let mut desk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (request, certificate) in desk.values_mut() {

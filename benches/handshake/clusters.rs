@@ -120,9 +120,9 @@ impl Clusters {
             let step = self.consumer.reconcile(&there.view(provider_id), env());
             carry_out(step.unwrap(), &mut there);
         }
-        let peering = self.provider.resume(&here.view(consumer_id), now());
+        let status = self.provider.look(&here.view(consumer_id), now());
         assert!(matches!(
-            peering.unwrap().phase,
+            status.unwrap().phase,
             provider::Phase::Authenticated(_)
         ));
         let peering = self.consumer.resume(&there.view(provider_id), now());

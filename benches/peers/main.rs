@@ -70,20 +70,17 @@ fn main() {
             let objects: Vec<Object> = objects.clone();
             let view = View::of(peer, &objects);
             let started = Instant::now();
-            let peering = provider.resume(&view, now()).unwrap();
+            let status = provider.look(&view, now()).unwrap();
             let step = provider.reconcile(&view, env()).unwrap();
             times.push(started.elapsed());
-            assert!(matches!(peering.phase, Phase::Authenticated(_)));
-            let phases: Vec<&str> = peering
+            assert!(matches!(status.phase, Phase::Authenticated(_)));
+            let phases: Vec<&str> = status
                 .slices
                 .iter()
                 .map(|slice| slice.phase.name())
                 .collect();
             assert_eq!(phases, ["Accepted", "NeedsRecord"]);
-            assert!(matches!(
-                peering.slices[1].phase,
-                SlicePhase::NeedsRecord(_)
-            ));
+            assert!(matches!(status.slices[1].phase, SlicePhase::NeedsRecord(_)));
             assert_eq!((step.effects.len(), step.refused.len()), (1, 0));
             black_box(step);
         }

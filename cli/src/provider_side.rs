@@ -13,7 +13,7 @@ use liqo_auth::{
         TenantCondition, Timestamp, names,
     },
     policy::Policy,
-    provider::{Endpoint, NameRegistry, Peering, Phase, Provider, SigningRequest},
+    provider::{Endpoint, NameRegistry, Phase, Provider, SigningRequest, Status},
 };
 
 use crate::{
@@ -131,8 +131,8 @@ impl<'h> ProviderSide<'h> {
 
     fn step(&self) -> Result<Step> {
         let (view, env) = (self.home.view(&self.peer), self.clock.env()?);
-        let uninvited = |phase| matches!(phase, Phase::Uninvited | Phase::Ended(_));
-        let invites = self.inviting && uninvited(self.resume(&view, env.now)?);
+        let uninvited = |phase| matches!(phase, Phase::Uninvited | Phase::Ended { .. });
+        let invites = self.inviting && uninvited(self.phase(&view, env.now)?);
         let step = if invites {
             self.provider.invite(&view, env)
         } else {
@@ -144,13 +144,13 @@ impl<'h> ProviderSide<'h> {
     /// Where it stands after a step that has nothing left to do.
     fn stand(&self, step: Step) -> Result<ProviderStand> {
         let view = self.home.view(&self.peer);
-        Ok(match self.resume(&view, self.clock.now()?)? {
+        Ok(match self.phase(&view, self.clock.now()?)? {
             Phase::Refused(error) => ProviderStand::Refused(error),
-            Phase::Uninvited | Phase::Ended(_) | Phase::Ending(_) => ProviderStand::Ended,
+            Phase::Uninvited | Phase::Ended { .. } | Phase::Ending => ProviderStand::Ended,
             Phase::AwaitsTenant(_) => ProviderStand::AwaitsTenant,
             Phase::NeedsApproval(_) => ProviderStand::AwaitsApproval,
-            Phase::Tolerated(_) => ProviderStand::Tolerated,
-            Phase::Drained(_) => ProviderStand::Drained,
+            Phase::Tolerated => ProviderStand::Tolerated,
+            Phase::Drained => ProviderStand::Drained,
             Phase::Authenticated(_) => ProviderStand::Authenticated,
             _ => match step.refused.into_iter().next() {
                 Some(refused) => ProviderStand::Refused(refused.error),
@@ -165,14 +165,14 @@ impl<'h> ProviderSide<'h> {
         })
     }
 
-    fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Phase<'o>> {
-        Ok(self.peering(view, now)?.phase)
+    fn phase(&self, view: &View<'_>, now: Timestamp) -> Result<Phase> {
+        Ok(self.status(view, now)?.phase)
     }
 
     /// The phases that the objects are in.
-    pub(crate) fn peering<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>> {
-        let peering = self.provider.resume(view, now);
-        peering.map_err(|error| self.failure(&error))
+    pub(crate) fn status(&self, view: &View<'_>, now: Timestamp) -> Result<Status> {
+        let status = self.provider.look(view, now);
+        status.map_err(|error| self.failure(&error))
     }
 
     /// Answers a request to sign: by what was answered before, or by signing
@@ -279,7 +279,7 @@ impl<'h> ProviderSide<'h> {
     /// The Identity to hand out, once the peer is authenticated.
     pub(crate) fn identity(&self, namespace: Option<&NamespaceName>) -> Result<Option<Identity>> {
         let view = self.home.view(&self.peer);
-        Ok(match self.resume(&view, self.clock.now()?)? {
+        Ok(match self.phase(&view, self.clock.now()?)? {
             Phase::Authenticated(issued) => Some(issued.identity(namespace)),
             _ => None,
         })

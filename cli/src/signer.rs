@@ -8,12 +8,12 @@ use std::{
 };
 
 use liqo_auth::{
-    crypto::{Authority, BoxError, CertificateChain, Entropy},
+    crypto::{Answer, Authority, BoxError, CertificateChain, Entropy},
     model::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestCondition,
         CertificateSigningRequestSpec, CertificateSigningRequestStatus, Metadata, names,
     },
-    provider::{CsrSigner, Signing, SigningRequest},
+    provider::{CsrSigner, SigningRequest},
 };
 
 use crate::failure::{Failure, Result};
@@ -47,13 +47,13 @@ impl Desk {
 }
 
 impl CsrSigner for Desk {
-    fn sign(&self, request: &SigningRequest) -> Result<Signing, BoxError> {
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         let mut papers = self.papers();
         if let Some(chain) = papers.answers.get(&request_name(request)) {
-            return Ok(Signing::Issued(chain.clone()));
+            return Ok(Answer::Ready(chain.clone()));
         }
         papers.asked.push(request.clone());
-        Ok(Signing::Pending)
+        Ok(Answer::Pending)
     }
 }
 

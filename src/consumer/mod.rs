@@ -15,7 +15,7 @@
 //!
 //! The resource slices stand beside the phase, each with one of its own: see
 //! [`SlicePhase`]. Renewal happens inside `Authenticated`: see
-//! [`Held::renewal`].
+//! [`StoredIdentity::renewal`].
 //!
 //! The phase is derived from the objects that are there, each time anew.
 //! [`Consumer::resume`] says which one it is; [`Consumer::reconcile`] makes the
@@ -37,15 +37,15 @@ pub use administration::ending::Ending;
 pub use configuration::{ConsumerBuilder, PeerSettings, RenewalScheme};
 pub use credentials::kubeconfig::NeedsKubeconfig;
 pub use credentials::renewal::Renewal;
-pub use credentials::stored_identity::Held;
+pub use credentials::stored_identity::StoredIdentity;
 pub use credentials::taking::NeedsIdentity;
 pub use handshake::signature::{AwaitsIdentity, NeedsSignature};
 pub use phase::{Peering, Phase};
 pub use slice::{Denied, NeedsRequest, ResourcesDecision, SliceOptions, SlicePeering, SlicePhase};
 
 use self::{
-    configuration::Configuration, credentials::taking::Stand, handshake::keys::Keys,
-    observed::Seen, record::Record, slice::Surroundings,
+    configuration::Configuration, credentials::taking::Status, handshake::keys::Keys,
+    observed::Observed, record::Record, slice::Surroundings,
 };
 use crate::{
     audit::{Decision, Event},
@@ -121,8 +121,8 @@ impl Consumer {
     /// As [`resume`](Self::resume); what the peer did wrong, and what is wrong
     /// with a slice, is in [`Step::refused`].
     pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let (seen, Peering { phase, slices }) = self.look(view, env.now)?;
-        let mut record = seen.record();
+        let (observed, Peering { phase, slices }) = self.look(view, env.now)?;
+        let mut record = observed.record();
         let mut step = match phase {
             Phase::NeedsKey => Step::awaiting(Awaited::OwnKey),
             Phase::AwaitsNonce => Step::awaiting(Awaited::Nonce),
@@ -135,19 +135,23 @@ impl Consumer {
             Phase::Refused(error) => {
                 let mut step = Step::refuse(error);
                 // What mends an Identity that cannot be used is another one.
-                step.outbox.extend(self.sent_tenant(&seen)?);
+                step.outbox.extend(self.sent_tenant(&observed)?);
                 step
             }
         };
-        step.append(self.plan_slices(view, &seen, &slices, &mut record));
-        Ok(seen.with_record(self, step, &record))
+        step.append(self.plan_slices(view, &observed, &slices, &mut record));
+        Ok(observed.with_record(self, step, &record))
     }
 
-    fn look<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<(Seen<'o>, Peering<'o>), Error> {
+    fn look<'o>(
+        &self,
+        view: &View<'o>,
+        now: Timestamp,
+    ) -> Result<(Observed<'o>, Peering<'o>), Error> {
         self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
+        let observed = Observed::select(self, view)?;
         let keys = self.find_keys(view.peer())?;
-        let phase = match self.phase(seen.clone(), keys.as_ref(), now) {
+        let phase = match self.phase(observed.clone(), keys.as_ref(), now) {
             Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
                 return Err(error);
             }
@@ -155,13 +159,13 @@ impl Consumer {
             Ok(phase) => phase,
         };
         let around = Surroundings {
-            seen: &seen,
+            observed: &observed,
             keys: keys.as_ref(),
             control_plane: phase.accepted(),
             now,
         };
         let slices = self.slices(view, &around);
-        Ok((seen, Peering { phase, slices }))
+        Ok((observed, Peering { phase, slices }))
     }
 
     /// Takes what the peer sent: its nonce, or its Identity. It is verified as
@@ -171,17 +175,17 @@ impl Consumer {
     /// Why it is not taken; nothing is to be stored then.
     pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
+        let observed = Observed::select(self, view)?;
         let Some(keys) = self.find_keys(view.peer())? else {
             return Ok(Step::awaiting(Awaited::OwnKey));
         };
-        if Ending::of(self, &seen).is_some() {
+        if Ending::of(self, &observed).is_some() {
             return Err(Error::new(LocalFault::StillEnding, None, ""));
         }
         match message {
             Message::Nonce(nonce) => {
                 // What was signed once is sent on as often as it is asked for.
-                let again = NeedsSignature::new(self, seen.clone(), &keys, nonce.clone());
+                let again = NeedsSignature::new(self, observed.clone(), &keys, nonce.clone());
                 if let Some(sent) = again.already_sent() {
                     return Ok(sent.wait());
                 }
@@ -192,10 +196,12 @@ impl Consumer {
                     step.notices.push(Notice::NewKeyAwaitsNonce);
                     return Ok(step);
                 }
-                let nonce = self.check_nonce(nonce.as_bytes(), &seen, env.now, None)?;
-                NeedsSignature::new(self, seen, &keys, nonce).sign()
+                let nonce = self.check_nonce(nonce.as_bytes(), &observed, env.now, None)?;
+                NeedsSignature::new(self, observed, &keys, nonce).sign()
             }
-            Message::Identity(identity) => self.receive_identity(seen, &keys, &identity, env.now),
+            Message::Identity(identity) => {
+                self.receive_identity(observed, &keys, &identity, env.now)
+            }
             Message::Tenant(_) => Err(Error::new(
                 ApiMisuse::UnexpectedMessage { message: "Tenant" },
                 None,
@@ -206,25 +212,25 @@ impl Consumer {
 
     fn phase<'o>(
         &self,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         keys: Option<&Keys>,
         now: Timestamp,
     ) -> Result<Phase<'o>, Error> {
-        if let Some(ending) = Ending::of(self, &seen) {
+        if let Some(ending) = Ending::of(self, &observed) {
             return Ok(Phase::Ending(ending));
         }
         let Some(keys) = keys else {
             return Ok(Phase::NeedsKey);
         };
-        let nonce = seen.nonce_text();
-        if seen.identity.is_some() {
-            let given = renewed(&seen);
-            return Ok(match self.stand(seen.clone(), keys, given, now)? {
-                Stand::Nothing => Phase::AwaitsNonce,
-                Stand::Refused(error) => Phase::Refused(error),
-                Stand::NeedsIdentity(phase) => Phase::NeedsIdentity(phase),
-                Stand::NeedsKubeconfig(phase) => Phase::NeedsKubeconfig(phase),
-                Stand::Held(held) => Phase::Authenticated(self.succeed(held, seen, keys, now)),
+        let nonce = observed.nonce_text();
+        if observed.identity.is_some() {
+            let given = renewed(&observed);
+            return Ok(match self.status(observed.clone(), keys, given, now)? {
+                Status::Nothing => Phase::AwaitsNonce,
+                Status::Refused(error) => Phase::Refused(error),
+                Status::NeedsIdentity(phase) => Phase::NeedsIdentity(phase),
+                Status::NeedsKubeconfig(phase) => Phase::NeedsKubeconfig(phase),
+                Status::Held(held) => Phase::Authenticated(self.succeed(held, observed, keys, now)),
             });
         }
         let Some((secret, text)) = nonce else {
@@ -232,33 +238,42 @@ impl Consumer {
         };
         // What was signed already is sent on, also when its nonce has expired:
         // the provider knows which nonces it takes.
-        if let Ok(nonce) = Nonce::parse(text, self.policy(&seen.peer))
-            && let Some(sent) = NeedsSignature::new(self, seen.clone(), keys, nonce).already_sent()
+        if let Ok(nonce) = Nonce::parse(text, self.policy(&observed.peer))
+            && let Some(sent) =
+                NeedsSignature::new(self, observed.clone(), keys, nonce).already_sent()
         {
             return Ok(Phase::AwaitsIdentity(sent));
         }
-        let nonce = self.check_nonce(text, &seen, now, Some(secret.id()))?;
+        let nonce = self.check_nonce(text, &observed, now, Some(secret.id()))?;
         Ok(Phase::NeedsSignature(NeedsSignature::new(
-            self, seen, keys, nonce,
+            self, observed, keys, nonce,
         )))
     }
 
     /// An identity of the key before the present one serves on; a nonce that
     /// this key has not signed is for the present one.
-    fn succeed<'o>(&self, held: Held<'o>, seen: Seen<'o>, keys: &Keys, now: Timestamp) -> Held<'o> {
+    fn succeed<'o>(
+        &self,
+        held: StoredIdentity<'o>,
+        observed: Observed<'o>,
+        keys: &Keys,
+        now: Timestamp,
+    ) -> StoredIdentity<'o> {
         if !held.awaits_new_key() {
             return held;
         }
-        let Some(nonce) = seen
+        let Some(nonce) = observed
             .nonce_text()
-            .and_then(|(_, text)| Nonce::parse(text, self.policy(&seen.peer)).ok())
+            .and_then(|(_, text)| Nonce::parse(text, self.policy(&observed.peer)).ok())
         else {
             return held;
         };
-        let signature = NeedsSignature::new(self, seen.clone(), keys, nonce.clone());
+        let signature = NeedsSignature::new(self, observed.clone(), keys, nonce.clone());
         let is_signed = signature.already_sent().is_some();
         let is_new = !signature.was_signed_by(keys.predecessor.as_deref())
-            && self.check_nonce(nonce.as_bytes(), &seen, now, None).is_ok();
+            && self
+                .check_nonce(nonce.as_bytes(), &observed, now, None)
+                .is_ok();
         if is_signed || is_new {
             held.with_nonce(signature)
         } else {
@@ -267,15 +282,16 @@ impl Consumer {
     }
 
     /// The Tenant that the provider should have, if it was made.
-    fn sent_tenant(&self, seen: &Seen<'_>) -> Result<Option<Message>, Error> {
-        let Some(keys) = self.find_keys(&seen.peer)? else {
+    fn sent_tenant(&self, observed: &Observed<'_>) -> Result<Option<Message>, Error> {
+        let Some(keys) = self.find_keys(&observed.peer)? else {
             return Ok(None);
         };
-        let nonce = seen
+        let nonce = observed
             .nonce_text()
-            .and_then(|(_, text)| Nonce::parse(text, self.policy(&seen.peer)).ok());
-        let sent = nonce
-            .and_then(|nonce| NeedsSignature::new(self, seen.clone(), &keys, nonce).already_sent());
+            .and_then(|(_, text)| Nonce::parse(text, self.policy(&observed.peer)).ok());
+        let sent = nonce.and_then(|nonce| {
+            NeedsSignature::new(self, observed.clone(), &keys, nonce).already_sent()
+        });
         Ok(sent.map(|sent| Message::Tenant(Box::new(sent.tenant()))))
     }
 
@@ -286,19 +302,19 @@ impl Consumer {
     /// # Errors
     /// As [`resume`](Self::resume).
     pub fn release_pins(&self, view: &View<'_>) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
+        let observed = Observed::select(self, view)?;
         let mut step = Step::default();
-        if seen.record.is_some() {
+        if observed.record.is_some() {
             let record = Record {
                 endpoint: None,
                 provider_key: None,
                 proven_nonce: None,
                 released: true,
-                ..seen.record()
+                ..observed.record()
             };
             step.events
                 .push(Event::new(view.peer(), Decision::PinsReleased));
-            step = seen.with_record(self, step, &record);
+            step = observed.with_record(self, step, &record);
         }
         Ok(step)
     }
@@ -306,18 +322,18 @@ impl Consumer {
     fn check_nonce(
         &self,
         text: &[u8],
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         now: Timestamp,
         object: Option<ObjectRef>,
     ) -> Result<Nonce, Error> {
-        let configured = !self.settings(&seen.peer).provider_keys.is_empty();
+        let configured = !self.settings(&observed.peer).provider_keys.is_empty();
         let expectation = NonceExpectation {
-            provider: &seen.peer,
+            provider: &observed.peer,
             consumer: &self.0.cluster_id,
             now,
-            known_by_key: configured || seen.record().provider_key.is_some(),
+            known_by_key: configured || observed.record().provider_key.is_some(),
         };
-        verify::nonce_at(text, &expectation, self.policy(&seen.peer), object)
+        verify::nonce_at(text, &expectation, self.policy(&observed.peer), object)
     }
 
     fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
@@ -355,8 +371,8 @@ impl core::fmt::Debug for Consumer {
 }
 
 /// What the provider wrote into the control plane's Renew.
-fn renewed<'o>(seen: &Seen<'o>) -> Option<(&'o AuthParams, ObjectRef)> {
-    let renew = seen.renew.as_ref().ok().copied().flatten()?;
+fn renewed<'o>(observed: &Observed<'o>) -> Option<(&'o AuthParams, ObjectRef)> {
+    let renew = observed.renew.as_ref().ok().copied().flatten()?;
     let given = renew.status.auth_params.as_ref()?;
     (renew.metadata.deletion_timestamp.is_none()).then(|| (given, renew.id()))
 }

@@ -10,7 +10,7 @@ use crate::{
 
 /// One peer's objects by the parts that they play, for one of its identities.
 #[derive(Clone)]
-pub(super) struct Seen<'o> {
+pub(super) struct Observed<'o> {
     pub(super) peer: ClusterId,
     /// What the identity is for.
     pub(super) purpose: Purpose<'o>,
@@ -32,7 +32,7 @@ pub(super) enum Purpose<'o> {
     Slice(&'o ResourceSlice),
 }
 
-impl<'o> Seen<'o> {
+impl<'o> Observed<'o> {
     pub(super) fn select(consumer: &Consumer, view: &View<'o>) -> Result<Self, Error> {
         let peer = view.peer();
         let namespace = view.tenant_namespace()?;

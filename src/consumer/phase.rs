@@ -1,8 +1,8 @@
 //! The phases of a peering, as the consumer sees it.
 
 use super::{
-    AwaitsIdentity, Ending, Held, NeedsIdentity, NeedsKubeconfig, NeedsSignature, SlicePeering,
-    handshake::accepted::Accepted,
+    AwaitsIdentity, Ending, NeedsIdentity, NeedsKubeconfig, NeedsSignature, SlicePeering,
+    StoredIdentity, handshake::accepted::Accepted,
 };
 use crate::error::Error;
 
@@ -34,7 +34,7 @@ pub enum Phase<'o> {
     /// The Identity is verified; its kubeconfig is to be stored.
     NeedsKubeconfig(NeedsKubeconfig<'o>),
     /// The kubeconfig is stored.
-    Authenticated(Held<'o>),
+    Authenticated(StoredIdentity<'o>),
     /// What the peer sent cannot be taken.
     Refused(Error),
     /// This side ended the peering, or the Identity is being deleted: what

@@ -16,6 +16,8 @@
 //!   happens.
 //! - A rule that fails inside [`Plan::attempt`] leaves no change and no event.
 
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
 use super::{Awaited, Effect, Message, Notice, Part, Refused, Step, Version, Wait, merge_patch};
@@ -26,16 +28,28 @@ use crate::{
 };
 
 /// What a call changes, with the working copies of the records `R`.
-#[derive(Clone)]
 pub(crate) struct Plan<R> {
     /// The records' working copies.
     pub(crate) records: R,
-    changes: Vec<Change>,
+    /// Shared with the savepoints of rules under way.
+    changes: Vec<Rc<Change>>,
     outbox: Vec<Message>,
     refused: Vec<Refused>,
     notices: Vec<Notice>,
     events: Vec<(Event, Upon)>,
     wait: Wait,
+}
+
+/// A plan as it was before a rule.
+struct Savepoint<R> {
+    records: R,
+    changes: Vec<Rc<Change>>,
+    outbox: usize,
+    refused: usize,
+    notices: usize,
+    events: usize,
+    awaiting: usize,
+    wake_at: Option<Timestamp>,
 }
 
 /// The records of a plan, once all rules have written to them.
@@ -142,8 +156,28 @@ impl<R: Records> Plan<R> {
         &mut self,
         rule: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let before = self.clone();
-        rule(self).inspect_err(|_| *self = before)
+        let savepoint = Savepoint {
+            records: self.records.clone(),
+            changes: self.changes.clone(),
+            outbox: self.outbox.len(),
+            refused: self.refused.len(),
+            notices: self.notices.len(),
+            events: self.events.len(),
+            awaiting: self.wait.awaiting.len(),
+            wake_at: self.wait.wake_at,
+        };
+        rule(self).inspect_err(|_| self.return_to(savepoint))
+    }
+
+    fn return_to(&mut self, savepoint: Savepoint<R>) {
+        self.records = savepoint.records;
+        self.changes = savepoint.changes;
+        self.outbox.truncate(savepoint.outbox);
+        self.refused.truncate(savepoint.refused);
+        self.notices.truncate(savepoint.notices);
+        self.events.truncate(savepoint.events);
+        self.wait.awaiting.truncate(savepoint.awaiting);
+        self.wait.wake_at = savepoint.wake_at;
     }
 
     /// Makes an object, unless the plan makes one of that name already.
@@ -155,12 +189,12 @@ impl<R: Records> Plan<R> {
             _ => Rank::Rule,
         };
         if self.change_of(&id).is_none() {
-            self.changes.push(Change {
+            self.changes.push(Rc::new(Change {
                 id,
                 version: Version::unknown(),
                 wanted: Wanted::New(Box::new(object)),
                 rank,
-            });
+            }));
         }
     }
 
@@ -171,12 +205,12 @@ impl<R: Records> Plan<R> {
             Some(stored) => {
                 let id = stored.id();
                 self.changes.retain(|change| change.id != id);
-                self.changes.push(Change {
+                self.changes.push(Rc::new(Change {
                     id,
                     version: Version::of(&stored.metadata),
                     wanted: Wanted::Replaced(Box::new(secret.into())),
                     rank: Rank::Rule,
-                });
+                }));
             }
         }
     }
@@ -225,7 +259,7 @@ impl<R: Records> Plan<R> {
         if after == *stored {
             return;
         }
-        self.changes.push(Change {
+        self.changes.push(Rc::new(Change {
             id,
             version: Version::of(stored.metadata()),
             wanted: Wanted::Edited {
@@ -234,7 +268,7 @@ impl<R: Records> Plan<R> {
                 status_first: takes_away,
             },
             rank: Rank::Rule,
-        });
+        }));
     }
 
     /// Deletes an object that carries rights, before anything else happens.
@@ -262,12 +296,12 @@ impl<R: Records> Plan<R> {
         let finalizers = stored.metadata.finalizers.iter();
         let others: Vec<&String> = finalizers.filter(|other| *other != finalizer).collect();
         if self.change_of(&stored.id).is_none() {
-            self.changes.push(Change {
+            self.changes.push(Rc::new(Change {
                 id: stored.id.clone(),
                 version: Version::of(&stored.metadata),
                 wanted: Wanted::Released(json!({ "metadata": { "finalizers": others } })),
                 rank: Rank::Release,
-            });
+            }));
         }
     }
 
@@ -278,12 +312,12 @@ impl<R: Records> Plan<R> {
 
     fn delete_at(&mut self, id: ObjectRef, version: Version, rank: Rank) {
         self.changes.retain(|change| change.id != id);
-        self.changes.push(Change {
+        self.changes.push(Rc::new(Change {
             id,
             version,
             wanted: Wanted::Deleted,
             rank,
-        });
+        }));
     }
 
     /// Says what the peer should have by now.
@@ -368,7 +402,7 @@ impl<R: Records> Plan<R> {
                 },
             ));
         }
-        let changes = self.changes.into_iter();
+        let changes = self.changes.into_iter().map(Rc::unwrap_or_clone);
         ranked.extend(changes.filter_map(Change::into_effect));
         // The sort is stable: inside a rank the rules' order stays.
         ranked.sort_by_key(|(rank, _)| *rank);
@@ -385,7 +419,8 @@ impl<R: Records> Plan<R> {
     }
 
     fn change_of(&mut self, id: &ObjectRef) -> Option<&mut Change> {
-        self.changes.iter_mut().find(|change| change.id == *id)
+        let mut changes = self.changes.iter_mut();
+        changes.find(|change| change.id == *id).map(Rc::make_mut)
     }
 }
 

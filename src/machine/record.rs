@@ -1,5 +1,7 @@
 //! The working copy of a record.
 
+use std::rc::Rc;
+
 use crate::model::Secret;
 
 /// A record as it was observed, and as a plan leaves it.
@@ -11,8 +13,8 @@ use crate::model::Secret;
 pub(crate) struct WorkingRecord<'a, T> {
     stored: Option<&'a Secret>,
     observed: Option<&'a T>,
-    planned: Option<T>,
-    forgotten: Option<T>,
+    planned: Option<Rc<T>>,
+    forgotten: Option<Rc<T>>,
     /// A record that cannot be read is never written.
     is_readable: bool,
 }
@@ -51,9 +53,10 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
     /// Changes the record, if there is one.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut T)) {
         if let Some(observed) = self.observed {
-            change(self.planned.get_or_insert_with(|| observed.clone()));
+            let copy = || Rc::new(observed.clone());
+            change(Rc::make_mut(self.planned.get_or_insert_with(copy)));
         } else if let Some(planned) = &mut self.planned {
-            change(planned);
+            change(Rc::make_mut(planned));
         }
     }
 
@@ -66,14 +69,15 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
     /// Makes the record, unless there is one.
     pub(crate) fn make(&mut self, make: impl FnOnce() -> T) {
         if !self.exists() && self.is_readable {
-            self.planned = Some(make());
+            self.planned = Some(Rc::new(make()));
         }
     }
 
     /// Changes the record as what comes last in a step.
     pub(crate) fn forget(&mut self, change: impl FnOnce(&mut T)) {
         if let Some(observed) = self.observed {
-            change(self.forgotten.get_or_insert_with(|| observed.clone()));
+            let copy = || Rc::new(observed.clone());
+            change(Rc::make_mut(self.forgotten.get_or_insert_with(copy)));
         }
     }
 
@@ -81,8 +85,8 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
     /// stays as it is.
     pub(crate) fn changed(&self) -> Option<(&T, bool)> {
         let differs = |other: &&T| self.observed != Some(*other);
-        let planned = self.planned.as_ref().filter(differs);
-        let forgotten = self.forgotten.as_ref().filter(differs);
+        let planned = self.planned.as_deref().filter(differs);
+        let forgotten = self.forgotten.as_deref().filter(differs);
         match planned {
             Some(planned) => Some((planned, false)),
             None => forgotten.map(|forgotten| (forgotten, true)),
@@ -91,6 +95,6 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
 
     /// What the record is after the plan.
     pub(crate) fn planned(&self) -> Option<&T> {
-        self.planned.as_ref().or(self.observed)
+        self.planned.as_deref().or(self.observed)
     }
 }

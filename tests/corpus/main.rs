@@ -10,7 +10,6 @@
     clippy::panic,
     clippy::unwrap_used
 )] // Tests may panic, and read files.
-#![cfg(all(feature = "ecdsa", feature = "legacy", feature = "rsa"))]
 
 mod defects;
 

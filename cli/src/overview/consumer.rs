@@ -1,7 +1,7 @@
 //! A peering as its consumer sees it.
 
 use liqo_auth::{
-    consumer::{self, Held, Phase, SlicePeering, SlicePhase},
+    consumer::{self, Phase, SlicePeering, SlicePhase, StoredIdentity},
     crypto::CertificateChain,
     model::{ClusterId, Identity, ResourceSlice, names},
     policy::Policy,
@@ -50,7 +50,12 @@ fn of_slice(home: &Home, peer: &ClusterId, slice: &SlicePeering<'_>) -> Option<S
 }
 
 /// The certificate in an Identity; none where it has AWS keys.
-fn of_identity(home: &Home, peer: &ClusterId, name: &str, held: &Held<'_>) -> Option<Certificate> {
+fn of_identity(
+    home: &Home,
+    peer: &ClusterId,
+    name: &str,
+    held: &StoredIdentity<'_>,
+) -> Option<Certificate> {
     let identity = home.all::<Identity>().find(|identity| {
         let label = identity.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
         identity.metadata.name == name && label.map(String::as_str) == Some(peer.as_str())

@@ -4,7 +4,7 @@ use liqo_auth::{
     crypto::CertificateChain,
     model::{ClusterId, ResourceSlice, ResourceSliceConditionType as Condition, Tenant, names},
     policy::Policy,
-    provider::{self, Issued, Phase, SlicePeering, SlicePhase, SliceRenewal},
+    provider::{self, Phase, SlicePhase, SliceStatus},
 };
 
 use super::{Certificate, Peering, Renewal, Role, Slice, waiting};
@@ -20,11 +20,11 @@ pub(super) fn peering(context: &Context, home: &mut Home, peer: &ClusterId) -> R
         .find(|tenant| tenant.metadata.name == peer.as_str());
     let view = side.home.view(peer);
     let now = context.clock.now()?;
-    let seen = side.peering(&view, now)?;
+    let seen = side.status(&view, now)?;
     let certificate = match &seen.phase {
         Phase::Authenticated(issued) => issued
             .certificate()
-            .map(|chain| Certificate::new(chain.leaf(), renewal(issued))),
+            .map(|chain| Certificate::new(chain.leaf(), renewal(issued.renewal()))),
         _ => tenant.and_then(|tenant| {
             let auth_params = tenant.status.auth_params.as_ref()?;
             let pem = auth_params.signed_crt.as_slice();
@@ -48,14 +48,11 @@ pub(super) fn peering(context: &Context, home: &mut Home, peer: &ClusterId) -> R
     })
 }
 
-fn of_slice(home: &Home, slice: &SlicePeering<'_>) -> Option<Slice> {
+fn of_slice(home: &Home, slice: &SliceStatus) -> Option<Slice> {
     let object: &ResourceSlice = home.get(&slice.slice.namespace, &slice.slice.name)?;
     let certificate = match &slice.phase {
         SlicePhase::Accepted(settled) | SlicePhase::Denied(settled) => {
-            let renewal = match settled.renewal() {
-                SliceRenewal::NotBefore(due) => Renewal::NotBefore(due),
-                _ => Renewal::Due,
-            };
+            let renewal = renewal(settled.renewal());
             settled
                 .certificate()
                 .map(|chain| Certificate::new(chain.leaf(), renewal))
@@ -89,10 +86,10 @@ pub(super) fn slice_of(
     }
 }
 
-fn renewal(issued: &Issued<'_>) -> Renewal {
-    match issued.renewal() {
-        provider::Renewal::NotBefore(due) => Renewal::NotBefore(due),
-        provider::Renewal::Denied { again_at, .. } => Renewal::NotBefore(again_at),
+fn renewal(renewal: &provider::Renewal) -> Renewal {
+    match renewal {
+        provider::Renewal::NotBefore(due) => Renewal::NotBefore(*due),
+        provider::Renewal::Denied { again_at, .. } => Renewal::NotBefore(*again_at),
         _ => Renewal::Due,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     audit::{Decision, Event},
-    consumer::{Consumer, observed::Seen, record::Record, slice::is_asked_of},
+    consumer::{Consumer, observed::Observed, record::Record, slice::is_asked_of},
     error::{Error, LocalFault},
     machine::{Awaited, Effect, Step, View},
     model::{Kind, ObjectRef, Resource, ResourceSlice},
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Ending<'o> {
     consumer: Consumer,
-    seen: Seen<'o>,
+    observed: Observed<'o>,
 }
 
 impl Consumer {
@@ -34,7 +34,7 @@ impl Consumer {
     /// otherwise as [`resume`](Self::resume).
     pub fn unauthenticate(&self, view: &View<'_>) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
+        let observed = Observed::select(self, view)?;
         let slices: Vec<ObjectRef> = view
             .every::<ResourceSlice>()?
             .filter(|slice| is_asked_of(slice, view.peer().as_str()))
@@ -47,60 +47,62 @@ impl Consumer {
             };
             return Err(Error::new(fault, Some(first.clone()), ""));
         }
-        seen.renew.clone()?;
-        let mut record = seen.record();
+        observed.renew.clone()?;
+        let mut record = observed.record();
         let has_ended = record.ended.is_some();
         let mut uids = record.ended.take().unwrap_or_default();
         uids.extend(
-            seen.leftovers()
+            observed
+                .leftovers()
                 .map(|(uid, ..)| uid.to_owned())
                 .filter(|uid| !uid.is_empty()),
         );
-        if seen.leftovers().next().is_none() && seen.record.is_none() {
+        if observed.leftovers().next().is_none() && observed.record.is_none() {
             return Ok(Step::default());
         }
         record.end(uids);
         let ending = Ending {
             consumer: self.clone(),
-            seen,
+            observed,
         };
         let mut step = ending.remove(None);
         if !has_ended {
             step.events.push(Event::new(view.peer(), Decision::Ended));
         }
-        Ok(ending.seen.with_record(self, step, &record))
+        Ok(ending.observed.with_record(self, step, &record))
     }
 }
 
 impl<'o> Ending<'o> {
     /// The end that goes on, if there is one.
-    pub(in crate::consumer) fn of(consumer: &Consumer, seen: &Seen<'o>) -> Option<Self> {
+    pub(in crate::consumer) fn of(consumer: &Consumer, observed: &Observed<'o>) -> Option<Self> {
         let is_ending = || {
-            let record = seen.record();
+            let record = observed.record();
             let ended = record.ended.as_ref()?;
-            seen.leftovers()
+            observed
+                .leftovers()
                 .any(|(uid, ..)| ended.contains(uid))
                 .then_some(())
         };
-        let is_deleted = seen
+        let is_deleted = observed
             .identity
             .is_some_and(|identity| identity.metadata.deletion_timestamp.is_some());
         (is_deleted || is_ending().is_some()).then(|| Self {
             consumer: consumer.clone(),
-            seen: seen.clone(),
+            observed: observed.clone(),
         })
     }
 
     /// Removes what is still there of what was ended.
     pub fn go_on(&self) -> Step {
-        let ended = self.seen.record().ended;
+        let ended = self.observed.record().ended;
         self.remove(Some(&ended.unwrap_or_default()))
     }
 
     /// Of these, if they are given.
     fn remove(&self, only: Option<&BTreeSet<String>>) -> Step {
         let mut step = Step::default();
-        for (uid, id, delete) in self.seen.leftovers() {
+        for (uid, id, delete) in self.observed.leftovers() {
             let wanted = only.is_none_or(|only| only.contains(uid));
             match delete {
                 Some(delete) if wanted => step.effects.push(delete),
@@ -131,7 +133,7 @@ impl Record {
     }
 }
 
-impl Seen<'_> {
+impl Observed<'_> {
     /// What belongs to the peering, in the order in which it goes: without the
     /// nonce nobody asks for another Identity, and without the Identity nobody
     /// makes the others again. Each with its UID, and its deletion unless that

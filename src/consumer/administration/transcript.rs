@@ -3,7 +3,7 @@
 
 use crate::{
     assurance::transcript::{Agreement, Transcript},
-    consumer::{Consumer, observed::Seen},
+    consumer::{Consumer, observed::Observed},
     crypto::{CertificateChain, Nonce},
     error::{Error, PeerMisbehaved},
     machine::View,
@@ -22,15 +22,17 @@ impl Consumer {
     /// nonce is none.
     pub fn transcript(&self, view: &View<'_>) -> Result<Option<Transcript>, Error> {
         self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        let Some(identity) = seen.identity else {
+        let observed = Observed::select(self, view)?;
+        let Some(identity) = observed.identity else {
             return Ok(None);
         };
-        let (Some(keys), Some(nonce)) = (self.find_keys(&seen.peer)?, self.agreed_nonce(&seen)?)
-        else {
+        let (Some(keys), Some(nonce)) = (
+            self.find_keys(&observed.peer)?,
+            self.agreed_nonce(&observed)?,
+        ) else {
             return Ok(None);
         };
-        let policy = self.policy(&seen.peer);
+        let policy = self.policy(&observed.peer);
         let certificate = identity.spec.auth_params.signed_crt.as_slice();
         let held = CertificateChain::from_pem(certificate, policy).ok();
         let key = match keys.predecessor {
@@ -43,7 +45,7 @@ impl Consumer {
             _ => keys.current,
         };
         Ok(Some(Transcript::of(&Agreement {
-            provider: &seen.peer,
+            provider: &observed.peer,
             consumer: self.cluster_id(),
             nonce: &nonce,
             consumer_key: key.public_key(),
@@ -54,14 +56,14 @@ impl Consumer {
 
     /// The nonce that the provider's proof is about, or the one that was signed
     /// last: anyone can hand over another one, and have it signed.
-    fn agreed_nonce(&self, seen: &Seen<'_>) -> Result<Option<Nonce>, Error> {
-        if let Some(proven) = seen.record().proven_nonce {
+    fn agreed_nonce(&self, observed: &Observed<'_>) -> Result<Option<Nonce>, Error> {
+        if let Some(proven) = observed.record().proven_nonce {
             return Ok(Some(proven));
         }
-        let Some((secret, text)) = seen.nonce_text() else {
+        let Some((secret, text)) = observed.nonce_text() else {
             return Ok(None);
         };
-        let nonce = Nonce::parse(text, self.policy(&seen.peer)).map_err(|error| {
+        let nonce = Nonce::parse(text, self.policy(&observed.peer)).map_err(|error| {
             Error::new(
                 PeerMisbehaved::NonceForm(error),
                 Some(secret.id()),

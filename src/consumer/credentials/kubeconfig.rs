@@ -8,7 +8,7 @@ use crate::{
     consumer::{
         Consumer,
         handshake::accepted::Accepted,
-        observed::{Purpose, Seen},
+        observed::{Observed, Purpose},
         record::Record,
     },
     crypto::Fingerprint,
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Clone)]
 pub struct NeedsKubeconfig<'o> {
     pub(in crate::consumer) consumer: Consumer,
-    pub(in crate::consumer) seen: Seen<'o>,
+    pub(in crate::consumer) observed: Observed<'o>,
     pub(in crate::consumer) identity: &'o Identity,
     pub(in crate::consumer) accepted: Accepted,
     pub(in crate::consumer) now: Timestamp,
@@ -34,14 +34,14 @@ pub struct NeedsKubeconfig<'o> {
 impl<'o> NeedsKubeconfig<'o> {
     pub(in crate::consumer) fn new(
         consumer: &Consumer,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         identity: &'o Identity,
         accepted: Accepted,
         now: Timestamp,
     ) -> Self {
         Self {
             consumer: consumer.clone(),
-            seen,
+            observed,
             identity,
             accepted,
             now,
@@ -70,9 +70,9 @@ impl<'o> NeedsKubeconfig<'o> {
     /// # Errors
     /// [`LocalFault::KeyNotExportable`] if no kubeconfig can reach the key.
     pub fn store(&self) -> Result<Step, Error> {
-        let mut record = self.seen.record();
+        let mut record = self.observed.record();
         let step = self.plan(&mut record)?;
-        Ok(self.seen.with_record(&self.consumer, step, &record))
+        Ok(self.observed.with_record(&self.consumer, step, &record))
     }
 
     /// The step without its record, which others may have something to add to.
@@ -89,7 +89,7 @@ impl<'o> NeedsKubeconfig<'o> {
 
     /// Records the certificate and what it pins.
     pub(in crate::consumer) fn keep(&self, record: &mut Record, step: &mut Step) {
-        let purpose = self.seen.purpose;
+        let purpose = self.observed.purpose;
         let certificate = self.accepted.fingerprint();
         let known = record
             .received(purpose)
@@ -104,7 +104,7 @@ impl<'o> NeedsKubeconfig<'o> {
             let decision = Decision::IdentityTaken { certificate };
             let key = self.accepted.key.public_key().fingerprint();
             step.events.push(
-                Event::new(&self.seen.peer, decision)
+                Event::new(&self.observed.peer, decision)
                     .about(self.identity.id())
                     .by_key(key),
             );
@@ -120,7 +120,7 @@ impl<'o> NeedsKubeconfig<'o> {
 
     fn missing_kubeconfig(&self) -> Result<Option<Effect>, Error> {
         let wanted = self.secret()?;
-        let Some(present) = self.seen.kubeconfig else {
+        let Some(present) = self.observed.kubeconfig else {
             return Ok(Some(Effect::Create(wanted.into())));
         };
         if present.data == wanted.data {
@@ -148,7 +148,10 @@ impl<'o> NeedsKubeconfig<'o> {
 
     fn secret(&self) -> Result<Secret, Error> {
         let labels = [
-            (names::REMOTE_CLUSTER_ID_LABEL, self.seen.peer.to_string()),
+            (
+                names::REMOTE_CLUSTER_ID_LABEL,
+                self.observed.peer.to_string(),
+            ),
             (
                 names::IDENTITY_TYPE_LABEL,
                 self.identity.spec.identity_type.to_string(),

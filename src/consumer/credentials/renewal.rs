@@ -13,7 +13,7 @@
 //! the answer.
 
 use super::{
-    stored_identity::Held,
+    stored_identity::StoredIdentity,
     taking::{Answer, begins_at, own},
 };
 use crate::{
@@ -67,12 +67,12 @@ enum Mode {
     Hand,
 }
 
-impl Held<'_> {
+impl StoredIdentity<'_> {
     /// Where the renewal of the certificate stands.
     pub fn renewal(&self) -> Renewal {
-        let record = self.stored.seen.record();
+        let record = self.stored.observed.record();
         let accepted = &self.stored.accepted;
-        let purpose = self.stored.seen.purpose;
+        let purpose = self.stored.observed.purpose;
         let now = self.stored.now;
         let (Some(received), Some(until)) =
             (accepted.received(purpose, &record, now), self.valid_until())
@@ -113,7 +113,7 @@ impl Held<'_> {
     }
 
     pub(in crate::consumer) fn is_by_hand(&self) -> bool {
-        self.mode(&self.stored.seen.record()) == Mode::Hand
+        self.mode(&self.stored.observed.record()) == Mode::Hand
     }
 
     fn cannot(&self, fault: PeerIncompatible) -> Renewal {
@@ -126,7 +126,7 @@ impl Held<'_> {
     }
 
     fn mode(&self, record: &Record) -> Mode {
-        let settings = self.stored.consumer.settings(&self.stored.seen.peer);
+        let settings = self.stored.consumer.settings(&self.stored.observed.peer);
         match (settings.renewal, record.renewed_by) {
             (RenewalScheme::ByHand, _) => Mode::Hand,
             (RenewalScheme::ByProvider, _)
@@ -144,8 +144,8 @@ impl Held<'_> {
         record: &mut Record,
         step: &mut Step,
     ) -> Result<(), Error> {
-        let seen = &self.stored.seen;
-        let present = match &seen.renew {
+        let observed = &self.stored.observed;
+        let present = match &observed.renew {
             Ok(present) => *present,
             // It is there, and no other can be made in its place.
             Err(error) => {
@@ -156,7 +156,7 @@ impl Held<'_> {
                 return Ok(());
             }
         };
-        let Some(mut received) = record.received(seen.purpose) else {
+        let Some(mut received) = record.received(observed.purpose) else {
             return Ok(());
         };
         if present.is_some_and(|renew| renew.metadata.deletion_timestamp.is_some()) {
@@ -179,7 +179,7 @@ impl Held<'_> {
         {
             // Liqo 1.0 and 1.1 sign at each event of a Renew that stays.
             asked.unusable = true;
-            record.set_received(seen.purpose, received);
+            record.set_received(observed.purpose, received);
         }
         let is_asked = received.asked.is_some_and(|asked| !asked.unusable);
         if let Some(renew) = present
@@ -195,7 +195,7 @@ impl Held<'_> {
             return Ok(());
         }
         let asks = mode != Mode::Provider && (is_asked || *renewal == Renewal::Due);
-        let is_channel = matches!(seen.purpose, Purpose::ControlPlane)
+        let is_channel = matches!(observed.purpose, Purpose::ControlPlane)
             && matches!(mode, Mode::Provider | Mode::Unknown)
             && received.asked.is_none();
         if !asks && !is_channel {
@@ -223,17 +223,17 @@ impl Held<'_> {
     }
 
     fn record_request(&self, received: Received, record: &mut Record, step: &mut Step) {
-        let seen = &self.stored.seen;
+        let observed = &self.stored.observed;
         let asked = Some(Asked {
             at: self.stored.now,
             unusable: false,
         });
-        record.set_received(seen.purpose, Received { asked, ..received });
+        record.set_received(observed.purpose, Received { asked, ..received });
         let identity = self.stored.identity.id();
         step.wait.awaiting.push(Awaited::Renewal(identity.clone()));
         let key = self.stored.accepted.key.public_key().fingerprint();
         step.events.push(
-            Event::new(&seen.peer, Decision::RenewalRequested)
+            Event::new(&observed.peer, Decision::RenewalRequested)
                 .about(identity)
                 .by_key(key),
         );
@@ -241,7 +241,7 @@ impl Held<'_> {
 
     /// The Renew as it has to be, with a request or without.
     fn wanted(&self, present: Option<&Renew>, csr: Option<Csr>) -> Renew {
-        let seen = &self.stored.seen;
+        let observed = &self.stored.observed;
         let mut renew = present.cloned().unwrap_or_default();
         let metadata = &mut renew.metadata;
         metadata
@@ -252,7 +252,7 @@ impl Held<'_> {
             .clone_from(&self.stored.identity.metadata.namespace);
         metadata
             .labels
-            .extend(crate::consumer::replication_labels(&seen.peer));
+            .extend(crate::consumer::replication_labels(&observed.peer));
         own(metadata, OwnerReference::controller(self.stored.identity));
         renew.spec = RenewSpec {
             consumer_cluster_id: self.stored.consumer.cluster_id().to_string(),
@@ -263,7 +263,7 @@ impl Held<'_> {
             let key = self.stored.accepted.key.public_key();
             renew.spec.public_key = Bytes::from(key.to_tenant_field());
             renew.spec.csr = Bytes::from(csr.pem());
-            if let Purpose::Slice(slice) = seen.purpose {
+            if let Purpose::Slice(slice) = observed.purpose {
                 renew.spec.resource_slice_ref = Some(LocalObjectReference {
                     name: slice.metadata.name.clone(),
                 });
@@ -279,7 +279,7 @@ impl Held<'_> {
         let consumer = &stored.consumer;
         let accepted = &stored.accepted;
         let sent = present.map(|renew| renew.spec.csr.as_slice());
-        let (subject, kept) = match stored.seen.purpose {
+        let (subject, kept) = match stored.observed.purpose {
             Purpose::ControlPlane => (
                 Subject::control_plane(consumer.cluster_id()),
                 record.csr.clone(),
@@ -290,9 +290,9 @@ impl Held<'_> {
             ),
         };
         let kept = sent.into_iter().chain(kept.as_deref());
-        let csr = consumer.csr(&stored.seen.peer, &subject, &*accepted.key, kept)?;
+        let csr = consumer.csr(&stored.observed.peer, &subject, &*accepted.key, kept)?;
         // What is on record is the request by the present key.
-        if matches!(stored.seen.purpose, Purpose::ControlPlane) && !accepted.by_predecessor {
+        if matches!(stored.observed.purpose, Purpose::ControlPlane) && !accepted.by_predecessor {
             record.csr = Some(csr.pem().to_vec());
         }
         Ok(csr)

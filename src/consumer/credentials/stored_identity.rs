@@ -23,7 +23,7 @@ use crate::{
 
 /// The kubeconfig is stored and names what the Identity says.
 #[derive(Clone)]
-pub struct Held<'o> {
+pub struct StoredIdentity<'o> {
     pub(in crate::consumer) stored: NeedsKubeconfig<'o>,
     pub(in crate::consumer) answer: Answer<'o>,
     succession: Succession<'o>,
@@ -40,7 +40,7 @@ enum Succession<'o> {
     AwaitsIdentity(Box<AwaitsIdentity<'o>>),
 }
 
-impl Held<'_> {
+impl StoredIdentity<'_> {
     /// Where the kubeconfig is: a Secret with the key `kubeconfig`.
     pub fn kubeconfig_secret(&self) -> ObjectRef {
         let identity = &self.stored.identity.metadata;
@@ -91,9 +91,9 @@ impl Held<'_> {
     /// fails.
     pub fn maintain(&self) -> Result<Step, Error> {
         let stored = &self.stored;
-        let mut record = stored.seen.record();
+        let mut record = stored.observed.record();
         let step = self.plan(&mut record)?;
-        Ok(stored.seen.with_record(&stored.consumer, step, &record))
+        Ok(stored.observed.with_record(&stored.consumer, step, &record))
     }
 
     /// The step without its record, which others may have something to add to.
@@ -164,10 +164,10 @@ impl Held<'_> {
     }
 }
 
-impl<'o> Held<'o> {
+impl<'o> StoredIdentity<'o> {
     pub(in crate::consumer) fn new(stored: NeedsKubeconfig<'o>, answer: Answer<'o>) -> Self {
         // A slice's identity follows the control plane's.
-        let is_slice = matches!(stored.seen.purpose, Purpose::Slice(_));
+        let is_slice = matches!(stored.observed.purpose, Purpose::Slice(_));
         let succession = if stored.accepted.by_predecessor && !is_slice {
             Succession::AwaitsNonce
         } else {

@@ -1,6 +1,6 @@
 //! Taking what the provider gave into an Identity of this side.
 
-use super::{kubeconfig::NeedsKubeconfig, stored_identity::Held};
+use super::{kubeconfig::NeedsKubeconfig, stored_identity::StoredIdentity};
 use crate::{
     consumer::{
         Consumer,
@@ -8,7 +8,7 @@ use crate::{
             accepted::{Accepted, Comparison},
             keys::Keys,
         },
-        observed::{Purpose, Seen},
+        observed::{Observed, Purpose},
         record::Record,
     },
     crypto::CertificateError,
@@ -25,19 +25,19 @@ use crate::{
 /// take it up.
 #[derive(Clone)]
 pub struct NeedsIdentity<'o> {
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     wanted: Box<Identity>,
     pub(in crate::consumer) accepted: Box<Accepted>,
 }
 
 /// Where one identity stands.
-pub(in crate::consumer) enum Stand<'o> {
+pub(in crate::consumer) enum Status<'o> {
     /// There is no Identity, and nothing to make one of.
     Nothing,
     Refused(Error),
     NeedsIdentity(NeedsIdentity<'o>),
     NeedsKubeconfig(NeedsKubeconfig<'o>),
-    Held(Held<'o>),
+    Held(StoredIdentity<'o>),
 }
 
 /// What came since the Identity that is held.
@@ -57,7 +57,7 @@ impl NeedsIdentity<'_> {
     /// Pins what this one says: after a release of the pins it is not what the
     /// one before it said.
     pub(in crate::consumer) fn pin(&self, record: &mut Record) {
-        if matches!(self.seen.purpose, Purpose::ControlPlane) {
+        if matches!(self.observed.purpose, Purpose::ControlPlane) {
             self.accepted.record_pins(record);
         }
     }
@@ -69,12 +69,12 @@ impl NeedsIdentity<'_> {
     /// None at present.
     pub fn take(&self) -> Result<Step, Error> {
         let mut step = Step::default();
-        if let Purpose::Slice(slice) = self.seen.purpose
+        if let Purpose::Slice(slice) = self.observed.purpose
             && slice.metadata.uid.is_empty()
         {
             return Ok(Step::awaiting(Awaited::Uid(slice.id())));
         }
-        step.effects.extend(match self.seen.identity {
+        step.effects.extend(match self.observed.identity {
             None => Some(Effect::Create((*self.wanted).clone().into())),
             Some(stored) => Effect::patch(stored, (*self.wanted).clone(), Part::Main),
         });
@@ -86,16 +86,16 @@ impl Consumer {
     /// Where one identity stands, from what is stored and what the provider
     /// gave since, with the object that it stands in. Only what is wholly right
     /// and newer takes the place of what is held.
-    pub(in crate::consumer) fn stand<'o>(
+    pub(in crate::consumer) fn status<'o>(
         &self,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         keys: &Keys,
         given: Option<(&AuthParams, ObjectRef)>,
         now: Timestamp,
-    ) -> Result<Stand<'o>, Error> {
-        let held = seen
+    ) -> Result<Status<'o>, Error> {
+        let held = observed
             .identity
-            .map(|stored| self.accept(&seen, keys, stored, now));
+            .map(|stored| self.accept(&observed, keys, stored, now));
         // What is held by the present key is not replaced by one of the key
         // before it.
         let allowed = match &held {
@@ -103,26 +103,26 @@ impl Consumer {
             _ => keys.clone(),
         };
         let given = given.and_then(|(auth_params, id)| {
-            let wanted = Box::new(wanted(&seen, auth_params));
-            let known = seen
+            let wanted = Box::new(wanted(&observed, auth_params));
+            let known = observed
                 .identity
                 .is_some_and(|stored| stored.spec.auth_params == *auth_params);
             if known && held.as_ref().is_some_and(Result::is_ok) {
                 return None;
             }
-            let accepted = self.accept(&seen, &allowed, &wanted, now);
+            let accepted = self.accept(&observed, &allowed, &wanted, now);
             Some((
                 wanted,
                 accepted.map(Box::new).map_err(|error| found_in(error, &id)),
                 id,
             ))
         });
-        let Some(stored) = seen.identity else {
+        let Some(stored) = observed.identity else {
             return Ok(match given {
-                None => Stand::Nothing,
-                Some((_, Err(error), _)) => Stand::Refused(error),
-                Some((wanted, Ok(accepted), _)) => Stand::NeedsIdentity(NeedsIdentity {
-                    seen,
+                None => Status::Nothing,
+                Some((_, Err(error), _)) => Status::Refused(error),
+                Some((wanted, Ok(accepted), _)) => Status::NeedsIdentity(NeedsIdentity {
+                    observed,
                     wanted,
                     accepted,
                 }),
@@ -136,7 +136,7 @@ impl Consumer {
                     Some((wanted, Ok(accepted), id)) => match accepted.compare(&held) {
                         Ok(Comparison::Same) => Answer::Nothing,
                         Ok(Comparison::Newer) => Answer::Newer(Box::new(NeedsIdentity {
-                            seen: seen.clone(),
+                            observed: observed.clone(),
                             wanted,
                             accepted,
                         })),
@@ -146,7 +146,7 @@ impl Consumer {
                         Err((
                             Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }),
                             _,
-                        )) if found == held && !has_request(&seen) => Answer::Nothing,
+                        )) if found == held && !has_request(&observed) => Answer::Nothing,
                         Err((fault, field)) => {
                             Answer::Refused(found_in(Error::new(fault, None, field), &id))
                         }
@@ -155,36 +155,36 @@ impl Consumer {
                 (held, answer)
             }
             (_, Some((wanted, Ok(accepted), _))) => {
-                return Ok(Stand::NeedsIdentity(NeedsIdentity {
-                    seen,
+                return Ok(Status::NeedsIdentity(NeedsIdentity {
+                    observed,
                     wanted,
                     accepted,
                 }));
             }
             (Some(Err(error)), _) => return Err(error),
-            (None, _) => return Ok(Stand::Nothing),
+            (None, _) => return Ok(Status::Nothing),
         };
         let (held, answer) = held;
-        let kubeconfig = NeedsKubeconfig::new(self, seen, stored, held, now);
+        let kubeconfig = NeedsKubeconfig::new(self, observed, stored, held, now);
         Ok(if kubeconfig.is_stored()? {
-            Stand::Held(Held::new(kubeconfig, answer))
+            Status::Held(StoredIdentity::new(kubeconfig, answer))
         } else {
-            Stand::NeedsKubeconfig(kubeconfig)
+            Status::NeedsKubeconfig(kubeconfig)
         })
     }
 }
 
-fn has_request(seen: &Seen<'_>) -> bool {
-    matches!(&seen.renew, Ok(Some(renew)) if !renew.spec.csr.is_empty())
+fn has_request(observed: &Observed<'_>) -> bool {
+    matches!(&observed.renew, Ok(Some(renew)) if !renew.spec.csr.is_empty())
 }
 
 /// The Identity as it would be with these parameters.
-fn wanted(seen: &Seen<'_>, auth_params: &AuthParams) -> Identity {
-    let mut wanted = seen.identity.cloned().unwrap_or_default();
+fn wanted(observed: &Observed<'_>, auth_params: &AuthParams) -> Identity {
+    let mut wanted = observed.identity.cloned().unwrap_or_default();
     wanted.spec.auth_params = auth_params.clone();
     // What it asked for has come: one renewal for each time that it is set.
     wanted.metadata.annotations.remove(names::RENEW_ANNOTATION);
-    let Purpose::Slice(slice) = seen.purpose else {
+    let Purpose::Slice(slice) = observed.purpose else {
         return wanted;
     };
     let owner = OwnerReference::controller(slice);
@@ -194,7 +194,7 @@ fn wanted(seen: &Seen<'_>, auth_params: &AuthParams) -> Identity {
     metadata.labels.extend([
         (
             names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-            seen.peer.to_string(),
+            observed.peer.to_string(),
         ),
         (
             names::RESOURCE_SLICE_NAME_LABEL.to_owned(),
@@ -203,7 +203,7 @@ fn wanted(seen: &Seen<'_>, auth_params: &AuthParams) -> Identity {
     ]);
     own(metadata, owner);
     wanted.spec = IdentitySpec {
-        cluster_id: seen.peer.to_string(),
+        cluster_id: observed.peer.to_string(),
         identity_type: IdentityType::ResourceSlice,
         auth_params: auth_params.clone(),
         namespace: None,

@@ -8,7 +8,7 @@ use crate::{
     assurance::commitment::{Assurance, COMMITMENT_ANNOTATION, Committed, KnownProvider},
     consumer::{
         Consumer, PeerSettings,
-        observed::{Purpose, Seen},
+        observed::{Observed, Purpose},
         record::{Received, Record},
     },
     crypto::{CertificateError, Fingerprint, Nonce, SigningKey},
@@ -149,15 +149,15 @@ impl Consumer {
     /// the first time, and the provider's proof of its own key.
     pub(in crate::consumer) fn accept(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         keys: &Keys,
         identity: &Identity,
         now: Timestamp,
     ) -> Result<Accepted, Error> {
-        let current = self.accept_with(seen, &keys.current, identity, now);
+        let current = self.accept_with(observed, &keys.current, identity, now);
         match (&current, &keys.predecessor) {
             (Err(error), Some(predecessor)) if is_for_another_key(error) => {
-                match self.accept_with(seen, predecessor, identity, now) {
+                match self.accept_with(observed, predecessor, identity, now) {
                     Err(error) if is_for_another_key(&error) => current,
                     Err(error) => Err(error),
                     Ok(accepted) => Ok(Accepted {
@@ -172,22 +172,22 @@ impl Consumer {
 
     fn accept_with(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         key: &Arc<dyn SigningKey>,
         identity: &Identity,
         now: Timestamp,
     ) -> Result<Accepted, Error> {
-        let settings: &PeerSettings = self.settings(&seen.peer);
-        let policy = self.policy(&seen.peer);
+        let settings: &PeerSettings = self.settings(&observed.peer);
+        let policy = self.policy(&observed.peer);
         let expectation = IdentityExpectation {
             consumer: self.cluster_id(),
-            provider: &seen.peer,
+            provider: &observed.peer,
             key: key.public_key(),
             now,
             proxy_url: settings.proxy_url.as_ref(),
             namespace: settings.remote_tenant_namespace.as_ref(),
             publicly_trusted: settings.publicly_trusted,
-            pins: seen.endpoint.as_ref(),
+            pins: observed.endpoint.as_ref(),
             aws: settings.accept_aws,
         };
         let accepted = |verified, assurance, provider_key, first_seen, proven_nonce| Accepted {
@@ -199,22 +199,22 @@ impl Consumer {
             first_seen,
             proven_nonce,
         };
-        if let Purpose::Slice(slice) = seen.purpose {
+        if let Purpose::Slice(slice) = observed.purpose {
             let name = &slice.metadata.name;
             let verified = verify::slice_identity(identity, name, &expectation, policy)?;
-            let (assurance, provider_key) = self.assurance_of_endpoint(seen);
+            let (assurance, provider_key) = self.assurance_of_endpoint(observed);
             return Ok(accepted(verified, assurance, provider_key, None, None));
         }
         let verified = verify::identity(identity, &expectation, policy)?;
-        let record = seen.record();
-        let signed = seen
+        let record = observed.record();
+        let signed = observed
             .nonce_text()
             .and_then(|(_, text)| Nonce::parse(text, policy).ok());
         let annotation = identity.metadata.annotations.get(COMMITMENT_ANNOTATION);
         let grade = |nonce: Option<&Nonce>| {
             let committed = Committed {
                 nonce: nonce.map(Nonce::as_bytes).unwrap_or_default(),
-                provider: &seen.peer,
+                provider: &observed.peer,
                 consumer: self.cluster_id(),
                 consumer_key: key.public_key(),
                 namespace: identity.spec.namespace.as_deref().unwrap_or_default(),
@@ -255,9 +255,9 @@ impl Consumer {
 
     /// An identity of a slice is for the endpoint of the control plane's: it is
     /// as sure as that.
-    fn assurance_of_endpoint(&self, seen: &Seen<'_>) -> (Assurance, Option<Fingerprint>) {
-        let provider_key = seen.record().provider_key;
-        let configured = &self.settings(&seen.peer).provider_keys;
+    fn assurance_of_endpoint(&self, observed: &Observed<'_>) -> (Assurance, Option<Fingerprint>) {
+        let provider_key = observed.record().provider_key;
+        let configured = &self.settings(&observed.peer).provider_keys;
         let assurance = match &provider_key {
             None => Assurance::Unproven,
             Some(key) if configured.contains(key) => Assurance::Authenticated,

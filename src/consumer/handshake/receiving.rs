@@ -8,7 +8,7 @@ use crate::{
     audit::{Decision, Event},
     consumer::{
         Consumer,
-        observed::{Purpose, Seen},
+        observed::{Observed, Purpose},
     },
     error::{Error, Fault, PeerIncompatible, PolicyRefusal, shortened},
     machine::{Effect, Part, Step},
@@ -18,28 +18,28 @@ use crate::{
 impl Consumer {
     pub(in crate::consumer) fn receive_identity(
         &self,
-        seen: Seen<'_>,
+        observed: Observed<'_>,
         keys: &Keys,
         received: &Identity,
         now: Timestamp,
     ) -> Result<Step, Error> {
-        let mut record = seen.record();
-        if record.ended.is_some() && seen.signed_nonce.is_none() {
+        let mut record = observed.record();
+        if record.ended.is_some() && observed.signed_nonce.is_none() {
             let fault = PolicyRefusal::PeeringEnded;
             return Err(Error::new(fault, Some(received.id()), ""));
         }
-        let accepted = self.accept(&seen, keys, received, now)?;
-        self.check_follows(&seen, keys, &accepted, received, now)?;
+        let accepted = self.accept(&observed, keys, received, now)?;
+        self.check_follows(&observed, keys, &accepted, received, now)?;
         let mut step = Step::default();
-        if seen.namespace.is_none() {
-            step.effects.push(seen.create_namespace()?);
+        if observed.namespace.is_none() {
+            step.effects.push(observed.create_namespace()?);
         }
         accepted.record_pins(&mut record);
         accepted.record_receipt(Purpose::ControlPlane, &mut record, now);
-        match seen.identity {
+        match observed.identity {
             None => {
                 let mut metadata = clean(&received.metadata);
-                metadata.namespace = seen.namespace_name();
+                metadata.namespace = observed.namespace_name();
                 let given = &received.metadata.namespace;
                 if !given.is_empty() && *given != metadata.namespace {
                     let (expected, found) = (metadata.namespace, shortened(given));
@@ -76,12 +76,12 @@ impl Consumer {
             };
             let key = accepted.key.public_key().fingerprint();
             step.events.push(
-                Event::new(&seen.peer, decision)
+                Event::new(&observed.peer, decision)
                     .about(received.id())
                     .by_key(key),
             );
         }
-        Ok(seen.with_record(self, step, &record))
+        Ok(observed.with_record(self, step, &record))
     }
 
     /// That an Identity which was handed over does not take the place of a
@@ -89,20 +89,20 @@ impl Consumer {
     /// may: it was issued again.
     fn check_follows(
         &self,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         keys: &Keys,
         accepted: &Accepted,
         received: &Identity,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let Some(stored) = seen.identity else {
+        let Some(stored) = observed.identity else {
             return Ok(());
         };
-        let Ok(held) = self.accept(seen, keys, stored, now) else {
+        let Ok(held) = self.accept(observed, keys, stored, now) else {
             return Ok(());
         };
         if accepted.by_predecessor && !held.by_predecessor {
-            self.accept(seen, &keys.current_only(), received, now)?;
+            self.accept(observed, &keys.current_only(), received, now)?;
         }
         match accepted.compare(&held) {
             Ok(_) => Ok(()),

@@ -9,7 +9,7 @@ use super::keys::Keys;
 use crate::{
     assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
     audit::{Decision, Event},
-    consumer::{Consumer, observed::Seen, record::Record},
+    consumer::{Consumer, observed::Observed, record::Record},
     crypto::{Csr, Nonce, Payload, PublicKey, SigningKey, Subject, sign_verified},
     error::{Backend, Error},
     machine::{Awaited, Effect, Message, Part, Step, Version, Wait},
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone)]
 pub struct NeedsSignature<'o> {
     consumer: Consumer,
-    pub(in crate::consumer) seen: Seen<'o>,
+    pub(in crate::consumer) observed: Observed<'o>,
     key: Arc<dyn SigningKey>,
     predecessor: Option<Arc<dyn SigningKey>>,
     nonce: Nonce,
@@ -40,13 +40,13 @@ pub struct AwaitsIdentity<'o> {
 impl<'o> NeedsSignature<'o> {
     pub(in crate::consumer) fn new(
         consumer: &Consumer,
-        seen: Seen<'o>,
+        observed: Observed<'o>,
         keys: &Keys,
         nonce: Nonce,
     ) -> Self {
         Self {
             consumer: consumer.clone(),
-            seen,
+            observed,
             key: Arc::clone(&keys.current),
             predecessor: keys.predecessor.clone(),
             nonce,
@@ -67,15 +67,15 @@ impl<'o> NeedsSignature<'o> {
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the key
     /// fails.
     pub fn sign(&self) -> Result<Step, Error> {
-        let mut record = self.seen.record();
+        let mut record = self.observed.record();
         let step = self.plan(&mut record)?;
-        Ok(self.seen.with_record(&self.consumer, step, &record))
+        Ok(self.observed.with_record(&self.consumer, step, &record))
     }
 
     /// The step without its record, which others may have something to add to.
     pub(in crate::consumer) fn plan(&self, record: &mut Record) -> Result<Step, Error> {
         let subject = Subject::control_plane(self.consumer.cluster_id());
-        let peer = &self.seen.peer;
+        let peer = &self.observed.peer;
         let kept = record.csr.as_deref();
         let csr = self.consumer.csr(peer, &subject, &*self.key, kept)?;
         let signature = match self.stored_signature() {
@@ -93,8 +93,8 @@ impl<'o> NeedsSignature<'o> {
         };
         record.succession.clone_from(&succession);
         let mut step = Step::default();
-        if self.seen.namespace.is_none() {
-            step.effects.push(self.seen.create_namespace()?);
+        if self.observed.namespace.is_none() {
+            step.effects.push(self.observed.create_namespace()?);
         }
         record.csr = Some(csr.pem().to_vec());
         record.ended = None;
@@ -120,7 +120,7 @@ impl<'o> NeedsSignature<'o> {
         Some(AwaitsIdentity {
             csr: self.stored_csr()?,
             signature: self.stored_signature()?.to_vec(),
-            succession: self.stored_succession(&self.seen.record())?,
+            succession: self.stored_succession(&self.observed.record())?,
             needs: self.clone(),
         })
     }
@@ -132,9 +132,9 @@ impl<'o> NeedsSignature<'o> {
 
     /// The request that was stored, if it is this key's.
     fn stored_csr(&self) -> Option<Csr> {
-        let (_, record) = self.seen.record.as_ref()?;
+        let (_, record) = self.observed.record.as_ref()?;
         let subject = Subject::control_plane(self.consumer.cluster_id());
-        let policy = self.consumer.policy(&self.seen.peer);
+        let policy = self.consumer.policy(&self.observed.peer);
         Csr::verify(
             record.csr.as_deref()?,
             &subject,
@@ -150,7 +150,7 @@ impl<'o> NeedsSignature<'o> {
         let Some(predecessor) = &self.predecessor else {
             return Some(None);
         };
-        let policy = self.consumer.policy(&self.seen.peer);
+        let policy = self.consumer.policy(&self.observed.peer);
         let text = record.succession.as_deref()?;
         let succession = KeySuccession::from_annotation(text, policy).ok()?;
         succession
@@ -170,7 +170,7 @@ impl<'o> NeedsSignature<'o> {
 
     fn succeeding(&self) -> Succeeding<'_> {
         Succeeding {
-            provider: &self.seen.peer,
+            provider: &self.observed.peer,
             consumer: self.consumer.cluster_id(),
             successor: self.key.public_key(),
             nonce: &self.nonce,
@@ -183,9 +183,9 @@ impl<'o> NeedsSignature<'o> {
     }
 
     fn signature_by(&self, key: &PublicKey) -> Option<&'o [u8]> {
-        let (secret, text) = self.seen.nonce_text()?;
+        let (secret, text) = self.observed.nonce_text()?;
         let signature = secret.data.get(names::SIGNED_NONCE)?.expose();
-        let policy = self.consumer.policy(&self.seen.peer);
+        let policy = self.consumer.policy(&self.observed.peer);
         let holds = text == self.nonce.as_bytes()
             && key
                 .verify(key.nonce_scheme(), text, signature, policy)
@@ -198,17 +198,17 @@ impl<'o> NeedsSignature<'o> {
             (names::NONCE, self.nonce.as_bytes()),
             (names::SIGNED_NONCE, signature),
         ];
-        let Some(secret) = self.seen.signed_nonce else {
+        let Some(secret) = self.observed.signed_nonce else {
             return Some(Effect::Create(
                 Secret {
                     metadata: Metadata {
                         name: names::SIGNED_NONCE_SECRET.to_owned(),
-                        namespace: self.seen.namespace_name(),
+                        namespace: self.observed.namespace_name(),
                         labels: BTreeMap::from([
                             (names::SIGNED_NONCE_LABEL.to_owned(), "true".to_owned()),
                             (
                                 names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                                self.seen.peer.to_string(),
+                                self.observed.peer.to_string(),
                             ),
                         ]),
                         ..Metadata::default()
@@ -248,11 +248,11 @@ impl AwaitsIdentity<'_> {
     pub fn tenant(&self) -> Tenant {
         let NeedsSignature {
             consumer,
-            seen,
+            observed,
             key,
             ..
         } = &self.needs;
-        let settings = consumer.settings(&seen.peer);
+        let settings = consumer.settings(&observed.peer);
         let consumer_id = consumer.cluster_id().to_string();
         Tenant {
             metadata: Metadata {

@@ -18,9 +18,9 @@ pub use request::{NeedsRequest, SliceOptions};
 
 use super::{
     Consumer,
-    credentials::taking::Stand,
+    credentials::taking::Status,
     handshake::{accepted::Accepted, keys::Keys},
-    observed::{Purpose, Seen},
+    observed::{Observed, Purpose},
     record::Record,
     renewed,
 };
@@ -36,7 +36,7 @@ use crate::{
 
 /// What the slices of one provider have in common.
 pub(super) struct Surroundings<'a, 'o> {
-    pub(super) seen: &'a Seen<'o>,
+    pub(super) observed: &'a Observed<'o>,
     pub(super) keys: Option<&'a Keys>,
     /// The control plane's Identity, where it was verified.
     pub(super) control_plane: Option<&'a Accepted>,
@@ -50,7 +50,7 @@ impl Consumer {
         view: &View<'o>,
         around: &Surroundings<'_, 'o>,
     ) -> Vec<SlicePeering<'o>> {
-        let here = around.seen.namespace_name();
+        let here = around.observed.namespace_name();
         let unreadable = view
             .unreadable(Kind::ResourceSlice)
             .filter(|unreadable| unreadable.id.namespace == here)
@@ -85,12 +85,17 @@ impl Consumer {
         if slice.metadata.deletion_timestamp.is_some() {
             return Ok(SlicePhase::Ending);
         }
-        self.check_slice(around.seen, slice)?;
+        self.check_slice(around.observed, slice)?;
         let Some(keys) = around.keys else {
             return Ok(SlicePhase::NeedsKey);
         };
-        let mut seen = around.seen.of_slice(view, slice)?;
-        let request = NeedsRequest::new(self, &seen, slice, self.request_key(around, keys, slice));
+        let mut observed = around.observed.of_slice(view, slice)?;
+        let request = NeedsRequest::new(
+            self,
+            &observed,
+            slice,
+            self.request_key(around, keys, slice),
+        );
         if !request.is_complete() {
             return Ok(SlicePhase::NeedsRequest(request));
         }
@@ -100,30 +105,30 @@ impl Consumer {
         let accepted = match decision {
             None => false,
             Some(decision) if decision.status == ResourceSliceConditionStatus::Denied => {
-                return Ok(SlicePhase::Denied(Denied::new(seen, decision)));
+                return Ok(SlicePhase::Denied(Denied::new(observed, decision)));
             }
             Some(_) => true,
         };
         let known = around.control_plane.map(|control| control.verified.pins());
-        seen.endpoint = seen.endpoint.or_else(|| known.cloned());
-        if seen.endpoint.is_none() {
+        observed.endpoint = observed.endpoint.or_else(|| known.cloned());
+        if observed.endpoint.is_none() {
             return Ok(SlicePhase::AwaitsControlPlane);
         }
-        let stored = seen.identity.map(|identity| &identity.spec.auth_params);
+        let stored = observed.identity.map(|identity| &identity.spec.auth_params);
         let own = slice.status.auth_params.as_ref().filter(|_| accepted);
-        let renewed = renewed(&seen);
+        let renewed = renewed(&observed);
         // The provider writes a renewed certificate to both, one after the other.
         let given = [own.map(|given| (given, slice.id())), renewed]
             .into_iter()
             .flatten()
             .find(|(given, _)| stored != Some(*given))
             .or_else(|| own.map(|given| (given, slice.id())));
-        Ok(match self.stand(seen, keys, given, around.now)? {
-            Stand::Nothing => SlicePhase::AwaitsDecision,
-            Stand::Refused(error) => SlicePhase::Refused(error),
-            Stand::NeedsIdentity(phase) => SlicePhase::NeedsIdentity(phase),
-            Stand::NeedsKubeconfig(phase) => SlicePhase::NeedsKubeconfig(phase),
-            Stand::Held(held) => SlicePhase::Held(held),
+        Ok(match self.status(observed, keys, given, around.now)? {
+            Status::Nothing => SlicePhase::AwaitsDecision,
+            Status::Refused(error) => SlicePhase::Refused(error),
+            Status::NeedsIdentity(phase) => SlicePhase::NeedsIdentity(phase),
+            Status::NeedsKubeconfig(phase) => SlicePhase::NeedsKubeconfig(phase),
+            Status::Held(held) => SlicePhase::Held(held),
         })
     }
 
@@ -139,7 +144,7 @@ impl Consumer {
             return control_plane.key.clone();
         }
         let subject = Subject::resource_slice(&slice.metadata.name, self.cluster_id());
-        let policy = self.policy(&around.seen.peer);
+        let policy = self.policy(&around.observed.peer);
         match &keys.predecessor {
             Some(predecessor)
                 if crate::crypto::Csr::verify(
@@ -156,10 +161,10 @@ impl Consumer {
         }
     }
 
-    fn check_slice(&self, seen: &Seen<'_>, slice: &ResourceSlice) -> Result<(), Error> {
+    fn check_slice(&self, observed: &Observed<'_>, slice: &ResourceSlice) -> Result<(), Error> {
         let wrong = |fault: Error| Err(fault);
         let id = || Some(slice.id());
-        let expected = seen.namespace_name();
+        let expected = observed.namespace_name();
         if slice.metadata.namespace != expected {
             let found = shortened(&slice.metadata.namespace);
             let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
@@ -175,7 +180,7 @@ impl Consumer {
             ));
         }
         let provider = slice.spec.provider_cluster_id.as_deref();
-        if provider.is_some_and(|provider| provider != seen.peer.as_str()) {
+        if provider.is_some_and(|provider| provider != observed.peer.as_str()) {
             return wrong(Error::new(
                 LocalFault::Conflict,
                 id(),
@@ -189,7 +194,7 @@ impl Consumer {
     pub(super) fn plan_slices(
         &self,
         view: &View<'_>,
-        seen: &Seen<'_>,
+        observed: &Observed<'_>,
         slices: &[SlicePeering<'_>],
         record: &mut Record,
     ) -> Step {
@@ -205,7 +210,7 @@ impl Consumer {
         }
         let is_there = |name: &str| slices.iter().any(|slice| slice.slice.name == name);
         record.slices.retain(|name, _| is_there(name));
-        step.effects.extend(left_behind(view, seen, &is_there));
+        step.effects.extend(left_behind(view, observed, &is_there));
         step
     }
 }
@@ -263,17 +268,17 @@ fn check_name(name: &str, longest: usize, id: ObjectRef) -> Result<(), Error> {
 /// gone. Not every store has one.
 fn left_behind<'o>(
     view: &View<'o>,
-    seen: &Seen<'o>,
+    observed: &Observed<'o>,
     is_there: &dyn Fn(&str) -> bool,
 ) -> Vec<Effect> {
-    let here = seen.namespace_name();
+    let here = observed.namespace_name();
     let identities = view.readable::<Identity>().filter(|identity| {
         let metadata = &identity.metadata;
         let label = |label: &str| metadata.labels.get(label).map(String::as_str);
         let slice = label(names::RESOURCE_SLICE_NAME_LABEL).unwrap_or_default();
         identity.spec.identity_type == IdentityType::ResourceSlice
             && metadata.namespace == here
-            && label(names::REMOTE_CLUSTER_ID_LABEL) == Some(seen.peer.as_str())
+            && label(names::REMOTE_CLUSTER_ID_LABEL) == Some(observed.peer.as_str())
             && metadata.name == names::resource_slice_identity_name(slice)
             && metadata
                 .owner_references
@@ -319,7 +324,7 @@ const OWN_NAME: usize = 51;
 /// The longest value of a label.
 const LABEL_VALUE: usize = 63;
 
-impl<'o> Seen<'o> {
+impl<'o> Observed<'o> {
     /// The slice that this is about.
     fn slice(&self) -> Option<&'o ResourceSlice> {
         match self.purpose {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::NeedsRequest;
 use crate::{
-    consumer::{Held, NeedsIdentity, NeedsKubeconfig, observed::Seen},
+    consumer::{NeedsIdentity, NeedsKubeconfig, StoredIdentity, observed::Observed},
     error::Error,
     machine::{Awaited, Effect, Step},
     model::{
@@ -44,7 +44,7 @@ pub enum SlicePhase<'o> {
     /// The Identity is verified; its kubeconfig is to be stored.
     NeedsKubeconfig(NeedsKubeconfig<'o>),
     /// The kubeconfig is stored.
-    Held(Held<'o>),
+    Held(StoredIdentity<'o>),
     /// The provider denied the identity.
     Denied(Denied<'o>),
     /// What the provider gave, or what stands here, cannot be taken.
@@ -73,7 +73,7 @@ pub enum ResourcesDecision {
 /// The provider denied a slice's identity: what was made for it goes.
 #[derive(Clone)]
 pub struct Denied<'o> {
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     reason: String,
     message: String,
 }
@@ -124,9 +124,9 @@ impl core::fmt::Debug for SlicePhase<'_> {
 }
 
 impl<'o> Denied<'o> {
-    pub(super) fn new(seen: Seen<'o>, decision: &ResourceSliceCondition) -> Self {
+    pub(super) fn new(observed: Observed<'o>, decision: &ResourceSliceCondition) -> Self {
         Self {
-            seen,
+            observed,
             reason: decision.reason.clone(),
             message: decision.message.clone(),
         }
@@ -148,15 +148,16 @@ impl<'o> Denied<'o> {
     /// What cannot be read.
     pub fn withdraw(&self) -> Result<Step, Error> {
         let mut step = Step::default();
-        let Some(identity) = self.seen.identity else {
-            if let Some(slice) = self.seen.slice() {
+        let Some(identity) = self.observed.identity else {
+            if let Some(slice) = self.observed.slice() {
                 step.wait.awaiting.push(Awaited::SliceDecision(slice.id()));
             }
             return Ok(step);
         };
-        let renew = self.seen.renew.clone()?;
+        let renew = self.observed.renew.clone()?;
         step.effects.extend(renew.and_then(removal));
-        step.effects.extend(self.seen.kubeconfig.and_then(removal));
+        step.effects
+            .extend(self.observed.kubeconfig.and_then(removal));
         step.effects.extend(removal(identity));
         if step.effects.is_empty() {
             step.wait.awaiting.push(Awaited::End(identity.id()));

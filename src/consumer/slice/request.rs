@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{OWN_NAME, check_name, is_asked_of};
 use crate::{
     audit::{Decision, Event},
-    consumer::{Consumer, observed::Seen, replication_labels},
+    consumer::{Consumer, observed::Observed, replication_labels},
     crypto::{Csr, SigningKey, Subject},
     error::{Error, LocalFault},
     machine::{Awaited, Effect, Env, Part, Step, View},
@@ -50,7 +50,7 @@ pub struct SliceOptions {
 #[derive(Clone)]
 pub struct NeedsRequest<'o> {
     consumer: Consumer,
-    seen: Seen<'o>,
+    observed: Observed<'o>,
     slice: &'o ResourceSlice,
     key: Arc<dyn SigningKey>,
 }
@@ -85,17 +85,17 @@ impl Consumer {
         env: Env,
     ) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        let namespace = seen.namespace_name();
+        let observed = Observed::select(self, view)?;
+        let namespace = observed.namespace_name();
         let id = ObjectRef::new(Kind::ResourceSlice, &namespace, &options.name);
         check_name(&options.name, OWN_NAME, id.clone())?;
         let Some(keys) = self.find_keys(view.peer())? else {
             return Ok(Step::awaiting(Awaited::OwnKey));
         };
-        let control_plane = seen
+        let control_plane = observed
             .identity
-            .and_then(|identity| self.accept(&seen, &keys, identity, env.now).ok());
-        if control_plane.is_none() && seen.endpoint.is_none() {
+            .and_then(|identity| self.accept(&observed, &keys, identity, env.now).ok());
+        if control_plane.is_none() && observed.endpoint.is_none() {
             return Err(Error::new(LocalFault::NotAuthenticated, Some(id), ""));
         }
         let stored: Option<&ResourceSlice> = view.find(&namespace, &options.name)?;
@@ -131,7 +131,7 @@ impl Consumer {
         let key = control_plane.map_or_else(|| keys.current.clone(), |accepted| accepted.key);
         let request = Request {
             consumer: self,
-            seen: &seen,
+            observed: &observed,
             key: &*key,
         };
         wanted.spec = ResourceSliceSpec {
@@ -155,8 +155,8 @@ impl Consumer {
     /// is not asked of this provider.
     pub fn delete_slice(&self, view: &View<'_>, name: &str) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        let slice: Option<&ResourceSlice> = view.find(&seen.namespace_name(), name)?;
+        let observed = Observed::select(self, view)?;
+        let slice: Option<&ResourceSlice> = view.find(&observed.namespace_name(), name)?;
         let Some(slice) = slice else {
             return Ok(Step::default());
         };
@@ -174,13 +174,13 @@ impl Consumer {
 impl<'o> NeedsRequest<'o> {
     pub(super) fn new(
         consumer: &Consumer,
-        seen: &Seen<'o>,
+        observed: &Observed<'o>,
         slice: &'o ResourceSlice,
         key: Arc<dyn SigningKey>,
     ) -> Self {
         Self {
             consumer: consumer.clone(),
-            seen: seen.clone(),
+            observed: observed.clone(),
             slice,
             key,
         }
@@ -195,7 +195,7 @@ impl<'o> NeedsRequest<'o> {
     pub fn complete(&self) -> Result<Step, Error> {
         let request = Request {
             consumer: &self.consumer,
-            seen: &self.seen,
+            observed: &self.observed,
             key: &*self.key,
         };
         let mut wanted = self.slice.clone();
@@ -208,7 +208,7 @@ impl<'o> NeedsRequest<'o> {
         let spec = &self.slice.spec;
         let subject =
             Subject::resource_slice(&self.slice.metadata.name, self.consumer.cluster_id());
-        let policy = self.consumer.policy(&self.seen.peer);
+        let policy = self.consumer.policy(&self.observed.peer);
         spec.consumer_cluster_id.is_some()
             && spec.provider_cluster_id.is_some()
             && Csr::verify(spec.csr.as_slice(), &subject, self.key.public_key(), policy).is_ok()
@@ -218,7 +218,7 @@ impl<'o> NeedsRequest<'o> {
 /// The request of one slice.
 struct Request<'a, 'o> {
     consumer: &'a Consumer,
-    seen: &'a Seen<'o>,
+    observed: &'a Observed<'o>,
     key: &'a dyn SigningKey,
 }
 
@@ -229,9 +229,9 @@ impl Request<'_, '_> {
         let kept = slice.spec.csr.as_slice();
         let csr = self
             .consumer
-            .csr(&self.seen.peer, &subject, self.key, [kept])?;
+            .csr(&self.observed.peer, &subject, self.key, [kept])?;
         slice.spec.consumer_cluster_id = Some(consumer.to_string());
-        slice.spec.provider_cluster_id = Some(self.seen.peer.to_string());
+        slice.spec.provider_cluster_id = Some(self.observed.peer.to_string());
         slice.spec.csr = Bytes::from(csr.pem());
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Request<'_, '_> {
             step.effects.push(effect);
             let key = self.key.public_key().fingerprint();
             step.events.push(
-                Event::new(&self.seen.peer, Decision::SliceRequested)
+                Event::new(&self.observed.peer, Decision::SliceRequested)
                     .about(id)
                     .by_key(key),
             );

@@ -92,6 +92,12 @@ pub(super) fn ask(
 /// hold for the lifetime that is asked for.
 fn begin(holding: &Holding<'_>, request: &SigningRequest, attempt: u8, plan: &mut Plan<'_>) {
     let look = holding.look;
+    let earlier = holding
+        .held
+        .and_then(|held| Some((held, held.signing.as_ref()?)));
+    if let Some((held, _)) = earlier.filter(|(_, earlier)| !earlier.is_for(request.id)) {
+        delete_unanswered(&look, held, plan);
+    }
     let name = name_of(&look, request, attempt);
     let until = look.now + request.lifetime;
     let attempt = SigningAttempt::new(request.id, attempt, name.clone(), until);

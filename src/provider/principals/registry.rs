@@ -383,6 +383,13 @@ mod tests {
         slice.into()
     }
 
+    fn is_taken(registry: &NameRegistry, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> bool {
+        match registry.is_taken(name, claimant).unwrap() {
+            Answer::Ready(is_taken) => is_taken,
+            answer => panic!("{answer:?}"),
+        }
+    }
+
     fn cluster_binding(subjects: Vec<RbacSubject>, labels: &[(&str, &str)]) -> ClusterRoleBinding {
         let mut binding = ClusterRoleBinding {
             subjects,
@@ -406,18 +413,18 @@ mod tests {
             consumer: &victim,
             slice: "pool",
         };
-        assert!(!registry.is_taken(&user, own).unwrap());
+        assert!(!is_taken(&registry, &user, own));
         let attacker = id("pool-37893f03fd76");
         let claimant = Claimant::ControlPlane(&attacker);
-        assert!(registry.is_taken(&user, claimant).unwrap());
+        assert!(is_taken(&registry, &user, claimant));
         let group = PrincipalName::group("pool-37893f03fd76");
-        assert!(!registry.is_taken(&group, claimant).unwrap());
+        assert!(!is_taken(&registry, &group, claimant));
 
         // The other way round.
         let registry = self::registry();
         registry.observe(&tenant("pool-37893f03fd76"));
-        assert!(!registry.is_taken(&user, claimant).unwrap());
-        assert!(registry.is_taken(&user, own).unwrap());
+        assert!(!is_taken(&registry, &user, claimant));
+        assert!(is_taken(&registry, &user, own));
     }
 
     #[test]
@@ -425,11 +432,7 @@ mod tests {
         let registry = registry();
         let (peer, other) = (id("cl-consumer"), id("cl-other"));
         let name = PrincipalName::user("cl-consumer");
-        let taken = |peer| {
-            registry
-                .is_taken(&name, Claimant::ControlPlane(peer))
-                .unwrap()
-        };
+        let taken = |peer| is_taken(&registry, &name, Claimant::ControlPlane(peer));
         let ours = [
             (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
             (names::MANAGED_BY_LABEL, "liqo"),
@@ -466,11 +469,7 @@ mod tests {
     fn an_object_that_changes_names_others() {
         let registry = registry();
         let other = id("cl-other");
-        let taken = |name| {
-            registry
-                .is_taken(&name, Claimant::ControlPlane(&other))
-                .unwrap()
-        };
+        let taken = |name| is_taken(&registry, &name, Claimant::ControlPlane(&other));
         let subjects = ["one", "two", "three"].map(RbacSubject::user).to_vec();
         registry.observe(&cluster_binding(subjects, &[]).into());
         assert!(taken(PrincipalName::user("three")));

@@ -1,0 +1,3 @@
+//! What a provider's administrator does beside the handshake.
+
+mod peering_users;

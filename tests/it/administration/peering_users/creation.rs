@@ -1,0 +1,363 @@
+//! How a peering user is made, and when it is refused.
+
+use std::sync::{Arc, Mutex};
+
+use liqo_auth::{
+    audit::Decision,
+    crypto::{Answer, ClientKey, KeyPair, PublicKey, RecordKey, Signature, SigningKey, Subject},
+    error::{ApiMisuse, Fault, LocalFault, PolicyRefusal},
+    machine::{Effect, Objects},
+    model::{Kind, Object, ObjectRef, RbacSubject, RoleBinding, RoleRef, names},
+    policy::Policy,
+    provider::{Claimant, CsrSigner, NameTable, PrincipalName, Principals, Provider},
+};
+
+use super::{USER, begin, refused, signed, with_roles};
+use crate::clusters::exchange::{
+    API_SERVER, FixedAnswer, Ledger, RECORD_KEY, ed25519, endpoint, id,
+};
+
+#[test]
+fn a_peering_user_has_the_rights_and_the_names_that_liqo_gives() {
+    let mut exchange = with_roles();
+    let new = begin(&exchange).unwrap();
+    let name = new.name().to_owned();
+    let (prefix, suffix) = name.rsplit_once('-').unwrap();
+    assert_eq!(prefix, USER);
+    assert_eq!(suffix.len(), 32);
+    assert!(suffix.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    assert_eq!(
+        new.request().subject.to_string(),
+        format!("O=liqo.io, CN={name}")
+    );
+    assert_eq!(
+        new.request().subject,
+        Subject::peering_user(&id("cl-consumer"), hex(suffix))
+    );
+
+    let user = signed(&new).unwrap();
+    let created: Vec<_> = user.step.effects.iter().map(Effect::id).collect();
+    assert_eq!(
+        created,
+        [
+            ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-consumer"),
+            ObjectRef::new(Kind::RoleBinding, "liqo", format!("{USER}-liqo-ns-reader")),
+            ObjectRef::new(
+                Kind::RoleBinding,
+                "liqo-tenant-cl-consumer",
+                format!("{USER}-tenant-ns-writer")
+            ),
+        ]
+    );
+    let step = exchange.carry_out(true, user.step);
+    for (namespace, binding, role_ref) in [
+        (
+            "liqo",
+            "liqo-ns-reader",
+            RoleRef::role("liqo-peering-user-liqo-ns"),
+        ),
+        (
+            "liqo-tenant-cl-consumer",
+            "tenant-ns-writer",
+            RoleRef::cluster_role("liqo-peering-user-tenant-ns"),
+        ),
+    ] {
+        let binding: &RoleBinding = exchange
+            .at_provider
+            .get(namespace, &format!("{USER}-{binding}"))
+            .unwrap();
+        assert_eq!(binding.role_ref, role_ref);
+        assert_eq!(binding.subjects, [RbacSubject::user(&name)]);
+        let labels: Vec<_> = binding.metadata.labels.iter().collect();
+        assert_eq!(
+            labels,
+            [(&names::PEERING_USER_LABEL.to_owned(), &USER.to_owned())]
+        );
+    }
+    let [event] = step.events.as_slice() else {
+        panic!("{:?}", step.events);
+    };
+    assert_eq!(event.decision, Decision::PeeringUserMade { user: name });
+    assert_eq!(event.key, Some(new.request().public_key.fingerprint()));
+
+    let request = new.certificate_signing_request();
+    assert_eq!(request.metadata.name, USER);
+    assert_eq!(request.metadata.labels[names::PEERING_USER_LABEL], USER);
+    assert_eq!(request.spec.signer_name, names::CLIENT_SIGNER);
+    assert_eq!(request.spec.request.as_slice(), new.request().csr.pem());
+}
+
+/// No lifetime is asked for that the Kubernetes API would refuse, nor one that
+/// this side's policy would.
+#[test]
+fn the_lifetime_is_one_that_can_be_had() {
+    const YEAR: u64 = 365 * 24 * 3600;
+    for (configured, asked) in [(30, 30), (20 * YEAR, 10 * YEAR - 600)] {
+        let mut exchange = with_roles();
+        let key = RecordKey::new(RECORD_KEY).unwrap();
+        exchange.provider = Provider::builder(id("cl-provider"), endpoint(API_SERVER), key)
+            .certificate_lifetime(core::time::Duration::from_secs(configured))
+            .build();
+        let new = begin(&exchange).unwrap();
+        let lifetime = new.request().lifetime.as_secs();
+        assert!(lifetime.abs_diff(asked) <= 3 * 24 * 3600, "{lifetime}");
+        let request = new.certificate_signing_request();
+        assert_eq!(
+            request.spec.expiration_seconds,
+            Some(new.request().expiration_seconds())
+        );
+        signed(&new).unwrap();
+    }
+}
+
+#[test]
+fn the_kubeconfig_is_liqos() {
+    let exchange = with_roles();
+    let user = signed(&begin(&exchange).unwrap()).unwrap();
+    let text = String::from_utf8(user.kubeconfig.to_yaml().expose().to_vec()).unwrap();
+    let shown: Vec<String> = text
+        .lines()
+        .map(|line| match line.split_once("-data: ") {
+            Some((name, _)) => format!("{name}-data"),
+            None => line.to_owned(),
+        })
+        .collect();
+    let server = format!("    server: {API_SERVER}");
+    assert_eq!(
+        shown,
+        [
+            "apiVersion: v1",
+            "clusters:",
+            "- cluster:",
+            "    certificate-authority-data",
+            server.as_str(),
+            "  name: cl-consumer",
+            "contexts:",
+            "- context:",
+            "    cluster: cl-consumer",
+            "    namespace: liqo-tenant-cl-consumer",
+            "    user: cl-consumer-user",
+            "  name: default-context",
+            "current-context: default-context",
+            "kind: Config",
+            "users:",
+            "- name: cl-consumer-user",
+            "  user:",
+            "    client-certificate-data",
+            "    client-key-data",
+        ]
+    );
+    assert!(!format!("{user:?}").contains("PRIVATE KEY"));
+}
+
+#[test]
+fn there_is_one_role_of_each_kind() {
+    for (kind, name) in [
+        ("Role", "liqo-peering-user-liqo-ns"),
+        ("ClusterRole", "liqo-peering-user-tenant-ns"),
+    ] {
+        let mut exchange = with_roles();
+        let role = exchange
+            .at_provider
+            .iter()
+            .find(|object| object.id().name == name)
+            .unwrap()
+            .clone();
+        let mut second = role.clone();
+        second.metadata_mut().unwrap().name.push_str("-2");
+        exchange.at_provider.insert(second);
+        let other = exchange
+            .at_provider
+            .iter()
+            .map(Object::id)
+            .find(|id| id.name == format!("{name}-2"))
+            .unwrap();
+        refused(
+            &exchange,
+            LocalFault::Ambiguous {
+                other: other.to_string(),
+            },
+            Some(role.id()),
+        );
+        exchange.at_provider.remove(&other);
+        exchange.at_provider.remove(&role.id());
+        refused(&exchange, LocalFault::NoPeeringRole { kind }, None);
+    }
+}
+
+#[test]
+fn names_that_cannot_be_or_are_taken_are_refused() {
+    let exchange = with_roles();
+    let begin = |peer: &str| {
+        let view = exchange.at_provider.view(&id(peer));
+        let new = exchange
+            .provider
+            .peering_user(&view, ed25519(50), exchange.env());
+        new.map(|new| new.name().to_owned())
+    };
+    assert!(begin(&"a".repeat(48)).is_ok());
+    let error = begin(&"a".repeat(49)).unwrap_err();
+    assert_eq!(
+        error.fault(),
+        &Fault::Policy(PolicyRefusal::ClusterIdTooLong {
+            found: 49,
+            limit: 48
+        })
+    );
+    let error = begin("kubernetes-admin").unwrap_err();
+    assert_eq!(
+        error.fault(),
+        &Fault::Policy(PolicyRefusal::NameTaken {
+            name: "kubernetes-admin".to_owned()
+        })
+    );
+    assert_eq!(
+        begin("cl-provider").unwrap_err().fault(),
+        &Fault::ApiMisuse(ApiMisuse::OwnCluster)
+    );
+
+    struct All;
+    impl Principals for All {
+        fn is_taken(
+            &self,
+            name: &PrincipalName<'_>,
+            _: Claimant<'_>,
+        ) -> Result<Answer<bool>, liqo_auth::crypto::BoxError> {
+            let is_taken = name.name.starts_with(names::PEERING_USER_PREFIX);
+            Ok(Answer::Ready(is_taken))
+        }
+    }
+    let provider = provider().principals(Arc::new(All)).build();
+    let view = exchange.provider_view();
+    let error = provider
+        .peering_user(&view, ed25519(50), exchange.env())
+        .unwrap_err();
+    assert!(matches!(
+        error.fault(),
+        Fault::Policy(PolicyRefusal::NameTaken { name }) if name.starts_with(USER)
+    ));
+    assert_eq!(
+        NameTable::default()
+            .is_taken(
+                &PrincipalName::user(USER),
+                Claimant::PeeringUser(&"cl-consumer".parse().unwrap())
+            )
+            .unwrap(),
+        Answer::Ready(false)
+    );
+}
+
+#[test]
+fn a_certificate_for_another_is_not_taken() {
+    let exchange = with_roles();
+    let new = begin(&exchange).unwrap();
+    let other = begin(&exchange).unwrap();
+    assert_ne!(new.name(), other.name());
+    let Answer::Ready(chain) = Ledger::new().sign(other.request()).unwrap() else {
+        panic!("issued");
+    };
+    let error = new.continue_with(&chain).unwrap_err();
+    assert!(matches!(
+        error.fault(),
+        Fault::ApiMisuse(ApiMisuse::SignerCertificate(_))
+    ));
+}
+
+#[test]
+fn a_signer_may_take_its_time_or_say_no() {
+    let exchange = with_roles();
+    let new = begin(&exchange).unwrap();
+    let answer = |signing| new.have_signed_by(&FixedAnswer(Mutex::new(signing)));
+    assert!(answer(Answer::Pending).unwrap().is_none());
+    let error = answer(Answer::Denied("no".to_owned())).unwrap_err();
+    assert_eq!(
+        error.fault(),
+        &Fault::Policy(PolicyRefusal::SigningDenied {
+            reason: "no".to_owned()
+        })
+    );
+    // Asked again, it is the same request.
+    let ledger = Ledger::new();
+    let (one, two) = (
+        new.have_signed_by(&ledger).unwrap().unwrap(),
+        new.have_signed_by(&ledger).unwrap().unwrap(),
+    );
+    assert_eq!(one.kubeconfig, two.kubeconfig);
+}
+
+#[test]
+fn a_key_that_no_kubeconfig_reaches_makes_no_user() {
+    struct Buried(KeyPair);
+    impl SigningKey for Buried {
+        fn public_key(&self) -> &PublicKey {
+            self.0.public_key()
+        }
+        fn sign(
+            &self,
+            payload: &liqo_auth::crypto::Payload<'_>,
+        ) -> Result<Signature, liqo_auth::crypto::BoxError> {
+            self.0.sign(payload)
+        }
+        fn client_key(&self) -> ClientKey {
+            ClientKey::NotExportable
+        }
+    }
+    let exchange = with_roles();
+    let entropy = liqo_auth::crypto::Entropy::from_bytes([50; 32]);
+    let key = Arc::new(Buried(KeyPair::from_entropy(&entropy)));
+    let new = exchange
+        .provider
+        .peering_user(&exchange.provider_view(), key, exchange.env())
+        .unwrap();
+    let error = signed(&new).unwrap_err();
+    assert_eq!(error.fault(), &Fault::Local(LocalFault::KeyNotExportable));
+}
+
+#[test]
+fn what_is_looked_up_is_enough() {
+    let mut exchange = with_roles();
+    let user = signed(&begin(&exchange).unwrap()).unwrap();
+    exchange.carry_out(true, user.step);
+    let interests = exchange.provider.peering_user_interests(&id("cl-consumer"));
+    let matches = |object: &&Object| {
+        use liqo_auth::machine::Interest::{Labelled, Named, Object as One};
+        interests.iter().any(|interest| match interest {
+            One(id) => object.id() == *id,
+            Named { kind, name } => object.id().kind == *kind && object.id().name == *name,
+            Labelled { kind, label, value } => {
+                object.id().kind == *kind
+                    && object.metadata().unwrap().labels.get(*label) == Some(value)
+            }
+            _ => false,
+        })
+    };
+    let seen: Objects = exchange
+        .at_provider
+        .iter()
+        .filter(matches)
+        .cloned()
+        .collect();
+    let bindings = seen
+        .iter()
+        .filter(|object| object.id().kind == Kind::RoleBinding);
+    assert_eq!(bindings.count(), 2);
+    assert!(seen.iter().any(|object| object.as_namespace().is_some()));
+    let roles = seen
+        .iter()
+        .filter(|object| matches!(object.id().kind, Kind::Role | Kind::ClusterRole));
+    assert_eq!(roles.count(), 2);
+}
+
+fn provider() -> liqo_auth::provider::ProviderBuilder {
+    let key = RecordKey::new(RECORD_KEY).unwrap();
+    Provider::builder(id("cl-provider"), endpoint(API_SERVER), key).policy(Policy::strict())
+}
+
+fn hex(text: &str) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        let digits = text.get(2 * index..2 * index + 2).unwrap();
+        *byte = u8::from_str_radix(digits, 16).unwrap();
+    }
+    bytes
+}

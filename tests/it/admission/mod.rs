@@ -1,0 +1,216 @@
+//! Every rule of Liqo's webhooks and resource definitions, with the words and
+//! status codes that Liqo answers with.
+
+mod resource_slices;
+mod tenants;
+
+use liqo_auth::{
+    admission::{
+        Denial, Rule, Verdict, resource_slice,
+        tenant::{self, Surroundings},
+    },
+    error::{Fault, PolicyRefusal},
+    machine::Message,
+    model::{Metadata, Namespace, Object, Resource, ResourceSlice, Tenant, TenantSpec, names},
+};
+
+use crate::{
+    clusters::exchange::{Setup, id},
+    recordings::{objects, recordings, vectors},
+};
+
+#[test]
+fn tools_read_liqos_words_and_codes() {
+    for (rule, code, words) in [
+        (Rule::ClusterIdImmutable, 422, "ClusterID is immutable"),
+        (
+            Rule::ClusterIdForm,
+            422,
+            "should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'",
+        ),
+        (
+            Rule::NamespaceMissing,
+            500,
+            "failed getting the tenant namespace",
+        ),
+        (
+            Rule::TenantNamespace,
+            400,
+            "resources Tenant must be created in a tenant namespace, check the documentation for further info",
+        ),
+        (
+            Rule::LabelMatchesSpec,
+            400,
+            "the \"liqo.io/remote-cluster-id\" label must match the cluster ID in the specs",
+        ),
+        (
+            Rule::NamespaceOfSameCluster,
+            403,
+            "the Tenant must have the same cluster ID of its tenant namespace",
+        ),
+        (
+            Rule::TenantInNamespace,
+            403,
+            "a Tenant already exists in the tenant namespace",
+        ),
+        (
+            Rule::TenantName,
+            403,
+            "tenant should have a unique name across the cluster: a Tenant with the same name already exists in the cluster",
+        ),
+        (
+            Rule::SliceName,
+            403,
+            "a resourceslice with the same name already exists in the cluster",
+        ),
+        (
+            Rule::LabelChanged,
+            403,
+            "can't change the remoteClusterID label",
+        ),
+        (
+            Rule::LabelDeleted,
+            403,
+            "can't delete the remoteClusterID label",
+        ),
+        (Rule::LabelAdded, 403, "can't add the remoteClusterID label"),
+        (
+            Rule::CordonChanged,
+            403,
+            "control plane users can't change the liqo.io/cordon annotation",
+        ),
+        (
+            Rule::CordonDeleted,
+            403,
+            "control plane users can't delete the liqo.io/cordon annotation",
+        ),
+        (
+            Rule::CordonAdded,
+            403,
+            "control plane users can't add the liqo.io/cordon annotation",
+        ),
+    ] {
+        assert_eq!(
+            (rule.status_code(), rule.to_string().as_str()),
+            (code, words)
+        );
+    }
+}
+
+#[test]
+fn what_liqo_admitted_is_admitted() {
+    for liqo in recordings() {
+        let namespaces = |name: &str| liqo.at_provider.get::<Namespace>("", name);
+        let namespace = namespaces(&liqo.tenant.metadata.namespace);
+        // By hand, Liqo's webhook was not running, and the Tenant lies in the
+        // namespace `default`.
+        if liqo.by_hand {
+            continue;
+        }
+        let mut sent = liqo.tenant.clone();
+        sent.metadata.labels.clear();
+        let sent = tenant::defaulted(&sent);
+        assert_eq!(create(&sent, namespace, &[]), Verdict::Allowed);
+        assert_eq!(
+            update(&sent, &liqo.tenant, namespace, &[&liqo.tenant]),
+            Verdict::Allowed
+        );
+    }
+    for stage in ["2-resourceslice", "3-cordon", "4-drain", "5-active-again"] {
+        for side in ["cluster-a", "cluster-b"] {
+            let seen = objects(&vectors().join("exchange").join(stage).join(side));
+            for slice in seen.iter().filter_map(ResourceSlice::from_object) {
+                assert_eq!(resource_slice::create(slice, &[]), Verdict::Allowed);
+                let same = resource_slice::update(slice, slice, &["liqo.io"]);
+                assert_eq!(same, Verdict::Allowed);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_provider_makes_no_tenant_that_would_not_be_admitted() {
+    let mut exchange = Setup::new().exchange();
+    exchange.invite();
+    exchange.deliver("nonce");
+    let mut neighbour = a_tenant("cl-consumer");
+    neighbour.metadata.name = "neighbour".to_owned();
+    exchange.at_provider.insert(neighbour.into());
+    let tenant = exchange.tenant();
+    let error = exchange
+        .hand_over(Message::Tenant(Box::new(tenant)))
+        .unwrap_err();
+    let denial = Denial {
+        rule: Rule::TenantInNamespace,
+        field: "metadata.namespace",
+    };
+    assert_eq!(
+        error.to_string(),
+        "Tenant liqo-tenant-cl-consumer/cl-consumer, metadata.namespace: the policy refuses: \
+         it is not admitted: a Tenant already exists in the tenant namespace"
+    );
+    assert_eq!(
+        error.fault(),
+        &Fault::Policy(PolicyRefusal::NotAdmitted(denial))
+    );
+    assert_eq!(error.at().field, "metadata.namespace");
+}
+
+fn create(new: &Tenant, namespace: Option<&Namespace>, tenants: &[&Tenant]) -> Verdict {
+    tenant::create(new, &Surroundings { namespace, tenants })
+}
+
+fn update(
+    old: &Tenant,
+    new: &Tenant,
+    namespace: Option<&Namespace>,
+    tenants: &[&Tenant],
+) -> Verdict {
+    tenant::update(old, new, &Surroundings { namespace, tenants })
+}
+
+fn denied(rule: Rule, field: &'static str) -> Verdict {
+    Verdict::Denied(Denial { rule, field })
+}
+
+fn namespace(peer: &str) -> Namespace {
+    Namespace::for_tenant(&id(peer))
+}
+
+fn a_tenant(cluster_id: &str) -> Tenant {
+    Tenant {
+        metadata: Metadata {
+            name: cluster_id.to_owned(),
+            namespace: format!("liqo-tenant-{cluster_id}"),
+            uid: "1".to_owned(),
+            labels: [(
+                names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                cluster_id.to_owned(),
+            )]
+            .into(),
+            ..Metadata::default()
+        },
+        spec: TenantSpec {
+            cluster_id: cluster_id.to_owned(),
+            ..TenantSpec::default()
+        },
+        ..Tenant::default()
+    }
+}
+
+fn slice(name: &str, namespace: &str, labels: &[(&str, &str)]) -> ResourceSlice {
+    let labels = labels
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let slice = ResourceSlice {
+        metadata: Metadata {
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            labels: labels.collect(),
+            ..Metadata::default()
+        },
+        ..ResourceSlice::default()
+    };
+    assert!(Object::from(slice.clone()).as_unreadable().is_none());
+    slice
+}

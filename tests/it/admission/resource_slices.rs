@@ -1,0 +1,165 @@
+//! What is wrong with a ResourceSlice, on creation and update.
+
+use liqo_auth::{
+    admission::{Rule, Verdict, resource_slice},
+    model::{Metadata, ResourceSlice, names},
+};
+
+use super::{denied, slice};
+
+#[test]
+fn a_slice_that_is_asked_for_here_has_a_name_of_its_own() {
+    let asked = |name: &str, namespace: &str| {
+        let labels = [(names::REPLICATION_LABEL, "true")];
+        slice(name, namespace, &labels)
+    };
+    let replica = |name: &str| {
+        let labels = [
+            (names::REPLICATION_LABEL, "false"),
+            (names::REPLICATED_LABEL, "true"),
+        ];
+        slice(name, "liqo-tenant-cl-a", &labels)
+    };
+    let new = asked("mypool", "liqo-tenant-cl-b");
+    assert_eq!(resource_slice::create(&new, &[]), Verdict::Allowed);
+    let taken = asked("mypool", "liqo-tenant-cl-c");
+    assert_eq!(
+        resource_slice::create(&new, &[&taken]),
+        denied(Rule::SliceName, "metadata.name")
+    );
+    // Another cluster's slices have names of their own, and so have those that
+    // are not replicated anywhere.
+    let local = slice("mypool", "liqo-tenant-cl-c", &[]);
+    for other in [
+        &replica("mypool"),
+        &asked("other", "liqo-tenant-cl-c"),
+        &local,
+    ] {
+        assert_eq!(resource_slice::create(&new, &[other]), Verdict::Allowed);
+    }
+    assert_eq!(
+        resource_slice::create(&replica("mypool"), &[&taken]),
+        Verdict::Allowed
+    );
+}
+
+#[test]
+fn a_control_plane_identity_changes_neither_label_nor_cordon() {
+    let label = "metadata.labels[liqo.io/remote-cluster-id]";
+    let cordon = "metadata.annotations[liqo.io/cordon]";
+    let with = |label: Option<&str>, cordon: Option<&str>| {
+        let mut slice = slice("mypool", "liqo-tenant-cl-a", &[]);
+        let mut put =
+            |map: fn(&mut Metadata) -> &mut std::collections::BTreeMap<String, String>,
+             key: &str,
+             value: Option<&str>| {
+                if let Some(value) = value {
+                    map(&mut slice.metadata).insert(key.to_owned(), value.to_owned());
+                }
+            };
+        put(
+            |metadata| &mut metadata.labels,
+            names::REMOTE_CLUSTER_ID_LABEL,
+            label,
+        );
+        put(
+            |metadata| &mut metadata.annotations,
+            names::CORDON_ANNOTATION,
+            cordon,
+        );
+        slice
+    };
+    for (old, new, rule, field) in [
+        (
+            with(Some("a"), None),
+            with(Some("b"), None),
+            Rule::LabelChanged,
+            label,
+        ),
+        (
+            with(Some("a"), None),
+            with(None, None),
+            Rule::LabelDeleted,
+            label,
+        ),
+        (
+            with(None, None),
+            with(Some("a"), None),
+            Rule::LabelAdded,
+            label,
+        ),
+        (
+            with(None, Some("")),
+            with(None, Some("x")),
+            Rule::CordonChanged,
+            cordon,
+        ),
+        (
+            with(None, Some("")),
+            with(None, None),
+            Rule::CordonDeleted,
+            cordon,
+        ),
+        (
+            with(None, None),
+            with(None, Some("")),
+            Rule::CordonAdded,
+            cordon,
+        ),
+    ] {
+        assert_eq!(
+            resource_slice::update(&old, &new, &["system:authenticated", "liqo.io"]),
+            denied(rule, field)
+        );
+        for others in [&["system:masters"][..], &["cl-a"], &[]] {
+            assert_eq!(resource_slice::update(&old, &new, others), Verdict::Allowed);
+        }
+        let same = resource_slice::update(&old, &old, &["liqo.io"]);
+        assert_eq!(same, Verdict::Allowed);
+    }
+}
+
+#[test]
+fn ids_and_quantities_of_a_slice_have_their_form() {
+    let good = slice("mypool", "liqo-tenant-cl-a", &[]);
+    let with = |change: fn(&mut ResourceSlice)| {
+        let mut slice = good.clone();
+        change(&mut slice);
+        slice
+    };
+    for (slice, rule, field) in [
+        (
+            with(|slice| slice.spec.consumer_cluster_id = Some("A".to_owned())),
+            Rule::ClusterIdForm,
+            "spec.consumerClusterID",
+        ),
+        (
+            with(|slice| slice.spec.provider_cluster_id = Some(String::new())),
+            Rule::ClusterIdForm,
+            "spec.providerClusterID",
+        ),
+        (
+            with(|slice| {
+                drop(
+                    slice
+                        .spec
+                        .resources
+                        .insert("cpu".to_owned(), "2 cores".into()),
+                )
+            }),
+            Rule::QuantityForm,
+            "spec.resources",
+        ),
+        (
+            with(|slice| drop(slice.status.resources.insert("cpu".to_owned(), "".into()))),
+            Rule::QuantityForm,
+            "status.resources",
+        ),
+    ] {
+        assert_eq!(resource_slice::create(&slice, &[]), denied(rule, field));
+        assert_eq!(
+            resource_slice::update(&good, &slice, &[]),
+            denied(rule, field)
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! What is wrong with a Tenant, on creation and update.
+
+use liqo_auth::{
+    admission::{Denial, Rule, Verdict, tenant},
+    model::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, names},
+};
+
+use super::{a_tenant, create, denied, namespace, update};
+
+#[test]
+fn a_tenant_gets_its_defaults_as_from_the_api_server() {
+    let bare = Tenant {
+        spec: TenantSpec {
+            cluster_id: "cl-a".to_owned(),
+            ..TenantSpec::default()
+        },
+        ..Tenant::default()
+    };
+    let full = tenant::defaulted(&bare);
+    assert_eq!(full.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-a");
+    assert_eq!(full.spec.authz_policy, Some(AuthzPolicy::KeysExchange));
+    assert_eq!(full.spec.tenant_condition, Some(TenantCondition::Active));
+    assert_eq!(tenant::defaulted(&full), full);
+    // A label that is there stays, whatever it says.
+    let mut other = bare;
+    let labels = &mut other.metadata.labels;
+    labels.insert(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), "cl-b".to_owned());
+    other.spec.tenant_condition = Some(TenantCondition::Drained);
+    let full = tenant::defaulted(&other);
+    assert_eq!(full.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-b");
+    assert_eq!(full.spec.tenant_condition, Some(TenantCondition::Drained));
+}
+
+#[test]
+fn a_tenant_in_its_tenant_namespace_is_admitted() {
+    let (namespace, new) = (namespace("cl-a"), a_tenant("cl-a"));
+    assert_eq!(create(&new, Some(&namespace), &[]), Verdict::Allowed);
+    assert_eq!(
+        update(&new, &new, Some(&namespace), &[&new]),
+        Verdict::Allowed
+    );
+    // Its name is free to choose, as far as Liqo's webhook goes.
+    let mut named = new;
+    named.metadata.name = "another".to_owned();
+    assert_eq!(create(&named, Some(&namespace), &[]), Verdict::Allowed);
+}
+
+#[test]
+fn what_is_wrong_with_a_tenant_by_itself_is_denied_on_creation_and_update() {
+    let good = namespace("cl-a");
+    let mut plain = good.clone();
+    plain.metadata.labels.remove(names::TENANT_NAMESPACE_LABEL);
+    let mut not_true = good.clone();
+    let labels = &mut not_true.metadata.labels;
+    labels.insert(names::TENANT_NAMESPACE_LABEL.to_owned(), "yes".to_owned());
+    let mut relabelled = a_tenant("cl-a");
+    let labels = &mut relabelled.metadata.labels;
+    labels.insert(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), "cl-b".to_owned());
+    let mut unlabelled = a_tenant("cl-a");
+    unlabelled.metadata.labels.clear();
+    let other_namespace = namespace("cl-b");
+    let upper = a_tenant("CL-a");
+    let hyphen = a_tenant("cl-");
+    let label = "metadata.labels[liqo.io/remote-cluster-id]";
+    for (new, namespace, rule, field) in [
+        (
+            &a_tenant("cl-a"),
+            None,
+            Rule::NamespaceMissing,
+            "metadata.namespace",
+        ),
+        (
+            &a_tenant("cl-a"),
+            Some(&plain),
+            Rule::TenantNamespace,
+            "metadata.namespace",
+        ),
+        (
+            &a_tenant("cl-a"),
+            Some(&not_true),
+            Rule::TenantNamespace,
+            "metadata.namespace",
+        ),
+        (&relabelled, Some(&good), Rule::LabelMatchesSpec, label),
+        (&unlabelled, Some(&good), Rule::LabelMatchesSpec, label),
+        (
+            &a_tenant("cl-a"),
+            Some(&other_namespace),
+            Rule::NamespaceOfSameCluster,
+            "spec.clusterID",
+        ),
+        (&upper, Some(&good), Rule::ClusterIdForm, "spec.clusterID"),
+        (&hyphen, Some(&good), Rule::ClusterIdForm, "spec.clusterID"),
+    ] {
+        let denied = Verdict::Denied(Denial { rule, field });
+        assert_eq!(create(new, namespace, &[]), denied, "{rule:?}");
+        assert_eq!(update(new, new, namespace, &[new]), denied, "{rule:?}");
+    }
+}
+
+#[test]
+fn a_tenant_namespace_has_one_tenant_and_a_name_is_taken_once() {
+    let (namespace, new) = (namespace("cl-a"), a_tenant("cl-a"));
+    let mut neighbour = a_tenant("cl-a");
+    neighbour.metadata.name = "neighbour".to_owned();
+    assert_eq!(
+        create(&new, Some(&namespace), &[&neighbour]),
+        denied(Rule::TenantInNamespace, "metadata.namespace")
+    );
+    let mut elsewhere = a_tenant("cl-b");
+    elsewhere.metadata.name = "cl-a".to_owned();
+    elsewhere.metadata.uid = "2".to_owned();
+    assert_eq!(
+        create(&new, Some(&namespace), &[&elsewhere]),
+        denied(Rule::TenantName, "metadata.name")
+    );
+    assert_eq!(
+        update(&new, &new, Some(&namespace), &[&elsewhere]),
+        denied(Rule::TenantName, "metadata.name")
+    );
+    // Two that have one name already may be changed, so that one can go.
+    assert_eq!(
+        update(&new, &new, Some(&namespace), &[&new, &elsewhere]),
+        Verdict::Allowed
+    );
+}
+
+#[test]
+fn a_cluster_id_does_not_change() {
+    let namespace = namespace("cl-b");
+    let (old, new) = (a_tenant("cl-a"), a_tenant("cl-b"));
+    assert_eq!(
+        update(&old, &new, Some(&namespace), &[&old]),
+        denied(Rule::ClusterIdImmutable, "spec.clusterID")
+    );
+    // Nor goes: once it is gone, Liqo takes any.
+    let mut without = old.clone();
+    without.spec.cluster_id.clear();
+    assert_eq!(
+        update(&old, &without, Some(&namespace), &[&old]),
+        denied(Rule::ClusterIdImmutable, "spec.clusterID")
+    );
+    assert_eq!(
+        update(&without, &new, Some(&namespace), &[&without]),
+        Verdict::Allowed
+    );
+}

@@ -1,0 +1,270 @@
+//! What the objects tell of a peer's version.
+
+use liqo_auth::{
+    assurance::peer_version::{self, Ability, Evidence},
+    crypto::SigningKey,
+    error::{Fault, LocalFault},
+    machine::Objects,
+    model::{AuthParams, Kind, Metadata, Object, ObjectRef, Renew, Secret, ServiceAccount, names},
+};
+
+use crate::{
+    clusters::exchange::{Exchange, Setup, ed25519, id},
+    recordings::{objects, recordings, vectors},
+};
+
+#[test]
+fn two_peers_with_this_library_know_each_other() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let consumer = of_consumer(&exchange);
+    assert_eq!(
+        consumer.to_string(),
+        "Liqo 0.11.0 or later, before 1.0.2, or this library"
+    );
+    assert_eq!(
+        consumer.observations[0].to_string(),
+        "Tenant liqo-tenant-cl-consumer/cl-consumer, spec.publicKey: \
+         a public key of 32 raw bytes: Liqo 0.11.0 or later, before 1.0.2, or this library"
+    );
+    assert_eq!(consumer.can(Ability::SignNonce), Some(true));
+    assert_eq!(consumer.can(Ability::ReadPemKeys), None);
+    assert_eq!(consumer.can(Ability::ExchangeTokens), None);
+    let provider = of_provider(&exchange);
+    assert_eq!(provider.to_string(), "this library");
+    let found: Vec<_> = provider
+        .observations
+        .iter()
+        .map(|seen| seen.found)
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "a nonce that says whom it is for",
+            "a commitment of the provider"
+        ]
+    );
+    for ability in [
+        Ability::SignNonce,
+        Ability::ReadPemKeys,
+        Ability::RenewByRequest,
+        Ability::RenewByChannel,
+        Ability::ProveKeys,
+    ] {
+        assert_eq!(provider.can(ability), Some(true), "{ability:?}");
+    }
+}
+
+#[test]
+fn liqo_1_2_is_known_by_its_key_and_its_renewals() {
+    for liqo in recordings() {
+        let exchange = liqo.after();
+        let provider = of_provider(&exchange);
+        assert_eq!(provider.can(Ability::SignNonce), Some(true));
+        assert_eq!(provider.can(Ability::ExchangeTokens), None);
+        let consumer = of_consumer(&exchange);
+        let key = &consumer.observations[0];
+        assert_eq!(
+            (key.field, key.found),
+            ("spec.publicKey", "a public key in PEM")
+        );
+    }
+    let folder = vectors().join("renewal/1-after-75s");
+    let (at_provider, at_consumer) = (
+        objects(&folder.join("ren-b")),
+        objects(&folder.join("ren-a")),
+    );
+    let tenant = at_provider.iter().find_map(Object::as_tenant).unwrap();
+    let identity = at_consumer.iter().find_map(Object::as_identity).unwrap();
+    let (consumer_id, provider_id) = (&tenant.spec.cluster_id, &identity.spec.cluster_id);
+    let evidence = peer_version::of_consumer(&at_provider.view(&id(consumer_id))).unwrap();
+    assert_eq!(evidence.to_string(), "Liqo 1.2.0 or later, or this library");
+    assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
+    let evidence = peer_version::of_provider(&at_consumer.view(&id(provider_id))).unwrap();
+    assert_eq!(evidence.to_string(), "Liqo 1.2.0 or later, or this library");
+    assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
+    assert_eq!(evidence.can(Ability::ProveKeys), None);
+    assert!(!evidence.contradictory);
+}
+
+#[test]
+fn liqo_1_0_and_1_1_are_known_by_the_request_in_a_renewal() {
+    let mut exchange = with_pem_key();
+    exchange.at_provider.insert(renew(true, b"csr").into());
+    let evidence = of_consumer(&exchange);
+    assert_eq!(
+        evidence.to_string(),
+        "Liqo 1.0.2 or later, before 1.2.0, or this library"
+    );
+    assert_eq!(evidence.can(Ability::RenewByRequest), Some(true));
+    assert_eq!(evidence.can(Ability::RenewByChannel), None);
+    // Who only asks with a request may be answered by any.
+    let mut asked = renew(false, b"csr");
+    asked.status.auth_params = Some(AuthParams::default());
+    let objects: Objects = [asked.into()].into_iter().collect();
+    let evidence = peer_version::of_provider(&objects.view(&id("cl-provider"))).unwrap();
+    assert_eq!(evidence.to_string(), "Liqo 1.0.0 or later, or this library");
+    assert_eq!(evidence.can(Ability::RenewByRequest), None);
+    // One that is not answered tells nothing of the provider.
+    let objects: Objects = [renew(false, b"").into()].into_iter().collect();
+    let evidence = peer_version::of_provider(&objects.view(&id("cl-provider"))).unwrap();
+    assert_eq!(evidence.observations, []);
+    assert_eq!(evidence.to_string(), "Liqo 0.2.0 or later, or this library");
+}
+
+#[test]
+fn what_contradicts_itself_is_said() {
+    let mut exchange = with_pem_key();
+    exchange.at_provider.insert(renew(true, b"").into());
+    let evidence = of_consumer(&exchange);
+    assert_eq!(evidence.to_string(), "Liqo 1.2.0 or later, or this library");
+    assert!(!evidence.contradictory);
+    // A token of Liqo 0.10 besides: no version does both, so it was upgraded.
+    exchange.at_provider.insert(token().into());
+    let evidence = of_consumer(&exchange);
+    assert!(evidence.contradictory);
+    assert_eq!(
+        evidence.to_string(),
+        "Liqo 1.2.0 or later, or this library; what it wrote differs, as after an upgrade"
+    );
+    assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
+
+    // An old Tenant, and a renewal of 1.2.
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    assert!(!of_consumer(&exchange).contradictory);
+    exchange.at_provider.insert(renew(true, b"").into());
+    let evidence = of_consumer(&exchange);
+    assert!(evidence.contradictory);
+    assert_eq!(evidence.observations.len(), 2);
+    assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
+    assert_eq!(evidence.can(Ability::RenewByRequest), None);
+}
+
+#[test]
+fn the_token_protocol_leaves_its_traces() {
+    let service_account = ServiceAccount {
+        metadata: about("remote-cl-consumer", "liqo"),
+        ..ServiceAccount::default()
+    };
+    let at_foreign: Objects = [service_account.into()].into_iter().collect();
+    let evidence = peer_version::of_consumer(&at_foreign.view(&id("cl-consumer"))).unwrap();
+    assert_eq!(
+        evidence.to_string(),
+        "Liqo 0.2.0 or later, before 0.3.0, or this library"
+    );
+    assert_eq!(evidence.can(Ability::ExchangeTokens), Some(true));
+
+    let at_foreign: Objects = [token().into()].into_iter().collect();
+    let evidence = peer_version::of_consumer(&at_foreign.view(&id("cl-consumer"))).unwrap();
+    assert_eq!(
+        evidence.to_string(),
+        "Liqo 0.2.0 or later, before 0.11.0, or this library"
+    );
+    let other = peer_version::of_consumer(&at_foreign.view(&id("cl-other"))).unwrap();
+    assert_eq!(other.observations, []);
+
+    let mut metadata = about("remote-identity-x", "liqo-tenant-cl-consumer");
+    metadata
+        .labels
+        .insert(names::REMOTE_IDENTITY_LABEL.to_owned(), String::new());
+    let secret = Secret {
+        metadata,
+        ..Secret::default()
+    };
+    let at_home: Objects = [secret.into()].into_iter().collect();
+    let evidence = peer_version::of_provider(&at_home.view(&id("cl-consumer"))).unwrap();
+    assert_eq!(
+        evidence.observations[0].found,
+        "an identity that was given for a token"
+    );
+    assert_eq!(evidence.can(Ability::ExchangeTokens), Some(true));
+}
+
+#[test]
+fn what_cannot_be_read_is_not_taken_for_absent() {
+    let broken = Object::from_value(serde_json::json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Renew",
+        "metadata": { "name": "controlplane-cl-provider", "namespace": "liqo-tenant-cl-consumer" },
+        "spec": 5,
+    }));
+    let objects: Objects = [broken].into_iter().collect();
+    let error = peer_version::of_consumer(&objects.view(&id("cl-consumer"))).unwrap_err();
+    assert!(matches!(
+        error.fault(),
+        Fault::Local(LocalFault::Unreadable { .. })
+    ));
+    assert_eq!(
+        error.at().object,
+        Some(ObjectRef::new(
+            Kind::Renew,
+            "liqo-tenant-cl-consumer",
+            "controlplane-cl-provider"
+        ))
+    );
+}
+
+fn with_pem_key() -> Exchange {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let pem = ed25519(1).public_key().to_pem();
+    exchange.edit_tenant(|tenant| tenant.spec.public_key = pem.as_bytes().into());
+    exchange
+}
+
+fn of_consumer(exchange: &Exchange) -> Evidence {
+    peer_version::of_consumer(&exchange.provider_view()).unwrap()
+}
+
+fn of_provider(exchange: &Exchange) -> Evidence {
+    peer_version::of_provider(&exchange.consumer_view()).unwrap()
+}
+
+/// The consumer's Renew, or its replica on the provider.
+fn renew(replica: bool, csr: &[u8]) -> Renew {
+    let labels = if replica {
+        [
+            (names::REPLICATED_LABEL, "true"),
+            (names::REPLICATION_ORIGIN_LABEL, "cl-consumer"),
+        ]
+    } else {
+        [
+            (names::REPLICATION_LABEL, "true"),
+            (names::REPLICATION_DESTINATION_LABEL, "cl-provider"),
+        ]
+    };
+    let mut renew = Renew {
+        metadata: Metadata {
+            name: "controlplane-cl-provider".to_owned(),
+            namespace: "liqo-tenant-cl-consumer".to_owned(),
+            labels: labels
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+            ..Metadata::default()
+        },
+        ..Renew::default()
+    };
+    renew.spec.csr = csr.into();
+    renew
+}
+
+fn token() -> Secret {
+    Secret {
+        metadata: about("remote-token-cl-consumer", "liqo"),
+        ..Secret::default()
+    }
+}
+
+fn about(name: &str, namespace: &str) -> Metadata {
+    Metadata {
+        name: name.to_owned(),
+        namespace: namespace.to_owned(),
+        labels: [(
+            names::DISCOVERY_CLUSTER_ID_LABEL.to_owned(),
+            "cl-consumer".to_owned(),
+        )]
+        .into(),
+        ..Metadata::default()
+    }
+}

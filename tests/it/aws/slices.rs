@@ -1,0 +1,297 @@
+//! Resource slices of a provider on EKS: an AWS user for each.
+
+use std::sync::Arc;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use liqo_auth::{
+    audit::Decision,
+    crypto::Answer,
+    error::{ApiMisuse, PolicyRefusal},
+    machine::{Awaited, Holder, Step},
+    model::{
+        AuthzPolicy, AwsConfig, Kind, ObjectRef, ResourceSliceConditionStatus::Accepted, Secret,
+        TenantCondition,
+    },
+    provider::{AwsIdentities, CredentialRequest, Renewal, SlicePhase},
+    verify::Credentials,
+};
+
+use crate::clusters::{
+    exchange::{API_SERVER, authority, id},
+    iam::{Iam, SECRET, awaited_revocations, config},
+    pool::{Pool, consumer, replica},
+};
+
+const RECORD: &str = "liqo-auth-provider-cl-consumer";
+
+/// A provider on EKS, whose peer has its AWS user already.
+fn pool(iam: &Arc<Iam>) -> Pool {
+    let identities: Arc<dyn AwsIdentities> = iam.clone();
+    let mut pool = Pool::with(|builder| builder.aws(identities));
+    pool.settle();
+    assert_eq!(iam.made(), 1);
+    pool
+}
+
+fn given(pool: &Pool, slice: &str) -> AwsConfig {
+    let status = &pool.slice(slice).unwrap().status;
+    let auth_params = status.auth_params.clone().unwrap();
+    assert!(auth_params.signed_crt.is_empty());
+    auth_params.aws_config.unwrap()
+}
+
+fn revoke(pool: &mut Pool, access_key_id: &str) {
+    pool.administer(|provider, objects, _| {
+        provider.aws_key_revoked(&objects.view(&consumer()), access_key_id)
+    });
+}
+
+fn with_slice<T>(pool: &Pool, look: impl FnOnce(&SlicePhase) -> T) -> T {
+    let peer = consumer();
+    let view = pool.at_provider.view(&peer);
+    let status = pool.provider.look(&view, pool.now).unwrap();
+    look(&status.slices[0].phase)
+}
+
+#[test]
+fn each_slice_gets_a_user_of_its_own() {
+    let iam = Arc::new(Iam::default());
+    let mut pool = pool(&iam);
+    pool.bring(replica("mypool"))
+        .bring(replica("other"))
+        .settle();
+    assert_eq!(pool.refused, []);
+    assert_eq!(pool.said("mypool"), [Some(Accepted); 2]);
+    assert_eq!(iam.made(), 3);
+    let requests = iam.given.lock().unwrap().clone();
+    let request = requests
+        .values()
+        .find(|request| request.holder == Holder::Slice("mypool".to_owned()))
+        .unwrap();
+    assert_eq!(request.peer, consumer());
+    assert_eq!(request.subject.organization(), "cl-consumer");
+    assert!(request.subject.common_name().starts_with("mypool-"));
+
+    let config = given(&pool, "mypool");
+    assert_ne!(config, given(&pool, "other"));
+    let ca = STANDARD.encode(STANDARD.encode(authority().ca_bundle().pem()));
+    let auth_params = pool.slice("mypool").unwrap().status.auth_params.clone();
+    assert_eq!(
+        serde_json::to_string(&auth_params).unwrap(),
+        format!(
+            "{{\"ca\":\"{ca}\",\"apiServer\":\"{API_SERVER}\",\"awsConfig\":{{\
+             \"awsUserArn\":\"arn:aws:iam::123456789012:user/liqo-Ab12\",\
+             \"awsAccessKeyID\":\"{key}\",\"awsSecretAccessKey\":\"{SECRET}{key}\",\
+             \"awsRegion\":\"eu-west-1\",\"awsClusterName\":\"provider\"}}}}",
+            key = config.aws_access_key_id,
+        )
+    );
+    with_slice(&pool, |phase| {
+        let SlicePhase::Accepted(settled) = phase else {
+            panic!("{phase:?}");
+        };
+        assert!(matches!(settled.credentials(), Credentials::Aws(_)));
+        assert_eq!(settled.certificate(), None);
+        assert_eq!(settled.valid_until(), None);
+        assert!(matches!(settled.renewal(), Renewal::Never));
+    });
+    assert_eq!(pool.kept("mypool"), None);
+    // What is on record is not asked for again, whatever the peer writes.
+    iam.says(Err("nobody is there"));
+    pool.edit("mypool", |slice| slice.status = Default::default());
+    pool.settle();
+    assert_eq!(given(&pool, "mypool"), config);
+    let shown = format!("{:?} {:?}", pool.at_provider, pool.events);
+    assert!(!shown.contains(SECRET), "{shown}");
+}
+
+#[test]
+fn pending_denied_and_malformed_answers_concern_one_slice() {
+    let iam = Arc::new(Iam::default());
+    let mut pool = pool(&iam);
+    pool.bring(replica("mypool"));
+    iam.says(Ok(Answer::Pending));
+    pool.settle();
+    assert_eq!(pool.phase("mypool"), "NeedsCredential");
+    let awaits = |step: &Step| {
+        let mut awaiting = step.wait.awaiting.iter();
+        awaiting.any(|awaited| matches!(awaited, Awaited::AwsIdentity(_)))
+    };
+    assert!(awaits(&pool.reconcile()));
+
+    iam.says(Ok(Answer::Denied("no more users".to_owned())));
+    pool.settle();
+    let reason = "no more users".to_owned();
+    assert_eq!(
+        pool.refused[0].1.fault(),
+        &PolicyRefusal::AwsDenied { reason }.into()
+    );
+
+    let mut malformed = config("AKIAIOSFODNN7EXAMPLE");
+    malformed.aws_region = "nowhere".to_owned();
+    iam.says(Ok(Answer::Ready(malformed)));
+    pool.settle();
+    let expected = "the name of an AWS region";
+    assert_eq!(
+        pool.refused[0].1.fault(),
+        &ApiMisuse::AwsUser { expected }.into()
+    );
+
+    with_slice(&pool, |phase| match phase {
+        SlicePhase::NeedsCredential(needs) => {
+            let CredentialRequest::Aws(request) = &needs.request else {
+                panic!("{:?}", needs.request);
+            };
+            assert_eq!(request.holder, Holder::Slice("mypool".to_owned()));
+        }
+        other => panic!("{other:?}"),
+    });
+    iam.says(Ok(Answer::Ready(config("AKIAIOSFODNN7EXAMPLE"))));
+    pool.settle();
+    assert_eq!(given(&pool, "mypool"), config("AKIAIOSFODNN7EXAMPLE"));
+}
+
+#[test]
+fn a_crash_after_any_effect_asks_for_one_key_only() {
+    for steps in 0..6 {
+        for effects in 0..5 {
+            let iam = Arc::new(Iam::default());
+            let mut pool = pool(&iam);
+            pool.bring(replica("mypool")).bring(replica("other"));
+            for _ in 0..steps {
+                pool.look(usize::MAX);
+            }
+            pool.look(effects);
+            pool.settle();
+            assert_eq!(pool.said("mypool"), [Some(Accepted); 2]);
+            assert_eq!(pool.said("other"), [Some(Accepted); 2]);
+            assert_eq!(iam.made(), 3, "{steps} {effects}");
+            assert_eq!(awaited_revocations(&pool.reconcile()), [""; 0]);
+        }
+    }
+}
+
+/// The slice's record goes with the slice; the peer's remembers the key.
+#[test]
+fn the_key_of_a_slice_that_is_gone_is_to_be_deleted() {
+    let iam = Arc::new(Iam::default());
+    let mut pool = pool(&iam);
+    pool.bring(replica("mypool")).settle();
+    let first = given(&pool, "mypool").aws_access_key_id;
+    assert_eq!(awaited_revocations(&pool.reconcile()), [""; 0]);
+    pool.remove("mypool").settle();
+    assert_eq!(pool.records(), [""; 0]);
+    assert_eq!(awaited_revocations(&pool.reconcile()), [first.as_str()]);
+
+    // One of the same name is another slice, with a key of its own.
+    pool.bring(replica("mypool")).settle();
+    let second = given(&pool, "mypool").aws_access_key_id;
+    assert_ne!(first, second);
+    assert_eq!(awaited_revocations(&pool.reconcile()), [first.as_str()]);
+    revoke(&mut pool, &first);
+    let decision = Decision::AwsKeyRevoked {
+        access_key_id: first,
+    };
+    assert_eq!(pool.events.last().unwrap().decision, decision);
+    assert_eq!(awaited_revocations(&pool.reconcile()), [""; 0]);
+    assert_eq!(given(&pool, "mypool").aws_access_key_id, second);
+}
+
+/// The peer's record has one effect in a step, which tells of every key.
+#[test]
+fn keys_that_come_together_are_all_remembered() {
+    let iam = Arc::new(Iam::default());
+    let mut pool = pool(&iam);
+    let names = ["a", "b", "c"];
+    for name in names {
+        pool.bring(replica(name));
+    }
+    pool.settle();
+    let mut keys: Vec<String> = names
+        .map(|name| given(&pool, name).aws_access_key_id)
+        .into();
+    for name in names {
+        pool.remove(name);
+    }
+    pool.settle();
+    let step = pool.reconcile();
+    let mut awaited = awaited_revocations(&step);
+    awaited.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(awaited, keys);
+}
+
+#[test]
+fn a_key_that_was_deleted_is_replaced_also_after_a_crash() {
+    for effects in 0..3 {
+        let iam = Arc::new(Iam::default());
+        let mut pool = pool(&iam);
+        pool.bring(replica("mypool")).settle();
+        let first = given(&pool, "mypool").aws_access_key_id;
+        let view_of = consumer();
+        let step = pool
+            .provider
+            .aws_key_revoked(&pool.at_provider.view(&view_of), &first)
+            .unwrap();
+        assert_eq!(step.effects.len(), 2);
+        for effect in step.effects.iter().take(effects) {
+            pool.at_provider.apply(effect).unwrap();
+        }
+        pool.settle();
+        revoke(&mut pool, &first);
+        pool.settle();
+        assert_ne!(given(&pool, "mypool").aws_access_key_id, first);
+        assert_eq!(iam.made(), 3, "{effects}");
+        assert_eq!(awaited_revocations(&pool.reconcile()), [""; 0]);
+    }
+}
+
+#[test]
+fn drained_and_ended_the_peer_is_remembered_until_all_keys_are_deleted() {
+    let iam = Arc::new(Iam::default());
+    let mut pool = pool(&iam);
+    pool.bring(replica("mypool")).settle();
+    let of_slice = given(&pool, "mypool").aws_access_key_id;
+    pool.write_condition(TenantCondition::Drained).settle();
+    assert_eq!(pool.slice("mypool"), None);
+    assert_eq!(awaited_revocations(&pool.reconcile()), [of_slice.as_str()]);
+    pool.administer(|provider, objects, _| provider.end(&objects.view(&consumer())));
+    pool.settle();
+    pool.administer(|provider, objects, _| provider.lift_condition(&objects.view(&consumer())));
+    pool.wait(core::time::Duration::from_secs(30 * 365 * 86_400));
+    pool.settle();
+    let step = pool.reconcile();
+    let awaited: Vec<String> = awaited_revocations(&step)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(awaited.len(), 2);
+    for key in awaited {
+        assert!(pool.at_provider.get::<Secret>("liqo", RECORD).is_some());
+        revoke(&mut pool, &key);
+        pool.settle();
+    }
+    assert_eq!(pool.at_provider.get::<Secret>("liqo", RECORD), None);
+    assert_eq!(pool.records(), [""; 0]);
+    assert_eq!(id("cl-consumer"), consumer());
+}
+
+/// A slice whose peer has no record: nobody would remember the key.
+#[test]
+fn no_key_is_asked_for_that_nobody_would_remember() {
+    let iam = Arc::new(Iam::default());
+    let identities: Arc<dyn AwsIdentities> = iam.clone();
+    let mut pool = Pool::with(|builder| builder.aws(identities).tolerate_no_handshake(consumer()));
+    pool.edit_tenant(|tenant| tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake));
+    pool.bring(replica("mypool"));
+    iam.says(Ok(Answer::Pending));
+    pool.settle();
+    assert_eq!(pool.phase("mypool"), "NeedsCredential");
+    let id = ObjectRef::new(Kind::Secret, "liqo", RECORD);
+    pool.at_provider.remove(&id).unwrap();
+    assert_eq!(pool.phase("mypool"), "AwaitsPeer");
+    iam.works();
+    pool.settle();
+    assert_eq!(iam.made(), 1);
+    assert!(given(&pool, "mypool").aws_access_key_id.starts_with("AKIA"));
+}

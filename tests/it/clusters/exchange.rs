@@ -1,0 +1,453 @@
+//! A provider and a consumer of the test's own making, with their objects in
+//! memory, and a signer that remembers.
+
+use core::time::Duration;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use liqo_auth::{
+    consumer::{self, Consumer, PeerSettings},
+    crypto::{
+        Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, Nonce, OneKey, RecordKey,
+        SigningKey,
+    },
+    error::Error,
+    machine::{Env, Message, Notice, Objects, Step, View, replication},
+    model::{
+        ClusterId, ClusterRole, Identity, Metadata, Object, ObjectRef, Secret, Tenant, Timestamp,
+        names,
+    },
+    policy::Policy,
+    provider::{
+        self, AuthoritySigner, CsrSigner, Endpoint, Provider, ProviderBuilder, RequestId,
+        SigningRequest,
+    },
+};
+
+/// The provider's key for nonces and records, unless a test says otherwise.
+pub(crate) const RECORD_KEY: [u8; 32] = [1; 32];
+pub(crate) const API_SERVER: &str = "https://172.19.0.3:6443";
+pub(crate) const NOW: &str = "2026-11-20T13:00:00Z";
+const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// Both sides and what lies between them.
+pub(crate) struct Exchange {
+    pub(crate) provider: Provider,
+    pub(crate) consumer: Consumer,
+    pub(crate) at_provider: Objects,
+    pub(crate) at_consumer: Objects,
+    pub(crate) now: Timestamp,
+    /// Nonces that the provider's embedder vouches for.
+    pub(crate) vouched: Vec<Nonce>,
+    /// The last message of each kind, by its kind.
+    pub(crate) sent: BTreeMap<&'static str, Message>,
+    /// What either side refused, and what either side was told.
+    pub(crate) refused: Vec<Error>,
+    pub(crate) notices: Vec<Notice>,
+    /// Objects that change on the way, as an enemy in the middle would.
+    pub(crate) on_the_way: fn(&mut Message),
+}
+
+/// How an exchange is set up.
+pub(crate) struct Setup {
+    pub(crate) consumer_key: Arc<dyn SigningKey>,
+    pub(crate) provider_key: Option<Arc<dyn SigningKey>>,
+    pub(crate) settings: PeerSettings,
+    pub(crate) signer: Arc<dyn CsrSigner>,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) policy: Policy,
+}
+
+impl Setup {
+    pub(crate) fn new() -> Self {
+        Self {
+            consumer_key: ed25519(1),
+            provider_key: Some(ed25519(2)),
+            settings: PeerSettings::default(),
+            signer: Arc::new(Ledger::new()),
+            endpoint: endpoint(API_SERVER),
+            policy: Policy::strict(),
+        }
+    }
+
+    pub(crate) fn provider(&self, record_key: RecordKey) -> Provider {
+        let builder = Provider::builder(id("cl-provider"), self.endpoint.clone(), record_key)
+            .signer(Arc::clone(&self.signer))
+            .policy(self.policy.clone());
+        let with_key = |builder: ProviderBuilder| match &self.provider_key {
+            Some(key) => builder.key(Arc::clone(key)),
+            None => builder,
+        };
+        with_key(builder).build()
+    }
+
+    pub(crate) fn consumer(&self) -> Consumer {
+        let keys = Arc::new(OneKey(Arc::clone(&self.consumer_key)));
+        Consumer::builder(id("cl-consumer"), keys)
+            .peer(id("cl-provider"), self.settings.clone())
+            .policy(self.policy.clone())
+            .build()
+    }
+
+    pub(crate) fn exchange(&self) -> Exchange {
+        Exchange {
+            provider: self.provider(RecordKey::new(RECORD_KEY).unwrap()),
+            consumer: self.consumer(),
+            at_provider: cluster_roles(),
+            at_consumer: Objects::new(),
+            now: now(),
+            vouched: Vec::new(),
+            sent: BTreeMap::new(),
+            refused: Vec::new(),
+            notices: Vec::new(),
+            on_the_way: |_| {},
+        }
+    }
+}
+
+impl Exchange {
+    /// Lets both sides work, and the messages arrive, until nothing changes.
+    pub(crate) fn settle(&mut self) -> &mut Self {
+        for _ in 0..16 {
+            let before = (self.at_provider.clone(), self.at_consumer.clone());
+            self.refused.clear();
+            self.notices.clear();
+            self.turn_of_provider();
+            self.deliver("nonce");
+            self.turn_of_consumer();
+            self.deliver("Tenant");
+            self.turn_of_provider();
+            self.deliver("Identity");
+            self.turn_of_consumer();
+            if before == (self.at_provider.clone(), self.at_consumer.clone()) {
+                return self;
+            }
+        }
+        panic!("the exchange does not settle");
+    }
+
+    /// The provider looks once; it wants whoever comes for the first time.
+    pub(crate) fn turn_of_provider(&mut self) -> Step {
+        if matches!(self.provider_phase(), provider::Phase::Uninvited) {
+            return self.invite();
+        }
+        let step = self
+            .provider
+            .reconcile(&self.provider_view(), self.env())
+            .unwrap();
+        self.carry_out(true, step)
+    }
+
+    /// The provider's administrator wants the consumer.
+    pub(crate) fn invite(&mut self) -> Step {
+        let step = self
+            .provider
+            .invite(&self.provider_view(), self.env())
+            .unwrap();
+        self.carry_out(true, step)
+    }
+
+    /// The consumer looks once.
+    pub(crate) fn turn_of_consumer(&mut self) -> Step {
+        let step = self
+            .consumer
+            .reconcile(&self.consumer_view(), self.env())
+            .unwrap();
+        self.carry_out(false, step)
+    }
+
+    /// The last message of that kind arrives, if there is one.
+    pub(crate) fn deliver(&mut self, kind: &str) {
+        if let Some(message) = self.sent.get(kind).cloned()
+            && let Err(error) = self.hand_over(message)
+        {
+            add(&mut self.refused, &error);
+        }
+    }
+
+    /// A message arrives, whoever sent it.
+    pub(crate) fn hand_over(&mut self, mut message: Message) -> Result<Step, Error> {
+        (self.on_the_way)(&mut message);
+        let to_provider = matches!(message, Message::Tenant(_));
+        let step = if to_provider {
+            self.provider
+                .receive(&self.provider_view(), message, self.env())?
+        } else {
+            self.consumer
+                .receive(&self.consumer_view(), message, self.env())?
+        };
+        Ok(self.carry_out(to_provider, step))
+    }
+
+    /// What goes to and fro between authenticated clusters does, as by Liqo's
+    /// crd-replicator, which has the consumer's rights.
+    pub(crate) fn replicate(&mut self) {
+        let forth = replication::to_provider(&self.consumer_view(), &self.provider_view()).unwrap();
+        let back = replication::to_consumer(&self.consumer_view(), &self.provider_view()).unwrap();
+        self.carry_out(false, back);
+        let has_rights = |object: &Object| matches!(object, Object::RoleBinding(_));
+        if self.at_provider.iter().any(has_rights) {
+            self.carry_out(true, forth);
+        }
+    }
+
+    /// Lets a step happen.
+    pub(crate) fn carry_out(&mut self, at_provider: bool, step: Step) -> Step {
+        let objects = if at_provider {
+            &mut self.at_provider
+        } else {
+            &mut self.at_consumer
+        };
+        for effect in &step.effects {
+            objects.apply(effect).unwrap();
+        }
+        for message in &step.outbox {
+            self.sent.insert(kind_of(message), message.clone());
+        }
+        for refused in &step.refused {
+            add(&mut self.refused, &refused.error);
+        }
+        for notice in &step.notices {
+            add(&mut self.notices, notice);
+        }
+        step
+    }
+
+    pub(crate) fn provider_view(&self) -> View<'_> {
+        let view = self.at_provider.view(self.consumer.cluster_id());
+        self.vouched
+            .iter()
+            .fold(view, |view, nonce| view.vouch_for_nonce(nonce))
+    }
+
+    pub(crate) fn consumer_view(&self) -> View<'_> {
+        self.at_consumer.view(self.provider.cluster_id())
+    }
+
+    pub(crate) fn provider_phase(&self) -> provider::Phase {
+        let view = self.provider_view();
+        self.provider.look(&view, self.now).unwrap().phase
+    }
+
+    pub(crate) fn consumer_phase(&self) -> consumer::Phase<'_> {
+        let view = self.consumer_view();
+        self.consumer.resume(&view, self.now).unwrap().phase
+    }
+
+    /// The names of both phases, the provider's first.
+    pub(crate) fn phases(&self) -> (&'static str, &'static str) {
+        (self.provider_phase().name(), self.consumer_phase().name())
+    }
+
+    pub(crate) fn nonce(&self) -> Nonce {
+        match self.sent.get("nonce") {
+            Some(Message::Nonce(nonce)) => nonce.clone(),
+            other => panic!("no nonce was sent, but {other:?}"),
+        }
+    }
+
+    /// The Tenant that the consumer sends.
+    pub(crate) fn tenant(&self) -> Tenant {
+        match self.sent.get("Tenant") {
+            Some(Message::Tenant(tenant)) => (**tenant).clone(),
+            other => panic!("no Tenant was sent, but {other:?}"),
+        }
+    }
+
+    /// The Identity that the provider sends.
+    pub(crate) fn identity(&self) -> Identity {
+        match self.sent.get("Identity") {
+            Some(Message::Identity(identity)) => (**identity).clone(),
+            other => panic!("no Identity was sent, but {other:?}"),
+        }
+    }
+
+    pub(crate) fn stored_tenant(&self) -> Tenant {
+        let namespace = self.tenant_namespace();
+        let name = self.consumer.cluster_id().as_str();
+        self.at_provider
+            .get::<Tenant>(&namespace, name)
+            .unwrap()
+            .clone()
+    }
+
+    pub(crate) fn stored_identity(&self) -> Identity {
+        let namespace = names::tenant_namespace(self.provider.cluster_id());
+        let name = names::identity_name(self.provider.cluster_id());
+        self.at_consumer
+            .get::<Identity>(&namespace, &name)
+            .unwrap()
+            .clone()
+    }
+
+    /// The provider's Secret of that name in the tenant namespace.
+    pub(crate) fn provider_secret(&self, name: &str) -> Secret {
+        let namespace = self.tenant_namespace();
+        self.at_provider
+            .get::<Secret>(&namespace, name)
+            .unwrap()
+            .clone()
+    }
+
+    /// The text of the kubeconfig that the consumer stored.
+    pub(crate) fn kubeconfig(&self) -> String {
+        let namespace = names::tenant_namespace(self.provider.cluster_id());
+        let identity = names::identity_name(self.provider.cluster_id());
+        let secret: &Secret = self
+            .at_consumer
+            .get(&namespace, &names::kubeconfig_secret(&identity))
+            .unwrap();
+        String::from_utf8(secret.data[names::KUBECONFIG].expose().to_vec()).unwrap()
+    }
+
+    /// The client certificate that the provider issued.
+    pub(crate) fn certificate(&self) -> CertificateChain {
+        let secret = self.provider_secret(names::ISSUED_CERTIFICATE_SECRET);
+        let pem = secret.data[names::CERTIFICATE].expose();
+        CertificateChain::from_pem(pem, &Policy::strict()).unwrap()
+    }
+
+    /// Puts an object in as someone with a text editor would.
+    pub(crate) fn edit_tenant(&mut self, edit: impl FnOnce(&mut Tenant)) {
+        let mut tenant = self.stored_tenant();
+        edit(&mut tenant);
+        self.at_provider.insert(tenant.into());
+    }
+
+    pub(crate) fn env(&self) -> Env {
+        Env {
+            now: self.now,
+            entropy: Entropy::draw(&mut getrandom::SysRng).unwrap(),
+        }
+    }
+
+    fn tenant_namespace(&self) -> String {
+        names::tenant_namespace(self.consumer.cluster_id())
+    }
+}
+
+/// A signer that answers the same request with the same certificate, as the
+/// Kubernetes API does.
+pub(crate) struct Ledger {
+    signer: AuthoritySigner,
+    issued: Mutex<BTreeMap<RequestId, CertificateChain>>,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Self {
+        Self {
+            signer: AuthoritySigner::new(authority(), Entropy::from_bytes([11; 32])),
+            issued: Mutex::default(),
+        }
+    }
+}
+
+impl CsrSigner for Ledger {
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
+        let mut issued = self.issued.lock().unwrap();
+        if let Some(chain) = issued.get(&request.id) {
+            return Ok(Answer::Ready(chain.clone()));
+        }
+        let signing = self.signer.sign(request)?;
+        if let Answer::Ready(chain) = &signing {
+            issued.insert(request.id, chain.clone());
+        }
+        Ok(signing)
+    }
+}
+
+/// A signer that gives the answer that the test gives it.
+pub(crate) struct FixedAnswer(pub(crate) Mutex<Answer<CertificateChain>>);
+
+impl CsrSigner for FixedAnswer {
+    fn sign(&self, _request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+}
+
+/// The provider's CA, always the same one.
+pub(crate) fn authority() -> Authority {
+    let key = Arc::new(authority_key());
+    let entropy = Entropy::from_bytes([10; 32]);
+    Authority::with_key("cl-provider-ca", key, now(), TEN_YEARS, &entropy).unwrap()
+}
+
+pub(crate) fn authority_key() -> KeyPair {
+    KeyPair::from_entropy(&Entropy::from_bytes([9; 32]))
+}
+
+pub(crate) fn endpoint(api_server: &str) -> Endpoint {
+    Endpoint::new(api_server.parse().unwrap(), Some(authority().ca_bundle()))
+}
+
+/// A key that follows from a number.
+pub(crate) fn ed25519(number: u8) -> Arc<dyn SigningKey> {
+    Arc::new(KeyPair::from_entropy(&Entropy::from_bytes([number; 32])))
+}
+
+pub(crate) fn id(name: &str) -> ClusterId {
+    name.parse().unwrap()
+}
+
+pub(crate) fn now() -> Timestamp {
+    NOW.parse().unwrap()
+}
+
+/// The two ClusterRoles that Liqo's chart installs for peers.
+pub(crate) fn cluster_roles() -> Objects {
+    [
+        ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
+        (
+            "liqo-virtual-kubelet-remote-clusterwide",
+            names::CLUSTER_WIDE_ROLE,
+        ),
+    ]
+    .into_iter()
+    .map(|(name, label_value)| {
+        Object::from(ClusterRole {
+            metadata: Metadata {
+                name: name.to_owned(),
+                labels: [(names::APP_NAME_LABEL.to_owned(), label_value.to_owned())].into(),
+                ..Metadata::default()
+            },
+            ..ClusterRole::default()
+        })
+    })
+    .collect()
+}
+
+pub(crate) fn secret_ref(namespace: &str, name: &str) -> ObjectRef {
+    ObjectRef::new(liqo_auth::model::Kind::Secret, namespace, name)
+}
+
+/// A nonce Secret with that text.
+pub(crate) fn nonce_secret(namespace: &str, text: &[u8]) -> Object {
+    Secret {
+        metadata: Metadata {
+            name: names::NONCE_SECRET.to_owned(),
+            namespace: namespace.to_owned(),
+            ..Metadata::default()
+        },
+        data: [(names::NONCE.to_owned(), text.to_vec().into())].into(),
+        ..Secret::default()
+    }
+    .into()
+}
+
+/// Adds it, unless it is there.
+fn add<T: PartialEq + Clone>(to: &mut Vec<T>, one: &T) {
+    if !to.contains(one) {
+        to.push(one.clone());
+    }
+}
+
+fn kind_of(message: &Message) -> &'static str {
+    match message {
+        Message::Nonce(_) => "nonce",
+        Message::Tenant(_) => "Tenant",
+        Message::Identity(_) => "Identity",
+        _ => panic!("a message of another kind: {message:?}"),
+    }
+}

@@ -1,0 +1,216 @@
+//! The end of a peering.
+
+use liqo_auth::{
+    audit::Decision,
+    crypto::{Entropy, Nonce},
+    error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    machine::{Awaited, Effect, Message},
+    model::{Identity, Kind, Object, Renew, Resource, Secret},
+};
+
+use crate::consumer::home::{
+    HOUR, Home, IDENTITY, NAMESPACE, RECORD, YEAR, crash_everywhere, object,
+};
+
+fn end(home: &Home) -> liqo_auth::Step {
+    home.consumer.unauthenticate(&home.view()).unwrap()
+}
+
+#[test]
+fn it_is_refused_while_slices_remain() {
+    let mut home = Home::with_slice(YEAR);
+    let error = home.consumer.unauthenticate(&home.view()).unwrap_err();
+    assert_eq!(
+        error.fault(),
+        &LocalFault::SlicesRemain {
+            found: 1,
+            one: format!("ResourceSlice {NAMESPACE}/mypool")
+        }
+        .into()
+    );
+    // Also one that is on its way out, and one elsewhere.
+    let mut slice = home.slice();
+    slice.metadata.name = "other".to_owned();
+    slice.metadata.namespace = "default".to_owned();
+    home.objects.insert(slice.into());
+    let error = home.consumer.unauthenticate(&home.view()).unwrap_err();
+    assert_eq!(
+        error.fault(),
+        &LocalFault::SlicesRemain {
+            found: 2,
+            one: "ResourceSlice default/other".to_owned()
+        }
+        .into()
+    );
+    // And one that cannot be read may be one.
+    let mut home = Home::with_slice(YEAR);
+    let mut slice = Object::from(home.slice()).to_value();
+    slice["status"]["conditions"] = 5.into();
+    home.objects.insert(Object::from_value(slice));
+    let error = home.consumer.unauthenticate(&home.view()).unwrap_err();
+    assert!(matches!(
+        error.fault(),
+        Fault::Local(LocalFault::Unreadable { .. })
+    ));
+    // A replica is the peer's.
+    let mut home = Home::with_slice(YEAR);
+    let mut slice = home.slice();
+    slice
+        .metadata
+        .labels
+        .insert("liqo.io/replicated".to_owned(), "true".to_owned());
+    home.objects.insert(slice.into());
+    assert!(home.consumer.unauthenticate(&home.view()).is_ok());
+}
+
+#[test]
+fn everything_goes_in_order_and_the_pins_stay() {
+    let mut home = Home::authenticated(YEAR);
+    let endpoint = home.record()["endpoint"].clone();
+    let csr = home.record()["csr"].clone();
+    let step = end(&home);
+    let removed: Vec<String> = step
+        .effects
+        .iter()
+        .filter(|effect| matches!(effect, Effect::Delete { .. }))
+        .map(|effect| effect.id().to_string())
+        .collect();
+    assert_eq!(
+        removed,
+        [
+            format!("Secret {NAMESPACE}/liqo-signed-nonce"),
+            format!("Renew {NAMESPACE}/{IDENTITY}"),
+            format!("Secret {NAMESPACE}/kubeconfig-{IDENTITY}"),
+            format!("Identity {NAMESPACE}/{IDENTITY}"),
+        ]
+    );
+    assert_eq!(step.events[0].decision, Decision::Ended);
+    home.carry_out(step);
+    assert_eq!(
+        home.names(),
+        [
+            format!("Namespace {NAMESPACE}"),
+            format!("Secret liqo/{RECORD}")
+        ]
+    );
+    assert_eq!(home.record()["endpoint"], endpoint);
+    assert_eq!(home.record()["csr"], csr);
+    assert_eq!(home.phase(), "AwaitsNonce");
+    assert!(home.turn().is_settled());
+    assert_eq!(home.sent, []);
+    // Again, there is nothing to do.
+    let again = end(&home);
+    assert!(again.is_settled() && again.events.is_empty());
+}
+
+#[test]
+fn where_nothing_was_there_is_nothing_to_end() {
+    let home = Home::new();
+    assert!(end(&home).is_settled());
+}
+
+#[test]
+fn a_crash_anywhere_loses_nothing() {
+    crash_everywhere(&Home::authenticated(YEAR), end);
+}
+
+#[test]
+fn an_end_that_was_cut_off_goes_on_by_itself() {
+    for effects in 1..5 {
+        let mut home = Home::authenticated(YEAR);
+        let mut step = end(&home);
+        step.effects.truncate(effects);
+        home.carry_out(step);
+        assert_eq!(home.phase(), "Ending");
+        let nonce = Nonce::random(&Entropy::from_bytes([8; 32]));
+        let error = home.receive(Message::Nonce(nonce)).unwrap_err();
+        assert_eq!(error.fault(), &LocalFault::StillEnding.into());
+        home.settle();
+        assert_eq!(home.names().len(), 2, "{effects}");
+        assert_eq!(home.phase(), "AwaitsNonce");
+    }
+}
+
+#[test]
+fn finalizers_of_others_are_waited_for() {
+    let mut home = Home::authenticated(YEAR);
+    let mut renew = home.renew().unwrap();
+    renew.metadata.finalizers = vec!["crdreplicator.liqo.io/resource".to_owned()];
+    home.objects.insert(renew.into());
+    let mut identity = home.identity_of(IDENTITY);
+    identity.metadata.finalizers = vec!["others/finalizer".to_owned()];
+    home.objects.insert(identity.into());
+    let step = end(&home);
+    home.carry_out(step);
+    assert_eq!(home.phase(), "Ending");
+    let step = home.settle();
+    assert_eq!(
+        step.wait.awaiting,
+        [Awaited::End(object(Kind::Identity, IDENTITY))]
+    );
+    for id in [
+        object(Kind::Renew, IDENTITY),
+        object(Kind::Identity, IDENTITY),
+    ] {
+        home.objects.remove(&id);
+    }
+    assert_eq!(home.phase(), "AwaitsNonce");
+}
+
+#[test]
+fn who_ended_authenticates_again_with_another_nonce_only() {
+    let mut home = Home::authenticated(YEAR);
+    let old = home.identity_of(IDENTITY);
+    let step = end(&home);
+    home.carry_out(step);
+    let old = home.identity(&old.spec.auth_params);
+    let error = home.receive(Message::Identity(Box::new(old))).unwrap_err();
+    assert_eq!(error.fault(), &PolicyRefusal::PeeringEnded.into());
+
+    home.sign_nonce(8);
+    assert_eq!(home.phase(), "AwaitsIdentity");
+    let identity = home.identity(&home.issue(HOUR));
+    home.receive(Message::Identity(Box::new(identity))).unwrap();
+    home.settle();
+    assert_eq!(home.phase(), "Authenticated");
+    assert!(home.get::<Renew>(IDENTITY).is_some());
+    assert_eq!(home.record().get("ended"), None);
+}
+
+#[test]
+fn who_comes_back_has_to_be_the_same() {
+    let mut home = Home::authenticated(YEAR);
+    let step = end(&home);
+    home.carry_out(step);
+    home.sign_nonce(8);
+    let mut moved = home.issue(HOUR);
+    moved.api_server = "https://203.0.113.9:6443".to_owned();
+    let moved = Message::Identity(Box::new(home.identity(&moved)));
+    let error = home.receive(moved.clone()).unwrap_err();
+    assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
+    let step = home.consumer.release_pins(&home.view()).unwrap();
+    assert_eq!(step.events[0].decision, Decision::PinsReleased);
+    home.carry_out(step);
+    home.receive(moved).unwrap();
+}
+
+#[test]
+fn what_others_made_since_the_end_is_not_removed() {
+    let mut home = Home::authenticated(YEAR);
+    let nonce: Secret = home.get("liqo-signed-nonce").unwrap();
+    let step = end(&home);
+    home.carry_out(step);
+    // liqoctl authenticates again, with the same names.
+    let mut nonce = nonce;
+    nonce.metadata.uid = "00000000-0000-4000-8000-0000000000ff".to_owned();
+    home.objects.insert(nonce.into());
+    assert_eq!(home.phase(), "AwaitsIdentity");
+    home.settle();
+    let mut identity = home.identity(&home.issue(YEAR));
+    identity.metadata.namespace = NAMESPACE.to_owned();
+    home.objects.insert(identity.into());
+    home.settle();
+    assert_eq!(home.phase(), "Authenticated");
+    assert!(home.get::<Identity>(IDENTITY).is_some());
+    assert_eq!(Renew::KIND, home.renew().unwrap().id().kind);
+}

@@ -1,0 +1,256 @@
+//! A key for each provider, and the way there from the cluster's one key.
+
+use std::sync::Arc;
+
+use liqo_auth::{
+    assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
+    consumer::PeerSettings,
+    crypto::{CertificateError, Entropy, KeysByProvider, Nonce, SigningKey},
+    error::{Fault, PeerMisbehaved},
+    machine::{Awaited, Message, Notice},
+    model::{Kubeconfig, Tenant, UserCredential},
+    policy::Policy,
+};
+
+use crate::{
+    clusters::exchange::{ed25519, id},
+    consumer::home::{
+        self, HOUR, Home, IDENTITY, MINUTE, YEAR, consumer, crash_everywhere, issue_control_plane,
+        issue_slice, mypool, provider,
+    },
+};
+
+fn cluster_key() -> Arc<dyn SigningKey> {
+    ed25519(1)
+}
+
+fn own_key() -> Arc<dyn SigningKey> {
+    ed25519(2)
+}
+
+/// A home that knew the provider by the cluster's key, and has one for it now.
+fn migrating(mut home: Home) -> Home {
+    let keys = KeysByProvider::new(cluster_key()).migrate(provider(), own_key());
+    home.consumer = consumer(PeerSettings::default(), Arc::new(keys));
+    home
+}
+
+fn private_key(home: &Home, identity: &str) -> Vec<u8> {
+    let kubeconfig = Kubeconfig::parse(&home.kubeconfig(identity).unwrap()).unwrap();
+    match kubeconfig.credential {
+        UserCredential::KeyData { key, .. } => key.expose().to_vec(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn pem(key: &dyn SigningKey) -> Vec<u8> {
+    match key.client_key() {
+        liqo_auth::crypto::ClientKey::Pem(pem) => pem.as_str().as_bytes().to_vec(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn tenant(home: &Home) -> Tenant {
+    match home.sent.as_slice() {
+        [Message::Tenant(tenant)] => (**tenant).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_new_provider_knows_its_own_key_only() {
+    let keys = KeysByProvider::new(cluster_key()).insert(provider(), own_key());
+    let mut home = Home::with_keys(PeerSettings::default(), Arc::new(keys));
+    home.sign_nonce(7);
+    let tenant = tenant(&home);
+    assert_eq!(
+        tenant.spec.public_key.as_slice(),
+        own_key().public_key().to_tenant_field()
+    );
+    assert_eq!(tenant.metadata.annotations, [].into());
+}
+
+#[test]
+fn the_old_key_serves_until_the_provider_has_a_new_nonce() {
+    let mut home = migrating(Home::with_slice(YEAR));
+    let step = home.settle();
+    assert_eq!(home.phase(), "Authenticated");
+    assert!(home.held(|held| held.awaits_new_key()));
+    assert_eq!(
+        home.held(|held| held.key().clone()),
+        *cluster_key().public_key()
+    );
+    assert!(home.notices.contains(&Notice::NewKeyAwaitsNonce));
+    assert!(step.wait.awaiting.contains(&Awaited::Nonce));
+    assert_eq!(home.sent, []);
+    assert_eq!(private_key(&home, IDENTITY), pem(&*cluster_key()));
+    assert_eq!(
+        private_key(&home, "resourceslice-mypool"),
+        pem(&*cluster_key())
+    );
+    assert_eq!(home.slice_phase(), "Held");
+    // The provider's earlier nonce is not for the new key.
+    home.sign_nonce(7);
+    assert_eq!(home.notices, [Notice::NewKeyAwaitsNonce]);
+    assert_eq!(home.sent, []);
+}
+
+#[test]
+fn the_old_key_signs_the_new_one_and_the_identity_follows() {
+    let mut home = migrating(Home::with_slice(YEAR));
+    home.settle();
+    home.sign_nonce(8);
+    let sent = tenant(&home);
+    let nonce = Nonce::random(&Entropy::from_bytes([8; 32]));
+    let (this, other, successor) = (id("cl-consumer"), provider(), own_key());
+    let succeeding = Succeeding {
+        provider: &other,
+        consumer: &this,
+        successor: successor.public_key(),
+        nonce: &nonce,
+    };
+    let policy = Policy::strict();
+    let annotation = &sent.metadata.annotations[KEY_SUCCESSION_ANNOTATION];
+    KeySuccession::from_annotation(annotation, &policy)
+        .unwrap()
+        .verify(&succeeding, cluster_key().public_key(), &policy)
+        .unwrap();
+    assert_eq!(
+        sent.spec.public_key.as_slice(),
+        own_key().public_key().to_tenant_field()
+    );
+    // It is sent as often as it is looked, and the old key serves meanwhile.
+    home.settle();
+    assert_eq!(tenant(&home), sent);
+    assert_eq!(private_key(&home, IDENTITY), pem(&*cluster_key()));
+    assert!(!home.notices.contains(&Notice::NewKeyAwaitsNonce));
+
+    // The answer, although it ends before what is held.
+    let given = issue_control_plane(&*own_key(), home.now, HOUR);
+    let identity = Box::new(home.identity(&given));
+    home.receive(Message::Identity(identity)).unwrap();
+    home.settle();
+    assert_eq!(home.phase(), "Authenticated");
+    assert!(!home.held(|held| held.awaits_new_key()));
+    assert_eq!(private_key(&home, IDENTITY), pem(&*own_key()));
+    // The slice asks for a certificate of the new key, and keeps the old one
+    // until that is there.
+    let request = home.slice().spec.csr;
+    assert_eq!(home.slice_phase(), "Held");
+    assert_eq!(
+        private_key(&home, "resourceslice-mypool"),
+        pem(&*cluster_key())
+    );
+    let of_slice = issue_slice(&home.slice(), own_key().public_key(), home.now, YEAR);
+    home.answer_slice(
+        liqo_auth::model::ResourceSliceConditionStatus::Accepted,
+        Some(of_slice),
+    );
+    home.settle();
+    assert_eq!(private_key(&home, "resourceslice-mypool"), pem(&*own_key()));
+    assert_eq!(home.slice().spec.csr, request);
+
+    // Then the predecessor is not needed any more.
+    let keys = KeysByProvider::new(cluster_key()).insert(provider(), own_key());
+    home.consumer = consumer(PeerSettings::default(), Arc::new(keys));
+    assert!(home.settle().is_settled());
+    assert_eq!(home.phase(), "Authenticated");
+    assert_eq!(home.slice_phase(), "Held");
+}
+
+#[test]
+fn the_new_certificate_may_come_by_the_renew() {
+    let mut home = migrating(Home::authenticated(YEAR));
+    home.sign_nonce(8);
+    home.settle();
+    let given = issue_control_plane(&*own_key(), home.now, HOUR);
+    home.answer_renew(given.clone());
+    home.settle();
+    assert_eq!(home.identity_of(IDENTITY).spec.auth_params, given);
+    assert_eq!(private_key(&home, IDENTITY), pem(&*own_key()));
+    // And no certificate of the old key takes its place again.
+    home.now = home.now + MINUTE;
+    home.answer_renew(home.issue(YEAR));
+    assert!(home.turn().is_settled());
+    assert!(matches!(
+        home.refused[0].fault(),
+        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
+    ));
+    let older = Box::new(home.identity(&home.issue(YEAR)));
+    let error = home.receive(Message::Identity(older)).unwrap_err();
+    assert!(matches!(
+        error.fault(),
+        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
+    ));
+}
+
+#[test]
+fn a_renewal_under_way_is_for_the_key_that_the_provider_knows() {
+    let mut home = migrating(Home::authenticated(HOUR));
+    home.now = home.now + 41 * MINUTE;
+    home.settle();
+    let renew = home.renew().unwrap();
+    assert_eq!(
+        renew.spec.public_key.as_slice(),
+        cluster_key().public_key().to_tenant_field()
+    );
+    home.answer_renew(home.issue(HOUR));
+    home.settle();
+    assert_eq!(home.phase(), "Authenticated");
+    assert!(home.held(|held| held.awaits_new_key()));
+    assert_eq!(private_key(&home, IDENTITY), pem(&*cluster_key()));
+}
+
+#[test]
+fn without_the_predecessor_the_identity_is_of_no_use() {
+    let mut home = Home::authenticated(YEAR);
+    let keys = KeysByProvider::new(cluster_key()).insert(provider(), own_key());
+    home.consumer = consumer(PeerSettings::default(), Arc::new(keys));
+    assert_eq!(home.phase(), "Refused");
+}
+
+#[test]
+fn a_slice_of_that_time_is_asked_for_with_the_key_that_the_provider_knows() {
+    let mut home = migrating(Home::authenticated(YEAR));
+    let step = home
+        .consumer
+        .request_slice(&home.view(), &mypool(), home::env(home.now))
+        .unwrap();
+    home.carry_out(step);
+    issue_slice(&home.slice(), cluster_key().public_key(), home.now, YEAR);
+    assert_eq!(home.slice_phase(), "AwaitsDecision");
+}
+
+#[test]
+fn a_nonce_that_was_put_there_by_hand_is_signed_by_the_new_key() {
+    let mut home = migrating(Home::authenticated(YEAR));
+    let mut secret: liqo_auth::model::Secret = home.get("liqo-signed-nonce").unwrap();
+    let nonce = Nonce::random(&Entropy::from_bytes([8; 32]));
+    secret
+        .data
+        .insert("nonce".to_owned(), nonce.as_bytes().into());
+    home.objects.insert(secret.into());
+    home.settle();
+    assert!(
+        tenant(&home)
+            .metadata
+            .annotations
+            .contains_key(KEY_SUCCESSION_ANNOTATION)
+    );
+}
+
+#[test]
+fn a_crash_anywhere_loses_nothing() {
+    let start = migrating(Home::with_slice(YEAR));
+    crash_everywhere(&start, |home| {
+        let nonce = Nonce::random(&Entropy::from_bytes([8; 32]));
+        home.consumer
+            .receive(&home.view(), Message::Nonce(nonce), home::env(home.now))
+            .unwrap()
+    });
+    let mut start = migrating(Home::with_slice(YEAR));
+    start.sign_nonce(8);
+    let given = issue_control_plane(&*own_key(), start.now, HOUR);
+    start.answer_renew(given);
+    crash_everywhere(&start, Home::reconciled);
+}

@@ -1,0 +1,137 @@
+//! The annotation by which someone asks for the next certificate at once.
+
+use liqo_auth::{
+    audit::Decision,
+    consumer::{PeerSettings, Renewal, RenewalScheme},
+    error::{Fault, PeerIncompatible},
+    machine::{Message, Step},
+    model::{Identity, names},
+};
+
+use crate::consumer::home::{HOUR, Home, IDENTITY, MINUTE, YEAR};
+
+fn home(renewal: RenewalScheme) -> Home {
+    Home::with(PeerSettings {
+        renewal,
+        ..PeerSettings::default()
+    })
+    .authenticate(YEAR)
+}
+
+fn annotate(home: &mut Home, value: &str) {
+    let mut identity = home.identity_of(IDENTITY);
+    let annotation = names::RENEW_ANNOTATION.to_owned();
+    identity
+        .metadata
+        .annotations
+        .insert(annotation, value.to_owned());
+    home.objects.insert(identity.into());
+}
+
+fn annotation(identity: &Identity) -> Option<&str> {
+    let annotations = &identity.metadata.annotations;
+    annotations.get(names::RENEW_ANNOTATION).map(String::as_str)
+}
+
+fn asks(step: &Step) -> bool {
+    let mut decisions = step.events.iter().map(|event| &event.decision);
+    decisions.any(|decision| *decision == Decision::RenewalRequested)
+}
+
+fn is_asked_for(home: &Home) -> bool {
+    home.renew().is_some_and(|renew| !renew.spec.csr.is_empty())
+}
+
+#[test]
+fn it_makes_a_certificate_due_once() {
+    for scheme in [RenewalScheme::ByConsumer, RenewalScheme::ByEvidence] {
+        for value in ["true", "True"] {
+            let mut home = home(scheme);
+            assert!(!is_asked_for(&home));
+            annotate(&mut home, value);
+            assert_eq!(home.held(|held| held.renewal()), Renewal::Due);
+            assert!(asks(&home.turn()));
+            assert!(is_asked_for(&home));
+            assert!(!asks(&home.settle()));
+            let renewal = home.held(|held| held.renewal());
+            assert!(matches!(renewal, Renewal::Awaited { .. }), "{renewal:?}");
+
+            home.now = home.now + HOUR;
+            let next = home.issue(YEAR);
+            home.answer_renew(next.clone());
+            home.settle();
+            let identity = home.identity_of(IDENTITY);
+            assert_eq!(identity.spec.auth_params, next);
+            // It goes with the answer, so that nothing renews in a loop.
+            assert_eq!(annotation(&identity), None);
+            assert!(!is_asked_for(&home));
+            let renewal = home.held(|held| held.renewal());
+            assert!(matches!(renewal, Renewal::NotBefore(_)), "{renewal:?}");
+
+            annotate(&mut home, value);
+            assert!(asks(&home.turn()));
+        }
+    }
+}
+
+#[test]
+fn a_bad_answer_is_not_asked_for_again() {
+    let mut home = home(RenewalScheme::ByConsumer);
+    annotate(&mut home, "true");
+    home.settle();
+    home.now = home.now + MINUTE;
+    let older = home.issue(HOUR);
+    home.answer_renew(older);
+    home.turn();
+    let Fault::PeerIncompatible(fault) = home.refused[0].fault() else {
+        panic!("{:?}", home.refused);
+    };
+    assert!(
+        matches!(fault, PeerIncompatible::NotNewer { .. }),
+        "{fault}"
+    );
+    for _ in 0..4 {
+        assert!(!asks(&home.turn()));
+    }
+    assert!(!is_asked_for(&home));
+    let renewal = home.held(|held| held.renewal());
+    assert!(matches!(renewal, Renewal::PeerCannot(_)), "{renewal:?}");
+    assert_eq!(annotation(&home.identity_of(IDENTITY)), Some("true"));
+}
+
+#[test]
+fn an_identity_that_is_handed_over_answers_it_too() {
+    let mut home = home(RenewalScheme::ByConsumer);
+    annotate(&mut home, "true");
+    let same = Box::new(home.identity(&home.identity_of(IDENTITY).spec.auth_params));
+    home.receive(Message::Identity(same)).unwrap();
+    assert_eq!(annotation(&home.identity_of(IDENTITY)), Some("true"));
+    home.now = home.now + HOUR;
+    let next = Box::new(home.identity(&home.issue(YEAR)));
+    home.receive(Message::Identity(next)).unwrap();
+    assert_eq!(annotation(&home.identity_of(IDENTITY)), None);
+}
+
+#[test]
+fn nothing_else_counts() {
+    for value in ["false", "", "TRUE", "1"] {
+        let mut home = home(RenewalScheme::ByConsumer);
+        annotate(&mut home, value);
+        assert!(!asks(&home.turn()), "{value}");
+        assert!(!is_asked_for(&home));
+    }
+    for scheme in [RenewalScheme::ByProvider, RenewalScheme::ByHand] {
+        let mut home = home(scheme);
+        annotate(&mut home, "true");
+        assert!(!asks(&home.turn()), "{scheme:?}");
+        assert!(!is_asked_for(&home));
+    }
+    // A provider that has shown that it renews by itself.
+    let mut home = home(RenewalScheme::ByEvidence);
+    let same = home.identity_of(IDENTITY).spec.auth_params;
+    home.answer_renew(same);
+    home.settle();
+    annotate(&mut home, "true");
+    assert!(!asks(&home.turn()));
+    assert!(!is_asked_for(&home));
+}

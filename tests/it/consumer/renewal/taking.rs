@@ -1,0 +1,196 @@
+//! Which renewed certificate takes the place of the one held.
+
+use liqo_auth::{
+    consumer::{Renewal, RenewalScheme},
+    crypto::CertificateError,
+    error::{Fault, PeerIncompatible, PeerMisbehaved},
+    model::{AuthParams, Kind, Object},
+};
+
+use super::by;
+use crate::{
+    clusters::exchange::ed25519,
+    consumer::home::{HOUR, Home, IDENTITY, MINUTE, YEAR, issue_control_plane, object},
+};
+
+#[test]
+fn what_a_renew_may_not_bring_is_refused_and_what_is_held_stays() {
+    type Tamper = fn(&mut AuthParams, &Home);
+    type Expected = fn(&Fault) -> bool;
+    let cases: [(&str, Tamper, Expected); 6] = [
+        (
+            "another key's certificate",
+            |given, home| *given = issue_control_plane(&*ed25519(3), home.now, YEAR),
+            |fault| is_certificate(fault, |error| matches!(error, CertificateError::Key { .. })),
+        ),
+        (
+            "an older certificate",
+            |given, home| *given = issue_control_plane(&*ed25519(1), home.now, MINUTE),
+            |fault| {
+                matches!(
+                    fault,
+                    Fault::PeerIncompatible(PeerIncompatible::NotNewer { .. })
+                )
+            },
+        ),
+        (
+            "an expired certificate",
+            |given, home| {
+                *given = issue_control_plane(&*ed25519(1), home.now - 2 * MINUTE, MINUTE);
+            },
+            |fault| {
+                is_certificate(fault, |error| {
+                    matches!(error, CertificateError::Expired { .. })
+                })
+            },
+        ),
+        (
+            "another API server",
+            |given, _| given.api_server = "https://203.0.113.9:6443".to_owned(),
+            |fault| *fault == PeerMisbehaved::EndpointChanged.into(),
+        ),
+        (
+            "a proxy",
+            |given, _| given.proxy_url = Some("http://203.0.113.9:8118".to_owned()),
+            |fault| *fault == PeerMisbehaved::ProxyMismatch.into(),
+        ),
+        (
+            "no certificate",
+            |given, _| given.signed_crt = b"-----BEGIN".as_slice().into(),
+            |fault| is_certificate(fault, |error| matches!(error, CertificateError::Pem(_))),
+        ),
+    ];
+    for (name, tamper, expected) in cases {
+        for asked in [false, true] {
+            let mut home = Home::authenticated(HOUR);
+            home.now = home.now + 41 * MINUTE;
+            if asked {
+                home.settle();
+            }
+            let held = home.identity_of(IDENTITY);
+            let kubeconfig = home.kubeconfig(IDENTITY);
+            let mut given = home.issue(YEAR);
+            tamper(&mut given, &home);
+            home.answer_renew(given);
+            let step = home.turn();
+            assert!(
+                matches!(&home.refused[..], [error] if expected(error.fault())),
+                "{name}: {:?}",
+                home.refused
+            );
+            assert_eq!(
+                step.refused[0].object,
+                Some(object(Kind::Renew, IDENTITY)),
+                "{name}"
+            );
+            home.settle();
+            assert_eq!(home.identity_of(IDENTITY).spec, held.spec, "{name}");
+            assert_eq!(home.kubeconfig(IDENTITY), kubeconfig, "{name}");
+            assert_eq!(home.phase(), "Authenticated", "{name}");
+            if asked {
+                // Who answers badly is not asked again, and signs no more.
+                assert_eq!(home.renew(), None, "{name}");
+                assert!(matches!(
+                    home.held(|held| held.renewal()),
+                    Renewal::PeerCannot(error) if matches!(
+                        error.fault(),
+                        Fault::PeerIncompatible(PeerIncompatible::RenewalUnusable { .. })
+                    )
+                ));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_certificate_that_does_not_hold_yet_is_waited_for() {
+    let mut home = by(RenewalScheme::ByConsumer, HOUR);
+    home.now = home.now + 41 * MINUTE;
+    home.settle();
+    // The provider's clock is half an hour ahead, less the five minutes that
+    // signers set back.
+    let begins = home.now + 10 * MINUTE;
+    let given = issue_control_plane(&*ed25519(1), begins + 5 * MINUTE, HOUR);
+    home.answer_renew(given.clone());
+    let step = home.settle();
+    assert!(is_certificate(home.refused[0].fault(), |error| matches!(
+        error,
+        CertificateError::NotYetValid { .. }
+    )));
+    assert!(home.renew().is_some());
+    assert!(step.wait.wake_at.unwrap() <= begins);
+    home.now = begins;
+    home.settle();
+    assert_eq!(home.identity_of(IDENTITY).spec.auth_params, given);
+}
+
+#[test]
+fn a_renew_that_the_peer_made_unreadable_spoils_nothing() {
+    let mut home = Home::authenticated(HOUR);
+    let mut renew = Object::from(home.renew().unwrap()).to_value();
+    renew["status"] = serde_json::json!({ "authParams": 5 });
+    home.objects.insert(Object::from_value(renew));
+    assert!(home.turn().is_settled());
+    assert_eq!(home.refused.len(), 1);
+    assert_eq!(home.phase(), "Authenticated");
+}
+
+#[test]
+fn an_expired_identity_is_taken_up_by_what_the_channel_brought() {
+    let mut home = Home::authenticated(HOUR);
+    home.now = home.now + 2 * HOUR;
+    assert_eq!(home.phase(), "Refused");
+    home.answer_renew(home.issue(HOUR));
+    assert_eq!(home.phase(), "NeedsIdentity");
+    home.settle();
+    assert_eq!(home.phase(), "Authenticated");
+}
+
+#[test]
+fn the_provider_may_move_only_after_a_release_of_the_pins() {
+    let mut home = Home::authenticated(HOUR);
+    home.now = home.now + MINUTE;
+    let mut moved = home.issue(HOUR);
+    moved.api_server = "https://172.19.0.4:6443".to_owned();
+    home.answer_renew(moved.clone());
+    home.settle();
+    assert_eq!(
+        home.refused[0].fault(),
+        &PeerMisbehaved::EndpointChanged.into()
+    );
+    // A release lasts until another Identity comes, however often one looks.
+    let renew = home.renew().unwrap();
+    home.objects.remove(&object(Kind::Renew, IDENTITY));
+    let step = home.consumer.release_pins(&home.view()).unwrap();
+    home.carry_out(step);
+    home.settle();
+    home.objects.insert(renew.into());
+    home.settle();
+    assert_eq!(home.refused, []);
+    assert_eq!(home.identity_of(IDENTITY).spec.auth_params, moved);
+    assert_eq!(home.phase(), "Authenticated");
+    assert_eq!(home.record()["endpoint"]["apiServer"], moved.api_server);
+}
+
+#[test]
+fn an_older_identity_that_is_handed_over_takes_no_place() {
+    let mut home = Home::authenticated(HOUR);
+    let before = home.objects.clone();
+    let older = home.identity(&home.issue(MINUTE));
+    let error = home
+        .receive(liqo_auth::machine::Message::Identity(Box::new(older)))
+        .unwrap_err();
+    assert_eq!(
+        error.fault(),
+        &PeerIncompatible::NotNewer {
+            found: home.now + MINUTE,
+            held: home.now + HOUR,
+        }
+        .into()
+    );
+    assert_eq!(home.objects, before);
+}
+
+fn is_certificate(fault: &Fault, is: impl Fn(&CertificateError) -> bool) -> bool {
+    matches!(fault, Fault::PeerMisbehaved(PeerMisbehaved::Certificate(error)) if is(error))
+}

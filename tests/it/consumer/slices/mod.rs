@@ -1,0 +1,16 @@
+//! Resource slices.
+
+#[cfg(feature = "ecdsa")]
+mod ecdsa;
+mod identities;
+mod requests;
+
+use liqo_auth::model::Kind;
+
+use crate::consumer::home::object;
+
+const SLICE_IDENTITY: &str = "resourceslice-mypool";
+
+fn object_ref() -> liqo_auth::model::ObjectRef {
+    object(Kind::ResourceSlice, "mypool")
+}

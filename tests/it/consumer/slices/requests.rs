@@ -1,0 +1,242 @@
+//! How a consumer asks for a slice.
+
+use liqo_auth::{
+    audit::Decision,
+    consumer::SliceOptions,
+    crypto::{Csr, Subject},
+    error::{Fault, LocalFault, PolicyRefusal},
+    machine::{Awaited, Effect},
+    model::{Bytes, Kind, Object, Resource, names},
+};
+use serde_json::json;
+
+use super::{SLICE_IDENTITY, object_ref};
+use crate::{
+    clusters::exchange::{ed25519, id},
+    consumer::home::{Home, NAMESPACE, YEAR, env, provider},
+};
+
+#[test]
+fn a_slice_is_asked_for_as_liqoctl_and_liqo_do() {
+    let mut home = Home::authenticated(YEAR);
+    let step = home.request_slice();
+    assert_eq!(step.events.len(), 1);
+    assert_eq!(step.events[0].decision, Decision::SliceRequested);
+    let slice = home.slice();
+    let subject = Subject::resource_slice("mypool", &id("cl-consumer"));
+    let csr = Csr::make(&subject, &*ed25519(1)).unwrap();
+    let mut value = serde_json::to_value(&slice).unwrap();
+    for assigned in ["uid", "resourceVersion"] {
+        value["metadata"].as_object_mut().unwrap().remove(assigned);
+    }
+    assert_eq!(
+        value,
+        json!({
+            "metadata": {
+                "name": "mypool",
+                "namespace": NAMESPACE,
+                "annotations": { "liqo.io/create-virtual-node": "true" },
+                "labels": {
+                    "liqo.io/remote-cluster-id": "cl-provider",
+                    "liqo.io/remoteID": "cl-provider",
+                    "liqo.io/replication": "true",
+                },
+            },
+            "spec": {
+                "class": "default",
+                "consumerClusterID": "cl-consumer",
+                "providerClusterID": "cl-provider",
+                "csr": serde_json::to_value(Bytes::from(csr.pem())).unwrap(),
+                "resources": { "cpu": "2", "memory": "4Gi" },
+            },
+        })
+    );
+    assert_eq!(home.slice_phase(), "AwaitsDecision");
+    let step = home.settle();
+    assert!(
+        step.wait
+            .awaiting
+            .contains(&Awaited::SliceDecision(slice.id()))
+    );
+}
+
+#[test]
+fn asking_again_changes_what_is_asked_for_and_nothing_else() {
+    let mut home = Home::with_slice(YEAR);
+    assert!(home.request_slice().is_settled());
+    let before = home.slice();
+    let options = SliceOptions {
+        resources: [("cpu".to_owned(), "8".into())].into(),
+        annotations: [("a".to_owned(), "b".to_owned())].into(),
+        ..SliceOptions::named("mypool")
+    };
+    let step = home
+        .consumer
+        .request_slice(&home.view(), &options, env(home.now))
+        .unwrap();
+    home.carry_out(step);
+    let mut expected = before;
+    expected.spec.resources = options.resources;
+    expected
+        .metadata
+        .annotations
+        .insert("a".to_owned(), "b".to_owned());
+    let mut slice = home.slice();
+    slice.metadata.resource_version = expected.metadata.resource_version.clone();
+    assert_eq!(slice, expected);
+    assert_eq!(home.slice_phase(), "Held");
+}
+
+#[test]
+fn a_slice_is_refused_before_the_control_plane_and_under_a_bad_name() {
+    let home = Home::new();
+    let ask = |home: &Home, name: &str| {
+        home.consumer
+            .request_slice(&home.view(), &SliceOptions::named(name), env(home.now))
+    };
+    let error = ask(&home, "mypool").unwrap_err();
+    assert_eq!(error.fault(), &LocalFault::NotAuthenticated.into());
+    let home = Home::authenticated(YEAR);
+    for name in ["", "-a", "A", "a_b", &"a".repeat(52), "a/../b"] {
+        let error = ask(&home, name).unwrap_err();
+        assert!(
+            matches!(error.fault(), Fault::Local(LocalFault::SliceName { .. })),
+            "{error}"
+        );
+    }
+    assert!(ask(&home, &"a".repeat(51)).is_ok());
+}
+
+#[test]
+fn a_slice_made_by_hand_is_completed() {
+    let mut home = Home::authenticated(YEAR);
+    home.objects.insert(by_hand());
+    assert_eq!(home.slice_phase(), "NeedsRequest");
+    home.settle();
+    let slice = home.slice();
+    assert_eq!(
+        slice.spec.consumer_cluster_id.as_deref(),
+        Some("cl-consumer")
+    );
+    assert_eq!(
+        slice.spec.provider_cluster_id.as_deref(),
+        Some("cl-provider")
+    );
+    assert!(!slice.spec.csr.is_empty());
+    assert_eq!(home.slice_phase(), "AwaitsDecision");
+}
+
+#[test]
+fn what_is_no_request_of_this_side_is_left_alone() {
+    for (label, value) in [
+        ("liqo.io/replication", None),
+        ("liqo.io/replication", Some("false")),
+        ("liqo.io/remoteID", None),
+        ("liqo.io/remoteID", Some("cl-other")),
+        ("liqo.io/replicated", Some("true")),
+    ] {
+        let mut home = Home::authenticated(YEAR);
+        let mut slice = by_hand();
+        let labels = &mut slice.metadata_mut().unwrap().labels;
+        match value {
+            None => labels.remove(label),
+            Some(value) => labels.insert(label.to_owned(), value.to_owned()),
+        };
+        home.objects.insert(slice);
+        assert!(home.turn().is_settled(), "{label} {value:?}");
+        assert!(home.peering(|peering| peering.slices.is_empty()));
+    }
+}
+
+#[test]
+fn a_slice_that_names_others_is_refused() {
+    for (field, value, fault) in [
+        (
+            "/spec/consumerClusterID",
+            "cl-other",
+            Fault::from(LocalFault::Conflict),
+        ),
+        (
+            "/spec/providerClusterID",
+            "cl-other",
+            LocalFault::Conflict.into(),
+        ),
+        (
+            "/metadata/namespace",
+            "default",
+            PolicyRefusal::UnexpectedNamespace {
+                expected: NAMESPACE.to_owned(),
+                found: "default".to_owned(),
+            }
+            .into(),
+        ),
+    ] {
+        let mut home = Home::authenticated(YEAR);
+        home.request_slice();
+        let mut object = Object::from(home.slice()).to_value();
+        *object.pointer_mut(field).unwrap() = value.into();
+        home.objects.remove(&object_ref());
+        home.objects.insert(Object::from_value(object));
+        let error = home.slice_refusal();
+        assert_eq!(error.fault(), &fault, "{field}");
+        assert!(home.turn().is_settled());
+        assert_eq!(home.refused, [error]);
+        assert_eq!(home.phase(), "Authenticated");
+    }
+}
+
+#[test]
+fn whom_a_change_concerns() {
+    let home = Home::with_slice(YEAR);
+    let of = |object: &Object| home.consumer.peer_of(object);
+    let slice = home.slice();
+    assert_eq!(of(&slice.clone().into()), Some(provider()));
+    let mut replica = slice.clone();
+    replica
+        .metadata
+        .labels
+        .insert(names::REPLICATED_LABEL.to_owned(), "true".to_owned());
+    assert_eq!(of(&replica.into()), None);
+    let mut unreadable = Object::from(slice).to_value();
+    unreadable["spec"] = 5.into();
+    assert_eq!(of(&Object::from_value(unreadable)), Some(provider()));
+    assert_eq!(
+        of(&home.identity_of(SLICE_IDENTITY).into()),
+        Some(provider())
+    );
+    assert_eq!(of(&home.renew().unwrap().into()), Some(provider()));
+}
+
+#[test]
+fn a_request_for_a_key_that_is_not_this_clusters_is_made_anew() {
+    let mut home = Home::with_slice(YEAR);
+    let mut slice = home.slice();
+    let right = slice.spec.csr.clone();
+    let subject = Subject::resource_slice("mypool", &id("cl-consumer"));
+    slice.spec.csr = Bytes::from(Csr::make(&subject, &*ed25519(3)).unwrap().pem());
+    home.objects.insert(slice.into());
+    assert_eq!(home.slice_phase(), "NeedsRequest");
+    let step = home.turn();
+    assert!(
+        matches!(&step.effects[..], [Effect::Patch { id, .. }] if id.kind == Kind::ResourceSlice)
+    );
+    assert_eq!(home.slice().spec.csr, right);
+}
+
+/// As the documentation of Liqo has people write it.
+fn by_hand() -> Object {
+    Object::from_value(json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "ResourceSlice",
+        "metadata": {
+            "name": "mypool",
+            "namespace": NAMESPACE,
+            "labels": {
+                "liqo.io/remote-cluster-id": "cl-provider",
+                "liqo.io/remoteID": "cl-provider",
+                "liqo.io/replication": "true",
+            },
+        },
+        "spec": { "class": "default", "resources": { "cpu": 2 } },
+    }))
+}

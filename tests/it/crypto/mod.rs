@@ -1,0 +1,5 @@
+//! Keys, requests, signatures, certificates and nonces.
+
+mod defects;
+mod vectors;
+mod wycheproof;

@@ -1,0 +1,484 @@
+//! The end of a peering: what goes, in which order, and what is remembered.
+
+use std::sync::Arc;
+
+use liqo_auth::{
+    audit::Decision,
+    error::{Fault, LocalFault, PeerMisbehaved},
+    machine::{Awaited, Effect, Notice, Objects, Step},
+    model::{
+        Kind, Metadata, Object, ObjectRef, Renew, RenewSpec, Resource, ResourceSlice, Secret,
+        TenantCondition, names,
+    },
+    provider,
+};
+
+use crate::clusters::{
+    exchange::{Exchange, Setup, ed25519, nonce_secret, now, secret_ref},
+    notary::{DAY, Notary, YEAR},
+};
+
+const NAMESPACE: &str = "liqo-tenant-cl-consumer";
+const RECORD: &str = "liqo-auth-provider-cl-consumer";
+
+#[test]
+fn a_peering_is_not_ended_while_it_has_slices() {
+    let mut exchange = authenticated(&Notary::new(YEAR));
+    let slice = slice("mypool");
+    exchange.at_provider.insert(slice.clone());
+    let broken = Object::from_value(serde_json::json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "ResourceSlice",
+        "metadata": { "name": "broken", "namespace": NAMESPACE },
+        "spec": 7,
+    }));
+    exchange.at_provider.insert(broken.clone());
+    for (remaining, found) in [(Some(slice.id()), 2), (Some(broken.id()), 1), (None, 0)] {
+        let view = exchange.provider_view();
+        let ended = exchange.provider.end(&view);
+        let Some(id) = remaining else {
+            assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
+            break;
+        };
+        let error = ended.unwrap_err();
+        let fault = LocalFault::SlicesRemain {
+            found,
+            one: id.to_string(),
+        };
+        assert_eq!(error.fault(), &fault.into());
+        assert_eq!(error.at().object.as_ref(), Some(&id));
+        exchange.at_provider.remove(&id).unwrap();
+    }
+}
+
+/// Each may be the other's provider: one tenant namespace holds both.
+#[test]
+fn the_slices_that_this_cluster_asks_of_its_peer_do_not_count() {
+    let mut exchange = authenticated(&Notary::new(YEAR));
+    let Object::ResourceSlice(mut asked) = slice("ours") else {
+        panic!("a slice");
+    };
+    asked.metadata.labels = [
+        (names::REPLICATION_LABEL, "true"),
+        (names::REPLICATION_DESTINATION_LABEL, "cl-consumer"),
+        (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
+    ]
+    .map(|(label, value)| (label.to_owned(), value.to_owned()))
+    .into();
+    exchange.at_provider.insert(asked.clone().into());
+    let ended = exchange.provider.end(&exchange.provider_view());
+    assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
+    // A replica that calls itself shared is one nevertheless.
+    for (label, value) in [
+        (names::REPLICATED_LABEL, "true"),
+        (names::REPLICATION_ORIGIN_LABEL, "cl-consumer"),
+    ] {
+        asked
+            .metadata
+            .labels
+            .insert(label.to_owned(), value.to_owned());
+    }
+    exchange.at_provider.insert(asked.into());
+    let error = exchange.provider.end(&exchange.provider_view());
+    assert!(matches!(
+        error.unwrap_err().fault(),
+        Fault::Local(LocalFault::SlicesRemain { found: 1, .. })
+    ));
+}
+
+#[test]
+fn no_finalizer_of_a_drained_peer_keeps_a_peering() {
+    let mut exchange = authenticated(&Notary::new(YEAR));
+    let mut held = ResourceSlice {
+        metadata: replica("held"),
+        ..ResourceSlice::default()
+    };
+    held.metadata.finalizers = vec!["peer.example/never".into()];
+    held.metadata.deletion_timestamp = Some(now());
+    exchange.at_provider.insert(held.into());
+    let ended = exchange.provider.end(&exchange.provider_view());
+    assert!(matches!(
+        ended.unwrap_err().fault(),
+        Fault::Local(LocalFault::SlicesRemain { found: 1, .. })
+    ));
+    exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
+    while !exchange.turn_of_provider().is_settled() {}
+    let ended = exchange.provider.end(&exchange.provider_view());
+    assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
+}
+
+/// Rights, then the Tenant, then what lies in the tenant namespace, then, when
+/// no certificate holds any more, the record.
+#[test]
+fn everything_goes_in_its_turn() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = authenticated(&notary);
+    exchange.at_provider.insert(renew());
+    exchange
+        .at_provider
+        .insert(certificate_of_a_slice("cl-consumer"));
+    // Neither what is somebody else's, nor what has another meaning.
+    let stays = [
+        certificate_of_a_slice("cl-other"),
+        nonce_secret("liqo-tenant-cl-other", b"theirs"),
+    ];
+    for object in &stays[..1] {
+        let mut other = object.clone();
+        other.metadata_mut().unwrap().name = "liqo-remote-certificate-of-another".into();
+        exchange.at_provider.insert(other);
+    }
+    exchange.at_provider.insert(stays[1].clone());
+    let until = exchange.certificate().leaf().not_after();
+
+    let step = exchange.provider.end(&exchange.provider_view()).unwrap();
+    assert_eq!(deleted(&step), [exchange.stored_tenant().id()]);
+    exchange.carry_out(true, step);
+    let step = exchange.turn_of_provider();
+    let kinds: Vec<Kind> = step.effects.iter().map(Effect::kind).collect();
+    assert_eq!(
+        kinds,
+        [Kind::RoleBinding, Kind::ClusterRoleBinding, Kind::Tenant]
+    );
+    assert_eq!(
+        decisions(&step),
+        [Decision::RightsWithdrawn, Decision::Ended]
+    );
+
+    let step = exchange.turn_of_provider();
+    assert_eq!(
+        deleted(&step),
+        [
+            secret_ref(NAMESPACE, "liqo-nonce"),
+            secret_ref(NAMESPACE, "liqo-remote-certificate"),
+            secret_ref(NAMESPACE, "liqo-remote-certificate-mypool"),
+            ObjectRef::new(Kind::Renew, NAMESPACE, "controlplane-cl-provider"),
+        ]
+    );
+    let step = exchange.turn_of_provider();
+    assert!(step.is_settled());
+    assert_eq!(step.wait.awaiting, [Awaited::Invitation]);
+    assert_eq!(step.wait.wake_at, Some(until + SECOND));
+    let provider::Phase::Ended { kept_until } = exchange.provider_phase() else {
+        panic!("{:?}", exchange.provider_phase());
+    };
+    assert_eq!(kept_until, step.wait.wake_at);
+
+    exchange.now = until;
+    assert!(exchange.turn_of_provider().is_settled());
+    exchange.now = step.wait.wake_at.unwrap();
+    let step = reconciled(&exchange);
+    assert_eq!(deleted(&step), [secret_ref("liqo", RECORD)]);
+    assert_eq!(decisions(&step), [Decision::Forgotten]);
+    exchange.carry_out(true, step);
+    assert_eq!(exchange.provider_phase().name(), "Uninvited");
+    // The tenant namespace stays, and what is not the peering's.
+    let namespace = ObjectRef::new(Kind::Namespace, "", NAMESPACE);
+    assert!(
+        exchange
+            .at_provider
+            .iter()
+            .any(|object| object.id() == namespace)
+    );
+    let left = exchange.at_provider.iter();
+    assert_eq!(
+        left.filter(|object| object.id().kind == Kind::Secret)
+            .count(),
+        2
+    );
+}
+
+/// While a certificate may hold, the cluster ID belongs to its key; then it is
+/// free, by an invitation.
+#[test]
+fn another_key_is_refused_until_the_tombstone_is_gone_or_the_key_released() {
+    for released in [false, true] {
+        let notary = Notary::new(30 * YEAR);
+        let mut exchange = authenticated(&notary);
+        end(&mut exchange);
+        let other = Setup {
+            consumer_key: ed25519(60),
+            ..Setup::new()
+        };
+        exchange.consumer = other.consumer();
+        exchange.at_consumer = Objects::new();
+        exchange.sent.clear();
+        exchange.invite();
+        exchange.settle();
+        let [error] = &exchange.refused[..] else {
+            panic!("{:?}", exchange.refused);
+        };
+        assert!(matches!(
+            error.fault(),
+            Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })
+        ));
+        assert_eq!(error.rule(), Some(5));
+
+        if released {
+            let view = exchange.provider_view();
+            let step = exchange.provider.release_key(&view).unwrap();
+            exchange.carry_out(true, step);
+        } else {
+            // The nonce that was made for it expires meanwhile.
+            exchange.now = now() + 91 * DAY;
+            assert_eq!(exchange.provider_phase().name(), "Ended");
+            exchange.turn_of_provider();
+            assert_eq!(exchange.provider_phase().name(), "Uninvited");
+            exchange.at_consumer = Objects::new();
+        }
+        exchange.settle();
+        assert_eq!(exchange.refused, []);
+        assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    }
+}
+
+#[test]
+fn the_same_key_comes_back_by_an_invitation() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = authenticated(&notary);
+    end(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Ended");
+    let step = exchange.invite();
+    assert!(step.notices.contains(&Notice::SignedNonceIsStale));
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    // The certificate on record still holds: nothing is signed again.
+    assert_eq!(notary.signed(), 1);
+}
+
+/// The last of all certificates counts, also of those that were replaced.
+#[test]
+fn a_tombstone_outlives_every_certificate() {
+    let notary = Notary::forgetful(30 * YEAR);
+    let mut exchange = authenticated(&notary);
+    let first = exchange.certificate().leaf().not_after();
+    // A clock that was ahead is set right: what is signed then ends earlier.
+    let right = now() + DAY;
+    exchange.now = right + 80 * DAY;
+    while !exchange.turn_of_provider().is_settled() {}
+    let second = exchange.certificate().leaf().not_after();
+    assert!(second > first);
+    exchange.now = right;
+    while !exchange.turn_of_provider().is_settled() {}
+    let third = exchange.certificate().leaf().not_after();
+    assert!(third < second);
+    end(&mut exchange);
+    let provider::Phase::Ended { kept_until } = exchange.provider_phase() else {
+        panic!("{:?}", exchange.provider_phase());
+    };
+    assert_eq!(kept_until, Some(second + SECOND));
+}
+
+/// Who was drained and deleted comes back drained.
+#[test]
+fn a_condition_is_not_forgotten_with_the_certificate() {
+    let mut exchange = authenticated(&Notary::new(30 * YEAR));
+    exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
+    while !exchange.turn_of_provider().is_settled() {}
+    end(&mut exchange);
+    exchange.now = now() + 30 * YEAR;
+    let step = exchange.turn_of_provider();
+    assert!(step.is_settled());
+    assert_eq!(step.wait.wake_at, None);
+    assert_eq!(exchange.provider_phase().name(), "Ended");
+    let view = exchange.provider_view();
+    let step = exchange.provider.lift_condition(&view).unwrap();
+    exchange.carry_out(true, step);
+    while !exchange.turn_of_provider().is_settled() {}
+    assert!(exchange.at_provider.get::<Secret>("liqo", RECORD).is_none());
+}
+
+/// Who kept the token that lifted a condition once cannot lift with it what the
+/// next record of the peer holds.
+#[test]
+fn no_token_of_a_forgotten_record_lifts_a_condition() {
+    let mut exchange = authenticated(&Notary::new(30 * YEAR));
+    let drain = |exchange: &mut Exchange| {
+        let drained = Some(TenantCondition::Drained);
+        exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = drained);
+        while !exchange.turn_of_provider().is_settled() {}
+    };
+    drain(&mut exchange);
+    let record: &Secret = exchange.at_provider.get("liqo", RECORD).unwrap();
+    let token = record.get("liftCondition").unwrap().to_vec();
+    let lift = |exchange: &mut Exchange| {
+        let token = String::from_utf8(token.clone()).unwrap();
+        exchange.edit_tenant(|tenant| {
+            tenant.spec.tenant_condition = Some(TenantCondition::Active);
+            let annotations = &mut tenant.metadata.annotations;
+            annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), token);
+        });
+        while !exchange.turn_of_provider().is_settled() {}
+    };
+    lift(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+
+    end(&mut exchange);
+    exchange.now = now() + 91 * DAY;
+    while !exchange.turn_of_provider().is_settled() {}
+    assert!(exchange.at_provider.get::<Secret>("liqo", RECORD).is_none());
+    exchange.at_consumer = Objects::new();
+    exchange.sent.clear();
+    exchange.invite();
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+
+    drain(&mut exchange);
+    lift(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Drained");
+}
+
+/// The peer can write Secrets in its tenant namespace until its rights are
+/// gone: that keeps no end from being reached.
+#[test]
+fn what_the_peer_planted_keeps_no_tombstone_alive() {
+    for planted in [&b"junk"[..], &[b'A'; 88]] {
+        let mut exchange = authenticated(&Notary::new(30 * YEAR));
+        exchange
+            .at_provider
+            .insert(nonce_secret(NAMESPACE, planted));
+        end(&mut exchange);
+        assert_eq!(exchange.provider_phase().name(), "Ended");
+        let nonce = exchange.at_provider.get::<Secret>(NAMESPACE, "liqo-nonce");
+        assert!(nonce.is_none());
+    }
+    // The empty Secret by which Liqo asks for a nonce is no leftover.
+    let mut exchange = authenticated(&Notary::new(30 * YEAR));
+    end(&mut exchange);
+    exchange.at_provider.insert(nonce_secret(NAMESPACE, b""));
+    assert!(exchange.turn_of_provider().is_settled());
+    exchange.now = now() + 91 * DAY;
+    let step = exchange.turn_of_provider();
+    assert_eq!(deleted(&step), [secret_ref("liqo", RECORD)]);
+    assert_eq!(exchange.provider_phase().name(), "NeedsNonce");
+}
+
+#[test]
+fn an_invitation_is_taken_back() {
+    let mut exchange = Setup::new().exchange();
+    exchange.invite();
+    let step = exchange.provider.end(&exchange.provider_view()).unwrap();
+    assert_eq!(deleted(&step), [secret_ref(NAMESPACE, "liqo-nonce")]);
+    exchange.carry_out(true, step);
+    assert_eq!(exchange.provider_phase().name(), "Uninvited");
+    let step = exchange.provider.end(&exchange.provider_view()).unwrap();
+    assert!(step.is_settled());
+}
+
+#[test]
+fn a_crash_after_any_effect_of_the_end_leaves_no_orphan() {
+    let notary = Notary::new(30 * YEAR);
+    let prepared = || {
+        let mut exchange = authenticated(&notary);
+        exchange.at_provider.insert(renew());
+        exchange
+            .at_provider
+            .insert(certificate_of_a_slice("cl-consumer"));
+        exchange
+    };
+    let mut undisturbed = prepared();
+    end(&mut undisturbed);
+    for steps in 0..4 {
+        for effects in 0..5 {
+            let mut crashing = prepared();
+            let step = crashing.provider.end(&crashing.provider_view()).unwrap();
+            crashing.carry_out(true, step);
+            for _ in 0..steps {
+                crashing.turn_of_provider();
+            }
+            for effect in reconciled(&crashing).effects.iter().take(effects) {
+                crashing.at_provider.apply(effect).unwrap();
+            }
+            while !crashing.turn_of_provider().is_settled() {}
+            let ids = |exchange: &Exchange| -> Vec<ObjectRef> {
+                exchange.at_provider.iter().map(Object::id).collect()
+            };
+            assert_eq!(ids(&crashing), ids(&undisturbed), "{steps} {effects}");
+        }
+    }
+}
+
+fn authenticated(notary: &Arc<Notary>) -> Exchange {
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = notary.provider(|builder| builder.certificate_lifetime(90 * DAY));
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    exchange
+}
+
+/// Ends the peering, and lets the provider clean up.
+fn end(exchange: &mut Exchange) {
+    let step = exchange.provider.end(&exchange.provider_view()).unwrap();
+    exchange.carry_out(true, step);
+    while !exchange.turn_of_provider().is_settled() {}
+}
+
+fn reconciled(exchange: &Exchange) -> Step {
+    let view = exchange.provider_view();
+    exchange.provider.reconcile(&view, exchange.env()).unwrap()
+}
+
+/// What is deleted; nothing else is done.
+fn deleted(step: &Step) -> Vec<ObjectRef> {
+    let id = |effect: &Effect| match effect {
+        Effect::Delete { id, .. } => id.clone(),
+        other => panic!("{other:?}"),
+    };
+    step.effects.iter().map(id).collect()
+}
+
+fn decisions(step: &Step) -> Vec<Decision> {
+    step.events
+        .iter()
+        .map(|event| event.decision.clone())
+        .collect()
+}
+
+fn replica(name: &str) -> Metadata {
+    let labels = [
+        (names::REPLICATED_LABEL, "true"),
+        (names::REPLICATION_ORIGIN_LABEL, "cl-consumer"),
+        (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
+    ];
+    Metadata {
+        name: name.into(),
+        namespace: NAMESPACE.into(),
+        labels: labels
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
+        ..Metadata::default()
+    }
+}
+
+fn slice(name: &str) -> Object {
+    ResourceSlice {
+        metadata: replica(name),
+        ..ResourceSlice::default()
+    }
+    .into()
+}
+
+fn renew() -> Object {
+    Renew {
+        metadata: replica("controlplane-cl-provider"),
+        spec: RenewSpec {
+            consumer_cluster_id: "cl-consumer".into(),
+            ..RenewSpec::default()
+        },
+        ..Renew::default()
+    }
+    .into()
+}
+
+fn certificate_of_a_slice(peer: &str) -> Object {
+    let mut metadata = replica("liqo-remote-certificate-mypool");
+    metadata
+        .labels
+        .insert(names::REMOTE_CLUSTER_ID_LABEL.into(), peer.into());
+    Secret {
+        metadata,
+        ..Secret::default()
+    }
+    .into()
+}
+
+const SECOND: core::time::Duration = core::time::Duration::from_secs(1);

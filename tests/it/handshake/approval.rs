@@ -1,0 +1,242 @@
+//! A person's or a policy's word before anything is signed.
+
+use std::sync::{Arc, Mutex};
+
+use liqo_auth::{
+    audit::Decision,
+    crypto::{Answer, BoxError, SigningKey},
+    error::{ApiMisuse, Backend, Disposition, Fault, LocalFault, PolicyRefusal},
+    machine::{Awaited, Step},
+    provider::{self, ApprovalRequest, Approver, Provider},
+};
+
+use crate::clusters::{
+    exchange::{self, Exchange, Setup, ed25519, id},
+    notary::{DAY, Notary, YEAR},
+};
+
+#[test]
+fn nothing_is_signed_before_someone_approves() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = waiting(&notary);
+    assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+    assert_eq!(notary.asked(), 0);
+    let step = exchange.turn_of_provider();
+    assert!(step.is_settled());
+    assert_eq!(step.wait.awaiting, [Awaited::Approval]);
+    let provider::Phase::NeedsApproval(needs) = exchange.provider_phase() else {
+        panic!("{:?}", exchange.provider_phase());
+    };
+    let key = ed25519(1).public_key().fingerprint();
+    assert_eq!(needs.fingerprint(), key);
+    assert_eq!(needs.peer, id("cl-consumer"));
+
+    let step = approve(&mut exchange);
+    assert_eq!(step.events[0].decision, Decision::Approved);
+    assert_eq!(step.events[0].key, Some(key));
+    assert_eq!(notary.asked(), 0);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+
+    // A renewal needs no other word, and neither does what follows a lapse.
+    exchange.now = exchange.now + 70 * DAY;
+    exchange.settle();
+    exchange.now = exchange.now + YEAR;
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    assert_eq!(notary.signed(), 3);
+    assert_eq!(nothing_to_approve(&exchange), "Authenticated");
+}
+
+#[test]
+fn a_denied_request_is_refused_until_it_is_approved_after_all() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = waiting(&notary);
+    let step = exchange
+        .provider
+        .deny(&exchange.provider_view(), "who is that?", exchange.now)
+        .unwrap();
+    let reason = "who is that?".to_owned();
+    assert_eq!(
+        step.events[0].decision,
+        Decision::Disapproved {
+            reason: reason.clone()
+        }
+    );
+    exchange.carry_out(true, step);
+    let denied: Fault = PolicyRefusal::Disapproved { reason }.into();
+    for _ in 0..2 {
+        let step = exchange.turn_of_provider();
+        assert!(step.is_settled());
+        assert_eq!(step.refused[0].error.fault(), &denied);
+        assert_eq!(
+            step.refused[0].error.disposition(),
+            Disposition::WaitForChange
+        );
+    }
+    assert_eq!(notary.asked(), 0);
+    approve(&mut exchange);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+}
+
+/// A new nonce changes nothing about the request; another key or another Tenant
+/// does.
+#[test]
+fn an_approval_is_for_one_key_one_request_and_one_tenant() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = waiting(&notary);
+    approve(&mut exchange);
+    let step = exchange
+        .provider
+        .replace_nonce(&exchange.provider_view(), exchange.env())
+        .unwrap();
+    exchange.carry_out(true, step);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+
+    let id = liqo_auth::model::Resource::id(&exchange.stored_tenant());
+    exchange.at_provider.delete(&id, exchange::now());
+    while !exchange.turn_of_provider().is_settled() {}
+    exchange.invite();
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+
+    let step = exchange
+        .provider
+        .release_key(&exchange.provider_view())
+        .unwrap();
+    exchange.carry_out(true, step);
+    let step = exchange
+        .provider
+        .replace_nonce(&exchange.provider_view(), exchange.env())
+        .unwrap();
+    exchange.carry_out(true, step);
+    exchange.consumer = Setup {
+        consumer_key: ed25519(60),
+        ..Setup::new()
+    }
+    .consumer();
+    exchange.at_consumer = liqo_auth::machine::Objects::new();
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+    assert_eq!(notary.signed(), 1);
+}
+
+#[test]
+fn an_approver_decides_once() {
+    let notary = Notary::new(30 * YEAR);
+    let approver = Arc::new(Panel::default());
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = with_approver(&notary, approver.clone());
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+
+    *approver.answer.lock().unwrap() = None;
+    let view = exchange.provider_view();
+    let error = exchange
+        .provider
+        .reconcile(&view, exchange.env())
+        .unwrap_err();
+    let fault = LocalFault::Backend {
+        backend: Backend::Approver,
+        message: "nobody is in".into(),
+    };
+    assert_eq!(error.fault(), &fault.into());
+
+    *approver.answer.lock().unwrap() = Some(Answer::Denied("no".into()));
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "Refused");
+    let asked = *approver.asked.lock().unwrap();
+    *approver.answer.lock().unwrap() = Some(Answer::Ready(()));
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "Refused");
+    assert_eq!(*approver.asked.lock().unwrap(), asked);
+
+    let mut other = Setup::new().exchange();
+    other.provider = with_approver(&notary, approver);
+    other.settle();
+    assert_eq!(other.phases(), ("Authenticated", "Authenticated"));
+}
+
+#[test]
+fn there_is_nothing_to_approve_before_the_tenant_is_there() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = notary.provider(|builder| builder.require_approval());
+    assert_eq!(nothing_to_approve(&exchange), "Uninvited");
+    exchange.invite();
+    assert_eq!(nothing_to_approve(&exchange), "AwaitsTenant");
+}
+
+#[test]
+fn a_crash_around_the_approval_loses_nothing() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = waiting(&notary);
+    // Cut off before its effect: the word is to be given again.
+    let view = exchange.provider_view();
+    exchange.provider.approve(&view, exchange.now).unwrap();
+    assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+    approve(&mut exchange);
+    for _ in 0..3 {
+        let view = exchange.provider_view();
+        let step = exchange.provider.reconcile(&view, exchange.env()).unwrap();
+        for effect in step.effects.iter().take(1) {
+            exchange.at_provider.apply(effect).unwrap();
+        }
+    }
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(notary.signed(), 1);
+}
+
+/// Gives the answer that the test gives it; none is a failure.
+struct Panel {
+    answer: Mutex<Option<Answer<()>>>,
+    asked: Mutex<usize>,
+}
+
+impl Default for Panel {
+    fn default() -> Self {
+        Self {
+            answer: Mutex::new(Some(Answer::Pending)),
+            asked: Mutex::default(),
+        }
+    }
+}
+
+impl Approver for Panel {
+    fn decide(&self, _: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
+        *self.asked.lock().unwrap() += 1;
+        let answer = self.answer.lock().unwrap().clone();
+        answer.ok_or_else(|| "nobody is in".into())
+    }
+}
+
+fn with_approver(notary: &Arc<Notary>, approver: Arc<Panel>) -> Provider {
+    notary.provider(|builder| builder.approver(approver))
+}
+
+/// An exchange whose request waits.
+fn waiting(notary: &Arc<Notary>) -> Exchange {
+    let mut exchange = Setup::new().exchange();
+    exchange.provider =
+        notary.provider(|builder| builder.require_approval().certificate_lifetime(90 * DAY));
+    exchange.settle();
+    exchange
+}
+
+fn approve(exchange: &mut Exchange) -> Step {
+    let view = exchange.provider_view();
+    let step = exchange.provider.approve(&view, exchange.now).unwrap();
+    exchange.carry_out(true, step)
+}
+
+fn nothing_to_approve(exchange: &Exchange) -> &'static str {
+    let view = exchange.provider_view();
+    let error = exchange.provider.approve(&view, exchange.now).unwrap_err();
+    match error.fault() {
+        Fault::ApiMisuse(ApiMisuse::NothingToApprove { phase }) => phase,
+        fault => panic!("{fault:?}"),
+    }
+}

@@ -1,0 +1,388 @@
+//! How a consumer comes to know its provider by the key that it proves: the
+//! first time, later, and when someone in the middle changes what is said.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use liqo_auth::{
+    assurance::commitment::{Assurance, COMMITMENT_ANNOTATION},
+    consumer::{self, PeerSettings},
+    crypto::{Authority, Entropy, Nonce, SignatureError, SigningKey},
+    error::{CommitmentFault, Error, PeerMisbehaved},
+    machine::{Message, Notice},
+    model::{Bytes, Identity, Secret},
+    policy::Policy,
+};
+
+use crate::clusters::exchange::{self, Exchange, Setup, ed25519};
+
+#[test]
+fn the_first_proven_key_is_pinned_and_counts_as_continuity() {
+    let setup = Setup::new();
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    assert_eq!(assurance(&exchange), Assurance::Continuity);
+    assert_eq!(exchange.notices, []);
+    assert_eq!(pinned(&exchange), Some(fingerprint(&setup)));
+}
+
+#[test]
+fn a_key_that_the_consumer_was_configured_with_is_authenticated() {
+    let mut setup = Setup::new();
+    let another = ed25519(50).public_key().fingerprint();
+    let own = setup.provider_key.as_ref().unwrap().public_key();
+    setup.settings.provider_keys = vec![another, own.fingerprint()];
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    assert_eq!(assurance(&exchange), Assurance::Authenticated);
+}
+
+#[test]
+fn another_key_than_the_configured_one_is_refused_and_nothing_is_stored() {
+    let mut setup = Setup::new();
+    setup.settings.provider_keys = vec![ed25519(50).public_key().fingerprint()];
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    let expected = CommitmentFault::OtherKey {
+        found: fingerprint(&setup),
+    };
+    assert_eq!(faults(&exchange.refused), [expected]);
+    assert_eq!(exchange.phases(), ("Authenticated", "AwaitsIdentity"));
+    assert!(exchange.at_consumer.iter().all(|object| {
+        object.as_identity().is_none() && !object.id().name.starts_with("kubeconfig-")
+    }));
+    assert_eq!(pinned(&exchange), None);
+}
+
+#[test]
+fn a_provider_without_a_key_is_unproven() {
+    let mut setup = Setup::new();
+    setup.provider_key = None;
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    assert_eq!(assurance(&exchange), Assurance::Unproven);
+    assert_eq!(exchange.notices, [Notice::ProviderUnproven]);
+    assert_eq!(pinned(&exchange), None);
+}
+
+#[test]
+fn a_nonce_of_unmodified_liqo_is_signed_and_its_provider_unproven() {
+    let mut setup = Setup::new();
+    setup.provider_key = None;
+    let mut exchange = setup.exchange();
+    let nonce = Nonce::random(&Entropy::from_bytes([5; 32]));
+    assert_eq!(nonce.structured(), None);
+    exchange.turn_of_provider();
+    let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", nonce.as_bytes());
+    exchange.at_provider.insert(secret);
+    exchange.vouched.push(nonce);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(assurance(&exchange), Assurance::Unproven);
+    assert_eq!(exchange.notices, [Notice::ProviderUnproven]);
+}
+
+#[test]
+fn a_provider_that_has_to_prove_a_key_cannot_leave_the_proof_out() {
+    // Configured, on first contact.
+    let mut setup = Setup::new();
+    let own = setup.provider_key.as_ref().unwrap().public_key();
+    setup.settings.provider_keys = vec![own.fingerprint()];
+    let mut exchange = setup.exchange();
+    exchange.on_the_way = strip;
+    exchange.settle();
+    assert_eq!(faults(&exchange.refused), [CommitmentFault::Missing]);
+    assert_eq!(exchange.phases(), ("Authenticated", "AwaitsIdentity"));
+
+    // Pinned, later.
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let before = exchange.at_consumer.clone();
+    exchange.on_the_way = strip;
+    let message = Message::Identity(Box::new(exchange.identity()));
+    let error = exchange.hand_over(message).unwrap_err();
+    assert_eq!(faults(&[error]), [CommitmentFault::Missing]);
+    assert_eq!(exchange.at_consumer, before);
+
+    // Pinned, and taken off the stored Identity.
+    let mut identity = exchange.stored_identity();
+    identity.metadata.annotations.clear();
+    exchange.at_consumer.insert(identity.into());
+    let consumer::Phase::Refused(error) = exchange.consumer_phase() else {
+        panic!("{:?}", exchange.consumer_phase());
+    };
+    assert_eq!(faults(&[error]), [CommitmentFault::Missing]);
+}
+
+#[test]
+fn a_proof_that_comes_after_an_unproven_first_time_is_pinned() {
+    let mut exchange = Setup::new().exchange();
+    exchange.on_the_way = strip;
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(assurance(&exchange), Assurance::Unproven);
+    exchange.on_the_way = |_| {};
+    exchange.settle();
+    assert_eq!(assurance(&exchange), Assurance::Continuity);
+    exchange.on_the_way = strip;
+    let message = Message::Identity(Box::new(exchange.identity()));
+    let error = exchange.hand_over(message).unwrap_err();
+    assert_eq!(faults(&[error]), [CommitmentFault::Missing]);
+}
+
+#[test]
+fn a_commitment_that_is_garbage_is_refused_also_where_none_is_asked_for() {
+    for garbage in ["", ".", "AAAA", "AAAA.AAAA", "%.%", &"A".repeat(100_000)] {
+        let mut exchange = Setup::new().exchange();
+        exchange.settle();
+        let mut identity = exchange.identity();
+        set_commitment(&mut identity, garbage);
+        exchange.at_consumer = liqo_auth::machine::Objects::new();
+        exchange.deliver("nonce");
+        let message = Message::Identity(Box::new(identity));
+        let error = exchange.hand_over(message).unwrap_err();
+        let [fault] = faults(std::slice::from_ref(&error)).try_into().unwrap();
+        assert!(
+            matches!(fault, CommitmentFault::Encoding | CommitmentFault::Key(_)),
+            "{fault:?}"
+        );
+        assert!(error.to_string().len() < 400, "{error}");
+    }
+}
+
+/// What the provider says, changed after it was signed.
+#[test]
+fn a_field_that_is_changed_on_the_way_is_refused() {
+    type Change = fn(&mut Message);
+    let changes: [(&str, Change); 3] = [
+        ("apiServer", |message| {
+            in_identity(message, |identity| {
+                identity.spec.auth_params.api_server = "https://10.9.9.9:6443".to_owned();
+            });
+        }),
+        ("ca", |message| {
+            in_identity(message, |identity| {
+                identity.spec.auth_params.ca = another_ca();
+            });
+        }),
+        ("namespace", |message| {
+            in_identity(message, |identity| {
+                identity.spec.namespace = Some("kube-system".to_owned());
+            });
+        }),
+    ];
+    for (field, change) in changes {
+        let mut setup = Setup::new();
+        // The strict one refuses another namespace before it looks further.
+        setup.policy = Policy::compatible();
+        let mut exchange = setup.exchange();
+        exchange.on_the_way = change;
+        exchange.settle();
+        let mismatch = CommitmentFault::Signature(SignatureError::Mismatch);
+        assert_eq!(faults(&exchange.refused), [mismatch], "{field}");
+        assert_eq!(
+            exchange.phases(),
+            ("Authenticated", "AwaitsIdentity"),
+            "{field}"
+        );
+    }
+}
+
+/// The Tenant's proxy is not signed: who takes it out on the way there has to
+/// put it in again on the way back, and the provider did not say so.
+#[test]
+fn a_proxy_that_the_provider_was_not_asked_for_is_refused() {
+    let mut setup = Setup::new();
+    setup.settings = PeerSettings {
+        proxy_url: Some("http://10.70.0.2:8118".parse().unwrap()),
+        ..PeerSettings::default()
+    };
+    let mut exchange = setup.exchange();
+    exchange.on_the_way = |message| match message {
+        Message::Tenant(tenant) => tenant.spec.proxy_url = None,
+        Message::Identity(identity) => {
+            identity.spec.auth_params.proxy_url = Some("http://10.70.0.2:8118".to_owned());
+        }
+        _ => {}
+    };
+    exchange.settle();
+    let mismatch = CommitmentFault::Signature(SignatureError::Mismatch);
+    assert_eq!(faults(&exchange.refused), [mismatch]);
+
+    let mut undisturbed = setup.exchange();
+    undisturbed.settle();
+    assert_eq!(assurance(&undisturbed), Assurance::Continuity);
+}
+
+/// Someone in the middle signs for himself: on first contact the nonce gives
+/// him away, later the pin.
+#[test]
+fn a_commitment_of_another_key_is_refused() {
+    let mut setup = Setup::new();
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    // The same provider, records and nonce, but another key.
+    setup.provider_key = Some(ed25519(50));
+    let record_key = liqo_auth::crypto::RecordKey::new(exchange::RECORD_KEY).unwrap();
+    let impostor = Exchange {
+        provider: setup.provider(record_key),
+        at_provider: exchange::cluster_roles(),
+        ..setup.exchange()
+    };
+    let mut impostor = Exchange {
+        consumer: exchange.consumer.clone(),
+        at_consumer: exchange.at_consumer.clone(),
+        ..impostor
+    };
+    // Its own nonce, which names both clusters and commits to its own key.
+    impostor.settle();
+    let expected = CommitmentFault::OtherKey {
+        found: fingerprint(&setup),
+    };
+    assert_eq!(faults(&impostor.refused), [expected]);
+
+    // On first contact, with the honest provider's nonce.
+    let mut identity = impostor.identity();
+    let honest = exchange.identity();
+    identity.spec = honest.spec;
+    exchange.at_consumer = liqo_auth::machine::Objects::new();
+    exchange.deliver("nonce");
+    let message = Message::Identity(Box::new(identity));
+    let error = exchange.hand_over(message).unwrap_err();
+    // It is about another nonce, and so about nothing.
+    let mismatch = CommitmentFault::Signature(SignatureError::Mismatch);
+    assert_eq!(faults(&[error]), [mismatch]);
+}
+
+/// A provider whose endpoint moves says so under its own key; the consumer has
+/// pinned the endpoint, and asks its administrator.
+#[test]
+fn a_commitment_follows_the_endpoint() {
+    let mut setup = Setup::new();
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    setup.endpoint = exchange::endpoint("https://172.19.0.4:6443");
+    let record_key = liqo_auth::crypto::RecordKey::new(exchange::RECORD_KEY).unwrap();
+    exchange.provider = setup.provider(record_key);
+    exchange.settle();
+    let [error] = &exchange.refused[..] else {
+        panic!("{:?}", exchange.refused);
+    };
+    assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
+    assert_eq!(error.at().field, "spec.authParams.apiServer");
+
+    // A consumer that has pinned nothing yet takes it as it takes any.
+    exchange.at_consumer = liqo_auth::machine::Objects::new();
+    exchange.settle();
+    assert_eq!(assurance(&exchange), Assurance::Continuity);
+}
+
+/// Once used, the signed nonce is of no more use to the consumer.
+#[test]
+fn an_identity_outlives_its_signed_nonce() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let signed = exchange::secret_ref("liqo-tenant-cl-provider", "liqo-signed-nonce");
+    exchange.at_consumer.remove(&signed).unwrap();
+    assert_eq!(assurance(&exchange), Assurance::Continuity);
+    // What the record says does not make another commitment good.
+    let mut identity = exchange.stored_identity();
+    identity.spec.auth_params.ca = another_ca();
+    let message = Message::Identity(Box::new(identity));
+    let error = exchange.hand_over(message).unwrap_err();
+    assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
+}
+
+/// The nonce may be replaced while all is well: the Identity that is there was
+/// committed to under the earlier one.
+#[test]
+fn a_nonce_that_is_replaced_later_leaves_the_identity_as_good_as_it_was() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let env = exchange.env();
+    let step = exchange
+        .provider
+        .replace_nonce(&exchange.provider_view(), env)
+        .unwrap();
+    exchange.carry_out(true, step);
+    exchange.deliver("nonce");
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    exchange.settle();
+    assert_eq!(exchange.refused, []);
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(assurance(&exchange), Assurance::Continuity);
+
+    // A consumer that has lost all of it knows the later nonce only.
+    exchange.at_consumer = liqo_auth::machine::Objects::new();
+    exchange.settle();
+    assert_eq!(exchange.refused, []);
+    assert_eq!(assurance(&exchange), Assurance::Continuity);
+}
+
+fn assurance(exchange: &Exchange) -> Assurance {
+    match exchange.consumer_phase() {
+        consumer::Phase::Authenticated(held) => held.assurance(),
+        other => panic!("{other:?}, {:?}", exchange.refused),
+    }
+}
+
+fn faults(errors: &[Error]) -> Vec<CommitmentFault> {
+    errors
+        .iter()
+        .map(|error| {
+            assert_eq!(
+                error.at().field,
+                "metadata.annotations[liqo-auth/commitment]",
+                "{error}"
+            );
+            match error.fault() {
+                liqo_auth::error::Fault::PeerMisbehaved(PeerMisbehaved::Commitment(fault)) => {
+                    fault.clone()
+                }
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect()
+}
+
+/// The key that the consumer has pinned, from its record.
+fn pinned(exchange: &Exchange) -> Option<String> {
+    let record: &Secret = exchange
+        .at_consumer
+        .get("liqo", "liqo-auth-consumer-cl-provider")?;
+    let record: serde_json::Value = serde_json::from_slice(record.data["record"].expose()).unwrap();
+    Some(record.get("providerKey")?.as_str()?.to_owned())
+}
+
+fn fingerprint(setup: &Setup) -> String {
+    let key: &Arc<dyn SigningKey> = setup.provider_key.as_ref().unwrap();
+    key.public_key().fingerprint().to_string()
+}
+
+fn strip(message: &mut Message) {
+    in_identity(message, |identity| identity.metadata.annotations.clear());
+}
+
+fn in_identity(message: &mut Message, change: impl FnOnce(&mut Identity)) {
+    if let Message::Identity(identity) = message {
+        change(identity);
+    }
+}
+
+fn set_commitment(identity: &mut Identity, text: &str) {
+    identity
+        .metadata
+        .annotations
+        .insert(COMMITMENT_ANNOTATION.to_owned(), text.to_owned());
+}
+
+fn another_ca() -> Bytes {
+    let authority = Authority::new(
+        "cl-provider-ca",
+        exchange::now(),
+        Duration::from_secs(86_400),
+        &Entropy::from_bytes([99; 32]),
+    )
+    .unwrap();
+    Bytes::from(authority.ca_bundle().pem())
+}

@@ -1,0 +1,332 @@
+//! Another key for the same cluster ID: by the old key's word, or not at all.
+
+use std::sync::Arc;
+
+use liqo_auth::{
+    assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
+    audit::Decision,
+    crypto::{Entropy, Nonce, SignatureError, SigningKey},
+    error::{Error, Fault, PeerMisbehaved, SuccessionFault},
+    machine::{Message, Step},
+    model::Tenant,
+    provider,
+};
+
+use crate::clusters::{
+    exchange::{Exchange, Setup, ed25519, id},
+    notary::{DAY, Notary, YEAR},
+};
+
+#[test]
+fn a_key_follows_another_by_its_word() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = authenticated(&notary);
+    let (old, new) = (ed25519(1), ed25519(60));
+    let first = exchange.certificate();
+    let nonce = fresh_nonce(&mut exchange);
+    // Until the Tenant comes, all is as it was.
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    let tenant = following(&nonce, &old, &new);
+    exchange
+        .hand_over(Message::Tenant(Box::new(tenant.clone())))
+        .unwrap();
+    let provider::Phase::NeedsProof(needs) = exchange.provider_phase() else {
+        panic!("{:?}", exchange.provider_phase());
+    };
+    assert_eq!(needs.tenant.public_key(), new.public_key());
+    let step = exchange.turn_of_provider();
+    let decisions: Vec<_> = step.events.iter().map(|event| &event.decision).collect();
+    let succeeded = Decision::KeySucceeded {
+        predecessor: old.public_key().fingerprint(),
+    };
+    assert_eq!(decisions, [&Decision::HandshakeVerified, &succeeded]);
+    assert_eq!(step.events[1].key, Some(new.public_key().fingerprint()));
+
+    let events = settle(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    let second = exchange.certificate();
+    assert_eq!(second.leaf().spki_der(), new.public_key().spki_der());
+    assert!(events.iter().any(|decision| matches!(
+        decision,
+        Decision::CertificateIssued { replaces, .. }
+            if *replaces == Some(first.leaf().fingerprint())
+    )));
+    assert_eq!(notary.signed(), 2);
+
+    // It is renewed as any other.
+    exchange.now = exchange.now + 60 * DAY;
+    settle(&mut exchange);
+    assert_eq!(notary.signed(), 3);
+
+    // The same Tenant again is the same; the old key is no longer wanted.
+    let step = exchange
+        .hand_over(Message::Tenant(Box::new(tenant)))
+        .unwrap();
+    assert!(step.is_settled());
+    let error = refused(&mut exchange, signing(&nonce, &old));
+    assert!(is_key_changed(&error));
+}
+
+#[test]
+fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
+    let (old, new, third) = (ed25519(1), ed25519(60), ed25519(61));
+    let fault = PeerMisbehaved::KeySuccession;
+    let mismatch = || fault(SuccessionFault::Signature(SignatureError::Mismatch));
+    let cases: [(&str, Make, PeerMisbehaved); 6] = [
+        (
+            "made by the new key in the old one's name",
+            |nonce| {
+                let text = word(nonce, "cl-provider", &ed25519(60), &ed25519(60)).to_annotation();
+                let by_old = word(nonce, "cl-provider", &ed25519(1), &ed25519(60)).to_annotation();
+                let (pinned, _) = by_old.split_once('.').unwrap();
+                let (_, signature) = text.split_once('.').unwrap();
+                format!("{pinned}.{signature}")
+            },
+            mismatch(),
+        ),
+        (
+            "of a key that is not pinned",
+            |nonce| word(nonce, "cl-provider", &ed25519(61), &ed25519(60)).to_annotation(),
+            fault(SuccessionFault::OtherKey),
+        ),
+        (
+            "for a third key",
+            |nonce| word(nonce, "cl-provider", &ed25519(1), &ed25519(61)).to_annotation(),
+            mismatch(),
+        ),
+        (
+            "over another nonce",
+            |_| {
+                let nonce = Nonce::random(&Entropy::from_bytes([5; 32]));
+                word(&nonce, "cl-provider", &ed25519(1), &ed25519(60)).to_annotation()
+            },
+            mismatch(),
+        ),
+        (
+            "for another provider",
+            |nonce| word(nonce, "cl-elsewhere", &ed25519(1), &ed25519(60)).to_annotation(),
+            mismatch(),
+        ),
+        (
+            "unreadable",
+            |_| "junk".to_owned(),
+            fault(SuccessionFault::Encoding),
+        ),
+    ];
+    for (name, make, fault) in cases {
+        let mut exchange = authenticated(&Notary::new(30 * YEAR));
+        let nonce = fresh_nonce(&mut exchange);
+        let tenant = with_annotation(signing(&nonce, &new), &make(&nonce));
+        let error = refused(&mut exchange, tenant.clone());
+        assert_eq!(error.fault(), &fault.clone().into(), "{name}");
+        assert_eq!(error.rule(), Some(5));
+        assert_eq!(
+            error.at().field,
+            "metadata.annotations[liqo-auth/key-succession]"
+        );
+        // Nor by being applied past us.
+        put(&mut exchange, tenant);
+        let provider::Phase::Refused(error) = exchange.provider_phase() else {
+            panic!("{:?}", exchange.provider_phase());
+        };
+        assert_eq!(error.fault(), &fault.into(), "{name}");
+    }
+
+    let mut exchange = authenticated(&Notary::new(30 * YEAR));
+    let nonce = fresh_nonce(&mut exchange);
+    let error = refused(&mut exchange, signing(&nonce, &new));
+    assert!(is_key_changed(&error));
+
+    // The word is good, and somebody else signs the nonce.
+    let mut tenant = following(&nonce, &old, &new);
+    tenant.spec.signature = signing(&nonce, &third).spec.signature;
+    let error = refused(&mut exchange, tenant);
+    let mismatch = PeerMisbehaved::NonceSignature(SignatureError::Mismatch);
+    assert_eq!(error.fault(), &mismatch.into());
+}
+
+/// Its nonce is used up with it: who recorded an earlier succession cannot set
+/// the key back.
+#[test]
+fn a_succession_serves_once() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = authenticated(&notary);
+    let (first, second) = (ed25519(1), ed25519(60));
+    let mut recorded = Vec::new();
+    for (old, new) in [(&first, &second), (&second, &first)] {
+        let nonce = fresh_nonce(&mut exchange);
+        let tenant = following(&nonce, old, new);
+        recorded.push(tenant.clone());
+        exchange
+            .hand_over(Message::Tenant(Box::new(tenant)))
+            .unwrap();
+        settle(&mut exchange);
+        assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    }
+    // The first key is pinned again; its word of then is worth nothing now.
+    let error = refused(&mut exchange, recorded[0].clone());
+    assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
+    let nonce = fresh_nonce(&mut exchange);
+    let mut replayed = recorded[0].clone();
+    replayed.spec.signature = signing(&nonce, &second).spec.signature;
+    let error = refused(&mut exchange, replayed);
+    assert!(matches!(
+        error.fault(),
+        Fault::PeerMisbehaved(PeerMisbehaved::KeySuccession(SuccessionFault::Signature(_)))
+    ));
+}
+
+#[test]
+fn a_new_key_is_a_new_request_to_approve() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = authenticated(&notary);
+    exchange.provider = notary.provider(|builder| builder.require_approval());
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    let nonce = fresh_nonce(&mut exchange);
+    let tenant = following(&nonce, &ed25519(1), &ed25519(60));
+    exchange
+        .hand_over(Message::Tenant(Box::new(tenant)))
+        .unwrap();
+    settle(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+    let view = exchange.provider_view();
+    let step = exchange.provider.approve(&view, exchange.now).unwrap();
+    exchange.carry_out(true, step);
+    settle(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+}
+
+#[test]
+fn a_crash_after_any_effect_of_a_succession_loses_nothing() {
+    let notary = Notary::new(30 * YEAR);
+    let mut before = authenticated(&notary);
+    let nonce = fresh_nonce(&mut before);
+    let message = Message::Tenant(Box::new(following(&nonce, &ed25519(1), &ed25519(60))));
+    let mut signed = None;
+    for steps in 0..5 {
+        for effects in 0..4 {
+            let mut crashing = Exchange {
+                provider: before.provider.clone(),
+                at_provider: before.at_provider.clone(),
+                ..Setup::new().exchange()
+            };
+            crashing.hand_over(message.clone()).unwrap();
+            for _ in 0..steps {
+                crashing.turn_of_provider();
+            }
+            let view = crashing.provider_view();
+            let step = crashing.provider.reconcile(&view, crashing.env()).unwrap();
+            for effect in step.effects.iter().take(effects) {
+                crashing.at_provider.apply(effect).unwrap();
+            }
+            // The message comes again.
+            crashing.hand_over(message.clone()).unwrap();
+            settle(&mut crashing);
+            assert_eq!(crashing.provider_phase().name(), "Authenticated");
+            let certificate = crashing.certificate();
+            assert_eq!(
+                *signed.get_or_insert(certificate.leaf().fingerprint()),
+                certificate.leaf().fingerprint()
+            );
+        }
+    }
+    assert_eq!(notary.signed(), 2);
+}
+
+type Make = fn(&Nonce) -> String;
+
+fn authenticated(notary: &Arc<Notary>) -> Exchange {
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = notary.provider(|builder| builder.certificate_lifetime(90 * DAY));
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    exchange
+}
+
+fn fresh_nonce(exchange: &mut Exchange) -> Nonce {
+    let step = exchange
+        .provider
+        .replace_nonce(&exchange.provider_view(), exchange.env())
+        .unwrap();
+    exchange.carry_out(true, step);
+    exchange.nonce()
+}
+
+/// Lets the provider work until nothing is left to do, and gives what it
+/// decided.
+fn settle(exchange: &mut Exchange) -> Vec<Decision> {
+    let mut decided = Vec::new();
+    for _ in 0..12 {
+        let step: Step = exchange.turn_of_provider();
+        if step.is_settled() {
+            return decided;
+        }
+        decided.extend(step.events.into_iter().map(|event| event.decision));
+    }
+    panic!("it does not settle: {:?}", exchange.provider_phase());
+}
+
+fn refused(exchange: &mut Exchange, tenant: Tenant) -> Error {
+    let before = exchange.at_provider.clone();
+    let error = exchange
+        .hand_over(Message::Tenant(Box::new(tenant)))
+        .unwrap_err();
+    assert_eq!(exchange.at_provider, before);
+    error
+}
+
+/// As `kubectl apply` would, past the library.
+fn put(exchange: &mut Exchange, tenant: Tenant) {
+    exchange.edit_tenant(|stored| {
+        stored.spec = tenant.spec;
+        stored
+            .metadata
+            .annotations
+            .extend(tenant.metadata.annotations);
+    });
+}
+
+/// The Tenant of a consumer with that key.
+fn signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
+    let mut exchange = Setup {
+        consumer_key: Arc::clone(key),
+        ..Setup::new()
+    }
+    .exchange();
+    exchange.hand_over(Message::Nonce(nonce.clone())).unwrap();
+    exchange.tenant()
+}
+
+/// The same, with the word of another key.
+fn following(nonce: &Nonce, old: &Arc<dyn SigningKey>, new: &Arc<dyn SigningKey>) -> Tenant {
+    let succession = word(nonce, "cl-provider", old, new);
+    with_annotation(signing(nonce, new), &succession.to_annotation())
+}
+
+fn word(
+    nonce: &Nonce,
+    provider: &str,
+    old: &Arc<dyn SigningKey>,
+    new: &Arc<dyn SigningKey>,
+) -> KeySuccession {
+    let succeeding = Succeeding {
+        provider: &id(provider),
+        consumer: &id("cl-consumer"),
+        successor: new.public_key(),
+        nonce,
+    };
+    KeySuccession::make(&succeeding, old).unwrap()
+}
+
+fn with_annotation(mut tenant: Tenant, text: &str) -> Tenant {
+    let name = KEY_SUCCESSION_ANNOTATION.to_owned();
+    tenant.metadata.annotations.insert(name, text.to_owned());
+    tenant
+}
+
+fn is_key_changed(error: &Error) -> bool {
+    matches!(
+        error.fault(),
+        Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })
+    )
+}

@@ -1,0 +1,451 @@
+//! Kubernetes' own signer: requests are objects of the view, and the provider
+//! makes, approves and takes them in three looks.
+
+use core::time::Duration;
+
+use liqo_auth::{
+    Provider,
+    crypto::{Csr, Entropy, RecordKey},
+    error::{Fault, LocalFault, PolicyRefusal},
+    machine::{ApplyError, Awaited, Effect, Env, Holder, Message, Objects, Part, Step},
+    model::{
+        Bytes, CertificateSigningRequest, CertificateSigningRequestCondition, Kind, Object,
+        ObjectRef, TenantCondition,
+    },
+    policy::Policy,
+    provider::{Phase, Renewal},
+};
+use proptest::prelude::*;
+
+use crate::clusters::exchange::{API_SERVER, Exchange, RECORD_KEY, Setup, authority, endpoint, id};
+
+/// An exchange whose provider has its requests signed by Kubernetes.
+fn exchange() -> Exchange {
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = provider(RECORD_KEY);
+    exchange
+}
+
+fn provider(record_key: [u8; 32]) -> Provider {
+    Provider::builder(
+        id("cl-provider"),
+        endpoint(API_SERVER),
+        RecordKey::new(record_key).unwrap(),
+    )
+    .kubernetes_signer()
+    .build()
+}
+
+/// As far as the first CertificateSigningRequest.
+fn requested() -> Exchange {
+    let mut exchange = exchange();
+    exchange.turn_of_provider();
+    exchange.deliver("nonce");
+    exchange.deliver("Tenant");
+    exchange.turn_of_provider();
+    exchange.turn_of_provider();
+    assert_eq!(requests(&exchange.at_provider).len(), 1);
+    exchange
+}
+
+fn requests(objects: &Objects) -> Vec<CertificateSigningRequest> {
+    let requests = objects.iter().filter_map(|object| match object {
+        Object::CertificateSigningRequest(request) => Some(request.clone()),
+        _ => None,
+    });
+    requests.collect()
+}
+
+fn only_request(objects: &Objects) -> CertificateSigningRequest {
+    let [request] = requests(objects).try_into().unwrap();
+    request
+}
+
+/// What kube-controller-manager does: it signs what is approved.
+fn sign_approved(exchange: &mut Exchange) -> usize {
+    let now = exchange.now;
+    sign_approved_in(&mut exchange.at_provider, now)
+}
+
+fn sign_approved_in(objects: &mut Objects, now: liqo_auth::model::Timestamp) -> usize {
+    let approved = |request: &CertificateSigningRequest| {
+        let conditions = &request.status.conditions;
+        request.status.certificate.is_empty()
+            && conditions.iter().any(|it| it.condition_type == "Approved")
+    };
+    let mut signed = 0;
+    for mut request in requests(objects).into_iter().filter(approved) {
+        let consumer = id("cl-consumer");
+        let subject = Holder::ControlPlane.subject(&consumer);
+        let key = crate::clusters::exchange::ed25519(1);
+        let pem = request.spec.request.as_slice();
+        let csr = Csr::verify(pem, &subject, key.public_key(), &Policy::strict()).unwrap();
+        let seconds = request.spec.expiration_seconds.unwrap();
+        let lifetime = Duration::from_secs(u64::try_from(seconds).unwrap());
+        let entropy = Entropy::from_bytes([u8::try_from(signed).unwrap() + 90; 32]);
+        let chain = authority().issue(&csr, &subject, key.public_key(), now, lifetime, &entropy);
+        request.status.certificate = Bytes::from(chain.unwrap().pem());
+        objects.insert(request.into());
+        signed += 1;
+    }
+    signed
+}
+
+fn condition(condition_type: &str, message: &str) -> CertificateSigningRequestCondition {
+    CertificateSigningRequestCondition {
+        condition_type: condition_type.to_owned(),
+        status: "True".to_owned(),
+        reason: "ByHand".to_owned(),
+        message: message.to_owned(),
+    }
+}
+
+fn edit_request(exchange: &mut Exchange, edit: impl FnOnce(&mut CertificateSigningRequest)) {
+    let mut request = only_request(&exchange.at_provider);
+    edit(&mut request);
+    exchange.at_provider.insert(request.into());
+}
+
+fn denial(step: &Step) -> Option<&str> {
+    step.refused
+        .iter()
+        .find_map(|refused| match refused.error.fault() {
+            Fault::Policy(PolicyRefusal::SigningDenied { reason }) => Some(reason.as_str()),
+            _ => None,
+        })
+}
+
+#[test]
+fn a_certificate_takes_three_looks() {
+    let mut exchange = requested();
+    let request = only_request(&exchange.at_provider);
+    assert_eq!(
+        request.spec.signer_name,
+        "kubernetes.io/kube-apiserver-client"
+    );
+    assert_eq!(request.spec.expiration_seconds, Some(365 * 86_400));
+    assert!(request.metadata.name.starts_with("liqo-auth-"));
+
+    let step = exchange.turn_of_provider();
+    let [
+        Effect::Patch {
+            id,
+            part: Part::Approval,
+            version,
+            ..
+        },
+    ] = &step.effects[..]
+    else {
+        panic!("{:?}", step.effects);
+    };
+    assert_eq!(id.kind, Kind::CertificateSigningRequest);
+    assert_eq!(version.resource_version, request.metadata.resource_version);
+    assert!(matches!(step.wait.awaiting[..], [Awaited::Certificate(_)]));
+
+    // Until the signer has answered, nothing is to be done.
+    assert!(exchange.turn_of_provider().is_settled());
+    assert_eq!(sign_approved(&mut exchange), 1);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(requests(&exchange.at_provider).len(), 1);
+}
+
+#[test]
+fn the_record_comes_before_the_request() {
+    let mut exchange = exchange();
+    exchange.turn_of_provider();
+    exchange.deliver("nonce");
+    exchange.deliver("Tenant");
+    exchange.turn_of_provider();
+    let step = exchange.turn_of_provider();
+    let kinds: Vec<Kind> = step.effects.iter().map(Effect::kind).collect();
+    assert_eq!(kinds, [Kind::Secret, Kind::CertificateSigningRequest]);
+}
+
+#[test]
+fn a_name_that_somebody_took_is_left_to_them() {
+    let mut exchange = requested();
+    edit_request(&mut exchange, |request| {
+        request.spec.signer_name = "example.com/another".to_owned();
+        request.status.conditions = vec![condition("Approved", "")];
+        request.status.certificate = Bytes::from(&b"theirs"[..]);
+    });
+    let theirs = only_request(&exchange.at_provider);
+    exchange.turn_of_provider();
+    let there = requests(&exchange.at_provider);
+    assert_eq!(there.len(), 2);
+    assert!(there.contains(&theirs));
+    exchange.turn_of_provider();
+    edit_ours(&mut exchange, &theirs);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+}
+
+/// Signs what was approved, but for `theirs`.
+fn edit_ours(exchange: &mut Exchange, theirs: &CertificateSigningRequest) {
+    let removed = exchange
+        .at_provider
+        .remove(&ObjectRef::new(
+            Kind::CertificateSigningRequest,
+            "",
+            &theirs.metadata.name,
+        ))
+        .unwrap();
+    assert_eq!(sign_approved(exchange), 1);
+    exchange.at_provider.insert(removed);
+}
+
+#[test]
+fn names_that_are_all_taken_are_an_error_and_no_loop() {
+    let mut exchange = requested();
+    for _ in 0..20 {
+        for mut request in requests(&exchange.at_provider) {
+            request.spec.usages = vec!["any".to_owned()];
+            exchange.at_provider.insert(request.into());
+        }
+        let env = exchange.env();
+        match exchange.provider.reconcile(&exchange.provider_view(), env) {
+            Ok(step) => drop(exchange.carry_out(true, step)),
+            Err(error) => {
+                assert!(matches!(error.fault(), Fault::Local(LocalFault::Conflict)));
+                assert_eq!(requests(&exchange.at_provider).len(), 8);
+                return;
+            }
+        }
+    }
+    panic!("the attempts do not end");
+}
+
+#[test]
+fn what_a_person_approved_is_taken() {
+    let mut exchange = requested();
+    edit_request(&mut exchange, |request| {
+        request.status.conditions = vec![condition("Approved", "by kubectl")];
+    });
+    assert!(exchange.turn_of_provider().is_settled());
+    assert_eq!(sign_approved(&mut exchange), 1);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+}
+
+#[test]
+fn what_was_denied_is_not_made_again_until_an_administrator_asks() {
+    for kind in ["Denied", "Failed"] {
+        let mut exchange = requested();
+        edit_request(&mut exchange, |request| {
+            request.status.conditions = vec![condition(kind, "no such peer")];
+        });
+        let step = exchange.turn_of_provider();
+        assert_eq!(denial(&step), Some("no such peer"));
+        // Kubernetes deletes the request after an hour.
+        let name = only_request(&exchange.at_provider).metadata.name;
+        let request = ObjectRef::new(Kind::CertificateSigningRequest, "", name);
+        exchange.at_provider.remove(&request);
+        exchange.now = exchange.now + Duration::from_secs(2 * 3600);
+        for _ in 0..3 {
+            let step = exchange.turn_of_provider();
+            assert!(step.is_settled());
+            assert_eq!(denial(&step), Some("no such peer"));
+        }
+        let again = exchange
+            .provider
+            .sign_again(&exchange.provider_view(), &Holder::ControlPlane)
+            .unwrap();
+        exchange.carry_out(true, again);
+        exchange.turn_of_provider();
+        exchange.turn_of_provider();
+        assert_eq!(sign_approved(&mut exchange), 1);
+        exchange.settle();
+        assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    }
+}
+
+#[test]
+fn a_request_that_the_cleaner_deleted_is_made_anew() {
+    let mut exchange = requested();
+    let first = only_request(&exchange.at_provider);
+    let id = ObjectRef::new(Kind::CertificateSigningRequest, "", &first.metadata.name);
+    exchange.at_provider.remove(&id);
+    exchange.now = exchange.now + Duration::from_secs(2 * 3600);
+    exchange.turn_of_provider();
+    let second = only_request(&exchange.at_provider);
+    assert_eq!(second.metadata.name, first.metadata.name);
+    exchange.turn_of_provider();
+    sign_approved(&mut exchange);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+}
+
+#[test]
+fn a_certificate_that_nobody_took_keeps_the_name() {
+    let mut exchange = requested();
+    let name = only_request(&exchange.at_provider).metadata.name;
+    // The peering ends before the answer came.
+    let end = exchange.provider.end(&exchange.provider_view()).unwrap();
+    exchange.carry_out(true, end);
+    for _ in 0..3 {
+        exchange.turn_of_provider();
+    }
+    let request = ObjectRef::new(Kind::CertificateSigningRequest, "", name);
+    assert!(
+        exchange
+            .at_provider
+            .iter()
+            .all(|object| object.id() != request)
+    );
+    let Phase::Ended { kept_until } = exchange.provider_phase() else {
+        panic!("{:?}", exchange.provider_phase());
+    };
+    let until = exchange.now + Duration::from_secs(365 * 86_400);
+    assert!(kept_until.is_some_and(|kept_until| kept_until >= until));
+}
+
+#[test]
+fn a_drain_deletes_what_is_not_answered() {
+    let mut exchange = requested();
+    let drain = exchange
+        .provider
+        .set_condition(&exchange.provider_view(), TenantCondition::Drained)
+        .unwrap();
+    exchange.carry_out(true, drain);
+    exchange.turn_of_provider();
+    assert_eq!(requests(&exchange.at_provider), []);
+}
+
+#[test]
+fn a_renewal_is_another_request() {
+    let mut exchange = requested();
+    exchange.turn_of_provider();
+    sign_approved(&mut exchange);
+    exchange.settle();
+    let first = only_request(&exchange.at_provider);
+    exchange.now = exchange.now + Duration::from_secs(300 * 86_400);
+    let status = exchange
+        .provider
+        .look(&exchange.provider_view(), exchange.now)
+        .unwrap();
+    let Phase::Authenticated(issued) = status.phase else {
+        panic!("{:?}", status.phase);
+    };
+    assert!(matches!(issued.renewal(), Renewal::Due(_)));
+    exchange.turn_of_provider();
+    exchange.turn_of_provider();
+    assert_eq!(sign_approved(&mut exchange), 1);
+    exchange.turn_of_provider();
+    let names: Vec<String> = requests(&exchange.at_provider)
+        .into_iter()
+        .map(|request| request.metadata.name)
+        .collect();
+    assert_eq!(names.len(), 2);
+    assert!(names.contains(&first.metadata.name));
+    assert_eq!(exchange.provider_phase().name(), "NeedsRights");
+}
+
+#[test]
+fn another_record_key_makes_another_name() {
+    let name = |record_key| {
+        let mut exchange = exchange();
+        exchange.provider = provider(record_key);
+        exchange.turn_of_provider();
+        exchange.deliver("nonce");
+        exchange.deliver("Tenant");
+        exchange.turn_of_provider();
+        exchange.turn_of_provider();
+        only_request(&exchange.at_provider).metadata.name
+    };
+    assert_ne!(name([1; 32]), name([2; 32]));
+    assert_eq!(name([1; 32]), name([1; 32]));
+}
+
+/// What one of two instances does next.
+#[derive(Debug, Clone, Copy)]
+enum Turn {
+    /// The instance looks.
+    Look(usize),
+    /// The instance applies the next effect of its last look.
+    Apply(usize),
+    /// The controller manager signs what is approved.
+    Sign,
+}
+
+fn turns() -> impl Strategy<Value = Vec<Turn>> {
+    let turn = prop_oneof![
+        (0..2_usize).prop_map(Turn::Look),
+        (0..2_usize).prop_map(Turn::Apply),
+        (0..2_usize).prop_map(Turn::Apply),
+        Just(Turn::Sign),
+    ];
+    proptest::collection::vec(turn, 0..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Two instances on one API server, in any interleaving of their effects:
+    /// one request, one certificate.
+    #[test]
+    fn two_instances_make_one_request_and_take_one_certificate(turns in turns()) {
+        let mut exchange = exchange();
+        exchange.turn_of_provider();
+        exchange.deliver("nonce");
+        exchange.deliver("Tenant");
+        exchange.turn_of_provider();
+        let instances = [provider(RECORD_KEY), provider(RECORD_KEY)];
+        let mut pending: [Vec<Effect>; 2] = Default::default();
+        let mut signed = 0;
+        for turn in turns.into_iter().chain(rest()) {
+            match turn {
+                Turn::Look(instance) => {
+                    let mut step = instances[instance]
+                        .reconcile(&exchange.provider_view(), exchange.env())
+                        .unwrap();
+                    step.effects.reverse();
+                    pending[instance] = step.effects;
+                }
+                Turn::Apply(instance) => {
+                    let Some(effect) = pending[instance].pop() else {
+                        continue;
+                    };
+                    match exchange.at_provider.apply(&effect) {
+                        Ok(()) => {}
+                        Err(ApplyError::Exists(_) | ApplyError::Changed(_) | ApplyError::Missing(_)) => {
+                            pending[instance].clear();
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+                Turn::Sign => signed += sign_approved(&mut exchange),
+            }
+        }
+        prop_assert_eq!(exchange.provider_phase().name(), "Authenticated");
+        prop_assert_eq!(requests(&exchange.at_provider).len(), 1);
+        prop_assert_eq!(signed, 1);
+    }
+}
+
+/// Enough undisturbed turns to end any exchange.
+fn rest() -> impl Iterator<Item = Turn> {
+    (0..8).flat_map(|round| {
+        let instance = round % 2;
+        [Turn::Look(instance)]
+            .into_iter()
+            .chain(std::iter::repeat_n(Turn::Apply(instance), 12))
+            .chain([Turn::Sign])
+    })
+}
+
+#[test]
+fn the_outbox_holds_the_identity_once_all_is_applied() {
+    let mut exchange = requested();
+    exchange.turn_of_provider();
+    sign_approved(&mut exchange);
+    for _ in 0..4 {
+        exchange.turn_of_provider();
+    }
+    let env: Env = exchange.env();
+    let step = exchange
+        .provider
+        .reconcile(&exchange.provider_view(), env)
+        .unwrap();
+    assert!(matches!(step.outbox[..], [Message::Identity(_)]));
+}

@@ -1,0 +1,233 @@
+//! A peer without a handshake: by this side's administrator, or not at all.
+
+use liqo_auth::{
+    audit::Decision,
+    error::{Fault, PeerMisbehaved, PolicyRefusal},
+    machine::Step,
+    model::{
+        AuthzPolicy, ClusterRoleBinding, Metadata, Object, RbacSubject, Resource, RoleBinding,
+        Tenant, TenantCondition, TenantSpec, names,
+    },
+    provider::{self, Provider, ProviderBuilder},
+};
+
+use crate::clusters::{
+    exchange::{Exchange, Setup, id},
+    notary::{Notary, YEAR},
+};
+
+#[test]
+fn a_tolerated_peer_gets_the_rights_of_its_group_and_no_certificate() {
+    let notary = Notary::new(YEAR);
+    let mut exchange = tolerated(&notary);
+    assert_eq!(exchange.provider_phase().name(), "Tolerated");
+    let mut events = Vec::new();
+    loop {
+        let step = exchange.turn_of_provider();
+        assert_eq!(step.outbox, []);
+        assert_eq!(step.refused, []);
+        if step.is_settled() {
+            break;
+        }
+        events.extend(step.events.into_iter().map(|event| event.decision));
+    }
+    assert_eq!(events, [Decision::RightsGranted]);
+    let tenant = exchange.stored_tenant();
+    assert_eq!(tenant.status.tenant_namespace, "liqo-tenant-cl-consumer");
+    assert_eq!(tenant.status.auth_params, None);
+    assert_eq!(tenant.metadata.finalizers, [names::TENANT_FINALIZER]);
+    assert_eq!(notary.asked(), 0);
+    let objects = exchange.at_provider.iter();
+    let cluster_wide: Vec<_> = objects
+        .filter_map(ClusterRoleBinding::from_object)
+        .collect();
+    assert_eq!(cluster_wide.len(), 1);
+    assert_eq!(
+        cluster_wide[0].subjects,
+        [RbacSubject::group("cl-consumer")]
+    );
+    let mut objects = exchange.at_provider.iter();
+    assert_eq!(objects.find_map(RoleBinding::from_object), None);
+    assert_eq!(exchange.provider_phase().name(), "Tolerated");
+}
+
+/// What the user makes by another way stays.
+#[test]
+fn parameters_that_a_person_wrote_stay() {
+    let notary = Notary::new(YEAR);
+    let mut exchange = tolerated(&notary);
+    while !exchange.turn_of_provider().is_settled() {}
+    let by_hand = liqo_auth::model::AuthParams {
+        api_server: "https://elsewhere:6443".into(),
+        ..Default::default()
+    };
+    exchange.edit_tenant(|tenant| tenant.status.auth_params = Some(by_hand.clone()));
+    assert!(exchange.turn_of_provider().is_settled());
+    assert_eq!(exchange.stored_tenant().status.auth_params, Some(by_hand));
+}
+
+#[test]
+fn no_tenant_says_of_itself_that_it_needs_no_handshake() {
+    let notary = Notary::new(YEAR);
+    for configured in [None, Some("cl-other")] {
+        let mut exchange = tolerated(&notary);
+        exchange.provider = notary.provider(|builder| match configured {
+            Some(peer) => builder.tolerate_no_handshake(id(peer)),
+            None => builder,
+        });
+        let provider::Phase::Refused(error) = exchange.provider_phase() else {
+            panic!("{:?}", exchange.provider_phase());
+        };
+        assert_eq!(error.fault(), &PeerMisbehaved::SelfDeclaredPolicy.into());
+        assert_eq!(error.rule(), Some(6));
+    }
+}
+
+#[test]
+fn a_tolerated_peer_that_authenticates_is_held_to_it() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = provider(&notary, |builder| builder);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    exchange.edit_tenant(|tenant| tenant.spec.signature = b"none".as_slice().into());
+    exchange.edit_tenant(|tenant| tenant.spec.csr = b"none".as_slice().into());
+    assert_eq!(exchange.provider_phase().name(), "Refused");
+    // A message that asks for no handshake is refused in any case.
+    let mut tenant = exchange.tenant();
+    tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake);
+    let message = liqo_auth::machine::Message::Tenant(Box::new(tenant));
+    let error = exchange.hand_over(message).unwrap_err();
+    assert_eq!(error.fault(), &PeerMisbehaved::SelfDeclaredPolicy.into());
+}
+
+#[test]
+fn names_and_principals_are_checked_all_the_same() {
+    let notary = Notary::new(YEAR);
+    let mut exchange = tolerated(&notary);
+    exchange.edit_tenant(|tenant| tenant.spec.cluster_id = "cl-other".into());
+    let error = refused(&exchange);
+    assert!(matches!(
+        error,
+        Fault::PeerMisbehaved(PeerMisbehaved::NameMismatch { .. })
+    ));
+    let mut exchange = tolerated(&notary);
+    let names: provider::NameTable = ["cl-consumer".to_owned()].into_iter().collect();
+    exchange.provider = provider(&notary, |builder| {
+        builder.principals(std::sync::Arc::new(names))
+    });
+    let taken = PolicyRefusal::NameTaken {
+        name: "cl-consumer".into(),
+    };
+    assert_eq!(refused(&exchange), taken.into());
+}
+
+#[test]
+fn draining_and_ending_take_the_rights_back() {
+    let notary = Notary::new(YEAR);
+    let mut exchange = tolerated(&notary);
+    while !exchange.turn_of_provider().is_settled() {}
+    exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
+    let step = settled(&mut exchange);
+    assert_eq!(bindings(&exchange), 0);
+    assert_eq!(step.refused, []);
+    // Recorded: a Tenant that says Active does not lift it.
+    exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = None);
+    settled(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Drained");
+    let step = exchange
+        .provider
+        .lift_condition(&exchange.provider_view())
+        .unwrap();
+    exchange.carry_out(true, step);
+    settled(&mut exchange);
+    assert_eq!(bindings(&exchange), 1);
+
+    let step = exchange.provider.end(&exchange.provider_view()).unwrap();
+    exchange.carry_out(true, step);
+    settled(&mut exchange);
+    assert_eq!(bindings(&exchange), 0);
+    // No key, no certificate, no nonce: nothing to remember.
+    assert_eq!(exchange.provider_phase().name(), "Uninvited");
+}
+
+#[test]
+fn a_crash_after_any_effect_ends_the_same() {
+    let notary = Notary::new(YEAR);
+    let mut undisturbed = tolerated(&notary);
+    settled(&mut undisturbed);
+    for steps in 0..3 {
+        for effects in 0..5 {
+            let mut crashing = tolerated(&notary);
+            for _ in 0..steps {
+                crashing.turn_of_provider();
+            }
+            let view = crashing.provider_view();
+            let step = crashing.provider.reconcile(&view, crashing.env()).unwrap();
+            for effect in step.effects.iter().take(effects) {
+                crashing.at_provider.apply(effect).unwrap();
+            }
+            settled(&mut crashing);
+            let ids = |exchange: &Exchange| -> Vec<_> {
+                exchange.at_provider.iter().map(Object::id).collect()
+            };
+            assert_eq!(ids(&crashing), ids(&undisturbed));
+        }
+    }
+}
+
+fn tolerated(notary: &std::sync::Arc<Notary>) -> Exchange {
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = provider(notary, |builder| builder);
+    let tenant = Tenant {
+        metadata: Metadata {
+            name: "cl-consumer".into(),
+            namespace: "liqo-tenant-cl-consumer".into(),
+            labels: [(
+                names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+                "cl-consumer".to_owned(),
+            )]
+            .into(),
+            ..Metadata::default()
+        },
+        spec: TenantSpec {
+            cluster_id: "cl-consumer".into(),
+            authz_policy: Some(AuthzPolicy::TolerateNoHandshake),
+            ..TenantSpec::default()
+        },
+        ..Tenant::default()
+    };
+    exchange.at_provider.insert(tenant.into());
+    exchange
+}
+
+fn provider(
+    notary: &std::sync::Arc<Notary>,
+    configure: impl FnOnce(ProviderBuilder) -> ProviderBuilder,
+) -> Provider {
+    notary.provider(|builder| configure(builder.tolerate_no_handshake(id("cl-consumer"))))
+}
+
+fn settled(exchange: &mut Exchange) -> Step {
+    for _ in 0..8 {
+        let view = exchange.provider_view();
+        let step = exchange.provider.reconcile(&view, exchange.env()).unwrap();
+        let step = exchange.carry_out(true, step);
+        if step.is_settled() {
+            return step;
+        }
+    }
+    panic!("it does not settle: {:?}", exchange.provider_phase());
+}
+
+fn refused(exchange: &Exchange) -> Fault {
+    match exchange.provider_phase() {
+        provider::Phase::Refused(error) => error.fault().clone(),
+        phase => panic!("{phase:?}"),
+    }
+}
+
+fn bindings(exchange: &Exchange) -> usize {
+    let objects = exchange.at_provider.iter();
+    objects.filter_map(ClusterRoleBinding::from_object).count()
+}

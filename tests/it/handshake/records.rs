@@ -1,0 +1,370 @@
+//! Pins, proofs and their seals: what is remembered is neither forgotten nor
+//! believed when someone else wrote it.
+
+use std::sync::Arc;
+
+use liqo_auth::{
+    crypto::{KeyPair, RecordKey, SigningKey},
+    error::{Disposition, Error, Fault, LocalFault, PeerMisbehaved},
+    machine::{Message, Objects},
+    model::{Kind, Object, ObjectRef, Secret},
+    provider::{self, Provider},
+};
+use serde_json::{Value, json};
+
+use crate::clusters::exchange::{Exchange, RECORD_KEY, Setup, ed25519, id, secret_ref};
+
+const PROVIDER_RECORD: &str = "liqo-auth-provider-cl-consumer";
+const CONSUMER_RECORD: &str = "liqo-auth-consumer-cl-provider";
+
+#[test]
+fn a_rotated_record_key_keeps_what_its_predecessor_made() {
+    let setup = Setup::new();
+    let rotated = || setup.provider(new_key().with_predecessor(RECORD_KEY).unwrap());
+
+    // A nonce that is under way.
+    let mut exchange = setup.exchange();
+    exchange.turn_of_provider();
+    let nonce = exchange.nonce();
+    exchange.provider = rotated();
+    exchange.settle();
+    assert_eq!(exchange.refused, []);
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(
+        exchange.provider_secret("liqo-nonce").data["nonce"].expose(),
+        nonce.as_bytes()
+    );
+
+    // A record that is there.
+    let mut exchange = settled(&setup);
+    let before = exchange.at_provider.clone();
+    exchange.provider = rotated();
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+
+    // It is sealed anew, so that the predecessor can go.
+    assert_ne!(exchange.at_provider, before);
+    exchange.provider = setup.provider(new_key());
+    let sealed = exchange.at_provider.clone();
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(exchange.at_provider, sealed);
+}
+
+#[test]
+fn a_record_key_without_its_predecessor_takes_neither_nonce_nor_record() {
+    let setup = Setup::new();
+    let mut exchange = setup.exchange();
+    exchange.turn_of_provider();
+    exchange.deliver("nonce");
+    exchange.provider = setup.provider(new_key());
+    let message = Message::Tenant(Box::new(exchange.tenant()));
+    let error = exchange.hand_over(message).unwrap_err();
+    assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
+
+    let mut exchange = settled(&setup);
+    exchange.provider = setup.provider(new_key());
+    assert_broken_seal(&mut exchange);
+}
+
+#[test]
+fn a_record_that_someone_edited_is_an_error() {
+    let edits: [fn(&mut Secret); 6] = [
+        |secret| {
+            let record = secret.data["record"].expose();
+            let mut record: Value = serde_json::from_slice(record).unwrap();
+            record["publicKey"] = "AAAA".into();
+            let text = record.to_string().into_bytes();
+            secret.data.insert("record".to_owned(), text.into());
+        },
+        |secret| {
+            // The same content, written otherwise.
+            let mut text = secret.data["record"].expose().to_vec();
+            text.push(b' ');
+            secret.data.insert("record".to_owned(), text.into());
+        },
+        |secret| {
+            let mut seal = secret.data["seal"].expose().to_vec();
+            seal[31] ^= 1;
+            secret.data.insert("seal".to_owned(), seal.into());
+        },
+        |secret| {
+            let seal = secret.data["seal"].expose()[..15].to_vec();
+            secret.data.insert("seal".to_owned(), seal.into());
+        },
+        |secret| {
+            secret.data.remove("seal");
+        },
+        |secret| secret.data.clear(),
+    ];
+    for edit in edits {
+        let mut exchange = settled(&Setup::new());
+        let mut secret = record(&exchange.at_provider, PROVIDER_RECORD);
+        edit(&mut secret);
+        exchange.at_provider.insert(secret.into());
+        assert_broken_seal(&mut exchange);
+    }
+}
+
+#[test]
+fn a_record_of_another_peer_or_provider_is_an_error() {
+    // Another peer's record at the same provider, under this peer's name.
+    let mut victim = settled(&Setup::new());
+    let mut other = Setup::new();
+    other.consumer_key = ed25519(60);
+    let consumer = liqo_auth::consumer::Consumer::builder(
+        id("cl-other"),
+        Arc::new(liqo_auth::crypto::OneKey(ed25519(60))),
+    )
+    .build();
+    let mut other = Exchange {
+        consumer,
+        ..other.exchange()
+    };
+    other.settle();
+    let mut copied = record(&other.at_provider, "liqo-auth-provider-cl-other");
+    copied.metadata = record(&victim.at_provider, PROVIDER_RECORD).metadata;
+    victim.at_provider.insert(copied.into());
+    assert_broken_seal(&mut victim);
+
+    // This peer's record of another provider with the same key.
+    let mut exchange = settled(&Setup::new());
+    let setup = Setup::new();
+    exchange.provider = Provider::builder(
+        id("cl-elsewhere"),
+        setup.endpoint.clone(),
+        RecordKey::new(RECORD_KEY).unwrap(),
+    )
+    .build();
+    assert_broken_seal(&mut exchange);
+}
+
+/// What cannot be read is never a first meeting.
+#[test]
+fn what_cannot_be_read_is_an_error_and_not_absent() {
+    let namespace = "liqo-tenant-cl-consumer";
+    for id in [
+        secret_ref("liqo", PROVIDER_RECORD),
+        secret_ref(namespace, "liqo-nonce"),
+        secret_ref(namespace, "liqo-remote-certificate"),
+        ObjectRef::new(Kind::Tenant, namespace, "cl-consumer"),
+        ObjectRef::new(Kind::Namespace, "", namespace),
+        ObjectRef::new(
+            Kind::RoleBinding,
+            namespace,
+            "liqo-binding-liqo-remote-controlplane",
+        ),
+        ObjectRef::new(
+            Kind::ClusterRoleBinding,
+            "",
+            "liqo-binding-liqo-virtual-kubelet-remote-clusterwide-cl-consumer",
+        ),
+    ] {
+        let mut exchange = settled(&Setup::new());
+        assert!(exchange.at_provider.remove(&id).is_some(), "{id}");
+        exchange.at_provider.insert(unreadable(&id));
+        let view = exchange.provider_view();
+        let phase = exchange.provider.look(&view, exchange.now);
+        let step = exchange.provider.reconcile(&view, exchange.env());
+        if id.kind == Kind::Secret && id.namespace == namespace {
+            // The peer may have written it: this side goes on with the rest.
+            let provider::Phase::Refused(error) = phase.unwrap().phase else {
+                panic!("{id}");
+            };
+            assert_unreadable(&error, &id);
+            let step = step.unwrap();
+            assert!(step.is_settled());
+            assert_unreadable(&step.refused[0].error, &id);
+        } else {
+            assert_unreadable(&phase.unwrap_err(), &id);
+            assert_unreadable(&step.unwrap_err(), &id);
+        }
+        let message = Message::Tenant(Box::new(exchange.tenant()));
+        let step = exchange.provider.receive(&view, message, exchange.env());
+        assert_unreadable(&step.unwrap_err(), &id);
+        let step = exchange.provider.replace_nonce(&view, exchange.env());
+        assert_unreadable(&step.unwrap_err(), &id);
+    }
+    let namespace = "liqo-tenant-cl-provider";
+    for id in [
+        secret_ref("liqo", CONSUMER_RECORD),
+        secret_ref(namespace, "liqo-signed-nonce"),
+        secret_ref(namespace, "kubeconfig-controlplane-cl-provider"),
+        ObjectRef::new(Kind::Identity, namespace, "controlplane-cl-provider"),
+        ObjectRef::new(Kind::Namespace, "", namespace),
+    ] {
+        let mut exchange = settled(&Setup::new());
+        assert!(exchange.at_consumer.remove(&id).is_some(), "{id}");
+        exchange.at_consumer.insert(unreadable(&id));
+        let view = exchange.consumer_view();
+        let error = exchange.consumer.resume(&view, exchange.now).unwrap_err();
+        assert_unreadable(&error, &id);
+        for message in [
+            Message::Nonce(exchange.nonce()),
+            Message::Identity(Box::new(exchange.identity())),
+        ] {
+            let step = exchange.consumer.receive(&view, message, exchange.env());
+            assert_unreadable(&step.unwrap_err(), &id);
+        }
+    }
+}
+
+#[test]
+fn a_consumers_record_that_is_no_record_is_an_error() {
+    for text in ["", "{", "[]", r#"{"other":1}"#, r#"{"csr":5}"#] {
+        let mut exchange = settled(&Setup::new());
+        let mut secret = record(&exchange.at_consumer, CONSUMER_RECORD);
+        let text = text.as_bytes().to_vec();
+        secret.data.insert("record".to_owned(), text.into());
+        exchange.at_consumer.insert(secret.into());
+        let view = exchange.consumer_view();
+        let error = exchange.consumer.resume(&view, exchange.now).unwrap_err();
+        assert_unreadable(&error, &secret_ref("liqo", CONSUMER_RECORD));
+    }
+}
+
+#[test]
+fn another_key_for_a_pinned_cluster_id_is_refused() {
+    let mut exchange = settled(&Setup::new());
+    let mut changed = Setup::new();
+    changed.consumer_key = ed25519(60);
+    let expected = PeerMisbehaved::KeyChanged {
+        pinned: ed25519(1).public_key().fingerprint().to_string(),
+        found: ed25519(60).public_key().fingerprint().to_string(),
+    };
+    // All that another key needs: a nonce of ours that is not used, signed.
+    let replace = |exchange: &mut Exchange| {
+        let env = exchange.env();
+        let step = exchange
+            .provider
+            .replace_nonce(&exchange.provider_view(), env)
+            .unwrap();
+        exchange.carry_out(true, step);
+        let mut thief = changed.exchange();
+        thief.hand_over(Message::Nonce(exchange.nonce())).unwrap();
+        thief.tenant()
+    };
+    let tenant = replace(&mut exchange);
+    let before = exchange.at_provider.clone();
+    let error = exchange
+        .hand_over(Message::Tenant(Box::new(tenant.clone())))
+        .unwrap_err();
+    assert_eq!(error.fault(), &expected.clone().into());
+    assert_eq!(error.rule(), Some(5));
+    assert_eq!(error.at().field, "spec.publicKey");
+    assert_eq!(exchange.at_provider, before);
+
+    // Applied past us, over the Tenant that is there.
+    exchange.edit_tenant(|stored| stored.spec = tenant.spec.clone());
+    let provider::Phase::Refused(error) = exchange.provider_phase() else {
+        panic!("{:?}", exchange.provider_phase());
+    };
+    assert_eq!(error.fault(), &expected.clone().into());
+
+    // After the Tenant was deleted, the pin still stands.
+    let stored = exchange.stored_tenant();
+    let id = liqo_auth::model::Resource::id(&stored);
+    exchange.at_provider.remove(&id).unwrap();
+    let tenant = replace(&mut exchange);
+    let error = exchange
+        .hand_over(Message::Tenant(Box::new(tenant)))
+        .unwrap_err();
+    assert_eq!(error.fault(), &expected.into());
+
+    // Released by the administrator: another key is a first meeting.
+    exchange
+        .at_provider
+        .remove(&secret_ref("liqo", PROVIDER_RECORD));
+    let tenant = replace(&mut exchange);
+    exchange
+        .hand_over(Message::Tenant(Box::new(tenant)))
+        .unwrap();
+    while !exchange.turn_of_provider().is_settled() {}
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    assert_eq!(
+        exchange.certificate().leaf().spki_der(),
+        ed25519(60).public_key().spki_der()
+    );
+}
+
+#[test]
+fn a_record_has_no_private_key_in_it() {
+    let exchange = settled(&Setup::new());
+    let key = KeyPair::from_entropy(&liqo_auth::crypto::Entropy::from_bytes([1; 32]));
+    let pem = key.to_pkcs8_pem();
+    let secret_line = pem.as_str().lines().nth(1).unwrap();
+    for (objects, name) in [
+        (&exchange.at_provider, PROVIDER_RECORD),
+        (&exchange.at_consumer, CONSUMER_RECORD),
+    ] {
+        let text = record(objects, name).data["record"].expose().to_vec();
+        let text = String::from_utf8(text).unwrap();
+        assert!(!text.contains(secret_line));
+        assert!(!text.contains("PRIVATE"));
+    }
+    assert_eq!(key.public_key(), ed25519(1).public_key());
+}
+
+fn settled(setup: &Setup) -> Exchange {
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    exchange
+}
+
+fn assert_broken_seal(exchange: &mut Exchange) {
+    let before = exchange.at_provider.clone();
+    let view = exchange.provider_view();
+    let message = Message::Tenant(Box::new(exchange.tenant()));
+    let errors = [
+        exchange.provider.look(&view, exchange.now).unwrap_err(),
+        exchange
+            .provider
+            .reconcile(&view, exchange.env())
+            .unwrap_err(),
+        exchange
+            .provider
+            .receive(&view, message, exchange.env())
+            .unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.fault(), &LocalFault::BrokenSeal.into());
+        assert_eq!(error.rule(), Some(10));
+        assert_eq!(error.disposition(), Disposition::WaitForChange);
+        let object = error.at().object.clone().unwrap();
+        assert_eq!(object, secret_ref("liqo", PROVIDER_RECORD));
+    }
+    assert_eq!(exchange.at_provider, before);
+}
+
+fn assert_unreadable(error: &Error, id: &ObjectRef) {
+    assert!(
+        matches!(error.fault(), Fault::Local(LocalFault::Unreadable { .. })),
+        "{id}: {error}"
+    );
+    assert_eq!(error.at().object.as_ref(), Some(id), "{error}");
+}
+
+/// What an API server of another version, or a broken cache, might give.
+fn unreadable(id: &ObjectRef) -> Object {
+    let mut metadata = json!({ "name": id.name, "labels": 5 });
+    if !id.namespace.is_empty() {
+        metadata["namespace"] = id.namespace.clone().into();
+    }
+    let object = Object::from_value(json!({
+        "apiVersion": id.kind.api_version(),
+        "kind": id.kind.to_string(),
+        "metadata": metadata,
+    }));
+    assert!(object.as_unreadable().is_some(), "{object:?}");
+    assert_eq!(&object.id(), id);
+    object
+}
+
+fn record(objects: &Objects, name: &str) -> Secret {
+    objects.get::<Secret>("liqo", name).unwrap().clone()
+}
+
+fn new_key() -> RecordKey {
+    RecordKey::new([2; 32]).unwrap()
+}

@@ -1,0 +1,93 @@
+//! A folder for the judge.
+
+use std::path::{Path, PathBuf};
+
+use liqo_auth::{
+    crypto::Nonce,
+    model::{Identity, Object, manifest},
+    policy::Limits,
+};
+
+use crate::clusters::exchange::Exchange;
+
+/// In the order of their names.
+pub(crate) const OF_EVERY_EXCHANGE: [&str; 7] = [
+    "consumer-id.txt",
+    "identity.yaml",
+    "kubeconfig.yaml",
+    "nonce.txt",
+    "now.txt",
+    "provider-id.txt",
+    "tenant.yaml",
+];
+
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// With the files of every exchange, and no others. The Identity is the one
+    /// that was sent, or the one that the consumer has.
+    pub(crate) fn new(name: &str, exchange: &Exchange, identity: Identity) -> Self {
+        let path = target().join("judge").join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        let folder = Self(path);
+        let nonce = exchange.provider_secret("liqo-nonce");
+        let nonce = Nonce::parse(nonce.data["nonce"].expose(), &Default::default()).unwrap();
+        folder.text("consumer-id.txt", exchange.consumer.cluster_id().as_str());
+        folder.text("provider-id.txt", exchange.provider.cluster_id().as_str());
+        folder.text("nonce.txt", nonce.as_str());
+        folder.text("now.txt", &exchange.now.to_string());
+        folder.object("tenant.yaml", exchange.tenant());
+        folder.object("identity.yaml", identity);
+        folder.text("kubeconfig.yaml", &exchange.kubeconfig());
+        folder
+    }
+
+    pub(crate) fn object(&self, file: &str, object: impl Into<Object>) {
+        self.objects(file, &[object.into()]);
+    }
+
+    /// Each object in a document of its own.
+    pub(crate) fn objects(&self, file: &str, objects: &[Object]) {
+        let documents: Vec<String> = objects.iter().map(manifest::write_yaml).collect();
+        self.text(file, &documents.join("---\n"));
+        // What the judge will read is what was meant.
+        let text = std::fs::read(self.0.join(file)).unwrap();
+        let read = manifest::read(&text, &Limits::default()).unwrap();
+        assert_eq!(read, objects, "{}: {file}", self.0.display());
+    }
+
+    pub(crate) fn text(&self, file: &str, content: &str) {
+        let path = self.0.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// What is in it, in order; a folder in it counts as one.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let mut present: Vec<String> = std::fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        present.sort();
+        present
+    }
+
+    /// What is in it beyond the files of every exchange.
+    pub(crate) fn more_files(&self) -> Vec<String> {
+        let mut files = self.files();
+        for file in OF_EVERY_EXCHANGE {
+            let at = files.iter().position(|present| present == file).unwrap();
+            files.remove(at);
+        }
+        files
+    }
+}
+
+/// Cargo's target folder, in which the temporary one of tests lies.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
+}

@@ -1,0 +1,14 @@
+//! What Liqo published, and what it left on real clusters.
+
+#[cfg(feature = "rsa")]
+mod differences;
+mod documentation;
+#[cfg(feature = "rsa")]
+mod life;
+#[cfg(feature = "rsa")]
+mod objects;
+#[cfg(feature = "rsa")]
+mod renewal_and_end;
+mod replication;
+#[cfg(feature = "rsa")]
+mod slices_at_provider;

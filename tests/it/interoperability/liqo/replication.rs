@@ -1,0 +1,191 @@
+//! What goes to and fro between two clusters, beside what Liqo's crd-replicator
+//! carried between real ones.
+
+use std::path::Path;
+
+use liqo_auth::{
+    machine::{Effect, Objects, replication},
+    model::{ClusterId, Metadata, Object, Renew, Resource, ResourceSlice, Timestamp, manifest},
+    policy::Limits,
+};
+
+#[test]
+fn replicas_are_those_that_liqo_made() {
+    let mut two = Clusters::at("exchange/2-resourceslice");
+    let (slice, renew) = (two.replica::<ResourceSlice>(), two.replica::<Renew>());
+    two.at_provider.remove(&slice.id());
+    two.at_provider.remove(&renew.id());
+    assert_eq!(two.carry_forth(), 2);
+    assert_eq!(
+        without_history(two.replica::<ResourceSlice>()),
+        ResourceSlice {
+            status: Default::default(),
+            ..without_history(slice)
+        }
+    );
+    assert_eq!(
+        without_history(two.replica::<Renew>()),
+        Renew {
+            status: Default::default(),
+            ..without_history(renew)
+        }
+    );
+}
+
+#[test]
+fn what_is_in_step_is_left_alone() {
+    for stage in [
+        "exchange/1-authenticated",
+        "exchange/2-resourceslice",
+        "exchange/3-cordon",
+        "exchange/6-slice-deleted",
+        "exchange/7-unauthenticated",
+    ] {
+        let mut two = Clusters::at(stage);
+        assert_eq!((two.carry_forth(), two.carry_back()), (0, 0), "{stage}");
+    }
+}
+
+#[test]
+fn statuses_come_back_as_liqo_left_them() {
+    let mut two = Clusters::at("exchange/2-resourceslice");
+    let original = two.original::<ResourceSlice>();
+    two.at_consumer.insert(
+        ResourceSlice {
+            status: Default::default(),
+            ..original.clone()
+        }
+        .into(),
+    );
+    assert_eq!(two.carry_back(), 1);
+    assert_eq!(two.original::<ResourceSlice>().status, original.status);
+}
+
+#[test]
+fn a_spec_follows_and_what_the_provider_marked_stays() {
+    let mut two = Clusters::at("exchange/3-cordon");
+    let mut slice = two.original::<ResourceSlice>();
+    slice.spec.resources.insert("cpu".to_owned(), "8".into());
+    two.at_consumer.insert(slice.into());
+    let before = two.replica::<ResourceSlice>();
+    assert_eq!(two.carry_forth(), 1);
+    let after = two.replica::<ResourceSlice>();
+    assert_eq!(after.spec.resources["cpu"].as_str(), "8");
+    assert_eq!(after.metadata.annotations, before.metadata.annotations);
+    assert_eq!(after.status, before.status);
+}
+
+#[test]
+fn a_replica_goes_with_its_original() {
+    let mut two = Clusters::at("exchange/2-resourceslice");
+    let mut slice = two.original::<ResourceSlice>();
+    slice.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
+    two.at_consumer.insert(slice.clone().into());
+    assert_eq!(two.carry_forth(), 1);
+    let id = ("liqo-tenant-cluster-a", slice.metadata.name.as_str());
+    assert_eq!(two.at_provider.get::<ResourceSlice>(id.0, id.1), None);
+}
+
+#[test]
+fn what_is_not_shared_with_this_provider_stays_at_home() {
+    for (label, value) in [
+        ("liqo.io/remoteID", "cluster-z"),
+        ("liqo.io/replication", "false"),
+    ] {
+        let mut two = Clusters::at("exchange/2-resourceslice");
+        let mut slice = two.original::<ResourceSlice>();
+        slice.metadata.name = "other".to_owned();
+        slice
+            .metadata
+            .labels
+            .insert(label.to_owned(), value.to_owned());
+        two.at_consumer.insert(slice.into());
+        assert_eq!(two.carry_forth(), 0, "{label}");
+    }
+}
+
+/// The clusters of one recorded stage.
+struct Clusters {
+    at_consumer: Objects,
+    at_provider: Objects,
+}
+
+impl Clusters {
+    fn at(stage: &str) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/vectors/liqo-1.2.0")
+            .join(stage);
+        Self {
+            at_consumer: read(&folder.join("cluster-a")),
+            at_provider: read(&folder.join("cluster-b")),
+        }
+    }
+
+    fn carry_forth(&mut self) -> usize {
+        let step = replication::to_provider(
+            &self.at_consumer.view(&id("cluster-b")),
+            &self.at_provider.view(&id("cluster-a")),
+        );
+        apply(&mut self.at_provider, &step.unwrap().effects)
+    }
+
+    fn carry_back(&mut self) -> usize {
+        let step = replication::to_consumer(
+            &self.at_consumer.view(&id("cluster-b")),
+            &self.at_provider.view(&id("cluster-a")),
+        );
+        apply(&mut self.at_consumer, &step.unwrap().effects)
+    }
+
+    fn original<K: Resource + Clone>(&self) -> K {
+        only(&self.at_consumer)
+    }
+
+    fn replica<K: Resource + Clone>(&self) -> K {
+        only(&self.at_provider)
+    }
+}
+
+fn apply(objects: &mut Objects, effects: &[Effect]) -> usize {
+    for effect in effects {
+        objects.apply(effect).unwrap();
+    }
+    effects.len()
+}
+
+fn only<K: Resource + Clone>(objects: &Objects) -> K {
+    let mut found = objects.iter().filter_map(K::from_object);
+    let first = found.next().unwrap().clone();
+    assert!(found.next().is_none());
+    first
+}
+
+/// Without what the API server gives an object.
+fn without_history<K: Resource>(mut object: K) -> K {
+    let metadata = object.metadata_mut();
+    *metadata = Metadata {
+        name: metadata.name.clone(),
+        namespace: metadata.namespace.clone(),
+        labels: metadata.labels.clone(),
+        annotations: metadata.annotations.clone(),
+        ..Metadata::default()
+    };
+    object
+}
+
+fn read(folder: &Path) -> Objects {
+    let mut objects = Objects::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read(file.unwrap().path()).unwrap();
+        for object in manifest::read(&text, &Limits::default()).unwrap() {
+            if !matches!(object, Object::Unreadable(_)) {
+                objects.insert(object);
+            }
+        }
+    }
+    objects
+}
+
+fn id(text: &str) -> ClusterId {
+    text.parse().unwrap()
+}

@@ -1,0 +1,108 @@
+//! Liqo's documents on `authStatus`.
+
+use liqo_auth::{
+    crypto::Entropy,
+    error::{Disposition, Fault, PeerIncompatible},
+    legacy::{AuthToken, Phase},
+    model::AuthStatus,
+};
+
+use crate::legacy::pair::{Pair, ask};
+
+#[test]
+fn pending_the_request_has_not_been_sent() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.status(), AuthStatus::Pending);
+    assert!(pair.next_request().is_some());
+}
+
+#[test]
+fn pending_there_is_still_no_answer() {
+    let mut pair = Pair::new();
+    let request = pair.next_request().unwrap();
+    let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
+    pair.receive(&request, &response.unwrap()).unwrap();
+    let first = pair.next_request().unwrap();
+    for status in [500, 503, 502, 429] {
+        let mut response = liqo_auth::legacy::HttpResponse::unavailable();
+        response.status = status;
+        let error = pair.receive(&first, &response).unwrap_err();
+        assert_eq!(
+            error.fault(),
+            &Fault::PeerIncompatible(PeerIncompatible::Status { found: status })
+        );
+        assert_eq!(error.disposition(), Disposition::Retry);
+        assert_eq!(pair.status(), AuthStatus::Pending);
+    }
+    // The same request again, to the byte.
+    assert_eq!(pair.next_request().unwrap(), first);
+}
+
+#[test]
+fn empty_refused_an_empty_token_was_sent_and_refused() {
+    let mut pair = Pair::new();
+    pair.run();
+    assert_eq!(pair.status(), AuthStatus::EmptyRefused);
+    assert!(matches!(pair.phase(), Phase::AwaitsToken));
+    assert!(pair.next_request().is_none());
+}
+
+#[test]
+fn accepted_there_is_an_identity_in_a_local_secret() {
+    let mut pair = Pair::new();
+    let token = pair.token();
+    pair.set_token(&token);
+    pair.run();
+    let Phase::Accepted(held) = pair.phase() else {
+        panic!("not accepted");
+    };
+    assert!(!held.kubeconfig().is_empty());
+    assert!(pair.next_request().is_none());
+}
+
+#[test]
+fn refused_no_other_retries_will_be_done() {
+    let mut pair = Pair::new();
+    pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
+    pair.run();
+    assert_eq!(pair.statuses, [200, 401]);
+    assert_eq!(pair.status(), AuthStatus::Refused);
+    assert!(matches!(pair.phase(), Phase::Refused));
+    assert!(pair.next_request().is_none());
+}
+
+#[test]
+fn refused_another_token_alone_does_not_restart_the_process() {
+    let mut pair = Pair::new();
+    pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
+    pair.run();
+    let token = pair.token();
+    pair.set_token(&token);
+    pair.set_status(AuthStatus::Refused);
+    assert!(pair.next_request().is_none());
+}
+
+#[test]
+fn refused_another_token_and_pending_restart_the_process() {
+    let mut pair = Pair::new();
+    pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
+    pair.run();
+    let token = pair.token();
+    pair.set_token(&token);
+    pair.set_status(AuthStatus::Pending);
+    pair.run();
+    assert_eq!(pair.statuses, [200, 401, 202]);
+    assert_eq!(pair.status(), AuthStatus::Accepted);
+}
+
+#[test]
+fn the_status_outlives_an_api_server_that_drops_it() {
+    let mut pair = Pair::new();
+    pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
+    pair.run();
+    // 0.3 to 0.10 have conditions, and no authStatus.
+    let mut cluster = pair.cluster().clone();
+    cluster.status.auth_status = None;
+    pair.at_home.insert(cluster.into());
+    assert!(matches!(pair.phase(), Phase::Refused));
+}

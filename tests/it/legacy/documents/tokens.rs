@@ -1,0 +1,261 @@
+//! Liqo's documents on tokens.
+
+use liqo_auth::{
+    crypto::Entropy,
+    error::{Fault, PolicyRefusal},
+    legacy::{AuthToken, Outcome, TokenProtocol},
+    model::{AuthStatus, Resource, Secret, names},
+};
+
+use crate::legacy::pair::{
+    FOREIGN, HOME, Pair, apply, ask, ask_undelivered, body, env, foreign_builder, home_builder,
+    key, now, post,
+};
+
+#[test]
+fn authentication_is_enabled_by_default() {
+    let mut pair = Pair::new();
+    pair.run();
+    assert_eq!(pair.statuses, [200, 401]);
+    assert_eq!(pair.status(), AuthStatus::EmptyRefused);
+}
+
+#[test]
+fn the_protocol_itself_is_disabled_by_default() {
+    let foreign = foreign_builder().enable_token_protocol(TokenProtocol::Off);
+    let home = home_builder().enable_token_protocol(TokenProtocol::default());
+    let mut pair = Pair::of(foreign, home);
+    for path in ["/ids", "/identity", "/identity/certificate"] {
+        let request = liqo_auth::legacy::HttpRequest::new("GET", path, Vec::new());
+        let answer = ask(&pair.foreign, &mut pair.at_foreign, &request);
+        assert_eq!(answer.response.unwrap().status, 404);
+    }
+    let error = pair.home.discover(pair.cluster()).unwrap_err();
+    assert_eq!(
+        error.fault(),
+        &Fault::Policy(PolicyRefusal::TokenProtocolOff)
+    );
+}
+
+#[test]
+fn with_allow_empty_token_any_cluster_is_accepted() {
+    let mut pair = Pair::of(
+        foreign_builder().allow_empty_token_from_anyone(),
+        home_builder(),
+    );
+    pair.run();
+    assert_eq!(pair.statuses, [200, 202]);
+    assert_eq!(pair.status(), AuthStatus::Accepted);
+}
+
+#[test]
+fn a_wrong_token_is_wrong_with_allow_empty_token_too() {
+    let mut pair = Pair::of(
+        foreign_builder().allow_empty_token_from_anyone(),
+        home_builder(),
+    );
+    pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
+    pair.run();
+    assert_eq!(pair.status(), AuthStatus::Refused);
+}
+
+#[test]
+fn the_token_is_in_the_secret_auth_token_as_128_hexadecimal_digits() {
+    let pair = Pair::new();
+    let secret = pair.at_foreign.get::<Secret>("liqo", "auth-token").unwrap();
+    let token = core::str::from_utf8(secret.get("token").unwrap()).unwrap();
+    assert_eq!(token.len(), 128);
+    assert!(
+        token
+            .bytes()
+            .all(|byte| b"0123456789abcdef".contains(&byte))
+    );
+    assert_eq!(pair.token().expose(), token);
+}
+
+#[test]
+fn the_token_stays_when_there_is_one() {
+    let pair = Pair::new();
+    let step = pair
+        .foreign
+        .token_step(pair.at_foreign.iter(), &env())
+        .unwrap();
+    assert!(step.is_settled());
+}
+
+#[test]
+fn a_deleted_token_is_made_anew() {
+    let mut pair = Pair::new();
+    let id = pair
+        .at_foreign
+        .get::<Secret>("liqo", "auth-token")
+        .unwrap()
+        .id();
+    pair.at_foreign.remove(&id);
+    let objects = pair.at_foreign.iter();
+    let step = pair.foreign.token_step(objects, &env()).unwrap();
+    apply(&mut pair.at_foreign, &step);
+    assert_eq!(pair.token().expose().len(), 128);
+}
+
+#[test]
+fn if_the_tokens_match_the_peering_cluster_is_authenticated() {
+    let mut pair = Pair::new();
+    let token = pair.token();
+    pair.set_token(&token);
+    pair.run();
+    assert_eq!(pair.statuses, [200, 202]);
+    assert_eq!(pair.status(), AuthStatus::Accepted);
+}
+
+#[test]
+fn the_secret_with_the_remote_token_has_its_name_and_labels() {
+    let mut pair = Pair::new();
+    pair.run();
+    pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
+    let name = format!("remote-token-{FOREIGN}");
+    let secret = pair.at_home.get::<Secret>("liqo", &name).unwrap();
+    let labels: Vec<(&str, &str)> = secret
+        .metadata
+        .labels
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect();
+    assert_eq!(
+        labels,
+        [
+            ("discovery.liqo.io/auth-token", ""),
+            ("discovery.liqo.io/cluster-id", FOREIGN)
+        ]
+    );
+}
+
+#[test]
+fn the_creation_of_the_secret_triggers_the_procedure() {
+    let mut pair = Pair::new();
+    pair.run();
+    assert!(pair.next_request().is_none());
+    // By hand, with any name, as the labels say what it is for.
+    let mut secret = Secret::default();
+    secret.metadata.name = "mine".into();
+    secret.metadata.namespace = "liqo".into();
+    secret.metadata.labels = [
+        (names::DISCOVERY_CLUSTER_ID_LABEL.into(), FOREIGN.into()),
+        (names::AUTH_TOKEN_LABEL.into(), String::new()),
+    ]
+    .into();
+    let token = pair.token();
+    let value = token.expose().as_bytes().into();
+    secret.data.insert("token".into(), value);
+    pair.at_home.insert(secret.into());
+    pair.run();
+    assert_eq!(pair.status(), AuthStatus::Accepted);
+}
+
+#[test]
+fn the_cluster_id_is_that_of_the_foreign_cluster() {
+    let mut pair = Pair::new();
+    pair.run();
+    assert_eq!(pair.cluster().spec.cluster_identity.cluster_id, FOREIGN);
+    let label = &pair.cluster().metadata.labels[names::DISCOVERY_CLUSTER_ID_LABEL];
+    assert_eq!(label, FOREIGN);
+}
+
+#[test]
+fn a_token_that_has_expired_is_wrong_and_a_new_one_is_made() {
+    let lifetime = core::time::Duration::from_secs(60);
+    let mut pair = Pair::of(foreign_builder().token_lifetime(lifetime), home_builder());
+    let later = now() + lifetime;
+    let token = pair.foreign.token(pair.at_foreign.iter(), later).unwrap();
+    assert_eq!(token, None);
+    let mut env = env();
+    env.now = later;
+    env.entropy = Entropy::from_bytes([8; 32]);
+    let old = pair.token();
+    let objects = pair.at_foreign.iter();
+    let step = pair.foreign.token_step(objects, &env).unwrap();
+    apply(&mut pair.at_foreign, &step);
+    assert_ne!(pair.token(), old);
+    pair.set_token(&old);
+    pair.run();
+    assert_eq!(pair.status(), AuthStatus::Refused);
+}
+
+#[test]
+fn a_token_that_serves_once_is_replaced() {
+    let mut pair = Pair::of(foreign_builder().single_use_token(), home_builder());
+    let token = pair.token();
+    pair.set_token(&token);
+    let request = pair.next_request().unwrap();
+    let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
+    pair.receive(&request, &response.unwrap()).unwrap();
+    let request = pair.next_request().unwrap();
+    // The answer is lost more than once; the same home comes again.
+    for effects in [1, 2, usize::MAX] {
+        ask_undelivered(&pair.foreign, &mut pair.at_foreign, &request.http, effects);
+    }
+    pair.run();
+    assert_eq!(pair.status(), AuthStatus::Accepted);
+    // Drawn from the same entropy here, so that only the seal differs.
+    let secret = pair.at_foreign.get::<Secret>("liqo", "auth-token").unwrap();
+    assert_eq!(secret.get("spentBy"), Some(HOME.as_bytes()));
+}
+
+#[test]
+fn of_two_homes_at_once_a_token_that_serves_once_serves_one() {
+    let mut pair = Pair::of(foreign_builder().single_use_token(), home_builder());
+    let token = pair.token();
+    let requests = [("a", 1), ("b", 2)].map(|(id, number)| {
+        let request = post(&body(id, &key(number), token.expose()));
+        match pair.foreign.read(&request) {
+            liqo_auth::legacy::Reading::Identity(request) => request,
+            _ => panic!("unreadable"),
+        }
+    });
+    // Both look before either writes.
+    let [one, other] = requests.each_ref().map(|request| {
+        let view = pair.at_foreign.view(request.peer());
+        let mut env = env();
+        env.entropy = Entropy::from_bytes([8; 32]);
+        pair.foreign.handle(&view, request, env).unwrap()
+    });
+    apply(&mut pair.at_foreign, &one.step);
+    assert!(pair.at_foreign.apply(&other.step.effects[0]).is_err());
+    let statuses = [("a", 1), ("b", 2)].map(|(id, number)| {
+        let request = post(&body(id, &key(number), token.expose()));
+        ask(&pair.foreign, &mut pair.at_foreign, &request)
+            .response
+            .unwrap()
+            .status
+    });
+    assert_eq!(statuses, [202, 401]);
+}
+
+#[test]
+fn the_origin_token_is_good_for_its_peer_only() {
+    let mut pair = Pair::new();
+    let token = pair.token();
+    pair.set_token(&token);
+    pair.run();
+    let name = format!("remote-token-{HOME}");
+    let given = pair.at_foreign.get::<Secret>("liqo", &name).unwrap();
+    let given = core::str::from_utf8(given.get("token").unwrap()).unwrap();
+    // The home's own server, which shares its objects and record key.
+    let server = liqo_auth::legacy::Foreign::builder(
+        HOME.parse().unwrap(),
+        liqo_auth::provider::Endpoint::new("https://10.0.0.1".parse().unwrap(), None),
+        liqo_auth::crypto::RecordKey::new([2; 32]).unwrap(),
+    )
+    .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
+    .build();
+    for (peer, is_let_in) in [(FOREIGN, true), ("cl-other", false)] {
+        let request = post(&body(peer, &key(4), given));
+        let liqo_auth::legacy::Reading::Identity(request) = server.read(&request) else {
+            panic!("unreadable");
+        };
+        let view = pair.at_home.view(request.peer());
+        let answer = server.handle(&view, &request, env()).unwrap();
+        let is_wrong = matches!(answer.outcome, Some(Outcome::WrongToken { .. }));
+        assert_eq!(is_wrong, !is_let_in, "{peer}");
+    }
+}

@@ -1,0 +1,81 @@
+//! The forms of each version of the protocol.
+
+use liqo_auth::{
+    error::{Fault, PolicyRefusal},
+    model::{AuthStatus, ProtocolVersion},
+    policy::Policy,
+};
+
+use crate::legacy::pair::{FOREIGN, Pair, ask, env, foreign_builder, home_builder};
+
+#[test]
+fn a_foreign_cluster_of_0_2_is_known_by_its_guest_namespace() {
+    let mut pair = Pair::of_accounts();
+    let request = pair.next_request().unwrap();
+    let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
+    pair.receive(&request, &response.unwrap()).unwrap();
+    let request = pair.next_request().unwrap();
+    assert_eq!(request.http.path, "/identity");
+    let body = core::str::from_utf8(request.http.body.expose()).unwrap();
+    assert_eq!(body, r#"{"clusterID":"cl-home","token":""}"#);
+}
+
+#[test]
+fn each_version_is_asked_in_its_form() {
+    for (version, fields) in [
+        (ProtocolVersion::V0_3, &["clusterID"][..]),
+        (ProtocolVersion::V0_4, &["cluster"]),
+    ] {
+        let home = home_builder().peer_version(FOREIGN.parse().unwrap(), version);
+        let mut pair = Pair::of(foreign_builder(), home);
+        let token = pair.token();
+        pair.set_token(&token);
+        let request = pair.next_request().unwrap();
+        let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
+        pair.receive(&request, &response.unwrap()).unwrap();
+        let request = pair.next_request().unwrap();
+        let body: serde_json::Value = serde_json::from_slice(request.http.body.expose()).unwrap();
+        let found: Vec<&str> = ["clusterID", "cluster"]
+            .into_iter()
+            .filter(|field| body.get(field).is_some())
+            .collect();
+        assert_eq!(found, fields);
+        pair.run();
+        assert_eq!(pair.status(), AuthStatus::Accepted);
+    }
+}
+
+#[test]
+fn the_form_of_0_2_is_not_spoken_in_the_strict_policy() {
+    let foreign = foreign_builder()
+        .policy(Policy::compatible())
+        .hand_out_service_accounts("liqo".parse().unwrap());
+    let mut pair = Pair::of(foreign, home_builder());
+    let request = pair.next_request().unwrap();
+    let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
+    pair.receive(&request, &response.unwrap()).unwrap();
+    let view = pair.at_home.view(pair.foreign.cluster_id());
+    let error = pair.home.reconcile(&view, &env()).unwrap_err();
+    assert_eq!(
+        error.fault(),
+        &Fault::Policy(PolicyRefusal::TokenProtocolVersion {
+            found: ProtocolVersion::V0_2
+        })
+    );
+}
+
+#[test]
+fn without_a_path_for_certificates_the_peer_is_taken_for_0_2() {
+    let mut pair = Pair::of(
+        foreign_builder(),
+        home_builder().policy(Policy::compatible()),
+    );
+    let request = pair.next_request().unwrap();
+    let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
+    pair.receive(&request, &response.unwrap()).unwrap();
+    let request = pair.next_request().unwrap();
+    let mut response = liqo_auth::legacy::HttpResponse::unavailable();
+    response.status = 404;
+    pair.receive(&request, &response).unwrap();
+    assert_eq!(pair.next_request().unwrap().http.path, "/identity");
+}

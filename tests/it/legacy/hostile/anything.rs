@@ -1,0 +1,71 @@
+//! Requests, answers and tokens at random.
+
+use liqo_auth::{
+    legacy::{AuthToken, HttpRequest},
+    machine::Objects,
+    model::AuthStatus,
+    policy::Policy,
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{asked, response};
+use crate::legacy::pair::{apply, ask, env, foreign_builder};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_request_gets_an_answer_and_only_a_right_token_an_object(
+        method in "GET|POST|OPTIONS|[A-Z]{0,8}",
+        path in "/ids|/identity|/identity/certificate|/.{0,20}",
+        request_body in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..200),
+            ".{0,200}".prop_map(String::into_bytes),
+            ("[a-z]{1,9}", "[0-9a-f]{0,140}", "[A-Za-z0-9+/=]{0,80}").prop_map(|(id, token, csr)| {
+                json!({ "cluster": { "clusterID": id }, "destinationClusterToken": token,
+                    "token": token, "clusterID": id, "certificateSigningRequest": csr })
+                    .to_string().into_bytes()
+            }),
+        ],
+    ) {
+        let foreign = foreign_builder()
+            .policy(Policy::compatible())
+            .hand_out_service_accounts("liqo".parse().unwrap())
+            .build();
+        let mut objects = Objects::new();
+        let step = foreign.token_step(objects.iter(), &env()).unwrap();
+        apply(&mut objects, &step);
+        let before = objects.clone();
+        let request = HttpRequest::new(method, path, request_body);
+        let answer = ask(&foreign, &mut objects, &request);
+        prop_assert!((200..=405).contains(&answer.response.unwrap().status));
+        prop_assert_eq!(objects, before);
+    }
+
+    #[test]
+    fn no_answer_makes_a_home_panic_or_store_what_it_should_not(
+        status in 100_u16..600,
+        body in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..200),
+            (".{0,20}", "[A-Za-z0-9+/=]{0,80}", ".{0,40}").prop_map(|(namespace, pem, url)| {
+                json!({ "namespace": namespace, "certificate": pem, "apiServerUrl": url,
+                    "apiServerCA": pem, "clusterId": namespace }).to_string().into_bytes()
+            }),
+        ],
+    ) {
+        let (mut pair, request, _) = asked();
+        let _ = pair.receive(&request, &response(status, &body));
+        prop_assert!(pair.status() != AuthStatus::Accepted);
+    }
+
+    #[test]
+    fn tokens_match_only_themselves(
+        one in "[0-9a-f]{128}",
+        other in prop_oneof!["[0-9a-f]{0,130}", ".{0,20}"],
+    ) {
+        let token = AuthToken::parse(one.as_bytes(), &Policy::strict()).unwrap();
+        prop_assert!(token.matches(one.as_bytes()));
+        prop_assert_eq!(token.matches(other.as_bytes()), one == other);
+    }
+}

@@ -1,0 +1,295 @@
+//! Requests that no honest home sends.
+
+use liqo_auth::{
+    crypto::{CsrError, Entropy, TokenError},
+    error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    legacy::{AuthToken, HttpRequest, Outcome, Reading, RequestError},
+    machine::Objects,
+    model::{ClusterIdError, Object, ObjectError, Secret, StrictJsonError, names},
+    policy::Policy,
+};
+use serde_json::{Value, json};
+
+use crate::legacy::pair::{FOREIGN, HOME, Pair, ask, body, foreign_builder, key, now, post};
+
+#[test]
+fn malformed_requests_are_answered_400_without_a_look_at_any_object() {
+    let foreign = foreign_builder().build();
+    let request = |body: &[u8]| HttpRequest::new("POST", "/identity/certificate", body);
+    let field = |path: &str, reason: &str| {
+        RequestError::Form(StrictJsonError::Field(ObjectError::Field {
+            path: path.into(),
+            reason: reason.into(),
+        }))
+    };
+    let deep = format!(r#"{{"x":{}1{}}}"#, "[".repeat(40), "]".repeat(40));
+    let cases: Vec<(Vec<u8>, RequestError)> = vec![
+        (
+            vec![b' '; 32 * 1024 + 1],
+            RequestError::Form(StrictJsonError::TooLong {
+                found: 32 * 1024 + 1,
+                limit: 32 * 1024,
+            }),
+        ),
+        (
+            b"{\"cluster\":\"\xff\"}".to_vec(),
+            RequestError::Form(StrictJsonError::NotText { at: 12 }),
+        ),
+        (
+            b"\xfe\xff\0{\0}".to_vec(),
+            RequestError::Form(StrictJsonError::NotText { at: 0 }),
+        ),
+        (
+            br#"{"cluster":{"clusterID":"a","clusterID":"b"}}"#.to_vec(),
+            RequestError::Form(StrictJsonError::Field(ObjectError::Repeated {
+                path: "cluster.clusterID".into(),
+            })),
+        ),
+        (
+            br#"{"destinationClusterToken":"a","destinationClusterToken":"b"}"#.to_vec(),
+            RequestError::Form(StrictJsonError::Field(ObjectError::Repeated {
+                path: "destinationClusterToken".into(),
+            })),
+        ),
+        (
+            deep.into_bytes(),
+            RequestError::Form(StrictJsonError::Field(ObjectError::TooDeep {
+                path: format!("x{}", "[0]".repeat(31)),
+                limit: 32,
+            })),
+        ),
+        (
+            br#"{"cluster":{"clusterID":"a"},"destinationClusterToken":{"$ne":""}}"#.to_vec(),
+            field("destinationClusterToken", "found a map, expected a string"),
+        ),
+        (
+            br#"{"cluster":{"clusterID":"a"},"clusterID":"b"}"#.to_vec(),
+            RequestError::TwoClusters,
+        ),
+        (
+            b"{}".to_vec(),
+            RequestError::ClusterId(ClusterIdError::Empty),
+        ),
+        (
+            br#"{"cluster":{"clusterID":"../etc"}}"#.to_vec(),
+            RequestError::ClusterId(ClusterIdError::Character { at: 0 }),
+        ),
+        (
+            br#"{"clusterID":"system:masters"}"#.to_vec(),
+            RequestError::ClusterId(ClusterIdError::Character { at: 6 }),
+        ),
+        (
+            br#"{"cluster":{"clusterID":"a"},"certificateSigningRequest":"a b"}"#.to_vec(),
+            RequestError::Base64,
+        ),
+        (
+            serde_json::to_vec(&json!({ "cluster": {
+                "clusterID": "a", "clusterName": "n".repeat(254) } }))
+            .unwrap(),
+            RequestError::NameTooLong {
+                found: 254,
+                limit: 253,
+            },
+        ),
+    ];
+    for (body, expected) in cases {
+        let Reading::Reply(answer) = foreign.read(&request(&body)) else {
+            panic!("{expected:?}: read");
+        };
+        assert_eq!(answer.outcome, Some(Outcome::Malformed(expected)));
+        assert_eq!(answer.response.unwrap().status, 400);
+    }
+}
+
+#[test]
+fn headers_that_readers_differ_on_are_refused() {
+    let foreign = foreign_builder().build();
+    for (headers, name) in [
+        (
+            vec![("Content-Length", "1"), ("content-length", "2")],
+            "content-length",
+        ),
+        (
+            vec![("Transfer-Encoding", "chunked"), ("Content-Length", "1")],
+            "transfer-encoding",
+        ),
+        (
+            vec![("Transfer-Encoding", "chunked"), ("transfer-encoding", "x")],
+            "transfer-encoding",
+        ),
+        (vec![("Content-Encoding", "gzip")], "content-encoding"),
+    ] {
+        let mut request = post(&json!({ "cluster": { "clusterID": "a" } }));
+        let headers = headers.into_iter();
+        request.headers = headers
+            .map(|(key, value)| (key.into(), value.into()))
+            .collect();
+        let Reading::Reply(answer) = foreign.read(&request) else {
+            panic!("{name}: read");
+        };
+        let expected = Outcome::Malformed(RequestError::Header { name });
+        assert_eq!(answer.outcome, Some(expected));
+    }
+}
+
+#[test]
+fn other_paths_and_methods_lead_nowhere() {
+    let foreign = foreign_builder().build();
+    for (method, path, status) in [
+        ("GET", "/", 404),
+        ("POST", "/identity", 404), // No service accounts are handed out.
+        ("POST", "/identity/certificate/", 404),
+        ("POST", "//identity/certificate", 404),
+        ("GET", "/ids?x", 404),
+        ("POST", "/ids", 405),
+        ("HEAD", "/ids", 405),
+        ("PUT", "/identity/certificate", 405),
+        ("post", "/identity/certificate", 405),
+        ("OPTIONS", "/identity/certificate", 200),
+    ] {
+        let Reading::Reply(answer) = foreign.read(&HttpRequest::new(method, path, Vec::new()))
+        else {
+            panic!("{method} {path}");
+        };
+        assert_eq!(answer.response.unwrap().status, status, "{method} {path}");
+    }
+}
+
+#[test]
+fn a_right_token_does_not_make_someone_else_of_a_home() {
+    let mut pair = Pair::new();
+    let token = pair.token();
+    let token = token.expose();
+    let refused = |pair: &mut Pair, body: &Value| {
+        let answer = ask(&pair.foreign, &mut pair.at_foreign, &post(body));
+        let Some(Outcome::Refused { error, .. }) = answer.outcome else {
+            panic!("{:?}", answer.outcome);
+        };
+        (answer.response.unwrap().status, error.fault().clone())
+    };
+    let mut other_name = body("cl-home", &key(1), token);
+    other_name["cluster"]["clusterID"] = "cl-victim".into();
+    let (status, fault) = refused(&mut pair, &other_name);
+    assert_eq!(status, 400);
+    assert!(matches!(
+        fault,
+        Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Subject { .. }))
+    ));
+    for id in ["kubernetes-admin", FOREIGN] {
+        let (status, fault) = refused(&mut pair, &body(id, &key(1), token));
+        assert_eq!(status, 403);
+        let name = id.to_owned();
+        assert_eq!(fault, Fault::Policy(PolicyRefusal::NameTaken { name }));
+    }
+    let mut no_csr = body(HOME, &key(1), token);
+    no_csr["certificateSigningRequest"] = "".into();
+    assert_eq!(
+        refused(&mut pair, &no_csr).1,
+        Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Empty))
+    );
+    let mut origin = body(HOME, &key(1), token);
+    origin["originClusterToken"] = "short".into();
+    assert_eq!(
+        refused(&mut pair, &origin).1,
+        Fault::PeerMisbehaved(PeerMisbehaved::Token(TokenError::Length {
+            found: 5,
+            expected: 128
+        }))
+    );
+    // Nothing of all that was kept: the honest home is let in.
+    let answer = ask(
+        &pair.foreign,
+        &mut pair.at_foreign,
+        &post(&body(HOME, &key(1), token)),
+    );
+    assert_eq!(answer.response.unwrap().status, 202);
+}
+
+#[test]
+fn no_number_of_wrong_tokens_locks_a_cluster_id_out() {
+    let mut pair = Pair::new();
+    let mut before = None;
+    for number in 0..200_u8 {
+        let wrong = AuthToken::make(&Entropy::from_bytes([number; 32].map(|byte| byte | 0x80)));
+        let wrong = match number % 4 {
+            0 => "",
+            1 => "\u{0}\"\\é",
+            _ => wrong.expose(),
+        };
+        let answer = ask(
+            &pair.foreign,
+            &mut pair.at_foreign,
+            &post(&body(HOME, &key(2), wrong)),
+        );
+        let response = answer.response.unwrap();
+        assert_eq!(response.status, 401);
+        assert_eq!(response.body.expose(), b"invalid token\n");
+        let objects = before.get_or_insert_with(|| pair.at_foreign.clone());
+        assert_eq!(&pair.at_foreign, objects, "a wrong token writes nothing");
+    }
+    let token = pair.token();
+    let answer = ask(
+        &pair.foreign,
+        &mut pair.at_foreign,
+        &post(&body(HOME, &key(1), token.expose())),
+    );
+    assert_eq!(answer.response.unwrap().status, 202);
+}
+
+#[test]
+fn no_token_shows_in_debug_or_in_an_event() {
+    let mut pair = Pair::new();
+    let secret: String = "5ec2e7".chars().cycle().take(128).collect();
+    let request = post(&body(HOME, &key(1), &secret));
+    let Reading::Identity(read) = pair.foreign.read(&request) else {
+        panic!("unreadable");
+    };
+    let answer = ask(&pair.foreign, &mut pair.at_foreign, &request);
+    let token = pair.token();
+    pair.set_token(&token);
+    let asked = pair.next_request();
+    for shown in [
+        format!(
+            "{request:?} {read:?} {answer:?} {}",
+            answer.outcome.as_ref().unwrap()
+        ),
+        format!("{:?} {asked:?} {token:?}", pair.at_home),
+        format!("{:?}", pair.at_foreign),
+    ] {
+        assert!(!shown.contains("5ec2e75ec2e7"), "{shown}");
+        assert!(!shown.contains(token.expose()), "{shown}");
+    }
+}
+
+#[test]
+fn a_token_that_others_put_in_place_is_not_this_clusters() {
+    let mut pair = Pair::new();
+    let mut secret = Secret::default();
+    secret.metadata.name = names::AUTH_TOKEN_SECRET.into();
+    secret.metadata.namespace = "liqo".into();
+    let value = "ab".repeat(64).into_bytes();
+    secret.data.insert("token".into(), value.into());
+    pair.at_foreign = [Object::from(secret)].into_iter().collect();
+    let error = pair
+        .foreign
+        .token(pair.at_foreign.iter(), now())
+        .unwrap_err();
+    assert_eq!(error.fault(), &Fault::Local(LocalFault::BrokenSeal));
+    // Liqo's own has no seal: the compatible policy takes it.
+    let compatible = foreign_builder().policy(Policy::compatible()).build();
+    let token = compatible.token(pair.at_foreign.iter(), now()).unwrap();
+    assert_eq!(token.unwrap().expose(), "ab".repeat(64));
+    // An empty one lets no one in, in any policy.
+    let mut empty = pair
+        .at_foreign
+        .get::<Secret>("liqo", "auth-token")
+        .unwrap()
+        .clone();
+    empty.data.insert("token".into(), Vec::new().into());
+    let objects: Objects = [Object::from(empty)].into_iter().collect();
+    let error = compatible.token(objects.iter(), now()).unwrap_err();
+    assert_eq!(
+        error.fault(),
+        &Fault::Local(LocalFault::Token(TokenError::Empty))
+    );
+}

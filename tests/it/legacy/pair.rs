@@ -1,0 +1,308 @@
+//! A home cluster and a foreign cluster in memory, with what moves bytes
+//! between them.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use liqo_auth::{
+    crypto::{Authority, Csr, Entropy, KeyPair, OneKey, RecordKey, SigningKey, Subject},
+    error::Error,
+    legacy::{
+        AuthToken, Foreign, ForeignBuilder, HomeCluster, HomeClusterBuilder, HttpRequest,
+        HttpResponse, Next, Phase, Reading, Reply, Request, TokenProtocol,
+    },
+    machine::{Effect, Env, Objects, Step},
+    model::{
+        AuthStatus, ClusterId, ForeignCluster, Object, Resource, Secret, ServiceAccount, Timestamp,
+        names,
+    },
+    policy::Policy,
+    provider::{AuthoritySigner, Endpoint},
+};
+
+pub(crate) const FOREIGN: &str = "3114c478-173d-4344-8f01-eb21efb95aea";
+pub(crate) const HOME: &str = "cl-home";
+
+pub(crate) struct Pair {
+    pub(crate) foreign: Foreign,
+    pub(crate) at_foreign: Objects,
+    pub(crate) home: HomeCluster,
+    pub(crate) at_home: Objects,
+    /// What the home sent, and the statuses that came back.
+    pub(crate) statuses: Vec<u16>,
+}
+
+impl Pair {
+    pub(crate) fn new() -> Self {
+        Self::of(foreign_builder(), home_builder())
+    }
+
+    /// Both of 0.2.
+    pub(crate) fn of_accounts() -> Self {
+        let foreign = foreign_builder()
+            .policy(Policy::compatible())
+            .hand_out_service_accounts("liqo".parse().unwrap());
+        Self::of(foreign, home_builder().policy(Policy::compatible()))
+    }
+
+    pub(crate) fn of(foreign: ForeignBuilder, home: HomeClusterBuilder) -> Self {
+        let foreign = foreign.build();
+        let mut at_foreign = Objects::new();
+        let step = foreign.token_step(at_foreign.iter(), &env()).unwrap();
+        apply(&mut at_foreign, &step);
+        let mut cluster = ForeignCluster::default();
+        cluster.metadata.name = "my-cluster".into();
+        cluster.spec.foreign_auth_url = "https://foreign.example:443".into();
+        Self {
+            foreign,
+            at_foreign,
+            home: home.build(),
+            at_home: [Object::from(cluster)].into_iter().collect(),
+            statuses: Vec::new(),
+        }
+    }
+
+    pub(crate) fn token(&self) -> AuthToken {
+        let token = self.foreign.token(self.at_foreign.iter(), now()).unwrap();
+        token.unwrap()
+    }
+
+    /// The administrator hands the token over, as the script of the
+    /// documentation does.
+    pub(crate) fn set_token(&mut self, token: &AuthToken) {
+        let view = self.at_home.view(self.foreign.cluster_id());
+        let step = self.home.set_remote_token(&view, token, now()).unwrap();
+        apply(&mut self.at_home, &step);
+    }
+
+    pub(crate) fn cluster(&self) -> &ForeignCluster {
+        self.at_home.get("", "my-cluster").unwrap()
+    }
+
+    pub(crate) fn status(&self) -> AuthStatus {
+        self.cluster().status.auth_status()
+    }
+
+    pub(crate) fn set_status(&mut self, status: AuthStatus) {
+        let mut cluster = self.cluster().clone();
+        cluster.status.set_auth_status(status, now());
+        self.at_home.insert(cluster.into());
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        let view = self.at_home.view(self.foreign.cluster_id());
+        self.home.look(&view).unwrap()
+    }
+
+    /// The home's next request, if it has one, once it did what it can do
+    /// alone.
+    pub(crate) fn next_request(&mut self) -> Option<Request> {
+        for _ in 0..8 {
+            if self.cluster().spec.cluster_identity.cluster_id.is_empty() {
+                return Some(self.home.discover(self.cluster()).unwrap());
+            }
+            let view = self.at_home.view(self.foreign.cluster_id());
+            let Next { step, request, .. } = self.home.reconcile(&view, &env()).unwrap();
+            apply(&mut self.at_home, &step);
+            if request.is_some() || step.effects.is_empty() {
+                return request;
+            }
+        }
+        panic!("no end");
+    }
+
+    pub(crate) fn receive(
+        &mut self,
+        request: &Request,
+        response: &HttpResponse,
+    ) -> Result<Step, Error> {
+        let cluster = self.cluster();
+        let step = if cluster.spec.cluster_identity.cluster_id.is_empty() {
+            self.home.receive_ids(cluster, response)?
+        } else {
+            let view = self.at_home.view(self.foreign.cluster_id());
+            self.home.receive(&view, request, response, &env())?
+        };
+        apply(&mut self.at_home, &step);
+        Ok(step)
+    }
+
+    /// Lets both go on until the home has nothing to send.
+    pub(crate) fn run(&mut self) {
+        for _ in 0..8 {
+            let Some(request) = self.next_request() else {
+                return;
+            };
+            let answer = ask(&self.foreign, &mut self.at_foreign, &request.http);
+            let response = answer.response.unwrap();
+            self.statuses.push(response.status);
+            self.receive(&request, &response).unwrap();
+        }
+        panic!("no end: {:?}", self.statuses);
+    }
+
+    /// The foreign side cleans up, until nothing is left to do.
+    pub(crate) fn collect_garbage(&mut self) {
+        for _ in 0..8 {
+            let view = self.at_foreign.view(&HOME.parse().unwrap());
+            let step = self.foreign.reconcile(&view).unwrap();
+            if step.effects.is_empty() {
+                return;
+            }
+            apply(&mut self.at_foreign, &step);
+        }
+        panic!("no end");
+    }
+}
+
+pub(crate) fn foreign_builder() -> ForeignBuilder {
+    let authority = Authority::new("ca", now(), TWO_YEARS, &Entropy::from_bytes([9; 32])).unwrap();
+    let endpoint = Endpoint::new(
+        "https://172.19.0.3:6443".parse().unwrap(),
+        Some(authority.ca_bundle()),
+    );
+    Foreign::builder(
+        FOREIGN.parse().unwrap(),
+        endpoint,
+        RecordKey::new([1; 32]).unwrap(),
+    )
+    .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
+    .signer(Arc::new(AuthoritySigner::new(
+        authority,
+        Entropy::from_bytes([3; 32]),
+    )))
+}
+
+pub(crate) fn home_builder() -> HomeClusterBuilder {
+    HomeCluster::builder(
+        HOME.parse().unwrap(),
+        Arc::new(OneKey(Arc::new(key(1)))),
+        RecordKey::new([2; 32]).unwrap(),
+    )
+    .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
+}
+
+/// A request of 0.4 as a home with that ID and key makes it.
+pub(crate) fn body(id: &str, key: &KeyPair, token: &str) -> serde_json::Value {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    let peer: ClusterId = id.parse().unwrap();
+    let csr = Csr::make(&Subject::control_plane(&peer), key).unwrap();
+    let _ = key.public_key();
+    serde_json::json!({
+        "cluster": { "clusterID": id, "clusterName": id },
+        "destinationClusterToken": token,
+        "certificateSigningRequest": STANDARD.encode(csr.pem()),
+    })
+}
+
+pub(crate) fn post(body: &serde_json::Value) -> HttpRequest {
+    HttpRequest::new(
+        "POST",
+        "/identity/certificate",
+        serde_json::to_vec(body).unwrap(),
+    )
+}
+
+pub(crate) fn key(number: u8) -> KeyPair {
+    KeyPair::from_entropy(&Entropy::from_bytes([number; 32]))
+}
+
+/// Carries a request through to its delivery, as a server does.
+pub(crate) fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpRequest) -> Reply {
+    let answer = ask_undelivered(foreign, objects, request, usize::MAX).unwrap();
+    if answer.was_issued() {
+        let Reading::Identity(request) = foreign.read(request) else {
+            panic!("unreadable");
+        };
+        let step = foreign.delivered(&objects.view(request.peer())).unwrap();
+        apply(objects, &step);
+    }
+    answer
+}
+
+/// Carries a request through, to the server's end after so many effects.
+pub(crate) fn ask_undelivered(
+    foreign: &Foreign,
+    objects: &mut Objects,
+    request: &HttpRequest,
+    mut effects: usize,
+) -> Option<Reply> {
+    let request = match foreign.read(request) {
+        Reading::Identity(request) => request,
+        Reading::Reply(answer) => return Some(answer),
+        _ => panic!("another reading"),
+    };
+    for _ in 0..8 {
+        let view = objects.view(request.peer());
+        let answer = foreign.handle(&view, &request, env()).unwrap();
+        for effect in &answer.step.effects {
+            effects = effects.checked_sub(1)?;
+            apply_one(objects, effect);
+        }
+        if answer.response.is_some() {
+            return Some(answer);
+        }
+    }
+    panic!("no response");
+}
+
+pub(crate) fn apply(objects: &mut Objects, step: &Step) {
+    for effect in &step.effects {
+        apply_one(objects, effect);
+    }
+}
+
+/// Applies an effect as a cluster does, which deletes nothing that has a
+/// finalizer, and issues tokens for service accounts.
+pub(crate) fn apply_one(objects: &mut Objects, effect: &Effect) {
+    if let Effect::Delete { id, .. } = effect
+        && let Some(account) = objects.get::<ServiceAccount>(&id.namespace, &id.name)
+        && account.id() == *id
+        && !account.metadata.finalizers.is_empty()
+    {
+        let mut account = account.clone();
+        account.metadata.deletion_timestamp = Some(now());
+        objects.insert(account.into());
+        return;
+    }
+    objects.apply(effect).unwrap();
+    let gone: Vec<_> = objects
+        .iter()
+        .filter(|object| {
+            matches!(object, Object::ServiceAccount(account)
+                if account.metadata.deletion_timestamp.is_some()
+                    && account.metadata.finalizers.is_empty())
+        })
+        .map(Object::id)
+        .collect();
+    for id in gone {
+        objects.remove(&id);
+    }
+    let unfilled: Vec<Secret> = objects
+        .iter()
+        .filter_map(Object::as_secret)
+        .filter(|secret| secret.secret_type.as_deref() == Some(names::SERVICE_ACCOUNT_TOKEN))
+        .filter(|secret| secret.get(names::TOKEN).is_none())
+        .cloned()
+        .collect();
+    for mut secret in unfilled {
+        let token = format!("token-of-{}", secret.metadata.name);
+        secret
+            .data
+            .insert(names::TOKEN.into(), token.into_bytes().into());
+        objects.insert(secret.into());
+    }
+}
+
+pub(crate) fn env() -> Env {
+    Env {
+        now: now(),
+        entropy: Entropy::from_bytes([7; 32]),
+    }
+}
+
+pub(crate) fn now() -> Timestamp {
+    "2026-11-20T13:00:00Z".parse().unwrap()
+}
+
+const TWO_YEARS: Duration = Duration::from_secs(2 * 365 * 86_400);

@@ -1,0 +1,412 @@
+//! Manifests that somebody wrote in order to be read in two ways, or not at
+//! all. Each is refused with the error that names the defect.
+
+use liqo_auth::{
+    model::{Kind, ManifestError, Object, ObjectError, ObjectRef, manifest},
+    policy::Limits,
+};
+
+const TENANT: &str = r#"{"apiVersion": "authentication.liqo.io/v1beta1", "kind": "Tenant",
+    "metadata": {"name": "a", "namespace": "n"}, "spec": SPEC}"#;
+
+#[test]
+fn a_field_of_a_wrong_type_is_named() {
+    for (spec, path, reason) in [
+        ("5", "spec", "found a number, expected a map"),
+        (
+            r#"{"clusterID": 5}"#,
+            "spec.clusterID",
+            "found a number, expected a string",
+        ),
+        (
+            r#"{"csr": true}"#,
+            "spec.csr",
+            "found true or false, expected base64 text",
+        ),
+        (
+            r#"{"csr": "a\nb!"}"#,
+            "spec.csr",
+            "found a byte that is not base64 at 2, expected base64 text",
+        ),
+        (
+            r#"{"csr": "YQ"}"#,
+            "spec.csr",
+            "found wrong padding, expected padded base64 text",
+        ),
+        (
+            r#"{"authzPolicy": "Any\n"}"#,
+            "spec.authzPolicy",
+            "found \"Any\\n\", expected `KeysExchange` or `TolerateNoHandshake`",
+        ),
+        (
+            r#"{"tenantCondition": "active"}"#,
+            "spec.tenantCondition",
+            "found \"active\", expected one of `Active`, `Cordoned`, `Drained`",
+        ),
+        (
+            r#"{}, "status": {"authParams": {"awsConfig": {"awsSecretAccessKey": 5}}}"#,
+            "status.authParams.awsConfig.awsSecretAccessKey",
+            "found a number, expected a string",
+        ),
+        (
+            r#"{"proxyURL": []}"#,
+            "spec.proxyURL",
+            "found a list, expected a string",
+        ),
+    ] {
+        let reason = ObjectError::Field {
+            path: path.into(),
+            reason: reason.into(),
+        };
+        assert_eq!(refusal(&TENANT.replace("SPEC", spec)), reason, "{spec}");
+    }
+}
+
+#[test]
+fn an_object_that_cannot_be_read_keeps_its_name_and_spoils_no_list() {
+    let text = format!(
+        r#"{{"apiVersion": "v1", "kind": "List", "items": [{}, {}, {}, 5]}}"#,
+        TENANT.replace("SPEC", "{}"),
+        TENANT.replace("SPEC", "5"),
+        TENANT.replace("SPEC", r#"{"csr": "", "csr": "YQ=="}"#),
+    );
+    let objects = read(&text).unwrap();
+    assert!(objects[0].as_tenant().is_some());
+    for object in &objects[1..3] {
+        assert_eq!(object.id(), ObjectRef::new(Kind::Tenant, "n", "a"));
+    }
+    assert_eq!(
+        reason(&objects[2]),
+        ObjectError::Repeated {
+            path: "spec.csr".into()
+        }
+    );
+    assert_eq!(reason(&objects[3]), ObjectError::NotAnObject);
+    assert_eq!(objects[3].id(), ObjectRef::new(Kind::Other, "", ""));
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused_with_its_place() {
+    for (text, path, id) in [
+        (
+            r#"{"apiVersion": "v1", "kind": "Secret", "kind": "ConfigMap", "metadata": {"name": "a"}}"#,
+            "kind",
+            (Kind::Other, "a"),
+        ),
+        (
+            r#"{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "name": "b"}}"#,
+            "metadata.name",
+            (Kind::Secret, ""),
+        ),
+        (
+            r#"{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "metadata": {}}"#,
+            "metadata",
+            (Kind::Secret, ""),
+        ),
+        (
+            r#"{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "labels": {"liqo.io/nonce": "true", "liqo.io/nonce": ""}}}"#,
+            "metadata.labels[\"liqo.io/nonce\"]",
+            (Kind::Secret, "a"),
+        ),
+        (
+            r#"{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "unknown": [{"x": 1, "\u0078": 2}]}"#,
+            "unknown[0].x",
+            (Kind::Secret, "a"),
+        ),
+    ] {
+        let [object] = read(text).unwrap().try_into().unwrap();
+        assert_eq!(
+            reason(&object),
+            ObjectError::Repeated { path: path.into() },
+            "{text}"
+        );
+        assert_eq!(object.id(), ObjectRef::new(id.0, "", id.1), "{text}");
+    }
+    assert_eq!(
+        read(r#"{"kind": "List", "items": [], "items": []}"#),
+        Err(ManifestError::List(ObjectError::Repeated {
+            path: "items".into()
+        }))
+    );
+}
+
+#[test]
+fn kinds_and_versions_are_told_apart() {
+    let object = |api_version: &str, kind: &str| {
+        format!(
+            r#"{{"apiVersion": "{api_version}", "kind": "{kind}", "metadata": {{"name": "a"}}}}"#
+        )
+    };
+    assert_eq!(
+        refusal(&object("authentication.liqo.io/v2", "Tenant")),
+        ObjectError::ApiVersion {
+            kind: Kind::Tenant,
+            found: "authentication.liqo.io/v2".into()
+        }
+    );
+    assert_eq!(
+        refusal(&object("v2", "Secret")),
+        ObjectError::ApiVersion {
+            kind: Kind::Secret,
+            found: "v2".into()
+        }
+    );
+    for (api_version, kind) in [
+        ("example.com/v1", "Secret"),
+        ("v1", "Tenant"),
+        ("v1", "Pod"),
+        ("v1", "Other"),
+        ("v1", "Object"),
+    ] {
+        assert_eq!(
+            refusal(&object(api_version, kind)),
+            ObjectError::UnknownKind {
+                api_version: api_version.into(),
+                found: kind.into()
+            }
+        );
+    }
+}
+
+#[test]
+fn secrets_never_reach_an_error() {
+    for data in [
+        r#""data": {"privateKey": "hunter2-hunter2"}"#,
+        r#""data": "hunter2""#,
+        r#""data": ["hunter2"]"#,
+        r#""stringData": {"privateKey": ["hunter2"]}"#,
+        r#""data": {"a": {"hunter2": "hunter2"}}"#,
+        r#""type": {"a": "hunter2"}"#,
+        r#""metadata": "found hunter2, expected hunter2""#,
+    ] {
+        let [object] = read(&format!(
+            r#"{{"apiVersion": "v1", "kind": "Secret", {data}}}"#
+        ))
+        .unwrap()
+        .try_into()
+        .unwrap();
+        let reason = reason(&object);
+        assert!(matches!(reason, ObjectError::Field { .. }), "{reason:?}");
+        assert!(
+            !format!("{object:?} {reason}").contains("hunter2"),
+            "{object:?}"
+        );
+    }
+    for text in [
+        r#"{"data": hunter2}"#,
+        r#"{"data": "hunter2"#,
+        r#"{"data": "hunter2\q"}"#,
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(
+            !format!("{error} {error:?}").contains("hunter2"),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let limits = Limits::default();
+    let large = format!(r#"{{"csr": "{}"}}"#, "A".repeat(limits.object));
+    assert_eq!(
+        refusal(&TENANT.replace("SPEC", &large)),
+        ObjectError::TooLarge {
+            limit: limits.object
+        }
+    );
+    let found = limits.object * manifest::OBJECTS + 1;
+    assert_eq!(
+        read(&" ".repeat(found)),
+        Err(ManifestError::TooLarge {
+            found,
+            limit: found - 1
+        })
+    );
+    assert_eq!(
+        read(&format!("[{}1]", "1,".repeat(500_000))),
+        Err(ManifestError::TooManyValues { limit: 500_000 })
+    );
+    let repeated = r#"{"a": 1, "a": 1},"#.repeat(65);
+    assert!(matches!(
+        read(&format!(r#"{{"kind": "List", "items": [{repeated} 1]}}"#)),
+        Err(ManifestError::TooManyFaults { limit: 64, .. })
+    ));
+}
+
+#[test]
+fn depth_is_bounded() {
+    let nested = |depth: usize| {
+        format!(
+            "{}{}",
+            r#"{"a":"#.repeat(depth),
+            "1".to_owned() + &"}".repeat(depth)
+        )
+    };
+    // The map around it is a level too.
+    let text = TENANT.replace("SPEC", &nested(31));
+    assert!(read(&text).unwrap()[0].as_tenant().is_some());
+    for depth in [32, 100_000] {
+        assert!(
+            matches!(
+                refusal(&TENANT.replace("SPEC", &nested(depth))),
+                ObjectError::TooDeep { limit: 32, .. }
+            ),
+            "{depth}"
+        );
+    }
+    let nested =
+        |depth: usize| r#"{"kind": "List", "items": ["#.repeat(depth) + &"]}".repeat(depth);
+    assert_eq!(read(&nested(2)), Ok(Vec::new()));
+    assert_eq!(
+        read(&nested(3)),
+        Err(ManifestError::NestedLists { limit: 2 })
+    );
+}
+
+#[test]
+fn a_text_that_is_none_says_where() {
+    assert_eq!(
+        read("{}\n---\n{\"a\": }"),
+        Err(ManifestError::Json {
+            line: 3,
+            column: 7,
+            reason: "expected value".into()
+        })
+    );
+    assert_eq!(
+        manifest::read(b"{\"a\": \"\xff\"}", &Limits::default()),
+        Err(ManifestError::NotText { at: 7 })
+    );
+    assert!(matches!(
+        read("{} x"),
+        Err(ManifestError::Json { line: 1, .. })
+    ));
+}
+
+#[test]
+fn documents_follow_each_other() {
+    let tenant = TENANT.replace("SPEC", "{}");
+    let text =
+        format!("\u{feff}# none\n---\r\n---\n{tenant}{tenant}\n--- # next\n{tenant}\n---\n\n");
+    assert_eq!(read(&text).unwrap().len(), 3);
+    assert_eq!(read(""), Ok(Vec::new()));
+}
+
+#[cfg(not(feature = "yaml"))]
+#[test]
+fn yaml_needs_its_feature() {
+    assert_eq!(
+        read("# a\nkind: Tenant"),
+        Err(ManifestError::YamlIsOff { line: 1 })
+    );
+}
+
+#[cfg(feature = "yaml")]
+mod yaml {
+    use super::*;
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_with_its_place() {
+        let text = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  name: b\n";
+        assert_eq!(
+            refusal(text),
+            ObjectError::Repeated {
+                path: "metadata.name".into()
+            }
+        );
+    }
+
+    #[test]
+    fn aliases_do_not_multiply() {
+        let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        for level in 1..10 {
+            let below = vec![format!("*a{}", level - 1); 10].join(", ");
+            text.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+        }
+        assert_eq!(
+            read(&text),
+            Err(ManifestError::Yaml {
+                line: 6,
+                column: 15,
+                reason: "more depth, anchors or aliases than an object needs".into()
+            })
+        );
+    }
+
+    #[test]
+    fn what_readers_differ_on_is_refused() {
+        for (text, reason) in [
+            ("a: &a {b: 1}\nc:\n  <<: *a\n", "a merge key"),
+            ("a: *b\n", "an alias of nothing"),
+            ("a: .inf\n", "a number that is not finite"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(
+                matches!(&error, ManifestError::Yaml { reason: found, .. } if found == reason),
+                "{text}: {error:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn unquoted_numbers_are_no_text() {
+        let text = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: 123\n";
+        assert_eq!(
+            refusal(text),
+            ObjectError::Field {
+                path: "metadata.name".into(),
+                reason: "found a number, expected a string".into(),
+            }
+        );
+    }
+
+    #[test]
+    fn secrets_never_reach_an_error() {
+        for text in [
+            "data: 'hunter2",
+            "data: [hunter2",
+            "data: hunter2: hunter2",
+            "data: \"\\q hunter2\"",
+            "data: !x hunter2",
+            "- hunter2\n b",
+            "\thunter2",
+        ] {
+            if let Err(error) = read(text) {
+                assert!(
+                    !format!("{error} {error:?}").contains("hunter2"),
+                    "{error:?}"
+                );
+            }
+        }
+        assert!(matches!(
+            read("a: b\nc: [x"),
+            Err(ManifestError::Yaml { line: 2.., .. })
+        ));
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        for text in [
+            "[".repeat(100_000),
+            "- ".repeat(100_000),
+            "a: ".to_owned() + &"{b: ".repeat(5_000),
+        ] {
+            let text = format!("a:\n {text}");
+            assert!(matches!(read(&text), Err(ManifestError::Yaml { .. })));
+        }
+    }
+}
+
+fn read(text: &str) -> Result<Vec<Object>, ManifestError> {
+    manifest::read(text.as_bytes(), &Limits::default())
+}
+
+fn refusal(text: &str) -> ObjectError {
+    let [object] = read(text).unwrap().try_into().unwrap();
+    reason(&object)
+}
+
+fn reason(object: &Object) -> ObjectError {
+    object.as_unreadable().unwrap().reason.clone()
+}

@@ -1,0 +1,272 @@
+//! A crash after any effect, and messages late, twice or out of order: the
+//! exchange ends the same.
+
+use std::collections::BTreeSet;
+
+use liqo_auth::{
+    crypto::{CertificateChain, Entropy, Subject},
+    error::{Fault, PeerMisbehaved},
+    machine::{Env, Message, Objects},
+    model::{
+        ClusterRoleBinding, Object, ObjectRef, Resource, ResourceSlice, RoleBinding, Secret,
+        Tenant, TenantCondition, names,
+    },
+    policy::Policy,
+    rehearsal::{ALL, Event, Rehearsal, events, events_of_a_life},
+};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Whatever happens on the way: the same keys, subjects and rights, one
+    /// certificate for the one request, and no object that an undisturbed
+    /// exchange would not leave.
+    #[test]
+    fn any_course_of_events_ends_as_the_undisturbed_one(seed: u64, events in events()) {
+        let mut undisturbed = Rehearsal::new(seed).unwrap();
+        undisturbed.settle().unwrap();
+        let mut disturbed = Rehearsal::new(seed).unwrap();
+        for event in events {
+            disturbed.play(event).unwrap();
+        }
+        disturbed.settle().unwrap();
+        prop_assert!(disturbed.is_complete().unwrap());
+        prop_assert_eq!(disturbed.certificates_signed(), 1);
+        prop_assert_eq!(Outcome::of(&disturbed), Outcome::of(&undisturbed));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Slices that come and go, cordons and drains, with crashes in between:
+    /// once the peer is active again, everything is as if nothing had happened,
+    /// and nobody was asked to sign more than there was to sign.
+    #[test]
+    fn any_course_of_a_life_ends_as_an_undisturbed_one(
+        seed: u64,
+        events in events_of_a_life(),
+    ) {
+        let mut disturbed = Rehearsal::new(seed).unwrap();
+        disturbed.settle().unwrap();
+        for event in &events {
+            disturbed.play(*event).unwrap();
+        }
+        disturbed
+            .play(Event::Condition { condition: TenantCondition::Active })
+            .unwrap();
+        disturbed.settle().unwrap();
+        prop_assert!(disturbed.is_complete().unwrap());
+
+        let namespace = "liqo-tenant-cl-provider";
+        let slice = disturbed.at_consumer.get::<ResourceSlice>(namespace, "mypool");
+        let mut undisturbed = Rehearsal::new(seed).unwrap();
+        undisturbed.settle().unwrap();
+        undisturbed.play(Event::Slice { wanted: slice.is_some() }).unwrap();
+        undisturbed.settle().unwrap();
+        prop_assert_eq!(names_of(&disturbed), names_of(&undisturbed));
+        let phases = slice_phases(&disturbed);
+        prop_assert_eq!(&phases, &slice_phases(&undisturbed));
+        prop_assert!(phases.is_empty() || phases == ["Accepted", "Held"]);
+
+        // A slice that comes, or comes back from a drain, needs a certificate.
+        let anew = events.iter().filter(|event| matches!(
+            event,
+            Event::Slice { wanted: true } | Event::Condition { .. }
+        ));
+        prop_assert!(disturbed.certificates_signed() <= 2 + anew.count());
+    }
+}
+
+/// Every prefix of every step, on both sides, one after the other.
+#[test]
+fn a_crash_after_each_effect_of_each_step_loses_nothing() {
+    let mut undisturbed = Rehearsal::new(7).unwrap();
+    undisturbed.settle().unwrap();
+    let mut seen_phases = BTreeSet::new();
+    for steps_before in 0..12 {
+        for effects in 0..4 {
+            for at_provider in [true, false] {
+                let mut crashing = Rehearsal::new(7).unwrap();
+                for step in 0..steps_before {
+                    crashing.play(turn(step % 2 == 0, ALL)).unwrap();
+                    crashing
+                        .play(Event::Deliver {
+                            message: step,
+                            effects: ALL,
+                        })
+                        .unwrap();
+                }
+                crashing.play(turn(at_provider, effects)).unwrap();
+                crashing
+                    .play(Event::Deliver {
+                        message: steps_before,
+                        effects,
+                    })
+                    .unwrap();
+                seen_phases.insert(phase_names(&crashing));
+                crashing.settle().unwrap();
+                assert!(crashing.is_complete().unwrap());
+                assert_eq!(crashing.certificates_signed(), 1);
+                assert_eq!(Outcome::of(&crashing), Outcome::of(&undisturbed));
+            }
+        }
+    }
+    assert!(
+        seen_phases.len() > 6,
+        "the crashes met too few phases: {seen_phases:?}"
+    );
+}
+
+#[test]
+fn a_message_delivered_again_changes_nothing() {
+    let mut rehearsal = Rehearsal::new(7).unwrap();
+    rehearsal.settle().unwrap();
+    let before = (rehearsal.at_provider.clone(), rehearsal.at_consumer.clone());
+    for message in 0..rehearsal.messages().len() {
+        rehearsal
+            .play(Event::Deliver {
+                message,
+                effects: ALL,
+            })
+            .unwrap();
+    }
+    rehearsal.settle().unwrap();
+    assert_eq!(
+        before,
+        (rehearsal.at_provider.clone(), rehearsal.at_consumer.clone())
+    );
+}
+
+/// What is on record for a key and a request speaks for them, not for whatever
+/// signature comes with them.
+#[test]
+fn an_authenticated_consumers_tenant_is_refused_with_another_signature() {
+    let mut rehearsal = Rehearsal::new(7).unwrap();
+    rehearsal.settle().unwrap();
+    let sent = rehearsal
+        .messages()
+        .iter()
+        .find_map(|message| match message {
+            Message::Tenant(tenant) => Some(tenant.clone()),
+            _ => None,
+        });
+    let view = rehearsal
+        .at_provider
+        .view(rehearsal.consumer().cluster_id());
+    let receive = |tenant| {
+        let env = Env {
+            now: rehearsal.now(),
+            entropy: Entropy::from_bytes([7; 32]),
+        };
+        rehearsal
+            .provider()
+            .receive(&view, Message::Tenant(tenant), env)
+    };
+    let mut tenant = sent.unwrap();
+    assert!(receive(tenant.clone()).unwrap().is_settled());
+    let mut signature = tenant.spec.signature.as_slice().to_vec();
+    signature[0] ^= 1;
+    tenant.spec.signature = signature.into();
+    let error = receive(tenant).unwrap_err();
+    assert!(matches!(
+        error.fault(),
+        Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(_))
+    ));
+}
+
+fn turn(at_provider: bool, effects: usize) -> Event {
+    if at_provider {
+        Event::Provider { effects }
+    } else {
+        Event::Consumer { effects }
+    }
+}
+
+/// The names of all objects on both sides.
+fn names_of(rehearsal: &Rehearsal) -> [BTreeSet<ObjectRef>; 2] {
+    [&rehearsal.at_provider, &rehearsal.at_consumer]
+        .map(|objects| objects.iter().map(Object::id).collect())
+}
+
+/// The phases of the slices, the provider's first.
+fn slice_phases(rehearsal: &Rehearsal) -> Vec<&'static str> {
+    let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer());
+    let at_provider = rehearsal.at_provider.view(consumer.cluster_id());
+    let at_consumer = rehearsal.at_consumer.view(provider.cluster_id());
+    let provider = provider.look(&at_provider, rehearsal.now()).unwrap();
+    let consumer = consumer.resume(&at_consumer, rehearsal.now()).unwrap();
+    let at_provider = provider.slices.iter().map(|slice| slice.phase.name());
+    let at_consumer = consumer.slices.iter().map(|slice| slice.phase.name());
+    at_provider.chain(at_consumer).collect()
+}
+
+fn phase_names(rehearsal: &Rehearsal) -> (&'static str, &'static str) {
+    let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer());
+    let at_provider = rehearsal.at_provider.view(consumer.cluster_id());
+    let at_consumer = rehearsal.at_consumer.view(provider.cluster_id());
+    (
+        provider
+            .look(&at_provider, rehearsal.now())
+            .unwrap()
+            .phase
+            .name(),
+        consumer
+            .resume(&at_consumer, rehearsal.now())
+            .unwrap()
+            .phase
+            .name(),
+    )
+}
+
+/// What has to be the same whenever and however it was made.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    at_provider: BTreeSet<ObjectRef>,
+    at_consumer: BTreeSet<ObjectRef>,
+    key: Vec<u8>,
+    request: Vec<u8>,
+    certified_subject_and_key: bool,
+    rights: Vec<String>,
+}
+
+impl Outcome {
+    fn of(rehearsal: &Rehearsal) -> Self {
+        let consumer = rehearsal.consumer().cluster_id();
+        let namespace = names::tenant_namespace(consumer);
+        let provider = &rehearsal.at_provider;
+        let tenant: &Tenant = provider.get(&namespace, consumer.as_str()).unwrap();
+        let certificate: &Secret = provider
+            .get(&namespace, names::ISSUED_CERTIFICATE_SECRET)
+            .unwrap();
+        let chain = CertificateChain::from_pem(
+            certificate.data[names::CERTIFICATE].expose(),
+            &Policy::strict(),
+        )
+        .unwrap();
+        let key = tenant.spec.public_key.as_slice().to_vec();
+        let bindings = provider.iter().filter_map(|object| {
+            let subjects = RoleBinding::from_object(object)
+                .map(|binding| (&binding.role_ref, &binding.subjects))
+                .or_else(|| {
+                    ClusterRoleBinding::from_object(object)
+                        .map(|binding| (&binding.role_ref, &binding.subjects))
+                });
+            subjects.map(|grant| format!("{} {grant:?}", object.id()))
+        });
+        Self {
+            at_provider: ids(provider),
+            at_consumer: ids(&rehearsal.at_consumer),
+            request: tenant.spec.csr.as_slice().to_vec(),
+            certified_subject_and_key: chain.leaf().subject_is(&Subject::control_plane(consumer))
+                && chain.leaf().spki_der().ends_with(&key),
+            key,
+            rights: bindings.collect(),
+        }
+    }
+}
+
+fn ids(objects: &Objects) -> BTreeSet<ObjectRef> {
+    objects.iter().map(|object| object.id()).collect()
+}

@@ -1,0 +1,246 @@
+//! Laws of the machines, whatever somebody sends or stores.
+
+use std::sync::OnceLock;
+
+use liqo_auth::{
+    crypto::{Csr, Entropy, Nonce, SigningKey, Subject, strategy as crypto},
+    machine::{Env, Interest, Message, Objects, Step},
+    model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names, strategy},
+    policy::Policy,
+    rehearsal::{ALL, Event, Rehearsal, events},
+    verify::{self, NonceExpectation, TenantExpectation},
+};
+use proptest::prelude::*;
+
+proptest! {
+    /// Of all requests that a consumer can sign, a provider takes one.
+    #[test]
+    fn a_tenant_is_taken_only_with_the_one_request(tenant in awaiting().forged_tenants()) {
+        let rehearsal = awaiting();
+        let key = rehearsal.consumer_key();
+        let taken = receive_at_provider(rehearsal, tenant.clone());
+        let expectation = TenantExpectation { consumer: consumer_id(), nonce: nonce() };
+        let verdict = verify::tenant(&tenant, &expectation, &Policy::strict());
+        prop_assert!(taken.is_none() || verdict.is_ok());
+        if let Ok(verified) = verdict {
+            let honest = Csr::make(&Subject::control_plane(consumer_id()), &**key).unwrap();
+            prop_assert_eq!(verified.csr(), &honest);
+            prop_assert_eq!(verified.public_key(), key.public_key());
+            prop_assert_eq!(tenant.spec.csr.as_slice(), honest.pem());
+        }
+    }
+
+    /// A Tenant of that name is refused, or leads on; one of another name is
+    /// nobody's business here.
+    #[test]
+    fn a_stored_tenant_is_refused_or_leads_on(
+        tenant in prop_oneof![3 => awaiting().forged_tenants(), 1 => strategy::any_tenant()],
+    ) {
+        let rehearsal = awaiting();
+        let mut objects = rehearsal.at_provider.clone();
+        let is_named = tenant.metadata.name == consumer_id().as_str();
+        // A Tenant that gives no rights asks for nothing.
+        let is_ending = tenant.metadata.deletion_timestamp.is_some()
+            || tenant.spec.tenant_condition == Some(TenantCondition::Drained);
+        objects.insert(tenant.into());
+        let view = objects.view(consumer_id());
+        if let Ok(step) = rehearsal.provider().reconcile(&view, env()) {
+            prop_assert!(step.refused.is_empty() || step.effects.is_empty());
+            prop_assert_eq!(
+                !step.refused.is_empty() || !step.effects.is_empty(),
+                is_named && !is_ending,
+                "{:?}", step
+            );
+            prop_assert!(applies(&step, objects.clone()));
+        }
+    }
+
+    /// The same at the consumer.
+    #[test]
+    fn a_stored_identity_is_refused_or_leads_on(
+        identity in prop_oneof![3 => awaiting().forged_identities(), 1 => strategy::any_identity()],
+    ) {
+        let rehearsal = awaiting();
+        let mut objects = rehearsal.at_consumer.clone();
+        objects.insert(identity.into());
+        let view = objects.view(rehearsal.provider().cluster_id());
+        if let Ok(step) = rehearsal.consumer().reconcile(&view, env()) {
+            prop_assert!(step.refused.is_empty() || step.effects.is_empty());
+            prop_assert!(applies(&step, objects.clone()));
+        }
+    }
+
+    /// What a consumer receives and takes, it can use.
+    #[test]
+    fn an_identity_that_is_taken_gives_a_kubeconfig(
+        identity in awaiting().forged_identities(),
+    ) {
+        let rehearsal = awaiting();
+        let mut objects = rehearsal.at_consumer.clone();
+        let peer = rehearsal.provider().cluster_id();
+        let message = Message::Identity(Box::new(identity.clone()));
+        let consumer = rehearsal.consumer();
+        if let Ok(step) = consumer.receive(&objects.view(peer), message, env()) {
+            prop_assert_eq!(&step.refused, &[]);
+            carry_out(&step, &mut objects);
+            let step = consumer.reconcile(&objects.view(peer), env()).unwrap();
+            let stored = step.effects.iter().any(|effect| {
+                effect.id().name == names::kubeconfig_secret(&names::identity_name(peer))
+            });
+            prop_assert!(stored, "{:?} of {:?}", step, identity);
+        }
+    }
+
+    /// A consumer signs what has the form of a nonce, and in the strict policy
+    /// nothing that the compatible one would not sign.
+    #[test]
+    fn only_nonces_are_signed(text in crypto::any_nonce_text()) {
+        let expectation = NonceExpectation {
+            provider: awaiting().provider().cluster_id(),
+            consumer: consumer_id(),
+            now: awaiting().now(),
+            known_by_key: false,
+        };
+        let of = |policy| verify::nonce_to_sign(&text, &expectation, &policy);
+        if let Ok(nonce) = of(Policy::strict()) {
+            prop_assert_eq!(nonce.as_bytes(), &text[..]);
+            prop_assert_eq!(text.len(), 88);
+            prop_assert_eq!(of(Policy::compatible()), Ok(nonce));
+        }
+    }
+
+    /// Nothing that either side writes is out of its own sight.
+    #[test]
+    fn what_is_written_is_looked_for(seed: u64, events in events()) {
+        let mut rehearsal = Rehearsal::new(seed).unwrap();
+        for event in events {
+            rehearsal.play(event).unwrap();
+        }
+        rehearsal.settle().unwrap();
+        let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer());
+        let peer = consumer.cluster_id();
+        let interests = provider.interests(peer);
+        for object in written(&rehearsal.at_provider) {
+            prop_assert!(is_covered(object, &interests), "{}", object.id());
+            prop_assert_eq!(provider.peer_of(object), Some(peer.clone()), "{}", object.id());
+        }
+        let peer = provider.cluster_id();
+        let interests = consumer.interests(peer);
+        for object in written(&rehearsal.at_consumer) {
+            prop_assert!(is_covered(object, &interests), "{}", object.id());
+            prop_assert_eq!(consumer.peer_of(object), Some(peer.clone()), "{}", object.id());
+        }
+    }
+
+    /// Whatever is forged in between: no certificate for another key or name.
+    #[test]
+    fn forgeries_earn_no_certificate(events in events(), forged in awaiting().forgeries()) {
+        let mut rehearsal = Rehearsal::new(SEED).unwrap();
+        rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+        let message = rehearsal.messages().len();
+        rehearsal.forge(forged);
+        rehearsal.play(Event::Deliver { message, effects: ALL }).unwrap();
+        for event in events {
+            rehearsal.play(event).unwrap();
+        }
+        rehearsal.settle().unwrap();
+        prop_assert!(rehearsal.certificates_signed() <= 1);
+    }
+}
+
+/// Some of what is forged is honest: the laws are not about refusals only.
+#[test]
+fn some_forgeries_are_taken() {
+    let rehearsal = awaiting();
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut tenants, mut identities) = (0, 0);
+    for _ in 0..200 {
+        let tenant = sample(&rehearsal.forged_tenants(), &mut runner);
+        tenants += usize::from(receive_at_provider(rehearsal, tenant).is_some());
+        let identity = sample::<Identity>(&rehearsal.forged_identities(), &mut runner);
+        let view = rehearsal
+            .at_consumer
+            .view(rehearsal.provider().cluster_id());
+        let message = Message::Identity(Box::new(identity));
+        identities += usize::from(rehearsal.consumer().receive(&view, message, env()).is_ok());
+    }
+    assert!(tenants > 10, "{tenants} Tenants");
+    assert!(identities > 10, "{identities} Identities");
+}
+
+fn sample<T: core::fmt::Debug>(
+    strategy: &BoxedStrategy<T>,
+    runner: &mut proptest::test_runner::TestRunner,
+) -> T {
+    use proptest::strategy::ValueTree;
+
+    strategy.new_tree(runner).unwrap().current()
+}
+
+/// An exchange whose nonce waits for its Tenant.
+fn awaiting() -> &'static Rehearsal {
+    static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
+    REHEARSAL.get_or_init(|| {
+        let mut rehearsal = Rehearsal::new(SEED).unwrap();
+        rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+        rehearsal
+    })
+}
+
+const SEED: u64 = 7;
+
+fn consumer_id() -> &'static ClusterId {
+    awaiting().consumer().cluster_id()
+}
+
+fn nonce() -> &'static Nonce {
+    match awaiting().messages() {
+        [Message::Nonce(nonce)] => nonce,
+        messages => panic!("{messages:?}"),
+    }
+}
+
+fn receive_at_provider(rehearsal: &Rehearsal, tenant: Tenant) -> Option<Step> {
+    let view = rehearsal.at_provider.view(consumer_id());
+    let message = Message::Tenant(Box::new(tenant));
+    rehearsal.provider().receive(&view, message, env()).ok()
+}
+
+fn env() -> Env {
+    Env {
+        now: awaiting().now(),
+        entropy: Entropy::from_bytes([9; 32]),
+    }
+}
+
+fn applies(step: &Step, mut objects: Objects) -> bool {
+    step.effects
+        .iter()
+        .all(|effect| objects.apply(effect).is_ok())
+}
+
+fn carry_out(step: &Step, objects: &mut Objects) {
+    for effect in &step.effects {
+        objects.apply(effect).unwrap();
+    }
+}
+
+/// All but what was there before.
+fn written(objects: &Objects) -> impl Iterator<Item = &Object> {
+    objects
+        .iter()
+        .filter(|object| object.id().kind != Kind::ClusterRole)
+}
+
+fn is_covered(object: &Object, interests: &[Interest]) -> bool {
+    let id = object.id();
+    let labels = &object.metadata().unwrap().labels;
+    interests.iter().any(|interest| match interest {
+        Interest::Object(wanted) => *wanted == id,
+        Interest::Named { kind, name } => (*kind, name) == (id.kind, &id.name),
+        Interest::Labelled { kind, label, value } => {
+            *kind == id.kind && labels.get(*label) == Some(value)
+        }
+        other => panic!("{other:?} is not known here"),
+    })
+}

@@ -1,0 +1,342 @@
+//! What a provider answers to the Renew objects of a consumer, of either
+//! scheme.
+
+use liqo_auth::{
+    crypto::{Csr, CsrError, SigningKey, Subject},
+    error::{Fault, LocalFault, PeerMisbehaved},
+    machine::{Notice, Step},
+    model::{
+        AuthParams, IdentityType, Kind, LocalObjectReference, Metadata, Object, ObjectRef, Renew,
+        RenewSpec, RenewStatus, names,
+    },
+    provider::RenewalChannel,
+};
+
+use crate::clusters::{
+    exchange::{self, Exchange, Setup, ed25519, id},
+    notary::{DAY, Notary, YEAR},
+};
+
+/// Liqo 1.2: the Renew is there as long as the Identity, and always says what
+/// the Tenant's status says.
+#[test]
+fn a_channel_carries_what_the_status_says() {
+    let (notary, mut exchange) = authenticated();
+    exchange.at_provider.insert(channel().into());
+    assert_eq!(told(&exchange), RenewalChannel::Permanent);
+    let step = settle(&mut exchange);
+    assert_eq!(answer(&exchange), status(&exchange));
+
+    exchange.now = exchange.now + 60 * DAY;
+    let before = answer(&exchange);
+    let step_after = settle(&mut exchange);
+    assert_eq!(notary.signed(), 2);
+    assert_ne!(answer(&exchange), before);
+    assert_eq!(answer(&exchange), status(&exchange));
+    for step in [step, step_after] {
+        assert!(!step.notices.contains(&Notice::RenewalNotCarried));
+    }
+
+    // What someone else writes there does not stay.
+    let mut tampered = channel();
+    tampered.status.auth_params = Some(AuthParams::default());
+    exchange.at_provider.insert(tampered.into());
+    settle(&mut exchange);
+    assert_eq!(answer(&exchange), status(&exchange));
+}
+
+/// Liqo 1.0 and 1.1: the Renew asks, with key and request. What is due is
+/// measured here, and nobody has more signed by asking more often.
+#[test]
+fn a_request_gets_the_certificate_on_record() {
+    let (notary, mut exchange) = authenticated();
+    let key = ed25519(1);
+    let forms = [
+        key.public_key().to_tenant_field(),
+        key.public_key().spki_der().to_vec(),
+        pem(&*key),
+        Vec::new(),
+    ];
+    for public_key in forms {
+        let mut renew = request(&*key);
+        renew.spec.public_key = public_key.into();
+        exchange.at_provider.insert(renew.into());
+        assert_eq!(told(&exchange), RenewalChannel::Request);
+        settle(&mut exchange);
+        assert_eq!(exchange.refused, []);
+        assert_eq!(answer(&exchange), status(&exchange));
+    }
+    assert_eq!(notary.signed(), 1);
+    exchange.now = exchange.now + 60 * DAY;
+    settle(&mut exchange);
+    assert_eq!(notary.signed(), 2);
+    assert_eq!(answer(&exchange), status(&exchange));
+}
+
+/// Liqo before 1.1 names the provider in the request. Nothing of it is signed.
+#[test]
+fn a_request_that_names_the_provider_gets_the_certificate_on_record() {
+    let (notary, mut exchange) = authenticated();
+    let key = ed25519(1);
+    let mut renew = request(&*key);
+    let csr = Csr::make(&Subject::control_plane(&id("cl-provider")), &*key).unwrap();
+    renew.spec.csr = csr.pem().into();
+    exchange.at_provider.insert(renew.into());
+    settle(&mut exchange);
+    assert_eq!(exchange.refused, []);
+    assert_eq!(answer(&exchange), status(&exchange));
+    assert_eq!(notary.signed(), 1);
+}
+
+#[test]
+fn without_a_renew_the_identity_has_to_be_carried() {
+    let (_, mut exchange) = authenticated();
+    assert_eq!(told(&exchange), RenewalChannel::ByHand);
+    let step = settle(&mut exchange);
+    assert!(!step.notices.contains(&Notice::RenewalNotCarried));
+    exchange.now = exchange.now + 60 * DAY;
+    let step = settle(&mut exchange);
+    assert!(step.notices.contains(&Notice::RenewalNotCarried));
+}
+
+#[test]
+fn a_bad_renew_is_refused_and_holds_up_nothing_else() {
+    let key = ed25519(1);
+    let other = ed25519(60);
+    let mismatch = |expected: &str, found: &str| PeerMisbehaved::NameMismatch {
+        expected: expected.into(),
+        found: found.into(),
+    };
+    let subject_of = |name| Csr::make(&Subject::control_plane(&id(name)), &*key).unwrap();
+    let slice = |name: &str| RenewSpec {
+        identity_type: IdentityType::ResourceSlice,
+        resource_slice_ref: Some(LocalObjectReference { name: name.into() }),
+        ..request(&*key).spec
+    };
+    let cases: Vec<(&str, Renew, PeerMisbehaved)> = vec![
+        (
+            "metadata.name",
+            named("another", channel().spec),
+            mismatch("controlplane-cl-provider", "another"),
+        ),
+        (
+            "spec.consumerClusterID",
+            with(|spec| spec.consumer_cluster_id = "cl-other".into()),
+            mismatch("cl-consumer", "cl-other"),
+        ),
+        (
+            "spec.publicKey",
+            with(|spec| spec.public_key = other.public_key().to_tenant_field().into()),
+            PeerMisbehaved::KeyChanged {
+                pinned: key.public_key().fingerprint().to_string(),
+                found: other.public_key().fingerprint().to_string(),
+            },
+        ),
+        (
+            "spec.csr",
+            with(|spec| spec.csr = subject_of("cl-other").pem().into()),
+            PeerMisbehaved::Csr(CsrError::Subject {
+                expected: "O=liqo.io, CN=cl-consumer".into(),
+                found: "O=liqo.io, CN=cl-other".into(),
+            }),
+        ),
+        (
+            "spec.csr",
+            with(|spec| spec.csr = request(&*other).spec.csr),
+            PeerMisbehaved::Csr(CsrError::Key {
+                expected: key.public_key().fingerprint(),
+                found: other.public_key().fingerprint(),
+            }),
+        ),
+        (
+            "spec.csr",
+            named("resourceslice-mypool", slice("mypool")),
+            PeerMisbehaved::Csr(CsrError::Subject {
+                expected: Subject::resource_slice("mypool", &id("cl-consumer")).to_string(),
+                found: "O=liqo.io, CN=cl-consumer".into(),
+            }),
+        ),
+        (
+            "metadata.name",
+            named("resourceslice-mypool", slice("yours")),
+            mismatch("resourceslice-yours", "resourceslice-mypool"),
+        ),
+    ];
+    for (field, renew, fault) in cases {
+        let (notary, mut exchange) = authenticated();
+        let renew_id = liqo_auth::model::Resource::id(&renew);
+        let is_control_plane = renew_id.name == channel().metadata.name;
+        exchange.at_provider.insert(renew.into());
+        if !is_control_plane {
+            exchange.at_provider.insert(channel().into());
+        }
+        let step = settle(&mut exchange);
+        let [refused] = &step.refused[..] else {
+            panic!("{:?}", step.refused);
+        };
+        assert_eq!(refused.object.as_ref(), Some(&renew_id));
+        assert_eq!(refused.error.at().object.as_ref(), Some(&renew_id));
+        assert_eq!(refused.error.at().field, field);
+        assert_eq!(refused.error.fault(), &fault.into());
+        // The Identity is handed out, and the others are answered.
+        assert_eq!(step.outbox.len(), 1);
+        if is_control_plane {
+            let bad: &Renew = exchange
+                .at_provider
+                .get(&renew_id.namespace, &renew_id.name)
+                .unwrap();
+            assert_eq!(bad.status, RenewStatus::default());
+        } else {
+            assert_eq!(answer(&exchange), status(&exchange));
+        }
+        exchange.now = exchange.now + 60 * DAY;
+        settle(&mut exchange);
+        assert_eq!(notary.signed(), 2);
+    }
+}
+
+#[test]
+fn a_renew_that_cannot_be_read_is_said_and_holds_up_nothing() {
+    let (notary, mut exchange) = authenticated();
+    exchange.at_provider.insert(channel().into());
+    exchange
+        .at_provider
+        .insert(Object::from_value(serde_json::json!({
+            "apiVersion": "authentication.liqo.io/v1beta1",
+            "kind": "Renew",
+            "metadata": { "name": "broken", "namespace": "liqo-tenant-cl-consumer" },
+            "spec": { "csr": 7 },
+        })));
+    let step = settle(&mut exchange);
+    let [refused] = &step.refused[..] else {
+        panic!("{:?}", step.refused);
+    };
+    assert_eq!(
+        refused.object,
+        Some(ObjectRef::new(
+            Kind::Renew,
+            "liqo-tenant-cl-consumer",
+            "broken"
+        ))
+    );
+    assert!(matches!(
+        refused.error.fault(),
+        Fault::Local(LocalFault::Unreadable { .. })
+    ));
+    assert_eq!(answer(&exchange), status(&exchange));
+    exchange.now = exchange.now + 60 * DAY;
+    settle(&mut exchange);
+    assert_eq!(notary.signed(), 2);
+}
+
+/// Only what the replicator brought from this peer, into this peer's own
+/// tenant namespace, is a Renew of this peer.
+#[test]
+fn what_is_no_replica_of_the_peers_is_passed_over() {
+    let edits: [fn(&mut Renew); 5] = [
+        |renew| renew.metadata.namespace = "liqo-tenant-cl-other".into(),
+        |renew| {
+            renew.metadata.labels.remove(names::REPLICATED_LABEL);
+        },
+        |renew| {
+            let label = names::REPLICATION_ORIGIN_LABEL.to_owned();
+            renew.metadata.labels.insert(label, "cl-other".into());
+        },
+        |renew| renew.metadata.labels.clear(),
+        |renew| renew.metadata.deletion_timestamp = Some(exchange::now()),
+    ];
+    for edit in edits {
+        let (_, mut exchange) = authenticated();
+        let mut renew = channel();
+        edit(&mut renew);
+        exchange.at_provider.insert(renew.into());
+        assert_eq!(told(&exchange), RenewalChannel::ByHand);
+        let before = exchange.at_provider.clone();
+        assert_eq!(settle(&mut exchange).refused, []);
+        assert_eq!(exchange.at_provider, before);
+    }
+}
+
+fn authenticated() -> (std::sync::Arc<Notary>, Exchange) {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = notary.provider(|builder| builder.certificate_lifetime(90 * DAY));
+    exchange.settle();
+    (notary, exchange)
+}
+
+fn settle(exchange: &mut Exchange) -> Step {
+    for _ in 0..8 {
+        let step = exchange.turn_of_provider();
+        if step.is_settled() {
+            return step;
+        }
+    }
+    panic!("it does not settle: {:?}", exchange.provider_phase());
+}
+
+fn told(exchange: &Exchange) -> RenewalChannel {
+    let view = exchange.provider_view();
+    let status = exchange.provider.look(&view, exchange.now).unwrap();
+    status.renewal_channel
+}
+
+fn answer(exchange: &Exchange) -> Option<AuthParams> {
+    let renew: &Renew = exchange
+        .at_provider
+        .get("liqo-tenant-cl-consumer", "controlplane-cl-provider")
+        .unwrap();
+    renew.status.auth_params.clone()
+}
+
+fn status(exchange: &Exchange) -> Option<AuthParams> {
+    exchange.stored_tenant().status.auth_params
+}
+
+fn channel() -> Renew {
+    named(
+        "controlplane-cl-provider",
+        RenewSpec {
+            consumer_cluster_id: "cl-consumer".into(),
+            ..RenewSpec::default()
+        },
+    )
+}
+
+fn request(key: &dyn SigningKey) -> Renew {
+    let csr = Csr::make(&Subject::control_plane(&id("cl-consumer")), key).unwrap();
+    with(|spec| {
+        spec.csr = csr.pem().into();
+        spec.public_key = key.public_key().to_tenant_field().into();
+    })
+}
+
+fn with(edit: impl FnOnce(&mut RenewSpec)) -> Renew {
+    let mut renew = channel();
+    edit(&mut renew.spec);
+    renew
+}
+
+fn named(name: &str, spec: RenewSpec) -> Renew {
+    let labels = [
+        (names::REPLICATED_LABEL, "true"),
+        (names::REPLICATION_ORIGIN_LABEL, "cl-consumer"),
+        (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
+    ];
+    Renew {
+        metadata: Metadata {
+            name: name.into(),
+            namespace: "liqo-tenant-cl-consumer".into(),
+            labels: labels
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+            ..Metadata::default()
+        },
+        spec,
+        ..Renew::default()
+    }
+}
+
+fn pem(key: &dyn SigningKey) -> Vec<u8> {
+    key.public_key().to_pem().into_bytes()
+}

@@ -1,0 +1,230 @@
+//! One peering through ten years of virtual time: renewals, a new key, a
+//! cordon, a drain, and a clock that jumps.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use liqo_auth::{
+    Consumer,
+    consumer::{self, SliceOptions},
+    crypto::{CertificateChain, KeysByProvider, SigningKey},
+    model::{
+        Identity, Kubeconfig, ResourceSliceConditionStatus, ResourceSliceConditionType,
+        TenantCondition, Timestamp, UserCredential,
+    },
+    policy::Policy,
+    provider::SlicePhase,
+};
+
+use crate::clusters::{
+    exchange::{Exchange, Setup, ed25519, id},
+    notary::{DAY, Notary, YEAR},
+};
+
+const LIFETIME: Duration = Duration::from_secs(90 * 86_400);
+
+#[test]
+fn a_peering_lives_for_ten_years() {
+    let notary = Notary::new(30 * YEAR);
+    let mut two = Setup::new().exchange();
+    two.provider = notary.provider(|builder| builder.certificate_lifetime(LIFETIME));
+    let begin = two.now;
+    two.settle();
+    let options = SliceOptions::named("mypool");
+    let step = two
+        .consumer
+        .request_slice(&two.consumer_view(), &options, two.env())
+        .unwrap();
+    two.carry_out(false, step);
+    let mut life = Life { two, longest: 0 };
+    life.rest();
+    life.holds("at the beginning");
+
+    life.until(begin + 2 * YEAR);
+    // A clock that runs ahead by a month and is set right, and one that falls
+    // behind by three days.
+    for jump in [Jump::Ahead(30 * DAY), Jump::Behind(3 * DAY)] {
+        let right = life.two.now;
+        life.two.now = match jump {
+            Jump::Ahead(by) => right + by,
+            Jump::Behind(by) => right - by,
+        };
+        life.rest();
+        life.two.now = right + DAY;
+        life.rest();
+        life.holds("after a jump");
+    }
+
+    life.until(begin + 3 * YEAR);
+    life.condition(TenantCondition::Cordoned);
+    life.until(begin + 3 * YEAR + 200 * DAY);
+    life.holds("cordoned, renewed and all");
+    life.condition(TenantCondition::Active);
+
+    life.until(begin + 5 * YEAR);
+    life.rotate_the_key();
+    life.holds("with a new key");
+
+    life.until(begin + 7 * YEAR);
+    life.condition(TenantCondition::Drained);
+    life.until(begin + 7 * YEAR + 20 * DAY);
+    assert_eq!(life.two.provider_phase().name(), "Drained");
+    life.condition(TenantCondition::Active);
+    life.holds("after the drain");
+
+    life.until(begin + 10 * YEAR);
+    life.holds("at the end");
+
+    // Each of two certificates is due after 60 of its 90 days. Besides: each
+    // jump may cost each of them one there and one back, the new key one, and
+    // the slice comes back from the drain with a new one.
+    let needed = 2 * (10 * 365 / 60 + 1);
+    let besides = 2 * 2 * 2 + 2 + 2;
+    assert!(
+        notary.signed() <= needed + besides,
+        "{} signed, {needed} needed",
+        notary.signed()
+    );
+    assert!(notary.signed() >= needed - 4, "{} signed", notary.signed());
+    assert!(life.longest <= 12, "{} looks to come to rest", life.longest);
+}
+
+enum Jump {
+    Ahead(Duration),
+    Behind(Duration),
+}
+
+/// Both clusters, and how long it took them to come to rest.
+struct Life {
+    two: Exchange,
+    longest: usize,
+}
+
+impl Life {
+    /// Lets time pass, from one moment at which someone wants to look to the
+    /// next.
+    fn until(&mut self, end: Timestamp) {
+        loop {
+            let wake = self.rest();
+            let now = self.two.now;
+            assert!(
+                wake.is_none_or(|wake| wake > now),
+                "{wake:?} is not after {now}"
+            );
+            let next = wake.map_or(end, |wake| wake.min(end));
+            self.two.now = next;
+            if next == end {
+                self.rest();
+                return;
+            }
+        }
+    }
+
+    /// Lets both sides work, with what goes to and fro, until nothing changes.
+    /// Says when the first of them wants to look again.
+    fn rest(&mut self) -> Option<Timestamp> {
+        for looks in 1..=64 {
+            let two = &mut self.two;
+            let before = (two.at_provider.clone(), two.at_consumer.clone());
+            two.refused.clear();
+            let at_provider = two.turn_of_provider();
+            for message in ["nonce", "Tenant", "Identity"] {
+                two.deliver(message);
+            }
+            two.replicate();
+            let at_consumer = two.turn_of_consumer();
+            if before == (two.at_provider.clone(), two.at_consumer.clone()) {
+                assert_eq!(two.refused, [], "at {}", two.now);
+                self.longest = self.longest.max(looks);
+                let times = [at_provider.wait.wake_at, at_consumer.wait.wake_at];
+                return times.into_iter().flatten().min();
+            }
+        }
+        panic!("no rest at {}", self.two.now);
+    }
+
+    fn condition(&mut self, condition: TenantCondition) {
+        let two = &mut self.two;
+        let step = two.provider.set_condition(&two.provider_view(), condition);
+        two.carry_out(true, step.unwrap());
+        self.rest();
+    }
+
+    /// The consumer has a key for this provider from now on; the provider makes
+    /// a nonce for it to sign.
+    fn rotate_the_key(&mut self) {
+        let cluster_key: Arc<dyn SigningKey> = ed25519(1);
+        let keys = KeysByProvider::new(cluster_key).migrate(id("cl-provider"), ed25519(50));
+        self.two.consumer = Consumer::builder(id("cl-consumer"), Arc::new(keys)).build();
+        self.rest();
+        let two = &mut self.two;
+        let step = two
+            .provider
+            .replace_nonce(&two.provider_view(), two.env())
+            .unwrap();
+        two.carry_out(true, step);
+        self.rest();
+        let consumer::Phase::Authenticated(held) = self.two.consumer_phase() else {
+            panic!("{:?}", self.two.consumer_phase());
+        };
+        assert_eq!(held.key(), ed25519(50).public_key());
+    }
+
+    /// Both sides are authenticated, and both identities can be used now: their
+    /// certificates are in date and carry the key that the kubeconfig names.
+    fn holds(&self, when: &str) {
+        let two = &self.two;
+        let authenticated = ("Authenticated", "Authenticated");
+        assert_eq!(two.phases(), authenticated, "{when}");
+        let view = two.provider_view();
+        let peering = two.provider.look(&view, two.now).unwrap();
+        let [slice] = &peering.slices[..] else {
+            panic!("{when}: {} slices", peering.slices.len());
+        };
+        assert!(matches!(slice.phase, SlicePhase::Accepted(_)), "{when}");
+        let kubeconfigs = ["controlplane-cl-provider", "resourceslice-mypool"];
+        for identity in kubeconfigs {
+            let chain = self.certificate_in_kubeconfig(identity);
+            let leaf = chain.leaf();
+            assert!(
+                leaf.not_before() <= two.now && two.now < leaf.not_after(),
+                "{when}: {identity} at {}",
+                two.now
+            );
+        }
+        let slice: &liqo_auth::model::ResourceSlice = two
+            .at_consumer
+            .get("liqo-tenant-cl-provider", "mypool")
+            .unwrap();
+        let resources = slice
+            .status
+            .condition(ResourceSliceConditionType::Resources)
+            .unwrap();
+        assert_eq!(
+            resources.status,
+            ResourceSliceConditionStatus::Accepted,
+            "{when}"
+        );
+    }
+
+    fn certificate_in_kubeconfig(&self, identity: &str) -> CertificateChain {
+        let namespace = "liqo-tenant-cl-provider";
+        let stored: &Identity = self.two.at_consumer.get(namespace, identity).unwrap();
+        let secret: &liqo_auth::model::Secret = self
+            .two
+            .at_consumer
+            .get(namespace, &format!("kubeconfig-{identity}"))
+            .unwrap();
+        let text = core::str::from_utf8(secret.data["kubeconfig"].expose()).unwrap();
+        let UserCredential::KeyData { certificate, .. } =
+            Kubeconfig::parse(text).unwrap().credential
+        else {
+            panic!("no key in the kubeconfig of {identity}");
+        };
+        assert_eq!(
+            certificate.as_slice(),
+            stored.spec.auth_params.signed_crt.as_slice()
+        );
+        CertificateChain::from_pem(certificate.as_slice(), &Policy::strict()).unwrap()
+    }
+}

@@ -1,0 +1,379 @@
+//! What takes a peer's rights back, and who may give them again.
+
+use std::collections::BTreeMap;
+
+use liqo_auth::{
+    crypto::{Authority, Csr, Entropy, Subject},
+    error::{Fault, LocalFault},
+    machine::{Awaited, Env, Message, Objects},
+    model::{
+        ClusterRoleBinding, Kind, Metadata, Object, Resource, RoleBinding, Secret, Tenant,
+        TenantCondition, names,
+    },
+    rehearsal::{ALL, Event, Rehearsal},
+};
+
+#[test]
+fn draining_a_peer_deletes_its_bindings_and_keeps_its_certificate() {
+    let mut rehearsal = authenticated();
+    assert_eq!(bindings(&rehearsal.at_provider), 2);
+    set_condition(&mut rehearsal, TenantCondition::Drained);
+    rehearsal.settle().unwrap();
+    assert_eq!(phase(&rehearsal), "Drained");
+    assert_eq!(bindings(&rehearsal.at_provider), 0);
+    assert_eq!(rehearsal.certificates_signed(), 1);
+}
+
+#[test]
+fn a_tenant_applied_again_does_not_lift_the_condition() {
+    let mut rehearsal = authenticated();
+    set_condition(&mut rehearsal, TenantCondition::Drained);
+    rehearsal.settle().unwrap();
+
+    // By the consumer's message: the condition stays in the Tenant.
+    let number = rehearsal
+        .messages()
+        .iter()
+        .position(|message| matches!(message, Message::Tenant(_)));
+    rehearsal
+        .play(Event::Deliver {
+            message: number.unwrap(),
+            effects: ALL,
+        })
+        .unwrap();
+    assert_eq!(
+        tenant(&rehearsal).spec.tenant_condition,
+        Some(TenantCondition::Drained)
+    );
+
+    // By a file that says Active: the record holds.
+    set_condition(&mut rehearsal, TenantCondition::Active);
+    rehearsal.settle().unwrap();
+    assert_eq!(phase(&rehearsal), "Drained");
+    assert_eq!(bindings(&rehearsal.at_provider), 0);
+}
+
+#[test]
+fn the_administrator_lifts_the_condition_and_the_bindings_come_back() {
+    let mut rehearsal = authenticated();
+    set_condition(&mut rehearsal, TenantCondition::Drained);
+    rehearsal.settle().unwrap();
+    set_condition(&mut rehearsal, TenantCondition::Active);
+
+    let consumer = rehearsal.consumer().cluster_id().clone();
+    let step = rehearsal
+        .provider()
+        .lift_condition(&rehearsal.at_provider.view(&consumer))
+        .unwrap();
+    for effect in &step.effects {
+        rehearsal.at_provider.apply(effect).unwrap();
+    }
+    rehearsal.settle().unwrap();
+    assert_eq!(phase(&rehearsal), "Authenticated");
+    assert_eq!(bindings(&rehearsal.at_provider), 2);
+    assert_eq!(rehearsal.certificates_signed(), 1);
+}
+
+#[test]
+fn cordoning_a_peer_keeps_what_it_has() {
+    let mut rehearsal = authenticated();
+    set_condition(&mut rehearsal, TenantCondition::Cordoned);
+    rehearsal.settle().unwrap();
+    assert_eq!(phase(&rehearsal), "Authenticated");
+    assert_eq!(bindings(&rehearsal.at_provider), 2);
+}
+
+#[test]
+fn a_deleted_tenant_takes_all_bindings_with_it_before_it_is_let_go() {
+    let mut rehearsal = authenticated();
+    let mut deleted = tenant(&rehearsal).clone();
+    assert_eq!(deleted.metadata.finalizers, [names::TENANT_FINALIZER]);
+    deleted.metadata.deletion_timestamp = Some(rehearsal.now());
+    rehearsal.at_provider.insert(deleted.into());
+    assert_eq!(phase(&rehearsal), "Ending");
+
+    rehearsal.play(Event::Provider { effects: 2 }).unwrap();
+    assert_eq!(bindings(&rehearsal.at_provider), 0);
+    assert_eq!(
+        tenant(&rehearsal).metadata.finalizers,
+        [names::TENANT_FINALIZER]
+    );
+    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    assert_eq!(phase(&rehearsal), "Ended");
+}
+
+/// The peer can write Secrets in its tenant namespace: it does not hold off the
+/// end of its rights by that.
+#[test]
+fn a_secret_that_cannot_be_read_keeps_no_rights_alive() {
+    for name in [names::NONCE_SECRET, names::ISSUED_CERTIFICATE_SECRET] {
+        for condition in [None, Some(TenantCondition::Drained)] {
+            let mut rehearsal = authenticated();
+            rehearsal.at_provider.insert(unreadable_secret(name));
+            let view = rehearsal
+                .at_provider
+                .view(rehearsal.consumer().cluster_id());
+            let peering = rehearsal.provider().look(&view, rehearsal.now());
+            let liqo_auth::provider::Phase::Refused(error) = peering.unwrap().phase else {
+                panic!("it is not refused");
+            };
+            assert!(matches!(
+                error.fault(),
+                Fault::Local(LocalFault::Unreadable { .. })
+            ));
+
+            match condition {
+                Some(condition) => set_condition(&mut rehearsal, condition),
+                None => {
+                    let id = tenant(&rehearsal).id();
+                    let now = rehearsal.now();
+                    rehearsal.at_provider.delete(&id, now);
+                }
+            }
+            rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+            assert_eq!(bindings(&rehearsal.at_provider), 0, "{name}, {condition:?}");
+        }
+    }
+}
+
+#[test]
+fn draining_needs_no_tenant_that_verifies() {
+    let mut rehearsal = authenticated();
+    let mut broken = tenant(&rehearsal).clone();
+    broken.spec.csr = b"no request".as_slice().into();
+    broken.spec.tenant_condition = Some(TenantCondition::Drained);
+    rehearsal.at_provider.insert(broken.into());
+    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    assert_eq!(bindings(&rehearsal.at_provider), 0);
+}
+
+#[test]
+fn a_condition_is_recorded_whatever_else_is_wrong() {
+    let mut rehearsal = authenticated();
+    let sound = tenant(&rehearsal).clone();
+    let mut broken = sound.clone();
+    broken.spec.csr = b"no request".as_slice().into();
+    broken.spec.tenant_condition = Some(TenantCondition::Cordoned);
+    rehearsal.at_provider.insert(broken.into());
+    assert_eq!(phase(&rehearsal), "Refused");
+    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    let before = rehearsal.at_provider.clone();
+
+    // Recorded: an Active that is applied again changes no record.
+    rehearsal.at_provider.insert(sound.into());
+    rehearsal.settle().unwrap();
+    let record = |objects: &Objects| {
+        let name = "liqo-auth-provider-cl-consumer";
+        objects
+            .get::<Secret>(names::LIQO_NAMESPACE, name)
+            .unwrap()
+            .data
+            .clone()
+    };
+    assert_eq!(record(&rehearsal.at_provider), record(&before));
+}
+
+#[test]
+fn nobody_comes_back_or_in_without_being_invited() {
+    let mut rehearsal = authenticated();
+    let id = tenant(&rehearsal).id();
+    let now = rehearsal.now();
+    rehearsal.at_provider.delete(&id, now);
+    rehearsal.settle().unwrap();
+    assert_eq!(phase(&rehearsal), "Ended");
+    assert!(
+        rehearsal
+            .at_provider
+            .get::<Tenant>(&id.namespace, &id.name)
+            .is_none()
+    );
+
+    // A label that the peer writes makes no peer.
+    let stranger = "stranger".parse().unwrap();
+    let mut objects = rehearsal.at_provider.clone();
+    let labels = [(
+        names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+        "stranger".to_owned(),
+    )];
+    objects.insert(secret("bait", labels.into()));
+    let env = Env {
+        now,
+        entropy: Entropy::from_bytes([7; 32]),
+    };
+    let step = rehearsal
+        .provider()
+        .reconcile(&objects.view(&stranger), env)
+        .unwrap();
+    assert_eq!(step.effects, []);
+    assert_eq!(step.wait.awaiting, [Awaited::Invitation]);
+}
+
+/// What the peer puts in the certificate's place is neither taken for it nor
+/// does it have another one signed.
+#[test]
+fn a_planted_certificate_is_replaced_by_the_one_on_record() {
+    let mut rehearsal = authenticated();
+    let namespace = names::tenant_namespace(rehearsal.consumer().cluster_id());
+    let issued = |rehearsal: &Rehearsal| {
+        let secret: &Secret = rehearsal
+            .at_provider
+            .get(&namespace, names::ISSUED_CERTIFICATE_SECRET)
+            .unwrap();
+        secret.data[names::CERTIFICATE].clone()
+    };
+    let honest = issued(&rehearsal);
+    let elsewhere = {
+        let key = rehearsal.consumer_key();
+        let now = rehearsal.now();
+        let subject = Subject::control_plane(rehearsal.consumer().cluster_id());
+        let own = Authority::new("peer", now, LIFETIME, &Entropy::from_bytes([9; 32])).unwrap();
+        let csr = Csr::make(&subject, key).unwrap();
+        let entropy = Entropy::from_bytes([8; 32]);
+        own.issue(&csr, &subject, key.public_key(), now, LIFETIME, &entropy)
+            .unwrap()
+    };
+    for planted in [elsewhere.pem().to_vec(), b"junk".to_vec(), Vec::new()] {
+        let mut secret: Secret = rehearsal
+            .at_provider
+            .get::<Secret>(&namespace, names::ISSUED_CERTIFICATE_SECRET)
+            .unwrap()
+            .clone();
+        secret
+            .data
+            .insert(names::CERTIFICATE.into(), planted.into());
+        rehearsal.at_provider.insert(secret.into());
+        rehearsal.settle().unwrap();
+        assert!(rehearsal.is_complete().unwrap());
+        assert_eq!(issued(&rehearsal), honest);
+        assert_eq!(rehearsal.certificates_signed(), 1);
+    }
+}
+
+#[test]
+fn a_released_key_forgets_neither_the_condition_nor_the_nonces() {
+    let mut rehearsal = authenticated();
+    let consumer = rehearsal.consumer().cluster_id().clone();
+    set_condition(&mut rehearsal, TenantCondition::Drained);
+    rehearsal.settle().unwrap();
+    let id = tenant(&rehearsal).id();
+    let now = rehearsal.now();
+    rehearsal.at_provider.delete(&id, now);
+    rehearsal.settle().unwrap();
+
+    let step = rehearsal
+        .provider()
+        .release_key(&rehearsal.at_provider.view(&consumer))
+        .unwrap();
+    step.effects
+        .iter()
+        .for_each(|effect| rehearsal.at_provider.apply(effect).unwrap());
+    // The old Tenant, with the nonce that it signed.
+    let number = rehearsal
+        .messages()
+        .iter()
+        .position(|message| matches!(message, Message::Tenant(_)));
+    rehearsal
+        .play(Event::Deliver {
+            message: number.unwrap(),
+            effects: ALL,
+        })
+        .unwrap();
+    assert_eq!(phase(&rehearsal), "Ended");
+}
+
+#[test]
+fn rights_whose_tenant_is_gone_are_taken_back() {
+    let mut rehearsal = authenticated();
+    let id = tenant(&rehearsal).id();
+    rehearsal.at_provider.remove(&id).unwrap();
+    assert_eq!(phase(&rehearsal), "Ending");
+    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    assert_eq!(bindings(&rehearsal.at_provider), 0);
+    // Nobody comes back by itself.
+    assert_eq!(phase(&rehearsal), "Ended");
+}
+
+#[test]
+fn bindings_that_are_not_ours_stay() {
+    let mut rehearsal = authenticated();
+    let mut foreign: ClusterRoleBinding = rehearsal
+        .at_provider
+        .iter()
+        .find_map(ClusterRoleBinding::from_object)
+        .unwrap()
+        .clone();
+    foreign.metadata.name = "somebody-elses".into();
+    rehearsal.at_provider.insert(foreign.into());
+    set_condition(&mut rehearsal, TenantCondition::Drained);
+    rehearsal.settle().unwrap();
+    assert_eq!(bindings(&rehearsal.at_provider), 1);
+}
+
+/// An object that is larger than anyone reads.
+fn unreadable_secret(name: &str) -> Object {
+    let namespace = "liqo-tenant-cl-consumer";
+    let data = "A".repeat(300 * 1024);
+    Object::from_value(serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": name, "namespace": namespace },
+        "data": { "padding": data },
+    }))
+}
+
+fn secret(name: &str, labels: BTreeMap<String, String>) -> Object {
+    Secret {
+        metadata: Metadata {
+            name: name.into(),
+            namespace: "liqo-tenant-cl-consumer".into(),
+            labels,
+            ..Metadata::default()
+        },
+        ..Secret::default()
+    }
+    .into()
+}
+
+const LIFETIME: core::time::Duration = core::time::Duration::from_secs(8 * 365 * 86_400);
+
+fn authenticated() -> Rehearsal {
+    let mut rehearsal = Rehearsal::new(7).unwrap();
+    rehearsal.settle().unwrap();
+    assert!(rehearsal.is_complete().unwrap());
+    rehearsal
+}
+
+fn tenant(rehearsal: &Rehearsal) -> &Tenant {
+    let consumer = rehearsal.consumer().cluster_id();
+    let namespace = names::tenant_namespace(consumer);
+    rehearsal
+        .at_provider
+        .get(&namespace, consumer.as_str())
+        .unwrap()
+}
+
+/// As `kubectl apply` or `kubectl patch` would.
+fn set_condition(rehearsal: &mut Rehearsal, condition: TenantCondition) {
+    let mut changed = tenant(rehearsal).clone();
+    changed.spec.tenant_condition = Some(condition);
+    rehearsal.at_provider.insert(changed.into());
+}
+
+fn phase(rehearsal: &Rehearsal) -> &'static str {
+    let view = rehearsal
+        .at_provider
+        .view(rehearsal.consumer().cluster_id());
+    rehearsal
+        .provider()
+        .look(&view, rehearsal.now())
+        .unwrap()
+        .phase
+        .name()
+}
+
+fn bindings(objects: &Objects) -> usize {
+    let is_binding = |object: &&Object| {
+        RoleBinding::from_object(object).is_some() || object.id().kind == Kind::ClusterRoleBinding
+    };
+    objects.iter().filter(is_binding).count()
+}

@@ -1,0 +1,248 @@
+//! Having the request of a slice signed: late, not at all, again, and in time.
+
+use core::time::Duration;
+#[cfg(feature = "ecdsa")]
+use liqo_auth::crypto::{Algorithm, KeyPair};
+#[cfg(feature = "ecdsa")]
+use std::sync::Arc;
+
+use liqo_auth::{
+    crypto::{Answer, CertificateError, SigningKey},
+    error::{ApiMisuse, Backend, Fault, LocalFault, PolicyRefusal},
+    machine::Awaited,
+    model::{
+        AuthzPolicy, ResourceSliceConditionStatus as Said, ResourceSliceConditionType as About,
+        Tenant, names,
+    },
+};
+
+use crate::clusters::{
+    exchange,
+    pool::{self, Pool, key, replica, replica_of},
+};
+
+const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
+
+#[test]
+fn a_changed_request_of_the_same_key_is_a_new_one() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    let first = pool.certificate("mypool");
+    // The same slice made anew: another UID, the same request.
+    pool.remove("mypool").bring(replica("mypool")).settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(pool.signer.different(), 2);
+    assert_ne!(pool.certificate("mypool").pem(), first.pem());
+}
+
+#[cfg(feature = "ecdsa")]
+#[test]
+fn a_request_that_is_signed_again_is_a_new_one() {
+    let key: Arc<dyn SigningKey> =
+        Arc::new(KeyPair::generate(Algorithm::EcdsaP256, &mut getrandom::SysRng).unwrap());
+    let mut pool = Pool::of(Arc::clone(&key), |builder| builder);
+    pool.bring(replica_of("cl-consumer", "mypool", &*key))
+        .settle();
+    let first = pool.certificate("mypool");
+    let again = replica_of("cl-consumer", "mypool", &*key).spec.csr;
+    assert_ne!(again, pool.slice("mypool").unwrap().spec.csr);
+    pool.edit("mypool", |slice| slice.spec.csr = again).settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(pool.signer.different(), 2);
+    assert_ne!(pool.certificate("mypool").pem(), first.pem());
+    pool.settle();
+    assert_eq!(pool.signer.different(), 2);
+}
+
+#[test]
+fn a_signer_answers_later_or_not_at_all() {
+    let mut pool = Pool::new();
+    pool.signer.answer(Some(Answer::Pending));
+    pool.bring(replica("mypool")).settle();
+    assert_eq!(pool.phase("mypool"), "NeedsCredential");
+    let step = pool.reconcile();
+    let awaited = |awaited: &Awaited| matches!(awaited, Awaited::Certificate(_));
+    assert!(step.wait.awaiting.iter().any(awaited));
+    pool.signer.answer(Some(Answer::Denied("not today".into())));
+    pool.settle();
+    assert_eq!(
+        pool.refused[0].1.fault(),
+        &PolicyRefusal::SigningDenied {
+            reason: "not today".into()
+        }
+        .into()
+    );
+    // A certificate for another key.
+    let mut other = Pool::new();
+    other.bring(replica("other")).settle();
+    pool.signer
+        .answer(Some(Answer::Ready(other.certificate("other"))));
+    pool.settle();
+    assert!(matches!(
+        pool.refused[0].1.fault(),
+        Fault::ApiMisuse(ApiMisuse::SignerCertificate(
+            CertificateError::Subject { .. }
+        ))
+    ));
+    pool.signer.answer(None);
+    pool.settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(pool.signer.different(), 1);
+}
+
+#[test]
+fn a_certificate_of_90_seconds_is_renewed_in_time_and_in_no_loop() {
+    let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
+    pool.bring(replica("mypool")).settle();
+    let start = pool.now;
+    let mut certificates = vec![pool.certificate("mypool")];
+    for _ in 0..600 {
+        // As an embedder does: it sleeps until it is told to look.
+        let Some(wake_at) = pool.settle().wake_at else {
+            panic!("it does not say when to look again");
+        };
+        assert!(wake_at > pool.now, "it would look again at once");
+        assert!(wake_at <= pool.certificate("mypool").leaf().not_after());
+        pool.now = wake_at;
+        let old = pool.certificate("mypool");
+        // Crash between record and Secret, and between Secret and status: what
+        // is told is the old certificate until the new one is there.
+        pool.look(1);
+        assert_eq!(pool.certificate("mypool").pem(), old.pem());
+        pool.look(usize::MAX);
+        pool.settle();
+        let new = pool.certificate("mypool");
+        if new.pem() != old.pem() {
+            assert!(new.leaf().not_after() > old.leaf().not_after());
+            certificates.push(new);
+        }
+        if pool.now.since(start) > Duration::from_secs(3599) {
+            break;
+        }
+    }
+    assert_eq!(certificates.len(), 61, "one at the start, and each minute");
+    assert_eq!(pool.signer.different(), 61, "each was asked for once");
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(
+        pool.condition("mypool", About::Authentication)
+            .unwrap()
+            .last_transition_time,
+        Some(start)
+    );
+    assert_eq!(
+        key(1).public_key().spki_der(),
+        certificates[3].leaf().spki_der()
+    );
+}
+
+#[test]
+fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
+    let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
+    pool.bring(replica("mypool")).settle();
+    let issued = pool.certificate("mypool");
+    pool.now = pool.wake_at.unwrap();
+    pool.signer.answer(Some(Answer::Pending));
+    pool.settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(pool.certificate("mypool").pem(), issued.pem());
+    let expired = issued.leaf().not_after() + Duration::from_secs(1);
+    assert_eq!(pool.wake_at, Some(expired));
+
+    // A signer that fails is asked again soon, and holds nothing else up.
+    pool.signer
+        .fails
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+    pool.edit("mypool", |slice| slice.status = Default::default())
+        .settle();
+    assert_eq!(
+        pool.refused[0].1.fault(),
+        &LocalFault::Backend {
+            backend: Backend::CsrSigner,
+            message: "the signer is away".into()
+        }
+        .into()
+    );
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    let expired = issued.leaf().not_after() + Duration::from_secs(1);
+    assert_eq!(
+        pool.wake_at,
+        Some(expired.min(pool.now + Duration::from_secs(60)))
+    );
+    pool.signer
+        .fails
+        .store(false, std::sync::atomic::Ordering::Relaxed);
+
+    // The same certificate again is no renewal, and no loop.
+    pool.signer.answer(Some(Answer::Ready(issued.clone())));
+    pool.settle();
+    assert_eq!(
+        pool.refused[0].1.fault(),
+        &PolicyRefusal::RenewalEndsNoLater {
+            found: issued.leaf().not_after(),
+            present: issued.leaf().not_after(),
+        }
+        .into()
+    );
+    // It is asked for again after a pause, whatever the peer writes meanwhile.
+    let asked = |pool: &Pool| pool.signer.asked.load(std::sync::atomic::Ordering::Relaxed);
+    let (before, again_at) = (asked(&pool), pool.now + Duration::from_secs(10));
+    assert_eq!(pool.wake_at, Some(again_at));
+    for _ in 0..4 {
+        pool.edit("mypool", |slice| slice.status = Default::default())
+            .settle();
+        assert_eq!(asked(&pool), before);
+        assert_eq!(pool.wake_at, Some(again_at));
+    }
+    pool.now = again_at;
+    pool.signer.answer(Some(Answer::Denied("not today".into())));
+    pool.settle();
+    pool.settle();
+    assert_eq!(asked(&pool), before + 1);
+    assert_eq!(
+        pool.refused[0].1.fault(),
+        &PolicyRefusal::SigningDenied {
+            reason: "not today".into()
+        }
+        .into()
+    );
+
+    pool.now = expired;
+    pool.signer.answer(None);
+    pool.settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_ne!(pool.certificate("mypool").pem(), issued.pem());
+}
+
+#[test]
+fn where_no_handshake_is_required_a_slice_speaks_for_its_own_key() {
+    let mut pool = Pool::with(|builder| builder.tolerate_no_handshake(pool::consumer()));
+    pool.at_provider = exchange::cluster_roles();
+    let mut tenant = Tenant::default();
+    tenant.metadata.name = "cl-consumer".into();
+    tenant.metadata.namespace = pool::NAMESPACE.into();
+    let label = (
+        names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+        "cl-consumer".to_owned(),
+    );
+    tenant.metadata.labels.extend([label]);
+    tenant.spec.cluster_id = "cl-consumer".into();
+    tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake);
+    pool.at_provider.insert(tenant.into());
+    let stranger = key(9);
+    pool.bring(replica_of("cl-consumer", "mypool", &stranger))
+        .settle();
+    assert_eq!(pool.refused, []);
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(
+        pool.certificate("mypool").leaf().spki_der(),
+        stranger.public_key().spki_der()
+    );
+
+    // Nobody said so of this peer.
+    let strict = Pool::new();
+    pool.provider = strict.provider;
+    pool.bring(replica_of("cl-consumer", "other", &stranger))
+        .settle();
+    assert_eq!(pool.phase("other"), "AwaitsPeer");
+    assert_eq!(pool.said("other"), [None, None]);
+}

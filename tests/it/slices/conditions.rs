@@ -1,0 +1,422 @@
+//! Cordoned, drained and active again: what becomes of a peer's slices, and
+//! who may lift what was recorded.
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+
+use liqo_auth::{
+    audit::Decision,
+    error::{Fault, LocalFault},
+    machine::{Effect, Notice},
+    model::{
+        Kind, Object, ObjectRef, ResourceSliceConditionStatus as Said,
+        ResourceSliceConditionType as About, TenantCondition, names,
+    },
+};
+
+use crate::clusters::pool::{NAMESPACE, Pool, consumer, replica, resources};
+
+const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
+const RECORD: &str = "liqo-auth-provider-cl-consumer";
+
+#[test]
+fn cordoning_marks_what_is_there_and_denies_what_is_new() {
+    let mut pool = Pool::new();
+    pool.bring(replica("old")).settle();
+    let told = pool.slice("old").unwrap().status.clone();
+    pool.write_condition(TenantCondition::Cordoned).settle();
+    assert!(is_marked(&pool, "old"));
+    assert_eq!(pool.slice("old").unwrap().status, told);
+
+    pool.bring(replica("new")).settle();
+    assert!(is_marked(&pool, "new"));
+    assert_eq!(pool.said("new"), [Some(Said::Accepted), Some(Said::Denied)]);
+    let denied = pool.condition("new", About::Resources).unwrap();
+    assert_eq!(
+        (denied.reason.as_str(), denied.message.as_str()),
+        (
+            "ResourceSliceResourcesDenied",
+            "ResourceSlice resources denied"
+        )
+    );
+    assert_eq!(pool.phase("new"), "Denied");
+    assert_eq!(bindings(&pool), 2);
+
+    // More is not to be had, whoever takes the mark off.
+    pool.edit("old", |slice| {
+        slice.spec.resources = resources(&[("cpu", "200")]);
+        slice.metadata.annotations.clear();
+    })
+    .settle();
+    assert!(is_marked(&pool, "old"));
+    assert_eq!(pool.slice("old").unwrap().status, told);
+    pool.edit("old", |slice| {
+        let annotations = &mut slice.metadata.annotations;
+        annotations.insert(names::CORDON_TENANT_ANNOTATION.into(), "false".into());
+    })
+    .settle();
+    assert!(is_marked(&pool, "old"));
+
+    // Active again: unmarked, and decided on.
+    pool.administer(|provider, objects, _| {
+        provider.set_condition(&objects.view(&consumer()), TenantCondition::Active)
+    });
+    pool.settle();
+    for name in ["old", "new"] {
+        assert!(!is_marked(&pool, name), "{name}");
+        assert_eq!(pool.said(name), ACCEPTED, "{name}");
+    }
+    assert_eq!(
+        pool.slice("old").unwrap().status.resources,
+        resources(&[("cpu", "200")])
+    );
+    assert_eq!(pool.signer.different(), 2);
+}
+
+#[test]
+fn a_cordoned_peers_certificates_are_renewed() {
+    let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
+    pool.bring(replica("mypool")).settle();
+    pool.write_condition(TenantCondition::Cordoned).settle();
+    pool.wait(Duration::from_secs(61)).settle();
+    assert_eq!(pool.signer.different(), 2);
+}
+
+#[test]
+fn draining_denies_then_deletes_the_slices_and_takes_the_rights_back() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    let mut local = replica("local");
+    local.metadata.labels = [
+        (names::REPLICATION_LABEL, "true"),
+        (names::REPLICATION_DESTINATION_LABEL, "cl-consumer"),
+        (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into();
+    pool.bring(local);
+    pool.write_condition(TenantCondition::Drained);
+    assert_eq!(pool.phase("mypool"), "Drained");
+    pool.look(usize::MAX);
+    assert_eq!(bindings(&pool), 0);
+    assert_eq!(
+        pool.said("mypool"),
+        [Some(Said::Accepted), Some(Said::Denied)]
+    );
+    // The peer's word does not keep it.
+    pool.edit("mypool", |slice| {
+        slice.status.conditions[1].status = Said::Accepted;
+    });
+    pool.settle();
+    assert!(pool.slice("mypool").is_none());
+    assert!(pool.slice("local").is_some(), "it is this cluster's own");
+    assert_eq!(pool.records(), Vec::<String>::new());
+    assert!(pool.kept("mypool").is_none());
+
+    // One that comes while the peer is drained goes unsigned.
+    pool.bring(replica("late")).settle();
+    assert!(pool.slice("late").is_none());
+    assert_eq!(pool.signer.different(), 1);
+
+    // Active again, the rights come back, and the slice when it is made anew.
+    pool.administer(|provider, objects, _| {
+        provider.set_condition(&objects.view(&consumer()), TenantCondition::Active)
+    });
+    pool.settle();
+    assert_eq!(bindings(&pool), 2);
+    pool.bring(replica("mypool")).settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    let decisions: Vec<&str> = pool
+        .events
+        .iter()
+        .map(|event| event.decision.name())
+        .collect();
+    assert!(decisions.contains(&"ResourcesDenied"));
+    assert!(decisions.contains(&"ConditionLifted"));
+}
+
+#[test]
+fn no_unreadable_object_keeps_a_drained_peers_slices() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    for name in [
+        "liqo-remote-certificate-mypool",
+        "liqo-nonce",
+        "liqo-remote-certificate",
+    ] {
+        pool.at_provider
+            .insert(Object::from_value(serde_json::json!({
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": { "namespace": NAMESPACE, "name": name },
+                "data": 5,
+            })));
+    }
+    pool.administer(|provider, objects, _| {
+        provider.set_condition(&objects.view(&consumer()), TenantCondition::Drained)
+    });
+    for _ in 0..4 {
+        pool.look(usize::MAX);
+    }
+    assert!(pool.slice("mypool").is_none());
+    assert_eq!(bindings(&pool), 0);
+}
+
+#[test]
+fn a_crash_while_draining_or_cordoning_loses_nothing() {
+    for condition in [TenantCondition::Cordoned, TenantCondition::Drained] {
+        let ends: BTreeSet<Vec<ObjectRef>> = (0..40)
+            .map(|number| {
+                let mut pool = Pool::new();
+                pool.bring(replica("one")).bring(replica("two")).settle();
+                pool.write_condition(condition);
+                for _ in 0..number / 8 {
+                    pool.look(usize::MAX);
+                }
+                pool.look(number % 8);
+                pool.settle();
+                assert_eq!(pool.signer.different(), 2);
+                assert_eq!(is_held(&pool), Some(condition));
+                pool.at_provider.iter().map(Object::id).collect()
+            })
+            .collect();
+        assert_eq!(ends.len(), 1);
+    }
+}
+
+#[test]
+fn no_tenant_applied_again_lifts_a_condition() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    pool.write_condition(TenantCondition::Cordoned).settle();
+    let token = token(&pool);
+    for forged in [
+        "",
+        "x",
+        "Active",
+        token.strip_prefix(|_: char| true).unwrap(),
+        &format!("{token}A"),
+        &"A".repeat(22),
+        &"A".repeat(10_000),
+        &liqo_token_of(TenantCondition::Drained),
+    ] {
+        pool.edit_tenant(|tenant| {
+            let annotations = &mut tenant.metadata.annotations;
+            annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), forged.into());
+        });
+        pool.write_condition(TenantCondition::Active).settle();
+        assert_eq!(is_held(&pool), Some(TenantCondition::Cordoned), "{forged}");
+        assert!(is_marked(&pool, "mypool"));
+        let annotations = &pool.tenant().metadata.annotations;
+        assert_eq!(annotations.get(names::LIFT_CONDITION_ANNOTATION), None);
+    }
+    let condition = TenantCondition::Cordoned;
+    assert!(
+        pool.reconcile()
+            .notices
+            .contains(&Notice::ConditionHeld { condition })
+    );
+}
+
+#[test]
+fn who_patches_the_tenant_lifts_it_with_the_records_token() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    pool.write_condition(TenantCondition::Drained).settle();
+    let first = token(&pool);
+
+    // Condition and token one after the other, in either order.
+    let give = |pool: &mut Pool, token: &str| {
+        let token = token.to_owned();
+        pool.edit_tenant(|tenant| {
+            let annotations = &mut tenant.metadata.annotations;
+            annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), token);
+        });
+    };
+    give(&mut pool, &first);
+    pool.settle();
+    assert_eq!(is_held(&pool), Some(TenantCondition::Drained));
+    pool.write_condition(TenantCondition::Cordoned).settle();
+    assert_eq!(is_held(&pool), Some(TenantCondition::Cordoned));
+    let annotations = &pool.tenant().metadata.annotations;
+    assert_eq!(annotations.get(names::LIFT_CONDITION_ANNOTATION), None);
+    assert_eq!(bindings(&pool), 2);
+
+    pool.write_condition(TenantCondition::Active).settle();
+    let second = token(&pool);
+    give(&mut pool, &second);
+    pool.settle();
+    assert_eq!(is_held(&pool), None);
+    assert!(
+        pool.secret("liqo", RECORD)
+            .unwrap()
+            .get("liftCondition")
+            .is_none()
+    );
+
+    // What has served once serves no more.
+    for (condition, token) in [
+        (TenantCondition::Drained, first),
+        (TenantCondition::Cordoned, second),
+    ] {
+        pool.write_condition(condition).settle();
+        give(&mut pool, &token);
+        pool.write_condition(TenantCondition::Active).settle();
+        assert_eq!(is_held(&pool), Some(condition));
+        pool.administer(|provider, objects, _| {
+            provider.set_condition(&objects.view(&consumer()), TenantCondition::Active)
+        });
+        pool.settle();
+    }
+}
+
+#[test]
+fn the_administrator_goes_from_each_condition_to_each() {
+    use TenantCondition::{Active, Cordoned, Drained};
+    for from in [Active, Cordoned, Drained] {
+        for to in [Active, Cordoned, Drained] {
+            for crash_after in [1, usize::MAX] {
+                let mut pool = Pool::new();
+                pool.bring(replica("mypool")).settle();
+                let set = |pool: &Pool, condition| {
+                    pool.provider
+                        .set_condition(&pool.at_provider.view(&consumer()), condition)
+                        .unwrap()
+                };
+                for effect in &set(&pool, from).effects {
+                    pool.at_provider.apply(effect).unwrap();
+                }
+                pool.settle();
+                for effect in set(&pool, to).effects.iter().take(crash_after) {
+                    pool.at_provider.apply(effect).unwrap();
+                }
+                pool.settle();
+                let held = is_held(&pool).unwrap_or(Active);
+                assert_eq!(held, to, "from {from:?}, after {crash_after}");
+                if crash_after != 1 {
+                    assert_eq!(pool.tenant().spec.tenant_condition.unwrap_or(Active), to);
+                }
+                assert_eq!(
+                    is_marked(&pool, "mypool"),
+                    to == Cordoned && from != Drained
+                );
+                assert_eq!(bindings(&pool), if to == Drained { 0 } else { 2 });
+            }
+        }
+    }
+    let pool = Pool::new();
+    let nobody = "cl-nobody".parse().unwrap();
+    let error = pool
+        .provider
+        .set_condition(&pool.at_provider.view(&nobody), Drained)
+        .unwrap_err();
+    assert_eq!(error.fault(), &Fault::Local(LocalFault::NoTenant));
+}
+
+#[test]
+fn one_slice_is_cordoned_until_the_administrator_lifts_that() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool"))
+        .bring(replica("other"))
+        .settle();
+    let told = pool.slice("mypool").unwrap().status.clone();
+    let cordon = |pool: &mut Pool| {
+        pool.administer(|provider, objects, _| {
+            provider.cordon_slice(&objects.view(&consumer()), "mypool")
+        });
+    };
+    let is_cordoned = |pool: &Pool| {
+        let slice = pool.slice("mypool").unwrap();
+        let annotations = &slice.metadata.annotations;
+        annotations
+            .get(names::CORDON_ANNOTATION)
+            .map(String::as_str)
+            == Some("true")
+    };
+    cordon(&mut pool);
+    pool.settle();
+    assert!(is_cordoned(&pool));
+    assert_eq!(pool.slice("mypool").unwrap().status, told);
+    // The peer takes it off, or makes the slice anew.
+    pool.edit("mypool", |slice| slice.metadata.annotations.clear())
+        .settle();
+    assert!(is_cordoned(&pool));
+    pool.remove("mypool").settle();
+    assert!(pool.kept("mypool").is_none());
+    pool.bring(replica("mypool")).settle();
+    assert!(is_cordoned(&pool));
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+
+    pool.administer(|provider, objects, _| {
+        provider.uncordon_slice(&objects.view(&consumer()), "mypool")
+    });
+    pool.settle();
+    assert!(!is_cordoned(&pool));
+    let last = &pool.events.last().unwrap().decision;
+    assert_eq!(last, &Decision::SliceUncordoned);
+
+    // Before anything else is known of it, too; and what liqoctl set is left.
+    pool.bring(replica("third"));
+    pool.administer(|provider, objects, _| {
+        provider.cordon_slice(&objects.view(&consumer()), "third")
+    });
+    pool.settle();
+    assert_eq!(pool.said("third"), ACCEPTED);
+    pool.edit("other", |slice| {
+        let annotations = &mut slice.metadata.annotations;
+        annotations.insert(names::CORDON_ANNOTATION.into(), "true".into());
+    });
+    assert_eq!(pool.reconcile().effects, Vec::<Effect>::new());
+    assert_eq!(pool.signer.different(), 4);
+
+    // Nothing of it outlives the peering.
+    let id = ObjectRef::new(Kind::Tenant, NAMESPACE, "cl-consumer");
+    pool.at_provider.remove(&id).unwrap();
+    for name in ["mypool", "other", "third"] {
+        pool.remove(name);
+    }
+    pool.settle();
+    assert_eq!(pool.records(), Vec::<String>::new());
+}
+
+/// The token that lies beside the record.
+fn token(pool: &Pool) -> String {
+    let record = pool.secret("liqo", RECORD).unwrap();
+    String::from_utf8(record.get("liftCondition").unwrap().to_vec()).unwrap()
+}
+
+/// The token of another provider's record.
+fn liqo_token_of(condition: TenantCondition) -> String {
+    let mut pool = Pool::new();
+    pool.write_condition(condition).settle();
+    token(&pool)
+}
+
+/// The condition on record, unless that is Active.
+fn is_held(pool: &Pool) -> Option<TenantCondition> {
+    let record = pool.secret("liqo", RECORD).unwrap();
+    let text: serde_json::Value = serde_json::from_slice(record.get("record").unwrap()).unwrap();
+    serde_json::from_value(text["condition"].clone()).ok()
+}
+
+fn is_marked(pool: &Pool, slice: &str) -> bool {
+    pool.slice(slice).is_some_and(|slice| {
+        let annotations = &slice.metadata.annotations;
+        annotations
+            .get(names::CORDON_TENANT_ANNOTATION)
+            .map(String::as_str)
+            == Some("true")
+    })
+}
+
+fn bindings(pool: &Pool) -> usize {
+    pool.at_provider
+        .iter()
+        .filter(|object| {
+            matches!(
+                object.id().kind,
+                Kind::RoleBinding | Kind::ClusterRoleBinding
+            )
+        })
+        .count()
+}

@@ -1,0 +1,173 @@
+//! Who decides on the resources of a slice, and how often.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use liqo_auth::{
+    crypto::{Answer, BoxError},
+    error::{Backend, Fault, LocalFault},
+    machine::Awaited,
+    model::{
+        Kind, ObjectRef, ResourceSliceConditionStatus as Said, ResourceSliceConditionType as About,
+    },
+    provider::{Ceiling, Grant, LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest},
+};
+
+use crate::clusters::pool::{self, NAMESPACE, Pool, replica, resources};
+
+const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
+
+/// Decides by the class.
+struct ByClass;
+
+impl ResourceSlicePolicy for ByClass {
+    fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
+        let decision = match request.class {
+            "never" => SliceDecision::Deny {
+                reason: "OutOfStock".into(),
+                message: "there is nothing left".into(),
+            },
+            "later" => return Ok(Answer::Pending),
+            "broken" => return Err("out of order".into()),
+            _ => return LiqoClasses::default().decide(request),
+        };
+        Ok(Answer::Ready(decision))
+    }
+}
+
+#[test]
+fn the_class_policy_denies_waits_leaves_to_others_or_fails() {
+    let mut pool = Pool::with(|builder| builder.slices(Arc::new(ByClass)));
+    for class in ["never", "later", "broken", "theirs", ""] {
+        let mut slice = replica(&format!("of-{class}x"));
+        slice.spec.class = class.to_owned();
+        // What another controller, or the peer, put there.
+        slice.status.resources = resources(&[("cpu", "7")]);
+        pool.bring(slice);
+    }
+    let step = pool.settle().reconcile();
+    assert_eq!(
+        pool.said("of-neverx"),
+        [Some(Said::Accepted), Some(Said::Denied)]
+    );
+    let denied = pool.condition("of-neverx", About::Resources).unwrap();
+    assert_eq!(
+        (denied.reason.as_str(), denied.message.as_str()),
+        ("OutOfStock", "there is nothing left")
+    );
+    assert_eq!(pool.phase("of-neverx"), "Denied");
+
+    assert_eq!(pool.said("of-laterx"), [Some(Said::Accepted), None]);
+    assert_eq!(
+        pool.slice("of-laterx").unwrap().status.resources,
+        resources(&[])
+    );
+    assert_eq!(pool.phase("of-laterx"), "NeedsDecision");
+    let waits = ObjectRef::new(Kind::ResourceSlice, NAMESPACE, "of-laterx");
+    assert!(step.wait.awaiting.contains(&Awaited::Resources(waits)));
+
+    assert_eq!(
+        pool.refused[0].1.fault(),
+        &LocalFault::Backend {
+            backend: Backend::ResourceSlicePolicy,
+            message: "out of order".into()
+        }
+        .into()
+    );
+
+    assert_eq!(pool.said("of-brokenx"), [Some(Said::Accepted), None]);
+    assert_eq!(pool.wake_at, Some(pool.now + Duration::from_secs(60)));
+
+    assert_eq!(pool.said("of-theirsx"), [Some(Said::Accepted), None]);
+    assert_eq!(
+        pool.slice("of-theirsx").unwrap().status.resources,
+        resources(&[("cpu", "7")])
+    );
+    pool.edit("of-theirsx", |slice| {
+        let mut accepted = slice.status.conditions[0].clone();
+        accepted.condition_type = About::Resources;
+        slice.status.conditions.push(accepted);
+    })
+    .settle();
+    assert_eq!(pool.said("of-theirsx"), ACCEPTED);
+    assert_eq!(pool.said("of-x"), ACCEPTED);
+}
+
+#[test]
+fn another_request_for_resources_is_decided_on_again_and_the_same_is_not() {
+    let policy = Ceiling::new(LiqoClasses::new(Grant {
+        resources: resources(&[("pods", "110"), ("cpu", "1")]),
+        node_labels: [("region".to_owned(), "europe".to_owned())].into(),
+        ..Grant::default()
+    }))
+    .at_most("memory", "2Gi".into())
+    .unwrap()
+    .at_most("cpu", "64".into())
+    .unwrap()
+    .at_most_for(pool::consumer(), "cpu", "1500m".into())
+    .unwrap();
+    let mut pool = Pool::with(|builder| builder.slices(Arc::new(policy)));
+    pool.bring(replica("mypool")).settle();
+    let status = &pool.slice("mypool").unwrap().status;
+    assert_eq!(
+        status.resources,
+        resources(&[("cpu", "1500m"), ("memory", "2Gi"), ("pods", "110")])
+    );
+    assert_eq!(status.node_labels["region"], "europe");
+    let since = status.conditions[1].last_transition_time;
+
+    pool.wait(Duration::from_secs(3600));
+    pool.edit("mypool", |slice| {
+        slice.spec.resources = resources(&[("cpu", "500m"), ("memory", "2000Mi")]);
+    })
+    .settle();
+    let status = &pool.slice("mypool").unwrap().status;
+    assert_eq!(
+        status.resources,
+        resources(&[("cpu", "500m"), ("memory", "2000Mi"), ("pods", "110")])
+    );
+    assert_eq!(status.conditions[1].last_transition_time, since);
+
+    // What is no quantity is denied.
+    for quantity in ["much", "-1"] {
+        pool.edit("mypool", |slice| {
+            slice.spec.resources = resources(&[("cpu", quantity)]);
+        })
+        .settle();
+        assert_eq!(
+            pool.said("mypool"),
+            [Some(Said::Accepted), Some(Said::Denied)],
+            "{quantity}"
+        );
+        assert_eq!(
+            pool.slice("mypool").unwrap().status.resources,
+            resources(&[])
+        );
+    }
+    assert_eq!(pool.signer.different(), 1);
+}
+
+#[test]
+fn the_administrator_has_a_slice_decided_on_anew() {
+    let mut pool = Pool::with(|builder| builder.slices(Arc::new(ByClass)));
+    let mut slice = replica("mypool");
+    slice.spec.class = "never".into();
+    pool.bring(slice).settle();
+    let granting = Pool::new();
+    pool.provider = granting.provider;
+    pool.edit("mypool", |slice| slice.spec.class = "default".into());
+    pool.settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+
+    pool.administer(|provider, objects, _| {
+        provider.reconsider_slice(&objects.view(&pool::consumer()), "mypool")
+    });
+    assert_eq!(pool.phase("mypool"), "NeedsDecision");
+    pool.settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    let error = pool
+        .provider
+        .reconsider_slice(&pool.at_provider.view(&pool::consumer()), "nothere")
+        .unwrap_err();
+    assert_eq!(error.fault(), &Fault::Local(LocalFault::NoSlice));
+}

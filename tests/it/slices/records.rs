@@ -1,0 +1,82 @@
+//! What a provider remembers of a slice, and for how long.
+
+use liqo_auth::{
+    crypto::RecordKey,
+    error::{Fault, LocalFault},
+    model::ResourceSliceConditionStatus as Said,
+};
+
+use crate::clusters::{
+    exchange,
+    pool::{Pool, replica},
+};
+
+const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
+
+#[test]
+fn a_slice_that_goes_takes_what_was_kept_of_it() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool"))
+        .bring(replica("other"))
+        .settle();
+    assert_eq!(pool.records().len(), 2);
+    pool.remove("mypool");
+    assert_eq!(pool.phase("mypool"), "LeftBehind");
+    // A crash in between loses nothing.
+    pool.look(1);
+    assert_eq!(pool.records().len(), 2);
+    assert!(pool.kept("mypool").is_none());
+    pool.settle();
+    assert_eq!(pool.records().len(), 1);
+    assert!(pool.kept("other").is_some());
+    assert_eq!(pool.said("other"), ACCEPTED);
+    assert_eq!(pool.phase("mypool"), "none");
+}
+
+#[test]
+fn a_record_that_is_not_ours_is_no_record() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool"))
+        .bring(replica("other"))
+        .settle();
+    let records = pool.records();
+    let mut forged = pool.secret("liqo", &records[0]).unwrap().clone();
+    let other = pool.secret("liqo", &records[1]).unwrap();
+    forged.data = other.data.clone();
+    pool.at_provider.insert(forged.into());
+    pool.settle();
+    let [(_, error)] = &pool.refused[..] else {
+        panic!("{:?}", pool.refused);
+    };
+    assert!(matches!(
+        error.fault(),
+        Fault::Local(LocalFault::Unreadable { .. })
+    ));
+    let mut broken = pool.secret("liqo", &records[0]).unwrap().clone();
+    broken.data.remove("seal");
+    pool.at_provider.insert(broken.into());
+    pool.settle();
+    assert_eq!(
+        pool.refused[0].1.fault(),
+        &Fault::Local(LocalFault::BrokenSeal)
+    );
+    assert_eq!(pool.signer.different(), 2);
+}
+
+#[test]
+fn records_are_sealed_anew_under_a_new_key() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    let name = pool.records().remove(0);
+    let before = pool.secret("liqo", &name).unwrap().data["seal"].clone();
+    let successor = RecordKey::new([2; 32]).unwrap();
+    let successor = successor.with_predecessor(exchange::RECORD_KEY).unwrap();
+    let objects = pool.at_provider.clone();
+    let mut rotated = Pool::new();
+    rotated.at_provider = objects;
+    rotated.provider = exchange::Setup::new().provider(successor);
+    rotated.settle();
+    let after = &rotated.secret("liqo", &name).unwrap().data["seal"];
+    assert_ne!(before.expose(), after.expose());
+    assert_eq!(rotated.said("mypool"), ACCEPTED);
+}
