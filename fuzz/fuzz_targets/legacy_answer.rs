@@ -7,7 +7,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{Entropy, KeyPair, OneKey, RecordKey},
-    legacy::{Home, HttpResponse, TokenProtocol},
+    legacy::{HomeCluster, HttpResponse, TokenProtocol},
     machine::Objects,
     model::{AuthStatus, ForeignCluster, Object, ProtocolVersion},
     policy::Policy,
@@ -28,7 +28,7 @@ fn answer(
         [7; 32],
     ))));
     let peer = "cl-foreign".parse()?;
-    let home = Home::builder("cl-home".parse()?, Arc::new(key), RecordKey::new([1; 32])?)
+    let home = HomeCluster::builder("cl-home".parse()?, Arc::new(key), RecordKey::new([1; 32])?)
         .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
         .policy(Policy::compatible())
         .peer_version("cl-foreign".parse()?, version)

@@ -68,9 +68,14 @@ impl IdentityRequest {
         self.version
     }
 
-    /// Who it says that it is.
+    /// The cluster ID in the request.
     pub fn peer(&self) -> &ClusterId {
         &self.peer
+    }
+
+    /// The token that is shown, as bytes of any kind.
+    pub(super) fn token_bytes(&self) -> &[u8] {
+        self.token.expose().as_bytes()
     }
 
     /// Reads the body of a `POST` to a path where identities are asked for.
@@ -175,21 +180,21 @@ pub(super) struct ClusterInfo {
 /// `auth.CertificateIdentityResponse`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct CertificateAnswer {
+pub(super) struct CertificateResponse {
     pub(super) namespace: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) certificate: String,
     pub(super) api_server_url: String,
     #[serde(rename = "apiServerCA", skip_serializing_if = "String::is_empty")]
     pub(super) api_server_ca: String,
-    pub(super) aws: MapOnly<AwsAnswer>,
+    pub(super) aws: MapOnly<AwsCredentials>,
 }
 
 /// Credentials of a cloud, which are not dealt with here. Source: Liqo
 /// `auth.AWSIdentityInfo`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct AwsAnswer {
+pub(super) struct AwsCredentials {
     #[serde(rename = "accessKeyID")]
     access_key_id: SecretText,
     #[serde(rename = "secretAccessKey")]
@@ -201,7 +206,7 @@ pub(super) struct AwsAnswer {
     iam_user_arn: String,
 }
 
-impl AwsAnswer {
+impl AwsCredentials {
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

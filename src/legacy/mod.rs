@@ -43,21 +43,24 @@
 //! ([`ForeignBuilder::single_use_token`]), and with the strict policy each peer
 //! is given an origin token of its own, good for its cluster ID only.
 
-mod event;
 mod foreign;
 mod home;
 mod http;
 mod message;
+mod objects;
+mod outcome;
 mod record;
 mod throttle;
 mod token_protocol;
 
 pub use crate::crypto::{AuthToken, TokenError};
 pub use crate::model::{ProtocolVersion, ProtocolVersionError};
-pub use event::Event;
-pub use foreign::{Answer, Claimed, Foreign, ForeignBuilder, Reading, TokenStore};
-pub use home::{Asks, Held, Home, HomeBuilder, Next, Phase, Request, Tls};
+pub use foreign::{Claimed, Foreign, ForeignBuilder, Reading, Reply, TokenStore};
+pub use home::{
+    AcceptedIdentity, Asks, HomeCluster, HomeClusterBuilder, Next, Phase, Request, Tls,
+};
 pub use http::{HttpRequest, HttpResponse};
 pub use message::{IdentityRequest, RequestError};
+pub use outcome::Outcome;
 pub use throttle::Throttle;
 pub use token_protocol::TokenProtocol;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::Event;
+use super::Outcome;
 use crate::{model::Timestamp, policy::Limits};
 
 /// How many wrong tokens came lately, and how long the next refusal waits.
@@ -20,11 +20,11 @@ use crate::{model::Timestamp, policy::Limits};
 /// # Examples
 /// ```
 /// use core::time::Duration;
-/// use liqo_auth::{legacy::{Event, Throttle}, policy::Limits};
+/// use liqo_auth::{legacy::{Outcome, Throttle}, policy::Limits};
 ///
 /// let (mut throttle, limits) = (Throttle::default(), Limits::default());
 /// let now = "2026-11-20T13:00:00Z".parse()?;
-/// let wrong = Event::WrongToken { peer: "cl-home".parse()?, is_empty: false };
+/// let wrong = Outcome::WrongToken { peer: "cl-home".parse()?, is_empty: false };
 /// let first = throttle.delay(Some(&wrong), now, &limits);
 /// assert_eq!(first, limits.wrong_token_delay);
 /// assert_eq!(throttle.delay(Some(&wrong), now, &limits), 2 * first);
@@ -38,10 +38,15 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// How long the response is to be held back, for the event that came with
+    /// How long the response is to be held back, for the outcome that came with
     /// it.
-    pub fn delay(&mut self, event: Option<&Event>, now: Timestamp, limits: &Limits) -> Duration {
-        if !matches!(event, Some(Event::WrongToken { .. })) {
+    pub fn delay(
+        &mut self,
+        outcome: Option<&Outcome>,
+        now: Timestamp,
+        limits: &Limits,
+    ) -> Duration {
+        if !matches!(outcome, Some(Outcome::WrongToken { .. })) {
             return Duration::ZERO;
         }
         let longest = limits.wrong_token_longest_delay;
@@ -66,7 +71,7 @@ mod tests {
     #[test]
     fn it_is_bounded_and_passes() {
         let limits = Limits::default();
-        let wrong = Event::WrongToken {
+        let wrong = Outcome::WrongToken {
             peer: "a".parse().unwrap(),
             is_empty: true,
         };

@@ -14,6 +14,7 @@
 
 mod holder;
 pub(crate) mod merge_patch;
+pub(crate) mod missing;
 mod objects;
 pub(crate) mod plan;
 pub(crate) mod record;

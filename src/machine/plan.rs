@@ -75,6 +75,20 @@ pub(crate) struct RecordWrite {
     pub(crate) forgets: bool,
 }
 
+impl RecordWrite {
+    /// The write of a sealed record, unless exactly that is stored.
+    pub(crate) fn of(secret: Secret, stored: Option<&Secret>, forgets: bool) -> Option<Self> {
+        if stored.is_some_and(|stored| stored.data == secret.data) {
+            return None;
+        }
+        Some(Self {
+            over: stored.map(|stored| Version::of(&stored.metadata)),
+            secret,
+            forgets,
+        })
+    }
+}
+
 /// On what an event depends: it is told once that has happened.
 #[derive(Clone, PartialEq, Eq)]
 enum Upon {

@@ -250,40 +250,6 @@ impl Step {
     pub fn is_settled(&self) -> bool {
         self.effects.is_empty()
     }
-
-    /// Everything of another step besides.
-    pub(crate) fn append(&mut self, other: Self) {
-        self.effects.extend(other.effects);
-        self.outbox.extend(other.outbox);
-        self.refused.extend(other.refused);
-        self.notices.extend(other.notices);
-        self.events.extend(other.events);
-        self.wait.awaiting.extend(other.wait.awaiting);
-        self.wake_by(other.wait.wake_at);
-    }
-
-    /// Looks again at that time at the latest, if there is one.
-    pub(crate) fn wake_by(&mut self, at: Option<Timestamp>) {
-        self.wait.wake_by(at);
-    }
-
-    pub(crate) fn refuse(error: Error) -> Self {
-        let object = error.at().object.clone();
-        Self {
-            refused: vec![Refused { object, error }],
-            ..Self::default()
-        }
-    }
-
-    pub(crate) fn awaiting(awaited: Awaited) -> Self {
-        Self {
-            wait: Wait {
-                wake_at: None,
-                awaiting: vec![awaited],
-            },
-            ..Self::default()
-        }
-    }
 }
 
 impl Wait {
@@ -294,14 +260,6 @@ impl Wait {
 }
 
 impl Effect {
-    /// The deletion of an object that was seen.
-    pub(crate) fn delete<K: Resource>(stored: &K) -> Self {
-        Self::Delete {
-            id: stored.id(),
-            version: Version::of(stored.metadata()),
-        }
-    }
-
     /// The object that is changed.
     pub fn id(&self) -> ObjectRef {
         match self {

@@ -48,6 +48,7 @@ pub use credentials::{
 };
 pub use handshake::{ApprovalRequest, Approver, AwaitsTenant, WhyNonce};
 pub use phase::{NeedsCredential, NeedsProof, Phase, Status};
+#[cfg(feature = "legacy")]
 pub(crate) use principals::is_well_known;
 pub use principals::{Claimant, NameRegistry, NameTable, PrincipalKind, PrincipalName, Principals};
 pub use record::Grant;

@@ -20,7 +20,7 @@ use liqo_auth::{
     consumer::{Consumer, PeerSettings},
     crypto::{Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, PublicKey, RecordKey},
     error::{Error, Fault},
-    legacy::{AuthToken, Event, Foreign, HttpRequest, Reading, TokenProtocol, TokenStore},
+    legacy::{AuthToken, Foreign, HttpRequest, Outcome, Reading, TokenProtocol, TokenStore},
     machine::{Env, Message, Objects, View},
     model::{
         Identity, Metadata, Namespace, Object, Resource, ResourceSlice, Secret, Tenant, Timestamp,
@@ -97,10 +97,10 @@ fn judge_token(case: &Value, policy: Policy) -> Result<(), Error> {
     };
     let objects = Objects::new();
     let answer = foreign.handle(&objects.view(request.peer()), &request, env())?;
-    match answer.event {
-        Some(event @ Event::WrongToken { .. }) => Err(event.error().unwrap()),
+    match answer.outcome {
+        Some(outcome @ Outcome::WrongToken { .. }) => Err(outcome.error().unwrap()),
         // The token is right; then there is no certificate request.
-        Some(Event::Refused { .. }) => Ok(()),
+        Some(Outcome::Refused { .. }) => Ok(()),
         other => panic!("{}: {other:?}", case["id"]),
     }
 }

@@ -7,9 +7,9 @@ use std::{
 };
 
 use liqo_auth::{
-    crypto::{self, Authority, BoxError, CertificateChain, RecordKey},
+    crypto::{Answer, Authority, BoxError, CertificateChain, RecordKey},
     error::Error,
-    legacy::{Answer, Claimed, Foreign, ForeignBuilder, IdentityRequest, TokenProtocol},
+    legacy::{Claimed, Foreign, ForeignBuilder, IdentityRequest, Reply, TokenProtocol},
     machine::{Effect, Interest, Version, View},
     model::{
         CertificateSigningRequest, ClusterId, ClusterRole, Kind, Metadata, NamespaceName, Object,
@@ -59,7 +59,7 @@ pub(crate) type Stand = Result<Option<Claimed>, Error>;
 pub(crate) enum Look {
     /// To be answered: nothing is left to do. What it says may still have to be
     /// saved.
-    Answer(Box<Answer>),
+    Reply(Box<Reply>),
     /// These, in their order, and another look.
     Effects(Vec<Effect>),
     /// A certificate for a claim that is in memory only: to be saved first.
@@ -169,11 +169,11 @@ impl ForeignSide {
         &self,
         home: &Home,
         request: &IdentityRequest,
-    ) -> Result<Option<Box<Answer>>> {
+    ) -> Result<Option<Box<Reply>>> {
         let view = self.view(home, request.peer());
-        let answer = self.plain.handle(&view, request, self.clock.env()?);
-        let answer = answer.map_err(|error| failure(home, &error))?;
-        Ok(answer.response.is_some().then(|| Box::new(answer)))
+        let reply = self.plain.handle(&view, request, self.clock.env()?);
+        let reply = reply.map_err(|error| failure(home, &error))?;
+        Ok(reply.response.is_some().then(|| Box::new(reply)))
     }
 
     /// Looks what a request needs next. What needs a signature is signed.
@@ -181,13 +181,13 @@ impl ForeignSide {
         let signer = Arc::new(Signer::of(home, request.peer(), &self.policy));
         let foreign = self.working(home, request.peer(), signer.clone());
         let view = self.view(home, request.peer());
-        let answer = foreign.handle(&view, request, self.clock.env()?);
-        let answer = answer.map_err(|error| failure(home, &error))?;
-        if answer.response.is_some() {
-            return Ok(Look::Answer(Box::new(answer)));
+        let reply = foreign.handle(&view, request, self.clock.env()?);
+        let reply = reply.map_err(|error| failure(home, &error))?;
+        if reply.response.is_some() {
+            return Ok(Look::Reply(Box::new(reply)));
         }
-        if !answer.step.effects.is_empty() {
-            return Ok(Look::Effects(answer.step.effects));
+        if !reply.step.effects.is_empty() {
+            return Ok(Look::Effects(reply.step.effects));
         }
         let Some(asked) = signer.asked() else {
             return Ok(Look::Waits);
@@ -352,14 +352,14 @@ impl Signer {
 }
 
 impl CsrSigner for Signer {
-    fn sign(&self, request: &SigningRequest) -> Result<crypto::Answer<CertificateChain>, BoxError> {
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         if let Some(chain) = self.signed.get(&request_name(request)) {
-            return Ok(crypto::Answer::Ready(chain.clone()));
+            return Ok(Answer::Ready(chain.clone()));
         }
         if let Ok(mut asked) = self.asked.lock() {
             *asked = Some(request.clone());
         }
-        Ok(crypto::Answer::Pending)
+        Ok(Answer::Pending)
     }
 }
 

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use liqo_auth::{
     crypto::OneKey,
     error::Error,
-    legacy::{AuthToken, Home as HomeCluster, HttpResponse, Next, Phase, Request, TokenProtocol},
+    legacy::{AuthToken, HomeCluster, HttpResponse, Next, Phase, Request, TokenProtocol},
     machine::{Effect, Notice, Part, Step},
     model::{ClusterId, ForeignCluster, Metadata, ObjectRef, ProtocolVersion, Resource},
     policy::Policy,
@@ -130,7 +130,7 @@ impl HomeSide {
             }
             if is_idle {
                 home.save()?;
-                let phase = cluster.resume(&home.view(&peer), self.clock.now()?);
+                let phase = cluster.look(&home.view(&peer));
                 let phase = phase.map_err(|error| self.failure(&error))?;
                 return self.stand(&phase).map(Turn::Rest);
             }
@@ -188,9 +188,9 @@ impl HomeSide {
         })
     }
 
-    fn stand(&self, phase: &Phase<'_>) -> Result<HomeStand> {
+    fn stand(&self, phase: &Phase) -> Result<HomeStand> {
         Ok(match phase {
-            Phase::Accepted(held) => HomeStand::Accepted(held.kubeconfig_secret()),
+            Phase::Accepted(identity) => HomeStand::Accepted(identity.kubeconfig_secret().clone()),
             Phase::AwaitsToken => HomeStand::AwaitsToken,
             Phase::Refused => HomeStand::Refused,
             Phase::Ending => {

@@ -3,124 +3,145 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Answer, Foreign,
-    claim::Claim,
-    seen::{AccountObjects, Seen, account_token},
+    look::{Form, Look, Plan, Standing},
+    observed::account_token,
 };
 use crate::{
-    error::{Error, LocalFault},
+    error::Error,
     legacy::{HttpResponse, IdentityRequest},
-    machine::{Awaited, Effect, Step},
+    machine::{Awaited, missing::missing},
     model::{
-        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Metadata, NamespaceName, ObjectRef,
-        OwnerReference, PolicyRule, RbacSubject, Resource, Role, RoleBinding, RoleRef, Secret,
-        ServiceAccount, ServiceAccountKubeconfig, names,
+        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Metadata, NamespaceName, Object,
+        ObjectRef, OwnerReference, PolicyRule, RbacSubject, Resource, Role, RoleBinding, RoleRef,
+        Secret, ServiceAccount, ServiceAccountKubeconfig, names,
     },
 };
 
-impl Foreign {
-    /// The next thing to do for a peer whose token is right.
-    pub(super) fn give_account(
-        &self,
-        seen: &Seen<'_>,
-        request: &IdentityRequest,
-    ) -> Result<Answer, Error> {
-        let Some(namespace) = &self.0.accounts else {
-            // Such a request is not read then.
-            return Ok(Answer::second_identity(request));
-        };
-        let objects = &seen.account;
-        let is_going = |account: &ServiceAccount| account.metadata.deletion_timestamp.is_some();
-        if objects.account.is_some_and(is_going) {
-            // It is given anew once it is gone.
-            return Ok(Answer {
-                response: Some(HttpResponse::unavailable()),
-                ..Answer::default()
-            });
-        }
-        let make = |namespace| self.claim_account(seen, request, namespace);
-        let (secret, claim, account) = match (&seen.claim, objects.account) {
-            (None, None) => return make(namespace),
-            // Left by Liqo: its home has an identity.
-            (None, Some(_)) => return Ok(Answer::second_identity(request)),
-            (Some((_, claim)), _) if !claim.is_of_accounts() => {
-                return Ok(Answer::second_identity(request));
+/// A request for a service account.
+pub(super) struct AccountForm<'a> {
+    pub(super) look: Look<'a>,
+    pub(super) request: &'a IdentityRequest,
+    /// Where the accounts are.
+    pub(super) namespace: &'a NamespaceName,
+}
+
+impl Form for AccountForm<'_> {
+    fn standing(&self) -> Standing {
+        let observed = self.look.observed;
+        let (claim, account) = match (observed.claim(), observed.account.account) {
+            // The account is given anew once it is gone.
+            (_, Some(account)) if account.metadata.deletion_timestamp.is_some() => {
+                return Standing::Leaving;
             }
-            // Somebody deleted the account, so that it is given again.
-            (Some(_), None) => return make(namespace),
-            (Some((secret, claim)), Some(account)) => (secret, claim, account),
+            (Some(claim), _) if !claim.is_of_accounts() => return Standing::Taken,
+            // Left by Liqo: the home cluster has an identity.
+            (None, Some(_)) => return Standing::Taken,
+            // New, or an account that somebody deleted so that it is given again.
+            (_, None) => return Standing::Unclaimed,
+            (Some(claim), Some(account)) => (claim, account),
         };
         let uid = account.metadata.uid.as_str();
+        let is_other = !uid.is_empty() && !claim.account.is_empty() && claim.account != uid;
+        if is_other || claim.is_delivered {
+            Standing::Taken
+        } else {
+            Standing::Claimed
+        }
+    }
+
+    fn claim(&self, plan: &mut Plan<'_>) {
+        self.look.record_claim(self.request, &[], plan);
+        plan.create(ServiceAccount {
+            metadata: Metadata {
+                finalizers: vec![names::GARBAGE_COLLECTION_FINALIZER.to_owned()],
+                ..metadata(&self.request.peer, self.namespace.as_str())
+            },
+            ..ServiceAccount::default()
+        });
+    }
+
+    fn give(&self, plan: &mut Plan<'_>) -> Result<Option<HttpResponse>, Error> {
+        let objects = &self.look.observed.account;
+        let Some(account) = objects.account else {
+            return Ok(None);
+        };
+        let uid = &account.metadata.uid;
         if uid.is_empty() {
-            return Ok(Answer::step(Step::awaiting(Awaited::Uid(account.id()))));
+            plan.await_for(Awaited::Uid(account.id()));
+            return Ok(None);
         }
-        if claim.account != uid && !claim.account.is_empty() {
-            // Another account than the one that was given.
-            return Ok(Answer::second_identity(request));
-        }
-        if claim.is_delivered {
-            return Ok(Answer::second_identity(request));
-        }
-        let mut step = Step::default();
-        if claim.account.is_empty() {
-            let mut claim = claim.clone();
-            uid.clone_into(&mut claim.account);
-            step.effects
-                .push(claim.write(self, &request.peer, Some(secret)));
-        }
-        step.effects
-            .extend(missing_rights(&request.peer, account, objects)?);
-        let token = objects.token.and_then(|secret| secret.get(names::TOKEN));
+        plan.records
+            .peer
+            .change(|claim| claim.account.clone_from(uid));
+        self.grant(account, plan)?;
         if objects.token.is_none() {
-            let secret = token_secret(&request.peer, account);
-            step.effects.push(Effect::Create(secret.into()));
+            plan.create(token_secret(&self.request.peer, account));
         }
-        if !step.effects.is_empty() {
-            return Ok(Answer::step(step));
-        }
+        let token = objects.token.and_then(|secret| secret.get(names::TOKEN));
         match token.map(core::str::from_utf8) {
-            Some(Ok(token)) if !token.is_empty() => {
-                let response = self.kubeconfig(account, token);
-                Ok(Answer::issued(request, response))
-            }
+            Some(Ok(token)) if !token.is_empty() => Ok(Some(self.response(account, token))),
             _ => {
-                let name = account_token(&request.peer);
-                let id = ObjectRef::new(Kind::Secret, namespace.as_str(), name);
-                Ok(Answer::step(Step::awaiting(Awaited::Token(id))))
+                let name = account_token(&self.request.peer);
+                let id = ObjectRef::new(Kind::Secret, self.namespace.as_str(), name);
+                plan.await_for(Awaited::Token(id));
+                Ok(None)
             }
         }
     }
+}
 
-    fn claim_account(
-        &self,
-        seen: &Seen<'_>,
-        request: &IdentityRequest,
-        namespace: &NamespaceName,
-    ) -> Result<Answer, Error> {
-        self.check_principals(&request.peer)?;
-        let token = self.token_mac(request.token.expose().as_bytes());
-        let mut claim = Claim::new(request.version, &[], &token);
-        if let Some(cluster) = seen.foreign_cluster {
-            claim.foreign_cluster.clone_from(&cluster.metadata.uid);
+impl AccountForm<'_> {
+    /// Makes the roles and their bindings.
+    fn grant(&self, account: &ServiceAccount, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let (peer, objects) = (&self.request.peer, &self.look.observed.account);
+        let namespace = account.metadata.namespace.as_str();
+        let role = Role {
+            metadata: Metadata {
+                owner_references: vec![owner(account)],
+                ..metadata(peer, namespace)
+            },
+            rules: vec![
+                PolicyRule::on("", "secrets", &["create"]),
+                PolicyRule::on("", "secrets", &["get", "delete"]).named(peer.as_str()),
+            ],
+        };
+        let group = names::DISCOVERY_API_GROUP;
+        let cluster_role = ClusterRole {
+            metadata: metadata(peer, ""),
+            rules: vec![
+                PolicyRule::on(group, "peeringrequests", &["create"]),
+                PolicyRule::on(group, "peeringrequests", &["get", "delete", "update"])
+                    .named(peer.as_str()),
+            ],
+        };
+        let subjects = vec![RbacSubject::service_account(
+            namespace,
+            &account.metadata.name,
+        )];
+        let role_binding = RoleBinding {
+            metadata: role.metadata.clone(),
+            role_ref: RoleRef::role(&role.metadata.name),
+            subjects: subjects.clone(),
+        };
+        let cluster_role_binding = ClusterRoleBinding {
+            metadata: cluster_role.metadata.clone(),
+            role_ref: RoleRef::cluster_role(&cluster_role.metadata.name),
+            subjects,
+        };
+        let rights = [
+            missing(role, objects.role)?.map(Object::from),
+            missing(role_binding, objects.role_binding)?.map(Object::from),
+            missing(cluster_role, objects.cluster_role)?.map(Object::from),
+            missing(cluster_role_binding, objects.cluster_role_binding)?.map(Object::from),
+        ];
+        for object in rights.into_iter().flatten() {
+            plan.create(object);
         }
-        let present = seen.claim.as_ref().map(|(secret, _)| *secret);
-        let mut step = Step::default();
-        step.effects.push(claim.write(self, &request.peer, present));
-        step.effects.push(Effect::Create(
-            ServiceAccount {
-                metadata: Metadata {
-                    finalizers: vec![names::GARBAGE_COLLECTION_FINALIZER.to_owned()],
-                    ..metadata(&request.peer, namespace.as_str())
-                },
-                ..ServiceAccount::default()
-            }
-            .into(),
-        ));
-        Ok(Answer::step(step))
+        Ok(())
     }
 
-    fn kubeconfig(&self, account: &ServiceAccount, token: &str) -> HttpResponse {
-        let endpoint = &self.0.endpoint;
+    fn response(&self, account: &ServiceAccount, token: &str) -> HttpResponse {
+        let endpoint = &self.look.configuration.endpoint;
         let kubeconfig = ServiceAccountKubeconfig {
             cluster: CLUSTER.to_owned(),
             server: endpoint.api_server().as_str().to_owned(),
@@ -129,79 +150,6 @@ impl Foreign {
             token: token.into(),
         };
         HttpResponse::text(201, kubeconfig.to_yaml())
-    }
-}
-
-/// The roles and their bindings; one of that name is taken only if it grants
-/// exactly what it should.
-fn missing_rights(
-    peer: &ClusterId,
-    account: &ServiceAccount,
-    objects: &AccountObjects<'_>,
-) -> Result<Vec<Effect>, Error> {
-    let namespace = account.metadata.namespace.as_str();
-    let role = Role {
-        metadata: Metadata {
-            owner_references: vec![owner(account)],
-            ..metadata(peer, namespace)
-        },
-        rules: vec![
-            PolicyRule::on("", "secrets", &["create"]),
-            PolicyRule::on("", "secrets", &["get", "delete"]).named(peer.as_str()),
-        ],
-    };
-    let group = names::DISCOVERY_API_GROUP;
-    let cluster_role = ClusterRole {
-        metadata: metadata(peer, ""),
-        rules: vec![
-            PolicyRule::on(group, "peeringrequests", &["create"]),
-            PolicyRule::on(group, "peeringrequests", &["get", "delete", "update"])
-                .named(peer.as_str()),
-        ],
-    };
-    let subjects = vec![RbacSubject::service_account(
-        namespace,
-        &account.metadata.name,
-    )];
-    let role_binding = RoleBinding {
-        metadata: role.metadata.clone(),
-        role_ref: RoleRef::role(&role.metadata.name),
-        subjects: subjects.clone(),
-    };
-    let cluster_role_binding = ClusterRoleBinding {
-        metadata: cluster_role.metadata.clone(),
-        role_ref: RoleRef::cluster_role(&cluster_role.metadata.name),
-        subjects,
-    };
-    let effects = [
-        missing(role, objects.role, |one, other| one.rules == other.rules)?,
-        missing(role_binding, objects.role_binding, |one, other| {
-            one.role_ref == other.role_ref && one.subjects == other.subjects
-        })?,
-        missing(cluster_role, objects.cluster_role, |one, other| {
-            one.rules == other.rules
-        })?,
-        missing(
-            cluster_role_binding,
-            objects.cluster_role_binding,
-            |one, other| one.role_ref == other.role_ref && one.subjects == other.subjects,
-        )?,
-    ];
-    Ok(effects.into_iter().flatten().collect())
-}
-
-fn missing<K: Resource>(
-    wanted: K,
-    present: Option<&K>,
-    grants_the_same: impl Fn(&K, &K) -> bool,
-) -> Result<Option<Effect>, Error> {
-    match present {
-        None => Ok(Some(Effect::Create(wanted.into()))),
-        Some(present) if grants_the_same(present, &wanted) => Ok(None),
-        Some(present) => {
-            let id = Some(present.id());
-            Err(Error::new(LocalFault::Conflict, id, "rules"))
-        }
     }
 }
 

@@ -3,360 +3,277 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use sha2::{Digest, Sha256};
 
-use super::{
-    Answer, Foreign,
-    claim::Claim,
-    seen::{CertificateObjects, Seen},
-};
+use super::look::{Form, Look, Plan, Standing};
 use crate::{
-    crypto::{CertificateChain, ClientCertificateExpectation, Csr, PublicKey, Subject},
-    error::{ApiMisuse, Backend, Error, LocalFault, PeerMisbehaved, PolicyRefusal, shortened},
+    crypto::{
+        Answer, CertificateChain, CertificateError, ClientCertificateExpectation, Csr, PublicKey,
+        RequestId, Subject,
+    },
+    error::{ApiMisuse, Backend, Error, PeerMisbehaved, PolicyRefusal, shortened},
     legacy::{
         AuthToken, HttpResponse, IdentityRequest,
-        message::{CertificateAnswer, write},
+        message::{CertificateResponse, write},
+        objects,
     },
-    machine::{Awaited, Effect, Step, Version},
+    machine::{Awaited, Holder, missing::missing},
     model::{
-        ClusterId, ClusterRole, Metadata, Namespace, NamespaceName, RbacSubject, Resource,
-        RoleBinding, RoleRef, Secret, Timestamp, names,
+        ClusterId, ClusterRole, Metadata, Namespace, NamespaceName, RbacSubject, RoleBinding,
+        RoleRef, Secret, Timestamp, names,
     },
-    policy::Forms,
-    provider::{RequestId, SigningRequest},
+    policy::{Forms, Policy},
+    provider::SigningRequest,
 };
 
-/// The request in the request, verified.
-struct Verified {
+/// A request whose CSR is verified.
+pub(super) struct CertificateForm<'a> {
+    look: Look<'a>,
+    request: &'a IdentityRequest,
+    now: Timestamp,
     csr: Csr,
     key: PublicKey,
     subject: Subject,
+    /// The token by which this cluster may ask the peer in turn.
+    origin_token: Option<AuthToken>,
 }
 
-impl Foreign {
-    /// The next thing to do for a peer whose token is right.
-    pub(super) fn give_certificate(
-        &self,
-        seen: &Seen<'_>,
-        request: &IdentityRequest,
+impl<'a> CertificateForm<'a> {
+    /// Verifies the CSR and the origin token of a request.
+    pub(super) fn of(
+        look: Look<'a>,
+        request: &'a IdentityRequest,
         now: Timestamp,
-    ) -> Result<Answer, Error> {
-        let verified = self.verify(request)?;
-        let origin_token = self.origin_token(request)?;
-        let objects = &seen.certificate;
-        let Some((secret, claim)) = &seen.claim else {
-            // Left by Liqo: its home has an identity.
-            return if objects.issued.is_some() {
-                Ok(Answer::second_identity(request))
-            } else {
-                self.claim(seen, request, &verified)
-            };
-        };
-        let is_same = claim.csr.as_slice() == verified.csr.digest();
-        if claim.is_delivered || (!is_same && objects.issued.is_some()) || claim.is_of_accounts() {
-            // Liqo's way to have one issued again. A peer's identities may
-            // delete Secrets in its namespace, so only the compatible policy
-            // goes by it.
-            let is_deleted = objects.issued.is_none()
-                && !claim.is_of_accounts()
-                && self.0.policy.forms() == Forms::Compatible;
-            return if is_deleted {
-                self.claim(seen, request, &verified)
-            } else {
-                Ok(Answer::second_identity(request))
-            };
-        }
-        if !is_same || objects.namespace.is_none() {
-            return self.claim(seen, request, &verified);
-        }
-        let Some(chain) = self.issued(objects, request, &verified, now) else {
-            return self.issue(seen, request, &verified, secret, now);
-        };
-        let mut step = Step::default();
-        step.effects
-            .extend(self.missing_bindings(&request.peer, objects)?);
-        step.effects
-            .extend(self.missing_token(seen, &request.peer, origin_token.as_ref()));
-        if !step.effects.is_empty() {
-            return Ok(Answer::step(step));
-        }
-        Ok(Answer::issued(request, self.response(objects, &chain)))
-    }
-
-    fn verify(&self, request: &IdentityRequest) -> Result<Verified, Error> {
+    ) -> Result<Self, Error> {
+        let policy = &look.configuration.policy;
         let wrong = |error| {
-            Error::new(
-                PeerMisbehaved::Csr(error),
-                None,
-                "certificateSigningRequest",
-            )
+            let field = "certificateSigningRequest";
+            Error::new(PeerMisbehaved::Csr(error), None, field)
         };
-        let policy = &self.0.policy;
         let key = Csr::claimed_key(&request.csr, policy).map_err(wrong)?;
         let subject = Subject::control_plane(&request.peer);
         let csr = Csr::verify(&request.csr, &subject, &key, policy).map_err(wrong)?;
-        Ok(Verified { csr, key, subject })
-    }
-
-    fn origin_token(&self, request: &IdentityRequest) -> Result<Option<AuthToken>, Error> {
-        let given = request.origin_token.expose().as_bytes();
-        if given.is_empty() {
-            return Ok(None);
-        }
-        AuthToken::parse(given, &self.0.policy)
-            .map(Some)
-            .map_err(|error| Error::new(PeerMisbehaved::Token(error), None, "originClusterToken"))
-    }
-
-    fn claim(
-        &self,
-        seen: &Seen<'_>,
-        request: &IdentityRequest,
-        verified: &Verified,
-    ) -> Result<Answer, Error> {
-        self.check_principals(&request.peer)?;
-        let mut step = Step::default();
-        if seen.certificate.namespace.is_none() {
-            let namespace = self.tenant_namespace(request);
-            step.effects.push(Effect::Create(namespace.into()));
-        }
-        let token = self.token_mac(request.token.expose().as_bytes());
-        let mut claim = Claim::new(request.version, &verified.csr.digest(), &token);
-        if let Some(cluster) = seen.foreign_cluster {
-            claim.foreign_cluster.clone_from(&cluster.metadata.uid);
-        }
-        let present = seen.claim.as_ref().map(|(secret, _)| *secret);
-        step.effects.push(claim.write(self, &request.peer, present));
-        Ok(Answer::step(step))
-    }
-
-    /// The certificate that was issued for exactly this request.
-    fn issued(
-        &self,
-        objects: &CertificateObjects<'_>,
-        request: &IdentityRequest,
-        verified: &Verified,
-        now: Timestamp,
-    ) -> Option<CertificateChain> {
-        let secret = objects.issued?;
-        if secret.get(names::CSR)? != request.csr {
-            return None;
-        }
-        let policy = &self.0.policy;
-        let chain = CertificateChain::from_pem(secret.get(names::CERTIFICATE)?, policy).ok()?;
-        let expectation = ClientCertificateExpectation {
-            subject: &verified.subject,
-            key: &verified.key,
+        Ok(Self {
+            look,
+            request,
             now,
-        };
-        chain
-            .check_client(&expectation, policy)
-            .is_ok()
-            .then_some(chain)
-    }
-
-    fn issue(
-        &self,
-        seen: &Seen<'_>,
-        request: &IdentityRequest,
-        verified: &Verified,
-        claim: &Secret,
-        now: Timestamp,
-    ) -> Result<Answer, Error> {
-        let lifetime = self.0.certificate_lifetime;
-        let id = RequestId::of_claim(&verified.csr, &claim.metadata, lifetime);
-        let Some(signer) = &self.0.signer else {
-            return Ok(Answer::step(Step::awaiting(Awaited::Certificate(id))));
-        };
-        let signing = signer.sign(&SigningRequest {
-            id,
-            peer: request.peer.clone(),
-            holder: crate::machine::Holder::ControlPlane,
-            csr: verified.csr.clone(),
-            subject: verified.subject.clone(),
-            public_key: verified.key.clone(),
-            lifetime,
-            now,
-        });
-        let signing = signing.map_err(|error| {
-            let (backend, message) = (Backend::CsrSigner, shortened(&error.to_string()));
-            Error::new(LocalFault::Backend { backend, message }, None, "")
-        })?;
-        let chain = match signing {
-            crate::crypto::Answer::Ready(chain) => chain,
-            crate::crypto::Answer::Pending => {
-                return Ok(Answer::step(Step::awaiting(Awaited::Certificate(id))));
-            }
-            crate::crypto::Answer::Denied(reason) => {
-                let reason = shortened(&reason);
-                let field = "certificateSigningRequest";
-                let error = Error::new(PolicyRefusal::SigningDenied { reason }, None, field);
-                return Err(error);
-            }
-        };
-        let expectation = ClientCertificateExpectation {
-            subject: &verified.subject,
-            key: &verified.key,
-            now,
-        };
-        chain
-            .check_client(&expectation, &self.0.policy)
-            .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))?;
-        Ok(Answer::step(store(seen, request, &chain)))
-    }
-
-    /// A binding for each ClusterRole that a home gets.
-    fn missing_bindings(
-        &self,
-        peer: &ClusterId,
-        objects: &CertificateObjects<'_>,
-    ) -> Result<Vec<Effect>, Error> {
-        let mut effects = Vec::new();
-        for role in &objects.basic_roles {
-            let wanted = binding(role, peer, namespace_name(objects));
-            let present = objects
-                .bindings
-                .iter()
-                .find(|present| present.metadata.name == wanted.metadata.name);
-            match present {
-                None => effects.push(Effect::Create(wanted.into())),
-                Some(present)
-                    if present.role_ref == wanted.role_ref
-                        && present.subjects == wanted.subjects => {}
-                Some(present) => {
-                    let id = Some(present.id());
-                    return Err(Error::new(LocalFault::Conflict, id, "subjects"));
-                }
-            }
-        }
-        Ok(effects)
-    }
-
-    /// The token by which this cluster may ask the peer in turn. What an
-    /// administrator put there stays, unless the policy does as Liqo does.
-    fn missing_token(
-        &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
-        origin_token: Option<&AuthToken>,
-    ) -> Option<Effect> {
-        let token = origin_token?;
-        let mut wanted = remote_token(&self.0.namespace, peer, token);
-        let Some(present) = seen.remote_token else {
-            return Some(Effect::Create(wanted.into()));
-        };
-        if self.0.policy.forms() == Forms::Canonical
-            || token.matches(present.get(names::TOKEN).unwrap_or_default())
-        {
-            return None;
-        }
-        wanted
-            .metadata
-            .annotations
-            .clone_from(&present.metadata.annotations);
-        Some(Effect::Replace {
-            object: wanted.into(),
-            version: Version::of(&present.metadata),
+            csr,
+            key,
+            subject,
+            origin_token: origin_token(request, policy)?,
         })
     }
 
-    fn response(&self, objects: &CertificateObjects<'_>, chain: &CertificateChain) -> HttpResponse {
-        let endpoint = &self.0.endpoint;
-        let answer = CertificateAnswer {
-            namespace: namespace_name(objects).to_owned(),
+    fn policy(&self) -> &'a Policy {
+        &self.look.configuration.policy
+    }
+
+    /// The certificate that was issued for exactly this request.
+    fn issued(&self) -> Option<CertificateChain> {
+        let secret = self.look.observed.certificate.issued?;
+        if secret.get(names::CSR)? != self.request.csr {
+            return None;
+        }
+        let chain = secret.get(names::CERTIFICATE)?;
+        let chain = CertificateChain::from_pem(chain, self.policy()).ok()?;
+        self.check(&chain).is_ok().then_some(chain)
+    }
+
+    /// Asks the signer, and stores what comes.
+    fn ask_signer(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let configuration = self.look.configuration;
+        let Some((claim, _)) = &self.look.observed.claim else {
+            return Ok(());
+        };
+        let lifetime = configuration.certificate_lifetime;
+        let id = RequestId::of_claim(&self.csr, &claim.metadata, lifetime);
+        let answer = match &configuration.signer {
+            None => Answer::Pending,
+            Some(signer) => signer
+                .sign(&SigningRequest {
+                    id,
+                    peer: self.request.peer.clone(),
+                    holder: Holder::ControlPlane,
+                    csr: self.csr.clone(),
+                    subject: self.subject.clone(),
+                    public_key: self.key.clone(),
+                    lifetime,
+                    now: self.now,
+                })
+                .map_err(|error| Error::backend(Backend::CsrSigner, error))?,
+        };
+        match answer {
+            Answer::Ready(chain) => {
+                self.check(&chain)
+                    .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))?;
+                plan.put(self.look.observed.certificate.issued, self.secret(&chain));
+                Ok(())
+            }
+            Answer::Pending => {
+                plan.await_for(Awaited::Certificate(id));
+                Ok(())
+            }
+            Answer::Denied(reason) => {
+                let reason = shortened(&reason);
+                let field = "certificateSigningRequest";
+                Err(Error::new(
+                    PolicyRefusal::SigningDenied { reason },
+                    None,
+                    field,
+                ))
+            }
+        }
+    }
+
+    fn check(&self, chain: &CertificateChain) -> Result<(), CertificateError> {
+        let expectation = ClientCertificateExpectation {
+            subject: &self.subject,
+            key: &self.key,
+            now: self.now,
+        };
+        chain.check_client(&expectation, self.policy())
+    }
+
+    /// The certificate as Liqo keeps it.
+    fn secret(&self, chain: &CertificateChain) -> Secret {
+        Secret {
+            metadata: Metadata {
+                name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
+                namespace: self.look.observed.certificate.namespace_name().to_owned(),
+                labels: labels(&self.request.peer),
+                ..Metadata::default()
+            },
+            data: BTreeMap::from([
+                (names::CSR.to_owned(), self.request.csr.clone().into()),
+                (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
+            ]),
+            ..Secret::default()
+        }
+    }
+
+    /// Binds each ClusterRole that a home gets.
+    fn bind(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let objects = &self.look.observed.certificate;
+        for role in &objects.basic_roles {
+            let wanted = binding(role, &self.request.peer, objects.namespace_name());
+            if let Some(binding) = missing(wanted, objects.bindings.iter().copied())? {
+                plan.create(binding);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the origin token. What an administrator put there stays, unless the
+    /// policy does as Liqo does.
+    fn keep_origin_token(&self, plan: &mut Plan<'_>) {
+        let Some(token) = &self.origin_token else {
+            return;
+        };
+        let namespace = &self.look.configuration.namespace;
+        let mut wanted = objects::remote_token(namespace, &self.request.peer, token);
+        let present = self.look.observed.remote_token;
+        if let Some(present) = present {
+            if self.policy().forms() == Forms::Canonical
+                || token.matches(present.get(names::TOKEN).unwrap_or_default())
+            {
+                return;
+            }
+            let annotations = &mut wanted.metadata.annotations;
+            annotations.clone_from(&present.metadata.annotations);
+        }
+        plan.put(present, wanted);
+    }
+
+    fn response(&self, chain: &CertificateChain) -> HttpResponse {
+        let endpoint = &self.look.configuration.endpoint;
+        let response = CertificateResponse {
+            namespace: self.look.observed.certificate.namespace_name().to_owned(),
             certificate: STANDARD.encode(chain.pem()),
             api_server_url: endpoint.api_server().as_str().to_owned(),
             api_server_ca: STANDARD.encode(endpoint.ca().as_slice()),
-            ..CertificateAnswer::default()
+            ..CertificateResponse::default()
         };
-        HttpResponse::text(202, write(&answer))
+        HttpResponse::text(202, write(&response))
     }
 
     /// Strict: named by the ID, which nobody else can choose. Compatible: by
     /// name and ID as Liqo does, where that is a name for a namespace.
-    fn tenant_namespace(&self, request: &IdentityRequest) -> Namespace {
-        let liqos = legacy_namespace(&request.name, &request.peer);
-        let name = match self.0.policy.forms() {
+    fn tenant_namespace(&self) -> Namespace {
+        let peer = &self.request.peer;
+        let liqos = objects::tenant_namespace(&self.request.name, peer);
+        let name = match self.policy().forms() {
             Forms::Compatible if liqos.parse::<NamespaceName>().is_ok() => liqos,
-            Forms::Canonical | Forms::Compatible => names::tenant_namespace(&request.peer),
+            Forms::Canonical | Forms::Compatible => names::tenant_namespace(peer),
         };
-        let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let mut labels = labels(peer);
+        let label = names::DISCOVERY_TENANT_NAMESPACE_LABEL;
+        labels.insert(label.to_owned(), names::TRUE.to_owned());
         Namespace {
             metadata: Metadata {
                 name,
-                labels: BTreeMap::from([
-                    label(names::DISCOVERY_CLUSTER_ID_LABEL, request.peer.as_str()),
-                    label(names::DISCOVERY_TENANT_NAMESPACE_LABEL, names::TRUE),
-                ]),
+                labels,
                 ..Metadata::default()
             },
         }
     }
 }
 
-/// The Secret with another cluster's token. Source: Liqo
-/// `authenticationtoken.StoreInSecret`.
-pub(in crate::legacy) fn remote_token(
-    namespace: &str,
-    peer: &ClusterId,
-    token: &AuthToken,
-) -> Secret {
-    Secret {
-        metadata: Metadata {
-            name: names::remote_token_secret(peer),
-            namespace: namespace.to_owned(),
-            labels: BTreeMap::from([
-                (
-                    names::DISCOVERY_CLUSTER_ID_LABEL.to_owned(),
-                    peer.to_string(),
-                ),
-                (names::AUTH_TOKEN_LABEL.to_owned(), String::new()),
-            ]),
-            ..Metadata::default()
-        },
-        data: BTreeMap::from([(names::TOKEN.to_owned(), token.expose().as_bytes().into())]),
-        ..Secret::default()
+impl Form for CertificateForm<'_> {
+    fn standing(&self) -> Standing {
+        let objects = &self.look.observed.certificate;
+        let Some(claim) = self.look.observed.claim() else {
+            // Left by Liqo: the home cluster has an identity.
+            return match objects.issued {
+                Some(_) => Standing::Taken,
+                None => Standing::Unclaimed,
+            };
+        };
+        if claim.is_of_accounts() {
+            return Standing::Taken;
+        }
+        let is_same = claim.csr.as_slice() == self.csr.digest();
+        if claim.is_delivered || (!is_same && objects.issued.is_some()) {
+            // The deletion of the certificate is Liqo's way to have one issued
+            // again. A peer's identities may delete Secrets in its namespace, so
+            // only the compatible policy goes by the deletion.
+            return match (objects.issued, self.policy().forms()) {
+                (None, Forms::Compatible) => Standing::Unclaimed,
+                _ => Standing::Taken,
+            };
+        }
+        if is_same && objects.namespace.is_some() {
+            Standing::Claimed
+        } else {
+            Standing::Unclaimed
+        }
+    }
+
+    fn claim(&self, plan: &mut Plan<'_>) {
+        if self.look.observed.certificate.namespace.is_none() {
+            plan.create(self.tenant_namespace());
+        }
+        let digest = self.csr.digest();
+        self.look.record_claim(self.request, &digest, plan);
+    }
+
+    fn give(&self, plan: &mut Plan<'_>) -> Result<Option<HttpResponse>, Error> {
+        let Some(chain) = self.issued() else {
+            self.ask_signer(plan)?;
+            return Ok(None);
+        };
+        self.bind(plan)?;
+        self.keep_origin_token(plan);
+        Ok(Some(self.response(&chain)))
     }
 }
 
-/// The tenant namespace as Liqo 0.4 to 0.10 names it: by the cluster's name
-/// and the first three bytes of its ID's SHA-256. Source: Liqo
-/// `foreignclusterutils.UniqueName`.
-pub(in crate::legacy) fn legacy_namespace(name: &str, id: &ClusterId) -> String {
-    let mut namespace = format!("liqo-tenant-{name}-");
-    for byte in Sha256::digest(id.as_str()).iter().take(3) {
-        namespace.push_str(&format!("{byte:02x}"));
+fn origin_token(request: &IdentityRequest, policy: &Policy) -> Result<Option<AuthToken>, Error> {
+    let given = request.origin_token.expose().as_bytes();
+    if given.is_empty() {
+        return Ok(None);
     }
-    namespace
-}
-
-fn store(seen: &Seen<'_>, request: &IdentityRequest, chain: &CertificateChain) -> Step {
-    let secret = Secret {
-        metadata: Metadata {
-            name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
-            namespace: namespace_name(&seen.certificate).to_owned(),
-            labels: BTreeMap::from([(
-                names::DISCOVERY_CLUSTER_ID_LABEL.to_owned(),
-                request.peer.to_string(),
-            )]),
-            ..Metadata::default()
-        },
-        data: BTreeMap::from([
-            (names::CSR.to_owned(), request.csr.clone().into()),
-            (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
-        ]),
-        ..Secret::default()
-    };
-    Step {
-        effects: vec![match seen.certificate.issued {
-            None => Effect::Create(secret.into()),
-            Some(present) => Effect::Replace {
-                object: secret.into(),
-                version: Version::of(&present.metadata),
-            },
-        }],
-        ..Step::default()
-    }
+    AuthToken::parse(given, policy)
+        .map(Some)
+        .map_err(|error| Error::new(PeerMisbehaved::Token(error), None, "originClusterToken"))
 }
 
 fn binding(role: &ClusterRole, peer: &ClusterId, namespace: &str) -> RoleBinding {
@@ -364,10 +281,7 @@ fn binding(role: &ClusterRole, peer: &ClusterId, namespace: &str) -> RoleBinding
         metadata: Metadata {
             name: names::role_binding(&role.metadata.name),
             namespace: namespace.to_owned(),
-            labels: BTreeMap::from([(
-                names::DISCOVERY_CLUSTER_ID_LABEL.to_owned(),
-                peer.to_string(),
-            )]),
+            labels: labels(peer),
             ..Metadata::default()
         },
         role_ref: RoleRef::cluster_role(&role.metadata.name),
@@ -375,9 +289,7 @@ fn binding(role: &ClusterRole, peer: &ClusterId, namespace: &str) -> RoleBinding
     }
 }
 
-fn namespace_name<'o>(objects: &CertificateObjects<'o>) -> &'o str {
-    objects
-        .namespace
-        .map(|namespace| namespace.metadata.name.as_str())
-        .unwrap_or_default()
+fn labels(peer: &ClusterId) -> BTreeMap<String, String> {
+    let label = names::DISCOVERY_CLUSTER_ID_LABEL.to_owned();
+    [(label, peer.to_string())].into()
 }

@@ -4,21 +4,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Foreign;
+use super::{Foreign, configuration::Configuration};
 use crate::{
-    error::{Error, LocalFault},
-    legacy::record::{Sealed, foreign_record_name},
-    machine::{Effect, Version, View},
-    model::{Bytes, ClusterId, ProtocolVersion, Resource, Secret},
+    error::Error,
+    legacy::record::{FieldSeal, Fields, foreign_record_name},
+    machine::View,
+    model::{Bytes, ClusterId, ProtocolVersion, Secret, SecretBytes},
 };
 
-/// That a home cluster came with a right token, in which form, and whether it
-/// has got its identity. It lies in the foreign cluster's own namespace, under
-/// a seal.
+/// The record of a home cluster that came with a right token: in which form, and
+/// whether it has its identity. The record lies in the foreign cluster's own
+/// namespace, under a seal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Claim {
-    version: String,
+    #[serde(with = "version_text")]
+    version: ProtocolVersion,
     /// SHA-256 of the request's DER; empty in 0.2.
     #[serde(default)]
     pub(super) csr: Bytes,
@@ -36,13 +37,13 @@ pub(super) struct Claim {
     pub(super) is_delivered: bool,
 }
 
-/// How far a home cluster has come: [`Foreign::claimed`] says it.
+/// How far a home cluster has come: [`Foreign::claimed`] tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Claimed {
-    /// The form in which it asked.
+    /// The form in which the home cluster asked.
     pub version: ProtocolVersion,
-    /// Whether its identity has left this cluster.
+    /// Whether the identity has left this cluster.
     pub is_delivered: bool,
 }
 
@@ -50,83 +51,83 @@ impl Foreign {
     /// How far the peer has come, if it came with a right token.
     ///
     /// # Errors
-    /// [`LocalFault::BrokenSeal`] or [`LocalFault::Unreadable`] if what is kept
-    /// of it is not what was written.
+    /// [`LocalFault::BrokenSeal`](crate::error::LocalFault::BrokenSeal) or
+    /// [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) if the
+    /// record is not what was written.
     pub fn claimed(&self, view: &View<'_>) -> Result<Option<Claimed>, Error> {
-        let peer = view.peer();
-        let name = foreign_record_name(peer);
-        let Some(secret) = view.find::<Secret>(&self.0.namespace, &name)? else {
-            return Ok(None);
-        };
-        let claim = Claim::open(self, peer, secret)?;
-        let version = claim.version.parse().map_err(|_| {
-            let reason = "the claim is of another version of this library".to_owned();
-            let id = Some(secret.id());
-            Error::new(LocalFault::Unreadable { reason }, id, "data.claim")
-        })?;
-        Ok(Some(Claimed {
-            version,
+        let found = self.0.claim_seal(view.peer()).find::<Claim>(view)?;
+        Ok(found.map(|(_, claim)| Claimed {
+            version: claim.version,
             is_delivered: claim.is_delivered,
         }))
     }
 }
 
+impl Configuration {
+    pub(super) fn claim_seal<'a>(&'a self, peer: &'a ClusterId) -> FieldSeal<'a> {
+        self.seal(foreign_record_name(peer), Some(peer))
+    }
+}
+
 impl Claim {
-    pub(super) fn new(version: ProtocolVersion, csr: &[u8], token: &[u8]) -> Self {
+    /// A claim whose identity is still to be given.
+    pub(super) fn new(
+        version: ProtocolVersion,
+        csr: &[u8],
+        token: &[u8],
+        foreign_cluster: String,
+    ) -> Self {
         Self {
-            version: version.to_string(),
+            version,
             csr: csr.into(),
             token: token.into(),
             account: String::new(),
-            foreign_cluster: String::new(),
+            foreign_cluster,
             is_delivered: false,
         }
     }
 
+    /// Whether the claim is to a service account.
     pub(super) fn is_of_accounts(&self) -> bool {
-        self.version == ProtocolVersion::V0_2.as_str()
-    }
-
-    pub(super) fn open(
-        foreign: &Foreign,
-        peer: &ClusterId,
-        secret: &Secret,
-    ) -> Result<Self, Error> {
-        sealed(foreign, &foreign_record_name(peer)).check(secret)?;
-        serde_json::from_slice(secret.get(CLAIM).unwrap_or_default()).map_err(|_| {
-            let reason = "the claim is of another version of this library".to_owned();
-            let id = Some(secret.id());
-            Error::new(LocalFault::Unreadable { reason }, id, "data.claim")
-        })
-    }
-
-    /// The effect that writes it, over what is there.
-    pub(super) fn write(
-        &self,
-        foreign: &Foreign,
-        peer: &ClusterId,
-        present: Option<&Secret>,
-    ) -> Effect {
-        // Strings and a boolean: it cannot fail.
-        let text = serde_json::to_vec(self).unwrap_or_default();
-        let data = BTreeMap::from([(CLAIM.to_owned(), text.into())]);
-        let object = sealed(foreign, &foreign_record_name(peer)).write(Some(peer), data);
-        match present {
-            None => Effect::Create(object.into()),
-            Some(present) => Effect::Replace {
-                object: object.into(),
-                version: Version::of(&present.metadata),
-            },
-        }
+        self.version == ProtocolVersion::V0_2
     }
 }
 
-pub(super) fn sealed<'a>(foreign: &'a Foreign, name: &'a str) -> Sealed<'a> {
-    Sealed {
-        key: &foreign.0.record_key,
-        cluster: &foreign.0.cluster_id,
-        namespace: &foreign.0.namespace,
-        name,
+impl Fields for Claim {
+    fn read(secret: &Secret) -> Option<Self> {
+        serde_json::from_slice(secret.get(CLAIM)?).ok()
+    }
+
+    fn write(&self) -> BTreeMap<String, SecretBytes> {
+        // Strings and a boolean: it cannot fail.
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        BTreeMap::from([(CLAIM.to_owned(), text.into())])
+    }
+}
+
+/// A version as it is written in the record: `0.2`, `0.3` or `0.4`.
+mod version_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use crate::model::ProtocolVersion;
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde gives the field by reference"
+    )]
+    pub(super) fn serialize<S: Serializer>(
+        version: &ProtocolVersion,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(version.as_str())
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(
+        deserializer: D,
+    ) -> Result<ProtocolVersion, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
     }
 }
 

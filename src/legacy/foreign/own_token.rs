@@ -2,20 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::{Foreign, claim::sealed, seen::Seen};
+use super::{configuration::Configuration, look::Look};
 use crate::{
-    crypto::{BoxError, Entropy},
-    error::{Backend, Error, LocalFault, shortened},
-    legacy::{AuthToken, record::origin_token_name},
-    machine::{Effect, Env, Step, Version, Wait},
+    crypto::{BoxError, TokenError},
+    error::{Backend, Error, LocalFault},
+    legacy::{
+        AuthToken,
+        record::{FieldSeal, origin_token_name},
+    },
+    machine::{Env, plan::Plan},
     model::{ClusterId, Resource, Secret, SecretBytes, Timestamp, names},
     policy::Forms,
 };
 
 /// Finds the cluster's own token, where it is not in the Secret `auth-token`.
 ///
-/// An implementation that finds a token of someone else's lets that one in;
-/// one that finds none, or fails, only keeps everyone out.
+/// An implementation that finds a token that others know lets those in; one that
+/// finds no token, or fails, only keeps everybody out.
 pub trait TokenStore: Send + Sync {
     /// The token; `None` while there is none.
     ///
@@ -25,159 +28,147 @@ pub trait TokenStore: Send + Sync {
 }
 
 /// By what a request is admitted.
-pub(super) enum Admission {
+pub(super) enum Admission<'a> {
     /// Not at all.
     No,
-    /// By the cluster's own token, out of this Secret.
-    OwnToken,
+    /// By the token in this Secret, which serves one home cluster only.
+    Once(&'a Secret),
     /// By something that is not used up.
-    Other,
+    Yes,
 }
 
-impl Foreign {
+impl<'a> Look<'a> {
+    /// Whether a request of this peer with these bytes for a token is let in.
+    pub(super) fn admission(&self, given: &[u8], now: Timestamp) -> Result<Admission<'a>, Error> {
+        let (configuration, observed) = (self.configuration, self.observed);
+        if given.is_empty() {
+            return Ok(match configuration.allows_empty_token {
+                true => Admission::Yes,
+                false => Admission::No,
+            });
+        }
+        let is_origin_token = observed.origin_token.is_some_and(|secret| {
+            let seal = configuration.seal(origin_token_name(self.peer()), Some(self.peer()));
+            seal.holds(secret)
+                && configuration
+                    .parse_token(secret)
+                    .is_ok_and(|token| token.matches(given))
+        });
+        // This home cluster has used the token up. It comes again.
+        let has_spent = observed.own_token.is_some_and(|secret| {
+            secret.get(SPENT_BY) == Some(self.peer().as_str().as_bytes())
+                && configuration.own_token_seal().holds(secret)
+                && configuration.is_token(secret.get(SPENT).unwrap_or_default(), given)
+        });
+        if is_origin_token || has_spent {
+            return Ok(Admission::Yes);
+        }
+        // The home cluster that came with the token before comes again: its
+        // answer was lost.
+        let has_claimed = observed.claim().is_some_and(|claim| {
+            !claim.is_delivered && configuration.is_token(claim.token.as_slice(), given)
+        });
+        match configuration.own_token(observed.own_token, now) {
+            Ok(Some(token)) if token.matches(given) => Ok(match observed.own_token {
+                Some(secret) if configuration.serves_once() => Admission::Once(secret),
+                _ => Admission::Yes,
+            }),
+            _ if has_claimed => Ok(Admission::Yes),
+            Ok(_) => Ok(Admission::No),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Configuration {
     /// The token that is good now, out of the Secret or the store.
     pub(super) fn own_token(
         &self,
         secret: Option<&Secret>,
         now: Timestamp,
     ) -> Result<Option<AuthToken>, Error> {
-        if let Some(store) = &self.0.token_store {
-            return store.own_token().map_err(|error| {
-                let message = shortened(&error.to_string());
-                let backend = Backend::Tokens;
-                Error::new(LocalFault::Backend { backend, message }, None, "")
-            });
+        if let Some(store) = &self.token_store {
+            return store
+                .own_token()
+                .map_err(|error| Error::backend(Backend::Tokens, error));
         }
         let Some(secret) = secret else {
             return Ok(None);
         };
         // Liqo's own token has no seal, and a home of 0.2 may create Secrets.
-        if self.0.policy.forms() == Forms::Canonical {
-            sealed(self, names::AUTH_TOKEN_SECRET).check(secret)?;
+        if self.policy.forms() == Forms::Canonical {
+            self.own_token_seal().check(secret)?;
         }
         if expiry(secret).is_some_and(|expiry| expiry <= now.unix()) {
             return Ok(None);
         }
-        let token = secret.get(names::TOKEN).unwrap_or_default();
-        match AuthToken::parse(token, &self.0.policy) {
-            Ok(token) => Ok(Some(token)),
-            Err(error) => {
-                let id = Some(secret.id());
-                Err(Error::new(LocalFault::Token(error), id, "data.token"))
-            }
-        }
+        self.parse_token(secret).map(Some).map_err(|error| {
+            let id = Some(secret.id());
+            Error::new(LocalFault::Token(error), id, "data.token")
+        })
     }
 
-    /// Whether a request of this peer with these bytes for a token is let in.
-    pub(super) fn admission(
+    /// Makes the token, unless there is one that is good.
+    pub(super) fn make_token(
         &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
-        given: &[u8],
-        now: Timestamp,
-    ) -> Result<Admission, Error> {
-        if given.is_empty() {
-            return Ok(match self.0.allows_empty_token {
-                true => Admission::Other,
-                false => Admission::No,
-            });
+        secret: Option<&Secret>,
+        env: &Env,
+        plan: &mut Plan<()>,
+    ) -> Result<(), Error> {
+        if self.token_store.is_some() {
+            return Ok(());
         }
-        if let Some(secret) = seen.origin_token
-            && sealed(self, &origin_token_name(peer)).is_sealed(secret)
-            && let Ok(token) = self.parse_stored(secret)
-            && token.matches(given)
-        {
-            return Ok(Admission::Other);
+        if self.own_token(secret, env.now)?.is_some() {
+            let expiry = secret.and_then(expiry);
+            plan.wake_by(expiry.and_then(|expiry| Timestamp::from_unix(expiry).ok()));
+        } else {
+            plan.put(secret, self.new_token(env, BTreeMap::new()));
         }
-        // The home that came with it before comes again: its answer was lost.
-        let claimed = seen.claim.as_ref().is_some_and(|(_, claim)| {
-            !claim.is_delivered && self.is_token(claim.token.as_slice(), given)
-        });
-        let spent = seen.own_token.is_some_and(|secret| {
-            secret.get(SPENT_BY) == Some(peer.as_str().as_bytes())
-                && sealed(self, names::AUTH_TOKEN_SECRET).is_sealed(secret)
-                && self.is_token(secret.get(SPENT).unwrap_or_default(), given)
-        });
-        match self.own_token(seen.own_token, now) {
-            Ok(Some(token)) if token.matches(given) => Ok(Admission::OwnToken),
-            _ if claimed || spent => Ok(Admission::Other),
-            Ok(_) => Ok(Admission::No),
-            Err(error) => Err(error),
-        }
+        Ok(())
+    }
+
+    /// The token after the one that this peer has used up.
+    pub(super) fn next_token(&self, peer: &ClusterId, spent: &[u8], env: &Env) -> Secret {
+        let spent = [
+            (SPENT, SecretBytes::from(self.token_mac(spent).as_slice())),
+            (SPENT_BY, SecretBytes::from(peer.as_str().as_bytes())),
+        ];
+        self.new_token(
+            env,
+            spent.map(|(key, value)| (key.to_owned(), value)).into(),
+        )
     }
 
     /// A MAC by which a token is known again.
     pub(super) fn token_mac(&self, token: &[u8]) -> [u8; 32] {
-        self.0.record_key.mac(TOKEN_DOMAIN, &[token])
-    }
-
-    /// Puts a new token where the peer has used this one up.
-    pub(super) fn spend(
-        &self,
-        secret: &Secret,
-        peer: &ClusterId,
-        given: &[u8],
-        env: &Env,
-    ) -> Effect {
-        let spent = [
-            (SPENT, SecretBytes::from(self.token_mac(given).as_slice())),
-            (SPENT_BY, SecretBytes::from(peer.as_str().as_bytes())),
-        ];
-        let spent = spent.map(|(key, value)| (key.to_owned(), value));
-        Effect::Replace {
-            object: self.new_token(&env.entropy, env.now, spent.into()).into(),
-            version: Version::of(&secret.metadata),
-        }
-    }
-
-    /// Makes the token unless one is there and good.
-    pub(super) fn make_token(&self, secret: Option<&Secret>, env: &Env) -> Result<Step, Error> {
-        let mut step = Step::default();
-        if self.0.token_store.is_some() {
-            return Ok(step);
-        }
-        if self.own_token(secret, env.now)?.is_some() {
-            let expiry = secret.and_then(expiry);
-            step.wait = Wait {
-                wake_at: expiry.and_then(|expiry| Timestamp::from_unix(expiry).ok()),
-                awaiting: Vec::new(),
-            };
-            return Ok(step);
-        }
-        let object = self
-            .new_token(&env.entropy, env.now, BTreeMap::new())
-            .into();
-        step.effects.push(match secret {
-            None => Effect::Create(object),
-            Some(present) => Effect::Replace {
-                object,
-                version: Version::of(&present.metadata),
-            },
-        });
-        Ok(step)
-    }
-
-    fn new_token(
-        &self,
-        entropy: &Entropy,
-        now: Timestamp,
-        mut data: BTreeMap<String, SecretBytes>,
-    ) -> Secret {
-        let token = AuthToken::make(entropy);
-        data.insert(names::TOKEN.to_owned(), token.expose().as_bytes().into());
-        if let Some(lifetime) = self.0.token_lifetime {
-            let expiry = (now + lifetime).unix().to_string();
-            data.insert(EXPIRES.to_owned(), expiry.into_bytes().into());
-        }
-        sealed(self, names::AUTH_TOKEN_SECRET).write(None, data)
-    }
-
-    fn parse_stored(&self, secret: &Secret) -> Result<AuthToken, crate::crypto::TokenError> {
-        AuthToken::parse(secret.get(names::TOKEN).unwrap_or_default(), &self.0.policy)
+        self.record_key.mac(TOKEN_DOMAIN, &[token])
     }
 
     fn is_token(&self, mac: &[u8], given: &[u8]) -> bool {
-        self.0.record_key.verify(TOKEN_DOMAIN, &[given], mac)
+        self.record_key.verify(TOKEN_DOMAIN, &[given], mac)
+    }
+
+    /// Only the token in the Secret can be replaced.
+    fn serves_once(&self) -> bool {
+        self.is_single_use && self.token_store.is_none()
+    }
+
+    fn new_token(&self, env: &Env, mut data: BTreeMap<String, SecretBytes>) -> Secret {
+        let token = AuthToken::make(&env.entropy);
+        data.insert(names::TOKEN.to_owned(), token.expose().as_bytes().into());
+        if let Some(lifetime) = self.token_lifetime {
+            let expiry = (env.now + lifetime).unix().to_string();
+            data.insert(EXPIRES.to_owned(), expiry.into_bytes().into());
+        }
+        self.own_token_seal().seal(data)
+    }
+
+    fn parse_token(&self, secret: &Secret) -> Result<AuthToken, TokenError> {
+        AuthToken::parse(secret.get(names::TOKEN).unwrap_or_default(), &self.policy)
+    }
+
+    fn own_token_seal(&self) -> FieldSeal<'_> {
+        self.seal(names::AUTH_TOKEN_SECRET.to_owned(), None)
     }
 }
 

@@ -1,93 +1,80 @@
 //! Taking identities and rights back.
 
-use serde_json::json;
-
-use super::{Foreign, is_of, seen::Seen};
+use super::look::{Look, Plan};
 use crate::{
-    machine::{Effect, Part, Step, Version},
-    model::{ClusterId, Metadata, Resource, ServiceAccount, names},
+    legacy::objects::is_of,
+    model::{Metadata, Resource, ServiceAccount, names},
 };
 
-impl Foreign {
-    pub(super) fn collect_garbage(&self, seen: &Seen<'_>, peer: &ClusterId) -> Step {
-        let is_going = match (seen.foreign_cluster, &seen.claim) {
-            (Some(cluster), _) if cluster.metadata.deletion_timestamp.is_some() => true,
-            // Another one of that name was never the claim's.
-            (cluster, Some((_, claim))) if !claim.foreign_cluster.is_empty() => {
-                cluster.is_none_or(|cluster| cluster.metadata.uid != claim.foreign_cluster)
-            }
-            _ => false,
-        };
-        let account_is_going = seen
-            .account
-            .account
-            .is_some_and(|account| account.metadata.deletion_timestamp.is_some());
-        if is_going || account_is_going {
-            return self.withdraw(seen, peer);
-        }
-        Step::default()
+impl Look<'_> {
+    /// Whether the service account or the ForeignCluster of the peer was
+    /// deleted.
+    pub(super) fn is_ending(&self) -> bool {
+        let observed = self.observed;
+        let cluster = observed.foreign_cluster;
+        let is_going = |metadata: &Metadata| metadata.deletion_timestamp.is_some();
+        // Another ForeignCluster of that name was never the claim's.
+        let is_claims_cluster_gone = observed.claim().is_some_and(|claim| {
+            !claim.foreign_cluster.is_empty()
+                && cluster.is_none_or(|cluster| cluster.metadata.uid != claim.foreign_cluster)
+        });
+        let account = observed.account.account;
+        is_claims_cluster_gone
+            || cluster.is_some_and(|cluster| is_going(&cluster.metadata))
+            || account.is_some_and(|account| is_going(&account.metadata))
     }
 
-    /// Everything that was made for the peer, the account's finalizer last of
-    /// all: it stands for the cluster-wide rights, which Kubernetes does not
-    /// take back by itself. The tenant namespace and the tokens stay.
-    pub(super) fn withdraw(&self, seen: &Seen<'_>, peer: &ClusterId) -> Step {
-        let mut effects = Vec::new();
-        let account = &seen.account;
-        let is_ours = |metadata: &Metadata| {
+    /// Deletes everything that was made for the peer. The finalizer of the
+    /// account goes after that: it stands for the cluster-wide rights, which
+    /// Kubernetes does not take back by itself. The tenant namespace and the
+    /// tokens stay.
+    pub(super) fn withdraw(&self, plan: &mut Plan<'_>) {
+        let observed = self.observed;
+        let peer = self.peer();
+        let account = &observed.account;
+        let is_managed = |metadata: &Metadata| {
             let label = metadata.labels.get(names::LIQO_MANAGED_LABEL);
             is_of(metadata, peer) && label.map(String::as_str) == Some(names::TRUE)
         };
-        effects.extend(delete(account.cluster_role_binding, is_ours));
-        effects.extend(delete(account.cluster_role, is_ours));
-        let cluster_wide_is_gone = effects.is_empty();
-        effects.extend(delete(account.role_binding, is_ours));
-        effects.extend(delete(account.role, is_ours));
-        effects.extend(delete(account.token, is_ours));
-        for binding in &seen.certificate.bindings {
+        withdraw(account.cluster_role_binding, is_managed, plan);
+        withdraw(account.cluster_role, is_managed, plan);
+        withdraw(account.role_binding, is_managed, plan);
+        withdraw(account.role, is_managed, plan);
+        withdraw(account.token, is_managed, plan);
+        for binding in &observed.certificate.bindings {
             let is_basic = |metadata: &Metadata| {
                 is_of(metadata, peer) && metadata.name.starts_with(names::BINDING_PREFIX)
             };
-            effects.extend(delete(Some(*binding), is_basic));
+            withdraw(Some(*binding), is_basic, plan);
         }
-        effects.extend(delete(seen.certificate.issued, |metadata| {
-            is_of(metadata, peer)
-        }));
-        if let Some(account) = account.account.filter(|account| is_ours(&account.metadata)) {
-            if account.metadata.deletion_timestamp.is_none() {
-                effects.extend(delete(Some(account), is_ours));
-            } else if cluster_wide_is_gone {
-                effects.extend(without_finalizer(account));
-            }
+        let is_peers = |metadata: &Metadata| is_of(metadata, peer);
+        withdraw(observed.certificate.issued, is_peers, plan);
+        match account
+            .account
+            .filter(|account| is_managed(&account.metadata))
+        {
+            Some(account) if account.metadata.deletion_timestamp.is_none() => plan.delete(account),
+            Some(account) => plan.edit(account, let_go),
+            None => {}
         }
-        // Last: while it is there, no other identity is given.
-        let claim = seen.claim.as_ref().map(|(secret, _)| *secret);
-        effects.extend(delete(claim, |_| true));
-        Step {
-            effects,
-            ..Step::default()
+        // While the claim is there, no other identity is given.
+        if let Some((claim, _)) = &observed.claim {
+            plan.forget(claim);
         }
     }
 }
 
-fn delete<K: Resource>(object: Option<&K>, is_ours: impl Fn(&Metadata) -> bool) -> Option<Effect> {
-    let object = object.filter(|object| is_ours(object.metadata()))?;
-    Some(Effect::Delete {
-        id: object.id(),
-        version: Version::of(object.metadata()),
-    })
+fn withdraw<K: Resource>(
+    object: Option<&K>,
+    is_ours: impl Fn(&Metadata) -> bool,
+    plan: &mut Plan<'_>,
+) {
+    if let Some(object) = object.filter(|object| is_ours(object.metadata())) {
+        plan.withdraw(object);
+    }
 }
 
-fn without_finalizer(account: &ServiceAccount) -> Option<Effect> {
-    let (ours, others): (Vec<&String>, Vec<&String>) = account
-        .metadata
-        .finalizers
-        .iter()
-        .partition(|finalizer| *finalizer == names::GARBAGE_COLLECTION_FINALIZER);
-    (!ours.is_empty()).then(|| Effect::Patch {
-        id: account.id(),
-        version: Version::of(&account.metadata),
-        part: Part::Main,
-        patch: json!({ "metadata": { "finalizers": others } }),
-    })
+fn let_go(account: &mut ServiceAccount) {
+    let finalizers = &mut account.metadata.finalizers;
+    finalizers.retain(|finalizer| finalizer != names::GARBAGE_COLLECTION_FINALIZER);
 }

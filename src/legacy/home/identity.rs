@@ -4,56 +4,48 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use super::{Home, record::status};
-use crate::{
-    machine::Step,
-    model::{
-        AuthStatus, ClusterId, ForeignCluster, Metadata, ObjectRef, Resource, Secret, SecretBytes,
-        Timestamp, names,
-    },
+use super::look::{Look, Plan};
+use crate::model::{
+    AuthStatus, Metadata, ObjectRef, Resource, Secret, SecretBytes, Timestamp, names,
 };
 
-/// The identity is stored.
-#[derive(Debug, Clone, Copy)]
-pub struct Held<'o> {
-    secret: &'o Secret,
-    cluster: &'o ForeignCluster,
+/// An identity that is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptedIdentity {
+    secret: ObjectRef,
+    kubeconfig: SecretBytes,
 }
 
-impl<'o> Held<'o> {
-    pub(super) fn new(secret: &'o Secret, cluster: &'o ForeignCluster) -> Self {
-        Self { secret, cluster }
+impl AcceptedIdentity {
+    pub(super) fn new(secret: &Secret) -> Self {
+        Self {
+            secret: secret.id(),
+            kubeconfig: secret.get(names::KUBECONFIG).unwrap_or_default().into(),
+        }
     }
 
     /// Where the kubeconfig is: a Secret with the key `kubeconfig`.
-    pub fn kubeconfig_secret(&self) -> ObjectRef {
-        self.secret.id()
+    pub fn kubeconfig_secret(&self) -> &ObjectRef {
+        &self.secret
     }
 
     /// The text of the kubeconfig.
-    pub fn kubeconfig(&self) -> &'o [u8] {
-        self.secret.get(names::KUBECONFIG).unwrap_or_default()
-    }
-
-    /// What is left to do: to say so.
-    pub(super) fn maintain(&self, now: Timestamp) -> Step {
-        let effect = status(self.cluster, AuthStatus::Accepted, now);
-        Step {
-            effects: effect.into_iter().collect(),
-            ..Step::default()
-        }
+    pub fn kubeconfig(&self) -> &[u8] {
+        self.kubeconfig.expose()
     }
 }
 
-impl Home {
-    /// The Secret that carries it. Liqo has the API server choose the end of
-    /// its name; here the peer's ID does, so that there are never two.
-    pub(super) fn identity_secret(
+impl Look<'_> {
+    /// Stores the identity. Liqo has the API server choose the end of the
+    /// Secret's name; here the peer's ID does, so that there are never two.
+    pub(super) fn store(
         &self,
-        peer: &ClusterId,
         kubeconfig: SecretBytes,
         namespace: Option<String>,
-    ) -> Secret {
+        now: Timestamp,
+        plan: &mut Plan<'_>,
+    ) {
+        let peer = self.peer();
         let mut name = names::REMOTE_IDENTITY_PREFIX.to_owned();
         for byte in Sha256::digest(peer.as_str()).iter().take(5) {
             name.push_str(&format!("{byte:02x}"));
@@ -62,10 +54,10 @@ impl Home {
             let name = names::REMOTE_TENANT_NAMESPACE_ANNOTATION.to_owned();
             (name, namespace)
         });
-        Secret {
+        plan.create(Secret {
             metadata: Metadata {
                 name,
-                namespace: self.0.namespace.clone(),
+                namespace: self.configuration.namespace.clone(),
                 labels: BTreeMap::from([
                     (
                         names::DISCOVERY_CLUSTER_ID_LABEL.to_owned(),
@@ -78,6 +70,7 @@ impl Home {
             },
             data: BTreeMap::from([(names::KUBECONFIG.to_owned(), kubeconfig)]),
             ..Secret::default()
-        }
+        });
+        self.set_status(AuthStatus::Accepted, now, plan);
     }
 }

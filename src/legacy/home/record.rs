@@ -3,209 +3,146 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Home,
-    seen::{Seen, sealed},
+    configuration::Configuration,
+    look::{Look, Plan},
 };
 use crate::{
-    crypto::{Csr, SigningKey, Subject},
-    error::{Backend, Error, LocalFault, shortened},
+    crypto::{Answer, Csr, NotAtOnce, SigningKey, Subject},
+    error::{Backend, Error, LocalFault},
     legacy::{
         AuthToken,
-        foreign::remote_token,
-        record::{home_record_name, origin_token_name},
+        record::{FieldSeal, Fields, home_record_name, origin_token_name},
     },
-    machine::{Effect, Env, Part, Step, Version, merge_patch},
-    model::{
-        AuthStatus, Bytes, ClusterId, ForeignCluster, Object, Resource, Secret, SecretBytes,
-        Timestamp, names,
-    },
+    machine::{Awaited, Env},
+    model::{ClusterId, Resource, Secret, SecretBytes, names},
     policy::{Forms, Policy},
-    verify::{EndpointPins, VerifiedIdentity},
+    verify::EndpointPins,
 };
 
-impl Home {
+/// The record of asking one foreign cluster.
+#[derive(Clone, PartialEq)]
+pub(super) struct HomeRecord {
+    /// The request as it is sent, in PEM.
+    csr: Vec<u8>,
+    /// API server and CA of the first identity.
+    pub(super) pins: Option<EndpointPins>,
+}
+
+impl Look<'_> {
     /// The request that was made for this peer and key: always the same one is
     /// sent, so that an answer that was lost can be given again.
-    pub(super) fn recorded(
-        &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
-        key: &dyn SigningKey,
-    ) -> Option<Csr> {
-        if self.gives_own_origin_token(peer) && seen.origin_token.is_none() {
-            return None;
-        }
-        let pem = seen.record?.get(names::CSR)?;
-        let subject = Subject::control_plane(&self.0.cluster_id);
-        Csr::verify(pem, &subject, key.public_key(), &Policy::strict()).ok()
+    pub(super) fn recorded(&self, key: &dyn SigningKey) -> Option<Csr> {
+        let record = self.observed.record()?;
+        let subject = Subject::control_plane(&self.configuration.cluster_id);
+        Csr::verify(&record.csr, &subject, key.public_key(), &Policy::strict()).ok()
+    }
+
+    /// Whether the peer has no token yet by which it may come back.
+    pub(super) fn lacks_origin_token(&self) -> bool {
+        self.gives_own_origin_token() && self.observed.origin_token.is_none()
     }
 
     /// Makes the request, and the token by which the peer may come back.
-    pub(super) fn make_record(
-        &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
-        env: &Env,
-    ) -> Result<Step, Error> {
-        let mut step = Step::default();
-        let Some(key) = self.find_key(peer)? else {
-            return Ok(step);
+    pub(super) fn make_record(&self, env: &Env, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let Answer::Ready(key) = self.find_key()? else {
+            plan.await_for(Awaited::OwnKey);
+            return Ok(());
         };
-        let subject = Subject::control_plane(&self.0.cluster_id);
-        let made = Csr::make(&subject, &*key).and_then(|answer| Ok(answer.at_once()?));
-        let csr = made.map_err(|error| {
-            let (backend, message) = (Backend::Keys, shortened(&error.to_string()));
-            Error::new(LocalFault::Backend { backend, message }, None, "")
-        })?;
-        if self.gives_own_origin_token(peer) && seen.origin_token.is_none() {
-            let token = AuthToken::derive(&env.entropy, peer.as_str());
-            let data = BTreeMap::from([(
-                names::TOKEN.to_owned(),
-                SecretBytes::from(token.expose().as_bytes()),
-            )]);
-            let name = origin_token_name(peer);
-            let secret = sealed(self, &name).write(Some(peer), data);
-            step.effects.push(Effect::Create(secret.into()));
+        if self.lacks_origin_token() {
+            let token = AuthToken::derive(&env.entropy, self.peer().as_str());
+            let token = SecretBytes::from(token.expose().as_bytes());
+            let seal = self.configuration.origin_token_seal(self.peer());
+            plan.create(seal.seal([(names::TOKEN.to_owned(), token)].into()));
         }
-        let mut data = seen.record.map(|record| record.data.clone());
-        let data = data.get_or_insert_default();
-        data.insert(names::CSR.to_owned(), csr.pem().into());
-        step.effects
-            .push(self.write_record(seen, peer, core::mem::take(data)));
-        Ok(step)
+        if self.recorded(&*key).is_none() {
+            let subject = Subject::control_plane(&self.configuration.cluster_id);
+            let failed = |error| Error::backend(Backend::Keys, error);
+            let csr = match Csr::make(&subject, &*key).map_err(failed)? {
+                Answer::Ready(csr) => csr.pem().to_vec(),
+                Answer::Pending => {
+                    let id = Csr::signature_id(&subject, key.public_key());
+                    plan.await_for(Awaited::Signature(id));
+                    return Ok(());
+                }
+                Answer::Denied(reason) => return Err(failed(NotAtOnce::Denied(reason).into())),
+            };
+            let record = &mut plan.records.peer;
+            let new = HomeRecord {
+                csr: csr.clone(),
+                pins: None,
+            };
+            record.change_or_make(|| new, |record| record.csr = csr);
+        }
+        Ok(())
     }
 
     /// Strict: a token for this peer, good for its cluster ID only. Compatible:
     /// this cluster's own token, as Liqo does, since its server may be Liqo.
-    pub(super) fn origin_token(
-        &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
-    ) -> Result<Option<AuthToken>, Error> {
-        let secret = match self.gives_own_origin_token(peer) {
-            true => seen.origin_token,
-            false => seen.own_token,
-        };
+    pub(super) fn origin_token(&self) -> Result<Option<AuthToken>, Error> {
+        self.parse_token(match self.gives_own_origin_token() {
+            true => self.observed.origin_token,
+            false => self.observed.own_token,
+        })
+    }
+
+    /// The peer's token that an administrator put here.
+    pub(super) fn remote_token(&self) -> Result<Option<AuthToken>, Error> {
+        self.parse_token(self.observed.remote_token)
+    }
+
+    fn parse_token(&self, secret: Option<&Secret>) -> Result<Option<AuthToken>, Error> {
         let Some(secret) = secret else {
             return Ok(None);
         };
         let token = secret.get(names::TOKEN).unwrap_or_default();
-        AuthToken::parse(token, self.policy(peer))
-            .map(Some)
-            .map_err(|error| {
-                let id = Some(secret.id());
-                Error::new(LocalFault::Token(error), id, "data.token")
-            })
+        let token = AuthToken::parse(token, self.policy()).map_err(|error| {
+            let id = Some(secret.id());
+            Error::new(LocalFault::Token(error), id, "data.token")
+        })?;
+        Ok(Some(token))
     }
 
-    /// API server and CA of the first time.
-    pub(super) fn pins(&self, seen: &Seen<'_>) -> Option<EndpointPins> {
-        let record = seen.record?;
-        let api_server = core::str::from_utf8(record.get(API_SERVER)?).ok()?;
-        Some(EndpointPins {
-            api_server: api_server.to_owned(),
-            ca: record.get(CA_DIGEST)?.try_into().ok()?,
+    fn gives_own_origin_token(&self) -> bool {
+        self.policy().forms() == Forms::Canonical
+    }
+}
+
+impl Configuration {
+    pub(super) fn record_seal<'a>(&'a self, peer: &'a ClusterId) -> FieldSeal<'a> {
+        self.seal(home_record_name(peer), peer)
+    }
+
+    pub(super) fn origin_token_seal<'a>(&'a self, peer: &'a ClusterId) -> FieldSeal<'a> {
+        self.seal(origin_token_name(peer), peer)
+    }
+}
+
+impl Fields for HomeRecord {
+    fn read(secret: &Secret) -> Option<Self> {
+        let pins = match (secret.get(API_SERVER), secret.get(CA_DIGEST)) {
+            (None, None) => None,
+            (api_server, ca) => Some(EndpointPins {
+                api_server: core::str::from_utf8(api_server?).ok()?.to_owned(),
+                ca: ca?.try_into().ok()?,
+            }),
+        };
+        Some(Self {
+            csr: secret.get(names::CSR)?.to_vec(),
+            pins,
         })
     }
 
-    pub(super) fn pin(
-        &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
-        identity: &VerifiedIdentity,
-    ) -> Option<Effect> {
-        let record = seen.record?;
-        let pins = identity.pins();
-        let mut data = record.data.clone();
-        data.insert(API_SERVER.to_owned(), pins.api_server.as_bytes().into());
-        data.insert(CA_DIGEST.to_owned(), pins.ca.as_slice().into());
-        (data != record.data).then(|| self.write_record(seen, peer, data))
-    }
-
-    pub(super) fn store_remote_token(
-        &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
-        token: &AuthToken,
-        now: Timestamp,
-    ) -> Step {
-        let mut step = Step::default();
-        let mut wanted = remote_token(&self.0.namespace, peer, token);
-        match seen.remote_token {
-            Some(present) if present.get(names::TOKEN) == wanted.get(names::TOKEN) => {}
-            Some(present) => {
-                wanted.metadata.name.clone_from(&present.metadata.name);
-                step.effects.push(Effect::Replace {
-                    object: wanted.into(),
-                    version: Version::of(&present.metadata),
-                });
-            }
-            None => step.effects.push(Effect::Create(wanted.into())),
+    fn write(&self) -> BTreeMap<String, SecretBytes> {
+        let mut fields = vec![(names::CSR, self.csr.as_slice())];
+        if let Some(pins) = &self.pins {
+            fields.push((API_SERVER, pins.api_server.as_bytes()));
+            fields.push((CA_DIGEST, &pins.ca));
         }
-        if let Some(cluster) = seen.foreign_cluster
-            && seen.identity.is_none()
-        {
-            step.effects
-                .extend(status(cluster, AuthStatus::Pending, now));
-        }
-        step
+        let fields = fields.into_iter();
+        fields
+            .map(|(key, value)| (key.to_owned(), value.into()))
+            .collect()
     }
-
-    fn gives_own_origin_token(&self, peer: &ClusterId) -> bool {
-        self.policy(peer).forms() == Forms::Canonical
-    }
-
-    fn write_record(
-        &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
-        mut data: BTreeMap<String, SecretBytes>,
-    ) -> Effect {
-        data.remove("seal");
-        let name = home_record_name(peer);
-        let object: Secret = sealed(self, &name).write(Some(peer), data);
-        match seen.record {
-            None => Effect::Create(object.into()),
-            Some(present) => Effect::Replace {
-                object: object.into(),
-                version: Version::of(&present.metadata),
-            },
-        }
-    }
-}
-
-/// The patch that says the outcome, if it is another than what is there.
-pub(super) fn status(
-    cluster: &ForeignCluster,
-    outcome: AuthStatus,
-    now: Timestamp,
-) -> Option<Effect> {
-    if cluster.status.auth_status() == outcome {
-        return None;
-    }
-    let mut wanted = cluster.clone();
-    wanted.status.set_auth_status(outcome, now);
-    patch(cluster, wanted, Part::Status)
-}
-
-pub(super) fn patch(
-    cluster: &ForeignCluster,
-    wanted: ForeignCluster,
-    part: Part,
-) -> Option<Effect> {
-    let from = Object::from(cluster.clone());
-    let patch = merge_patch::between(&from.to_value(), &Object::from(wanted).to_value())?;
-    Some(Effect::Patch {
-        id: cluster.id(),
-        version: Version::of(&cluster.metadata),
-        part,
-        patch,
-    })
-}
-
-/// The bytes of a text in a model's field.
-pub(super) fn bytes(of: &[u8]) -> Bytes {
-    Bytes::from(of)
 }
 
 const API_SERVER: &str = "apiServer";

@@ -21,7 +21,7 @@ pub(super) use slice::{
 
 use super::{configuration::Configuration, observed::Observed, rights::offer_lift};
 use crate::machine::{
-    self, Holder, Version,
+    self, Holder,
     plan::RecordWrite,
     record::WorkingRecord,
     sealed::{Opened, Seal},
@@ -116,7 +116,11 @@ impl machine::plan::Records for Records<'_> {
         let is_stale = |(_, opened): &(_, Opened<Record>)| opened.is_stale;
         match self.peer.changed() {
             Some((record, forgets)) => {
-                writes.extend(write(self.seal_peer(record), self.peer.stored(), forgets));
+                writes.extend(RecordWrite::of(
+                    self.seal_peer(record),
+                    self.peer.stored(),
+                    forgets,
+                ));
             }
             None => {
                 let stale = self
@@ -125,13 +129,17 @@ impl machine::plan::Records for Records<'_> {
                     .as_ref()
                     .filter(|opened| is_stale(opened));
                 writes.extend(stale.and_then(|(secret, opened)| {
-                    write(self.seal_peer(&opened.record), Some(secret), false)
+                    RecordWrite::of(self.seal_peer(&opened.record), Some(secret), false)
                 }));
             }
         }
         for record in self.slices.values() {
             if let Some((changed, forgets)) = record.changed() {
-                writes.extend(write(self.seal_slice(changed), record.stored(), forgets));
+                writes.extend(RecordWrite::of(
+                    self.seal_slice(changed),
+                    record.stored(),
+                    forgets,
+                ));
             }
         }
         for (secret, record) in self.stale_slices() {
@@ -140,23 +148,15 @@ impl machine::plan::Records for Records<'_> {
                 .iter()
                 .all(|write| write.secret.metadata.name != *name)
             {
-                writes.extend(write(self.seal_slice(record), Some(secret), false));
+                writes.extend(RecordWrite::of(
+                    self.seal_slice(record),
+                    Some(secret),
+                    false,
+                ));
             }
         }
         writes
     }
-}
-
-/// The write of a record, unless exactly that is stored.
-fn write(secret: Secret, stored: Option<&Secret>, forgets: bool) -> Option<RecordWrite> {
-    if stored.is_some_and(|stored| stored.data == secret.data) {
-        return None;
-    }
-    Some(RecordWrite {
-        over: stored.map(|stored| Version::of(&stored.metadata)),
-        secret,
-        forgets,
-    })
 }
 
 impl Configuration {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     audit::{Decision, Event},
     crypto::without_padding,
-    error::{Error, LocalFault},
-    machine::Notice,
+    error::Error,
+    machine::{Notice, missing::missing},
     model::{
         AuthParams, ClusterId, ClusterRole, ClusterRoleBinding, Metadata, Object, OwnerReference,
         RbacSubject, Resource, RoleBinding, RoleRef, Tenant, names,
@@ -101,9 +101,8 @@ impl Granted<'_> {
         let mut bindings = Vec::new();
         for role in &observed.control_plane_roles {
             let wanted = self.role_binding(role);
-            bindings.extend(missing(wanted, &observed.role_bindings, |binding| {
-                (&binding.role_ref, &binding.subjects)
-            })?);
+            let present = observed.role_bindings.iter().copied();
+            bindings.extend(missing(wanted, present)?.map(Object::from));
         }
         bindings.extend(missing_cluster_wide(observed)?);
         Ok(bindings)
@@ -145,10 +144,8 @@ pub(super) fn missing_cluster_wide(observed: &Observed<'_>) -> Result<Vec<Object
             role_ref: RoleRef::cluster_role(&role.metadata.name),
             subjects: vec![RbacSubject::group(observed.peer.as_str())],
         };
-        let present = &observed.cluster_role_bindings;
-        bindings.extend(missing(wanted, present, |binding| {
-            (&binding.role_ref, &binding.subjects)
-        })?);
+        let present = observed.cluster_role_bindings.iter().copied();
+        bindings.extend(missing(wanted, present)?.map(Object::from));
     }
     Ok(bindings)
 }
@@ -178,21 +175,4 @@ pub(in crate::provider) fn notices(observed: &Observed<'_>) -> Vec<Notice> {
     .filter(|(_, missing)| *missing)
     .map(|(label_value, _)| Notice::NoClusterRole { label_value })
     .collect()
-}
-
-/// The binding, unless it is there. One of that name is taken only if it grants
-/// exactly what it should.
-fn missing<B: Resource>(
-    wanted: B,
-    present: &[&B],
-    grant: impl Fn(&B) -> (&RoleRef, &Vec<RbacSubject>),
-) -> Result<Option<Object>, Error> {
-    match present.iter().find(|present| present.id() == wanted.id()) {
-        None => Ok(Some(wanted.into())),
-        Some(present) if grant(present) == grant(&wanted) => Ok(None),
-        Some(present) => {
-            let id = Some(present.id());
-            Err(Error::new(LocalFault::Conflict, id, "subjects"))
-        }
-    }
 }

@@ -7,7 +7,7 @@ use std::{path::PathBuf, sync::Arc};
 use liqo_auth::{
     crypto::{Authority, CaBundle, Entropy, KeyPair, OneKey, RecordKey},
     legacy::{
-        Answer, Asks, Event, Foreign, Home, HttpRequest, HttpResponse, Phase, Reading,
+        Asks, Foreign, HomeCluster, HttpRequest, HttpResponse, Outcome, Phase, Reading, Reply,
         TokenProtocol,
     },
     machine::{Env, Objects, Step},
@@ -133,7 +133,7 @@ fn our_home_side_takes_the_answer_that_liqo_gave() {
     let peer: ClusterId = "11111111-aaaa-4bbb-8ccc-222222222222".parse().unwrap();
 
     // The empty token first: refused, and a token is awaited.
-    let answer = |home: &Home, objects: &mut Objects, file: &str| {
+    let answer = |home: &HomeCluster, objects: &mut Objects, file: &str| {
         loop {
             let next = home.reconcile(&objects.view(&peer), &env()).unwrap();
             apply(objects, &next.step);
@@ -157,7 +157,7 @@ fn our_home_side_takes_the_answer_that_liqo_gave() {
         }
     ));
     assert_eq!(status(&objects), AuthStatus::EmptyRefused);
-    let phase = home.resume(&objects.view(&peer), now()).unwrap();
+    let phase = home.look(&objects.view(&peer)).unwrap();
     assert!(matches!(phase, Phase::AwaitsToken));
 
     // The administrator puts the token in.
@@ -177,10 +177,10 @@ fn our_home_side_takes_the_answer_that_liqo_gave() {
     // Accepted: the kubeconfig has the certificate, our key, their CA.
     assert_eq!(status(&objects), AuthStatus::Accepted);
     let view = objects.view(&peer);
-    let Phase::Accepted(held) = home.resume(&view, now()).unwrap() else {
+    let Phase::Accepted(held) = home.look(&view).unwrap() else {
         panic!("not accepted");
     };
-    let name = held.kubeconfig_secret().name;
+    let name = held.kubeconfig_secret().name.clone();
     assert!(name.starts_with("remote-identity-"), "{name}");
     let text = core::str::from_utf8(held.kubeconfig()).unwrap();
     let kubeconfig = Kubeconfig::parse(text).unwrap();
@@ -235,7 +235,7 @@ fn our_two_sides_understand_each_other() {
                 continue;
             };
             let answer = ask(&foreign, &mut at_foreign, &request.http);
-            urls.push(answer.event);
+            urls.push(answer.outcome);
             let view = at_home.view(&peer);
             let response = answer.response.unwrap();
             let step = home.receive(&view, &request, &response, &env()).unwrap();
@@ -245,8 +245,8 @@ fn our_two_sides_understand_each_other() {
         assert!(matches!(
             urls.as_slice(),
             [
-                Some(Event::WrongToken { is_empty: true, .. }),
-                Some(Event::Issued { .. })
+                Some(Outcome::WrongToken { is_empty: true, .. }),
+                Some(Outcome::Issued { .. })
             ]
         ));
         // In strict policy the foreign side was given a token of its own.
@@ -280,13 +280,13 @@ fn foreign() -> (Foreign, Objects) {
     (foreign, objects.into_iter().collect())
 }
 
-fn home() -> (Home, Objects) {
+fn home() -> (HomeCluster, Objects) {
     home_with(Policy::compatible())
 }
 
-fn home_with(policy: Policy) -> (Home, Objects) {
+fn home_with(policy: Policy) -> (HomeCluster, Objects) {
     let key = KeyPair::from_pkcs8_pem(&read("home.key"), &policy).unwrap();
-    let home = Home::builder(
+    let home = HomeCluster::builder(
         "0f6d1a3e-5c8b-4f7e-9a1d-33aa44bb55cc".parse().unwrap(),
         Arc::new(OneKey(Arc::new(key))),
         RecordKey::new([2; 32]).unwrap(),
@@ -313,10 +313,10 @@ fn status(objects: &Objects) -> AuthStatus {
 }
 
 /// Carries a request through, as a server does.
-fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpRequest) -> Answer {
+fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpRequest) -> Reply {
     let request = match foreign.read(request) {
         Reading::Identity(request) => request,
-        Reading::Answer(answer) => return answer,
+        Reading::Reply(answer) => return answer,
         _ => panic!("another reading"),
     };
     for _ in 0..8 {

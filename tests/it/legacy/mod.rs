@@ -6,3 +6,4 @@ mod conversation;
 mod documents;
 mod hostile;
 mod pair;
+mod steps;

@@ -8,8 +8,8 @@ use liqo_auth::{
     crypto::{Authority, Csr, Entropy, KeyPair, OneKey, RecordKey, SigningKey, Subject},
     error::Error,
     legacy::{
-        Answer, AuthToken, Foreign, ForeignBuilder, Home, HomeBuilder, HttpRequest, HttpResponse,
-        Next, Phase, Reading, Request, TokenProtocol,
+        AuthToken, Foreign, ForeignBuilder, HomeCluster, HomeClusterBuilder, HttpRequest,
+        HttpResponse, Next, Phase, Reading, Reply, Request, TokenProtocol,
     },
     machine::{Effect, Env, Objects, Step},
     model::{
@@ -26,7 +26,7 @@ pub(crate) const HOME: &str = "cl-home";
 pub(crate) struct Pair {
     pub(crate) foreign: Foreign,
     pub(crate) at_foreign: Objects,
-    pub(crate) home: Home,
+    pub(crate) home: HomeCluster,
     pub(crate) at_home: Objects,
     /// What the home sent, and the statuses that came back.
     pub(crate) statuses: Vec<u16>,
@@ -45,7 +45,7 @@ impl Pair {
         Self::of(foreign, home_builder().policy(Policy::compatible()))
     }
 
-    pub(crate) fn of(foreign: ForeignBuilder, home: HomeBuilder) -> Self {
+    pub(crate) fn of(foreign: ForeignBuilder, home: HomeClusterBuilder) -> Self {
         let foreign = foreign.build();
         let mut at_foreign = Objects::new();
         let step = foreign.token_step(at_foreign.iter(), &env()).unwrap();
@@ -89,9 +89,9 @@ impl Pair {
         self.at_home.insert(cluster.into());
     }
 
-    pub(crate) fn phase(&self) -> Phase<'_> {
+    pub(crate) fn phase(&self) -> Phase {
         let view = self.at_home.view(self.foreign.cluster_id());
-        self.home.resume(&view, now()).unwrap()
+        self.home.look(&view).unwrap()
     }
 
     /// The home's next request, if it has one, once it did what it can do
@@ -173,8 +173,8 @@ pub(crate) fn foreign_builder() -> ForeignBuilder {
     )))
 }
 
-pub(crate) fn home_builder() -> HomeBuilder {
-    Home::builder(
+pub(crate) fn home_builder() -> HomeClusterBuilder {
+    HomeCluster::builder(
         HOME.parse().unwrap(),
         Arc::new(OneKey(Arc::new(key(1)))),
         RecordKey::new([2; 32]).unwrap(),
@@ -211,7 +211,7 @@ pub(crate) fn key(number: u8) -> KeyPair {
 }
 
 /// Carries a request through to its delivery, as a server does.
-pub(crate) fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpRequest) -> Answer {
+pub(crate) fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpRequest) -> Reply {
     let answer = ask_undelivered(foreign, objects, request, usize::MAX).unwrap();
     if answer.was_issued() {
         let Reading::Identity(request) = foreign.read(request) else {
@@ -229,10 +229,10 @@ pub(crate) fn ask_undelivered(
     objects: &mut Objects,
     request: &HttpRequest,
     mut effects: usize,
-) -> Option<Answer> {
+) -> Option<Reply> {
     let request = match foreign.read(request) {
         Reading::Identity(request) => request,
-        Reading::Answer(answer) => return Some(answer),
+        Reading::Reply(answer) => return Some(answer),
         _ => panic!("another reading"),
     };
     for _ in 0..8 {

@@ -4,7 +4,7 @@
 use std::{net::Ipv4Addr, thread, time::Duration};
 
 use liqo_auth::{
-    legacy::Event,
+    legacy::Outcome,
     machine::Interest,
     model::{Kind, ObjectRef, names},
 };
@@ -131,12 +131,13 @@ fn own_token(
 fn sentence(entry: &Entry<'_>) -> Option<String> {
     match entry {
         Entry::Answered {
-            event: Some(Event::WrongToken { is_empty: true, .. }),
+            outcome: Some(Outcome::WrongToken { is_empty: true, .. }),
             ..
         } => Some("The empty token is refused".to_owned()),
         Entry::Answered {
-            event: Some(event), ..
-        } => Some(event.to_string()),
+            outcome: Some(outcome),
+            ..
+        } => Some(outcome.to_string()),
         Entry::Failed { failure, .. } => Some(format!("Failed: {failure}")),
         Entry::Stopped => Some("Stopped serving".to_owned()),
         _ => None,

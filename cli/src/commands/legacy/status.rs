@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context) -> Result<()> {
             unreadable.id, unreadable.reason
         ));
     }
-    let foreign_clusters = foreign_clusters(context, &home, now)?;
+    let foreign_clusters = foreign_clusters(context, &home)?;
     let (home_clusters, token) = home_clusters(context, &home, now)?;
     context.printer.result(&format!("Token: {token}\n"))?;
     let nothing = foreign_clusters.is_empty() && home_clusters.is_empty();
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context) -> Result<()> {
 }
 
 /// Whom this cluster asks.
-fn foreign_clusters(context: &Context, home: &Home, now: Timestamp) -> Result<Table> {
+fn foreign_clusters(context: &Context, home: &Home) -> Result<Table> {
     let cluster = home_cluster(home, &HomeChoices::default(), &context.policy)?;
     let mut table = Table::new([
         "FOREIGN CLUSTER",
@@ -58,7 +58,7 @@ fn foreign_clusters(context: &Context, home: &Home, now: Timestamp) -> Result<Ta
         let next = match id.parse::<ClusterId>() {
             Err(_) if id.is_empty() => "is asked who it is".to_owned(),
             Err(error) => error.to_string(),
-            Ok(peer) => match cluster.resume(&home.view(&peer), now) {
+            Ok(peer) => match cluster.look(&home.view(&peer)) {
                 Ok(phase) => next(&phase),
                 Err(error) => error.to_string(),
             },
@@ -74,14 +74,14 @@ fn foreign_clusters(context: &Context, home: &Home, now: Timestamp) -> Result<Ta
     Ok(table)
 }
 
-fn next(phase: &Phase<'_>) -> String {
+fn next(phase: &Phase) -> String {
     match phase {
         Phase::NeedsIds => "is asked who it is",
         Phase::NeedsKey => "this cluster's key is missing",
         Phase::NeedsRecord | Phase::NeedsIdentity { .. } => "is asked for an identity",
         Phase::AwaitsToken => "its token is awaited",
         Phase::Refused => "another token is awaited",
-        Phase::Accepted(held) => return held.kubeconfig_secret().to_string(),
+        Phase::Accepted(identity) => return identity.kubeconfig_secret().to_string(),
         Phase::IdentityLost => "the identity was here, and is gone",
         Phase::Ending => "is being deleted",
         _ => "",

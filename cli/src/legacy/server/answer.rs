@@ -13,7 +13,7 @@ use axum::{
     http::{StatusCode, request::Parts},
     response::Response,
 };
-use liqo_auth::legacy::{Event, Foreign, HttpRequest, HttpResponse, IdentityRequest, Reading};
+use liqo_auth::legacy::{Foreign, HttpRequest, HttpResponse, IdentityRequest, Outcome, Reading};
 use tokio::{
     sync::{mpsc::UnboundedSender, oneshot},
     time::timeout,
@@ -64,31 +64,31 @@ impl Answering {
         &self,
         request: &HttpRequest,
         caller: &Caller,
-    ) -> (HttpResponse, Option<Event>) {
-        let (response, event) = match self.foreign.read(request) {
-            Reading::Answer(answer) => (answer.response, answer.event),
+    ) -> (HttpResponse, Option<Outcome>) {
+        let (response, outcome) = match self.foreign.read(request) {
+            Reading::Reply(reply) => (reply.response, reply.outcome),
             Reading::Identity(request) => self.ask(request, caller).await,
             _ => (None, None),
         };
         let response = response.unwrap_or_else(HttpResponse::internal_error);
         if let Ok(now) = self.side.clock().now() {
             let from = caller.remote.ip();
-            self.hold_back.wait(from, event.as_ref(), now).await;
+            self.hold_back.wait(from, outcome.as_ref(), now).await;
         }
-        (response, event)
+        (response, outcome)
     }
 
     async fn ask(
         &self,
         request: Box<IdentityRequest>,
         caller: &Caller,
-    ) -> (Option<HttpResponse>, Option<Event>) {
+    ) -> (Option<HttpResponse>, Option<Outcome>) {
         let (reply, verdict) = oneshot::channel();
         let _ = self.desk.send(Message::Ask(Ask::new(request, reply)));
         match timeout(LONGEST_WAIT, verdict).await {
-            Ok(Ok(Verdict::Answer(answer, delivery))) => {
+            Ok(Ok(Verdict::Reply(reply, delivery))) => {
                 *locked(&caller.delivery) = delivery;
-                (answer.response, answer.event)
+                (reply.response, reply.outcome)
             }
             Ok(Ok(Verdict::Unavailable)) | Err(_) => (Some(HttpResponse::unavailable()), None),
             Ok(Ok(Verdict::Failed) | Err(_)) => (Some(HttpResponse::internal_error()), None),
@@ -105,7 +105,7 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let limit = answering.side.policy().limits().legacy_request;
     let (method, path) = (parts.method.as_str(), parts.uri.path());
-    let (response, event) = match timeout(LONGEST_BODY, read(body, limit)).await {
+    let (response, outcome) = match timeout(LONGEST_BODY, read(body, limit)).await {
         Ok(Ok(body)) => answering.answer(&to_library(&parts, body), &caller).await,
         Ok(Err(_)) | Err(_) => (too_slow(), None),
     };
@@ -115,7 +115,7 @@ async fn answer(
         path,
         status: response.status,
         took: began.elapsed(),
-        event: event.as_ref(),
+        outcome: outcome.as_ref(),
     });
     to_transport(&response)
 }

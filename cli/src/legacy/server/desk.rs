@@ -17,7 +17,7 @@
 use std::{collections::BTreeMap, mem, path::PathBuf, sync::Arc, thread, time::Duration};
 
 use liqo_auth::{
-    legacy::{Answer, IdentityRequest},
+    legacy::{IdentityRequest, Reply},
     model::ClusterId,
 };
 use tokio::sync::{
@@ -58,7 +58,7 @@ pub(super) struct Ask {
 
 /// What becomes of a request.
 pub(super) enum Verdict {
-    Answer(Box<Answer>, Option<Delivery>),
+    Reply(Box<Reply>, Option<Delivery>),
     /// Something is awaited that does not come from here.
     Unavailable,
     /// Something is wrong on this side.
@@ -80,15 +80,15 @@ pub(super) struct Desk {
 
 /// What came of an ask in one round.
 enum Progress {
-    Settled(Outcome),
+    Settled(Settlement),
     /// To be gone on with after what is in memory has been saved.
     Unsaved,
     /// Another one of its cluster ID is dealt with.
     Parked,
 }
 
-enum Outcome {
-    Answer(Box<Answer>),
+enum Settlement {
+    Reply(Box<Reply>),
     Unavailable,
     Failed,
 }
@@ -185,9 +185,9 @@ impl Desk {
             });
             // Nothing that is in memory only may be answered.
             for (_, outcome) in &mut settled {
-                *outcome = Outcome::Failed;
+                *outcome = Settlement::Failed;
             }
-            let others = batch.asks.drain(..).map(|ask| (ask, Outcome::Failed));
+            let others = batch.asks.drain(..).map(|ask| (ask, Settlement::Failed));
             settled.extend(others);
         }
         for (ask, outcome) in settled {
@@ -205,7 +205,7 @@ impl Desk {
     fn work_with_home(
         &mut self,
         batch: &mut Batch,
-        settled: &mut Vec<(Ask, Outcome)>,
+        settled: &mut Vec<(Ask, Settlement)>,
     ) -> Result<()> {
         let (mut home, is_read_anew) = match self.resting.take() {
             Some(resting) => resting.wake()?,
@@ -247,12 +247,12 @@ impl Desk {
         let mut reason = None;
         if ask.reply.is_closed() {
             // Nobody waits for it any more.
-            return Progress::Settled(Outcome::Unavailable);
+            return Progress::Settled(Settlement::Unavailable);
         }
         if !ask.is_first {
             match self.side.glance(home, &ask.request) {
-                Ok(Some(answer)) if !answer.was_issued() => {
-                    return Progress::Settled(Outcome::Answer(answer));
+                Ok(Some(reply)) if !reply.was_issued() => {
+                    return Progress::Settled(Settlement::Reply(reply));
                 }
                 // The look finds the same out.
                 Ok(_) | Err(_) => {}
@@ -267,11 +267,11 @@ impl Desk {
                 }
             };
             match look {
-                Look::Answer(answer) => {
-                    if answer.was_issued() && !self.is_first(ask) {
+                Look::Reply(reply) => {
+                    if reply.was_issued() && !self.is_first(ask) {
                         return Progress::Parked;
                     }
-                    return Progress::Settled(Outcome::Answer(answer));
+                    return Progress::Settled(Settlement::Reply(reply));
                 }
                 Look::Effects(effects) => {
                     if !self.is_first(ask) {
@@ -281,7 +281,7 @@ impl Desk {
                     reason = apply(home, &effects, self.side.clock()).err();
                 }
                 Look::Save => return Progress::Unsaved,
-                Look::Waits => return Progress::Settled(Outcome::Unavailable),
+                Look::Waits => return Progress::Settled(Settlement::Unavailable),
             }
         }
         let failure = reason.unwrap_or_else(|| {
@@ -291,7 +291,7 @@ impl Desk {
             peer: Some(ask.request.peer()),
             failure: &failure,
         });
-        Progress::Settled(Outcome::Failed)
+        Progress::Settled(Settlement::Failed)
     }
 
     /// Whether this ask is the one of its cluster ID that is dealt with.
@@ -303,18 +303,18 @@ impl Desk {
         ask.is_first
     }
 
-    fn answer(&mut self, ask: Ask, outcome: Outcome) {
+    fn answer(&mut self, ask: Ask, outcome: Settlement) {
         let peer = ask.request.peer().clone();
         let (verdict, is_underway) = match outcome {
-            Outcome::Answer(answer) if answer.was_issued() => {
+            Settlement::Reply(reply) if reply.was_issued() => {
                 let desk = self.sender.upgrade();
                 let delivery = desk.map(|desk| Delivery::new(peer.clone(), desk));
                 let is_underway = delivery.is_some();
-                (Verdict::Answer(answer, delivery), is_underway)
+                (Verdict::Reply(reply, delivery), is_underway)
             }
-            Outcome::Answer(answer) => (Verdict::Answer(answer, None), false),
-            Outcome::Unavailable => (Verdict::Unavailable, false),
-            Outcome::Failed => (Verdict::Failed, false),
+            Settlement::Reply(reply) => (Verdict::Reply(reply, None), false),
+            Settlement::Unavailable => (Verdict::Unavailable, false),
+            Settlement::Failed => (Verdict::Failed, false),
         };
         if ask.is_first && !is_underway {
             self.free(&peer);

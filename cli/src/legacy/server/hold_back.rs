@@ -7,7 +7,7 @@ use std::{
 };
 
 use liqo_auth::{
-    legacy::{Event, Throttle},
+    legacy::{Outcome, Throttle},
     model::Timestamp,
     policy::Limits,
 };
@@ -42,11 +42,11 @@ impl HoldBack {
         }
     }
 
-    /// Waits as long as the event that came with a response has it wait.
-    pub(super) async fn wait(&self, from: IpAddr, event: Option<&Event>, now: Timestamp) {
+    /// Waits as long as the outcome that came with a response has it wait.
+    pub(super) async fn wait(&self, from: IpAddr, outcome: Option<&Outcome>, now: Timestamp) {
         let (delay, let_go) = {
             let mut state = locked(&self.state);
-            let delay = state.delay(from, event, now, &self.limits);
+            let delay = state.delay(from, outcome, now, &self.limits);
             if delay.is_zero() || state.is_over {
                 return;
             }
@@ -75,11 +75,11 @@ impl State {
     fn delay(
         &mut self,
         from: IpAddr,
-        event: Option<&Event>,
+        outcome: Option<&Outcome>,
         now: Timestamp,
         limits: &Limits,
     ) -> std::time::Duration {
-        if !matches!(event, Some(Event::WrongToken { .. })) {
+        if !matches!(outcome, Some(Outcome::WrongToken { .. })) {
             return std::time::Duration::ZERO;
         }
         let from = network(from);
@@ -88,7 +88,7 @@ impl State {
             self.throttles.clear();
         }
         let throttle = self.throttles.entry(from).or_default();
-        throttle.delay(event, now, limits)
+        throttle.delay(outcome, now, limits)
     }
 }
 
@@ -111,8 +111,8 @@ mod tests {
 
     use super::*;
 
-    fn wrong() -> Event {
-        Event::WrongToken {
+    fn wrong() -> Outcome {
+        Outcome::WrongToken {
             peer: "cl-a".parse().unwrap(),
             is_empty: false,
         }
@@ -139,9 +139,9 @@ mod tests {
             for _ in 0..3 {
                 let hold_back = hold_back.clone();
                 held.push(tokio::spawn(async move {
-                    let event = wrong();
+                    let outcome = wrong();
                     let from = "192.0.2.1".parse().unwrap();
-                    hold_back.wait(from, Some(&event), now).await;
+                    hold_back.wait(from, Some(&outcome), now).await;
                 }));
                 tokio::task::yield_now().await;
             }
@@ -162,8 +162,9 @@ mod tests {
         let limits = Limits::default();
         let now: Timestamp = "2026-11-20T13:00:00Z".parse().unwrap();
         let mut state = State::default();
-        let event = wrong();
-        let mut delay = |from: &str| state.delay(from.parse().unwrap(), Some(&event), now, &limits);
+        let outcome = wrong();
+        let mut delay =
+            |from: &str| state.delay(from.parse().unwrap(), Some(&outcome), now, &limits);
         let first = delay("192.0.2.1");
         assert_eq!(delay("192.0.2.1"), 2 * first);
         assert_eq!(delay("192.0.2.2"), first);

@@ -2,7 +2,7 @@
 
 use std::{io, io::Write, net::SocketAddr, time::Duration};
 
-use liqo_auth::{legacy::Event, model::ClusterId};
+use liqo_auth::{legacy::Outcome, model::ClusterId};
 use serde_json::{Map, Value, json};
 
 use crate::{environment::Clock, failure::Failure, output::escaped};
@@ -22,7 +22,7 @@ pub(crate) enum Entry<'a> {
         path: &'a str,
         status: u16,
         took: Duration,
-        event: Option<&'a Event>,
+        outcome: Option<&'a Outcome>,
     },
     /// A connection ended without a request that could be answered.
     Unanswered {
@@ -72,8 +72,8 @@ fn fields(entry: &Entry<'_>, clock: Clock) -> Map<String, Value> {
     }
     let (level, message) = match entry {
         Entry::Started { .. } => ("info", "started"),
-        Entry::Answered { event, .. } => match event {
-            Some(Event::Issued { .. }) | None => ("info", "answered"),
+        Entry::Answered { outcome, .. } => match outcome {
+            Some(Outcome::Issued { .. }) | None => ("info", "answered"),
             Some(_) => ("warning", "refused"),
         },
         Entry::Unanswered { .. } => ("info", "unanswered"),
@@ -91,7 +91,7 @@ fn fields(entry: &Entry<'_>, clock: Clock) -> Map<String, Value> {
             path,
             status,
             took,
-            event,
+            outcome,
         } => {
             put("remote", remote.to_string().into());
             put("method", escaped(method).into());
@@ -99,11 +99,11 @@ fn fields(entry: &Entry<'_>, clock: Clock) -> Map<String, Value> {
             put("status", json!(status));
             let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
             put("milliseconds", json!(milliseconds));
-            if let Some(event) = event {
-                if let Some(peer) = peer(event) {
+            if let Some(outcome) = outcome {
+                if let Some(peer) = peer(outcome) {
                     put("peer", peer.to_string().into());
                 }
-                put("event", event.to_string().into());
+                put("event", outcome.to_string().into());
             }
         }
         Entry::Unanswered { remote, reason } => {
@@ -122,12 +122,12 @@ fn fields(entry: &Entry<'_>, clock: Clock) -> Map<String, Value> {
     fields
 }
 
-fn peer(event: &Event) -> Option<&ClusterId> {
-    match event {
-        Event::Issued { peer, .. }
-        | Event::WrongToken { peer, .. }
-        | Event::SecondIdentity { peer }
-        | Event::Refused { peer, .. } => Some(peer),
+fn peer(outcome: &Outcome) -> Option<&ClusterId> {
+    match outcome {
+        Outcome::Issued { peer, .. }
+        | Outcome::WrongToken { peer, .. }
+        | Outcome::SecondIdentity { peer }
+        | Outcome::Refused { peer, .. } => Some(peer),
         _ => None,
     }
 }

@@ -142,7 +142,7 @@ fn after_its_deletion_a_new_service_account_is_created_and_shared() {
     let Phase::Accepted(held) = pair.phase() else {
         panic!("not accepted");
     };
-    let id = held.kubeconfig_secret();
+    let id = held.kubeconfig_secret().clone();
     pair.at_home.remove(&id);
     pair.set_status(AuthStatus::Pending);
     pair.run();

@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     error::{Fault, LocalFault, PeerIncompatible},
-    legacy::{Event, Phase},
+    legacy::{Outcome, Phase},
     model::{AuthStatus, Object, ObjectRef, Secret},
 };
 
@@ -19,7 +19,7 @@ fn remote_identity_holds_the_identity_retrieved() {
     };
     let ObjectRef {
         namespace, name, ..
-    } = held.kubeconfig_secret();
+    } = held.kubeconfig_secret().clone();
     assert!(name.starts_with("remote-identity-"), "{name}");
     let secret = pair.at_home.get::<Secret>(&namespace, &name).unwrap();
     assert_eq!(namespace, "liqo");
@@ -59,7 +59,7 @@ fn a_remote_identity_that_was_deleted_is_not_retrieved_again() {
     let Phase::Accepted(held) = pair.phase() else {
         panic!("not accepted");
     };
-    let id = held.kubeconfig_secret();
+    let id = held.kubeconfig_secret().clone();
     pair.at_home.remove(&id);
     assert!(matches!(pair.phase(), Phase::IdentityLost));
     let view = pair.at_home.view(pair.foreign.cluster_id());
@@ -74,8 +74,8 @@ fn a_remote_identity_that_was_deleted_is_not_retrieved_again() {
     let request = pair.next_request().unwrap();
     let answer = ask(&pair.foreign, &mut pair.at_foreign, &request.http);
     assert_eq!(
-        answer.event,
-        Some(Event::SecondIdentity {
+        answer.outcome,
+        Some(Outcome::SecondIdentity {
             peer: HOME.parse().unwrap()
         })
     );

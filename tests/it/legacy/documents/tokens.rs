@@ -3,7 +3,7 @@
 use liqo_auth::{
     crypto::Entropy,
     error::{Fault, PolicyRefusal},
-    legacy::{AuthToken, Event, TokenProtocol},
+    legacy::{AuthToken, Outcome, TokenProtocol},
     model::{AuthStatus, Resource, Secret, names},
 };
 
@@ -255,7 +255,7 @@ fn the_origin_token_is_good_for_its_peer_only() {
         };
         let view = pair.at_home.view(request.peer());
         let answer = server.handle(&view, &request, env()).unwrap();
-        let is_wrong = matches!(answer.event, Some(Event::WrongToken { .. }));
+        let is_wrong = matches!(answer.outcome, Some(Outcome::WrongToken { .. }));
         assert_eq!(is_wrong, !is_let_in, "{peer}");
     }
 }

@@ -10,7 +10,7 @@ use liqo_auth::{
 use serde_json::{Value, json};
 
 use super::{asked, response};
-use crate::legacy::pair::{FOREIGN, HOME, Pair, ask, body, home_builder, key, now, post};
+use crate::legacy::pair::{FOREIGN, HOME, Pair, ask, body, home_builder, key, post};
 
 #[test]
 fn a_home_stores_nothing_of_an_answer_that_is_wrong() {
@@ -146,11 +146,11 @@ fn tokens_go_over_verified_tls_to_a_host_that_one_connects_to() {
     let mut cluster = ForeignCluster::default();
     cluster.spec.insecure_skip_tls_verify = Some(true);
     cluster.spec.foreign_auth_url = "https://foreign.example".into();
-    let skips = |home: liqo_auth::legacy::HomeBuilder| {
+    let skips = |home: liqo_auth::legacy::HomeClusterBuilder| {
         let request = home.build().discover(&cluster).unwrap();
         request.tls == liqo_auth::legacy::Tls::Skip
     };
-    let chosen = |home: liqo_auth::legacy::HomeBuilder| {
+    let chosen = |home: liqo_auth::legacy::HomeClusterBuilder| {
         home.skip_tls_verification_where_the_foreign_cluster_says_so()
     };
     let compatible = || home_builder().policy(Policy::compatible());
@@ -183,7 +183,7 @@ fn a_home_that_trusts_no_tokens_says_nothing() {
         .build();
     let objects = Objects::new();
     let view = objects.view(&FOREIGN.parse().unwrap());
-    let error = home.resume(&view, now()).unwrap_err();
+    let error = home.look(&view).unwrap_err();
     assert_eq!(
         error.fault(),
         &Fault::Policy(PolicyRefusal::TokenProtocolOff)

@@ -3,7 +3,7 @@
 use liqo_auth::{
     crypto::{CsrError, Entropy, TokenError},
     error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
-    legacy::{AuthToken, Event, HttpRequest, Reading, RequestError},
+    legacy::{AuthToken, HttpRequest, Outcome, Reading, RequestError},
     machine::Objects,
     model::{ClusterIdError, Object, ObjectError, Secret, StrictJsonError, names},
     policy::Policy,
@@ -93,10 +93,10 @@ fn malformed_requests_are_answered_400_without_a_look_at_any_object() {
         ),
     ];
     for (body, expected) in cases {
-        let Reading::Answer(answer) = foreign.read(&request(&body)) else {
+        let Reading::Reply(answer) = foreign.read(&request(&body)) else {
             panic!("{expected:?}: read");
         };
-        assert_eq!(answer.event, Some(Event::Malformed(expected)));
+        assert_eq!(answer.outcome, Some(Outcome::Malformed(expected)));
         assert_eq!(answer.response.unwrap().status, 400);
     }
 }
@@ -124,11 +124,11 @@ fn headers_that_readers_differ_on_are_refused() {
         request.headers = headers
             .map(|(key, value)| (key.into(), value.into()))
             .collect();
-        let Reading::Answer(answer) = foreign.read(&request) else {
+        let Reading::Reply(answer) = foreign.read(&request) else {
             panic!("{name}: read");
         };
-        let expected = Event::Malformed(RequestError::Header { name });
-        assert_eq!(answer.event, Some(expected));
+        let expected = Outcome::Malformed(RequestError::Header { name });
+        assert_eq!(answer.outcome, Some(expected));
     }
 }
 
@@ -147,7 +147,7 @@ fn other_paths_and_methods_lead_nowhere() {
         ("post", "/identity/certificate", 405),
         ("OPTIONS", "/identity/certificate", 200),
     ] {
-        let Reading::Answer(answer) = foreign.read(&HttpRequest::new(method, path, Vec::new()))
+        let Reading::Reply(answer) = foreign.read(&HttpRequest::new(method, path, Vec::new()))
         else {
             panic!("{method} {path}");
         };
@@ -162,8 +162,8 @@ fn a_right_token_does_not_make_someone_else_of_a_home() {
     let token = token.expose();
     let refused = |pair: &mut Pair, body: &Value| {
         let answer = ask(&pair.foreign, &mut pair.at_foreign, &post(body));
-        let Some(Event::Refused { error, .. }) = answer.event else {
-            panic!("{:?}", answer.event);
+        let Some(Outcome::Refused { error, .. }) = answer.outcome else {
+            panic!("{:?}", answer.outcome);
         };
         (answer.response.unwrap().status, error.fault().clone())
     };
@@ -251,7 +251,7 @@ fn no_token_shows_in_debug_or_in_an_event() {
     for shown in [
         format!(
             "{request:?} {read:?} {answer:?} {}",
-            answer.event.as_ref().unwrap()
+            answer.outcome.as_ref().unwrap()
         ),
         format!("{:?} {asked:?} {token:?}", pair.at_home),
         format!("{:?}", pair.at_foreign),

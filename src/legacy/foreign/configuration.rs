@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Foreign, TokenStore};
 use crate::{
     crypto::RecordKey,
-    legacy::TokenProtocol,
+    legacy::{TokenProtocol, record::FieldSeal},
     model::{ClusterId, NamespaceName, names},
     policy::Policy,
     provider::{CsrSigner, Endpoint, NameTable, Principals},
@@ -31,6 +31,19 @@ pub(super) struct Configuration {
     pub(super) policy: Policy,
     pub(super) namespace: String,
     pub(super) certificate_lifetime: Duration,
+}
+
+impl Configuration {
+    /// The seal of a Secret of this cluster's own.
+    pub(super) fn seal<'a>(&'a self, name: String, peer: Option<&'a ClusterId>) -> FieldSeal<'a> {
+        FieldSeal {
+            key: &self.record_key,
+            owner: &self.cluster_id,
+            namespace: &self.namespace,
+            name,
+            peer,
+        }
+    }
 }
 
 impl ForeignBuilder {

@@ -3,16 +3,16 @@
 use core::fmt;
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::Home;
+use super::HomeCluster;
 use crate::{
     crypto::{KeyStore, RecordKey},
-    legacy::TokenProtocol,
+    legacy::{TokenProtocol, record::FieldSeal},
     model::{ClusterId, ProtocolVersion, names},
     policy::Policy,
 };
 
-/// Configures a [`Home`]; made by [`Home::builder`].
-pub struct HomeBuilder(Configuration);
+/// Configures a [`HomeCluster`]; made by [`HomeCluster::builder`].
+pub struct HomeClusterBuilder(Configuration);
 
 pub(super) struct Configuration {
     pub(super) cluster_id: ClusterId,
@@ -28,7 +28,24 @@ pub(super) struct Configuration {
     pub(super) skips_tls_verification: bool,
 }
 
-impl HomeBuilder {
+impl Configuration {
+    /// The seal of a Secret of this cluster's own, about a peer.
+    pub(super) fn seal<'a>(&'a self, name: String, peer: &'a ClusterId) -> FieldSeal<'a> {
+        FieldSeal {
+            key: &self.record_key,
+            owner: &self.cluster_id,
+            namespace: &self.namespace,
+            name,
+            peer: Some(peer),
+        }
+    }
+
+    pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
+        self.peer_policies.get(peer).unwrap_or(&self.policy)
+    }
+}
+
+impl HomeClusterBuilder {
     pub(super) fn new(
         cluster_id: ClusterId,
         keys: Arc<dyn KeyStore>,
@@ -112,15 +129,15 @@ impl HomeBuilder {
     }
 
     /// The home cluster.
-    pub fn build(self) -> Home {
-        Home(Arc::new(self.0))
+    pub fn build(self) -> HomeCluster {
+        HomeCluster(Arc::new(self.0))
     }
 }
 
-impl fmt::Debug for HomeBuilder {
+impl fmt::Debug for HomeClusterBuilder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("HomeBuilder")
+            .debug_struct("HomeClusterBuilder")
             .field("cluster_id", &self.0.cluster_id)
             .finish_non_exhaustive()
     }

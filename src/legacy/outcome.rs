@@ -1,4 +1,4 @@
-//! What is worth an entry in a log.
+//! What came of a request.
 
 use core::fmt;
 
@@ -11,7 +11,7 @@ use crate::{
 /// What came of a request, for logs and audits. No token is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Event {
+pub enum Outcome {
     /// A home cluster was given its identity.
     Issued {
         /// The home cluster.
@@ -21,9 +21,9 @@ pub enum Event {
     },
     /// The token was not the right one.
     WrongToken {
-        /// Who the request said that it was.
+        /// The cluster ID in the request.
         peer: ClusterId,
-        /// Whether there was none: an honest home asks so first.
+        /// Whether the token was empty: an honest home cluster asks so first.
         is_empty: bool,
     },
     /// The cluster ID has an identity already.
@@ -33,16 +33,16 @@ pub enum Event {
     },
     /// The token was right, and the rest was refused.
     Refused {
-        /// Who the request said that it was.
+        /// The cluster ID in the request.
         peer: ClusterId,
-        /// Why.
+        /// The reason.
         error: Error,
     },
     /// The request could not be read.
     Malformed(RequestError),
 }
 
-impl Event {
+impl Outcome {
     /// What was wrong, as an error: with whose fault it is and what can be done.
     /// Nothing for an identity that was given and a request that could not be
     /// read.
@@ -61,7 +61,7 @@ impl Event {
     }
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for Outcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Issued { peer, version } => {

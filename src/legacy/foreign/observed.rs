@@ -1,19 +1,22 @@
 //! What counts of a view, for a foreign cluster.
 
-use super::{Foreign, claim::Claim};
+use super::{claim::Claim, configuration::Configuration};
 use crate::{
-    error::{Error, LocalFault},
-    legacy::record::{foreign_record_name, origin_token_name},
+    error::Error,
+    legacy::{
+        objects::{foreign_cluster, is_of, only},
+        record::origin_token_name,
+    },
     machine::View,
     model::{
-        ClusterId, ClusterRole, ClusterRoleBinding, ForeignCluster, Metadata, Namespace, Resource,
-        Role, RoleBinding, Secret, ServiceAccount, names,
+        ClusterId, ClusterRole, ClusterRoleBinding, ForeignCluster, Namespace, Role, RoleBinding,
+        Secret, ServiceAccount, names,
     },
 };
 
 /// One home cluster's objects by the parts that they play.
-#[derive(Clone)]
-pub(super) struct Seen<'o> {
+pub(super) struct Observed<'o> {
+    pub(super) peer: ClusterId,
     pub(super) own_token: Option<&'o Secret>,
     pub(super) origin_token: Option<&'o Secret>,
     pub(super) remote_token: Option<&'o Secret>,
@@ -24,7 +27,6 @@ pub(super) struct Seen<'o> {
 }
 
 /// Those of the forms of 0.3 to 0.10.
-#[derive(Clone)]
 pub(super) struct CertificateObjects<'o> {
     pub(super) namespace: Option<&'o Namespace>,
     pub(super) issued: Option<&'o Secret>,
@@ -34,7 +36,7 @@ pub(super) struct CertificateObjects<'o> {
 }
 
 /// Those of the form of 0.2.
-#[derive(Clone)]
+#[derive(Default)]
 pub(super) struct AccountObjects<'o> {
     pub(super) account: Option<&'o ServiceAccount>,
     pub(super) token: Option<&'o Secret>,
@@ -44,46 +46,29 @@ pub(super) struct AccountObjects<'o> {
     pub(super) cluster_role_binding: Option<&'o ClusterRoleBinding>,
 }
 
-impl<'o> Seen<'o> {
-    pub(super) fn select(foreign: &Foreign, view: &View<'o>) -> Result<Self, Error> {
+impl<'o> Observed<'o> {
+    pub(super) fn of(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
         let peer = view.peer();
-        let own = foreign.0.namespace.as_str();
-        let claim = view
-            .find::<Secret>(own, &foreign_record_name(peer))?
-            .map(|secret| Ok((secret, Claim::open(foreign, peer, secret)?)))
-            .transpose()?;
+        let own = configuration.namespace.as_str();
         Ok(Self {
+            peer: peer.clone(),
             own_token: view.find(own, names::AUTH_TOKEN_SECRET)?,
             origin_token: view.find(own, &origin_token_name(peer))?,
             remote_token: view.find(own, &names::remote_token_secret(peer))?,
-            claim,
+            claim: configuration.claim_seal(peer).find(view)?,
             foreign_cluster: foreign_cluster(view)?,
-            certificate: CertificateObjects::select(view)?,
-            account: AccountObjects::select(foreign, view)?,
+            certificate: CertificateObjects::of(view)?,
+            account: AccountObjects::of(configuration, view)?,
         })
+    }
+
+    pub(super) fn claim(&self) -> Option<&Claim> {
+        self.claim.as_ref().map(|(_, claim)| claim)
     }
 }
 
-/// The peer's ForeignCluster; two of them are an error.
-pub(in crate::legacy) fn foreign_cluster<'o>(
-    view: &View<'o>,
-) -> Result<Option<&'o ForeignCluster>, Error> {
-    let peer = view.peer().as_str();
-    only(view.every::<ForeignCluster>()?.filter(|cluster| {
-        cluster.spec.cluster_identity.cluster_id == peer
-            || (cluster.spec.cluster_identity.cluster_id.is_empty()
-                && is_of(&cluster.metadata, view.peer()))
-    }))
-}
-
-/// Whether Liqo's label says that an object is about the peer.
-pub(in crate::legacy) fn is_of(metadata: &Metadata, peer: &ClusterId) -> bool {
-    let label = metadata.labels.get(names::DISCOVERY_CLUSTER_ID_LABEL);
-    label.map(String::as_str) == Some(peer.as_str())
-}
-
 impl<'o> CertificateObjects<'o> {
-    fn select(view: &View<'o>) -> Result<Self, Error> {
+    fn of(view: &View<'o>) -> Result<Self, Error> {
         let label = names::DISCOVERY_TENANT_NAMESPACE_LABEL;
         let namespace = only(view.every::<Namespace>()?.filter(|namespace| {
             is_of(&namespace.metadata, view.peer()) && namespace.metadata.labels.contains_key(label)
@@ -110,20 +95,20 @@ impl<'o> CertificateObjects<'o> {
             basic_roles,
         })
     }
+
+    /// The name of the tenant namespace; empty while there is none.
+    pub(super) fn namespace_name(&self) -> &'o str {
+        self.namespace
+            .map(|namespace| namespace.metadata.name.as_str())
+            .unwrap_or_default()
+    }
 }
 
 impl<'o> AccountObjects<'o> {
-    fn select(foreign: &Foreign, view: &View<'o>) -> Result<Self, Error> {
+    fn of(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
         let name = names::remote_account(view.peer());
-        let Some(namespace) = &foreign.0.accounts else {
-            return Ok(Self {
-                account: None,
-                token: None,
-                role: None,
-                role_binding: None,
-                cluster_role: None,
-                cluster_role_binding: None,
-            });
+        let Some(namespace) = &configuration.accounts else {
+            return Ok(Self::default());
         };
         let namespace = namespace.as_str();
         Ok(Self {
@@ -140,21 +125,4 @@ impl<'o> AccountObjects<'o> {
 /// The Secret with the service account's token.
 pub(super) fn account_token(peer: &ClusterId) -> String {
     format!("{}-token", names::remote_account(peer))
-}
-
-fn only<'o, K: Resource>(mut found: impl Iterator<Item = &'o K>) -> Result<Option<&'o K>, Error> {
-    let Some(first) = found.next() else {
-        return Ok(None);
-    };
-    match found.find(|other| other.id() != first.id()) {
-        None => Ok(Some(first)),
-        Some(other) => {
-            let other = other.id().to_string();
-            Err(Error::new(
-                LocalFault::Ambiguous { other },
-                Some(first.id()),
-                "",
-            ))
-        }
-    }
 }

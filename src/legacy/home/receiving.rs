@@ -3,50 +3,46 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{
-    Asks, Home, Request,
-    record::{bytes, patch, status},
-    seen::{EVIDENCE_ANNOTATION, Evidence, Seen},
+    Asks, Request,
+    configuration::Configuration,
+    look::{Look, Plan},
+    observed::Evidence,
 };
 use crate::{
-    crypto::{CaBundle, PublicKey},
+    crypto::{Answer, CaBundle, PublicKey},
     error::{
         ApiMisuse, Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal,
         shortened,
     },
     legacy::{
         HttpResponse,
-        foreign::legacy_namespace,
-        message::{CertificateAnswer, ClusterInfo},
+        message::{CertificateResponse, ClusterInfo},
+        objects,
     },
-    machine::{Effect, Env, Notice, Part, Refused, Step, View},
+    machine::{Notice, plan},
     model::{
         ApiServerUrl, AuthParams, AuthStatus, Bytes, ClusterId, ForeignCluster, Identity,
         IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, ManifestError, Metadata,
-        ProtocolVersion, ProxyUrl, Resource, SecretBytes, ServiceAccountKubeconfig, Timestamp,
-        names, read_strict_json,
+        ProtocolVersion, ProxyUrl, Resource, ServiceAccountKubeconfig, Timestamp, names,
+        read_strict_json,
     },
     policy::{Forms, Policy},
     verify::{self, IdentityExpectation, VerifiedIdentity},
 };
 
-impl Home {
-    /// Takes the answer to [`discover`](Self::discover): the ForeignCluster is
-    /// given the ID and name that are still missing, and what the answer shows
-    /// of the form that the peer speaks.
-    ///
-    /// # Errors
-    /// Why it is not taken; nothing is to be stored then.
-    pub fn receive_ids(
+impl Configuration {
+    /// Takes the peer's ID and name.
+    pub(super) fn receive_ids<R: plan::Records>(
         &self,
         cluster: &ForeignCluster,
         response: &HttpResponse,
-    ) -> Result<Step, Error> {
-        self.check_protocol()?;
+        plan: &mut plan::Plan<R>,
+    ) -> Result<(), Error> {
         if response.status != 200 {
             return Err(no_answer(response.status));
         }
         let info: ClusterInfo =
-            read_strict_json(response.body.expose(), self.0.policy.limits().legacy_answer)
+            read_strict_json(response.body.expose(), self.policy.limits().legacy_answer)
                 .map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
         let peer: ClusterId = info
             .cluster_id
@@ -61,46 +57,34 @@ impl Home {
             };
             return Err(wrong(fault, "clusterId"));
         }
-        let mut wanted = cluster.clone();
-        wanted.spec.cluster_identity.cluster_id = peer.to_string();
-        if known.cluster_name.is_empty() {
-            wanted.spec.cluster_identity.cluster_name =
-                info.cluster_name.chars().take(LONGEST_NAME).collect();
-        }
         let evidence = match info.guest_namespace {
             Some(_) => Evidence::Accounts,
             None => Evidence::Certificates,
         };
-        show(&mut wanted, evidence);
-        wanted.metadata.labels.insert(
-            names::DISCOVERY_CLUSTER_ID_LABEL.to_owned(),
-            peer.to_string(),
-        );
-        Ok(Step {
-            effects: patch(cluster, wanted, Part::Main).into_iter().collect(),
-            ..Step::default()
-        })
+        plan.edit(cluster, |cluster| {
+            let identity = &mut cluster.spec.cluster_identity;
+            identity.cluster_id = peer.to_string();
+            if identity.cluster_name.is_empty() {
+                identity.cluster_name = info.cluster_name.chars().take(LONGEST_NAME).collect();
+            }
+            evidence.show(cluster);
+            let label = names::DISCOVERY_CLUSTER_ID_LABEL.to_owned();
+            cluster.metadata.labels.insert(label, peer.to_string());
+        });
+        Ok(())
     }
+}
 
-    /// Takes the answer to a request. It is verified as a whole before anything
-    /// is stored.
-    ///
-    /// # Errors
-    /// Why it is not taken; nothing is to be stored then. With
-    /// [`Disposition::Retry`](crate::error::Disposition::Retry) the peer is
-    /// asked again later.
-    pub fn receive(
+impl Look<'_> {
+    /// Takes the answer to a request.
+    pub(super) fn receive(
         &self,
-        view: &View<'_>,
         request: &Request,
         response: &HttpResponse,
-        env: &Env,
-    ) -> Result<Step, Error> {
-        self.check_protocol()?;
-        self.check_peer(view.peer())?;
-        let seen = Seen::select(self, view)?;
-        let peer = view.peer();
-        let Some(cluster) = seen.foreign_cluster else {
+        now: Timestamp,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let Some(cluster) = self.observed.foreign_cluster else {
             return Err(Error::new(LocalFault::NoForeignCluster, None, ""));
         };
         let Asks::Identity {
@@ -108,61 +92,54 @@ impl Home {
             with_token,
         } = request.asks
         else {
-            return self.receive_ids(cluster, response);
+            return self.configuration.receive_ids(cluster, response, plan);
         };
-        if seen.identity.is_some() {
+        if self.observed.identity.is_some() {
             // It came by another request meanwhile.
-            return Ok(Step::default());
+            return Ok(());
         }
         let is_of_accounts = version == Some(ProtocolVersion::V0_2);
         match response.status {
-            200..=299 if is_of_accounts => self.receive_account(&seen, peer, response, env.now),
-            200..=299 => self.receive_certificate(&seen, peer, response, env.now),
+            200..=299 if is_of_accounts => self.receive_account(response, now, plan),
+            200..=299 => self.receive_certificate(cluster, response, now, plan),
             401 | 403 => {
                 let outcome = match with_token {
                     true => AuthStatus::Refused,
                     false => AuthStatus::EmptyRefused,
                 };
-                let mut step = Step::default();
-                step.effects.extend(status(cluster, outcome, env.now));
+                self.set_status(outcome, now, plan);
                 if response.status == 403 && with_token && !is_of_accounts {
                     let id = Some(cluster.id());
-                    let error = Error::new(PeerIncompatible::SecondIdentity, id.clone(), "");
-                    step.refused.push(Refused { object: id, error });
+                    plan.refuse(Error::new(PeerIncompatible::SecondIdentity, id, ""));
                 }
-                Ok(step)
+                Ok(())
             }
-            404 if version.is_none() => self.downgrade(cluster, peer),
+            404 if version.is_none() => self.downgrade(cluster, plan),
             404 => Err(wrong(PeerIncompatible::NoTokenProtocol, "")),
             found => Err(no_answer(found)),
         }
     }
 
     /// The peer does not know where certificates are asked for: it is of 0.2.
-    fn downgrade(&self, cluster: &ForeignCluster, peer: &ClusterId) -> Result<Step, Error> {
-        if self.policy(peer).forms() == Forms::Canonical {
+    fn downgrade(&self, cluster: &ForeignCluster, plan: &mut Plan<'_>) -> Result<(), Error> {
+        if self.policy().forms() == Forms::Canonical {
             let found = ProtocolVersion::V0_2;
             return Err(wrong(PolicyRefusal::TokenProtocolVersion { found }, ""));
         }
-        let mut wanted = cluster.clone();
-        show(&mut wanted, Evidence::Accounts);
-        Ok(Step {
-            effects: patch(cluster, wanted, Part::Main).into_iter().collect(),
-            ..Step::default()
-        })
+        plan.edit(cluster, |cluster| Evidence::Accounts.show(cluster));
+        Ok(())
     }
 
     fn receive_certificate(
         &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
+        cluster: &ForeignCluster,
         response: &HttpResponse,
         now: Timestamp,
-    ) -> Result<Step, Error> {
-        let policy = self.policy(peer);
-        let answer: CertificateAnswer =
-            read_strict_json(response.body.expose(), policy.limits().legacy_answer)
-                .map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let limit = self.policy().limits().legacy_answer;
+        let answer: CertificateResponse = read_strict_json(response.body.expose(), limit)
+            .map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
         if !answer.aws.0.is_empty() {
             let fault: Fault = match answer.certificate.is_empty() {
                 true => PeerIncompatible::NoCertificate.into(),
@@ -177,45 +154,41 @@ impl Home {
             proxy_url: None,
             aws_config: None,
         };
-        let Some(key) = self.find_key(peer)? else {
+        let Answer::Ready(key) = self.find_key()? else {
             return Err(Error::new(ApiMisuse::NoKey, None, ""));
         };
-        let namespace = answer.namespace.as_str();
-        let verified = self.verify(seen, peer, namespace, &auth_params, key.public_key(), now)?;
-        let proxy_url = seen.foreign_cluster.map(proxy_url).transpose()?.flatten();
+        let verified = self.verify(&answer.namespace, &auth_params, key.public_key(), now)?;
+        let namespace = verified.namespace().map(ToString::to_string);
         let kubeconfig = Kubeconfig {
-            cluster: peer.to_string(),
+            cluster: self.peer().to_string(),
             server: auth_params.api_server,
             certificate_authority: auth_params.ca,
-            proxy_url,
-            user: names::remote_account(&self.0.cluster_id),
+            proxy_url: proxy_url(cluster)?,
+            user: names::remote_account(&self.configuration.cluster_id),
             credential: key
                 .client_key()
                 .into_user(auth_params.signed_crt)
                 .ok_or_else(|| Error::new(LocalFault::KeyNotExportable, None, ""))?,
-            namespace: verified.namespace().map(ToString::to_string),
+            namespace: namespace.clone(),
         };
-        let mut step = Step::default();
-        step.effects.extend(self.pin(seen, peer, &verified));
-        let namespace = verified.namespace().map(ToString::to_string);
-        let stored = self.stored(seen, peer, kubeconfig.to_yaml(), namespace, now);
-        step.effects.extend(stored);
+        let record = &mut plan.records.peer;
+        record.change(|record| record.pins = Some(verified.pins().clone()));
+        self.store(kubeconfig.to_yaml(), namespace, now, plan);
         if !verified.issued_by_bundle() {
-            step.notices.push(Notice::IssuedByAnotherCa);
+            plan.notify(Notice::IssuedByAnotherCa);
         }
-        Ok(step)
+        Ok(())
     }
 
     /// The same checks as of an Identity of today.
     fn verify(
         &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
         namespace: &str,
         auth_params: &AuthParams,
         key: &PublicKey,
         now: Timestamp,
     ) -> Result<VerifiedIdentity, Error> {
+        let peer = self.peer();
         let label = (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.to_string());
         let identity = Identity {
             metadata: Metadata {
@@ -231,11 +204,15 @@ impl Home {
             },
             ..Identity::default()
         };
-        let pins = self.pins(seen);
+        let pins = self
+            .observed
+            .record()
+            .and_then(|record| record.pins.as_ref());
         // As this library names it, or as Liqo does by name and ID.
-        let own = &self.0.cluster_id;
-        let liqos = [self.0.name.as_str(), own.as_str()]
-            .map(|name| legacy_namespace(name, own))
+        let configuration = self.configuration;
+        let own = &configuration.cluster_id;
+        let liqos = [configuration.name.as_str(), own.as_str()]
+            .map(|name| objects::tenant_namespace(name, own))
             .into_iter()
             .find(|name| name == namespace)
             .and_then(|name| name.parse().ok());
@@ -246,11 +223,11 @@ impl Home {
             now,
             proxy_url: None,
             namespace: liqos.as_ref(),
-            publicly_trusted: self.0.is_publicly_trusted,
-            pins: pins.as_ref(),
+            publicly_trusted: configuration.is_publicly_trusted,
+            pins,
             aws: false,
         };
-        verify::identity(&identity, &expectation, self.policy(peer)).map_err(|error| {
+        verify::identity(&identity, &expectation, self.policy()).map_err(|error| {
             let field = match error.at().field {
                 "spec.authParams.signedCRT" => "certificate",
                 "spec.authParams.ca" => "apiServerCA",
@@ -264,14 +241,13 @@ impl Home {
 
     fn receive_account(
         &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
         response: &HttpResponse,
         now: Timestamp,
-    ) -> Result<Step, Error> {
-        let policy = self.policy(peer);
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let policy = self.policy();
         let kubeconfig = read_kubeconfig(response.body.expose(), policy)?;
-        let expected = names::remote_account(&self.0.cluster_id);
+        let expected = names::remote_account(&self.configuration.cluster_id);
         if kubeconfig.user != expected {
             let found = shortened(&kubeconfig.user);
             let fault = PeerMisbehaved::NameMismatch { expected, found };
@@ -286,32 +262,12 @@ impl Home {
         if !authority.is_empty() {
             CaBundle::from_pem(authority.as_slice(), policy)
                 .map_err(|error| wrong(PeerMisbehaved::CaBundle(error), field))?;
-        } else if !self.0.is_publicly_trusted {
+        } else if !self.configuration.is_publicly_trusted {
             return Err(wrong(PolicyRefusal::NoCaBundle, field));
         }
         // What was read is written, and nothing else of what came.
-        let effects = self.stored(seen, peer, kubeconfig.to_yaml(), None, now);
-        Ok(Step {
-            effects,
-            ..Step::default()
-        })
-    }
-
-    fn stored(
-        &self,
-        seen: &Seen<'_>,
-        peer: &ClusterId,
-        kubeconfig: SecretBytes,
-        namespace: Option<String>,
-        now: Timestamp,
-    ) -> Vec<Effect> {
-        let secret = self.identity_secret(peer, kubeconfig, namespace);
-        let accepted = seen
-            .foreign_cluster
-            .and_then(|cluster| status(cluster, AuthStatus::Accepted, now));
-        core::iter::once(Effect::Create(secret.into()))
-            .chain(accepted)
-            .collect()
+        self.store(kubeconfig.to_yaml(), None, now, plan);
+        Ok(())
     }
 }
 
@@ -345,16 +301,9 @@ fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<ServiceAccountKubecon
 
 fn decode(text: &str, field: &'static str) -> Result<Bytes, Error> {
     match STANDARD.decode(text) {
-        Ok(decoded) => Ok(bytes(&decoded)),
+        Ok(decoded) => Ok(Bytes::from(decoded)),
         Err(_) => Err(wrong(PeerMisbehaved::AnswerBase64, field)),
     }
-}
-
-fn show(cluster: &mut ForeignCluster, evidence: Evidence) {
-    cluster.metadata.annotations.insert(
-        EVIDENCE_ANNOTATION.to_owned(),
-        evidence.annotation().to_owned(),
-    );
 }
 
 fn no_answer(found: u16) -> Error {

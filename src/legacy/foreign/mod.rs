@@ -1,8 +1,8 @@
-//! The foreign cluster's side: who gives identities to those with its token.
+//! The foreign cluster's side: it gives identities to those who show its token.
 //!
 //! ```text
-//!   request ──read──▶ Reading ─┬─ Answer: /ids, no such path, malformed
-//!                              └─ Identity ──handle──▶ Answer
+//!   request ──read──▶ Reading ─┬─ Reply: /ids, no such path, malformed
+//!                              └─ Identity ──handle──▶ Reply
 //!                                                        │ response? no: apply the effects, look again, handle again
 //!                                                        ▼ yes
 //!                                               send ──▶ delivered
@@ -11,41 +11,43 @@
 //! | the objects say | `handle` |
 //! |---|---|
 //! | the token is wrong | refuses: 401 (0.2: 403) |
+//! | the token serves once | puts the next token in its place |
 //! | no claim to this ID | records the claim |
 //! | a claim, no identity | makes it: has the CSR signed, or a service account |
 //! | a claim, an identity | answers with it: 202 (0.2: 201) |
 //! | the identity has been delivered | refuses: 403 |
 
 mod account;
-mod builder;
 mod certificate;
 mod claim;
+mod configuration;
+mod look;
+mod observed;
 mod own_token;
-mod seen;
+mod reply;
 mod withdrawal;
 
 use std::sync::Arc;
 
-pub use builder::ForeignBuilder;
-pub(super) use certificate::{legacy_namespace, remote_token};
 pub use claim::Claimed;
+pub use configuration::ForeignBuilder;
 pub use own_token::TokenStore;
-pub(super) use seen::{foreign_cluster, is_of};
+pub use reply::{Reading, Reply};
 
-use self::{builder::Configuration, own_token::Admission, seen::Seen};
+use self::{configuration::Configuration, look::Look, observed::Observed};
 use super::{
-    AuthToken, Event, HttpRequest, HttpResponse, IdentityRequest, TokenProtocol,
+    AuthToken, HttpRequest, HttpResponse, IdentityRequest, Outcome, TokenProtocol,
     http::{CERTIFICATE_PATH, IDENTITY_PATH, IDS_PATH},
     message::{ClusterInfo, write},
+    objects::labelled_peer,
     record::{foreign_record_name, origin_token_name},
 };
 use crate::{
     crypto::RecordKey,
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
-    machine::{Env, Interest, Step, View},
-    model::{ClusterId, Kind, Object, ObjectRef, ProtocolVersion, Secret, Timestamp, names},
-    provider::{Claimant, Endpoint, PrincipalName, is_well_known},
-    verify,
+    error::{ApiMisuse, Error},
+    machine::{Env, Interest, Step, View, plan::Plan},
+    model::{ClusterId, Kind, Object, ObjectRef, Secret, Timestamp, names},
+    provider::Endpoint,
 };
 
 /// The foreign cluster's side, for all its peers: configuration only, cheap to
@@ -79,46 +81,17 @@ use crate::{
 /// let token = foreign.token(objects.iter(), now)?.ok_or("no token")?;
 /// assert_eq!(token.expose().len(), 128);
 ///
-/// // Who asks without it is refused.
+/// // A request without the token is refused.
 /// let body = br#"{"cluster": {"clusterID": "cl-home"}, "destinationClusterToken": "x"}"#;
 /// let request = HttpRequest::new("POST", "/identity/certificate", body.as_slice());
 /// let Reading::Identity(request) = foreign.read(&request) else { panic!("unreadable") };
 /// let view = objects.view(request.peer());
-/// let answer = foreign.handle(&view, &request, Env { now, entropy: entropy() })?;
-/// assert_eq!(answer.response.ok_or("no response")?.status, 401);
+/// let reply = foreign.handle(&view, &request, Env { now, entropy: entropy() })?;
+/// assert_eq!(reply.response.ok_or("no response")?.status, 401);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Foreign(Arc<Configuration>);
-
-/// What a request turned out to be.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "it lives for one call")]
-pub enum Reading {
-    /// It is answered as it is: no object is needed.
-    Answer(Answer),
-    /// It asks for an identity: look up the peer's objects, and call
-    /// [`Foreign::handle`].
-    Identity(Box<IdentityRequest>),
-}
-
-/// What to do about a request.
-///
-/// # Guarantees
-/// - The response comes without effects: what it says is stored already.
-/// - Without a response there are effects to apply, or something to wait for;
-///   then one looks again and calls again. Where an effect fails, too.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Answer {
-    /// What to do to local objects, and what to wait for.
-    pub step: Step,
-    /// What to send, once there is something.
-    pub response: Option<HttpResponse>,
-    /// What to log, once there is a response.
-    pub event: Option<Event>,
-}
 
 impl Foreign {
     /// A foreign cluster of that name, whose API server peers reach at
@@ -174,12 +147,7 @@ impl Foreign {
 
     /// Whom a change of this object concerns, if anyone.
     pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        let labels = &object.metadata()?.labels;
-        labels
-            .get(names::DISCOVERY_CLUSTER_ID_LABEL)
-            .or_else(|| labels.get(names::RECORD_PEER_LABEL))?
-            .parse()
-            .ok()
+        labelled_peer(object.metadata()?)
     }
 
     /// Makes this cluster's own token unless there is one that is good; at the
@@ -195,7 +163,10 @@ impl Foreign {
         env: &Env,
     ) -> Result<Step, Error> {
         let view = View::of(&self.0.cluster_id, objects);
-        self.make_token(self.find_token(&view)?, env)
+        let mut plan = Plan::new(());
+        let secret = self.find_token(&view)?;
+        self.0.make_token(secret, env, &mut plan)?;
+        Ok(plan.finish())
     }
 
     /// This cluster's own token, to be handed to the administrators of home
@@ -209,7 +180,7 @@ impl Foreign {
         now: Timestamp,
     ) -> Result<Option<AuthToken>, Error> {
         let view = View::of(&self.0.cluster_id, objects);
-        self.own_token(self.find_token(&view)?, now)
+        self.0.own_token(self.find_token(&view)?, now)
     }
 
     /// Reads a request. No object is needed, and nothing is believed yet.
@@ -242,7 +213,7 @@ impl Foreign {
             Ok(request) => Reading::Identity(Box::new(request)),
             Err(error) => {
                 let response = HttpResponse::error(400, &error.to_string());
-                Reading::Answer(Answer::refusal(response, Event::Malformed(error)))
+                Reading::Reply(Reply::of(response, Outcome::Malformed(error)))
             }
         }
     }
@@ -261,38 +232,12 @@ impl Foreign {
         view: &View<'_>,
         request: &IdentityRequest,
         env: Env,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Reply, Error> {
         if view.peer() != &request.peer {
             return Err(Error::new(ApiMisuse::OtherPeer, None, ""));
         }
-        let seen = Seen::select(self, view)?;
-        let given = request.token.expose().as_bytes();
-        let admission = self.admission(&seen, &request.peer, given, env.now)?;
-        if matches!(admission, Admission::No) {
-            return Ok(wrong_token(request));
-        }
-        let answer = self
-            .check_peer(&request.peer)
-            .and_then(|()| match request.version {
-                ProtocolVersion::V0_2 => self.give_account(&seen, request),
-                ProtocolVersion::V0_3 | ProtocolVersion::V0_4 => {
-                    self.give_certificate(&seen, request, env.now)
-                }
-            });
-        let mut answer = match answer {
-            Ok(answer) => answer,
-            Err(error) => return self.refuse(request, error),
-        };
-        if self.0.is_single_use
-            && matches!(admission, Admission::OwnToken)
-            && !answer.step.effects.is_empty()
-            && let Some(secret) = seen.own_token
-        {
-            // First: another home's claim by the same token must not pass.
-            let effect = self.spend(secret, &request.peer, given, &env);
-            answer.step.effects.insert(0, effect);
-        }
-        Ok(answer)
+        let observed = Observed::of(&self.0, view)?;
+        self.look(&observed).reply(request, &env)
     }
 
     /// Notes that the identity has left this cluster: from now on a second one
@@ -303,17 +248,10 @@ impl Foreign {
     /// # Errors
     /// What is wrong on this side.
     pub fn delivered(&self, view: &View<'_>) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        let mut step = Step::default();
-        if let Some((secret, claim)) = &seen.claim
-            && !claim.is_delivered
-        {
-            let mut claim = claim.clone();
-            claim.is_delivered = true;
-            step.effects
-                .push(claim.write(self, view.peer(), Some(secret)));
-        }
-        Ok(step)
+        let observed = Observed::of(&self.0, view)?;
+        let mut plan = self.look(&observed).plan();
+        plan.records.peer.change(|claim| claim.is_delivered = true);
+        Ok(plan.finish())
     }
 
     /// Takes the peer's identity and rights back, so that it can be given one
@@ -323,8 +261,11 @@ impl Foreign {
     /// # Errors
     /// What is wrong on this side.
     pub fn release(&self, view: &View<'_>) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        Ok(self.withdraw(&seen, view.peer()))
+        let observed = Observed::of(&self.0, view)?;
+        let look = self.look(&observed);
+        let mut plan = look.plan();
+        look.withdraw(&mut plan);
+        Ok(plan.finish())
     }
 
     /// Cleans up after the peer: its cluster-wide rights when its service
@@ -333,8 +274,20 @@ impl Foreign {
     /// # Errors
     /// What is wrong on this side.
     pub fn reconcile(&self, view: &View<'_>) -> Result<Step, Error> {
-        let seen = Seen::select(self, view)?;
-        Ok(self.collect_garbage(&seen, view.peer()))
+        let observed = Observed::of(&self.0, view)?;
+        let look = self.look(&observed);
+        let mut plan = look.plan();
+        if look.is_ending() {
+            look.withdraw(&mut plan);
+        }
+        Ok(plan.finish())
+    }
+
+    fn look<'a>(&'a self, observed: &'a Observed<'a>) -> Look<'a> {
+        Look {
+            configuration: &self.0,
+            observed,
+        }
     }
 
     fn ids(&self) -> HttpResponse {
@@ -349,102 +302,6 @@ impl Foreign {
     fn find_token<'o>(&self, view: &View<'o>) -> Result<Option<&'o Secret>, Error> {
         view.find(&self.0.namespace, names::AUTH_TOKEN_SECRET)
     }
-
-    fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
-        let taken = || {
-            let name = peer.to_string();
-            Error::new(PolicyRefusal::NameTaken { name }, None, "clusterID")
-        };
-        verify::name_length(peer, &self.0.policy)?;
-        // A home of this cluster's own name would be granted what others are
-        // told to trust this cluster with.
-        if *peer == self.0.cluster_id || is_well_known(peer.as_str()) {
-            return Err(taken());
-        }
-        Ok(())
-    }
-
-    /// That the name belongs to no principal, when a claim to it is new.
-    fn check_principals(&self, peer: &ClusterId) -> Result<(), Error> {
-        for principal in [
-            PrincipalName::user(peer.as_str()),
-            PrincipalName::group(peer.as_str()),
-        ] {
-            let taken = self
-                .0
-                .principals
-                .is_taken(&principal, Claimant::ControlPlane(peer));
-            let taken = taken.map_err(|error| {
-                let (backend, message) = (Backend::Principals, shortened(&error.to_string()));
-                Error::new(LocalFault::Backend { backend, message }, None, "")
-            })?;
-            if taken != crate::crypto::Answer::Ready(false) {
-                let name = peer.to_string();
-                return Err(Error::new(
-                    PolicyRefusal::NameTaken { name },
-                    None,
-                    "clusterID",
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// What the peer did wrong is answered; what is wrong here is not its
-    /// business.
-    fn refuse(&self, request: &IdentityRequest, error: Error) -> Result<Answer, Error> {
-        let response = match error.fault() {
-            Fault::Local(_) | Fault::ApiMisuse(_) => return Err(error),
-            Fault::PeerMisbehaved(_) | Fault::PeerIncompatible(_) => {
-                HttpResponse::error(400, &error.to_string())
-            }
-            Fault::Policy(_) => forbidden(request.version),
-        };
-        let peer = request.peer.clone();
-        Ok(Answer::refusal(response, Event::Refused { peer, error }))
-    }
-}
-
-impl Answer {
-    /// Whether the response carries an identity, so that
-    /// [`Foreign::delivered`] is to follow.
-    pub fn was_issued(&self) -> bool {
-        matches!(self.event, Some(Event::Issued { .. }))
-    }
-
-    fn refusal(response: HttpResponse, event: Event) -> Self {
-        Self {
-            step: Step::default(),
-            response: Some(response),
-            event: Some(event),
-        }
-    }
-
-    fn step(step: Step) -> Self {
-        Self {
-            step,
-            ..Self::default()
-        }
-    }
-
-    fn second_identity(request: &IdentityRequest) -> Self {
-        let peer = request.peer.clone();
-        Self::refusal(forbidden(request.version), Event::SecondIdentity { peer })
-    }
-
-    fn issued(request: &IdentityRequest, response: HttpResponse) -> Self {
-        let (peer, version) = (request.peer.clone(), request.version);
-        Self::refusal(response, Event::Issued { peer, version })
-    }
-}
-
-impl From<HttpResponse> for Reading {
-    fn from(response: HttpResponse) -> Self {
-        Self::Answer(Answer {
-            response: Some(response),
-            ..Answer::default()
-        })
-    }
 }
 
 impl core::fmt::Debug for Foreign {
@@ -454,30 +311,6 @@ impl core::fmt::Debug for Foreign {
             .field("cluster_id", &self.0.cluster_id)
             .finish_non_exhaustive()
     }
-}
-
-/// Liqo shows the token that it refuses; that one may be right elsewhere.
-fn wrong_token(request: &IdentityRequest) -> Answer {
-    let response = match request.version {
-        ProtocolVersion::V0_2 => forbidden(request.version),
-        ProtocolVersion::V0_3 | ProtocolVersion::V0_4 => HttpResponse::error(401, "invalid token"),
-    };
-    let event = Event::WrongToken {
-        peer: request.peer.clone(),
-        is_empty: request.token.is_empty(),
-    };
-    Answer::refusal(response, event)
-}
-
-/// 0.2 says a JSON text, later versions an empty line.
-fn forbidden(version: ProtocolVersion) -> HttpResponse {
-    HttpResponse::error(
-        403,
-        match version {
-            ProtocolVersion::V0_2 => "\"forbidden\"",
-            ProtocolVersion::V0_3 | ProtocolVersion::V0_4 => "",
-        },
-    )
 }
 
 const NOT_FOUND: &str = "404 page not found";
