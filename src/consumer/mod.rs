@@ -50,7 +50,7 @@ use self::{
 use crate::{
     audit::{Decision, Event},
     crypto::{KeyStore, Nonce},
-    error::{ApiMisuse, Error, Fault, LocalFault},
+    error::{ApiMisuse, Error, Fault, Precondition},
     machine::{Awaited, Env, Message, Notice, Step, View},
     model::{AuthParams, ClusterId, Kind, ObjectRef, Resource, Timestamp, names},
     policy::Policy,
@@ -108,7 +108,7 @@ impl Consumer {
     ///
     /// # Errors
     /// What is wrong on this side:
-    /// [`LocalFault`], [`ApiMisuse`]. What is wrong
+    /// [`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]. What is wrong
     /// with what the peer sent is [`Phase::Refused`].
     pub fn resume<'o>(&self, view: &View<'o>, now: Timestamp) -> Result<Peering<'o>, Error> {
         self.look(view, now).map(|(_, peering)| peering)
@@ -152,7 +152,12 @@ impl Consumer {
         let observed = Observed::select(self, view)?;
         let keys = self.find_keys(view.peer())?;
         let phase = match self.phase(observed.clone(), keys.as_ref(), now) {
-            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+            Err(error)
+                if matches!(
+                    error.fault(),
+                    Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_)
+                ) =>
+            {
                 return Err(error);
             }
             Err(error) => Phase::Refused(error),
@@ -180,7 +185,7 @@ impl Consumer {
             return Ok(Step::awaiting(Awaited::OwnKey));
         };
         if Ending::of(self, &observed).is_some() {
-            return Err(Error::new(LocalFault::StillEnding, None, ""));
+            return Err(Error::new(Precondition::StillEnding, None, ""));
         }
         match message {
             Message::Nonce(nonce) => {

@@ -41,7 +41,7 @@ use super::{
 };
 use crate::{
     crypto::RecordKey,
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PolicyRefusal, shortened},
+    error::{ApiMisuse, Backend, Error, Fault, PolicyRefusal},
     machine::{Env, Interest, Step, View},
     model::{ClusterId, Kind, Object, ObjectRef, ProtocolVersion, Secret, Timestamp, names},
     provider::{Claimant, Endpoint, PrincipalName, is_well_known},
@@ -186,8 +186,8 @@ impl Foreign {
     /// start, and whenever its Secret is gone or its time is over.
     ///
     /// # Errors
-    /// [`LocalFault::Token`] if what is there is no token, and
-    /// [`LocalFault::BrokenSeal`] if, with the strict policy, it was not made
+    /// [`LocalFault::Token`](crate::error::LocalFault::Token) if what is there is no token, and
+    /// [`LocalFault::BrokenSeal`](crate::error::LocalFault::BrokenSeal) if, with the strict policy, it was not made
     /// here: delete the Secret, and a new one is made.
     pub fn token_step<'o>(
         &self,
@@ -374,10 +374,7 @@ impl Foreign {
                 .0
                 .principals
                 .is_taken(&principal, Claimant::ControlPlane(peer));
-            let taken = taken.map_err(|error| {
-                let (backend, message) = (Backend::Principals, shortened(&error.to_string()));
-                Error::new(LocalFault::Backend { backend, message }, None, "")
-            })?;
+            let taken = taken.map_err(|error| Error::backend(Backend::Principals, error))?;
             if taken != crate::crypto::Answer::Ready(false) {
                 let name = peer.to_string();
                 return Err(Error::new(
@@ -394,7 +391,7 @@ impl Foreign {
     /// business.
     fn refuse(&self, request: &IdentityRequest, error: Error) -> Result<Answer, Error> {
         let response = match error.fault() {
-            Fault::Local(_) | Fault::ApiMisuse(_) => return Err(error),
+            Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_) => return Err(error),
             Fault::PeerMisbehaved(_) | Fault::PeerIncompatible(_) => {
                 HttpResponse::error(400, &error.to_string())
             }

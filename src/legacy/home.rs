@@ -39,7 +39,7 @@ use super::{
 };
 use crate::{
     crypto::{KeyStore, RecordKey, SigningKey},
-    error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal, shortened},
+    error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal},
     machine::{Awaited, Env, Interest, Step, View},
     model::{
         ApiServerUrl, AuthStatus, ClusterId, ForeignCluster, Kind, Object, ObjectRef,
@@ -408,10 +408,10 @@ impl Home {
     }
 
     fn find_key(&self, peer: &ClusterId) -> Result<Option<Arc<dyn SigningKey>>, Error> {
-        self.0.keys.find(peer).map_err(|error| {
-            let (backend, message) = (Backend::Keys, shortened(&error.to_string()));
-            Error::new(LocalFault::Backend { backend, message }, None, "")
-        })
+        self.0
+            .keys
+            .find(peer)
+            .map_err(|error| Error::backend(Backend::Keys, error))
     }
 
     fn check_protocol(&self) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     audit::{Decision, Event},
     consumer::{Consumer, observed::Observed, record::Record, slice::is_asked_of},
-    error::{Error, LocalFault},
+    error::{Error, Precondition},
     machine::{Awaited, Effect, Step, View},
     model::{Kind, ObjectRef, Resource, ResourceSlice},
 };
@@ -29,8 +29,8 @@ impl Consumer {
     /// takes another nonce.
     ///
     /// # Errors
-    /// [`LocalFault::SlicesRemain`] while resource slices are asked of the
-    /// provider; [`LocalFault::Unreadable`] if it cannot be told whether;
+    /// [`Precondition::SlicesRemain`] while resource slices are asked of the
+    /// provider; [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) if it cannot be told whether;
     /// otherwise as [`resume`](Self::resume).
     pub fn unauthenticate(&self, view: &View<'_>) -> Result<Step, Error> {
         self.check_peer(view.peer())?;
@@ -41,7 +41,7 @@ impl Consumer {
             .map(Resource::id)
             .collect();
         if let Some(first) = slices.first() {
-            let fault = LocalFault::SlicesRemain {
+            let fault = Precondition::SlicesRemain {
                 found: slices.len(),
                 one: first.to_string(),
             };

@@ -12,7 +12,7 @@ use crate::{
         record::Record,
     },
     crypto::CertificateError,
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
+    error::{Error, Fault, PeerMisbehaved, Precondition},
     machine::{Awaited, Effect, Part, Step},
     model::{
         AuthParams, Identity, IdentitySpec, IdentityType, Metadata, ObjectRef, OwnerReference,
@@ -143,10 +143,11 @@ impl Consumer {
                         // As good as the one that is held: Liqo 1.2 signs short
                         // ones again within a second. To a request it is no
                         // answer.
-                        Err((
-                            Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }),
-                            _,
-                        )) if found == held && !has_request(&observed) => Answer::Nothing,
+                        Err((Fault::Precondition(Precondition::NotNewer { found, held }), _))
+                            if found == held && !has_request(&observed) =>
+                        {
+                            Answer::Nothing
+                        }
                         Err((fault, field)) => {
                             Answer::Refused(found_in(Error::new(fault, None, field), &id))
                         }
@@ -236,7 +237,7 @@ fn found_in(error: Error, id: &ObjectRef) -> Error {
         "spec.authParams.awsConfig.awsClusterName" => "status.authParams.awsConfig.awsClusterName",
         _ => "status.authParams",
     };
-    Error::new(error.fault().clone(), Some(id.clone()), field)
+    error.moved_to(Some(id.clone()), field)
 }
 
 /// When a certificate begins to hold, if that is all that is wrong with it.

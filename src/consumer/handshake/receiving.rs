@@ -10,7 +10,7 @@ use crate::{
         Consumer,
         observed::{Observed, Purpose},
     },
-    error::{Error, Fault, PeerIncompatible, PolicyRefusal, shortened},
+    error::{Error, Fault, PolicyRefusal, Precondition, shortened},
     machine::{Effect, Part, Step},
     model::{Identity, Metadata, Resource, Timestamp, names},
 };
@@ -106,7 +106,7 @@ impl Consumer {
         }
         match accepted.compare(&held) {
             Ok(_) => Ok(()),
-            Err((Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }), _))
+            Err((Fault::Precondition(Precondition::NotNewer { found, held }), _))
                 if found == held =>
             {
                 Ok(())

@@ -7,7 +7,7 @@ use crate::{
     audit::{Decision, Event},
     consumer::{Consumer, observed::Observed, replication_labels},
     crypto::{Csr, SigningKey, Subject},
-    error::{Error, LocalFault},
+    error::{Error, LocalFault, Precondition},
     machine::{Awaited, Effect, Env, Part, Step, View},
     model::{
         Bytes, Kind, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, ResourceSliceSpec,
@@ -75,7 +75,7 @@ impl Consumer {
     /// certificate request of a slice that is there stays as it is.
     ///
     /// # Errors
-    /// [`LocalFault::SliceName`], [`LocalFault::NotAuthenticated`];
+    /// [`LocalFault::SliceName`], [`Precondition::NotAuthenticated`];
     /// [`LocalFault::Conflict`] if something else stands there; otherwise as
     /// [`resume`](Self::resume).
     pub fn request_slice(
@@ -96,7 +96,7 @@ impl Consumer {
             .identity
             .and_then(|identity| self.accept(&observed, &keys, identity, env.now).ok());
         if control_plane.is_none() && observed.endpoint.is_none() {
-            return Err(Error::new(LocalFault::NotAuthenticated, Some(id), ""));
+            return Err(Error::new(Precondition::NotAuthenticated, Some(id), ""));
         }
         let stored: Option<&ResourceSlice> = view.find(&namespace, &options.name)?;
         if stored.is_some_and(|slice| {

@@ -178,10 +178,7 @@ impl Foreign {
             lifetime,
             now,
         });
-        let signing = signing.map_err(|error| {
-            let (backend, message) = (Backend::CsrSigner, shortened(&error.to_string()));
-            Error::new(LocalFault::Backend { backend, message }, None, "")
-        })?;
+        let signing = signing.map_err(|error| Error::backend(Backend::CsrSigner, error))?;
         let chain = match signing {
             crate::crypto::Answer::Ready(chain) => chain,
             crate::crypto::Answer::Pending => {

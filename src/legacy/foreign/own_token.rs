@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Foreign, claim::sealed, seen::Seen};
 use crate::{
     crypto::{BoxError, Entropy},
-    error::{Backend, Error, LocalFault, shortened},
+    error::{Backend, Error, LocalFault},
     legacy::{AuthToken, record::origin_token_name},
     machine::{Effect, Env, Step, Version, Wait},
     model::{ClusterId, Resource, Secret, SecretBytes, Timestamp, names},
@@ -42,11 +42,9 @@ impl Foreign {
         now: Timestamp,
     ) -> Result<Option<AuthToken>, Error> {
         if let Some(store) = &self.0.token_store {
-            return store.own_token().map_err(|error| {
-                let message = shortened(&error.to_string());
-                let backend = Backend::Tokens;
-                Error::new(LocalFault::Backend { backend, message }, None, "")
-            });
+            return store
+                .own_token()
+                .map_err(|error| Error::backend(Backend::Tokens, error));
         }
         let Some(secret) = secret else {
             return Ok(None);

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     crypto::{CaBundle, PublicKey},
     error::{
-        ApiMisuse, Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal,
+        Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition,
         shortened,
     },
     legacy::{
@@ -101,7 +101,7 @@ impl Home {
         let seen = Seen::select(self, view)?;
         let peer = view.peer();
         let Some(cluster) = seen.foreign_cluster else {
-            return Err(Error::new(LocalFault::NoForeignCluster, None, ""));
+            return Err(Error::new(Precondition::NoForeignCluster, None, ""));
         };
         let Asks::Identity {
             version,
@@ -178,7 +178,7 @@ impl Home {
             aws_config: None,
         };
         let Some(key) = self.find_key(peer)? else {
-            return Err(Error::new(ApiMisuse::NoKey, None, ""));
+            return Err(Error::new(Precondition::KeyAwaited, None, ""));
         };
         let namespace = answer.namespace.as_str();
         let verified = self.verify(seen, peer, namespace, &auth_params, key.public_key(), now)?;
@@ -258,7 +258,7 @@ impl Home {
                 "spec.namespace" => "namespace",
                 other => other,
             };
-            Error::new(error.fault().clone(), None, field)
+            error.moved_to(None, field)
         })
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     crypto::{Csr, SigningKey, Subject},
-    error::{Backend, Error, LocalFault, shortened},
+    error::{Backend, Error, LocalFault},
     legacy::{
         AuthToken,
         foreign::remote_token,
@@ -52,10 +52,8 @@ impl Home {
             return Ok(step);
         };
         let subject = Subject::control_plane(&self.0.cluster_id);
-        let csr = Csr::make(&subject, &*key).map_err(|error| {
-            let (backend, message) = (Backend::Keys, shortened(&error.to_string()));
-            Error::new(LocalFault::Backend { backend, message }, None, "")
-        })?;
+        let csr =
+            Csr::make(&subject, &*key).map_err(|error| Error::backend(Backend::Keys, error))?;
         if self.gives_own_origin_token(peer) && seen.origin_token.is_none() {
             let token = AuthToken::derive(&env.entropy, peer.as_str());
             let data = BTreeMap::from([(

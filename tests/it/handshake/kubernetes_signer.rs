@@ -17,9 +17,7 @@ use liqo_auth::{
 };
 use proptest::prelude::*;
 
-use crate::clusters::exchange::{
-    API_SERVER, Exchange, RECORD_KEY, Setup, authority, endpoint, id,
-};
+use crate::clusters::exchange::{API_SERVER, Exchange, RECORD_KEY, Setup, authority, endpoint, id};
 
 /// An exchange whose provider has its requests signed by Kubernetes.
 fn exchange() -> Exchange {
@@ -109,22 +107,35 @@ fn edit_request(exchange: &mut Exchange, edit: impl FnOnce(&mut CertificateSigni
 }
 
 fn denial(step: &Step) -> Option<&str> {
-    step.refused.iter().find_map(|refused| match refused.error.fault() {
-        Fault::Policy(PolicyRefusal::SigningDenied { reason }) => Some(reason.as_str()),
-        _ => None,
-    })
+    step.refused
+        .iter()
+        .find_map(|refused| match refused.error.fault() {
+            Fault::Policy(PolicyRefusal::SigningDenied { reason }) => Some(reason.as_str()),
+            _ => None,
+        })
 }
 
 #[test]
 fn a_certificate_takes_three_looks() {
     let mut exchange = requested();
     let request = only_request(&exchange.at_provider);
-    assert_eq!(request.spec.signer_name, "kubernetes.io/kube-apiserver-client");
+    assert_eq!(
+        request.spec.signer_name,
+        "kubernetes.io/kube-apiserver-client"
+    );
     assert_eq!(request.spec.expiration_seconds, Some(365 * 86_400));
     assert!(request.metadata.name.starts_with("liqo-auth-"));
 
     let step = exchange.turn_of_provider();
-    let [Effect::Patch { id, part: Part::Approval, version, .. }] = &step.effects[..] else {
+    let [
+        Effect::Patch {
+            id,
+            part: Part::Approval,
+            version,
+            ..
+        },
+    ] = &step.effects[..]
+    else {
         panic!("{:?}", step.effects);
     };
     assert_eq!(id.kind, Kind::CertificateSigningRequest);
@@ -276,7 +287,12 @@ fn a_certificate_that_nobody_took_keeps_the_name() {
         exchange.turn_of_provider();
     }
     let request = ObjectRef::new(Kind::CertificateSigningRequest, "", name);
-    assert!(exchange.at_provider.iter().all(|object| object.id() != request));
+    assert!(
+        exchange
+            .at_provider
+            .iter()
+            .all(|object| object.id() != request)
+    );
     let Phase::Ended { kept_until } = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
