@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use liqo_auth::error::{ApiMisuse, Error, Fault, LocalFault};
+use liqo_auth::error::{Error, Fault, LocalFault, Precondition};
 
 /// A failed command: a paragraph for a person, and a code for a script.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) enum Code {
     Usage,
     /// What the peer sent was refused.
     Refused,
-    /// Something of the peer has to come first.
+    /// Something else has to come first.
     Waiting,
     /// This side's own objects are at odds.
     AtOdds,
@@ -52,11 +52,10 @@ impl Failure {
     /// what to do. `subject` says what was to be done.
     pub(crate) fn of(subject: &str, error: &Error) -> Self {
         let code = match error.fault() {
-            Fault::Local(LocalFault::SliceName { .. }) => Code::Usage,
-            Fault::Local(local) if comes_first(local) => Code::Waiting,
+            Fault::Local(LocalFault::SliceName { .. }) | Fault::ApiMisuse(_) => Code::Usage,
             Fault::Local(_) => Code::AtOdds,
-            Fault::ApiMisuse(ApiMisuse::NothingToApprove { .. }) => Code::Waiting,
-            Fault::ApiMisuse(_) => Code::Usage,
+            Fault::Precondition(missing) if is_better_held(missing) => Code::Refused,
+            Fault::Precondition(_) => Code::Waiting,
             _ => Code::Refused,
         };
         Self::new(code, format!("{subject}: {}", paragraph(error)))
@@ -71,23 +70,17 @@ impl Failure {
     }
 }
 
-/// Whether something has to come first that may well come.
-fn comes_first(fault: &LocalFault) -> bool {
-    matches!(
-        fault,
-        LocalFault::NotAuthenticated
-            | LocalFault::SlicesRemain { .. }
-            | LocalFault::StillEnding
-            | LocalFault::NoSlice
-            | LocalFault::NoTenant
-    )
+/// Whether the input is not taken because this side holds something better. To
+/// wait does not help then: the input has to be another one.
+fn is_better_held(missing: &Precondition) -> bool {
+    matches!(missing, Precondition::NotNewer { .. })
 }
 
 /// An error of the library as one paragraph.
 pub(crate) fn paragraph(error: &Error) -> String {
     let rule = error
         .rule()
-        .map(|rule| format!(" (rule {rule})"))
+        .map(|rule| format!(" ({rule})"))
         .unwrap_or_default();
     format!("{error}{rule}. {}", error.advice())
 }

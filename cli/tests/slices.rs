@@ -108,13 +108,16 @@ fn what_cannot_be_asked_for_changes_nothing() {
     let folder = Folder::with_homes();
     let error = folder.refused(CREATE, "", 4);
     assert!(
-        error.contains("there is no Identity of this provider"),
+        error.contains("there is no usable Identity of this provider"),
         "{error}"
     );
     folder.ok(AUTHENTICATE);
     let bad = "create rs My_Pool --home cl-consumer --remote-home cl-provider";
     let error = folder.refused(bad, "", 2);
-    assert!(error.contains("is no name for a resource slice"), "{error}");
+    assert!(
+        error.contains("cannot be the name of a resource slice"),
+        "{error}"
+    );
     let nobody = "create rs mypool --home cl-consumer --remote-cluster-id cl-other";
     folder.refused(nobody, "", 4);
     let unnamed = "create rs mypool --home cl-consumer";

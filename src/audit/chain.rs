@@ -3,6 +3,7 @@
 use super::{Entry, EntryHash, Event, details::cut, entry::Body};
 use crate::{
     crypto::RecordKey,
+    error::Rule,
     model::{ClusterId, Timestamp},
 };
 
@@ -87,7 +88,7 @@ impl Chain {
             cluster: self.cluster.clone(),
             peer: event.peer.clone(),
             decision: event.decision.name().to_owned(),
-            rule: event.decision.rule(),
+            rule: event.decision.rule().map(Rule::number),
             object: event.object.as_ref().map(|object| cut(&object.to_string())),
             key: event.key.as_ref().map(ToString::to_string),
             details: event.decision.details(),

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use super::Decision;
-use crate::error::{Error, Fault};
+use crate::error::{Error, Fault, Rule};
 
 impl Decision {
-    /// The number of the rule in DESIGN.md that was kept, or broken by what was
-    /// refused, if it is one of them.
-    pub fn rule(&self) -> Option<u8> {
+    /// The rule that was kept, or broken by what was refused, if the decision is
+    /// about one.
+    pub fn rule(&self) -> Option<Rule> {
         match self {
-            Self::HandshakeVerified | Self::NonceMade => Some(4),
-            Self::KeySucceeded { .. } | Self::KeyReleased => Some(5),
-            Self::ConditionRecorded { .. } | Self::ConditionLifted => Some(6),
-            Self::NonceSigned => Some(8),
-            Self::IdentityTaken { .. } | Self::PinsReleased => Some(9),
-            Self::RightsWithdrawn => Some(10),
-            Self::CertificateIssued { .. } => Some(1),
+            Self::HandshakeVerified | Self::NonceMade => Some(Rule::Nonce),
+            Self::KeySucceeded { .. } | Self::KeyReleased => Some(Rule::PinnedKey),
+            Self::ConditionRecorded { .. } | Self::ConditionLifted => Some(Rule::OwnPolicy),
+            Self::NonceSigned => Some(Rule::SignsNoncesOnly),
+            Self::IdentityTaken { .. } | Self::PinsReleased => Some(Rule::IdentityContent),
+            Self::RightsWithdrawn => Some(Rule::OwnRecords),
+            Self::CertificateIssued { .. } => Some(Rule::RequestContent),
             Self::Refused(error) => error.rule(),
             Self::Invited
             | Self::Approved
@@ -113,6 +113,7 @@ fn whose(error: &Error) -> &'static str {
         Fault::PeerMisbehaved(_) => "PeerMisbehaved",
         Fault::PeerIncompatible(_) => "PeerIncompatible",
         Fault::Policy(_) => "Policy",
+        Fault::Precondition(_) => "Precondition",
         Fault::Local(_) => "Local",
         Fault::ApiMisuse(_) => "ApiMisuse",
     }

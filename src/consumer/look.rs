@@ -62,7 +62,12 @@ impl<'a> Look<'a> {
     /// what is wrong with what the provider sent is a phase.
     pub(super) fn phase(&self) -> Result<Phase, Error> {
         match self.phase_unless_refused() {
-            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+            Err(error)
+                if matches!(
+                    error.fault(),
+                    Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_)
+                ) =>
+            {
                 Err(error)
             }
             Err(error) => Ok(Phase::Refused(error)),

@@ -52,7 +52,7 @@ use self::{
 use crate::{
     audit::{Decision, Event},
     crypto::KeyStore,
-    error::{ApiMisuse, Error, LocalFault},
+    error::{ApiMisuse, Error, Precondition},
     machine::{Env, Message, Step, View},
     model::{ClusterId, Timestamp, names},
 };
@@ -109,7 +109,7 @@ impl Consumer {
     ///
     /// # Errors
     /// What is wrong on this side:
-    /// [`LocalFault`], [`ApiMisuse`]. What is wrong
+    /// [`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]. What is wrong
     /// with what the peer sent is [`Phase::Refused`].
     pub fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error> {
         self.with_look(view, now, |look| look.status())
@@ -139,7 +139,7 @@ impl Consumer {
     pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
         self.with_look(view, env.now, |look| {
             if ending::is_ending(look.observed) {
-                return Err(Error::new(LocalFault::StillEnding, None, ""));
+                return Err(Error::new(Precondition::StillEnding, None, ""));
             }
             let mut plan = look.plan();
             match message {

@@ -1,33 +1,64 @@
-//! What went wrong: whose fault it is, where it stands, and what to do.
+//! What went wrong: whose fault it is, where, and what to do.
 //!
 //! ```text
-//! Error ── fault()        PeerMisbehaved | PeerIncompatible | Policy | Local | ApiMisuse
+//! Error ── fault()        PeerMisbehaved | PeerIncompatible | Policy
+//!       │                 | Precondition | Local | ApiMisuse
+//!       ├─ code()         a stable name for programs
 //!       ├─ at()           the object and the field
-//!       ├─ rule()         the rule of DESIGN.md that it breaks, if it is one of them
+//!       ├─ rule()         the rule that is broken, if the fault breaks one
 //!       ├─ disposition()  retry | wait for a change | give up
-//!       └─ advice()       what a person can do
+//!       ├─ advice()       what a person can do
+//!       └─ source()       the error that a part of the embedder reported
 //! ```
+//!
+//! Each family of faults is a file, in which text, code, rule and advice of a
+//! variant stand together.
 
-mod own;
-mod peer;
+mod api_misuse;
+mod backend;
+mod family;
+mod fault;
+mod local_fault;
+mod peer_incompatible;
+mod peer_misbehaved;
+mod place;
+mod policy_refusal;
+mod precondition;
+mod rule;
+#[cfg(test)]
+mod tests;
 
 use core::fmt;
+use std::sync::Arc;
 
-pub use own::{ApiMisuse, Backend, LocalFault, PolicyRefusal};
-pub use peer::{CommitmentFault, PeerIncompatible, PeerMisbehaved, SuccessionFault};
+pub use api_misuse::ApiMisuse;
+pub use backend::Backend;
+pub use fault::Fault;
+pub use local_fault::LocalFault;
+pub use peer_incompatible::PeerIncompatible;
+pub use peer_misbehaved::{CommitmentFault, PeerMisbehaved, SuccessionFault};
+pub use place::Place;
+pub use policy_refusal::PolicyRefusal;
+pub use precondition::Precondition;
+pub use rule::Rule;
 
 use crate::{
     crypto::{BoxError, CertificateError},
     model::ObjectRef,
 };
+use family::Basis;
 
 /// Why a step was refused or could not be made.
 ///
 /// An error changes nothing: no effect comes with it.
 ///
+/// Two errors are equal if fault and place are equal. The error that a part of
+/// the embedder reported does not count, since such an error cannot be compared;
+/// its message is in [`LocalFault::Backend`] and counts.
+///
 /// # Examples
 /// ```
-/// use liqo_auth::{error::Disposition, model::Tenant, policy::Policy, verify};
+/// use liqo_auth::{error::{Disposition, Rule}, model::Tenant, policy::Policy, verify};
 ///
 /// let consumer = "cl-consumer".parse()?;
 /// let nonce = liqo_auth::crypto::Nonce::parse(
@@ -36,51 +67,30 @@ use crate::{
 /// )?;
 /// let expectation = verify::TenantExpectation { consumer: &consumer, nonce: &nonce };
 /// let error = verify::tenant(&Tenant::default(), &expectation, &Policy::strict()).unwrap_err();
+/// assert_eq!(error.code(), "name-mismatch");
 /// assert_eq!(error.disposition(), Disposition::WaitForChange);
 /// assert_eq!(error.at().field, "metadata.name");
+/// assert_eq!(error.rule().map(Rule::number), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct Error(Box<(Fault, Place)>);
+#[derive(Clone)]
+pub struct Error(Box<Parts>);
 
-/// Whose fault it is.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Fault {
-    /// The peer sent something that no honest peer sends.
-    #[error("the peer misbehaved: {0}")]
-    PeerMisbehaved(#[from] PeerMisbehaved),
-    /// The peer may be honest, but what it sent does not fit here and now.
-    #[error("the peer is incompatible: {0}")]
-    PeerIncompatible(#[from] PeerIncompatible),
-    /// This side's own policy says no.
-    #[error("the policy refuses: {0}")]
-    Policy(#[from] PolicyRefusal),
-    /// Something on this side is missing, unreadable or at odds.
-    #[error("on this side: {0}")]
-    Local(#[from] LocalFault),
-    /// The caller used the library in a way that cannot be right.
-    #[error("misuse of the library: {0}")]
-    ApiMisuse(#[from] ApiMisuse),
+#[derive(Clone)]
+struct Parts {
+    fault: Fault,
+    at: Place,
+    source: Option<Arc<dyn core::error::Error + Send + Sync>>,
 }
 
-/// Where it stands: an object and a field in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The object, where there is one.
-    pub object: Option<ObjectRef>,
-    /// The field's path, such as `spec.csr`; empty for the object as a whole.
-    pub field: &'static str,
-}
-
-/// What to do about it.
+/// What to do about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
     /// The same call may succeed later: try again, less and less often.
     Retry,
-    /// The same objects give the same error: look again when one changes.
+    /// The same objects give the same error: look again when an object changes.
     WaitForChange,
-    /// Nothing that arrives will mend it: the caller has to.
+    /// Nothing that arrives can help: the caller has to change something.
     GiveUp,
 }
 
@@ -90,29 +100,59 @@ impl Error {
         object: Option<ObjectRef>,
         field: &'static str,
     ) -> Self {
-        Self(Box::new((fault.into(), Place { object, field })))
+        Self(Box::new(Parts {
+            fault: fault.into(),
+            at: Place { object, field },
+            source: None,
+        }))
     }
 
-    /// What one of the embedder's parts reported.
+    /// An error that a part of the embedder reported. The reported error becomes
+    /// the source.
     pub(crate) fn backend(backend: Backend, reported: BoxError) -> Self {
         let message = shortened(&reported.to_string());
-        Self::new(LocalFault::Backend { backend, message }, None, "")
+        let mut error = Self::new(LocalFault::Backend { backend, message }, None, "");
+        error.0.source = Some(Arc::from(reported));
+        error
     }
 
-    /// Whose fault it is, and what it is.
+    /// The same error at another place.
+    pub(crate) fn moved_to(mut self, object: Option<ObjectRef>, field: &'static str) -> Self {
+        self.0.at = Place { object, field };
+        self
+    }
+
+    /// Whose fault the error is, and what is wrong.
     pub fn fault(&self) -> &Fault {
-        &self.0.0
+        &self.0.fault
     }
 
-    /// Where it stands.
+    /// Where the fault was found.
     pub fn at(&self) -> &Place {
-        &self.0.1
+        &self.0.at
+    }
+
+    /// The stable name of the fault, for programs: lower-case words with hyphens
+    /// between them, such as `nonce-expired`.
+    ///
+    /// Each variant of each family has a code of its own. A code keeps its
+    /// meaning: a new version may add codes or retire one, but gives no code a
+    /// second meaning. A variant keeps its code if it changes its family or name.
+    /// The codes are:
+    ///
+    /// ```text
+    #[doc = include_str!("codes.txt")]
+    /// ```
+    pub fn code(&self) -> &'static str {
+        self.fault().facts().code
     }
 
     /// What the caller's loop should do.
     pub fn disposition(&self) -> Disposition {
         match self.fault() {
             Fault::Local(LocalFault::Backend { .. })
+            // A key appears without a change of an object.
+            | Fault::Precondition(Precondition::KeyAwaited)
             // The other cluster's server has too much to do, or is broken.
             | Fault::PeerIncompatible(PeerIncompatible::Status {
                 found: 408 | 429 | 500..,
@@ -123,38 +163,57 @@ impl Error {
                 Disposition::Retry
             }
             Fault::ApiMisuse(_) => Disposition::GiveUp,
-            _ => Disposition::WaitForChange,
+            Fault::PeerMisbehaved(_)
+            | Fault::PeerIncompatible(_)
+            | Fault::Policy(_)
+            | Fault::Precondition(_)
+            | Fault::Local(_) => Disposition::WaitForChange,
         }
     }
 
-    /// The number of the rule in DESIGN.md that is broken, if it is one.
-    pub fn rule(&self) -> Option<u8> {
-        match self.fault() {
-            Fault::PeerMisbehaved(peer) => peer.rule(),
-            Fault::PeerIncompatible(peer) => peer.rule(),
-            Fault::Policy(policy) => policy.rule(),
-            Fault::Local(LocalFault::BrokenSeal) => Some(10),
-            Fault::Local(_) | Fault::ApiMisuse(_) => None,
+    /// The rule that is broken, if the fault breaks one.
+    pub fn rule(&self) -> Option<Rule> {
+        match self.fault().facts().rule {
+            Basis::Broken(rule) => Some(rule),
+            Basis::Besides(_) => None,
         }
     }
 
     /// What a person can do, in one sentence.
     pub fn advice(&self) -> &'static str {
-        match self.fault() {
-            Fault::PeerMisbehaved(peer) => peer.advice(),
-            Fault::PeerIncompatible(peer) => peer.advice(),
-            Fault::Policy(policy) => policy.advice(),
-            Fault::Local(local) => local.advice(),
-            Fault::ApiMisuse(_) => {
-                "Correct the call; the documentation of the method says what it takes."
-            }
-        }
+        self.fault().facts().advice
     }
 }
 
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        (self.fault(), self.at()) == (other.fault(), other.at())
+    }
+}
+
+impl Eq for Error {}
+
+/// The source is the error that a part of the embedder reported
+/// ([`LocalFault::Backend`]), which can be downcast to the embedder's own type.
+/// Any other error has no source: its text says everything.
+///
+/// ```
+/// # use std::{error::Error as _, fmt};
+/// # use liqo_auth::{Provider, Env, Error};
+/// # #[derive(Debug)] struct KmsError { throttled: bool }
+/// # impl fmt::Display for KmsError { fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str("") } }
+/// # impl std::error::Error for KmsError {}
+/// fn is_throttled(error: &Error) -> bool {
+///     error
+///         .source()
+///         .and_then(|source| source.downcast_ref::<KmsError>())
+///         .is_some_and(|error| error.throttled)
+/// }
+/// ```
 impl core::error::Error for Error {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        None
+        let source = self.0.source.as_deref()?;
+        Some(source)
     }
 }
 
@@ -174,20 +233,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// `Secret ns/name, spec.csr: `, or nothing where there is no place to name.
-impl fmt::Display for Place {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.object, self.field) {
-            (None, "") => Ok(()),
-            (None, field) => write!(formatter, "{field}: "),
-            (Some(object), "") => write!(formatter, "{object}: "),
-            (Some(object), field) => write!(formatter, "{object}, {field}: "),
-        }
-    }
-}
-
-/// An attacker's text for a message: at most 80 characters of it, escaped by
-/// the `{:?}` that prints it.
+/// An attacker's text for a message: at most 80 characters of the text. The
+/// `{:?}` that prints the text escapes it.
 pub(crate) fn shortened(text: &str) -> String {
     const SHOWN: usize = 80;
     if text.chars().count() <= SHOWN {

@@ -73,7 +73,12 @@ impl<'a> Look<'a> {
     /// The phase; what is wrong with the peer is one.
     pub(super) fn phase_or_refused(&self) -> Result<Phase, Error> {
         match self.phase() {
-            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+            Err(error)
+                if matches!(
+                    error.fault(),
+                    Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_)
+                ) =>
+            {
                 Err(error)
             }
             Err(error) => Ok(Phase::Refused(error)),

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use crate::{
         crypto::{CsrError, Entropy, KeyPair, SigningKey},
-        error::Fault,
+        error::{Fault, Rule},
         model::{Metadata, ResourceSliceSpec},
     };
 
@@ -360,7 +360,7 @@ mod tests {
             error.fault(),
             Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Key { .. }))
         ));
-        assert_eq!(error.rule(), Some(2));
+        assert_eq!(error.rule().map(Rule::number), Some(2));
     }
 
     #[test]

@@ -356,7 +356,11 @@ fn names_the_defect(id: &str, error: &Error) -> Result<(), String> {
     match known {
         Some((_, expected)) if found.starts_with(expected) => Ok(()),
         Some((_, expected)) => Err(format!("refused as {found}, not as {expected}…")),
-        None if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+        None if matches!(
+            error.fault(),
+            Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_)
+        ) =>
+        {
             Err(format!("refused for no fault of its own: {found}"))
         }
         None => Ok(()),

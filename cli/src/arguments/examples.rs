@@ -6,7 +6,7 @@ Exit codes:
   1  the file system or the machine failed
   2  the command line cannot be right
   3  what the peer sent was refused
-  4  something of the peer has to come first
+  4  something else has to come first
   5  this side's own objects are at odds";
 
 pub(super) const LONG_HELP: &str = "\
@@ -33,7 +33,7 @@ Exit codes:
   1  the file system or the machine failed
   2  the command line cannot be right
   3  what the peer sent was refused
-  4  something of the peer has to come first
+  4  something else has to come first
   5  this side's own objects are at odds";
 
 pub(super) const INIT_EXAMPLES: &str = "\

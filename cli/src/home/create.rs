@@ -83,7 +83,7 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
     let mut changes = Vec::new();
     for (id, content) in store.changes()? {
         let place =
-            super::Place::of(&id).with_context(|| format!("{id} has no place in a home"))?;
+            super::ManifestFile::of(&id).with_context(|| format!("{id} has no place in a home"))?;
         changes.push(Change {
             target: Target::Manifest(place),
             content,

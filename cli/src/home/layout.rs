@@ -23,7 +23,7 @@ use super::{
 
 /// Where an object's manifest lies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct ManifestFile {
     pub(crate) area: Area,
     /// The folder in the area; none for the area itself.
     pub(crate) folder: Option<String>,
@@ -73,7 +73,7 @@ impl Area {
     }
 }
 
-impl Place {
+impl ManifestFile {
     /// The place of an object; none if its name cannot be that of a file.
     pub(crate) fn of(id: &ObjectRef) -> Option<Self> {
         let namespaced = id.kind.is_namespaced();
@@ -218,7 +218,7 @@ mod tests {
             ),
         ] {
             let id = ObjectRef::new(kind, namespace, name);
-            let place = Place::of(&id).unwrap();
+            let place = ManifestFile::of(&id).unwrap();
             assert_eq!(place.path(), path);
             assert_eq!(place.object(), Some(id));
         }
@@ -237,7 +237,7 @@ mod tests {
             ("a", ".."),
         ] {
             assert_eq!(
-                Place::of(&ObjectRef::new(Kind::Tenant, namespace, name)),
+                ManifestFile::of(&ObjectRef::new(Kind::Tenant, namespace, name)),
                 None,
                 "{namespace} {name}"
             );

@@ -41,7 +41,7 @@ pub(crate) use self::{
 };
 use self::{
     directory::{Directory, is_temporary},
-    layout::{Area, LOCK_FILE, Place, SETTINGS_FILE},
+    layout::{Area, LOCK_FILE, ManifestFile, SETTINGS_FILE},
     settings::Settings,
     store::Store,
     write::{Change, Target, write},
@@ -86,7 +86,8 @@ impl Home {
         let settings = settings(&root)?;
         let mut store = Store::default();
         for id in wanted {
-            let place = Place::of(id).with_context(|| format!("{id} has no place in a home"))?;
+            let place =
+                ManifestFile::of(id).with_context(|| format!("{id} has no place in a home"))?;
             if let Some(text) = read(&root, &place)? {
                 store.load(id.clone(), text);
             }
@@ -136,7 +137,9 @@ impl Home {
 
     /// The file of an object.
     pub(crate) fn file_of(&self, id: &ObjectRef) -> PathBuf {
-        let place = Place::of(id).map(|place| place.path()).unwrap_or_default();
+        let place = ManifestFile::of(id)
+            .map(|place| place.path())
+            .unwrap_or_default();
         self.root.path().join(place)
     }
 
@@ -180,7 +183,7 @@ impl Home {
 
     /// Carries out an effect in memory; [`save`](Self::save) makes it last.
     pub(crate) fn apply(&mut self, effect: &Effect, now: Timestamp) -> Result<()> {
-        if Place::of(&effect.id()).is_none() {
+        if ManifestFile::of(&effect.id()).is_none() {
             let id = effect.id();
             return Err(Failure::at_odds(format!(
                 "{id} cannot be kept in a home: its name is none of a file"
@@ -220,7 +223,8 @@ impl Home {
             });
         }
         for (id, content) in self.store.changes()? {
-            let place = Place::of(&id).with_context(|| format!("{id} has no place in a home"))?;
+            let place =
+                ManifestFile::of(&id).with_context(|| format!("{id} has no place in a home"))?;
             changes.push(Change {
                 target: Target::Manifest(place),
                 content,
@@ -353,7 +357,7 @@ fn settings(root: &Directory) -> Result<Settings> {
 }
 
 /// The manifest in a place, if there is one.
-fn read(root: &Directory, place: &Place) -> anyhow::Result<Option<Zeroizing<Vec<u8>>>> {
+fn read(root: &Directory, place: &ManifestFile) -> anyhow::Result<Option<Zeroizing<Vec<u8>>>> {
     let Some(area) = root.open(place.area.folder())? else {
         return Ok(None);
     };
@@ -378,7 +382,7 @@ fn load(
         sweep(directory, &names)?;
     }
     for file in names {
-        let place = Place {
+        let place = ManifestFile {
             area,
             folder: folder.clone(),
             file,

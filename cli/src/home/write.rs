@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{
     directory::{Access, Directory, Written, shown},
-    layout::Place,
+    layout::ManifestFile,
 };
 use crate::environment::random;
 
@@ -22,7 +22,7 @@ pub(crate) struct Change {
 /// Where a file lies.
 pub(crate) enum Target {
     /// A manifest.
-    Manifest(Place),
+    Manifest(ManifestFile),
     /// A file in the home itself, for the owner only.
     TopLevel(&'static str),
 }
@@ -151,7 +151,7 @@ impl<'r> Folders<'r> {
         }
     }
 
-    fn of(&mut self, place: &Place) -> Result<usize> {
+    fn of(&mut self, place: &ManifestFile) -> Result<usize> {
         let access = place.area.access();
         let area = self.open(None, place.area.folder(), access)?;
         match &place.folder {

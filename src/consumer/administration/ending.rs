@@ -10,7 +10,7 @@ use crate::{
         record::{Plan, Record, Records},
         slice::is_asked_of,
     },
-    error::{Error, LocalFault},
+    error::{Error, Precondition},
     machine::{Awaited, Step, View},
     model::{Kind, ObjectRef, Resource, ResourceSlice},
 };
@@ -26,8 +26,8 @@ impl Consumer {
     /// takes another nonce.
     ///
     /// # Errors
-    /// [`LocalFault::SlicesRemain`] while resource slices are asked of the
-    /// provider; [`LocalFault::Unreadable`] if it cannot be told whether;
+    /// [`Precondition::SlicesRemain`] while resource slices are asked of the
+    /// provider; [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) if it cannot be told whether;
     /// otherwise as [`look`](Self::look).
     pub fn unauthenticate(&self, view: &View<'_>) -> Result<Step, Error> {
         let peer = view.peer();
@@ -39,7 +39,7 @@ impl Consumer {
             .map(Resource::id)
             .collect();
         if let Some(first) = slices.first() {
-            let fault = LocalFault::SlicesRemain {
+            let fault = Precondition::SlicesRemain {
                 found: slices.len(),
                 one: first.to_string(),
             };

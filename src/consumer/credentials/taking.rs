@@ -12,7 +12,7 @@ use crate::{
         record::Plan,
     },
     crypto::CertificateError,
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
+    error::{Error, Fault, PeerMisbehaved, Precondition},
     machine::Awaited,
     model::{
         AuthParams, Identity, IdentitySpec, IdentityType, Metadata, ObjectRef, OwnerReference,
@@ -120,7 +120,7 @@ impl Holding<'_> {
                 Ok(Comparison::Newer) => Offer::Newer(offered),
                 // As good as the one that is held: Liqo 1.2 signs short ones
                 // again within a second. To a request it is no answer.
-                Err((Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }), _))
+                Err((Fault::Precondition(Precondition::NotNewer { found, held }), _))
                     if found == held && !self.has_request() =>
                 {
                     Offer::Nothing
@@ -208,7 +208,7 @@ fn found_in(error: &Error, id: &ObjectRef) -> Error {
         "spec.authParams.awsConfig.awsClusterName" => "status.authParams.awsConfig.awsClusterName",
         _ => "status.authParams",
     };
-    Error::new(error.fault().clone(), Some(id.clone()), field)
+    error.clone().moved_to(Some(id.clone()), field)
 }
 
 /// When a certificate begins to hold, if that is all that is wrong with it.

@@ -12,7 +12,7 @@ use crate::{
         record::{Received, Record},
     },
     crypto::{CertificateError, Fingerprint, Nonce, PublicKey, SigningKey},
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
+    error::{Error, Fault, PeerMisbehaved, Precondition},
     machine::{Holder, Notice},
     model::{Identity, Resource, Timestamp},
     verify::{self, Credentials, IdentityExpectation, VerifiedIdentity},
@@ -140,7 +140,7 @@ impl AcceptedIdentity {
                 if follows || new.not_after() > old.not_after() {
                     return Ok(Comparison::Newer);
                 }
-                let fault = PeerIncompatible::NotNewer {
+                let fault = Precondition::NotNewer {
                     found: new.not_after(),
                     held: old.not_after(),
                 };

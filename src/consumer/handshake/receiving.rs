@@ -13,7 +13,7 @@ use crate::{
         record::Plan,
     },
     crypto::Nonce,
-    error::{Error, Fault, PeerIncompatible, PolicyRefusal, shortened},
+    error::{Error, Fault, PolicyRefusal, Precondition, shortened},
     machine::{Awaited, Holder, Notice},
     model::{Identity, Metadata, ObjectRef, Resource, names},
 };
@@ -134,7 +134,7 @@ impl Holding<'_> {
         }
         match accepted.compare(&held) {
             Ok(_) => Ok(()),
-            Err((Fault::PeerIncompatible(PeerIncompatible::NotNewer { found, held }), _))
+            Err((Fault::Precondition(Precondition::NotNewer { found, held }), _))
                 if found == held =>
             {
                 Ok(())

@@ -14,7 +14,7 @@ use crate::{
         replication_labels,
     },
     crypto::{Csr, SigningKey, Subject},
-    error::{Error, LocalFault},
+    error::{Error, LocalFault, Precondition},
     machine::{Awaited, Env, Step, View},
     model::{Bytes, Kind, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, names},
 };
@@ -70,7 +70,7 @@ impl Consumer {
     /// has not answered, the slice is stored without its request.
     ///
     /// # Errors
-    /// [`LocalFault::SliceName`], [`LocalFault::NotAuthenticated`];
+    /// [`LocalFault::SliceName`], [`Precondition::NotAuthenticated`];
     /// [`LocalFault::Conflict`] if something else stands there; otherwise as
     /// [`look`](Self::look).
     pub fn request_slice(
@@ -142,7 +142,7 @@ impl Look<'_> {
             .identity
             .and_then(|identity| holding.accept(keys, identity).ok());
         if control_plane.is_none() && holding.endpoint.is_none() {
-            return Err(Error::new(LocalFault::NotAuthenticated, Some(id), ""));
+            return Err(Error::new(Precondition::NotAuthenticated, Some(id), ""));
         }
         let stored: Option<&ResourceSlice> = self.view.find(&namespace, &options.name)?;
         if stored.is_some_and(|slice| {

@@ -186,7 +186,7 @@ impl Configuration {
 /// The peer's faults are answered; this side's are not told to the peer.
 fn refuse(request: &IdentityRequest, error: Error) -> Result<Reply, Error> {
     let response = match error.fault() {
-        Fault::Local(_) | Fault::ApiMisuse(_) => return Err(error),
+        Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_) => return Err(error),
         Fault::PeerMisbehaved(_) | Fault::PeerIncompatible(_) => {
             HttpResponse::error(400, &error.to_string())
         }

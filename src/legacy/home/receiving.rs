@@ -11,7 +11,7 @@ use super::{
 use crate::{
     crypto::{Answer, CaBundle, PublicKey},
     error::{
-        ApiMisuse, Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal,
+        Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition,
         shortened,
     },
     legacy::{
@@ -85,7 +85,7 @@ impl Look<'_> {
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         let Some(cluster) = self.observed.foreign_cluster else {
-            return Err(Error::new(LocalFault::NoForeignCluster, None, ""));
+            return Err(Error::new(Precondition::NoForeignCluster, None, ""));
         };
         let Asks::Identity {
             version,
@@ -155,7 +155,7 @@ impl Look<'_> {
             aws_config: None,
         };
         let Answer::Ready(key) = self.find_key()? else {
-            return Err(Error::new(ApiMisuse::NoKey, None, ""));
+            return Err(Error::new(Precondition::KeyAwaited, None, ""));
         };
         let verified = self.verify(&answer.namespace, &auth_params, key.public_key(), now)?;
         let namespace = verified.namespace().map(ToString::to_string);
@@ -235,7 +235,7 @@ impl Look<'_> {
                 "spec.namespace" => "namespace",
                 other => other,
             };
-            Error::new(error.fault().clone(), None, field)
+            error.moved_to(None, field)
         })
     }
 

@@ -11,7 +11,7 @@
 
 use crate::{
     audit::{Decision, Event},
-    error::{Error, LocalFault},
+    error::{Error, Precondition},
     machine::{Awaited, Step, View, replication},
     model::{
         Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, TenantCondition,
@@ -29,7 +29,7 @@ impl Provider {
     /// any more; the tenant namespace stays, since others may use it.
     ///
     /// # Errors
-    /// As [`look`](Self::look); [`LocalFault::SlicesRemain`] while the peer has
+    /// As [`look`](Self::look); [`Precondition::SlicesRemain`] while the peer has
     /// resource slices. Those that a drained peer's finalizers keep do not
     /// count, nor do those that this cluster itself asks of the peer.
     pub fn end(&self, view: &View<'_>) -> Result<Step, Error> {
@@ -113,7 +113,7 @@ fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
         .filter(|id| id.namespace == namespace)
         .collect();
     let one = remaining.first()?;
-    let fault = LocalFault::SlicesRemain {
+    let fault = Precondition::SlicesRemain {
         found: remaining.len(),
         one: one.to_string(),
     };

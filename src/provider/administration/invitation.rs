@@ -2,7 +2,7 @@
 
 use crate::{
     audit::{Decision, Event},
-    error::{ApiMisuse, Error, shortened},
+    error::{Error, Precondition, shortened},
     machine::{Env, Step, View},
     model::Timestamp,
     provider::{
@@ -63,7 +63,7 @@ impl Provider {
     /// is signed yet: [`reconcile`](Self::reconcile) goes on.
     ///
     /// # Errors
-    /// As [`look`](Self::look); [`ApiMisuse::NothingToApprove`] if nothing
+    /// As [`look`](Self::look); [`Precondition::NothingToApprove`] if nothing
     /// waits.
     pub fn approve(&self, view: &View<'_>, now: Timestamp) -> Result<Step, Error> {
         self.decide_by_hand(view, now, Verdict::Approved)
@@ -93,7 +93,11 @@ impl Provider {
         };
         let Some(tenant) = observed.tenant.filter(|_| waits) else {
             let phase = phase.name();
-            return Err(Error::new(ApiMisuse::NothingToApprove { phase }, None, ""));
+            return Err(Error::new(
+                Precondition::NothingToApprove { phase },
+                None,
+                "",
+            ));
         };
         let mut plan = look.plan();
         look.decide(tenant, verdict, &mut plan);

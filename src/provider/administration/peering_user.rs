@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     audit::{Decision, Event},
     crypto::{Answer, CertificateChain, ClientCertificateExpectation, Csr, SigningKey, Subject},
-    error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal},
+    error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal, Precondition},
     machine::{Env, Holder, Interest, Step, View, plan::Plan},
     model::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestSpec, ClusterId, ClusterRole,
@@ -103,7 +103,7 @@ impl Provider {
     ///
     /// # Errors
     /// [`LocalFault::PeeringUserExists`] as long as there is one for the peer;
-    /// [`LocalFault::NoPeeringRole`] or [`LocalFault::Ambiguous`] unless there
+    /// [`Precondition::NoPeeringRole`] or [`LocalFault::Ambiguous`] unless there
     /// is exactly one Role and one ClusterRole for peering users;
     /// [`LocalFault::Conflict`] if something else has the name of what is to be
     /// made; [`PolicyRefusal`] if the name is too long or taken;
@@ -350,7 +350,7 @@ fn only_role<K: Resource>(view: &View<'_>) -> Result<ObjectRef, Error> {
     });
     let Some(role) = roles.next() else {
         let kind = K::KIND.as_str();
-        return Err(Error::new(LocalFault::NoPeeringRole { kind }, None, ""));
+        return Err(Error::new(Precondition::NoPeeringRole { kind }, None, ""));
     };
     match roles.find(|other| other.id() != role.id()) {
         None => Ok(role.id()),

@@ -2,7 +2,7 @@
 
 use crate::{
     audit::{Decision, Event},
-    error::{Error, LocalFault},
+    error::{Error, Precondition},
     machine::{Holder, Step, View},
     model::{TenantCondition, Timestamp},
     provider::{Provider, credentials, rights},
@@ -13,7 +13,7 @@ impl Provider {
     /// record: the word of this side's administrator.
     ///
     /// # Errors
-    /// [`LocalFault::NoTenant`] if there is no Tenant; as
+    /// [`Precondition::NoTenant`] if there is no Tenant; as
     /// [`look`](Self::look). Nothing that the peer can write keeps it from being
     /// cordoned or drained: neither a Secret of the handshake nor a Tenant that
     /// cannot be read.
@@ -25,7 +25,7 @@ impl Provider {
         self.0.check_other(view.peer())?;
         let observed = self.observe(view)?;
         if observed.tenant_metadata().is_none() {
-            return Err(Error::new(LocalFault::NoTenant, None, ""));
+            return Err(Error::new(Precondition::NoTenant, None, ""));
         }
         let look = self.look_at(view, &observed, Timestamp::EPOCH);
         let mut plan = look.plan();

@@ -2,7 +2,7 @@
 
 use crate::{
     audit::{Decision, Event},
-    error::{Error, LocalFault},
+    error::{Error, Precondition},
     machine::{Step, View},
     model::{Kind, ObjectRef, ResourceSlice, Timestamp, names},
     provider::{
@@ -21,7 +21,7 @@ impl Provider {
     /// as it is and not held.
     ///
     /// # Errors
-    /// [`LocalFault::NoSlice`] if the peer has no slice of that name; as
+    /// [`Precondition::NoSlice`] if the peer has no slice of that name; as
     /// [`look`](Self::look).
     pub fn cordon_slice(&self, view: &View<'_>, slice: &str) -> Result<Step, Error> {
         let cordon = |slice: &mut ResourceSlice| {
@@ -71,7 +71,7 @@ impl Provider {
         let record_name = slice_name(view.peer(), name);
         let record = observed.slice_records.get(record_name.as_str());
         if object.is_none() && record.is_none() {
-            return Err(Error::new(LocalFault::NoSlice, Some(id), ""));
+            return Err(Error::new(Precondition::NoSlice, Some(id), ""));
         }
         if let Some((_, Err(error))) = record {
             return Err(error.clone());

@@ -147,7 +147,7 @@ fn the_provider_makes_no_tenant_that_would_not_be_admitted() {
     assert_eq!(
         error.to_string(),
         "Tenant liqo-tenant-cl-consumer/cl-consumer, metadata.namespace: the policy refuses: \
-         it is not admitted: a Tenant already exists in the tenant namespace"
+         the object is not admitted: a Tenant already exists in the tenant namespace"
     );
     assert_eq!(
         error.fault(),

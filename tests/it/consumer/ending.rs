@@ -3,7 +3,7 @@
 use liqo_auth::{
     audit::Decision,
     crypto::{Entropy, Nonce},
-    error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal, Precondition},
     machine::{Awaited, Effect, Message},
     model::{Identity, Kind, Object, Renew, Resource, Secret},
 };
@@ -22,7 +22,7 @@ fn it_is_refused_while_slices_remain() {
     let error = home.consumer.unauthenticate(&home.view()).unwrap_err();
     assert_eq!(
         error.fault(),
-        &LocalFault::SlicesRemain {
+        &Precondition::SlicesRemain {
             found: 1,
             one: format!("ResourceSlice {NAMESPACE}/mypool")
         }
@@ -36,7 +36,7 @@ fn it_is_refused_while_slices_remain() {
     let error = home.consumer.unauthenticate(&home.view()).unwrap_err();
     assert_eq!(
         error.fault(),
-        &LocalFault::SlicesRemain {
+        &Precondition::SlicesRemain {
             found: 2,
             one: "ResourceSlice default/other".to_owned()
         }
@@ -124,7 +124,7 @@ fn an_end_that_was_cut_off_goes_on_by_itself() {
         assert_eq!(home.phase(), "Ending");
         let nonce = Nonce::random(&Entropy::from_bytes([8; 32]));
         let error = home.receive(Message::Nonce(nonce)).unwrap_err();
-        assert_eq!(error.fault(), &LocalFault::StillEnding.into());
+        assert_eq!(error.fault(), &Precondition::StillEnding.into());
         home.settle();
         assert_eq!(home.names().len(), 2, "{effects}");
         assert_eq!(home.phase(), "AwaitsNonce");

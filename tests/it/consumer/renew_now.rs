@@ -3,7 +3,7 @@
 use liqo_auth::{
     audit::Decision,
     consumer::{PeerSettings, Renewal, RenewalScheme},
-    error::{Fault, PeerIncompatible},
+    error::{Fault, Precondition},
     machine::{Message, Step},
     model::{Identity, names},
 };
@@ -83,13 +83,10 @@ fn a_bad_answer_is_not_asked_for_again() {
     let older = home.issue(HOUR);
     home.answer_renew(older);
     home.turn();
-    let Fault::PeerIncompatible(fault) = home.refused[0].fault() else {
+    let Fault::Precondition(fault) = home.refused[0].fault() else {
         panic!("{:?}", home.refused);
     };
-    assert!(
-        matches!(fault, PeerIncompatible::NotNewer { .. }),
-        "{fault}"
-    );
+    assert!(matches!(fault, Precondition::NotNewer { .. }), "{fault}");
     for _ in 0..4 {
         assert!(!asks(&home.turn()));
     }

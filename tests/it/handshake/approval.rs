@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use liqo_auth::{
     audit::Decision,
     crypto::{Answer, BoxError, SigningKey},
-    error::{ApiMisuse, Backend, Disposition, Fault, LocalFault, PolicyRefusal},
+    error::{Backend, Disposition, Fault, LocalFault, PolicyRefusal, Precondition},
     machine::{Awaited, Step},
     provider::{self, ApprovalRequest, Approver, Provider},
 };
@@ -143,6 +143,8 @@ fn an_approver_decides_once() {
         message: "nobody is in".into(),
     };
     assert_eq!(error.fault(), &fault.into());
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), "nobody is in");
 
     *approver.answer.lock().unwrap() = Some(Answer::Denied("no".into()));
     exchange.settle();
@@ -236,7 +238,7 @@ fn nothing_to_approve(exchange: &Exchange) -> &'static str {
     let view = exchange.provider_view();
     let error = exchange.provider.approve(&view, exchange.now).unwrap_err();
     match error.fault() {
-        Fault::ApiMisuse(ApiMisuse::NothingToApprove { phase }) => phase,
+        Fault::Precondition(Precondition::NothingToApprove { phase }) => phase,
         fault => panic!("{fault:?}"),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use liqo_auth::{
     crypto::{KeyPair, RecordKey, SigningKey},
-    error::{Disposition, Error, Fault, LocalFault, PeerMisbehaved},
+    error::{Disposition, Error, Fault, LocalFault, PeerMisbehaved, Rule},
     machine::{Message, Objects},
     model::{Kind, Object, ObjectRef, Secret},
     provider::{self, Provider},
@@ -250,7 +250,7 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
         .hand_over(Message::Tenant(Box::new(tenant.clone())))
         .unwrap_err();
     assert_eq!(error.fault(), &expected.clone().into());
-    assert_eq!(error.rule(), Some(5));
+    assert_eq!(error.rule().map(Rule::number), Some(5));
     assert_eq!(error.at().field, "spec.publicKey");
     assert_eq!(exchange.at_provider, before);
 
@@ -329,7 +329,7 @@ fn assert_broken_seal(exchange: &mut Exchange) {
     ];
     for error in errors {
         assert_eq!(error.fault(), &LocalFault::BrokenSeal.into());
-        assert_eq!(error.rule(), Some(10));
+        assert_eq!(error.rule().map(Rule::number), Some(10));
         assert_eq!(error.disposition(), Disposition::WaitForChange);
         let object = error.at().object.clone().unwrap();
         assert_eq!(object, secret_ref("liqo", PROVIDER_RECORD));

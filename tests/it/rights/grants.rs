@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use liqo_auth::{
     consumer,
     crypto::{Answer, BoxError, CertificateChain, CertificateError, Subject},
-    error::{ApiMisuse, Backend, Disposition, LocalFault, PeerMisbehaved, PolicyRefusal},
+    error::{ApiMisuse, Backend, Disposition, LocalFault, PeerMisbehaved, PolicyRefusal, Rule},
     machine::{Awaited, Message},
     model::{
         AuthzPolicy, ClusterRoleBinding, Namespace, Object, RbacSubject, RoleBinding,
@@ -142,10 +142,19 @@ fn a_certificate_for_another_request_is_the_signers_fault() {
 
 #[test]
 fn a_signer_that_fails_is_asked_again() {
+    #[derive(Debug, PartialEq)]
+    struct NoRoute;
+    impl std::fmt::Display for NoRoute {
+        fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("no route to host")
+        }
+    }
+    impl std::error::Error for NoRoute {}
+
     struct Fails;
     impl CsrSigner for Fails {
         fn sign(&self, _request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
-            Err("no route to host".into())
+            Err(NoRoute.into())
         }
     }
     let mut setup = Setup::new();
@@ -166,6 +175,9 @@ fn a_signer_that_fails_is_asked_again() {
     };
     assert_eq!(error.fault(), &expected.into());
     assert_eq!(error.disposition(), Disposition::Retry);
+    // The signer's own error is kept.
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.downcast_ref(), Some(&NoRoute));
 }
 
 #[test]
@@ -245,7 +257,7 @@ fn a_tenant_that_asks_for_no_handshake_is_refused() {
     };
     assert_eq!(error.fault(), &PeerMisbehaved::SelfDeclaredPolicy.into());
     assert_eq!(error.at().field, "spec.authzPolicy");
-    assert_eq!(error.rule(), Some(6));
+    assert_eq!(error.rule().map(Rule::number), Some(6));
     assert_eq!(exchange.phases(), ("AwaitsTenant", "AwaitsIdentity"));
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use liqo_auth::{
     audit::Decision,
-    error::{Fault, LocalFault},
+    error::{Fault, Precondition},
     machine::{Effect, Notice},
     model::{
         Kind, Object, ObjectRef, ResourceSliceConditionStatus as Said,
@@ -310,7 +310,7 @@ fn the_administrator_goes_from_each_condition_to_each() {
         .provider
         .set_condition(&pool.at_provider.view(&nobody), Drained)
         .unwrap_err();
-    assert_eq!(error.fault(), &Fault::Local(LocalFault::NoTenant));
+    assert_eq!(error.fault(), &Fault::Precondition(Precondition::NoTenant));
 }
 
 #[test]

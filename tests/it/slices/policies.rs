@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use liqo_auth::{
     crypto::{Answer, BoxError},
-    error::{Backend, Fault, LocalFault},
+    error::{Backend, Fault, LocalFault, Precondition},
     machine::Awaited,
     model::{
         Kind, ObjectRef, ResourceSliceConditionStatus as Said, ResourceSliceConditionType as About,
@@ -74,6 +74,8 @@ fn the_class_policy_denies_waits_leaves_to_others_or_fails() {
         }
         .into()
     );
+    let source = std::error::Error::source(&pool.refused[0].1).unwrap();
+    assert_eq!(source.to_string(), "out of order");
 
     assert_eq!(pool.said("of-brokenx"), [Some(Said::Accepted), None]);
     assert_eq!(pool.wake_at, Some(pool.now + Duration::from_secs(60)));
@@ -169,5 +171,5 @@ fn the_administrator_has_a_slice_decided_on_anew() {
         .provider
         .reconsider_slice(&pool.at_provider.view(&pool::consumer()), "nothere")
         .unwrap_err();
-    assert_eq!(error.fault(), &Fault::Local(LocalFault::NoSlice));
+    assert_eq!(error.fault(), &Fault::Precondition(Precondition::NoSlice));
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use liqo_auth::{
     audit::Decision,
     crypto::{Answer, ClientKey, KeyPair, PublicKey, RecordKey, Signature, SigningKey, Subject},
-    error::{ApiMisuse, Fault, LocalFault, PolicyRefusal},
+    error::{ApiMisuse, Fault, LocalFault, PolicyRefusal, Precondition},
     machine::{Effect, Objects},
     model::{Kind, Object, ObjectRef, RbacSubject, RoleBinding, RoleRef, names},
     policy::Policy,
@@ -181,7 +181,7 @@ fn there_is_one_role_of_each_kind() {
         );
         exchange.at_provider.remove(&other);
         exchange.at_provider.remove(&role.id());
-        refused(&exchange, LocalFault::NoPeeringRole { kind }, None);
+        refused(&exchange, Precondition::NoPeeringRole { kind }, None);
     }
 }
 

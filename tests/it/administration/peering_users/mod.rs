@@ -5,7 +5,7 @@ mod creation;
 mod deletion;
 
 use liqo_auth::{
-    error::{Error, Fault, LocalFault},
+    error::{Error, Fault},
     model::{ClusterRole, Metadata, ObjectRef, Role, names},
     provider::{NewPeeringUser, PeeringUser},
 };
@@ -56,8 +56,8 @@ fn signed(new: &NewPeeringUser) -> Result<PeeringUser, Error> {
     Ok(new.have_signed_by(&Ledger::new())?.unwrap())
 }
 
-fn refused(exchange: &Exchange, fault: LocalFault, at: Option<ObjectRef>) {
+fn refused(exchange: &Exchange, fault: impl Into<Fault>, at: Option<ObjectRef>) {
     let error = begin(exchange).unwrap_err();
-    assert_eq!(error.fault(), &Fault::Local(fault));
+    assert_eq!(error.fault(), &fault.into());
     assert_eq!(error.at().object, at);
 }

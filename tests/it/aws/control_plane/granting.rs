@@ -162,11 +162,14 @@ fn a_denial_and_a_failure_leave_everything_as_it_was() {
     iam.says(Err("the network is down"));
     let view = exchange.provider_view();
     let error = exchange.provider.reconcile(&view, exchange.env());
+    let error = error.unwrap_err();
     let expected = LocalFault::Backend {
         backend: Backend::AwsIdentities,
         message: "the network is down".to_owned(),
     };
-    assert_eq!(error.unwrap_err().fault(), &expected.into());
+    assert_eq!(error.fault(), &expected.into());
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), "the network is down");
 
     iam.works();
     exchange.settle();

@@ -3,7 +3,7 @@
 use liqo_auth::{
     consumer::{Renewal, RenewalScheme},
     crypto::CertificateError,
-    error::{Fault, PeerIncompatible, PeerMisbehaved},
+    error::{Fault, PeerIncompatible, PeerMisbehaved, Precondition},
     model::{AuthParams, Kind, Object},
 };
 
@@ -26,12 +26,7 @@ fn what_a_renew_may_not_bring_is_refused_and_what_is_held_stays() {
         (
             "an older certificate",
             |given, home| *given = issue_control_plane(&*ed25519(1), home.now, MINUTE),
-            |fault| {
-                matches!(
-                    fault,
-                    Fault::PeerIncompatible(PeerIncompatible::NotNewer { .. })
-                )
-            },
+            |fault| matches!(fault, Fault::Precondition(Precondition::NotNewer { .. })),
         ),
         (
             "an expired certificate",
@@ -182,7 +177,7 @@ fn an_older_identity_that_is_handed_over_takes_no_place() {
         .unwrap_err();
     assert_eq!(
         error.fault(),
-        &PeerIncompatible::NotNewer {
+        &Precondition::NotNewer {
             found: home.now + MINUTE,
             held: home.now + HOUR,
         }

@@ -3,7 +3,7 @@
 use liqo_auth::{
     consumer::{ResourcesDecision, SlicePhase},
     crypto::{CertificateError, Csr, Entropy, Subject},
-    error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved},
+    error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved, Precondition},
     machine::Awaited,
     model::{
         AwsConfig, Bytes, Identity, IdentityType, Kubeconfig, Object, OwnerReference, Renew,
@@ -194,7 +194,7 @@ fn a_certificate_that_expired_or_is_older_takes_no_place() {
     assert!(home.turn().is_settled());
     assert!(matches!(
         home.refused[0].fault(),
-        Fault::PeerIncompatible(PeerIncompatible::NotNewer { .. })
+        Fault::Precondition(Precondition::NotNewer { .. })
     ));
     home.now = home.now + MINUTE + MINUTE;
     assert!(home.turn().is_settled());

@@ -4,7 +4,7 @@ use liqo_auth::{
     audit::Decision,
     consumer::SliceOptions,
     crypto::{Csr, Subject},
-    error::{Fault, LocalFault, PolicyRefusal},
+    error::{Fault, LocalFault, PolicyRefusal, Precondition},
     machine::{Awaited, Effect},
     model::{Bytes, Kind, Object, Resource, names},
 };
@@ -98,7 +98,7 @@ fn a_slice_is_refused_before_the_control_plane_and_under_a_bad_name() {
             .request_slice(&home.view(), &SliceOptions::named(name), env(home.now))
     };
     let error = ask(&home, "mypool").unwrap_err();
-    assert_eq!(error.fault(), &LocalFault::NotAuthenticated.into());
+    assert_eq!(error.fault(), &Precondition::NotAuthenticated.into());
     let home = Home::authenticated(YEAR);
     for name in ["", "-a", "A", "a_b", &"a".repeat(52), "a/../b"] {
         let error = ask(&home, name).unwrap_err();

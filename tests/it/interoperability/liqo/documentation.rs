@@ -11,7 +11,7 @@ use liqo_auth::{
         Answer, BoxError, CaBundle, CertificateChain, CertificateError, ClientKey, CsrError,
         Issuance, Nonce, OneKey, Payload, PublicKey, RecordKey, Signature, SigningKey, Subject,
     },
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Rule},
     machine::Message,
     model::{Identity, Namespace, Object, Resource, Tenant, Timestamp, manifest, names},
     policy::{Limits, Policy},
@@ -69,7 +69,7 @@ fn the_tenant_is_refused_because_its_request_names_another_cluster() {
     let error = verified_tenant(&tenant(), "cl-consumer").unwrap_err();
     assert_eq!(error.fault(), &expected.clone().into());
     assert_eq!(error.at().field, "spec.csr");
-    assert_eq!(error.rule(), Some(1));
+    assert_eq!(error.rule().map(Rule::number), Some(1));
     assert!(error.to_string().contains("CN=cl01"), "{error}");
     assert!(error.to_string().contains("CN=cl-consumer"), "{error}");
 

@@ -1,0 +1,70 @@
+//! Calls that cannot be right.
+
+#[cfg(test)]
+use super::family::every_fact;
+use super::family::{Basis::Besides, Facts, facts, family};
+use crate::crypto::CertificateError;
+
+family! {
+    /// How the library was called in a way that cannot be right. What a part of
+    /// the embedder answers is an argument as well.
+    #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+    #[non_exhaustive]
+    pub enum ApiMisuse {
+        /// A cluster was asked to authenticate to itself.
+        #[error("a cluster does not peer with itself")]
+        OwnCluster => {
+            code: "own-cluster",
+            rule: Besides(CALLER),
+            advice: "Name another cluster as the peer; the given cluster ID is this cluster's \
+                     own.",
+        },
+        /// The view is of another peer than the request.
+        #[error("the view is of another peer than the request")]
+        OtherPeer => {
+            code: "other-peer",
+            rule: Besides(CALLER),
+            advice: "Make the view of the peer that the request names, and call again with that \
+                     view.",
+        },
+        /// This side does not receive such a message.
+        #[error("this side does not receive a {message}")]
+        UnexpectedMessage {
+            /// The message that was handed over.
+            message: &'static str,
+        } => {
+            code: "message-unexpected",
+            rule: Besides(CALLER),
+            advice: "Give a Tenant to the provider, and a nonce or an Identity to the consumer.",
+        },
+        /// The signer gave a certificate that does not fit its request.
+        #[error("the signer's certificate does not fit its request: {0}")]
+        SignerCertificate(CertificateError) as error => {
+            code: "signer-certificate-refused",
+            match error {
+                CertificateError::NotYetValid { .. } => {
+                    rule: Besides(CALLER),
+                    advice: "Compare the signer's clock with this cluster's, and look again once \
+                             the certificate is valid.",
+                }
+                _ => {
+                    rule: Besides(CALLER),
+                    advice: "Make the signer answer with the certificate for this very request: \
+                             its subject, its key, for client authentication, in date.",
+                }
+            }
+        },
+        /// The AWS user that was given does not have the form that AWS gives one.
+        #[error("the AWS user that was given lacks {expected}")]
+        AwsUser {
+            /// What is missing.
+            expected: &'static str,
+        } => {
+            code: "aws-user-malformed",
+            rule: Besides(CALLER),
+            advice: "Make the AWS backend answer with every field exactly as AWS gives it.",
+        },
+    }
+}
+
+const CALLER: &str = "the rules are about what a peer sends, not about the caller";

@@ -1,0 +1,40 @@
+//! The parts that an embedder plugs in.
+
+use core::fmt;
+
+/// A part that an embedder plugs in.
+///
+/// If such a part fails, the error that it reported is the
+/// [`source`](core::error::Error::source) of the [`Error`](super::Error).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backend {
+    /// [`KeyStore`](crate::crypto::KeyStore) or [`SigningKey`](crate::crypto::SigningKey).
+    Keys,
+    /// [`CsrSigner`](crate::provider::CsrSigner).
+    CsrSigner,
+    /// [`Principals`](crate::provider::Principals).
+    Principals,
+    /// [`ResourceSlicePolicy`](crate::provider::ResourceSlicePolicy).
+    ResourceSlicePolicy,
+    /// `legacy::TokenStore`.
+    Tokens,
+    /// [`Approver`](crate::provider::Approver).
+    Approver,
+    /// [`AwsIdentities`](crate::provider::AwsIdentities).
+    AwsIdentities,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Keys => "the key store",
+            Self::CsrSigner => "the signer",
+            Self::Principals => "the look-up of principals",
+            Self::ResourceSlicePolicy => "the policy for resource slices",
+            Self::Tokens => "the token store",
+            Self::Approver => "the approver",
+            Self::AwsIdentities => "the AWS identities",
+        })
+    }
+}

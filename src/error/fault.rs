@@ -1,0 +1,43 @@
+//! Whose fault an error is.
+
+use super::{
+    ApiMisuse, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition,
+    family::Facts,
+};
+
+/// Whose fault an error is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The peer sent something that no honest peer sends.
+    #[error("the peer misbehaved: {0}")]
+    PeerMisbehaved(#[from] PeerMisbehaved),
+    /// The peer may be honest, but what it sent does not fit here and now.
+    #[error("the peer is incompatible: {0}")]
+    PeerIncompatible(#[from] PeerIncompatible),
+    /// This side's own policy says no.
+    #[error("the policy refuses: {0}")]
+    Policy(#[from] PolicyRefusal),
+    /// Nothing is broken, but something else has to come first.
+    #[error("not yet: {0}")]
+    Precondition(#[from] Precondition),
+    /// Something on this side is broken, unreadable or contradictory.
+    #[error("on this side: {0}")]
+    Local(#[from] LocalFault),
+    /// The caller used the library in a way that cannot be right.
+    #[error("misuse of the library: {0}")]
+    ApiMisuse(#[from] ApiMisuse),
+}
+
+impl Fault {
+    pub(super) fn facts(&self) -> Facts {
+        match self {
+            Self::PeerMisbehaved(peer) => peer.facts(),
+            Self::PeerIncompatible(peer) => peer.facts(),
+            Self::Policy(refusal) => refusal.facts(),
+            Self::Precondition(missing) => missing.facts(),
+            Self::Local(local) => local.facts(),
+            Self::ApiMisuse(misuse) => misuse.facts(),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What is broken, unreadable or contradictory on this side.
+
+#[cfg(test)]
+use super::family::every_fact;
+use super::{
+    Backend, Rule,
+    family::{
+        Basis::{Besides, Broken},
+        Facts, facts, family,
+    },
+};
+use crate::{crypto::TokenError, model::UrlError};
+
+family! {
+    /// What is broken, unreadable or contradictory on this side.
+    #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+    #[non_exhaustive]
+    pub enum LocalFault {
+        /// An object is there but cannot be read, so that its content is unknown.
+        #[error("the object is there but cannot be read: {reason}")]
+        Unreadable {
+            /// Why the object cannot be read.
+            reason: String,
+        } => {
+            code: "object-unreadable",
+            rule: Besides(OWN_OBJECTS),
+            advice: "Restore the object, or read it with the version that wrote it; delete it \
+                     only if everything that it holds may be forgotten, a pinned key among it.",
+        },
+        /// Two objects claim the same place.
+        #[error("another object claims the same place: {other}")]
+        Ambiguous {
+            /// The other object.
+            other: String,
+        } => {
+            code: "object-ambiguous",
+            rule: Besides(OWN_OBJECTS),
+            advice: "Compare the two objects, and remove the one that does not belong there.",
+        },
+        /// A record's seal does not verify. The seal covers the record, the
+        /// peer's cluster ID and this cluster's own.
+        #[error("the record's seal does not verify with this cluster ID and record key")]
+        BrokenSeal => {
+            code: "seal-broken",
+            rule: Broken(Rule::OwnRecords),
+            advice: "Check first that this cluster's ID is the one that the record was sealed \
+                     with; only if the record key was changed, give the former key as a \
+                     predecessor, and restore an edited record from a backup.",
+        },
+        /// An object that this library would write is there with other content.
+        #[error("another object has the name of the one that belongs there")]
+        Conflict => {
+            code: "object-conflict",
+            rule: Besides(OWN_OBJECTS),
+            advice: "Find out what made the object; correct, rename or remove it only if nothing \
+                     else needs it.",
+        },
+        /// The content of a token's field cannot be a token.
+        #[error("token: {0}")]
+        Token(TokenError) => {
+            code: "own-token-malformed",
+            rule: Besides(OWN_OBJECTS),
+            advice: "Replace the content of the field with a token that Liqo made.",
+        },
+        /// The URL of a foreign cluster or its proxy is not safe to connect to.
+        #[error("URL: {0}")]
+        AuthUrl(UrlError) => {
+            code: "auth-url-refused",
+            rule: Besides(OWN_OBJECTS),
+            advice: "Correct this URL in the ForeignCluster.",
+        },
+        /// The identity was accepted once, and its Secret is gone.
+        #[error("the identity was accepted once, and its Secret is gone")]
+        IdentityLost => {
+            code: "identity-lost",
+            rule: Besides(OWN_OBJECTS),
+            advice: "Restore the Secret from a backup; or have the foreign cluster's \
+                     administrator delete the identity that was given, then set authStatus to \
+                     Pending.",
+        },
+        /// The resource slice's name cannot be the value of a label, which the
+        /// Identity carries.
+        #[error("{found:?} cannot be the name of a resource slice")]
+        SliceName {
+            /// The name that was found, shortened and escaped.
+            found: String,
+        } => {
+            code: "own-slice-name-malformed",
+            rule: Besides("a name is a valid value before any rule is asked"),
+            advice: "Name the slice with at most 51 lower-case letters, digits, dots and inner \
+                     hyphens.",
+        },
+        /// The peer has a peering user already.
+        #[error("there is a peering user for this cluster already")]
+        PeeringUserExists => {
+            code: "peering-user-exists",
+            rule: Besides(OWN_OBJECTS),
+            advice: "Use the peering user that is there; or delete it first, which makes its \
+                     kubeconfig useless.",
+        },
+        /// A kubeconfig cannot use the private key.
+        #[error("the private key is not exportable, and no plugin reaches it")]
+        KeyNotExportable => {
+            code: "key-not-exportable",
+            rule: Besides("no rule makes a key exportable"),
+            advice: "Make the signing key name a file or an exec plugin that a kubeconfig can \
+                     use.",
+        },
+        /// A part of the embedder failed. Its own error is the
+        /// [`source`](core::error::Error::source).
+        #[error("{backend}: {message:?}")]
+        Backend {
+            /// The part that failed.
+            backend: Backend,
+            /// What the part said, shortened.
+            message: String,
+        } => {
+            code: "backend-failed",
+            rule: Besides("a failing backend breaks no rule"),
+            advice: "Look for the cause in the message and in the log of the part that failed; \
+                     the call may be tried again.",
+        },
+    }
+}
+
+const OWN_OBJECTS: &str = "the rules are about what a peer sends, not about this side's objects";

@@ -1,0 +1,115 @@
+//! What an honest peer may send, and what still does not fit.
+
+#[cfg(test)]
+use super::family::every_fact;
+use super::{
+    Rule,
+    family::{
+        Basis::{Besides, Broken},
+        Facts, facts, family,
+    },
+};
+use crate::model::{NamespaceNameError, Timestamp};
+
+family! {
+    /// What an honest peer may send, and what still does not fit.
+    #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+    #[non_exhaustive]
+    pub enum PeerIncompatible {
+        /// The nonce has expired.
+        #[error("the nonce expired at {at}")]
+        NonceExpired {
+            /// When the nonce expired.
+            at: Timestamp,
+        } => {
+            code: "nonce-expired",
+            rule: Broken(Rule::Nonce),
+            advice: "Have the provider make a new nonce and the consumer sign it; an unmodified \
+                     consumer has to delete its Secret liqo-signed-nonce first.",
+        },
+        /// The provider has no nonce that the Tenant could have signed.
+        #[error("there is no nonce for this peer")]
+        NonceMissing => {
+            code: "nonce-missing",
+            rule: Broken(Rule::Nonce),
+            advice: "Make a nonce for this peer and have the consumer sign it; an unmodified \
+                     consumer has to delete its Secret liqo-signed-nonce first.",
+        },
+        /// A namespace does not have the form of a namespace's name.
+        #[error("namespace: {0}")]
+        NamespaceName(NamespaceNameError) => {
+            code: "namespace-name-malformed",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Have the provider generate the Identity again, with the name of its tenant \
+                     namespace.",
+        },
+        /// The Identity is of a type that does not belong here.
+        #[error("an Identity of type {found} is not expected here")]
+        IdentityType {
+            /// The type that was found.
+            found: String,
+        } => {
+            code: "identity-type-unexpected",
+            rule: Besides("the object is for another use, which breaks no rule by itself"),
+            advice: "Have the provider generate the Identity of the control plane.",
+        },
+        /// The other cluster answered with a status that is no success.
+        #[error("the foreign cluster answered with the status {found}")]
+        Status {
+            /// The status that was found.
+            found: u16,
+        } => {
+            code: "answer-status",
+            rule: Besides("the token protocol has no rule on statuses"),
+            advice: "Read in the foreign cluster's log why it answered so, and ask again \
+                     afterwards.",
+        },
+        /// The other cluster does not have the path of the token protocol.
+        #[error("the foreign cluster speaks no form of the token protocol that is spoken here")]
+        NoTokenProtocol => {
+            code: "token-protocol-unknown",
+            rule: Besides("the token protocol has no rule on versions"),
+            advice: "Check the URL of the authentication service; Liqo 1.0 and later have no such \
+                     service and authenticate by keys.",
+        },
+        /// The other cluster gave an identity to this cluster's ID already.
+        #[error("the foreign cluster has given an identity to this cluster ID already")]
+        SecondIdentity => {
+            code: "identity-given-before",
+            rule: Besides("the token protocol gives each cluster ID one identity"),
+            advice: "Have the foreign cluster's administrator delete the identity that was given, \
+                     then set authStatus to Pending.",
+        },
+        /// The Identity carries no certificate and no AWS keys.
+        #[error("the Identity carries neither a certificate nor an AWS user")]
+        NoCertificate => {
+            code: "credentials-missing",
+            rule: Besides("nothing was given that a rule could refuse"),
+            advice: "Have the provider generate the Identity again once it has issued the \
+                     certificate.",
+        },
+        /// The certificate is due, and the provider gives no new one: it renews
+        /// in another way or not at all.
+        #[error("the certificate was due at {since}, and the provider gave no new one")]
+        RenewalUnanswered {
+            /// When the certificate was due, or when a new one was asked for.
+            since: Timestamp,
+        } => {
+            code: "renewal-unanswered",
+            rule: Besides("no rule makes a provider renew"),
+            advice: "Authenticate with the provider again before the certificate ends, or update \
+                     the older of the two clusters.",
+        },
+        /// The answer to a request for renewal could not be accepted.
+        #[error("a new certificate was asked for at {since}, and the answer could not be taken")]
+        RenewalUnusable {
+            /// When a new certificate was asked for.
+            since: Timestamp,
+        } => {
+            code: "renewal-unusable",
+            rule: Besides("the refused answer has its own error, which names the rule"),
+            advice: "Authenticate with the provider again before the certificate ends, or update \
+                     the older of the two clusters.",
+        },
+    }
+}

@@ -1,0 +1,181 @@
+//! What this side's policy refuses.
+
+#[cfg(test)]
+use super::family::every_fact;
+use super::{
+    Rule,
+    family::{
+        Basis::{Besides, Broken},
+        Facts, facts, family,
+    },
+};
+use crate::{
+    admission::Denial,
+    model::{ProtocolVersion, Timestamp},
+};
+
+family! {
+    /// What this side's policy refuses.
+    #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+    #[non_exhaustive]
+    pub enum PolicyRefusal {
+        /// The cluster ID is longer than the policy allows.
+        #[error("the cluster ID has {found} characters, and {limit} are allowed")]
+        ClusterIdTooLong {
+            /// Characters found.
+            found: usize,
+            /// Characters allowed.
+            limit: usize,
+        } => {
+            code: "cluster-id-too-long",
+            rule: Broken(Rule::SecretsAndLimits),
+            advice: "Choose the compatible policy and a tenant namespace of your own for this \
+                     peer, since another cluster ID would break every peering that the cluster \
+                     has.",
+        },
+        /// The name of a resource slice is longer than the policy allows.
+        #[error("the resource slice's name has {found} characters, and {limit} are allowed")]
+        SliceNameTooLong {
+            /// Characters found.
+            found: usize,
+            /// Characters allowed.
+            limit: usize,
+        } => {
+            code: "slice-name-too-long",
+            rule: Broken(Rule::SecretsAndLimits),
+            advice: "Have the consumer make the resource slice under a shorter name, or choose \
+                     the compatible policy, which allows 63 characters.",
+        },
+        /// The peer has more resource slices than the policy allows.
+        #[error("the peer has more than {limit} resource slices")]
+        TooManySlices {
+            /// Slices allowed.
+            limit: usize,
+        } => {
+            code: "too-many-slices",
+            rule: Broken(Rule::SecretsAndLimits),
+            advice: "Have the consumer delete the resource slices that it does not need, or raise \
+                     the limit for this peer.",
+        },
+        /// The name belongs to a Kubernetes user or group already.
+        #[error("{name:?} is the name of a principal already")]
+        NameTaken {
+            /// The name.
+            name: String,
+        } => {
+            code: "name-taken",
+            rule: Broken(Rule::UniquePrincipal),
+            advice: "Find the Kubernetes user or group that has the name, and rename the cluster \
+                     or resource slice unless that user or group is no longer needed.",
+        },
+        /// The namespace is not the tenant namespace expected.
+        #[error("expected the namespace {expected:?}, found {found:?}")]
+        UnexpectedNamespace {
+            /// The namespace expected.
+            expected: String,
+            /// The namespace found, shortened and escaped.
+            found: String,
+        } => {
+            code: "namespace-unexpected",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Put the object into the expected namespace, or name the found one in this \
+                     peer's settings if the peer really uses it.",
+        },
+        /// The CA bundle is empty, and the peer's settings do not say that the
+        /// provider's certificate is publicly trusted.
+        #[error("the CA bundle is empty")]
+        NoCaBundle => {
+            code: "ca-bundle-missing",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Have the provider put the CA of its API server into the Identity, or say in \
+                     this peer's settings that the API server's certificate is publicly trusted, \
+                     if that is true.",
+        },
+        /// The Identity carries AWS keys, and the peer's settings do not say that
+        /// the provider runs on EKS.
+        #[error("AWS keys are not taken from this provider")]
+        AwsNotAccepted => {
+            code: "aws-not-accepted",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Say in this peer's settings that the provider runs on EKS, if that is true.",
+        },
+        /// This side ended the peering and has signed no nonce since.
+        #[error("this side ended the peering, and has signed no nonce since")]
+        PeeringEnded => {
+            code: "peering-ended",
+            rule: Besides("the end of a peering is this side's own decision"),
+            advice: "Authenticate anew: ask the provider for a nonce, and sign it.",
+        },
+        /// The token protocol is off.
+        #[error("the token protocol is off")]
+        TokenProtocolOff => {
+            code: "token-protocol-off",
+            rule: Besides("the token protocol is this side's own choice"),
+            advice: "Switch the token protocol on only if the peer has no better one, since every \
+                     holder of the token is trusted then.",
+        },
+        /// The peer speaks a form of the token protocol that this policy refuses.
+        #[error("the form {found} of the token protocol is not spoken in this policy")]
+        TokenProtocolVersion {
+            /// The form that the peer speaks.
+            found: ProtocolVersion,
+        } => {
+            code: "token-protocol-version-refused",
+            rule: Besides("the forms of the token protocol are this side's own choice"),
+            advice: "Update the peer, or choose the compatible policy for the peer if an update \
+                     is impossible.",
+        },
+        /// An API server with Liqo would not admit the object.
+        #[error("the object is not admitted: {}", .0.rule)]
+        NotAdmitted(Denial) => {
+            code: "not-admitted",
+            rule: Besides("admission has rules of its own, which are Liqo's"),
+            advice: "Give each consumer one Tenant, in its own tenant namespace, with its cluster \
+                     ID as name and label.",
+        },
+        /// The signer denied the request.
+        #[error("the signer denied the request: {reason:?}")]
+        SigningDenied {
+            /// What the signer said.
+            reason: String,
+        } => {
+            code: "signing-denied",
+            rule: Besides("the signer decides by its own rules"),
+            advice: "Ask the administrator of the signer why the request was denied.",
+        },
+        /// The certificate that the signer gave ends no later than the present
+        /// one.
+        #[error("the signer's certificate ends at {found}; the present one ends at {present}")]
+        RenewalEndsNoLater {
+            /// When the certificate that was given ends.
+            found: Timestamp,
+            /// When the present certificate ends.
+            present: Timestamp,
+        } => {
+            code: "renewal-ends-no-later",
+            rule: Besides("the present certificate stays valid, so nothing is broken"),
+            advice: "Check when the signer's own CA certificate ends and which lifetime the \
+                     signer allows, and extend the one that is too short.",
+        },
+        /// The backend for AWS made no user for the peer.
+        #[error("there is no AWS user for the peer: {reason:?}")]
+        AwsDenied {
+            /// What the backend said.
+            reason: String,
+        } => {
+            code: "aws-denied",
+            rule: Besides("the backend for AWS decides by its own rules"),
+            advice: "Ask the administrator of the AWS account why no user was made.",
+        },
+        /// The approver denied the request.
+        #[error("the request was not approved: {reason:?}")]
+        Disapproved {
+            /// What the approver said.
+            reason: String,
+        } => {
+            code: "approval-denied",
+            rule: Besides("the approver decides by its own rules"),
+            advice: "Approve the request, or have the consumer make another one.",
+        },
+    }
+}

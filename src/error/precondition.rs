@@ -1,0 +1,120 @@
+//! What has to come first.
+
+#[cfg(test)]
+use super::family::every_fact;
+use super::family::{Basis::Besides, Facts, facts, family};
+use crate::model::{Kind, Timestamp};
+
+family! {
+    /// What has to come first. Nothing is broken: the call came too early, and
+    /// may succeed later.
+    #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+    #[non_exhaustive]
+    pub enum Precondition {
+        /// The peer has no Tenant yet.
+        #[error("there is no Tenant for this peer")]
+        NoTenant => {
+            code: "tenant-missing",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "Let the peer authenticate first.",
+        },
+        /// The peer has no resource slice of that name.
+        #[error("the peer has no resource slice of that name")]
+        NoSlice => {
+            code: "slice-missing",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "List the peer's resource slices and name one of them, or wait until the \
+                     slice is replicated.",
+        },
+        /// The peer has no ForeignCluster yet.
+        #[error("there is no ForeignCluster for this peer")]
+        NoForeignCluster => {
+            code: "foreign-cluster-missing",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "Create a ForeignCluster with spec.foreignAuthUrl.",
+        },
+        /// The provider gave no usable Identity yet.
+        #[error("there is no usable Identity of this provider")]
+        NotAuthenticated => {
+            code: "not-authenticated",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "Authenticate with the provider first.",
+        },
+        /// No request of the peer waits for approval.
+        #[error("there is nothing to approve or deny in the phase {phase}")]
+        NothingToApprove {
+            /// The phase that the peering is in.
+            phase: &'static str,
+        } => {
+            code: "approval-not-pending",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "Wait until the peer's Tenant is verified, and approve or deny it then.",
+        },
+        /// The key store has no key for the peer yet.
+        #[error("this cluster has no key for this peer yet")]
+        KeyAwaited => {
+            code: "key-awaited",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "Put this cluster's private key into the key store, or wait until the key \
+                     store has loaded the key.",
+        },
+        /// Not every object has arrived from the API server yet.
+        #[error("the list of {missing} objects is not complete yet")]
+        MirrorIncomplete {
+            /// The kind whose list is not complete.
+            missing: Kind,
+        } => {
+            code: "mirror-incomplete",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "Wait until the first list of every watch has arrived; if none arrives, check \
+                     the rights to list and watch this kind.",
+        },
+        /// The peering has resource slices and cannot be ended before they are
+        /// gone.
+        #[error("resource slices are still there: {found}, among them {one}")]
+        SlicesRemain {
+            /// How many slices there are.
+            found: usize,
+            /// One of the slices.
+            one: String,
+        } => {
+            code: "slices-remain",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "Delete the resource slices at the consumer, or drain the peer at the \
+                     provider, and wait until the slices are gone.",
+        },
+        /// The objects of an ended peering are still being removed.
+        #[error("the peering is still being ended")]
+        StillEnding => {
+            code: "still-ending",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "Wait until the objects of the ended peering are gone, and try again.",
+        },
+        /// The cluster has no role that peering users could be bound to.
+        #[error("there is no {kind} with the label app.kubernetes.io/component=peering-user")]
+        NoPeeringRole {
+            /// The kind: `Role` or `ClusterRole`.
+            kind: &'static str,
+        } => {
+            code: "peering-role-missing",
+            rule: Besides(NOTHING_BROKEN),
+            advice: "Create the roles that Liqo's chart has for peering users.",
+        },
+        /// The certificate that came is not newer than the stored one. It may be
+        /// an earlier answer: an Identity can arrive before its Renew.
+        #[error("the certificate ends at {found}, and the stored one ends at {held}")]
+        NotNewer {
+            /// When the certificate that came ends.
+            found: Timestamp,
+            /// When the stored certificate ends.
+            held: Timestamp,
+        } => {
+            code: "certificate-not-newer",
+            rule: Besides("the stored certificate is the better one, and stays"),
+            advice: "Keep the stored certificate; if the provider should have renewed it, have \
+                     the provider issue one that ends later.",
+        },
+    }
+}
+
+const NOTHING_BROKEN: &str = "nothing is broken: something else has to come first";

@@ -1,0 +1,94 @@
+//! The rules that hold in every policy.
+
+use core::fmt;
+
+/// A rule that holds in every policy.
+///
+/// [`Policy::compatible`](crate::policy::Policy::compatible) widens the forms
+/// that are read. No policy widens which cluster may become which user.
+///
+/// `Display` is the rule's number, as in `rule 4`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Rule {
+    /// Rule 1. A certificate signing request asks for one organization and one
+    /// common name, exactly those expected, each in an RDN of its own. It has
+    /// version 0, and no other RDN, extension, attribute or alternative name.
+    /// Its DER is compared with the DER that is right. The strict policy also
+    /// wants canonical PEM around it.
+    RequestContent,
+    /// Rule 2. The signature of a certificate signing request is verified, and
+    /// its key is the Tenant's key.
+    RequestSignature,
+    /// Rule 3. An Ed25519 key is in canonical encoding and neither of small nor
+    /// of mixed order, and its signatures are verified strictly. An RSA key has
+    /// 2048 to 4096 bits, a composite modulus and the exponent 65537. An ECDSA
+    /// key is on P-256, P-384 or P-521. Sizes are checked before any arithmetic.
+    KeyStrength,
+    /// Rule 4. A nonce carries this provider's authentication code, or the
+    /// embedder vouches for it. It has not expired, is read only from the peer's
+    /// own tenant namespace, and wins once. The same key, request and nonce
+    /// again are the same success while their Tenant lives. A nonce is replaced
+    /// only if that is asked for, or if it expired before its first Tenant came.
+    Nonce,
+    /// Rule 5. The key of a cluster ID is pinned, also after the peering's end
+    /// while a certificate or an access key may still be valid. Another key
+    /// needs the signature of the pinned key over a fresh nonce, or an
+    /// administrator who releases the pinned key.
+    PinnedKey,
+    /// Rule 6. The policy for a peer is the provider's own configuration, never
+    /// a field that the peer wrote. `TolerateNoHandshake` counts only if that
+    /// configuration names the peer. Of the condition on record and the one in
+    /// the Tenant, the stricter holds.
+    OwnPolicy,
+    /// Rule 7. A name that already belongs to a Kubernetes user or group is
+    /// refused as a cluster ID and as the user of a resource slice. No two
+    /// principals share a common name.
+    UniquePrincipal,
+    /// Rule 8. A consumer signs only what has the form of a nonce, is made for
+    /// this provider and this consumer, and has not expired. It never signs
+    /// arbitrary data.
+    SignsNoncesOnly,
+    /// Rule 9. A consumer stores an Identity only if the certificate carries the
+    /// consumer's key and subject, is in date, lives at most ten years, is for
+    /// client authentication and is no authority. The URLs are safe to connect
+    /// to, the CA bundle holds CA certificates only, and proxy and namespace are
+    /// those expected. A certificate and AWS keys never come together. API
+    /// server, CA and proxy are pinned after the first time.
+    IdentityContent,
+    /// Rule 10. What a peer can write is never taken as the truth about that
+    /// peer. Pins, proofs, used nonces, conditions and requests lie under a seal
+    /// in the provider's own namespace, and are written before anything is
+    /// signed or handed out. Nothing that a peer can write keeps its rights from
+    /// being taken back.
+    OwnRecords,
+    /// Rule 11. Tokens and authentication codes are compared in constant time.
+    /// Secrets are wiped after use and never printed. Everything that is read
+    /// has a limit.
+    SecretsAndLimits,
+}
+
+impl Rule {
+    /// The rule's number, 1 to 11, as `DESIGN.md` counts them.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::RequestContent => 1,
+            Self::RequestSignature => 2,
+            Self::KeyStrength => 3,
+            Self::Nonce => 4,
+            Self::PinnedKey => 5,
+            Self::OwnPolicy => 6,
+            Self::UniquePrincipal => 7,
+            Self::SignsNoncesOnly => 8,
+            Self::IdentityContent => 9,
+            Self::OwnRecords => 10,
+            Self::SecretsAndLimits => 11,
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "rule {}", self.number())
+    }
+}

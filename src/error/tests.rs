@@ -1,0 +1,195 @@
+use std::{collections::BTreeSet, error::Error as _, fmt};
+
+use super::{
+    ApiMisuse, Backend, Disposition, Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved,
+    PolicyRefusal, Precondition, Rule,
+    family::{Basis, Facts},
+};
+use crate::crypto::{CsrError, KeyError};
+
+/// The facts of every variant of every family.
+fn variants() -> impl Iterator<Item = &'static [Facts]> {
+    [
+        PeerMisbehaved::ALL,
+        PeerIncompatible::ALL,
+        PolicyRefusal::ALL,
+        Precondition::ALL,
+        LocalFault::ALL,
+        ApiMisuse::ALL,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
+fn facts() -> impl Iterator<Item = &'static Facts> {
+    variants().flatten()
+}
+
+/// A code that is taken out of use stays in the list, with ` (retired)` behind
+/// it, so that no later variant gets it.
+#[test]
+fn each_variant_has_a_code_of_its_own_and_the_list_of_codes_is_complete() {
+    let listed: Vec<&str> = include_str!("codes.txt").lines().collect();
+    let mut sorted = listed.clone();
+    sorted.sort_unstable();
+    assert_eq!(listed, sorted, "the list is in the order of the alphabet");
+    let in_use = listed.iter().filter(|line| !line.ends_with(" (retired)"));
+
+    let mut codes = BTreeSet::new();
+    for variant in variants() {
+        let code = variant[0].code;
+        assert!(codes.insert(code), "{code} belongs to two variants");
+    }
+    assert_eq!(
+        codes.into_iter().collect::<Vec<_>>(),
+        in_use.copied().collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_code_is_words_of_small_letters_with_hyphens_between() {
+    for Facts { code, .. } in facts() {
+        let is_word = |word: &str| {
+            let small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            !word.is_empty() && word.bytes().all(small)
+        };
+        assert!(code.split('-').all(is_word), "{code}");
+    }
+}
+
+#[test]
+fn each_advice_is_one_sentence() {
+    for Facts { code, advice, .. } in facts() {
+        assert!(advice.ends_with('.'), "{code}: {advice}");
+        let begins = advice.chars().next().is_some_and(char::is_uppercase);
+        assert!(begins, "{code}: {advice}");
+        let ends = advice.matches(". ").count() + advice.matches('\n').count();
+        assert_eq!(ends, 0, "{code}: {advice}");
+        assert!(!advice.contains("  "), "{code}: {advice}");
+    }
+}
+
+#[test]
+fn a_fault_breaks_a_rule_or_says_why_it_breaks_none() {
+    let mut broken = BTreeSet::new();
+    for Facts { code, rule, .. } in facts() {
+        match rule {
+            Basis::Broken(rule) => {
+                broken.insert(rule.number());
+            }
+            Basis::Besides(why) => assert!(!why.is_empty(), "{code}"),
+        }
+    }
+    assert_eq!(broken, (1..=11).collect(), "each rule can be broken");
+    // Where nothing is broken, no rule is.
+    for facts in Precondition::ALL.iter().copied().flatten() {
+        assert!(matches!(facts.rule, Basis::Besides(_)), "{}", facts.code);
+    }
+}
+
+/// New cluster keys break every peering that a cluster has.
+#[test]
+fn a_damaged_public_key_is_no_reason_for_new_cluster_keys() {
+    for damage in [
+        KeyError::Empty,
+        KeyError::Length { found: 31 },
+        KeyError::Ed25519NotOnCurve,
+        KeyError::RsaModulusEven,
+    ] {
+        let advice = error(PeerMisbehaved::PublicKey(damage)).advice();
+        assert!(advice.contains("keys can stay"), "{advice}");
+    }
+    let unread = KeyError::FeatureNotEnabled {
+        algorithm: crate::crypto::Algorithm::Rsa { bits: 2048 },
+        feature: "rsa",
+    };
+    let advice = error(PeerMisbehaved::PublicKey(unread)).advice();
+    assert!(advice.contains("build") && advice.contains("keys can stay"));
+    let weak = error(PeerMisbehaved::PublicKey(KeyError::RsaExponent)).advice();
+    assert!(weak.contains("break every peering"), "{weak}");
+}
+
+/// The seal covers this cluster's ID too: with another ID, another record key
+/// would lose every record.
+#[test]
+fn a_broken_seal_has_the_cluster_id_checked_before_the_record_key() {
+    let advice = error(LocalFault::BrokenSeal).advice();
+    let cluster = advice.find("cluster's ID").unwrap();
+    assert!(cluster < advice.find("record key").unwrap(), "{advice}");
+}
+
+#[test]
+fn rule_and_advice_follow_what_is_wrong_with_a_request() {
+    let order = error(PeerMisbehaved::Csr(CsrError::SubjectOrder));
+    let version = error(PeerMisbehaved::Csr(CsrError::Version));
+    assert_eq!(order.rule(), Some(Rule::RequestContent));
+    assert_eq!(version.rule(), Some(Rule::RequestContent));
+    assert_ne!(order.advice(), version.advice());
+    assert_eq!(order.code(), version.code());
+}
+
+#[test]
+fn what_has_to_come_first_is_waited_for() {
+    for (precondition, expected) in [
+        (Precondition::NoTenant, Disposition::WaitForChange),
+        (Precondition::StillEnding, Disposition::WaitForChange),
+        (Precondition::KeyAwaited, Disposition::Retry),
+    ] {
+        assert_eq!(error(precondition).disposition(), expected);
+    }
+}
+
+#[test]
+fn the_error_of_every_backend_can_be_downcast() {
+    #[derive(Debug)]
+    struct Throttled(u8);
+
+    impl fmt::Display for Throttled {
+        fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str(&"x".repeat(100))
+        }
+    }
+
+    impl std::error::Error for Throttled {}
+
+    for backend in [
+        Backend::Keys,
+        Backend::CsrSigner,
+        Backend::Principals,
+        Backend::ResourceSlicePolicy,
+        Backend::Tokens,
+        Backend::Approver,
+        Backend::AwsIdentities,
+    ] {
+        let error = Error::backend(backend, Box::new(Throttled(7)));
+        // Also in a copy, and after the error was moved to another place.
+        let moved = error.clone().moved_to(None, "spec.csr");
+        for error in [&error, &moved] {
+            let source = error.source().unwrap();
+            assert_eq!(source.downcast_ref::<Throttled>().unwrap().0, 7);
+            assert_eq!(error.disposition(), Disposition::Retry);
+            assert!(matches!(
+                error.fault(),
+                Fault::Local(LocalFault::Backend { backend: found, .. }) if *found == backend
+            ));
+        }
+        let text = error.to_string();
+        assert!(text.contains(&backend.to_string()), "{text}");
+        assert!(text.ends_with("x…\""), "{text}");
+        // Equal are fault and place; no two errors of an embedder can be compared.
+        assert_eq!(error, Error::backend(backend, Box::new(Throttled(8))));
+        assert_ne!(error, moved);
+    }
+    assert!(self::error(Precondition::NoTenant).source().is_none());
+}
+
+#[test]
+fn the_rules_count_from_one_to_eleven() {
+    assert_eq!(Rule::RequestContent.to_string(), "rule 1");
+    assert_eq!(Rule::SecretsAndLimits.to_string(), "rule 11");
+}
+
+fn error(fault: impl Into<Fault>) -> Error {
+    Error::new(fault, None, "")
+}
