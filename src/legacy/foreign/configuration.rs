@@ -74,8 +74,7 @@ impl ForeignBuilder {
         self
     }
 
-    /// Lets anyone in who sends the empty token: authentication is switched
-    /// off. What Liqo calls `allowEmptyToken`. A token that is not empty still
+    /// Lets everybody in with the empty token: authentication is switched off. What Liqo calls `allowEmptyToken`. A token that is not empty still
     /// has to be the right one.
     #[must_use]
     pub fn allow_empty_token_from_anyone(mut self) -> Self {
@@ -124,7 +123,8 @@ impl ForeignBuilder {
         self
     }
 
-    /// Who signs certificate requests. Without one, none is answered.
+    /// The signer of certificate requests. Without one, no request for a
+    /// certificate is answered.
     #[must_use]
     pub fn signer(mut self, signer: Arc<dyn CsrSigner>) -> Self {
         self.0.signer = Some(signer);

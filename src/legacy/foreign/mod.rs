@@ -145,7 +145,7 @@ impl Foreign {
         ]
     }
 
-    /// Whom a change of this object concerns, if anyone.
+    /// The peer that a change of this object concerns, if there is one.
     pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
         labelled_peer(object.metadata()?)
     }

@@ -1,4 +1,4 @@
-//! The cluster's own token, and who is admitted by which.
+//! The cluster's own token, and by which token a request is admitted.
 
 use std::collections::BTreeMap;
 

@@ -229,8 +229,8 @@ fn a_token_from_a_store_cannot_be_spent() {
 fn names_and_certificates_may_come_later() {
     let later = Arc::new(Later::new());
     let foreign = foreign_builder()
-        .principals(Arc::clone(&later) as Arc<dyn Principals>)
-        .signer(Arc::clone(&later) as Arc<dyn CsrSigner>);
+        .principals(later.clone())
+        .signer(later.clone());
     let mut pair = Pair::of(foreign, home_builder());
     let token = pair.token();
     let request = post(&body(HOME, &key(1), token.expose()));
