@@ -15,6 +15,7 @@ mod ending;
 mod exchange;
 mod home;
 mod keys;
+mod later_keys;
 #[cfg(feature = "rsa")]
 mod recorded;
 #[cfg(feature = "rsa")]
