@@ -4,7 +4,7 @@ use super::{AcceptedIdentity, OfferedIdentity, SliceStatus, StoredIdentity};
 use crate::{crypto::Nonce, error::Error, model::Tenant};
 
 /// Where a peering stands: what [`Consumer::look`](super::Consumer::look) tells.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Status {
     /// The phase of the control plane's authentication.
@@ -16,6 +16,7 @@ pub struct Status {
 /// The phases of the control plane's authentication.
 /// [`Consumer::reconcile`](super::Consumer::reconcile) leads from one to the
 /// next.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Phase {
     /// The key store has no key for this provider, or has not answered yet.

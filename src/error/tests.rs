@@ -181,7 +181,7 @@ fn the_error_of_every_backend_can_be_downcast() {
         assert_eq!(error, Error::backend(backend, Box::new(Throttled(8))));
         assert_ne!(error, moved);
     }
-    assert!(self::error(Precondition::NoTenant).source().is_none());
+    assert!(error(Precondition::NoTenant).source().is_none());
 }
 
 #[test]

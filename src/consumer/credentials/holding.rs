@@ -52,9 +52,10 @@ impl<'a> Holding<'a> {
         slice: &'a ResourceSlice,
     ) -> Result<Self, Error> {
         let namespace = slice.metadata.namespace.as_str();
-        let name = names::resource_slice_identity_name(&slice.metadata.name);
+        let holder = Holder::Slice(slice.metadata.name.clone());
+        let name = holder.identity_name(look.peer());
         Ok(Self {
-            holder: Holder::Slice(slice.metadata.name.clone()),
+            holder,
             slice: Some(slice),
             identity: look.view.find(namespace, &name)?,
             kubeconfig: look

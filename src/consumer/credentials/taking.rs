@@ -33,7 +33,7 @@ pub struct OfferedIdentity {
 #[derive(Clone)]
 pub(in crate::consumer) enum Offer {
     Nothing,
-    Newer(OfferedIdentity),
+    Newer(Box<OfferedIdentity>),
     Refused(Error),
 }
 
@@ -117,7 +117,7 @@ impl Holding<'_> {
             Some((Err(error), _)) => Offer::Refused(error),
             Some((Ok(offered), id)) => match offered.accepted.compare(held) {
                 Ok(Comparison::Same) => Offer::Nothing,
-                Ok(Comparison::Newer) => Offer::Newer(offered),
+                Ok(Comparison::Newer) => Offer::Newer(Box::new(offered)),
                 // As good as the one that is held: Liqo 1.2 signs short ones
                 // again within a second. To a request it is no answer.
                 Err((Fault::Precondition(Precondition::NotNewer { found, held }), _))

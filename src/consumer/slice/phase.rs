@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Where one resource slice stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SliceStatus {
     /// The slice.
@@ -25,6 +25,7 @@ pub struct SliceStatus {
 }
 
 /// The phases of a slice's identity.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum SlicePhase {
     /// The key store has no key, or has not answered yet.

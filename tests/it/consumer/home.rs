@@ -170,6 +170,17 @@ impl Home {
         serde_json::from_slice(secret.get("record").unwrap()).unwrap()
     }
 
+    pub fn put_record(&mut self, record: &serde_json::Value) {
+        let mut secret: Secret = self
+            .objects
+            .get::<Secret>(names::LIQO_NAMESPACE, RECORD)
+            .unwrap()
+            .clone();
+        let text = serde_json::to_vec(record).unwrap();
+        secret.data.insert("record".to_owned(), text.into());
+        self.objects.insert(secret.into());
+    }
+
     /// What the provider issues for the control plane, for the first key.
     pub(crate) fn issue(&self, lifetime: Duration) -> AuthParams {
         issue_control_plane(&*ed25519(1), self.now, lifetime)

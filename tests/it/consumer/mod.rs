@@ -5,6 +5,7 @@ mod aws;
 mod ending;
 mod home;
 mod keys;
+mod later_keys;
 #[cfg(feature = "rsa")]
 mod recorded;
 mod renew_now;
