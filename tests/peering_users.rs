@@ -316,8 +316,9 @@ fn names_that_cannot_be_or_are_taken_are_refused() {
             &self,
             name: &PrincipalName<'_>,
             _: Claimant<'_>,
-        ) -> Result<bool, liqo_auth::crypto::BoxError> {
-            Ok(name.name.starts_with(names::PEERING_USER_PREFIX))
+        ) -> Result<liqo_auth::crypto::Answer<bool>, liqo_auth::crypto::BoxError> {
+            let is_taken = name.name.starts_with(names::PEERING_USER_PREFIX);
+            Ok(liqo_auth::crypto::Answer::Ready(is_taken))
         }
     }
     let provider = provider().principals(Arc::new(All)).build();
@@ -329,14 +330,11 @@ fn names_that_cannot_be_or_are_taken_are_refused() {
         error.fault(),
         Fault::Policy(PolicyRefusal::NameTaken { name }) if name.starts_with(USER)
     ));
-    assert!(
-        !NameTable::default()
-            .is_taken(
-                &PrincipalName::user(USER),
-                Claimant::PeeringUser(&"cl-consumer".parse().unwrap())
-            )
-            .unwrap()
-    );
+    let peer = "cl-consumer".parse().unwrap();
+    let taken = NameTable::default()
+        .is_taken(&PrincipalName::user(USER), Claimant::PeeringUser(&peer))
+        .unwrap();
+    assert_eq!(taken, liqo_auth::crypto::Answer::Ready(false));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use core::time::Duration;
 
 use liqo_auth::{
-    crypto::{BoxError, CsrError, Subject},
+    crypto::{Answer, BoxError, CsrError, Subject},
     error::{Backend, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     machine::{Awaited, Interest},
     model::{Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said, names},
@@ -353,7 +353,11 @@ fn one_peer_has_so_many_slices_and_no_more() {
 struct Registry;
 
 impl Principals for Registry {
-    fn is_taken(&self, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> Result<bool, BoxError> {
+    fn is_taken(
+        &self,
+        name: &PrincipalName<'_>,
+        claimant: Claimant<'_>,
+    ) -> Result<Answer<bool>, BoxError> {
         if matches!(
             claimant,
             Claimant::Slice {
@@ -363,7 +367,7 @@ impl Principals for Registry {
         ) {
             return Err("the look-up is away".into());
         }
-        Ok(name.name.starts_with("taken-"))
+        Ok(Answer::Ready(name.name.starts_with("taken-")))
     }
 }
 

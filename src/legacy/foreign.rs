@@ -378,7 +378,7 @@ impl Foreign {
                 let (backend, message) = (Backend::Principals, shortened(&error.to_string()));
                 Error::new(LocalFault::Backend { backend, message }, None, "")
             })?;
-            if taken {
+            if taken != crate::crypto::Answer::Ready(false) {
                 let name = peer.to_string();
                 return Err(Error::new(
                     PolicyRefusal::NameTaken { name },

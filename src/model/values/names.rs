@@ -134,6 +134,8 @@ pub const TENANT_FINALIZER: &str = "tenant.liqo.io/finalizer";
 
 /// The beginning of the names of certificate signing requests.
 pub const CSR_GENERATE_NAME: &str = "liqo-identity-";
+/// What the names of this library's CertificateSigningRequests begin with.
+pub const SIGNING_REQUEST_PREFIX: &str = "liqo-auth-";
 /// The signer of client certificates.
 pub const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 /// The reason of an approval.

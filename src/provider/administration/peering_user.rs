@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     audit::{Decision, Event},
-    crypto::{CertificateChain, ClientCertificateExpectation, Csr, SigningKey, Subject},
+    crypto::{Answer, CertificateChain, ClientCertificateExpectation, Csr, SigningKey, Subject},
     error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal},
     machine::{Effect, Env, Interest, Step, View},
     model::{
@@ -132,7 +132,8 @@ impl Provider {
             .0
             .principals
             .is_taken(&name, Claimant::PeeringUser(peer));
-        if taken.map_err(|error| Error::backend(Backend::Principals, error))? {
+        let taken = taken.map_err(|error| Error::backend(Backend::Principals, error))?;
+        if taken != Answer::Ready(false) {
             let name = name.name.to_owned();
             return Err(Error::new(PolicyRefusal::NameTaken { name }, None, ""));
         }

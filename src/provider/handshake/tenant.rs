@@ -3,7 +3,7 @@
 use super::{key_succession, nonce};
 use crate::{
     admission::{self, tenant::Surroundings},
-    crypto::Nonce,
+    crypto::{Answer, Nonce},
     error::{Backend, Error, PolicyRefusal, shortened},
     machine::{Effect, Part, Step, View},
     model::{ClusterId, Resource, Tenant, Timestamp},
@@ -141,7 +141,8 @@ impl Provider {
         ] {
             let claimant = Claimant::ControlPlane(peer);
             let taken = self.0.principals.is_taken(&name, claimant);
-            if taken.map_err(|error| Error::backend(Backend::Principals, error))? {
+            let taken = taken.map_err(|error| Error::backend(Backend::Principals, error))?;
+            if taken != Answer::Ready(false) {
                 return Err(name_taken(peer, Some(tenant.id())));
             }
         }

@@ -6,7 +6,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 pub use registry::NameRegistry;
 
-use crate::{crypto::BoxError, model::ClusterId};
+use crate::{
+    crypto::{Answer, BoxError},
+    model::ClusterId,
+};
 
 /// Knows which names are principals of the provider's cluster.
 ///
@@ -23,7 +26,11 @@ pub trait Principals: Send + Sync {
     ///
     /// # Errors
     /// Whatever keeps it from knowing; the step fails and can be tried again.
-    fn is_taken(&self, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> Result<bool, BoxError>;
+    fn is_taken(
+        &self,
+        name: &PrincipalName<'_>,
+        claimant: Claimant<'_>,
+    ) -> Result<Answer<bool>, BoxError>;
 }
 
 /// Who wants to be a principal. What it is already is not taken from it: the
@@ -67,13 +74,17 @@ pub enum PrincipalKind {
 ///
 /// # Examples
 /// ```
+/// use liqo_auth::crypto::Answer;
 /// use liqo_auth::provider::{Claimant, NameTable, PrincipalName, Principals};
 ///
 /// let peer = "cl-consumer".parse()?;
 /// let claimant = Claimant::ControlPlane(&peer);
 /// let table: NameTable = ["pool-37893f03fd76"].into_iter().map(String::from).collect();
-/// assert!(table.is_taken(&PrincipalName::user("pool-37893f03fd76"), claimant)?);
-/// assert!(!table.is_taken(&PrincipalName::user("cl-consumer"), claimant)?);
+/// assert_eq!(
+///     table.is_taken(&PrincipalName::user("pool-37893f03fd76"), claimant)?,
+///     Answer::Ready(true),
+/// );
+/// assert_eq!(table.is_taken(&PrincipalName::user("cl-consumer"), claimant)?, Answer::Ready(false));
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -84,21 +95,32 @@ impl Principals for NameTable {
         &self,
         name: &PrincipalName<'_>,
         _claimant: Claimant<'_>,
-    ) -> Result<bool, BoxError> {
-        Ok(self.0.contains(name.name))
+    ) -> Result<Answer<bool>, BoxError> {
+        Ok(Answer::Ready(self.0.contains(name.name)))
     }
 }
 
 impl<P: Principals + ?Sized> Principals for Arc<P> {
-    fn is_taken(&self, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> Result<bool, BoxError> {
+    fn is_taken(
+        &self,
+        name: &PrincipalName<'_>,
+        claimant: Claimant<'_>,
+    ) -> Result<Answer<bool>, BoxError> {
         (**self).is_taken(name, claimant)
     }
 }
 
 /// A name is taken if either look-up says so.
 impl<A: Principals, B: Principals> Principals for (A, B) {
-    fn is_taken(&self, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> Result<bool, BoxError> {
-        Ok(self.0.is_taken(name, claimant)? || self.1.is_taken(name, claimant)?)
+    fn is_taken(
+        &self,
+        name: &PrincipalName<'_>,
+        claimant: Claimant<'_>,
+    ) -> Result<Answer<bool>, BoxError> {
+        Ok(match self.0.is_taken(name, claimant)? {
+            Answer::Ready(false) => self.1.is_taken(name, claimant)?,
+            taken => taken,
+        })
     }
 }
 

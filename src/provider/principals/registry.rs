@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::{Claimant, PrincipalKind, PrincipalName, Principals};
 use crate::{
-    crypto::{BoxError, Entropy, Subject, keyed_hash},
+    crypto::{Answer, BoxError, Entropy, Subject, keyed_hash},
     model::{
         ClusterId, Metadata, Object, ObjectRef, RbacSubject, Resource, ResourceSlice, Tenant, names,
     },
@@ -33,7 +33,7 @@ use crate::{
 /// # Examples
 /// ```
 /// use liqo_auth::{
-///     crypto::Entropy,
+///     crypto::{Answer, Entropy},
 ///     model::{Metadata, Object, Tenant, TenantSpec},
 ///     provider::{Claimant, NameRegistry, PrincipalName, Principals},
 /// };
@@ -47,11 +47,11 @@ use crate::{
 ///
 /// let (itself, other) = ("cl-consumer".parse()?, "cl-other".parse()?);
 /// let name = PrincipalName::user("cl-consumer");
-/// assert!(!registry.is_taken(&name, Claimant::ControlPlane(&itself))?);
-/// assert!(registry.is_taken(&name, Claimant::ControlPlane(&other))?);
+/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&itself))?, Answer::Ready(false));
+/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Ready(true));
 ///
 /// registry.forget(&tenant.id());
-/// assert!(!registry.is_taken(&name, Claimant::ControlPlane(&other))?);
+/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Ready(false));
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 pub struct NameRegistry {
@@ -243,12 +243,17 @@ impl NameRegistry {
 }
 
 impl Principals for NameRegistry {
-    fn is_taken(&self, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> Result<bool, BoxError> {
+    fn is_taken(
+        &self,
+        name: &PrincipalName<'_>,
+        claimant: Claimant<'_>,
+    ) -> Result<Answer<bool>, BoxError> {
         let (name, claimant) = (self.name(name), self.claimant(claimant));
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let others = tables.others.get(&name).into_iter().flatten();
         let mut holders = tables.names.get(&name).into_iter().chain(others);
-        Ok(holders.any(|holder| holder.claimant != claimant))
+        let is_taken = holders.any(|holder| holder.claimant != claimant);
+        Ok(Answer::Ready(is_taken))
     }
 }
 
@@ -353,6 +358,10 @@ mod tests {
         NameRegistry::new(&Entropy::from_bytes([1; 32]))
     }
 
+    fn is_taken(registry: &NameRegistry, name: &PrincipalName<'_>, by: Claimant<'_>) -> bool {
+        registry.is_taken(name, by).unwrap() == Answer::Ready(true)
+    }
+
     fn id(name: &str) -> ClusterId {
         name.parse().unwrap()
     }
@@ -401,18 +410,18 @@ mod tests {
             consumer: &victim,
             slice: "pool",
         };
-        assert!(!registry.is_taken(&user, own).unwrap());
+        assert!(!is_taken(&registry, &user, own));
         let attacker = id("pool-37893f03fd76");
         let claimant = Claimant::ControlPlane(&attacker);
-        assert!(registry.is_taken(&user, claimant).unwrap());
+        assert!(is_taken(&registry, &user, claimant));
         let group = PrincipalName::group("pool-37893f03fd76");
-        assert!(!registry.is_taken(&group, claimant).unwrap());
+        assert!(!is_taken(&registry, &group, claimant));
 
         // The other way round.
         let registry = self::registry();
         registry.observe(&tenant("pool-37893f03fd76"));
-        assert!(!registry.is_taken(&user, claimant).unwrap());
-        assert!(registry.is_taken(&user, own).unwrap());
+        assert!(!is_taken(&registry, &user, claimant));
+        assert!(is_taken(&registry, &user, own));
     }
 
     #[test]
@@ -420,11 +429,7 @@ mod tests {
         let registry = registry();
         let (peer, other) = (id("cl-consumer"), id("cl-other"));
         let name = PrincipalName::user("cl-consumer");
-        let taken = |peer| {
-            registry
-                .is_taken(&name, Claimant::ControlPlane(peer))
-                .unwrap()
-        };
+        let taken = |peer| is_taken(&registry, &name, Claimant::ControlPlane(peer));
         let ours = [
             (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
             (names::MANAGED_BY_LABEL, "liqo"),
@@ -461,11 +466,7 @@ mod tests {
     fn an_object_that_changes_names_others() {
         let registry = registry();
         let other = id("cl-other");
-        let taken = |name| {
-            registry
-                .is_taken(&name, Claimant::ControlPlane(&other))
-                .unwrap()
-        };
+        let taken = |name| is_taken(&registry, &name, Claimant::ControlPlane(&other));
         let subjects = ["one", "two", "three"].map(RbacSubject::user).to_vec();
         registry.observe(&cluster_binding(subjects, &[]).into());
         assert!(taken(PrincipalName::user("three")));

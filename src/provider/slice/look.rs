@@ -8,6 +8,7 @@ use super::{
     SlicePhase, aws, policy, status,
 };
 use crate::{
+    crypto::Answer,
     error::{Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     machine::{Effect, Part, View},
     model::{Kind, ObjectRef, Resource, ResourceSlice, Secret, TenantCondition, Timestamp, names},
@@ -368,7 +369,7 @@ impl<'o> Look<'_, 'o> {
             .principals
             .is_taken(&PrincipalName::user(name), claimant)
             .map_err(|error| Error::backend(Backend::Principals, error))?;
-        if !taken && !is_well_known(name) {
+        if taken == Answer::Ready(false) && !is_well_known(name) {
             return Ok(());
         }
         let name = name.to_owned();
