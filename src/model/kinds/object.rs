@@ -348,6 +348,7 @@ impl Object {
     }
 
     fn read(value: &Value, limits: &Limits) -> Result<Self, ObjectError> {
+        unreadable::check_values(value, limits.object_values)?;
         unreadable::check_size(value, limits.object)?;
         let kind = unreadable::kind_of(value)?;
         Self::of_kind(kind, value)

@@ -2,10 +2,10 @@
 
 use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, Options};
 
-/// Every key reaches the visitor, which notes those that stand twice. Aliases
+/// For a text of so many bytes. Every key reaches the visitor, which notes those that stand twice. Aliases
 /// are followed, but not far; merge keys, which readers treat differently, are
 /// refused.
-pub(in crate::model) fn options() -> Options {
+pub(in crate::model) fn options(length: usize) -> Options {
     let mut options = Options::default();
     options.duplicate_keys = DuplicateKeyPolicy::LastWins;
     options.merge_keys = MergeKeyPolicy::Error;
@@ -15,6 +15,8 @@ pub(in crate::model) fn options() -> Options {
         budget.max_depth = DEPTH;
         budget.max_aliases = ALIASES;
         budget.max_anchors = ALIASES;
+        // Only aliases make more of a text than is there.
+        budget.max_total_scalar_bytes = length.saturating_mul(2).max(SCALARS);
     }
     options
 }
@@ -42,3 +44,5 @@ pub(in crate::model) fn reason(error: &Error) -> &'static str {
 /// at a hundred the parser would run out of a thread's stack.
 const DEPTH: usize = 40;
 const ALIASES: usize = 256;
+/// How many bytes of text a short document may always have.
+const SCALARS: usize = 64 * 1024;
