@@ -165,6 +165,6 @@ const COMMON_NAME_SLICE: usize = 51;
 const LABEL_VALUE: usize = 63;
 /// Some ten times as many as an object of the exchange has; a resource slice
 /// with hundreds of storage classes and node labels has half of that.
-const OBJECT_VALUES: usize = 4096;
+const OBJECT_VALUES: usize = 2048;
 /// Ten years with their leap days, in seconds.
 const TEN_YEARS: u64 = 3653 * 24 * 60 * 60;

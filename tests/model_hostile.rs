@@ -225,8 +225,8 @@ fn sizes_are_bounded() {
             limit: found - 1
         })
     );
-    let large = format!("[{}1]", "1,".repeat(4000));
-    let many = format!("{large},").repeat(125);
+    let large = format!("[{}1]", "1,".repeat(2000));
+    let many = format!("{large},").repeat(250);
     assert_eq!(
         read(&format!(r#"{{"kind": "List", "items": [{many} 1]}}"#)),
         Err(ManifestError::TooManyValues { limit: 500_000 })
@@ -410,11 +410,18 @@ mod yaml {
             let below = vec![format!("*a{}", level - 1); 10].join(", ");
             text.push_str(&format!("a{level}: &a{level} [{below}]\n"));
         }
+        let limit = Limits::default().object_values;
+        assert_eq!(
+            read(&text),
+            Err(ManifestError::TooManyObjectValues { limit })
+        );
+        // Few values, each long.
+        let text = format!("a: &a {}\n{}", "x".repeat(100_000), "b: *a\n".repeat(9));
         assert_eq!(
             read(&text),
             Err(ManifestError::Yaml {
-                line: 6,
-                column: 15,
+                line: 3,
+                column: 4,
                 reason: "more depth, anchors or aliases than an object needs".into()
             })
         );

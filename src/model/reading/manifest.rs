@@ -153,7 +153,7 @@ pub(in crate::model) fn read_values(
     let mut reader = Reader {
         documents: Vec::new(),
         values: 0,
-        object_values: limits.object_values,
+        limits: limits.clone(),
     };
     for document in documents(text.trim_start_matches('\u{feff}')) {
         match document.text.trim_start().bytes().next() {
@@ -205,7 +205,7 @@ struct Document<'t> {
 struct Reader {
     documents: Vec<(Value, Vec<Defect>)>,
     values: usize,
-    object_values: usize,
+    limits: Limits,
 }
 
 impl Reader {
@@ -257,7 +257,7 @@ impl Reader {
     fn strict(&self, is_skippable: bool) -> StrictValue {
         StrictValue::new(Room {
             used: self.values,
-            object: self.object_values,
+            object: self.limits.object_values,
             is_skippable,
         })
     }
@@ -279,7 +279,7 @@ impl Reader {
         let strict = self.strict(false);
         let value = serde_saphyr::with_deserializer_from_str_with_options(
             document.text,
-            crate::model::reading::yaml::options(document.text.len()),
+            crate::model::reading::yaml::options(document.text, &self.limits),
             |deserializer| strict.read(deserializer),
         );
         let taken = self.take(&strict, value);

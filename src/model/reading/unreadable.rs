@@ -112,6 +112,22 @@ impl Unreadable {
         }
     }
 
+    /// Whether the object may be the one of that kind, namespace and name: what
+    /// could not be told of it may be anything.
+    pub(crate) fn may_be(&self, kind: Kind, namespace: &str, name: &str) -> bool {
+        let may = |found: &str, wanted: &str| found.is_empty() || found == wanted;
+        self.may_be_of(kind)
+            && (!kind.is_namespaced() || may(&self.id.namespace, namespace))
+            && may(&self.id.name, name)
+    }
+
+    /// Whether the object may be of that kind. An item of a typed list, which
+    /// names no kind, may be of any.
+    pub(crate) fn may_be_of(&self, kind: Kind) -> bool {
+        let is_told = matches!(self.reason, ObjectError::UnknownKind { .. });
+        self.id.kind == kind || (self.id.kind == Kind::Other && !is_told)
+    }
+
     /// That the object is there and cannot be read.
     pub(crate) fn error(&self) -> Error {
         let reason = self.reason.to_string();
