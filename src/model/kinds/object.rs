@@ -191,6 +191,19 @@ macro_rules! kinds {
                 }
             }
 
+            /// What names the object, borrowed: kind, namespace and name.
+            pub(crate) fn key(&self) -> (Kind, &str, &str) {
+                match self {
+                    $(Self::$Kind(object) => {
+                        let metadata = &object.metadata;
+                        (Kind::$Kind, metadata.namespace.as_str(), metadata.name.as_str())
+                    })*
+                    Self::Unreadable(Unreadable { id, .. }) => {
+                        (id.kind, id.namespace.as_str(), id.name.as_str())
+                    }
+                }
+            }
+
             /// The metadata, of an object that could be read.
             pub const fn metadata(&self) -> Option<&Metadata> {
                 match self {
@@ -339,6 +352,14 @@ impl Object {
         Identity::from_object(self)
     }
 
+    /// The metadata; of an object that cannot be read, what is left of it.
+    pub(crate) fn any_metadata(&self) -> &Metadata {
+        match self {
+            Self::Unreadable(unreadable) => &unreadable.metadata,
+            object => object.metadata().unwrap_or(&NO_METADATA),
+        }
+    }
+
     /// What could not be read, if it is that.
     pub const fn as_unreadable(&self) -> Option<&Unreadable> {
         match self {
@@ -407,6 +428,8 @@ impl fmt::Display for Kind {
     }
 }
 
+/// Every object that can be read has metadata of its own.
+static NO_METADATA: Metadata = Metadata::EMPTY;
 const RBAC_API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 
 /// The group of an API version; the core group is empty.
