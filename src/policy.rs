@@ -54,6 +54,9 @@ pub struct Limits {
     pub ca_bundle: usize,
     /// One Kubernetes object in JSON or YAML.
     pub object: usize,
+    /// How many values one Kubernetes object may hold: every map, list, text
+    /// and number in it, managed fields included.
+    pub object_values: usize,
     /// The longest name of a cluster, in characters.
     pub cluster_id: usize,
     /// The longest name of a resource slice, in characters: with the hash
@@ -125,6 +128,7 @@ impl Limits {
             client_chain: 4,
             ca_bundle: 64,
             object: 256 * 1024,
+            object_values: OBJECT_VALUES,
             cluster_id: DEFAULT_NAMESPACE_CLUSTER_ID,
             resource_slice_name: COMMON_NAME_SLICE,
             resource_slices: 64,
@@ -159,5 +163,8 @@ const DEFAULT_NAMESPACE_CLUSTER_ID: usize = 51;
 const COMMON_NAME_SLICE: usize = 51;
 /// The longest value of a label.
 const LABEL_VALUE: usize = 63;
+/// Some ten times as many as an object of the exchange has; a resource slice
+/// with hundreds of storage classes and node labels has half of that.
+const OBJECT_VALUES: usize = 2048;
 /// Ten years with their leap days, in seconds.
 const TEN_YEARS: u64 = 3653 * 24 * 60 * 60;

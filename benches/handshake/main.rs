@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo bench --bench handshake                        # a table
 //! cargo bench --bench handshake -- --plain             # lines `NAME NANOSECONDS`
+//! cargo bench --bench handshake -- --hostile            # the worst inputs alone
 //! cargo bench --bench handshake -- --only whole        # one stage
 //! cargo bench --bench handshake -- --repeat 100 whole  # that often, without a clock
 //! ```
@@ -39,12 +40,15 @@ fn main() {
         [] => table(),
         ["--plain"] => plain(stages::all()),
         ["--only", name] => plain(vec![named(name)]),
+        ["--hostile"] => worst(),
         ["--repeat", number, name] => {
             let number = number.parse().expect("a number of repetitions");
             named(name).repeat(number);
         }
         _ => {
-            eprintln!("usage: handshake [--plain | --only STAGE | --repeat NUMBER STAGE]");
+            eprintln!(
+                "usage: handshake [--plain | --hostile | --only STAGE | --repeat NUMBER STAGE]"
+            );
             std::process::exit(2);
         }
     }
@@ -97,6 +101,10 @@ fn table() {
         println!();
     }
 
+    worst();
+}
+
+fn worst() {
     println!("\nThe worst that the limits let through, milliseconds:");
     let mut hostile = hostile::stages();
     let nanoseconds = clock::measure(&mut hostile);

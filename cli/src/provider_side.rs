@@ -344,10 +344,12 @@ pub(crate) fn endpoint(home: &Home, authority: &Authority) -> Result<Endpoint> {
 
 /// Who has which name in this home already.
 fn principals(home: &Home) -> Result<NameRegistry> {
-    let registry = NameRegistry::new(&entropy()?);
+    let cluster_id = home.cluster_id().clone();
+    let registry = NameRegistry::new(cluster_id, home.record_key()?, &entropy()?);
     for object in home.objects() {
         registry.observe(object);
     }
+    registry.complete();
     Ok(registry)
 }
 

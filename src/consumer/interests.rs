@@ -1,13 +1,31 @@
 //! What a consumer looks up, and whom a change concerns.
 
-use super::{Consumer, record};
+use super::Consumer;
 use crate::{
-    machine::Interest,
+    machine::{Concerns, Interest, Mirror, Requirement, Watch},
     model::{ClusterId, Kind, Object, ObjectRef, names},
 };
 
 impl Consumer {
-    /// What to look up, to see all of one peer.
+    /// What a controller watches, for all peers.
+    pub fn watches(&self) -> Vec<Watch> {
+        let of_peers =
+            |kind| Watch::all(kind).with(Requirement::Exists(names::REMOTE_CLUSTER_ID_LABEL));
+        vec![
+            of_peers(Kind::Namespace),
+            Watch::all(Kind::Secret)
+                .in_namespace(self.0.namespace.as_str())
+                .with(Requirement::Exists(names::RECORD_PEER_LABEL)),
+            of_peers(Kind::Secret),
+            Watch::all(Kind::Identity),
+            Watch::all(Kind::ResourceSlice),
+            Watch::all(Kind::Renew),
+        ]
+    }
+
+    /// What to look up once, to see all of one peer. If the peer's tenant
+    /// namespace has another name than Liqo's, the Secrets in it belong to this
+    /// as well.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
         let labelled = |kind| Interest::Labelled {
             kind,
@@ -24,7 +42,6 @@ impl Consumer {
             name: names::identity_name(peer),
         };
         let namespace = names::tenant_namespace(peer);
-        let kubeconfig = names::kubeconfig_secret(&names::identity_name(peer));
         vec![
             labelled(Kind::Namespace),
             labelled(Kind::Secret),
@@ -37,37 +54,29 @@ impl Consumer {
             // By name as well: what stands there without its label is in the
             // way, and not absent.
             Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
-            Interest::Object(ObjectRef::new(
-                Kind::Secret,
-                &namespace,
-                names::SIGNED_NONCE_SECRET,
-            )),
-            Interest::Object(ObjectRef::new(Kind::Secret, &namespace, kubeconfig)),
+            Interest::InNamespace {
+                kind: Kind::Secret,
+                namespace,
+            },
         ]
     }
 
-    /// Whom a change of this object concerns, if anyone: by its name where the
-    /// name says it, also of an object that cannot be read, and else by its
-    /// label.
-    pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        let id = object.id();
-        let labels = object.metadata().map(|metadata| &metadata.labels);
-        let label = |label: &str| labels?.get(label)?.parse().ok();
-        let named = |name: &str, prefix: &str| name.strip_prefix(prefix)?.parse().ok();
-        match id.kind {
-            // A replica is the provider's concern: it is another cluster's.
-            Kind::ResourceSlice | Kind::Renew => match labels {
-                Some(labels) if labels.get(names::REPLICATED_LABEL).is_some() => None,
-                Some(_) => label(names::REPLICATION_DESTINATION_LABEL),
-                None => named(&id.namespace, names::TENANT_NAMESPACE_PREFIX),
-            },
-            Kind::Identity => named(&id.name, names::CONTROL_PLANE_IDENTITY_PREFIX)
-                .or_else(|| label(names::REMOTE_CLUSTER_ID_LABEL)),
-            Kind::Secret if id.namespace == self.0.namespace => {
-                named(&id.name, record::NAME_PREFIX)
-                    .or_else(|| label(names::REMOTE_CLUSTER_ID_LABEL))
+    /// Whom a change of this object concerns, as a consumer. A replica of a
+    /// resource slice or of a Renew is another cluster's, and concerns this one
+    /// as a provider.
+    pub fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
+        let is_replica = object
+            .any_metadata()
+            .labels
+            .contains_key(names::REPLICATED_LABEL);
+        match object.key().0 {
+            Kind::Namespace | Kind::Secret | Kind::Identity => {
+                mirror.concerns(object).without(&self.0.cluster_id)
             }
-            _ => label(names::REMOTE_CLUSTER_ID_LABEL),
+            Kind::ResourceSlice | Kind::Renew if !is_replica => {
+                mirror.concerns(object).without(&self.0.cluster_id)
+            }
+            _ => Concerns::Nobody,
         }
     }
 }

@@ -8,12 +8,14 @@
 //!
 //! A [`View`] borrows one peer's objects. A machine answers with a [`Step`],
 //! which is owned: [`Effect`]s on local objects, [`Message`]s for the peer,
-//! refusals, notices, and what it waits for ([`Wait`]). [`Objects`] keeps
-//! objects in memory, for tests and for tools. [`replication`] carries slices
+//! refusals, notices, and what it waits for ([`Wait`]). A [`Mirror`] keeps what a
+//! controller watches, by peer. [`Objects`] is a store in memory that effects are
+//! applied to, for tests and for tools. [`replication`] carries slices
 //! and renewals between two clusters at hand.
 
 mod holder;
 pub(crate) mod merge_patch;
+mod mirror;
 pub(crate) mod missing;
 mod objects;
 pub(crate) mod plan;
@@ -23,9 +25,12 @@ pub mod replication;
 pub(crate) mod sealed;
 mod step;
 mod view;
+mod watch;
 
 pub use holder::Holder;
+pub use mirror::{Follower, Mirror, MirrorError, NotYet};
 pub use objects::{ApplyError, Objects};
 pub use renewal::due_at;
 pub use step::{Awaited, Effect, Env, Message, Notice, Part, Refused, Step, Version, Wait};
 pub use view::{Interest, View};
+pub use watch::{Concerns, Requirement, Watch};

@@ -1,8 +1,6 @@
 //! An in-memory store of objects that applies effects as an API server does.
 
-use std::collections::BTreeMap;
-
-use super::{Effect, Part, Version, View, merge_patch};
+use super::{Effect, Part, Version, View, merge_patch, mirror::Store};
 use crate::model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp};
 
 /// One cluster's objects in memory: for tests, fuzzers, simulations, and tools
@@ -27,7 +25,7 @@ use crate::model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Objects {
-    objects: BTreeMap<ObjectRef, Object>,
+    objects: Store,
     revision: u64,
 }
 
@@ -66,7 +64,7 @@ impl Objects {
         match effect {
             Effect::Create(object) => {
                 let id = object.id();
-                if self.objects.contains_key(&id) {
+                if self.objects.get(&id).is_some() {
                     return Err(ApplyError::Exists(id));
                 }
                 self.insert(object.clone());
@@ -116,8 +114,11 @@ impl Objects {
     /// Deletes an object, as `kubectl delete` would: one with finalizers is
     /// marked with the time, and goes with the last of them.
     pub fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
-        if let Some(metadata) = self.objects.get_mut(id).and_then(Object::metadata_mut) {
+        if let Some(mut object) = self.objects.get(id).cloned()
+            && let Some(metadata) = object.metadata_mut()
+        {
             metadata.deletion_timestamp.get_or_insert(now);
+            self.objects.put(object, 0);
         }
         self.let_go(id);
     }
@@ -132,12 +133,12 @@ impl Objects {
             }
             metadata.resource_version = self.revision.to_string();
         }
-        self.objects.insert(object.id(), object);
+        self.objects.put(object, 0);
     }
 
     /// Takes an object out, if it is there.
     pub fn remove(&mut self, id: &ObjectRef) -> Option<Object> {
-        self.objects.remove(id)
+        self.objects.remove(id).map(|(object, _)| object)
     }
 
     /// The object of that name, if it is there.
@@ -148,12 +149,13 @@ impl Objects {
 
     /// All objects, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &Object> {
-        self.objects.values()
+        self.objects.iter()
     }
 
-    /// All of them, as what was seen of `peer`.
+    /// What is seen of `peer`, with what concerns nobody: the objects of other
+    /// peers are left out, and cost nothing.
     pub fn view(&self, peer: &ClusterId) -> View<'_> {
-        View::of(peer, self.iter())
+        self.objects.view(peer, true)
     }
 
     fn let_go(&mut self, id: &ObjectRef) {

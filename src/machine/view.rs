@@ -26,11 +26,14 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct View<'o> {
     peer: ClusterId,
+    /// Those that can be read, in the order of their kinds and names.
     objects: Vec<&'o Object>,
+    unreadable: Vec<(&'o Unreadable, &'o Object)>,
     vouched_nonces: Vec<[u8; 32]>,
 }
 
-/// What to look up, to see all of one peer.
+/// What to look up, to see all of one peer once. A controller that watches all
+/// peers has [`Watch`](super::Watch)es instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Interest {
@@ -52,22 +55,37 @@ pub enum Interest {
         /// The label's value.
         value: String,
     },
+    /// The objects of a kind in one namespace.
+    InNamespace {
+        /// Their kind.
+        kind: Kind,
+        /// Their namespace.
+        namespace: String,
+    },
 }
 
 impl<'o> View<'o> {
     /// What was seen of `peer`.
     pub fn of(peer: &ClusterId, objects: impl IntoIterator<Item = &'o Object>) -> Self {
-        Self {
+        let view = Self {
             peer: peer.clone(),
-            objects: objects.into_iter().collect(),
+            objects: Vec::new(),
+            unreadable: Vec::new(),
             vouched_nonces: Vec::new(),
-        }
+        };
+        view.and(objects)
     }
 
     /// And this besides.
     #[must_use]
     pub fn and(mut self, objects: impl IntoIterator<Item = &'o Object>) -> Self {
-        self.objects.extend(objects);
+        for object in objects {
+            match object {
+                Object::Unreadable(unreadable) => self.unreadable.push((unreadable, object)),
+                _ => self.objects.push(object),
+            }
+        }
+        self.objects.sort_by_key(|object| object.key());
         self
     }
 
@@ -79,6 +97,13 @@ impl<'o> View<'o> {
     pub fn vouch_for_nonce(mut self, nonce: &Nonce) -> Self {
         self.vouched_nonces.push(nonce.digest());
         self
+    }
+
+    /// What was seen, each kind in the order of its names, and then what cannot
+    /// be read.
+    pub fn objects(&self) -> impl Iterator<Item = &'o Object> {
+        let unreadable = self.unreadable.iter().map(|(_, object)| *object);
+        self.objects.iter().copied().chain(unreadable)
     }
 
     /// Whom the objects concern.
@@ -96,12 +121,11 @@ impl<'o> View<'o> {
         namespace: &str,
         name: &str,
     ) -> Result<Option<&'o K>, Error> {
-        let here =
-            |id: &ObjectRef| id.kind == K::KIND && id.namespace == namespace && id.name == name;
-        self.refuse_unreadable(&here)?;
-        Ok(self.all::<K>().find(|object| {
-            object.metadata().namespace == namespace && object.metadata().name == name
-        }))
+        self.refuse_unreadable(|unreadable| unreadable.may_be(K::KIND, namespace, name))?;
+        let key = (K::KIND, namespace, name);
+        let at = self.objects.partition_point(|object| object.key() < key);
+        let found = self.objects.get(at).filter(|object| object.key() == key);
+        Ok(found.and_then(|object| K::from_object(object)))
     }
 
     /// The object of that name in any namespace; two of them are an error.
@@ -109,13 +133,15 @@ impl<'o> View<'o> {
         &self,
         name: &str,
     ) -> Result<Option<&'o K>, Error> {
-        self.refuse_unreadable(&|id| id.kind == K::KIND && id.name == name)?;
+        self.refuse_unreadable(|unreadable| {
+            unreadable.may_be(K::KIND, &unreadable.id.namespace, name)
+        })?;
         self.only(|object: &K| object.metadata().name == name)
     }
 
     /// The peer's tenant namespace, found by its two labels.
     pub(crate) fn tenant_namespace(&self) -> Result<Option<&'o Namespace>, Error> {
-        self.refuse_unreadable(&|id| id.kind == Kind::Namespace)?;
+        self.refuse_unreadable(|unreadable| unreadable.may_be_of(Kind::Namespace))?;
         let found = self.only(|namespace: &Namespace| {
             let labels = &namespace.metadata.labels;
             labels
@@ -142,7 +168,7 @@ impl<'o> View<'o> {
     pub(crate) fn every<K: Resource + 'o>(
         &self,
     ) -> Result<impl Iterator<Item = &'o K> + use<'o, '_, K>, Error> {
-        self.refuse_unreadable(&|id| id.kind == K::KIND)?;
+        self.refuse_unreadable(|unreadable| unreadable.may_be_of(K::KIND))?;
         Ok(self.all())
     }
 
@@ -159,16 +185,16 @@ impl<'o> View<'o> {
         &self,
         kind: Kind,
     ) -> impl Iterator<Item = &'o Unreadable> + use<'o, '_> {
-        self.objects.iter().filter_map(move |object| match object {
-            Object::Unreadable(unreadable) if unreadable.id.kind == kind => Some(unreadable),
-            _ => None,
-        })
+        let unreadable = self.unreadable.iter().map(|(unreadable, _)| *unreadable);
+        unreadable.filter(move |unreadable| unreadable.id.kind == kind)
     }
 
     fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
-        self.objects
-            .iter()
-            .filter_map(|object| K::from_object(object))
+        let start = self
+            .objects
+            .partition_point(|object| object.key().0 < K::KIND);
+        let of_kind = self.objects.get(start..).unwrap_or_default();
+        of_kind.iter().map_while(|object| K::from_object(object))
     }
 
     fn only<K: Resource + 'o>(&self, wanted: impl Fn(&K) -> bool) -> Result<Option<&'o K>, Error> {
@@ -188,20 +214,31 @@ impl<'o> View<'o> {
         }
     }
 
-    fn refuse_unreadable(&self, concerns: &dyn Fn(&ObjectRef) -> bool) -> Result<(), Error> {
-        let unreadable = self.objects.iter().find_map(|object| match object {
-            Object::Unreadable(Unreadable { id, reason, .. }) if concerns(id) => Some((id, reason)),
-            _ => None,
-        });
-        match unreadable {
-            None => Ok(()),
-            Some((id, reason)) => Err(Error::new(
-                LocalFault::Unreadable {
-                    reason: reason.to_string(),
-                },
-                Some(id.clone()),
-                "",
-            )),
+    fn refuse_unreadable(&self, concerns: impl Fn(&Unreadable) -> bool) -> Result<(), Error> {
+        let found = self.unreadable.iter().find(|(found, _)| concerns(found));
+        found.map_or(Ok(()), |(found, _)| Err(found.error()))
+    }
+}
+
+impl Interest {
+    /// Whether an object is among those to look up. What cannot be read is
+    /// found by its name, or by the labels that are left of it.
+    pub fn matches(&self, object: &Object) -> bool {
+        let (own_kind, own_namespace, own_name) = object.key();
+        match self {
+            Self::Object(ObjectRef {
+                kind,
+                namespace,
+                name,
+            }) => (*kind, namespace.as_str(), name.as_str()) == object.key(),
+            Self::Named { kind, name } => (*kind, name.as_str()) == (own_kind, own_name),
+            Self::Labelled { kind, label, value } => {
+                let labels = &object.any_metadata().labels;
+                *kind == own_kind && labels.get(*label) == Some(value)
+            }
+            Self::InNamespace { kind, namespace } => {
+                (*kind, namespace.as_str()) == (own_kind, own_namespace)
+            }
         }
     }
 }

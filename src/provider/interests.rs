@@ -1,13 +1,55 @@
-//! What to look up for a peer, and whom an object concerns.
+//! What a provider watches and looks up, and whom a change concerns.
 
-use super::{Provider, record};
+use super::Provider;
 use crate::{
-    machine::{Interest, View},
-    model::{ClusterId, Kind, Object, ObjectRef, ResourceSlice, names},
+    machine::{Concerns, Interest, Mirror, Requirement, Watch},
+    model::{ClusterId, Kind, Object, ObjectRef, names},
 };
 
 impl Provider {
-    /// What to look up, to see all of one peer.
+    /// What a controller watches, for all peers. The look-up of names has
+    /// watches of its own ([`NameRegistry`](super::NameRegistry)).
+    ///
+    /// # Examples
+    /// ```
+    /// # use liqo_auth::{crypto::{Authority, Entropy, RecordKey}, provider::{Endpoint, Provider}};
+    /// # let now = "2026-11-20T13:00:00Z".parse()?;
+    /// # let day = core::time::Duration::from_secs(86_400);
+    /// # let ca = Authority::new("ca", now, day, &Entropy::from_bytes([7; 32]))?;
+    /// # let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(ca.ca_bundle()));
+    /// # let builder = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?);
+    /// let provider = builder.build();
+    /// let watches: Vec<String> = provider.watches().iter().map(ToString::to_string).collect();
+    /// assert!(watches.contains(&"tenants".to_owned()));
+    /// assert!(watches.contains(&"secrets in liqo with liqo-auth/peer".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn watches(&self) -> Vec<Watch> {
+        let of_peers =
+            |kind| Watch::all(kind).with(Requirement::Exists(names::REMOTE_CLUSTER_ID_LABEL));
+        vec![
+            of_peers(Kind::Namespace),
+            Watch::all(Kind::Secret)
+                .in_namespace(self.0.namespace.as_str())
+                .with(Requirement::Exists(names::RECORD_PEER_LABEL)),
+            of_peers(Kind::Secret),
+            Watch::all(Kind::Tenant),
+            Watch::all(Kind::ResourceSlice),
+            Watch::all(Kind::Renew),
+            of_peers(Kind::RoleBinding),
+            of_peers(Kind::ClusterRoleBinding),
+            Watch::all(Kind::ClusterRole).with(Requirement::In(
+                names::APP_NAME_LABEL,
+                vec![names::CONTROL_PLANE_ROLE, names::CLUSTER_WIDE_ROLE],
+            )),
+            of_peers(Kind::CertificateSigningRequest)
+                .with(Requirement::Equals(names::MANAGED_BY_LABEL, OURS)),
+        ]
+    }
+
+    /// What to look up once, to see all of one peer. If the peer's tenant
+    /// namespace has another name than Liqo's, the Secrets in it belong to this
+    /// as well.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
         let labelled = |kind, label, value: &str| Interest::Labelled {
             kind,
@@ -53,16 +95,15 @@ impl Provider {
             // By name as well: what stands there without its label is in the
             // way, and not absent.
             Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
-            Interest::Object(ObjectRef::new(
-                Kind::Secret,
-                &namespace,
-                names::NONCE_SECRET,
-            )),
-            Interest::Object(ObjectRef::new(
-                Kind::Secret,
-                &namespace,
-                names::ISSUED_CERTIFICATE_SECRET,
-            )),
+            Interest::InNamespace {
+                kind: Kind::Secret,
+                namespace,
+            },
+            labelled(
+                Kind::CertificateSigningRequest,
+                names::REMOTE_CLUSTER_ID_LABEL,
+                peer.as_str(),
+            ),
             labelled(
                 Kind::ClusterRole,
                 names::APP_NAME_LABEL,
@@ -76,56 +117,24 @@ impl Provider {
         ]
     }
 
-    /// What to look up besides, once the peer's slices were seen: the Secrets of
-    /// their certificates by name. What stands there without its label is in
-    /// the way, and not absent.
-    pub fn slice_interests(&self, view: &View<'_>) -> Vec<Interest> {
-        let namespace = match view.tenant_namespace() {
-            Ok(Some(namespace)) => namespace.metadata.name.clone(),
-            _ => names::tenant_namespace(view.peer()),
-        };
-        view.readable::<ResourceSlice>()
-            .filter(|slice| slice.metadata.namespace == namespace)
-            .map(|slice| {
-                let name = names::issued_certificate_secret_of_slice(&slice.metadata.name);
-                Interest::Object(ObjectRef::new(Kind::Secret, namespace.as_str(), name))
-            })
-            .collect()
-    }
-
-    /// Whom a change of this object concerns, if anyone: by its name where the
-    /// name says it, also of an object that cannot be read, and else by its
-    /// label. A ClusterRole concerns every peer, and is nobody's here; nor is a
-    /// resource slice that is no replica.
-    pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        let id = object.id();
-        let named = match id.kind {
-            Kind::Tenant => Some(id.name.as_str()),
-            Kind::Secret if id.namespace == self.0.namespace => {
-                id.name.strip_prefix(record::NAME_PREFIX)
-            }
-            _ => None,
-        };
-        if let Some(peer) = named {
-            return peer.parse().ok();
-        }
-        let labels = &object.metadata()?.labels;
-        let key = match id.kind {
-            Kind::Secret
-                if id.namespace == self.0.namespace
-                    && id.name.starts_with(record::SLICE_NAME_PREFIX) =>
+    /// Whom a change of this object concerns, as a provider. A ClusterRole
+    /// concerns everybody. A resource slice or a Renew that is no replica is this
+    /// cluster's own, and concerns it as a consumer.
+    pub fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
+        let labels = &object.any_metadata().labels;
+        let is_replica =
+            labels.get(names::REPLICATED_LABEL).map(String::as_str) == Some(names::TRUE);
+        match object.key().0 {
+            Kind::Identity => Concerns::Nobody,
+            Kind::ResourceSlice | Kind::Renew
+                if !is_replica && object.as_unreadable().is_none() =>
             {
-                names::RECORD_PEER_LABEL
+                Concerns::Nobody
             }
-            Kind::ResourceSlice => {
-                let replica = labels.get(names::REPLICATED_LABEL).map(String::as_str);
-                if replica != Some(names::TRUE) {
-                    return None;
-                }
-                names::REPLICATION_ORIGIN_LABEL
-            }
-            _ => names::REMOTE_CLUSTER_ID_LABEL,
-        };
-        labels.get(key)?.parse().ok()
+            _ => mirror.concerns(object).without(&self.0.cluster_id),
+        }
     }
 }
+
+/// The value of [`names::MANAGED_BY_LABEL`] on what is this library's own.
+const OURS: &str = "liqo-auth";

@@ -71,6 +71,12 @@ impl Index {
                     let key = (*kind, (*label).to_owned(), value.clone());
                     self.by_label.get(&key)
                 }
+                Interest::InNamespace { kind, namespace } => {
+                    let ids = self.by_name.values().flatten();
+                    let inside = ids.filter(|id| id.kind == *kind && id.namespace == *namespace);
+                    found.extend(inside.cloned());
+                    None
+                }
                 // An interest of a kind that is not known here: everything.
                 _ => {
                     found.extend(self.by_name.values().flatten().cloned());

@@ -61,6 +61,24 @@ pub struct Metadata {
     pub owner_references: Vec<OwnerReference>,
 }
 
+impl Metadata {
+    /// No metadata at all.
+    pub(crate) const EMPTY: Self = Self {
+        name: String::new(),
+        generate_name: String::new(),
+        namespace: String::new(),
+        uid: String::new(),
+        resource_version: String::new(),
+        generation: 0,
+        creation_timestamp: None,
+        deletion_timestamp: None,
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        finalizers: Vec::new(),
+        owner_references: Vec::new(),
+    };
+}
+
 /// An object that another one ends with.
 ///
 /// Source: Kubernetes `metav1.OwnerReference`.

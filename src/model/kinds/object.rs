@@ -92,7 +92,7 @@ impl fmt::Display for ObjectRef {
 }
 
 macro_rules! kinds {
-    ($($Kind:ident, $api_version:expr, $namespaced:literal;)*) => {
+    ($($Kind:ident, $api_version:expr, $plural:literal, $namespaced:literal;)*) => {
         /// The kinds of objects that the exchange consists of.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -143,9 +143,11 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            const ALL: &[Self] = &[$(Self::$Kind),*];
+            /// Every kind of which there is a type here.
+            pub const ALL: &[Self] = &[$(Self::$Kind),*];
 
-            /// The API version that is written; empty for [`Kind::Other`].
+            /// The API version that is written: group and version, or the
+            /// version alone in the core group; empty for [`Kind::Other`].
             pub const fn api_version(self) -> &'static str {
                 match self {
                     $(Self::$Kind => $api_version,)*
@@ -158,6 +160,15 @@ macro_rules! kinds {
                 match self {
                     $(Self::$Kind => $namespaced,)*
                     Self::Other => false,
+                }
+            }
+
+            /// The name of the kind in an API server's paths, such as
+            /// `secrets`; empty for [`Kind::Other`].
+            pub const fn plural(self) -> &'static str {
+                match self {
+                    $(Self::$Kind => $plural,)*
+                    Self::Other => "",
                 }
             }
 
@@ -177,6 +188,19 @@ macro_rules! kinds {
                 match self {
                     $(Self::$Kind(object) => object.id(),)*
                     Self::Unreadable(unreadable) => unreadable.id.clone(),
+                }
+            }
+
+            /// What names the object, borrowed: kind, namespace and name.
+            pub(crate) fn key(&self) -> (Kind, &str, &str) {
+                match self {
+                    $(Self::$Kind(object) => {
+                        let metadata = &object.metadata;
+                        (Kind::$Kind, metadata.namespace.as_str(), metadata.name.as_str())
+                    })*
+                    Self::Unreadable(Unreadable { id, .. }) => {
+                        (id.kind, id.namespace.as_str(), id.name.as_str())
+                    }
                 }
             }
 
@@ -257,20 +281,20 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Namespace, "v1", false;
-    Secret, "v1", true;
-    ConfigMap, "v1", true;
-    Tenant, API_VERSION, true;
-    Identity, API_VERSION, true;
-    ResourceSlice, API_VERSION, true;
-    Renew, API_VERSION, true;
-    RoleBinding, RBAC_API_VERSION, true;
-    ClusterRoleBinding, RBAC_API_VERSION, false;
-    ClusterRole, RBAC_API_VERSION, false;
-    CertificateSigningRequest, "certificates.k8s.io/v1", false;
-    ServiceAccount, "v1", true;
-    Role, RBAC_API_VERSION, true;
-    ForeignCluster, "discovery.liqo.io/v1alpha1", false;
+    Namespace, "v1", "namespaces", false;
+    Secret, "v1", "secrets", true;
+    ConfigMap, "v1", "configmaps", true;
+    Tenant, API_VERSION, "tenants", true;
+    Identity, API_VERSION, "identities", true;
+    ResourceSlice, API_VERSION, "resourceslices", true;
+    Renew, API_VERSION, "renews", true;
+    RoleBinding, RBAC_API_VERSION, "rolebindings", true;
+    ClusterRoleBinding, RBAC_API_VERSION, "clusterrolebindings", false;
+    ClusterRole, RBAC_API_VERSION, "clusterroles", false;
+    CertificateSigningRequest, "certificates.k8s.io/v1", "certificatesigningrequests", false;
+    ServiceAccount, "v1", "serviceaccounts", true;
+    Role, RBAC_API_VERSION, "roles", true;
+    ForeignCluster, "discovery.liqo.io/v1alpha1", "foreignclusters", false;
 }
 
 impl Object {
@@ -328,6 +352,14 @@ impl Object {
         Identity::from_object(self)
     }
 
+    /// The metadata; of an object that cannot be read, what is left of it.
+    pub(crate) fn any_metadata(&self) -> &Metadata {
+        match self {
+            Self::Unreadable(unreadable) => &unreadable.metadata,
+            object => object.metadata().unwrap_or(&NO_METADATA),
+        }
+    }
+
     /// What could not be read, if it is that.
     pub const fn as_unreadable(&self) -> Option<&Unreadable> {
         match self {
@@ -337,6 +369,7 @@ impl Object {
     }
 
     fn read(value: &Value, limits: &Limits) -> Result<Self, ObjectError> {
+        unreadable::check_values(value, limits.object_values)?;
         unreadable::check_size(value, limits.object)?;
         let kind = unreadable::kind_of(value)?;
         Self::of_kind(kind, value)
@@ -350,12 +383,36 @@ impl From<Unreadable> for Object {
 }
 
 impl Kind {
+    /// The API group; empty for the core group and for [`Kind::Other`].
+    ///
+    /// # Examples
+    /// ```
+    /// use liqo_auth::model::Kind;
+    ///
+    /// let (group, version) = (Kind::Tenant.group(), Kind::Tenant.version());
+    /// assert_eq!((group, version), ("authentication.liqo.io", "v1beta1"));
+    /// assert_eq!((Kind::Secret.group(), Kind::Secret.version()), ("", "v1"));
+    /// assert_eq!(Kind::Tenant.plural(), "tenants");
+    /// ```
+    pub fn group(self) -> &'static str {
+        group(self.api_version())
+    }
+
+    /// The version within the group, such as `v1beta1`; empty for
+    /// [`Kind::Other`].
+    pub fn version(self) -> &'static str {
+        let api_version = self.api_version();
+        api_version
+            .split_once('/')
+            .map_or(api_version, |(_, version)| version)
+    }
+
     /// The kind of that name in that group, at whatever version.
     pub(in crate::model) fn find(api_version: &str, name: &str) -> Option<Self> {
         Self::ALL
             .iter()
             .copied()
-            .find(|kind| kind.as_str() == name && group(kind.api_version()) == group(api_version))
+            .find(|kind| kind.as_str() == name && kind.group() == group(api_version))
     }
 
     /// Whether objects of that version are read.
@@ -371,6 +428,8 @@ impl fmt::Display for Kind {
     }
 }
 
+/// Every object that can be read has metadata of its own.
+static NO_METADATA: Metadata = Metadata::EMPTY;
 const RBAC_API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 
 /// The group of an API version; the core group is empty.

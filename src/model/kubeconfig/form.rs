@@ -10,6 +10,7 @@ use crate::model::{
         unreadable::{deserialize, wipe},
     },
 };
+use crate::policy::Limits;
 
 /// Why a text is no [`Kubeconfig`] of the one form that Liqo writes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,7 +64,7 @@ impl Kubeconfig {
 
 /// Reads the one document of a text into a type that denies unknown fields.
 pub(in crate::model) fn read_config<T: DeserializeOwned>(text: &str) -> Result<T, KubeconfigError> {
-    let mut documents = read_values(text.as_bytes(), Kubeconfig::LONGEST)?;
+    let mut documents = read_values(text.as_bytes(), Kubeconfig::LONGEST, &Limits::default())?;
     let found = documents.len();
     let (Some((mut value, defects)), 1) = (documents.pop(), found) else {
         return Err(KubeconfigError::Documents { found });

@@ -11,10 +11,11 @@
 //! # Ok::<(), liqo_auth::model::ManifestError>(())
 //! ```
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
-    strict_value::{Defect, Refusal, StrictValue},
+    strict_value::{Defect, LIST_LEVELS, Refusal, Room, StrictValue},
     unreadable::wipe,
 };
 use crate::{
@@ -79,6 +80,19 @@ pub enum ManifestError {
         /// The most values allowed.
         limit: usize,
     },
+    /// One object in YAML holds more values than an object may; the rest of
+    /// the text would cost too much to pass over.
+    #[error("found an object of more than {limit} values, expected at most that")]
+    TooManyObjectValues {
+        /// The most values allowed.
+        limit: usize,
+    },
+    /// The text holds more objects than are read at once.
+    #[error("found more than {limit} objects, expected at most that")]
+    TooManyObjects {
+        /// The most objects allowed.
+        limit: usize,
+    },
     /// Too many objects are wrong in their form.
     #[error("{path}: found more than {limit} objects with faults of form, expected at most that")]
     TooManyFaults {
@@ -98,19 +112,23 @@ pub enum ManifestError {
 /// A whole text may be as long as so many objects.
 pub const OBJECTS: usize = 64;
 
+/// How many objects a text may hold at most.
+pub const MOST_OBJECTS: usize = 10_000;
+
 /// Reads the objects of a text: JSON always, YAML with the feature `yaml`;
 /// one after the other, or parted by lines of `---`; those of lists one by
 /// one.
 ///
-/// What stands twice in a map, lies too deep, or is too long makes one object
-/// [`Object::Unreadable`], and leaves the others as they are. With YAML that
-/// holds for repeated keys and lengths; its other limits refuse the text.
+/// What stands twice in a map, lies too deep, is too long or holds too many
+/// values makes one object [`Object::Unreadable`], and leaves the others as they
+/// are. With YAML that holds for repeated keys and lengths; its other limits
+/// refuse the text. The time is linear in the length of the text.
 ///
 /// # Errors
 /// [`ManifestError`] if the text as a whole cannot be read.
 pub fn read(text: &[u8], limits: &Limits) -> Result<Vec<Object>, ManifestError> {
     let mut objects = Vec::new();
-    for (value, defects) in read_values(text, limits.object.saturating_mul(OBJECTS))? {
+    for (value, defects) in read_values(text, limits.object.saturating_mul(OBJECTS), limits)? {
         collect(value, defects, 0, limits, &mut objects)?;
     }
     Ok(objects)
@@ -121,6 +139,7 @@ pub fn read(text: &[u8], limits: &Limits) -> Result<Vec<Object>, ManifestError> 
 pub(in crate::model) fn read_values(
     text: &[u8],
     limit: usize,
+    limits: &Limits,
 ) -> Result<Vec<(Value, Vec<Defect>)>, ManifestError> {
     if text.len() > limit {
         return Err(ManifestError::TooLarge {
@@ -131,7 +150,11 @@ pub(in crate::model) fn read_values(
     let text = core::str::from_utf8(text).map_err(|error| ManifestError::NotText {
         at: error.valid_up_to(),
     })?;
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        documents: Vec::new(),
+        values: 0,
+        limits: limits.clone(),
+    };
     for document in documents(text.trim_start_matches('\u{feff}')) {
         match document.text.trim_start().bytes().next() {
             Some(b'{' | b'[') => reader.read_json(&document)?,
@@ -179,31 +202,64 @@ struct Document<'t> {
 }
 
 /// Whole documents, and what is wrong in them.
-#[derive(Default)]
 struct Reader {
     documents: Vec<(Value, Vec<Defect>)>,
     values: usize,
+    limits: Limits,
 }
 
 impl Reader {
     fn read_json(&mut self, document: &Document<'_>) -> Result<(), ManifestError> {
         let mut deserializer = serde_json::Deserializer::from_str(document.text);
-        loop {
-            let strict = StrictValue::new(self.values);
-            let value = strict.read(&mut deserializer);
-            self.take(&strict, value, |error| {
-                let message = error.to_string();
-                let reason = message.split(" at line ").next().unwrap_or_default();
-                ManifestError::Json {
-                    line: document.line + error.line(),
-                    column: error.column(),
-                    reason: reason.to_owned(),
-                }
-            })?;
-            if deserializer.end().is_ok() {
-                return Ok(());
-            }
+        let first = self.read_json_value(&mut deserializer);
+        // Each place in an error costs a look at all that comes before it: of
+        // several values in one document, each is read as a text of its own.
+        match first {
+            Ok(()) if deserializer.end().is_ok() => return Ok(()),
+            Ok(()) => {}
+            Err(refusal) => return Err(refusal.at(document, 0)),
         }
+        let mut values =
+            serde_json::Deserializer::from_str(document.text).into_iter::<IgnoredAny>();
+        // The first one was read.
+        let mut start = 0;
+        while let Some(value) = values.next() {
+            let end = values.byte_offset();
+            // What is no value is told by the reader that knows its place.
+            let text = match value {
+                Ok(_) => document.text.get(start..end),
+                Err(_) => document.text.get(start..),
+            };
+            if start > 0 {
+                let mut deserializer = serde_json::Deserializer::from_str(text.unwrap_or_default());
+                let read = self.read_json_value(&mut deserializer);
+                let read = read.and_then(|()| deserializer.end().map_err(JsonRefusal::Syntax));
+                read.map_err(|refusal| refusal.at(document, start))?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn read_json_value<'t>(
+        &mut self,
+        deserializer: &mut serde_json::Deserializer<serde_json::de::StrRead<'t>>,
+    ) -> Result<(), JsonRefusal> {
+        let strict = self.strict(true);
+        let value = strict.read(deserializer);
+        match self.take(&strict, value) {
+            Ok(()) => Ok(()),
+            Err(Ok(refusal)) => Err(JsonRefusal::Manifest(refusal)),
+            Err(Err(error)) => Err(JsonRefusal::Syntax(error)),
+        }
+    }
+
+    fn strict(&self, is_skippable: bool) -> StrictValue {
+        StrictValue::new(Room {
+            used: self.values,
+            object: self.limits.object_values,
+            is_skippable,
+        })
     }
 
     #[cfg(not(feature = "yaml"))]
@@ -220,13 +276,18 @@ impl Reader {
 
     #[cfg(feature = "yaml")]
     fn read_yaml(&mut self, document: &Document<'_>) -> Result<(), ManifestError> {
-        let strict = StrictValue::new(self.values);
+        let strict = self.strict(false);
         let value = serde_saphyr::with_deserializer_from_str_with_options(
             document.text,
-            crate::model::reading::yaml::options(),
+            crate::model::reading::yaml::options(document.text, &self.limits),
             |deserializer| strict.read(deserializer),
         );
-        self.take(&strict, value, |error| {
+        let taken = self.take(&strict, value);
+        taken.map_err(|refusal| {
+            let error = match refusal {
+                Ok(refusal) => return refusal,
+                Err(error) => error,
+            };
             let place = error.location();
             let number = |number: u64| usize::try_from(number).unwrap_or(0);
             ManifestError::Yaml {
@@ -237,24 +298,58 @@ impl Reader {
         })
     }
 
+    /// Keeps a document, or says why it is refused: by its content, or by its
+    /// syntax.
     fn take<E>(
         &mut self,
         strict: &StrictValue,
         value: Result<Value, E>,
-        error: impl FnOnce(E) -> ManifestError,
-    ) -> Result<(), ManifestError> {
+    ) -> Result<(), Result<ManifestError, E>> {
         self.values = strict.values();
-        match (value, strict.refusal()) {
-            (_, Some(Refusal::Values(limit))) => Err(ManifestError::TooManyValues { limit }),
-            (_, Some(Refusal::Defects(path, limit))) => {
-                Err(ManifestError::TooManyFaults { path, limit })
+        if let Some(refusal) = strict.refusal() {
+            return Err(Ok(match refusal {
+                Refusal::Values(limit) => ManifestError::TooManyValues { limit },
+                Refusal::ObjectValues(limit) => ManifestError::TooManyObjectValues { limit },
+                Refusal::Defects(path, limit) => ManifestError::TooManyFaults { path, limit },
+            }));
+        }
+        match value {
+            Ok(Value::Null) => Ok(()),
+            Ok(_) if self.documents.len() == MOST_OBJECTS => {
+                let limit = MOST_OBJECTS;
+                Err(Ok(ManifestError::TooManyObjects { limit }))
             }
-            (Ok(Value::Null), None) => Ok(()),
-            (Ok(value), None) => {
+            Ok(value) => {
                 self.documents.push((value, strict.defects()));
                 Ok(())
             }
-            (Err(found), None) => Err(error(found)),
+            Err(error) => Err(Err(error)),
+        }
+    }
+}
+
+/// Why a value of JSON is refused.
+enum JsonRefusal {
+    Manifest(ManifestError),
+    Syntax(serde_json::Error),
+}
+
+impl JsonRefusal {
+    /// The same of a value that begins at this place of the document.
+    fn at(self, document: &Document<'_>, start: usize) -> ManifestError {
+        let error = match self {
+            Self::Manifest(error) => return error,
+            Self::Syntax(error) => error,
+        };
+        let before = document.text.get(..start).unwrap_or_default();
+        let lines = before.matches('\n').count();
+        let in_line = before.rsplit('\n').next().map_or(0, str::len);
+        let message = error.to_string();
+        let reason = message.split(" at line ").next().unwrap_or_default();
+        ManifestError::Json {
+            line: document.line + lines + error.line(),
+            column: error.column() + if error.line() == 1 { in_line } else { 0 },
+            reason: reason.to_owned(),
         }
     }
 }
@@ -268,6 +363,10 @@ fn collect(
     objects: &mut Vec<Object>,
 ) -> Result<(), ManifestError> {
     let Some(items) = take_items(&mut value) else {
+        if objects.len() == MOST_OBJECTS {
+            let limit = MOST_OBJECTS;
+            return Err(ManifestError::TooManyObjects { limit });
+        }
         objects.push(object(value, defects.into_iter().next(), limits));
         return Ok(());
     };
@@ -320,9 +419,6 @@ fn object(mut value: Value, defect: Option<Defect>, limits: &Limits) -> Object {
     }
     unreadable.into()
 }
-
-/// How deep lists may lie in each other.
-const LIST_LEVELS: usize = 2;
 
 /// Parts a text at its lines of `---`.
 fn documents(text: &str) -> Vec<Document<'_>> {

@@ -8,10 +8,10 @@ use serde::{
 };
 
 use super::{
-    strict_value::{Refusal, StrictValue},
+    strict_value::{Refusal, Room, StrictValue},
     unreadable::{deserialize, wipe},
 };
-use crate::model::ObjectError;
+use crate::{model::ObjectError, policy::Limits};
 
 /// Why a text is no message of the form expected. No value is in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,7 +84,11 @@ pub(crate) fn read_strict_json<T: DeserializeOwned>(
     let text = core::str::from_utf8(text).map_err(|error| StrictJsonError::NotText {
         at: error.valid_up_to(),
     })?;
-    let strict = StrictValue::new(0);
+    let strict = StrictValue::new(Room {
+        used: 0,
+        object: Limits::default().object_values,
+        is_skippable: true,
+    });
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = strict.read(&mut deserializer);
     if strict

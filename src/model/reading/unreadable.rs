@@ -63,6 +63,12 @@ pub enum ObjectError {
         /// The most bytes allowed, as JSON without white space.
         limit: usize,
     },
+    /// The object holds more values than the limits allow.
+    #[error("found an object of more than {limit} values, expected at most that")]
+    TooManyValues {
+        /// The most values allowed.
+        limit: usize,
+    },
     /// Maps and lists lie in each other too deep.
     #[error("{path}: found more than {limit} levels, expected at most that")]
     TooDeep {
@@ -104,6 +110,22 @@ impl Unreadable {
             metadata: Box::new(metadata.map(metadata_of).unwrap_or_default()),
             reason,
         }
+    }
+
+    /// Whether the object may be the one of that kind, namespace and name: what
+    /// could not be told of it may be anything.
+    pub(crate) fn may_be(&self, kind: Kind, namespace: &str, name: &str) -> bool {
+        let may = |found: &str, wanted: &str| found.is_empty() || found == wanted;
+        self.may_be_of(kind)
+            && (!kind.is_namespaced() || may(&self.id.namespace, namespace))
+            && may(&self.id.name, name)
+    }
+
+    /// Whether the object may be of that kind. An item of a typed list, which
+    /// names no kind, may be of any.
+    pub(crate) fn may_be_of(&self, kind: Kind) -> bool {
+        let is_told = matches!(self.reason, ObjectError::UnknownKind { .. });
+        self.id.kind == kind || (self.id.kind == Kind::Other && !is_told)
     }
 
     /// That the object is there and cannot be read.
@@ -201,9 +223,13 @@ fn metadata_of(value: &Value) -> Metadata {
         let Some(field) = value.get(name) else {
             continue;
         };
+        let is_short = check_values(field, MOST_METADATA_VALUES).is_ok()
+            && check_size(field, LONGEST_METADATA_FIELD).is_ok();
+        if !is_short {
+            continue;
+        }
         let alone = json!({ name: field });
-        let is_short = check_size(&alone, LONGEST_METADATA_FIELD).is_ok();
-        if is_short && serde_json::from_value::<Metadata>(alone).is_ok() {
+        if serde_json::from_value::<Metadata>(alone).is_ok() {
             fields.insert(name.to_owned(), field.clone());
         }
     }
@@ -235,6 +261,29 @@ pub(in crate::model) fn kind_of(value: &Value) -> Result<Kind, ObjectError> {
 pub(in crate::model) fn check_size(value: &Value, limit: usize) -> Result<(), ObjectError> {
     // Writing can fail only by the limit: a value always can be JSON.
     serde_json::to_writer(Room(limit), value).map_err(|_| ObjectError::TooLarge { limit })
+}
+
+/// Refuses a value that holds more values than the limit, before it is decoded.
+pub(in crate::model) fn check_values(value: &Value, limit: usize) -> Result<(), ObjectError> {
+    let mut left = limit;
+    if spend(value, &mut left) {
+        Ok(())
+    } else {
+        Err(ObjectError::TooManyValues { limit })
+    }
+}
+
+/// Whether there is room for the value and all that it holds.
+fn spend(value: &Value, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else {
+        return false;
+    };
+    *left = rest;
+    match value {
+        Value::Array(items) => items.iter().all(|item| spend(item, left)),
+        Value::Object(fields) => fields.values().all(|field| spend(field, left)),
+        _ => true,
+    }
 }
 
 /// Wipes every string of a value: some may be secrets.
@@ -278,6 +327,8 @@ const METADATA_FIELDS: [&str; 9] = [
 ];
 /// What an API server keeps of annotations at most, in bytes.
 const LONGEST_METADATA_FIELD: usize = 256 * 1024;
+/// How many labels, owners or finalizers are kept of it at most.
+const MOST_METADATA_VALUES: usize = 1024;
 const LONGEST_PATH: usize = 256;
 /// The longest name of a Kubernetes object, in bytes.
 const LONGEST_NAME: usize = 253;

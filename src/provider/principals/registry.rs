@@ -1,29 +1,39 @@
 //! Who has which name: a look-up in memory, fed with the cluster's objects.
 
-use core::hash::{BuildHasherDefault, Hasher};
+use core::{
+    hash::{BuildHasherDefault, Hasher},
+    sync::atomic::{AtomicBool, Ordering},
+};
 use std::{
     collections::HashMap,
     sync::{PoisonError, RwLock},
 };
 
+use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use super::{Claimant, PrincipalKind, PrincipalName, Principals};
 use crate::{
-    crypto::{Answer, BoxError, Entropy, Subject, keyed_hash},
-    model::{
-        ClusterId, Metadata, Object, ObjectRef, RbacSubject, Resource, ResourceSlice, Tenant, names,
-    },
+    crypto::{Answer, BoxError, Entropy, RecordKey, Subject, keyed_hash},
+    machine::{Follower, Requirement, Watch},
+    model::{ClusterId, Kind, Metadata, Namespace, Object, ObjectRef, RbacSubject, Secret, names},
 };
 
 /// The users and groups of a provider's cluster, as its objects name them:
-/// Tenants and this library's records of peers, replicas of resource slices,
-/// and the subjects of RoleBindings and ClusterRoleBindings.
+/// tenant namespaces, this library's records of peers and slices, and the
+/// subjects of RoleBindings and ClusterRoleBindings.
 ///
-/// It is fed by whoever watches the objects ([`observe`](Self::observe),
-/// [`forget`](Self::forget)), and asked by a
-/// [`Provider`](crate::Provider) that shares it. It holds hashes under a key of
-/// its own and no names, so that a peer with three slices costs less than a
+/// A name is believed only from where no peer can write. A peer writes Tenants
+/// and replicas of resource slices, so these name nobody; it writes Secrets in
+/// its tenant namespace, so a record counts only in the provider's own
+/// namespace and under the provider's seal.
+///
+/// It is fed by a [`Mirror`](crate::machine::Mirror) that it follows, or by
+/// whoever watches the objects ([`observe`](Self::observe),
+/// [`forget`](Self::forget)), and asked by a [`Provider`](crate::Provider) that
+/// shares it. Until it is told that it has seen everything
+/// ([`complete`](Self::complete)) it answers "later". It holds hashes under a key
+/// of its own and no names, so that a peer with three slices costs less than a
 /// KiB, and every question takes the same time.
 ///
 /// Two names with the same hash of 64 bits count as the same name. That keeps a
@@ -33,30 +43,36 @@ use crate::{
 /// # Examples
 /// ```
 /// use liqo_auth::{
-///     crypto::{Answer, Entropy},
-///     model::{Metadata, Object, Tenant, TenantSpec},
+///     crypto::{Answer, Entropy, RecordKey},
+///     model::{Namespace, Object},
 ///     provider::{Claimant, NameRegistry, PrincipalName, Principals},
 /// };
 ///
-/// let registry = NameRegistry::new(&Entropy::from_bytes([7; 32]));
-/// let mut tenant = Tenant::default();
-/// tenant.metadata.name = "cl-consumer".into();
-/// tenant.spec.cluster_id = "cl-consumer".into();
-/// let tenant = Object::from(tenant);
-/// registry.observe(&tenant);
-///
+/// let (record_key, entropy) = (RecordKey::new([1; 32])?, Entropy::from_bytes([7; 32]));
+/// let registry = NameRegistry::new("cl-provider".parse()?, record_key, &entropy);
 /// let (itself, other) = ("cl-consumer".parse()?, "cl-other".parse()?);
 /// let name = PrincipalName::user("cl-consumer");
+/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Pending);
+///
+/// let namespace = Object::from(Namespace::for_tenant(&itself));
+/// registry.observe(&namespace);
+/// registry.complete();
 /// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&itself))?, Answer::Ready(false));
 /// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Ready(true));
 ///
-/// registry.forget(&tenant.id());
+/// registry.forget(&namespace.id());
 /// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Ready(false));
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 pub struct NameRegistry {
+    /// The provider.
+    cluster_id: ClusterId,
+    record_key: RecordKey,
+    /// Where the provider's records lie.
+    namespace: String,
     key: Zeroizing<[u8; 32]>,
     tables: RwLock<Tables>,
+    is_complete: AtomicBool,
 }
 
 /// Keys are hashes already: they are their own.
@@ -92,12 +108,32 @@ struct Holder {
 }
 
 impl NameRegistry {
-    /// A registry that knows nobody; its key is derived from `entropy`.
-    pub fn new(entropy: &Entropy) -> Self {
+    /// The registry of the provider of that name and record key. It knows nobody
+    /// yet; its own key is derived from `entropy`.
+    pub fn new(cluster_id: ClusterId, record_key: RecordKey, entropy: &Entropy) -> Self {
         Self {
+            cluster_id,
+            record_key,
+            namespace: names::LIQO_NAMESPACE.to_owned(),
             key: Zeroizing::new(entropy.derive("name registry", &[])),
             tables: RwLock::default(),
+            is_complete: AtomicBool::new(false),
         }
+    }
+
+    /// The same for a provider whose records lie in another namespace than
+    /// Liqo's.
+    #[must_use]
+    pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            ..self
+        }
+    }
+
+    /// Says that every object was seen once: it answers from now on.
+    pub fn complete(&self) {
+        self.is_complete.store(true, Ordering::Release);
     }
 
     /// Takes note of an object as it is now, in place of what was known of it.
@@ -131,18 +167,9 @@ impl NameRegistry {
     }
 
     fn claims(&self, object: &Object) -> Option<Claims> {
-        if let Some(slice) = ResourceSlice::from_object(object) {
-            return self.claims_of_slice(slice);
-        }
-        if let Some(tenant) = Tenant::from_object(object) {
-            return self.claims_of_peer(&tenant.spec.cluster_id);
-        }
         match object {
-            Object::Secret(secret) => {
-                let label = secret.metadata.labels.get(names::RECORD_PEER_LABEL)?;
-                let record = crate::provider::record::name(&label.parse().ok()?);
-                (secret.metadata.name == record).then(|| self.claims_of_peer(label))?
-            }
+            Object::Namespace(namespace) => self.claims_of_namespace(namespace),
+            Object::Secret(secret) => self.claims_of_record(secret),
             Object::RoleBinding(binding) => {
                 self.claims_of_subjects(&binding.metadata, &binding.subjects)
             }
@@ -153,35 +180,57 @@ impl NameRegistry {
         }
     }
 
+    /// A tenant namespace is made for a peer that is invited, before anything is
+    /// issued.
+    fn claims_of_namespace(&self, namespace: &Namespace) -> Option<Claims> {
+        let labels = &namespace.metadata.labels;
+        let is_tenants = labels.get(names::TENANT_NAMESPACE_LABEL)? == names::TRUE;
+        let peer = labels.get(names::REMOTE_CLUSTER_ID_LABEL)?;
+        let peer = peer.parse().ok().filter(|_| is_tenants)?;
+        Some(self.claims_of_peer(&peer))
+    }
+
+    /// A record whose seal holds stays until the last certificate that it is
+    /// about has ended.
+    fn claims_of_record(&self, secret: &Secret) -> Option<Claims> {
+        let label = secret.metadata.labels.get(names::RECORD_PEER_LABEL)?;
+        if secret.metadata.namespace != self.namespace {
+            return None;
+        }
+        let peer: ClusterId = label.parse().ok()?;
+        let (text, seal) = (secret.get("record")?, secret.get("seal")?);
+        let parts = [
+            self.cluster_id.as_str().as_bytes(),
+            peer.as_str().as_bytes(),
+            text,
+        ];
+        let is_sealed = |domain| self.record_key.verify(domain, &parts, seal);
+        if is_sealed(PEER_DOMAIN) {
+            return Some(self.claims_of_peer(&peer));
+        }
+        let record: NamedSlice = is_sealed(SLICE_DOMAIN)
+            .then(|| serde_json::from_slice(text).ok())
+            .flatten()?;
+        Some(self.claims_of_slice(&peer, &record.slice))
+    }
+
     /// A peer is a user, and its slices are a group.
-    fn claims_of_peer(&self, peer: &str) -> Option<Claims> {
-        let peer: ClusterId = peer.parse().ok()?;
-        Some(Claims {
-            claimant: self.claimant(Claimant::ControlPlane(&peer)),
+    fn claims_of_peer(&self, peer: &ClusterId) -> Claims {
+        Claims {
+            claimant: self.claimant(Claimant::ControlPlane(peer)),
             names: Names::Two([
                 self.name(&PrincipalName::user(peer.as_str())),
                 self.name(&PrincipalName::group(peer.as_str())),
             ]),
-        })
+        }
     }
 
-    fn claims_of_slice(&self, slice: &ResourceSlice) -> Option<Claims> {
-        let labels = &slice.metadata.labels;
-        let label = |name: &str| labels.get(name).map(String::as_str);
-        let consumer = slice.spec.consumer_cluster_id.as_deref()?;
-        let replica = label(names::REPLICATED_LABEL) == Some(names::TRUE)
-            && label(names::REPLICATION_ORIGIN_LABEL) == Some(consumer);
-        let consumer: ClusterId = consumer.parse().ok().filter(|_| replica)?;
-        let name = &slice.metadata.name;
-        let subject = Subject::resource_slice(name, &consumer);
-        let claimant = Claimant::Slice {
-            consumer: &consumer,
-            slice: name,
-        };
-        Some(Claims {
-            claimant: self.claimant(claimant),
+    fn claims_of_slice(&self, consumer: &ClusterId, slice: &str) -> Claims {
+        let subject = Subject::resource_slice(slice, consumer);
+        Claims {
+            claimant: self.claimant(Claimant::Slice { consumer, slice }),
             names: Names::One(self.name(&PrincipalName::user(subject.common_name()))),
-        })
+        }
     }
 
     /// The bindings that give a peer its rights name it; the others name
@@ -248,12 +297,41 @@ impl Principals for NameRegistry {
         name: &PrincipalName<'_>,
         claimant: Claimant<'_>,
     ) -> Result<Answer<bool>, BoxError> {
+        if !self.is_complete.load(Ordering::Acquire) {
+            return Ok(Answer::Pending);
+        }
         let (name, claimant) = (self.name(name), self.claimant(claimant));
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let others = tables.others.get(&name).into_iter().flatten();
         let mut holders = tables.names.get(&name).into_iter().chain(others);
         let is_taken = holders.any(|holder| holder.claimant != claimant);
         Ok(Answer::Ready(is_taken))
+    }
+}
+
+impl Follower for NameRegistry {
+    /// Every binding, whatever its labels: each names somebody.
+    fn watches(&self) -> Vec<Watch> {
+        vec![
+            Watch::all(Kind::Namespace).with(Requirement::Exists(names::REMOTE_CLUSTER_ID_LABEL)),
+            Watch::all(Kind::Secret)
+                .in_namespace(self.namespace.as_str())
+                .with(Requirement::Exists(names::RECORD_PEER_LABEL)),
+            Watch::all(Kind::RoleBinding),
+            Watch::all(Kind::ClusterRoleBinding),
+        ]
+    }
+
+    fn observe(&self, object: &Object) {
+        Self::observe(self, object);
+    }
+
+    fn forget(&self, object: &ObjectRef) {
+        Self::forget(self, object);
+    }
+
+    fn complete(&self) {
+        Self::complete(self);
     }
 }
 
@@ -346,6 +424,15 @@ impl Hasher for AsItIs {
     }
 }
 
+/// What the record of a slice says of its name.
+#[derive(Deserialize)]
+struct NamedSlice {
+    slice: String,
+}
+
+/// What the seals of records are for.
+const PEER_DOMAIN: &str = "liqo-auth provider record v1";
+const SLICE_DOMAIN: &str = "liqo-auth slice record v1";
 /// A claimant who is no peer.
 const SOMEBODY: u64 = 0;
 
@@ -355,39 +442,44 @@ mod tests {
     use crate::model::{ClusterRoleBinding, RoleBinding};
 
     fn registry() -> NameRegistry {
-        NameRegistry::new(&Entropy::from_bytes([1; 32]))
+        let key = RecordKey::new([1; 32]).unwrap();
+        let registry = NameRegistry::new(id("provider"), key, &Entropy::from_bytes([1; 32]));
+        registry.complete();
+        registry
+    }
+
+    fn is_taken(registry: &NameRegistry, name: &PrincipalName<'_>, by: Claimant<'_>) -> bool {
+        registry.is_taken(name, by).unwrap() == Answer::Ready(true)
     }
 
     fn id(name: &str) -> ClusterId {
         name.parse().unwrap()
     }
 
-    fn tenant(name: &str) -> Object {
-        let mut tenant = Tenant::default();
-        tenant.metadata.name = name.to_owned();
-        tenant.spec.cluster_id = name.to_owned();
-        tenant.into()
+    fn tenancy(peer: &str) -> Object {
+        Namespace::for_tenant(&id(peer)).into()
+    }
+
+    /// A record as the provider of that name seals it.
+    fn record(provider: &str, domain: &str, peer: &str, text: &str) -> Secret {
+        let parts = [provider, peer, text].map(str::as_bytes);
+        let seal = RecordKey::new([1; 32]).unwrap().mac(domain, &parts);
+        let mut secret = Secret::default();
+        secret.metadata.name = format!("{domain}-{peer}");
+        secret.metadata.namespace = "liqo".to_owned();
+        let labels = &mut secret.metadata.labels;
+        labels.insert(names::RECORD_PEER_LABEL.to_owned(), peer.to_owned());
+        secret.data = [
+            ("record".to_owned(), text.as_bytes().into()),
+            ("seal".to_owned(), seal.as_slice().into()),
+        ]
+        .into();
+        secret
     }
 
     fn slice(consumer: &str, name: &str) -> Object {
-        let mut slice = ResourceSlice::default();
-        slice.metadata.name = name.to_owned();
-        slice.metadata.namespace = format!("liqo-tenant-{consumer}");
-        slice.metadata.labels = [
-            (names::REPLICATED_LABEL, "true"),
-            (names::REPLICATION_ORIGIN_LABEL, consumer),
-        ]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into();
-        slice.spec.consumer_cluster_id = Some(consumer.to_owned());
-        slice.into()
-    }
-
-    fn is_taken(registry: &NameRegistry, name: &PrincipalName<'_>, claimant: Claimant<'_>) -> bool {
-        match registry.is_taken(name, claimant).unwrap() {
-            Answer::Ready(is_taken) => is_taken,
-            answer => panic!("{answer:?}"),
-        }
+        let text = format!(r#"{{"slice":"{name}"}}"#);
+        record("provider", SLICE_DOMAIN, consumer, &text).into()
     }
 
     fn cluster_binding(subjects: Vec<RbacSubject>, labels: &[(&str, &str)]) -> ClusterRoleBinding {
@@ -422,7 +514,7 @@ mod tests {
 
         // The other way round.
         let registry = self::registry();
-        registry.observe(&tenant("pool-37893f03fd76"));
+        registry.observe(&tenancy("pool-37893f03fd76"));
         assert!(!is_taken(&registry, &user, claimant));
         assert!(is_taken(&registry, &user, own));
     }
@@ -443,7 +535,7 @@ mod tests {
             ..RoleBinding::default()
         };
         binding.metadata.namespace = "liqo-tenant-cl-consumer".to_owned();
-        let objects = [tenant("cl-consumer"), binding.clone().into()];
+        let objects = [tenancy("cl-consumer"), binding.clone().into()];
         for object in &objects {
             registry.observe(object);
             registry.observe(object);
@@ -484,20 +576,55 @@ mod tests {
     }
 
     #[test]
-    fn what_says_that_it_is_of_others_names_nobody() {
+    fn what_a_peer_can_write_names_nobody() {
+        use crate::model::{ResourceSlice, Tenant};
+
         let registry = registry();
-        let mut foreign = slice("attacker", "pool");
-        let labels = &mut foreign.metadata_mut().unwrap().labels;
-        labels.insert(names::REPLICATION_ORIGIN_LABEL.into(), "victim".into());
-        registry.observe(&foreign);
-        let mut secret = crate::model::Secret::default();
-        secret.metadata.name = "planted".into();
-        let labels = &mut secret.metadata.labels;
-        labels.insert(names::RECORD_PEER_LABEL.into(), "victim".into());
-        registry.observe(&secret.clone().into());
+        let mut tenant = Tenant::default();
+        tenant.metadata.name = "victim".into();
+        tenant.spec.cluster_id = "victim".into();
+        registry.observe(&tenant.into());
+        let mut replica = ResourceSlice::default();
+        replica.metadata.name = "pool".into();
+        replica.spec.consumer_cluster_id = Some("victim".into());
+        let labels = [
+            (names::REPLICATED_LABEL, "true"),
+            (names::REPLICATION_ORIGIN_LABEL, "victim"),
+        ];
+        replica.metadata.labels = labels
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into();
+        registry.observe(&replica.into());
+        // A record by its name and label, without a seal or under another's.
+        let sealed = record("provider", PEER_DOMAIN, "victim", "{}");
+        let mut elsewhere = sealed.clone();
+        elsewhere.metadata.namespace = "liqo-tenant-attacker".into();
+        let mut unsealed = sealed.clone();
+        unsealed.data.remove("seal");
+        let mut relabelled = sealed.clone();
+        let labels = &mut relabelled.metadata.labels;
+        labels.insert(names::RECORD_PEER_LABEL.into(), "attacker".into());
+        let anothers = record("another", PEER_DOMAIN, "victim", "{}");
+        for secret in [elsewhere, unsealed, relabelled, anothers] {
+            registry.observe(&secret.into());
+        }
         assert!(registry.is_empty());
-        secret.metadata.name = "liqo-auth-provider-victim".into();
-        registry.observe(&secret.into());
+        registry.observe(&sealed.into());
         assert_eq!(registry.len(), 2);
+    }
+
+    #[test]
+    fn there_is_no_answer_before_everything_was_seen() {
+        let key = RecordKey::new([1; 32]).unwrap();
+        let registry = NameRegistry::new(id("provider"), key, &Entropy::from_bytes([1; 32]));
+        let (peer, name) = (id("peer"), PrincipalName::user("peer"));
+        let answer = || {
+            registry
+                .is_taken(&name, Claimant::ControlPlane(&peer))
+                .unwrap()
+        };
+        assert_eq!(answer(), Answer::Pending);
+        registry.complete();
+        assert_eq!(answer(), Answer::Ready(false));
     }
 }

@@ -170,7 +170,7 @@ impl Home {
         serde_json::from_slice(secret.get("record").unwrap()).unwrap()
     }
 
-    pub fn put_record(&mut self, record: &serde_json::Value) {
+    pub(crate) fn put_record(&mut self, record: &serde_json::Value) {
         let mut secret: Secret = self
             .objects
             .get::<Secret>(names::LIQO_NAMESPACE, RECORD)

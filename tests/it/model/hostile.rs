@@ -223,15 +223,99 @@ fn sizes_are_bounded() {
             limit: found - 1
         })
     );
+    let large = format!("[{}1]", "1,".repeat(2000));
+    let many = format!("{large},").repeat(250);
     assert_eq!(
-        read(&format!("[{}1]", "1,".repeat(500_000))),
+        read(&format!(r#"{{"kind": "List", "items": [{many} 1]}}"#)),
         Err(ManifestError::TooManyValues { limit: 500_000 })
+    );
+    assert_eq!(
+        read(&"{}".repeat(10_001)),
+        Err(ManifestError::TooManyObjects { limit: 10_000 })
+    );
+    assert_eq!(
+        read(&format!(
+            r#"{{"kind": "List", "items": [{}1]}}"#,
+            "1,".repeat(10_000)
+        )),
+        Err(ManifestError::TooManyObjects { limit: 10_000 })
     );
     let repeated = r#"{"a": 1, "a": 1},"#.repeat(65);
     assert!(matches!(
         read(&format!(r#"{{"kind": "List", "items": [{repeated} 1]}}"#)),
         Err(ManifestError::TooManyFaults { limit: 64, .. })
     ));
+}
+
+#[test]
+fn an_object_of_too_many_values_keeps_its_name_and_spoils_no_list() {
+    let limit = Limits::default().object_values;
+    let values = |number: usize| vec!["1"; number].join(",");
+    // The object, its API version, kind, metadata, two names, spec and the list.
+    let full = TENANT.replace("SPEC", &format!(r#"{{"x": [{}]}}"#, values(limit - 8)));
+    assert!(read(&full).unwrap()[0].as_tenant().is_some());
+
+    let many: Vec<String> = (0..limit).map(|n| format!(r#""{n}": "{n}""#)).collect();
+    let many = many.join(",");
+    let annotated = format!(
+        r#"{{"apiVersion": "v1", "kind": "Secret", "metadata": {{
+            "annotations": {{{many}}}, "finalizers": ["f"], "labels": {{"l": "v"}},
+            "managedFields": [[{many_values}]], "name": "a", "namespace": "n", "uid": "u"}},
+            "data": {{"b": "Yg=="}}, "type": "Opaque"}}"#,
+        many_values = values(limit),
+    );
+    let over = TENANT.replace("SPEC", &format!(r#"{{"x": [{}]}}"#, values(limit - 7)));
+    let honest = TENANT.replace("SPEC", "{}");
+    let text =
+        format!(r#"{{"kind": "List", "items": [{over}, {annotated}, {honest}]}} {over} {honest}"#);
+    let objects = read(&text).unwrap();
+    let refused: Vec<bool> = objects
+        .iter()
+        .map(|o| o.as_unreadable().is_some())
+        .collect();
+    assert_eq!(refused, [true, true, false, true, false]);
+    for object in [&objects[0], &objects[1], &objects[3]] {
+        assert_eq!(reason(object), ObjectError::TooManyValues { limit });
+    }
+    assert_eq!(objects[0].id(), ObjectRef::new(Kind::Tenant, "n", "a"));
+    let secret = objects[1].as_unreadable().unwrap();
+    assert_eq!(secret.id, ObjectRef::new(Kind::Secret, "n", "a"));
+    assert_eq!(secret.metadata.uid, "u");
+    assert_eq!(secret.metadata.finalizers, ["f"]);
+    assert_eq!(secret.metadata.labels["l"], "v");
+
+    // The same of a value that somebody else parsed.
+    let value: serde_json::Value = serde_json::from_str(&annotated).unwrap();
+    let object = Object::from_value(value);
+    assert_eq!(reason(&object), ObjectError::TooManyValues { limit });
+    assert_eq!(object.id(), ObjectRef::new(Kind::Secret, "n", "a"));
+    // What calls itself no list has no items.
+    let items = format!(
+        r#"{{"items": [{}], "kind": "Tenant", "apiVersion": "v1"}}"#,
+        values(limit)
+    );
+    assert_eq!(refusal(&items), ObjectError::TooManyValues { limit });
+}
+
+#[test]
+fn a_value_in_the_middle_of_others_says_where_it_is_wrong() {
+    assert_eq!(
+        read("{} {}\n{} {\"a\": }\n{}"),
+        Err(ManifestError::Json {
+            line: 2,
+            column: 10,
+            reason: "expected value".into()
+        })
+    );
+    assert_eq!(
+        read("{} {}\n{"),
+        Err(ManifestError::Json {
+            line: 2,
+            column: 1,
+            reason: "EOF while parsing an object".into()
+        })
+    );
+    assert_eq!(read("{}{}[]\n").unwrap().len(), 3);
 }
 
 #[test]
@@ -324,11 +408,18 @@ mod yaml {
             let below = vec![format!("*a{}", level - 1); 10].join(", ");
             text.push_str(&format!("a{level}: &a{level} [{below}]\n"));
         }
+        let limit = Limits::default().object_values;
+        assert_eq!(
+            read(&text),
+            Err(ManifestError::TooManyObjectValues { limit })
+        );
+        // Few values, each long.
+        let text = format!("a: &a {}\n{}", "x".repeat(100_000), "b: *a\n".repeat(9));
         assert_eq!(
             read(&text),
             Err(ManifestError::Yaml {
-                line: 6,
-                column: 15,
+                line: 3,
+                column: 4,
                 reason: "more depth, anchors or aliases than an object needs".into()
             })
         );

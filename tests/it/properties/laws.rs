@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use liqo_auth::{
     crypto::{Csr, Entropy, Nonce, SigningKey, Subject, strategy as crypto},
-    machine::{Env, Interest, Message, Objects, Step},
+    machine::{Concerns, Env, Interest, Message, Mirror, Objects, Step, Watch},
     model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names, strategy},
     policy::Policy,
     rehearsal::{ALL, Event, Rehearsal, events},
@@ -118,17 +118,22 @@ proptest! {
         }
         rehearsal.settle().unwrap();
         let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer());
+        let mirror = Mirror::default();
         let peer = consumer.cluster_id();
         let interests = provider.interests(peer);
         for object in written(&rehearsal.at_provider) {
             prop_assert!(is_covered(object, &interests), "{}", object.id());
-            prop_assert_eq!(provider.peer_of(object), Some(peer.clone()), "{}", object.id());
+            prop_assert!(is_watched(object, &provider.watches()), "{}", object.id());
+            let concerns = provider.concerns(object, &mirror);
+            prop_assert_eq!(concerns, Concerns::Peer(peer.clone()), "{}", object.id());
         }
         let peer = provider.cluster_id();
         let interests = consumer.interests(peer);
         for object in written(&rehearsal.at_consumer) {
             prop_assert!(is_covered(object, &interests), "{}", object.id());
-            prop_assert_eq!(consumer.peer_of(object), Some(peer.clone()), "{}", object.id());
+            prop_assert!(is_watched(object, &consumer.watches()), "{}", object.id());
+            let concerns = consumer.concerns(object, &mirror);
+            prop_assert_eq!(concerns, Concerns::Peer(peer.clone()), "{}", object.id());
         }
     }
 
@@ -233,14 +238,9 @@ fn written(objects: &Objects) -> impl Iterator<Item = &Object> {
 }
 
 fn is_covered(object: &Object, interests: &[Interest]) -> bool {
-    let id = object.id();
-    let labels = &object.metadata().unwrap().labels;
-    interests.iter().any(|interest| match interest {
-        Interest::Object(wanted) => *wanted == id,
-        Interest::Named { kind, name } => (*kind, name) == (id.kind, &id.name),
-        Interest::Labelled { kind, label, value } => {
-            *kind == id.kind && labels.get(*label) == Some(value)
-        }
-        other => panic!("{other:?} is not known here"),
-    })
+    interests.iter().any(|interest| interest.matches(object))
+}
+
+fn is_watched(object: &Object, watches: &[Watch]) -> bool {
+    watches.iter().any(|watch| watch.covers(object))
 }

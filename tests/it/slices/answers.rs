@@ -6,8 +6,10 @@ use std::sync::Arc;
 use liqo_auth::{
     crypto::{Answer, BoxError, CsrError, Subject},
     error::{Backend, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
-    machine::{Awaited, Interest},
-    model::{Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said, names},
+    machine::{Awaited, Concerns, Mirror, View},
+    model::{
+        Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said, Secret, names,
+    },
     provider::{Claimant, PrincipalName, Principals},
 };
 
@@ -254,14 +256,6 @@ fn a_slice_of_somebody_else_or_somewhere_else_is_refused_and_left_alone() {
     assert_eq!(
         refused,
         [
-            (
-                "elsewhere".to_owned(),
-                PolicyRefusal::UnexpectedNamespace {
-                    expected: NAMESPACE.into(),
-                    found: "liqo-tenant-victim".into(),
-                }
-                .into()
-            ),
             ("labelled".to_owned(), mismatch("cl-consumer", "victim")),
             ("provided".to_owned(), mismatch("cl-provider", "cl-other")),
             ("unlabelled".to_owned(), mismatch("cl-consumer", "")),
@@ -271,6 +265,21 @@ fn a_slice_of_somebody_else_or_somewhere_else_is_refused_and_left_alone() {
     for name in ["labelled", "provided", "unlabelled", "victims"] {
         assert_eq!(pool.said(name), [None, None], "{name}");
     }
+    // A namespace's objects are its peer's, whatever their labels say. In a view
+    // that holds more they are refused.
+    let view = View::of(&pool::consumer(), pool.at_provider.iter());
+    let step = pool.provider.reconcile(&view, pool.env()).unwrap();
+    let elsewhere = step.refused.iter().find(|refused| {
+        let object = refused.object.as_ref();
+        object.is_some_and(|object| object.name == "elsewhere")
+    });
+    assert_eq!(
+        elsewhere.unwrap().error.fault(),
+        &Fault::from(PolicyRefusal::UnexpectedNamespace {
+            expected: NAMESPACE.into(),
+            found: "liqo-tenant-victim".into(),
+        })
+    );
 }
 
 #[test]
@@ -401,36 +410,35 @@ fn all_that_is_kept_is_looked_up_and_known_for_the_peers() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     let consumer = pool::consumer();
-    let mut interests = pool.provider.interests(&consumer);
-    let by_name = pool
-        .provider
-        .slice_interests(&pool.at_provider.view(&consumer));
-    let certificate = ObjectRef::new(Kind::Secret, NAMESPACE, "liqo-remote-certificate-mypool");
-    assert_eq!(by_name, [Interest::Object(certificate)]);
-    interests.extend(by_name);
+    let (interests, watches) = (pool.provider.interests(&consumer), pool.provider.watches());
+    let mirror = Mirror::default();
     let objects = pool.at_provider.iter();
     for object in objects.filter(|object| object.id().kind != Kind::ClusterRole) {
-        let labels = &object.metadata().unwrap().labels;
-        let covered = interests.iter().any(|interest| match interest {
-            Interest::Labelled { kind, label, value } => {
-                *kind == object.id().kind && labels.get(*label) == Some(value)
-            }
-            Interest::Object(id) => *id == object.id(),
-            Interest::Named { kind, name } => {
-                (*kind, name) == (object.id().kind, &object.id().name)
-            }
-            other => panic!("{other:?}"),
-        });
+        let covered = interests.iter().any(|interest| interest.matches(object));
         assert!(covered, "{}", object.id());
+        let watched = watches.iter().any(|watch| watch.covers(object));
+        assert!(watched, "{}", object.id());
         assert_eq!(
-            pool.provider.peer_of(object),
-            Some(consumer.clone()),
+            pool.provider.concerns(object, &mirror),
+            Concerns::Peer(consumer.clone()),
             "{}",
             object.id()
         );
     }
+    // What stands there without its label is in the way, and not absent.
+    let certificate = "liqo-remote-certificate-mypool";
+    let certificate = pool.at_provider.get::<Secret>(NAMESPACE, certificate);
+    let mut certificate = certificate.unwrap().clone();
+    certificate.metadata.labels.clear();
+    let certificate = Object::from(certificate);
+    assert!(
+        interests
+            .iter()
+            .any(|interest| interest.matches(&certificate))
+    );
     // A slice of this cluster's own is nobody's.
     let mut local = replica("local");
     local.metadata.labels.remove(names::REPLICATED_LABEL);
-    assert_eq!(pool.provider.peer_of(&local.into()), None);
+    let concerns = pool.provider.concerns(&local.into(), &mirror);
+    assert_eq!(concerns, Concerns::Nobody);
 }

@@ -319,18 +319,7 @@ fn what_is_looked_up_is_enough() {
     let user = signed(&begin(&exchange).unwrap()).unwrap();
     exchange.carry_out(true, user.step);
     let interests = exchange.provider.peering_user_interests(&id("cl-consumer"));
-    let matches = |object: &&Object| {
-        use liqo_auth::machine::Interest::{Labelled, Named, Object as One};
-        interests.iter().any(|interest| match interest {
-            One(id) => object.id() == *id,
-            Named { kind, name } => object.id().kind == *kind && object.id().name == *name,
-            Labelled { kind, label, value } => {
-                object.id().kind == *kind
-                    && object.metadata().unwrap().labels.get(*label) == Some(value)
-            }
-            _ => false,
-        })
-    };
+    let matches = |object: &&Object| interests.iter().any(|interest| interest.matches(object));
     let seen: Objects = exchange
         .at_provider
         .iter()

@@ -5,7 +5,7 @@ use liqo_auth::{
     consumer::SliceOptions,
     crypto::{Csr, Subject},
     error::{Fault, LocalFault, PolicyRefusal, Precondition},
-    machine::{Awaited, Effect},
+    machine::{Awaited, Concerns, Effect, Mirror},
     model::{Bytes, Kind, Object, Resource, names},
 };
 use serde_json::json;
@@ -191,23 +191,30 @@ fn a_slice_that_names_others_is_refused() {
 #[test]
 fn whom_a_change_concerns() {
     let home = Home::with_slice(YEAR);
-    let of = |object: &Object| home.consumer.peer_of(object);
+    let mirror = Mirror::default();
+    let of = |object: &Object| home.consumer.concerns(object, &mirror);
     let slice = home.slice();
-    assert_eq!(of(&slice.clone().into()), Some(provider()));
+    assert_eq!(of(&slice.clone().into()), Concerns::Peer(provider()));
     let mut replica = slice.clone();
     replica
         .metadata
         .labels
         .insert(names::REPLICATED_LABEL.to_owned(), "true".to_owned());
-    assert_eq!(of(&replica.into()), None);
+    assert_eq!(of(&replica.into()), Concerns::Nobody);
     let mut unreadable = Object::from(slice).to_value();
     unreadable["spec"] = 5.into();
-    assert_eq!(of(&Object::from_value(unreadable)), Some(provider()));
+    assert_eq!(
+        of(&Object::from_value(unreadable)),
+        Concerns::Peer(provider())
+    );
     assert_eq!(
         of(&home.identity_of(SLICE_IDENTITY).into()),
-        Some(provider())
+        Concerns::Peer(provider())
     );
-    assert_eq!(of(&home.renew().unwrap().into()), Some(provider()));
+    assert_eq!(
+        of(&home.renew().unwrap().into()),
+        Concerns::Peer(provider())
+    );
 }
 
 #[test]

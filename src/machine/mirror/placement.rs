@@ -1,0 +1,107 @@
+//! To which peers an object belongs.
+//!
+//! What a peer can write never takes an object from another peer's sight. In a
+//! tenant namespace the namespace decides, since the peer writes the labels
+//! there; names decide everywhere, since some objects are looked for by name;
+//! labels decide where no peer writes.
+
+use crate::{
+    machine::Concerns,
+    model::{ClusterId, Kind, Namespace, Object, names},
+};
+
+/// Whom an object belongs to. `owner` gives the peer whose tenant namespace one
+/// is.
+pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>) -> Concerns {
+    let (kind, namespace, name) = object.key();
+    let labels = &object.any_metadata().labels;
+    let label = |key: &str| labels.get(key).map(String::as_str);
+    let owner = match kind.is_namespaced() {
+        true => owner(namespace),
+        false => None,
+    };
+    let is_elsewhere = owner.is_none();
+    let mut peers: Vec<ClusterId> = owner.into_iter().collect();
+    let is_replica = label(names::REPLICATED_LABEL).is_some();
+    // A replica's destination is this cluster itself.
+    let by_label = LABELS
+        .iter()
+        .filter(|key| !is_replica || **key != names::REPLICATION_DESTINATION_LABEL)
+        .filter_map(|key| label(key));
+    let user = label(names::PEERING_USER_LABEL)
+        .and_then(|user| user.strip_prefix(names::PEERING_USER_PREFIX));
+    let named = match kind {
+        // A replica is named after this cluster itself.
+        Kind::Renew if is_replica => None,
+        // No record lies where a peer writes.
+        Kind::Secret if !is_elsewhere => None,
+        kind => named_peer(kind, name),
+    };
+    let found = by_label
+        .chain(user)
+        .filter(|_| is_elsewhere)
+        .chain(named)
+        .chain(match object {
+            Object::ForeignCluster(cluster) => {
+                Some(cluster.spec.cluster_identity.cluster_id.as_str())
+            }
+            _ => None,
+        });
+    peers.extend(found.filter_map(|peer| peer.parse::<ClusterId>().ok()));
+    match kind {
+        Kind::ClusterRole | Kind::Role if peers.is_empty() => Concerns::Everybody,
+        _ => Concerns::peers(peers),
+    }
+}
+
+/// The peer whose tenant namespace this is.
+pub(super) fn owner_of(namespace: &Namespace) -> Option<ClusterId> {
+    let labels = &namespace.metadata.labels;
+    let found = TENANCY.iter().find(|(tenancy, _)| {
+        let is_tenants = labels.get(*tenancy).map(String::as_str);
+        is_tenants == Some(names::TRUE)
+    });
+    found.and_then(|(_, peer)| labels.get(*peer)?.parse().ok())
+}
+
+/// The peer whose tenant namespace one of this name is, unless labels say
+/// otherwise.
+pub(super) fn default_owner(namespace: &str) -> Option<ClusterId> {
+    let peer = namespace.strip_prefix(names::TENANT_NAMESPACE_PREFIX)?;
+    peer.parse().ok()
+}
+
+/// The peer that a name tells, of kinds that are looked for by name.
+fn named_peer(kind: Kind, name: &str) -> Option<&str> {
+    let prefixes: &[&str] = match kind {
+        Kind::Tenant => return Some(name),
+        Kind::Namespace => &[names::TENANT_NAMESPACE_PREFIX],
+        Kind::Identity | Kind::Renew => &[names::CONTROL_PLANE_IDENTITY_PREFIX],
+        Kind::Secret => &RECORD_PREFIXES,
+        _ => &[],
+    };
+    prefixes.iter().find_map(|prefix| name.strip_prefix(prefix))
+}
+
+/// The labels that name a peer.
+const LABELS: [&str; 5] = [
+    names::REMOTE_CLUSTER_ID_LABEL,
+    names::REPLICATION_ORIGIN_LABEL,
+    names::REPLICATION_DESTINATION_LABEL,
+    names::RECORD_PEER_LABEL,
+    names::DISCOVERY_CLUSTER_ID_LABEL,
+];
+/// The labels of a tenant namespace: that it is one, and whose. The second pair
+/// is that of Liqo 0.2 to 0.10.
+const TENANCY: [(&str, &str); 2] = [
+    (
+        names::TENANT_NAMESPACE_LABEL,
+        names::REMOTE_CLUSTER_ID_LABEL,
+    ),
+    (
+        names::DISCOVERY_TENANT_NAMESPACE_LABEL,
+        names::DISCOVERY_CLUSTER_ID_LABEL,
+    ),
+];
+/// What the names of the records of peers begin with.
+const RECORD_PREFIXES: [&str; 2] = ["liqo-auth-provider-", "liqo-auth-consumer-"];

@@ -1,0 +1,43 @@
+//! Objects that were fetched by name, and for whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{ClusterId, ObjectRef};
+
+/// For which peers objects were fetched.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Strays {
+    by_peer: BTreeMap<ClusterId, BTreeSet<ObjectRef>>,
+    by_object: BTreeMap<ObjectRef, BTreeSet<ClusterId>>,
+}
+
+impl Strays {
+    pub(super) fn add(&mut self, peer: &ClusterId, id: &ObjectRef) {
+        let objects = self.by_peer.entry(peer.clone()).or_default();
+        objects.insert(id.clone());
+        let peers = self.by_object.entry(id.clone()).or_default();
+        peers.insert(peer.clone());
+    }
+
+    /// Forgets an object, and says for whom it was fetched.
+    pub(super) fn remove(&mut self, id: &ObjectRef) -> Vec<ClusterId> {
+        let peers = self.by_object.remove(id).unwrap_or_default();
+        for peer in &peers {
+            if let Some(objects) = self.by_peer.get_mut(peer) {
+                objects.remove(id);
+                if objects.is_empty() {
+                    self.by_peer.remove(peer);
+                }
+            }
+        }
+        peers.into_iter().collect()
+    }
+
+    pub(super) fn of(&self, peer: &ClusterId) -> impl Iterator<Item = &ObjectRef> {
+        self.by_peer.get(peer).into_iter().flatten()
+    }
+
+    pub(super) fn contains(&self, id: &ObjectRef) -> bool {
+        self.by_object.contains_key(id)
+    }
+}

@@ -1,0 +1,185 @@
+//! What a controller watches, and whom a change concerns.
+
+use core::fmt;
+
+use crate::model::{ClusterId, Kind, Object};
+
+/// Objects to watch, for all peers together: one kind, in one namespace or in
+/// all, by labels.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{machine::{Requirement, Watch}, model::{Kind, Namespace}};
+///
+/// let watch = Watch::all(Kind::Namespace)
+///     .with(Requirement::Exists("liqo.io/remote-cluster-id"))
+///     .with(Requirement::Equals("liqo.io/tenant-namespace", "true"));
+/// assert_eq!(watch.selector(), "liqo.io/remote-cluster-id,liqo.io/tenant-namespace=true");
+/// assert!(watch.covers(&Namespace::for_tenant(&"cl-consumer".parse()?).into()));
+/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Watch {
+    /// The kind.
+    pub kind: Kind,
+    /// The only namespace; every one, if there is none here.
+    pub namespace: Option<String>,
+    /// What the labels must fulfil, all of it.
+    pub labels: Vec<Requirement>,
+}
+
+/// One requirement of a label selector, as an API server understands it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Requirement {
+    /// `key`: the label is there.
+    Exists(&'static str),
+    /// `key=value`.
+    Equals(&'static str, &'static str),
+    /// `key in (a,b)`.
+    In(&'static str, Vec<&'static str>),
+}
+
+/// Whom a change of an object concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Concerns {
+    /// No peer, as far as is known.
+    Nobody,
+    /// One peer.
+    Peer(ClusterId),
+    /// Several peers, each once, in their order: a Tenant of one peer's name in
+    /// another one's namespace, or an object that changed hands.
+    Peers(Vec<ClusterId>),
+    /// Every peer: a ClusterRole.
+    Everybody,
+}
+
+impl Watch {
+    /// Every object of a kind.
+    pub const fn all(kind: Kind) -> Self {
+        Self {
+            kind,
+            namespace: None,
+            labels: Vec::new(),
+        }
+    }
+
+    /// The same in one namespace only.
+    #[must_use]
+    pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
+        Self {
+            namespace: Some(namespace.into()),
+            ..self
+        }
+    }
+
+    /// The same with one requirement more.
+    #[must_use]
+    pub fn with(mut self, requirement: Requirement) -> Self {
+        self.labels.push(requirement);
+        self
+    }
+
+    /// The label selector, as an API server takes it; empty for none.
+    pub fn selector(&self) -> String {
+        let requirements: Vec<String> = self.labels.iter().map(Requirement::to_string).collect();
+        requirements.join(",")
+    }
+
+    /// Whether an API server shows the object to this watch. Of an object that
+    /// cannot be read, its labels decide too.
+    pub fn covers(&self, object: &Object) -> bool {
+        let (kind, namespace, _) = object.key();
+        let labels = &object.any_metadata().labels;
+        kind == self.kind
+            && self.namespace.as_deref().is_none_or(|own| own == namespace)
+            && self.labels.iter().all(|requirement| {
+                let value = |key: &str| labels.get(key).map(String::as_str);
+                match requirement {
+                    Requirement::Exists(key) => value(key).is_some(),
+                    Requirement::Equals(key, wanted) => value(key) == Some(wanted),
+                    Requirement::In(key, values) => {
+                        value(key).is_some_and(|value| values.contains(&value))
+                    }
+                }
+            })
+    }
+}
+
+impl fmt::Display for Watch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.kind.plural())?;
+        if let Some(namespace) = &self.namespace {
+            write!(formatter, " in {namespace}")?;
+        }
+        if !self.labels.is_empty() {
+            write!(formatter, " with {}", self.selector())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists(key) => formatter.write_str(key),
+            Self::Equals(key, value) => write!(formatter, "{key}={value}"),
+            Self::In(key, values) => write!(formatter, "{key} in ({})", values.join(",")),
+        }
+    }
+}
+
+impl Concerns {
+    /// These peers.
+    pub(crate) fn peers(mut peers: Vec<ClusterId>) -> Self {
+        peers.sort();
+        peers.dedup();
+        match peers.len() {
+            0 => Self::Nobody,
+            1 => peers.pop().map_or(Self::Nobody, Self::Peer),
+            _ => Self::Peers(peers),
+        }
+    }
+
+    /// These and those.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Everybody, _) | (_, Self::Everybody) => Self::Everybody,
+            (Self::Nobody, other) => other,
+            (own, Self::Nobody) => own,
+            (own, other) => Self::peers([own.into_peers(), other.into_peers()].concat()),
+        }
+    }
+
+    /// All but this one: a cluster is no peer of its own.
+    #[must_use]
+    pub(crate) fn without(self, cluster: &ClusterId) -> Self {
+        if self == Self::Everybody {
+            return self;
+        }
+        let mut peers = self.into_peers();
+        peers.retain(|peer| peer != cluster);
+        Self::peers(peers)
+    }
+
+    /// Whether the peer is among them.
+    pub fn includes(&self, peer: &ClusterId) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Peer(one) => one == peer,
+            Self::Peers(peers) => peers.contains(peer),
+            Self::Everybody => true,
+        }
+    }
+
+    /// The peers that are named; none of everybody.
+    pub fn into_peers(self) -> Vec<ClusterId> {
+        match self {
+            Self::Nobody | Self::Everybody => Vec::new(),
+            Self::Peer(peer) => vec![peer],
+            Self::Peers(peers) => peers,
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! A mirror of an API server: fed in any order, it shows what a fresh list would.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+};
+
+use liqo_auth::{
+    machine::{Concerns, Effect, Follower, Mirror, MirrorError, Objects, Requirement, Watch},
+    model::{
+        ClusterId, ClusterRole, Kind, Metadata, Namespace, Object, ObjectRef, RoleBinding, Secret,
+        Tenant, names,
+    },
+};
+use proptest::prelude::*;
+
+const REMOTE: &str = names::REMOTE_CLUSTER_ID_LABEL;
+
+#[test]
+fn there_is_no_view_until_every_watch_has_listed() {
+    let mut mirror = Mirror::new(watches());
+    for watch in watches() {
+        assert_eq!(mirror.view(&id("one")).unwrap_err().watch, watch);
+        assert_eq!(mirror.relist(&watch, []), Ok(Concerns::Nobody));
+    }
+    assert!(mirror.view(&id("one")).is_ok());
+    assert_eq!(
+        Mirror::new(watches())
+            .view(&id("one"))
+            .unwrap_err()
+            .to_string(),
+        "the watch of namespaces with liqo.io/remote-cluster-id is not complete yet"
+    );
+}
+
+#[test]
+fn selectors_are_an_api_servers() {
+    let watch = Watch::all(Kind::ClusterRole)
+        .with(Requirement::In("a", vec!["b", "c"]))
+        .with(Requirement::Equals("d", "e"))
+        .with(Requirement::Exists("f"));
+    assert_eq!(watch.selector(), "a in (b,c),d=e,f");
+    for (labels, covered) in [
+        (vec![("a", "c"), ("d", "e"), ("f", "")], true),
+        (vec![("a", "x"), ("d", "e"), ("f", "")], false),
+        (vec![("a", "b"), ("d", "x"), ("f", "")], false),
+        (vec![("a", "b"), ("d", "e")], false),
+    ] {
+        assert_eq!(watch.covers(&role("r", &labels)), covered, "{labels:?}");
+    }
+    assert!(
+        !watch
+            .clone()
+            .in_namespace("n")
+            .covers(&role("r", &[("a", "b"), ("d", "e"), ("f", "")]))
+    );
+}
+
+#[test]
+fn the_namespace_decides_in_a_tenant_namespace_and_labels_elsewhere() {
+    let mut mirror = complete();
+    let [namespaces, secrets, _, roles] = watches();
+    // By its name, before the Namespace is there.
+    let own = secret("liqo-tenant-one", "nonce", &[(REMOTE, "two")]);
+    assert_eq!(mirror.concerns(&own), Concerns::Peer(id("one")));
+    let there = secret("elsewhere", "nonce", &[(REMOTE, "two")]);
+    assert_eq!(
+        mirror.observe(&secrets, there.clone()),
+        Ok(Concerns::Peer(id("two")))
+    );
+    assert!(sees(&mirror, "two", &there) && !sees(&mirror, "one", &there));
+
+    // The Namespace comes: what lies in it moves, whatever its labels say.
+    let namespace = namespace("elsewhere", "one");
+    let concerns = mirror.observe(&namespaces, namespace.clone()).unwrap();
+    assert_eq!(concerns, Concerns::Peers(vec![id("one"), id("two")]));
+    assert!(sees(&mirror, "one", &there) && !sees(&mirror, "two", &there));
+    // It goes, and things are as before.
+    let concerns = mirror.forget(&namespaces, &namespace.id()).unwrap();
+    assert_eq!(concerns, Concerns::Peers(vec![id("one"), id("two")]));
+    assert!(sees(&mirror, "two", &there) && !sees(&mirror, "one", &there));
+
+    // A Tenant is looked for by its name, everywhere.
+    let tenant = tenant("liqo-tenant-one", "two");
+    let both = Concerns::Peers(vec![id("one"), id("two")]);
+    assert_eq!(mirror.concerns(&tenant), both);
+    let role = role("r", &[]);
+    assert_eq!(
+        mirror.observe(&roles, role.clone()),
+        Ok(Concerns::Everybody)
+    );
+    assert!(sees(&mirror, "one", &role) && sees(&mirror, "anybody", &role));
+}
+
+#[test]
+fn an_object_stays_as_long_as_one_watch_shows_it() {
+    let own = Watch::all(Kind::Secret)
+        .in_namespace("liqo")
+        .with(Requirement::Exists("a"));
+    let all = Watch::all(Kind::Secret).with(Requirement::Exists(REMOTE));
+    let mut mirror = Mirror::new([own.clone(), all.clone()]);
+    let object = secret("liqo", "record", &[(REMOTE, "one"), ("a", "")]);
+    for watch in [&own, &all] {
+        mirror.relist(watch, [object.clone()]).unwrap();
+    }
+    mirror.forget(&own, &object.id()).unwrap();
+    assert!(sees(&mirror, "one", &object));
+    mirror.relist(&all, []).unwrap();
+    assert!(mirror.is_empty());
+    let other = Watch::all(Kind::Tenant);
+    assert!(matches!(
+        mirror.observe(&other, object),
+        Err(MirrorError::UnknownWatch(_))
+    ));
+}
+
+#[test]
+fn an_object_without_a_kind_or_a_name_is_an_error() {
+    let mut mirror = complete();
+    let [_, secrets, tenants, _] = watches();
+    let stored = secret("liqo-tenant-one", "a", &[(REMOTE, "one")]);
+    mirror.observe(&secrets, stored.clone()).unwrap();
+    let item = Object::from_value(serde_json::json!({ "metadata": { "name": "a" }, "data": {} }));
+    for watch in [&secrets, &tenants] {
+        let refused = mirror.relist(watch, [item.clone()]);
+        assert!(
+            matches!(refused, Err(MirrorError::OtherKind { .. })),
+            "{refused:?}"
+        );
+    }
+    let nameless = secret("liqo-tenant-one", "", &[]);
+    assert!(matches!(
+        mirror.observe(&secrets, nameless),
+        Err(MirrorError::NoName(_))
+    ));
+    assert!(sees(&mirror, "one", &stored), "nothing has changed");
+    // What cannot be read, and has a name, is kept: it is there.
+    let broken = Object::from_value(serde_json::json!({
+        "apiVersion": "v1", "kind": "Secret", "data": 5,
+        "metadata": { "namespace": "liqo-tenant-one", "name": "a", "labels": { REMOTE: "one" } },
+    }));
+    mirror.observe(&secrets, broken.clone()).unwrap();
+    assert!(sees(&mirror, "one", &broken));
+}
+
+#[test]
+fn what_one_wrote_oneself_brings_back_nothing() {
+    let [_, secrets, _, _] = watches();
+    let create = |object: &Object| Effect::Create(object.clone());
+    let written = versioned(
+        secret("liqo-tenant-one", "a", &[(REMOTE, "one")]),
+        "u1",
+        "1",
+    );
+
+    // The answer comes before the watch.
+    let mut mirror = complete();
+    assert!(mirror.written(&create(&written), written.clone()));
+    assert!(sees(&mirror, "one", &written));
+    mirror.observe(&secrets, written.clone()).unwrap();
+    mirror.forget(&secrets, &written.id()).unwrap();
+    assert!(mirror.is_empty());
+
+    // The answer comes behind the deletion.
+    assert!(!mirror.written(&create(&written), written.clone()));
+    assert!(mirror.is_empty());
+    // A new object of that name is another one.
+    let again = versioned(written.clone(), "u2", "5");
+    assert!(mirror.written(&create(&again), again.clone()));
+
+    // An answer counts while nothing else came in between.
+    let replace = |seen: &Object| {
+        let metadata = seen.metadata().unwrap();
+        let version = serde_version(&metadata.uid, &metadata.resource_version);
+        Effect::Replace {
+            object: again.clone(),
+            version,
+        }
+    };
+    let newer = versioned(again.clone(), "u2", "6");
+    assert!(mirror.written(&replace(&again), newer.clone()));
+    let others = versioned(again.clone(), "u2", "opaque");
+    mirror.observe(&secrets, others.clone()).unwrap();
+    assert!(!mirror.written(&replace(&newer), versioned(again.clone(), "u2", "7")));
+    assert!(sees(&mirror, "one", &others));
+    // What no watch would tell the end of is not taken.
+    let unlabelled = versioned(secret("liqo-tenant-one", "b", &[]), "u3", "1");
+    assert!(!mirror.written(&create(&unlabelled), unlabelled.clone()));
+}
+
+#[test]
+fn what_an_effect_met_is_in_its_peers_view() {
+    let mut mirror = complete();
+    let [_, secrets, _, _] = watches();
+    let peer = id("one");
+    let bare = secret("liqo-tenant-one", "nonce", &[]);
+    let far = secret("far", "away", &[(REMOTE, "two")]);
+    for object in [&bare, &far] {
+        assert!(
+            mirror
+                .fetched(&peer, object.clone())
+                .unwrap()
+                .includes(&peer)
+        );
+        assert!(sees(&mirror, "one", object));
+    }
+    assert!(sees(&mirror, "two", &far));
+    let strays: Vec<ObjectRef> = mirror.strays(&peer).cloned().collect();
+    assert_eq!(strays, [far.id(), bare.id()]);
+    assert_eq!(mirror.strays(&id("two")).count(), 0);
+    // A list by labels does not show them, and says nothing of them.
+    mirror.relist(&secrets, []).unwrap();
+    assert!(sees(&mirror, "one", &bare));
+    // A watch that shows one of them keeps it up to date.
+    mirror.observe(&secrets, far.clone()).unwrap();
+    assert_eq!(mirror.strays(&peer).count(), 1);
+    mirror.forget(&secrets, &far.id()).unwrap();
+    assert_eq!(mirror.strays(&peer).count(), 2);
+    for object in [&bare, &far] {
+        assert!(mirror.gone(&object.id()).includes(&peer));
+    }
+    assert!(mirror.is_empty() && mirror.strays(&peer).next().is_none());
+}
+
+#[test]
+fn a_follower_learns_of_everything() {
+    #[derive(Default)]
+    struct Notes(Mutex<(BTreeSet<ObjectRef>, bool)>);
+    impl Follower for Notes {
+        fn watches(&self) -> Vec<Watch> {
+            vec![Watch::all(Kind::RoleBinding), Watch::all(Kind::Tenant)]
+        }
+        fn observe(&self, object: &Object) {
+            self.0.lock().unwrap().0.insert(object.id());
+        }
+        fn forget(&self, object: &ObjectRef) {
+            self.0.lock().unwrap().0.remove(object);
+        }
+        fn complete(&self) {
+            self.0.lock().unwrap().1 = true;
+        }
+    }
+    let notes = Arc::new(Notes::default());
+    let mut mirror = Mirror::new(watches()).with_follower(notes.clone());
+    let all: Vec<Watch> = mirror.watches().cloned().collect();
+    assert_eq!(all.len(), 5, "the watch of Tenants is there once");
+    let mut binding = RoleBinding::default();
+    binding.metadata.name = "admins".into();
+    binding.metadata.namespace = "kube-system".into();
+    let binding = Object::from(binding);
+    for watch in &all {
+        assert!(!notes.0.lock().unwrap().1);
+        let objects = (watch.kind == Kind::RoleBinding).then(|| binding.clone());
+        mirror.relist(watch, objects).unwrap();
+    }
+    assert!(notes.0.lock().unwrap().1);
+    assert!(notes.0.lock().unwrap().0.contains(&binding.id()));
+    assert!(!sees(&mirror, "one", &binding));
+    mirror.relist(&Watch::all(Kind::RoleBinding), []).unwrap();
+    assert!(notes.0.lock().unwrap().0.is_empty());
+}
+
+proptest! {
+    /// Whatever order things come in: the mirror shows what a fresh one does,
+    /// and a view by index is the view by filter.
+    #[test]
+    fn any_order_ends_in_what_a_fresh_list_shows(steps in prop::collection::vec(step(), 0..60)) {
+        let mut server: BTreeMap<ObjectRef, Object> = BTreeMap::new();
+        let mut mirror = complete();
+        for step in steps {
+            match step {
+                Step::Put(object) => {
+                    let before = server.insert(object.id(), object.clone());
+                    for watch in watches() {
+                        if watch.covers(&object) {
+                            mirror.observe(&watch, object.clone()).unwrap();
+                        } else if before.as_ref().is_some_and(|before| watch.covers(before)) {
+                            mirror.forget(&watch, &object.id()).unwrap();
+                        }
+                    }
+                }
+                Step::Delete(id) => {
+                    if let Some(before) = server.remove(&id) {
+                        for watch in watches().iter().filter(|watch| watch.covers(&before)) {
+                            mirror.forget(watch, &id).unwrap();
+                        }
+                    }
+                }
+                Step::Relist(at) => {
+                    let watch = &watches()[at];
+                    let listed = server.values().filter(|object| watch.covers(object));
+                    mirror.relist(watch, listed.cloned()).unwrap();
+                }
+            }
+        }
+        let mut fresh = Mirror::new(watches());
+        for watch in watches() {
+            let listed = server.values().filter(|object| watch.covers(object));
+            fresh.relist(&watch, listed.cloned()).unwrap();
+        }
+        let watched: Vec<&Object> = server
+            .values()
+            .filter(|object| watches().iter().any(|watch| watch.covers(object)))
+            .collect();
+        prop_assert_eq!(mirror.len(), watched.len());
+        for peer in PEERS.map(id) {
+            let filtered: BTreeSet<ObjectRef> = watched
+                .iter()
+                .filter(|object| mirror.concerns(object).includes(&peer))
+                .map(|object| object.id())
+                .collect();
+            for mirror in [&mirror, &fresh] {
+                let view = mirror.view(&peer).unwrap();
+                let shown: BTreeSet<ObjectRef> = view.objects().map(Object::id).collect();
+                prop_assert_eq!(&shown, &filtered, "{}", peer);
+                prop_assert!(view.objects().all(|object| server.get(&object.id()) == Some(object)));
+            }
+        }
+    }
+
+    /// The store in memory hides other peers' objects alone.
+    #[test]
+    fn a_view_of_the_store_is_all_but_other_peers(objects in prop::collection::vec(object(), 0..20)) {
+        let store: Objects = objects.into_iter().collect();
+        let mut all = Mirror::new(Kind::ALL.iter().map(|kind| Watch::all(*kind)));
+        for kind in Kind::ALL {
+            let listed = store.iter().filter(|object| object.id().kind == *kind).cloned();
+            all.relist(&Watch::all(*kind), listed).unwrap();
+        }
+        for peer in PEERS.map(id) {
+            let view = store.view(&peer);
+            let shown: BTreeSet<ObjectRef> = view.objects().map(Object::id).collect();
+            let wanted: BTreeSet<ObjectRef> = store
+                .iter()
+                .filter(|object| {
+                    let concerns = all.concerns(object);
+                    concerns == Concerns::Nobody || concerns.includes(&peer)
+                })
+                .map(Object::id)
+                .collect();
+            prop_assert_eq!(shown, wanted);
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put(Object),
+    Delete(ObjectRef),
+    Relist(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => object().prop_map(Step::Put),
+        2 => object().prop_map(|object| Step::Delete(object.id())),
+        1 => (0..watches().len()).prop_map(Step::Relist),
+    ]
+}
+
+fn object() -> impl Strategy<Value = Object> {
+    let peer = || prop::sample::select(&PEERS[..]);
+    let space = prop::sample::select(&["liqo-tenant-one", "liqo-tenant-two", "a", "b", "liqo"][..]);
+    (0..4_u8, space, peer(), peer(), any::<bool>(), 0..3_u8).prop_map(
+        |(kind, space, peer, other, labelled, version)| {
+            let labels = if labelled {
+                vec![(REMOTE, peer)]
+            } else {
+                Vec::new()
+            };
+            let object = match kind {
+                0 => secret(space, other, &labels),
+                1 if labelled => namespace(space, peer),
+                1 => Namespace {
+                    metadata: metadata("", space, &[(REMOTE, peer)]),
+                }
+                .into(),
+                2 => tenant(space, other),
+                _ => role(other, &labels),
+            };
+            versioned(object, "uid", &version.to_string())
+        },
+    )
+}
+
+fn watches() -> [Watch; 4] {
+    [
+        Watch::all(Kind::Namespace).with(Requirement::Exists(REMOTE)),
+        Watch::all(Kind::Secret).with(Requirement::Exists(REMOTE)),
+        Watch::all(Kind::Tenant),
+        Watch::all(Kind::ClusterRole),
+    ]
+}
+
+fn complete() -> Mirror {
+    let mut mirror = Mirror::new(watches());
+    for watch in watches() {
+        mirror.relist(&watch, []).unwrap();
+    }
+    mirror
+}
+
+fn sees(mirror: &Mirror, peer: &str, object: &Object) -> bool {
+    let view = mirror.view(&id(peer)).unwrap();
+    view.objects().any(|seen| seen == object)
+}
+
+fn id(name: &str) -> ClusterId {
+    name.parse().unwrap()
+}
+
+fn metadata(namespace: &str, name: &str, labels: &[(&str, &str)]) -> Metadata {
+    let labels = labels.iter();
+    Metadata {
+        name: name.to_owned(),
+        namespace: namespace.to_owned(),
+        labels: labels
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
+        ..Metadata::default()
+    }
+}
+
+fn secret(namespace: &str, name: &str, labels: &[(&str, &str)]) -> Object {
+    Secret {
+        metadata: metadata(namespace, name, labels),
+        ..Secret::default()
+    }
+    .into()
+}
+
+fn namespace(name: &str, peer: &str) -> Object {
+    let labels = [(REMOTE, peer), (names::TENANT_NAMESPACE_LABEL, "true")];
+    Namespace {
+        metadata: metadata("", name, &labels),
+    }
+    .into()
+}
+
+fn tenant(namespace: &str, name: &str) -> Object {
+    Tenant {
+        metadata: metadata(namespace, name, &[]),
+        ..Tenant::default()
+    }
+    .into()
+}
+
+fn role(name: &str, labels: &[(&str, &str)]) -> Object {
+    ClusterRole {
+        metadata: metadata("", name, labels),
+        ..ClusterRole::default()
+    }
+    .into()
+}
+
+fn versioned(mut object: Object, uid: &str, version: &str) -> Object {
+    let metadata = object.metadata_mut().unwrap();
+    metadata.uid = uid.to_owned();
+    metadata.resource_version = version.to_owned();
+    object
+}
+
+fn serde_version(uid: &str, resource_version: &str) -> liqo_auth::machine::Version {
+    liqo_auth::machine::Version {
+        uid: uid.to_owned(),
+        resource_version: resource_version.to_owned(),
+    }
+}
+
+const PEERS: [&str; 3] = ["one", "two", "three"];
