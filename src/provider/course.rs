@@ -336,7 +336,6 @@ impl<'a> Look<'a> {
             &|name| slices.auth_params(name),
             plan,
         );
-        plan.wake_by(issued.valid_until());
         let is_renewed = holding.renew(&issued.credential, plan);
         if is_committed && !is_renewed {
             let identity = Box::new(issued.identity(None));

@@ -82,6 +82,8 @@ impl Holding<'_> {
     /// present one stays in force, and the rest of the plan is made. Whether a
     /// new one came.
     pub(in crate::provider) fn renew(&self, credential: &Credential, plan: &mut Plan<'_>) -> bool {
+        // By then another request is to be made.
+        plan.wake_by(credential.valid_until().map(|until| until + ONE_SECOND));
         let request = match self.renewal(credential) {
             Renewal::Never => return false,
             Renewal::NotBefore(due) => {
@@ -96,14 +98,14 @@ impl Holding<'_> {
             Renewal::Due(request) => request,
         };
         let issued = self.held.and_then(|held| held.issued.as_ref());
-        plan.wake_by(credential.valid_until().map(|until| until + ONE_SECOND));
         let asked = plan.attempt(|plan| certificate::ask(self, &request, issued, plan));
         asked.map_or_else(
             |error| {
-                if error.disposition() == Disposition::Retry {
-                    let pause = issued.map_or(ONE_SECOND, IssuedCertificate::pause);
-                    plan.wake_by(Some(self.look.now + pause.min(RETRY)));
-                }
+                let pause = issued.map_or(RETRY, IssuedCertificate::pause);
+                plan.wake_by(Some(match error.disposition() {
+                    Disposition::Retry => self.look.now + pause.min(RETRY),
+                    _ => self.look.now + pause,
+                }));
                 plan.refuse_at(self.about.clone(), error);
                 false
             },

@@ -13,7 +13,7 @@ use liqo_auth::{
         ObjectRef, TenantCondition,
     },
     policy::Policy,
-    provider::{Phase, Renewal},
+    provider::{CredentialRequest, Phase, Renewal},
 };
 use proptest::prelude::*;
 
@@ -27,13 +27,13 @@ fn exchange() -> Exchange {
 }
 
 fn provider(record_key: [u8; 32]) -> Provider {
-    Provider::builder(
-        id("cl-provider"),
-        endpoint(API_SERVER),
-        RecordKey::new(record_key).unwrap(),
-    )
-    .kubernetes_signer()
-    .build()
+    provider_with(RecordKey::new(record_key).unwrap())
+}
+
+fn provider_with(record_key: RecordKey) -> Provider {
+    Provider::builder(id("cl-provider"), endpoint(API_SERVER), record_key)
+        .kubernetes_signer()
+        .build()
 }
 
 /// As far as the first CertificateSigningRequest.
@@ -343,18 +343,35 @@ fn a_renewal_is_another_request() {
 
 #[test]
 fn another_record_key_makes_another_name() {
-    let name = |record_key| {
-        let mut exchange = exchange();
-        exchange.provider = provider(record_key);
-        exchange.turn_of_provider();
-        exchange.deliver("nonce");
-        exchange.deliver("Tenant");
-        exchange.turn_of_provider();
-        exchange.turn_of_provider();
-        only_request(&exchange.at_provider).metadata.name
+    let mut proven = exchange();
+    proven.turn_of_provider();
+    proven.deliver("nonce");
+    proven.deliver("Tenant");
+    proven.turn_of_provider();
+    // The nonce on record stays, and so does the request.
+    let names = |record_key: RecordKey| {
+        let provider = provider_with(record_key);
+        let mut objects = proven.at_provider.clone();
+        let view = objects.view(proven.consumer.cluster_id());
+        let Phase::NeedsCredential(needs) = provider.look(&view, proven.now).unwrap().phase else {
+            panic!("the proof is on record");
+        };
+        let CredentialRequest::Certificate(request) = needs.request else {
+            panic!("{:?}", needs.request);
+        };
+        let step = provider.reconcile(&view, proven.env()).unwrap();
+        for effect in &step.effects {
+            objects.apply(effect).unwrap();
+        }
+        (request.id, only_request(&objects).metadata.name)
     };
-    assert_ne!(name([1; 32]), name([2; 32]));
-    assert_eq!(name([1; 32]), name([1; 32]));
+    let (request, name) = names(RecordKey::new(RECORD_KEY).unwrap());
+    let same = names(RecordKey::new(RECORD_KEY).unwrap());
+    assert_eq!(same, (request, name.clone()));
+    let next = RecordKey::new([2; 32]).unwrap();
+    let (same, other) = names(next.with_predecessor(RECORD_KEY).unwrap());
+    assert_eq!(same, request);
+    assert_ne!(other, name);
 }
 
 /// What one of two instances does next.

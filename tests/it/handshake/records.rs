@@ -166,7 +166,8 @@ fn what_cannot_be_read_is_an_error_and_not_absent() {
         let view = exchange.provider_view();
         let phase = exchange.provider.look(&view, exchange.now);
         let step = exchange.provider.reconcile(&view, exchange.env());
-        if id.kind == Kind::Secret && id.namespace == namespace {
+        let is_the_peers = matches!(id.kind, Kind::Secret | Kind::Tenant);
+        if is_the_peers && id.namespace == namespace {
             // The peer may have written it: this side goes on with the rest.
             let provider::Phase::Refused(error) = phase.unwrap().phase else {
                 panic!("{id}");

@@ -90,11 +90,13 @@ fn a_renewal_that_does_not_come_takes_nothing_away() {
         }
         .into()]
     );
-    assert_eq!(step.wait.wake_at, Some(exchange.now + 9 * DAY));
+    // A signer that fails is asked again soon; one that errs, after a pause.
+    assert_eq!(step.wait.wake_at, Some(exchange.now + 60 * SECOND));
     assert_eq!(exchange.at_provider, before);
 
     notary.mood(Mood::Gives(other_peers_certificate()));
     let step = exchange.turn_of_provider();
+    assert_eq!(step.wait.wake_at, Some(exchange.now + 9 * DAY));
     assert!(matches!(
         step.refused[0].error.fault(),
         Fault::ApiMisuse(ApiMisuse::SignerCertificate(_))

@@ -121,7 +121,7 @@ fn a_key_that_was_deleted_is_replaced() {
     let mut exchange = authenticated(&iam);
     let first = given(&exchange).aws_access_key_id;
     revoked(&mut exchange, &first);
-    assert_eq!(exchange.provider_phase().name(), "NeedsAwsIdentity");
+    assert_eq!(exchange.provider_phase().name(), "NeedsCredential");
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
     let second = given(&exchange).aws_access_key_id;
