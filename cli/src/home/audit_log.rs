@@ -126,6 +126,7 @@ impl Home {
             return Ok(());
         }
         let (mut file, end) = self.end_of_log()?;
+        let is_new = end.is_none();
         let mut chain = match end {
             None => Chain::begin(self.cluster_id().clone()),
             Some(last) => Chain::resume(&last),
@@ -139,6 +140,10 @@ impl Home {
         file.write_all(text.as_bytes())
             .and_then(|()| file.sync_data())
             .with_context(|| self.log_path())?;
+        if is_new {
+            // Its name is on the disk too.
+            self.root.sync()?;
+        }
         Ok(())
     }
 

@@ -24,7 +24,7 @@ use super::{
     lock,
     settings::Settings,
     store::Store,
-    write::{Change, Target, write},
+    write::{Change, Target, write_first},
 };
 use crate::{
     environment::entropy,
@@ -54,7 +54,7 @@ pub(crate) struct GivenAuthority {
 /// Makes a home, and says whether it did: one that there is already stays as
 /// it is.
 pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
-    let root = Directory::create_path(path, Access::World)?;
+    let (root, above) = Directory::create_path(path, Access::World)?;
     let lock = lock(&root, Use::Write)?;
     if root.read(SETTINGS_FILE)?.is_some() {
         // It is looked at, so that a broken one is not taken for a good one.
@@ -94,7 +94,7 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
         target: Target::TopLevel(SETTINGS_FILE),
         content: Some(settings.write()?),
     });
-    write(&root, &changes)?;
+    write_first(&root, above.as_ref(), &changes)?;
     Ok(true)
 }
 

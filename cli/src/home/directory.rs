@@ -6,7 +6,7 @@
 use std::{
     fs::File,
     io::{self, ErrorKind, Read, Write},
-    os::fd::OwnedFd,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Component, Path, PathBuf},
 };
 
@@ -60,31 +60,34 @@ impl Directory {
         }
     }
 
-    /// The same, and makes the folder if it isn't there.
-    pub(crate) fn create_path(path: &Path, access: Access) -> Result<Self> {
+    /// The same, and makes the folder if it isn't there. Then the folder above,
+    /// which got a name, is returned as well: it is not on the disk yet.
+    pub(crate) fn create_path(path: &Path, access: Access) -> Result<(Self, Option<Self>)> {
         if let Some(found) = Self::open_path(path)? {
-            return Ok(found);
+            return Ok((found, None));
         }
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).with_context(|| shown(parent))?;
         }
-        match fs::mkdirat(CWD, path, access.folder_mode()) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(refusal(errno, path)),
-        }
-        let made =
-            Self::open_path(path)?.with_context(|| format!("{}: it is gone again", shown(path)))?;
-        let above = match path
+        let above: PathBuf = match path
             .parent()
             .filter(|parent| parent.components().next().is_some())
         {
             Some(parent) => parent.to_owned(),
             None => Component::CurDir.as_os_str().into(),
         };
-        File::open(&above)
-            .and_then(|above| above.sync_all())
-            .with_context(|| shown(&above))?;
-        Ok(made)
+        let handle = File::open(&above).with_context(|| shown(&above))?;
+        let above = Self {
+            handle: handle.into(),
+            path: above,
+        };
+        match fs::mkdirat(CWD, path, access.folder_mode()) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(refusal(errno, path)),
+        }
+        let made =
+            Self::open_path(path)?.with_context(|| format!("{}: it is gone again", shown(path)))?;
+        Ok((made, Some(above)))
     }
 
     /// Opens a folder in this one.
@@ -195,8 +198,8 @@ impl Directory {
         Ok(Some(File::from(handle)))
     }
 
-    /// Writes a new file beside the place where it is to be, and has it on its
-    /// way to the disk.
+    /// Writes a new file beside the place where it is to be. Its content is not
+    /// on the disk yet.
     pub(crate) fn write(
         &self,
         name: &str,
@@ -276,6 +279,18 @@ impl Written {
     /// Has the content on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+}
+
+impl AsFd for Directory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+impl AsFd for Written {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

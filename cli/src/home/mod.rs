@@ -5,6 +5,7 @@ mod audit_log;
 mod content;
 mod create;
 mod directory;
+mod disk;
 mod index;
 mod layout;
 mod resting;
