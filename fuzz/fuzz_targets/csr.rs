@@ -34,7 +34,10 @@ fn judge(pem: &[u8]) {
     let subject = Subject::control_plane(consumer);
     let public_key = key.public_key();
     if let Ok(csr) = Csr::verify(pem, &subject, public_key, &Policy::strict()) {
-        let honest = Csr::make(&subject, &**key).expect("it signs");
+        let honest = Csr::make(&subject, &**key)
+            .expect("it signs")
+            .at_once()
+            .expect("it answers");
         assert_eq!(csr, honest);
         assert_eq!(csr.pem(), pem);
     }

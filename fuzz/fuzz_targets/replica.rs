@@ -55,7 +55,10 @@ fn near_honest(slice: ResourceSlice, how: u8) -> ResourceSlice {
     }
     if right(3) {
         let subject = Subject::resource_slice("mypool", consumer);
-        let csr = Csr::make(&subject, &**rehearsal.consumer_key()).expect("the key signs");
+        let csr = Csr::make(&subject, &**rehearsal.consumer_key())
+            .expect("the key signs")
+            .at_once()
+            .expect("it answers");
         slice.spec.csr = csr.pem().into();
     }
     if right(4) {

@@ -80,7 +80,10 @@ fn strict_takes_one_request(tenant: &Tenant) {
         nonce: nonce(),
     };
     if let Ok(verified) = verify::tenant(tenant, &expectation, &Policy::strict()) {
-        let honest = Csr::make(&Subject::control_plane(consumer), &**key).expect("it signs");
+        let honest = Csr::make(&Subject::control_plane(consumer), &**key)
+            .expect("it signs")
+            .at_once()
+            .expect("it answers");
         assert_eq!(verified.public_key(), key.public_key());
         assert_eq!(tenant.spec.csr.as_slice(), honest.pem());
     }
