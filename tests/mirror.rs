@@ -9,8 +9,8 @@ use std::{
 use liqo_auth::{
     machine::{Concerns, Effect, Follower, Mirror, MirrorError, Objects, Requirement, Watch},
     model::{
-        ClusterId, ClusterRole, Kind, Metadata, Namespace, Object, ObjectRef, Resource,
-        RoleBinding, Secret, Tenant, names,
+        ClusterId, ClusterRole, Kind, Metadata, Namespace, Object, ObjectRef, RoleBinding, Secret,
+        Tenant, names,
     },
 };
 use proptest::prelude::*;

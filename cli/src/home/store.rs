@@ -6,7 +6,8 @@ use anyhow::Result;
 use liqo_auth::{
     machine::{ApplyError, Effect, Interest, Version},
     model::{
-        Kind, Object, ObjectError, ObjectRef, Resource, Timestamp, Unreadable, manifest, names,
+        Kind, Metadata, Object, ObjectError, ObjectRef, Resource, Timestamp, Unreadable, manifest,
+        names,
     },
     policy::Limits,
 };
@@ -304,6 +305,11 @@ fn read(id: &ObjectRef, text: &[u8]) -> Object {
         id: id.clone(),
         api_version: id.kind.api_version().to_owned(),
         kind: id.kind.to_string(),
+        metadata: Box::new(Metadata {
+            namespace: id.namespace.clone(),
+            name: id.name.clone(),
+            ..Metadata::default()
+        }),
         reason: ObjectError::Field {
             path: "manifest".to_owned(),
             reason,
