@@ -151,8 +151,8 @@ impl Folder {
             return Ok(Message::Nonce(Nonce::parse(&text, &Policy::strict())?));
         }
         match manifest::read(&text, &Limits::default())?.pop() {
-            Some(Object::Tenant(tenant)) => Ok(Message::Tenant(Box::new(tenant))),
-            Some(Object::Identity(identity)) => Ok(Message::Identity(Box::new(identity))),
+            Some(Object::Tenant(tenant)) => Ok(Message::Tenant(tenant)),
+            Some(Object::Identity(identity)) => Ok(Message::Identity(identity)),
             _ => Err(format!("{name} holds neither a Tenant nor an Identity").into()),
         }
     }

@@ -30,7 +30,8 @@
 //! Each side's state is its Kubernetes objects, and nothing else:
 //!
 //! 1. Look up the peer's objects, as [`Provider::interests`] names them, and
-//!    make a [`View`] of them.
+//!    make a [`View`] of them. A controller watches all peers at once
+//!    ([`Provider::watches`]), and a [`machine::Mirror`] gives the view.
 //! 2. Call [`Provider::reconcile`], or [`Provider::receive`] with a message of
 //!    the peer's. Time and randomness are arguments: [`Env`].
 //! 3. Apply the [`Step`]'s effects in their order, up to the first that fails.

@@ -65,7 +65,7 @@ fn the_slices_that_this_cluster_asks_of_its_peer_do_not_count() {
     ]
     .map(|(label, value)| (label.to_owned(), value.to_owned()))
     .into();
-    exchange.at_provider.insert(asked.clone().into());
+    exchange.at_provider.insert((*asked).clone().into());
     let ended = exchange.provider.end(&exchange.provider_view());
     assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
     // A replica that calls itself shared is one nevertheless.
@@ -78,7 +78,7 @@ fn the_slices_that_this_cluster_asks_of_its_peer_do_not_count() {
             .labels
             .insert(label.to_owned(), value.to_owned());
     }
-    exchange.at_provider.insert(asked.into());
+    exchange.at_provider.insert((*asked).into());
     let error = exchange.provider.end(&exchange.provider_view());
     assert!(matches!(
         error.unwrap_err().fault(),

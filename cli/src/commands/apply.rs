@@ -123,10 +123,10 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
     }
     for object in objects {
         let object = match object {
-            Object::Tenant(tenant) => Received::Tenant(Box::new(tenant)),
-            Object::Identity(identity) => Received::Identity(Box::new(identity)),
-            Object::ResourceSlice(slice) => Received::ResourceSlice(Box::new(slice)),
-            Object::Renew(renew) => Received::Renew(Box::new(renew)),
+            Object::Tenant(tenant) => Received::Tenant(tenant),
+            Object::Identity(identity) => Received::Identity(identity),
+            Object::ResourceSlice(slice) => Received::ResourceSlice(slice),
+            Object::Renew(renew) => Received::Renew(renew),
             Object::Unreadable(unreadable) => {
                 return Err(refuse(format!(
                     "{}: {}. Have it generated again, and passed on unchanged.",

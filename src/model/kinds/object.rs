@@ -92,7 +92,7 @@ impl fmt::Display for ObjectRef {
 }
 
 macro_rules! kinds {
-    ($($Kind:ident, $api_version:expr, $plural:literal, $namespaced:literal;)*) => {
+    ($($Kind:ident($Held:ty), $api_version:expr, $plural:literal, $namespaced:literal;)*) => {
         /// The kinds of objects that the exchange consists of.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -105,7 +105,8 @@ macro_rules! kinds {
             Other,
         }
 
-        /// One object of any kind.
+        /// One object of any kind. The large kinds are boxed, so that the others
+        /// take no more room than they need.
         ///
         /// # Examples
         /// ```
@@ -136,7 +137,7 @@ macro_rules! kinds {
         pub enum Object {
             $(
                 #[doc = concat!("A [`", stringify!($Kind), "`](struct@crate::model::", stringify!($Kind), ").")]
-                $Kind($Kind),
+                $Kind($Held),
             )*
             /// What could not be read.
             Unreadable(Unreadable),
@@ -222,7 +223,7 @@ macro_rules! kinds {
 
             fn of_kind(kind: Kind, value: &Value) -> Result<Self, ObjectError> {
                 match kind {
-                    $(Kind::$Kind => unreadable::deserialize::<$Kind>(value).map(Self::$Kind),)*
+                    $(Kind::$Kind => unreadable::deserialize::<$Kind>(value).map(Self::from),)*
                     Kind::Other => Err(ObjectError::NotAnObject),
                 }
             }
@@ -273,7 +274,7 @@ macro_rules! kinds {
 
             impl From<$Kind> for Object {
                 fn from(object: $Kind) -> Self {
-                    Self::$Kind(object)
+                    Self::$Kind(object.into())
                 }
             }
         )*
@@ -281,20 +282,20 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Namespace, "v1", "namespaces", false;
-    Secret, "v1", "secrets", true;
-    ConfigMap, "v1", "configmaps", true;
-    Tenant, API_VERSION, "tenants", true;
-    Identity, API_VERSION, "identities", true;
-    ResourceSlice, API_VERSION, "resourceslices", true;
-    Renew, API_VERSION, "renews", true;
-    RoleBinding, RBAC_API_VERSION, "rolebindings", true;
-    ClusterRoleBinding, RBAC_API_VERSION, "clusterrolebindings", false;
-    ClusterRole, RBAC_API_VERSION, "clusterroles", false;
-    CertificateSigningRequest, "certificates.k8s.io/v1", "certificatesigningrequests", false;
-    ServiceAccount, "v1", "serviceaccounts", true;
-    Role, RBAC_API_VERSION, "roles", true;
-    ForeignCluster, "discovery.liqo.io/v1alpha1", "foreignclusters", false;
+    Namespace(Namespace), "v1", "namespaces", false;
+    Secret(Secret), "v1", "secrets", true;
+    ConfigMap(ConfigMap), "v1", "configmaps", true;
+    Tenant(Box<Tenant>), API_VERSION, "tenants", true;
+    Identity(Box<Identity>), API_VERSION, "identities", true;
+    ResourceSlice(Box<ResourceSlice>), API_VERSION, "resourceslices", true;
+    Renew(Box<Renew>), API_VERSION, "renews", true;
+    RoleBinding(RoleBinding), RBAC_API_VERSION, "rolebindings", true;
+    ClusterRoleBinding(ClusterRoleBinding), RBAC_API_VERSION, "clusterrolebindings", false;
+    ClusterRole(ClusterRole), RBAC_API_VERSION, "clusterroles", false;
+    CertificateSigningRequest(Box<CertificateSigningRequest>), "certificates.k8s.io/v1", "certificatesigningrequests", false;
+    ServiceAccount(ServiceAccount), "v1", "serviceaccounts", true;
+    Role(Role), RBAC_API_VERSION, "roles", true;
+    ForeignCluster(Box<ForeignCluster>), "discovery.liqo.io/v1alpha1", "foreignclusters", false;
 }
 
 impl Object {

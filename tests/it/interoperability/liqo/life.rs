@@ -382,9 +382,8 @@ impl Recorded {
         let folder = vectors().join("exchange/2-resourceslice/cluster-b");
         let issued = objects(&folder);
         let issued = issued.iter().filter_map(|object| match object {
-            Object::CertificateSigningRequest(CertificateSigningRequest {
-                spec, status, ..
-            }) => {
+            Object::CertificateSigningRequest(signed) => {
+                let CertificateSigningRequest { spec, status, .. } = &**signed;
                 let pem = status.certificate.as_slice();
                 let chain = CertificateChain::from_pem(pem, &Policy::strict()).unwrap();
                 Some((spec.request.as_slice().to_vec(), chain))
