@@ -40,10 +40,8 @@
 //! 4. Look again when one of the objects changes, or when [`Wait`] says so.
 //!
 //! A peering begins with [`Provider::invite`]: no label makes a peer. A crash
-//! anywhere in between loses nothing: the phase is derived from the
-//! objects that are there. Who wants to make the choices calls
-//! [`Provider::resume`] instead and gets a [`Phase`] with only the calls that
-//! are legal in it.
+//! anywhere in between loses nothing: the phase is derived from the objects that
+//! are there. [`Provider::look`] and [`Consumer::look`] tell the phase.
 //!
 //! # A whole exchange
 //!
@@ -162,7 +160,6 @@
 //! | `legacy` | the shared-token protocol of Liqo 0.2 to 0.10 |
 //! | `proptest` | strategies for the objects and for whole exchanges |
 //!
-//! [`Phase`]: provider::Phase
 //! [`Wait`]: machine::Wait
 
 pub mod admission;

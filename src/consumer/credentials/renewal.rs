@@ -43,7 +43,7 @@ pub enum Renewal {
     NotBefore(Timestamp),
     /// It is due, or wanted before
     /// ([`RENEW_ANNOTATION`](crate::model::names::RENEW_ANNOTATION)).
-    /// [`Consumer::reconcile`] asks for the next one, or, with
+    /// [`Consumer::reconcile`](crate::Consumer::reconcile) asks for the next one, or, with
     /// [`RenewalScheme::ByHand`], says so.
     Due,
     /// It was due, and the next one is awaited.

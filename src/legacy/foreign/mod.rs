@@ -154,8 +154,8 @@ impl Foreign {
     /// start, and whenever its Secret is gone or its time is over.
     ///
     /// # Errors
-    /// [`LocalFault::Token`] if what is there is no token, and
-    /// [`LocalFault::BrokenSeal`] if, with the strict policy, it was not made
+    /// [`LocalFault::Token`](crate::error::LocalFault::Token) if what is there is no token, and
+    /// [`LocalFault::BrokenSeal`](crate::error::LocalFault::BrokenSeal) if, with the strict policy, it was not made
     /// here: delete the Secret, and a new one is made.
     pub fn token_step<'o>(
         &self,

@@ -50,7 +50,7 @@ fn requested() -> Exchange {
 
 fn requests(objects: &Objects) -> Vec<CertificateSigningRequest> {
     let requests = objects.iter().filter_map(|object| match object {
-        Object::CertificateSigningRequest(request) => Some(request.clone()),
+        Object::CertificateSigningRequest(request) => Some((**request).clone()),
         _ => None,
     });
     requests.collect()
