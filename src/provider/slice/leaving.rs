@@ -1,6 +1,6 @@
 //! Slices that go: since their peer is drained, or by themselves.
 
-use super::{look::SliceLook, status};
+use super::{replica::SliceLook, status};
 use crate::{
     audit::{Decision, Event},
     model::{Resource, Secret, names},

@@ -13,16 +13,17 @@
 
 mod ceiling;
 mod leaving;
-mod look;
 mod phase;
 mod policy;
+mod replica;
+mod replicas;
 mod settled;
 mod status;
 
 pub use ceiling::Ceiling;
-pub(super) use look::Slices;
 pub use phase::{NeedsSliceCredential, SlicePhase, SliceStatus};
 pub use policy::{LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest};
+pub(super) use replicas::Slices;
 pub use settled::SettledSlice;
 
 use crate::{crypto::PublicKey, model::AuthParams};

@@ -1,6 +1,6 @@
 //! A slice with its credential: telling the consumer, deciding on resources.
 
-use super::{RETRY, SliceDecision, SliceRequest, look::SliceLook, policy::DENIED, status};
+use super::{RETRY, SliceDecision, SliceRequest, policy::DENIED, replica::SliceLook, status};
 use crate::{
     audit::{Decision, Event},
     crypto::{Answer, CertificateChain, without_padding},

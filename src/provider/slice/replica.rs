@@ -1,19 +1,11 @@
-//! Which slices there are, the phase of each, and what leads on.
+//! One slice: its phase, and what leads on.
 
-use std::collections::BTreeSet;
-
-use super::{
-    NeedsSliceCredential, RETRY, SettledSlice, SlicePhase, SliceStatus, SliceTerms,
-    leaving::LeftBehind, policy, status,
-};
+use super::{NeedsSliceCredential, SettledSlice, SlicePhase, SliceTerms, policy, status};
 use crate::{
     crypto::Answer,
-    error::{Backend, Disposition, Error, Fault, PeerMisbehaved, PolicyRefusal},
+    error::{Backend, Error, Fault, PeerMisbehaved, PolicyRefusal},
     machine::{Awaited, Holder},
-    model::{
-        AuthParams, Kind, ObjectRef, Resource, ResourceSlice, Secret, TenantCondition, Unreadable,
-        names,
-    },
+    model::{Resource, ResourceSlice, Secret, TenantCondition, names},
     provider::{
         credentials::{CertificateSecret, Holding, RequestBasis, Standing},
         look::Look,
@@ -22,15 +14,6 @@ use crate::{
     },
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
 };
-
-/// The peer's slices, with what is left of those that are gone.
-pub(in crate::provider) struct Slices<'a> {
-    look: Look<'a>,
-    present: Vec<(SliceLook<'a>, SlicePhase)>,
-    unreadable: Vec<&'a Unreadable>,
-    left_behind: Vec<LeftBehind<'a>>,
-    broken: Vec<(ObjectRef, Error)>,
-}
 
 /// One slice, and all that is known about it.
 #[derive(Clone)]
@@ -45,146 +28,8 @@ pub(super) struct SliceLook<'a> {
     is_surplus: bool,
 }
 
-impl<'a> Slices<'a> {
-    /// The slices in the view.
-    pub(in crate::provider) fn of(look: Look<'a>, terms: Option<&'a SliceTerms>) -> Self {
-        let namespace = look.observed.namespace_name();
-        // Slices that are known go first: new ones are not to drive them out.
-        let mut replicas: Vec<(bool, &'a ResourceSlice)> = look
-            .view
-            .readable::<ResourceSlice>()
-            .filter_map(|slice| {
-                let record = record_of(&look, &slice.metadata.name);
-                let is_here = slice.metadata.namespace == namespace;
-                let on_record =
-                    is_here && matches!(&record, Some((_, Ok(record))) if record.is_about(slice));
-                (is_replica(&look, slice, &namespace) || on_record)
-                    .then_some((record.is_none(), slice))
-            })
-            .collect();
-        replicas.sort_by_key(|(is_new, slice)| (*is_new, &slice.metadata.name));
-        let limit = look.policy().limits().resource_slices;
-        let mut number = 0;
-        let present = replicas.into_iter().map(|(_, slice)| {
-            let is_here = slice.metadata.namespace == namespace;
-            number += usize::from(is_here);
-            let slice = SliceLook::of(look, slice, terms, is_here && number > limit);
-            let phase = slice.phase().unwrap_or_else(SlicePhase::Refused);
-            (slice, phase)
-        });
-        let mut slices = Self {
-            look,
-            present: present.collect(),
-            unreadable: look.view.unreadable(Kind::ResourceSlice).collect(),
-            left_behind: Vec::new(),
-            broken: Vec::new(),
-        };
-        slices.find_left_behind(&namespace);
-        slices
-    }
-
-    /// The records of slices that are gone.
-    fn find_left_behind(&mut self, namespace: &str) {
-        let look = self.look;
-        if look.observed.slice_records.is_empty() {
-            return;
-        }
-        let readable = look.view.readable::<ResourceSlice>();
-        let mut present: BTreeSet<String> = readable
-            .filter(|slice| slice.metadata.namespace == namespace)
-            .map(|slice| slice_name(look.peer(), &slice.metadata.name))
-            .collect();
-        for unreadable in &self.unreadable {
-            if unreadable.id.name.is_empty() {
-                // It may be any of them.
-                return;
-            }
-            present.insert(slice_name(look.peer(), &unreadable.id.name));
-        }
-        for (name, (secret, opened)) in &look.observed.slice_records {
-            // The record of a slice that is present is the slice's own matter.
-            if present.contains(*name) {
-                continue;
-            }
-            match opened {
-                Err(error) => self.broken.push((secret.id(), error.clone())),
-                Ok(opened) => {
-                    let left = LeftBehind::of(&look, secret, &opened.record);
-                    if !left.is_settled(&look) {
-                        self.left_behind.push(left);
-                    }
-                }
-            }
-        }
-    }
-
-    /// What leads the slices on. What is wrong with one is a refusal, and holds
-    /// up none of the others.
-    pub(in crate::provider) fn advance(&self, plan: &mut Plan<'_>) {
-        let look = &self.look;
-        let is_drained = look.observed.condition() == TenantCondition::Drained
-            && look.observed.tenant_metadata().is_some();
-        for unreadable in &self.unreadable {
-            let is_here = unreadable.id.namespace == look.observed.namespace_name();
-            if is_drained && is_here && unreadable.metadata.deletion_timestamp.is_none() {
-                plan.delete_unreadable(unreadable);
-            }
-            plan.refuse(unreadable.error());
-        }
-        for (slice, phase) in &self.present {
-            let advanced = plan.attempt(|plan| slice.advance(phase, plan));
-            if let Err(error) = advanced {
-                slice.keep_up(phase, plan);
-                if error.disposition() == Disposition::Retry {
-                    plan.wake_by(Some(look.now + RETRY));
-                }
-                plan.refuse_at(slice.object.id(), error);
-            }
-        }
-        for left in &self.left_behind {
-            left.clean_up(look, plan);
-        }
-        for (id, error) in &self.broken {
-            plan.refuse_at(id.clone(), error.clone());
-        }
-    }
-
-    /// The address and the credential that a slice has.
-    pub(in crate::provider) fn auth_params(&self, name: &str) -> Option<AuthParams> {
-        let mut present = self.present.iter();
-        let (slice, phase) = present.find(|(slice, _)| slice.object.metadata.name == name)?;
-        Some(slice.auth_params(&phase.settled()?.credential))
-    }
-
-    /// What is to be told of the slices.
-    pub(in crate::provider) fn into_status(self) -> Vec<SliceStatus> {
-        let namespace = self.look.observed.namespace_name();
-        let unreadable = self.unreadable.into_iter().map(|unreadable| SliceStatus {
-            slice: unreadable.id.clone(),
-            phase: SlicePhase::Refused(unreadable.error()),
-        });
-        let present = self.present.into_iter().map(|(slice, phase)| SliceStatus {
-            slice: slice.object.id(),
-            phase,
-        });
-        let left = self.left_behind.into_iter().map(|left| SliceStatus {
-            slice: ObjectRef::new(Kind::ResourceSlice, &namespace, &left.record.slice),
-            phase: SlicePhase::LeftBehind,
-        });
-        let broken = self.broken.into_iter().map(|(slice, error)| SliceStatus {
-            slice,
-            phase: SlicePhase::Refused(error),
-        });
-        unreadable
-            .chain(present)
-            .chain(left)
-            .chain(broken)
-            .collect()
-    }
-}
-
 impl<'a> SliceLook<'a> {
-    fn of(
+    pub(super) fn of(
         look: Look<'a>,
         object: &'a ResourceSlice,
         terms: Option<&'a SliceTerms>,
@@ -249,7 +94,7 @@ impl<'a> SliceLook<'a> {
         tenant.is_some_and(|tenant| tenant.deletion_timestamp.is_none())
     }
 
-    fn phase(&self) -> Result<SlicePhase, Error> {
+    pub(super) fn phase(&self) -> Result<SlicePhase, Error> {
         let (look, object) = (self.look, self.object);
         let policy = look.policy();
         let expectation = ResourceSliceExpectation {
@@ -346,7 +191,7 @@ impl<'a> SliceLook<'a> {
         )
     }
 
-    fn advance(&self, phase: &SlicePhase, plan: &mut Plan<'_>) -> Result<(), Error> {
+    pub(super) fn advance(&self, phase: &SlicePhase, plan: &mut Plan<'_>) -> Result<(), Error> {
         let id = || self.object.id();
         match phase {
             SlicePhase::AwaitsPeer | SlicePhase::Ending | SlicePhase::LeftBehind => {}
@@ -381,7 +226,7 @@ impl<'a> SliceLook<'a> {
     /// What is done to a slice in any phase: the marks of this side, and the
     /// resources that nobody granted are taken off its status. Liqo lets them be
     /// used in whatever phase the slice is.
-    fn keep_up(&self, phase: &SlicePhase, plan: &mut Plan<'_>) {
+    pub(super) fn keep_up(&self, phase: &SlicePhase, plan: &mut Plan<'_>) {
         if !self.has_tenant() || self.object.metadata.namespace != self.certificate.namespace {
             return;
         }
@@ -504,19 +349,8 @@ impl<'a> SliceLook<'a> {
     }
 }
 
-/// Whether somebody says that it is this peer's replica. The local slices of a
-/// cluster that is this one's provider as well are not.
-fn is_replica(look: &Look<'_>, slice: &ResourceSlice, namespace: &str) -> bool {
-    let label = |name: &str| slice.metadata.labels.get(name).map(String::as_str);
-    let peer = Some(look.peer().as_str());
-    label(names::REPLICATED_LABEL) == Some(names::TRUE)
-        && (label(names::REPLICATION_ORIGIN_LABEL) == peer
-            || label(names::REMOTE_CLUSTER_ID_LABEL) == peer
-            || slice.metadata.namespace == namespace)
-}
-
 /// The record of a slice, as far as it can be read.
-fn record_of<'a>(
+pub(super) fn record_of<'a>(
     look: &Look<'a>,
     slice: &str,
 ) -> Option<(&'a Secret, Result<&'a SliceRecord, Error>)> {

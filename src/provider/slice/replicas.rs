@@ -1,0 +1,177 @@
+//! Which slices there are, and what leads all of them on.
+
+use std::collections::BTreeSet;
+
+use super::{
+    RETRY, SlicePhase, SliceStatus, SliceTerms,
+    leaving::LeftBehind,
+    replica::{SliceLook, record_of},
+};
+use crate::{
+    error::{Disposition, Error},
+    model::{
+        AuthParams, Kind, ObjectRef, Resource, ResourceSlice, TenantCondition, Unreadable, names,
+    },
+    provider::{
+        look::Look,
+        record::{Plan, slice_name},
+    },
+};
+
+/// The peer's slices, with what is left of those that are gone.
+pub(in crate::provider) struct Slices<'a> {
+    look: Look<'a>,
+    present: Vec<(SliceLook<'a>, SlicePhase)>,
+    unreadable: Vec<&'a Unreadable>,
+    left_behind: Vec<LeftBehind<'a>>,
+    broken: Vec<(ObjectRef, Error)>,
+}
+
+impl<'a> Slices<'a> {
+    /// The slices in the view.
+    pub(in crate::provider) fn of(look: Look<'a>, terms: Option<&'a SliceTerms>) -> Self {
+        let namespace = look.observed.namespace_name();
+        // Slices that are known go first: new ones are not to drive them out.
+        let mut replicas: Vec<(bool, &'a ResourceSlice)> = look
+            .view
+            .readable::<ResourceSlice>()
+            .filter_map(|slice| {
+                let record = record_of(&look, &slice.metadata.name);
+                let is_here = slice.metadata.namespace == namespace;
+                let on_record =
+                    is_here && matches!(&record, Some((_, Ok(record))) if record.is_about(slice));
+                (is_replica(&look, slice, &namespace) || on_record)
+                    .then_some((record.is_none(), slice))
+            })
+            .collect();
+        replicas.sort_by_key(|(is_new, slice)| (*is_new, &slice.metadata.name));
+        let limit = look.policy().limits().resource_slices;
+        let mut number = 0;
+        let present = replicas.into_iter().map(|(_, slice)| {
+            let is_here = slice.metadata.namespace == namespace;
+            number += usize::from(is_here);
+            let slice = SliceLook::of(look, slice, terms, is_here && number > limit);
+            let phase = slice.phase().unwrap_or_else(SlicePhase::Refused);
+            (slice, phase)
+        });
+        let mut slices = Self {
+            look,
+            present: present.collect(),
+            unreadable: look.view.unreadable(Kind::ResourceSlice).collect(),
+            left_behind: Vec::new(),
+            broken: Vec::new(),
+        };
+        slices.find_left_behind(&namespace);
+        slices
+    }
+
+    /// The records of slices that are gone.
+    fn find_left_behind(&mut self, namespace: &str) {
+        let look = self.look;
+        if look.observed.slice_records.is_empty() {
+            return;
+        }
+        let readable = look.view.readable::<ResourceSlice>();
+        let mut present: BTreeSet<String> = readable
+            .filter(|slice| slice.metadata.namespace == namespace)
+            .map(|slice| slice_name(look.peer(), &slice.metadata.name))
+            .collect();
+        for unreadable in &self.unreadable {
+            if unreadable.id.name.is_empty() {
+                // It may be any of them.
+                return;
+            }
+            present.insert(slice_name(look.peer(), &unreadable.id.name));
+        }
+        for (name, (secret, opened)) in &look.observed.slice_records {
+            // The record of a slice that is present is the slice's own matter.
+            if present.contains(*name) {
+                continue;
+            }
+            match opened {
+                Err(error) => self.broken.push((secret.id(), error.clone())),
+                Ok(opened) => {
+                    let left = LeftBehind::of(&look, secret, &opened.record);
+                    if !left.is_settled(&look) {
+                        self.left_behind.push(left);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What leads the slices on. What is wrong with one is a refusal, and holds
+    /// up none of the others.
+    pub(in crate::provider) fn advance(&self, plan: &mut Plan<'_>) {
+        let look = &self.look;
+        let is_drained = look.observed.condition() == TenantCondition::Drained
+            && look.observed.tenant_metadata().is_some();
+        for unreadable in &self.unreadable {
+            let is_here = unreadable.id.namespace == look.observed.namespace_name();
+            if is_drained && is_here && unreadable.metadata.deletion_timestamp.is_none() {
+                plan.delete_unreadable(unreadable);
+            }
+            plan.refuse(unreadable.error());
+        }
+        for (slice, phase) in &self.present {
+            let advanced = plan.attempt(|plan| slice.advance(phase, plan));
+            if let Err(error) = advanced {
+                slice.keep_up(phase, plan);
+                if error.disposition() == Disposition::Retry {
+                    plan.wake_by(Some(look.now + RETRY));
+                }
+                plan.refuse_at(slice.object.id(), error);
+            }
+        }
+        for left in &self.left_behind {
+            left.clean_up(look, plan);
+        }
+        for (id, error) in &self.broken {
+            plan.refuse_at(id.clone(), error.clone());
+        }
+    }
+
+    /// The address and the credential that a slice has.
+    pub(in crate::provider) fn auth_params(&self, name: &str) -> Option<AuthParams> {
+        let mut present = self.present.iter();
+        let (slice, phase) = present.find(|(slice, _)| slice.object.metadata.name == name)?;
+        Some(slice.auth_params(&phase.settled()?.credential))
+    }
+
+    /// What is to be told of the slices.
+    pub(in crate::provider) fn into_status(self) -> Vec<SliceStatus> {
+        let namespace = self.look.observed.namespace_name();
+        let unreadable = self.unreadable.into_iter().map(|unreadable| SliceStatus {
+            slice: unreadable.id.clone(),
+            phase: SlicePhase::Refused(unreadable.error()),
+        });
+        let present = self.present.into_iter().map(|(slice, phase)| SliceStatus {
+            slice: slice.object.id(),
+            phase,
+        });
+        let left = self.left_behind.into_iter().map(|left| SliceStatus {
+            slice: ObjectRef::new(Kind::ResourceSlice, &namespace, &left.record.slice),
+            phase: SlicePhase::LeftBehind,
+        });
+        let broken = self.broken.into_iter().map(|(slice, error)| SliceStatus {
+            slice,
+            phase: SlicePhase::Refused(error),
+        });
+        unreadable
+            .chain(present)
+            .chain(left)
+            .chain(broken)
+            .collect()
+    }
+}
+
+/// Whether somebody says that it is this peer's replica. The local slices of a
+/// cluster that is this one's provider as well are not.
+fn is_replica(look: &Look<'_>, slice: &ResourceSlice, namespace: &str) -> bool {
+    let label = |name: &str| slice.metadata.labels.get(name).map(String::as_str);
+    let peer = Some(look.peer().as_str());
+    label(names::REPLICATED_LABEL) == Some(names::TRUE)
+        && (label(names::REPLICATION_ORIGIN_LABEL) == peer
+            || label(names::REMOTE_CLUSTER_ID_LABEL) == peer
+            || slice.metadata.namespace == namespace)
+}
