@@ -1,7 +1,9 @@
 //! An in-memory store of objects that applies effects as an API server does.
 
+use serde_json::Value;
+
 use super::{Effect, Part, Version, View, merge_patch, mirror::Store};
-use crate::model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp};
+use crate::model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp, Unreadable};
 
 /// One cluster's objects in memory: for tests, fuzzers, simulations, and tools
 /// that keep their objects elsewhere between two calls.
@@ -95,6 +97,13 @@ impl Objects {
                     .objects
                     .get(id)
                     .ok_or_else(|| ApplyError::Missing(id.clone()))?;
+                if let Object::Unreadable(unreadable) = current {
+                    let mut released = unreadable.clone();
+                    release(&mut released, patch)?;
+                    self.insert(released.into());
+                    self.let_go(id);
+                    return Ok(());
+                }
                 let mut value = current.to_value();
                 merge_patch::apply(&mut value, patch);
                 match Object::from_value(value) {
@@ -115,7 +124,7 @@ impl Objects {
     /// marked with the time, and goes with the last of them.
     pub fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
         if let Some(mut object) = self.objects.get(id).cloned()
-            && let Some(metadata) = object.metadata_mut()
+            && let Some(metadata) = metadata_mut(&mut object)
         {
             metadata.deletion_timestamp.get_or_insert(now);
             self.objects.put(object, 0);
@@ -127,7 +136,7 @@ impl Objects {
     /// that it has, or is given one; its version is new.
     pub fn insert(&mut self, mut object: Object) {
         self.revision += 1;
-        if let Some(metadata) = object.metadata_mut() {
+        if let Some(metadata) = metadata_mut(&mut object) {
             if metadata.uid.is_empty() {
                 metadata.uid = format!("00000000-0000-4000-8000-{:012x}", self.revision);
             }
@@ -159,7 +168,7 @@ impl Objects {
     }
 
     fn let_go(&mut self, id: &ObjectRef) {
-        let metadata = self.objects.get(id).and_then(Object::metadata);
+        let metadata = self.objects.get(id).and_then(metadata);
         if metadata.is_some_and(|metadata| {
             metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty()
         }) {
@@ -171,7 +180,7 @@ impl Objects {
         let metadata = self
             .objects
             .get(id)
-            .and_then(Object::metadata)
+            .and_then(metadata)
             .ok_or_else(|| ApplyError::Missing(id.clone()))?;
         let same = |seen: &str, present: &str| seen.is_empty() || seen == present;
         if same(&seen.uid, &metadata.uid)
@@ -182,6 +191,33 @@ impl Objects {
             Err(ApplyError::Changed(id.clone()))
         }
     }
+}
+
+/// The metadata of an object, whether the object can be read or not.
+fn metadata(object: &Object) -> Option<&Metadata> {
+    match object {
+        Object::Unreadable(unreadable) => Some(&unreadable.metadata),
+        object => object.metadata(),
+    }
+}
+
+fn metadata_mut(object: &mut Object) -> Option<&mut Metadata> {
+    match object {
+        Object::Unreadable(unreadable) => Some(&mut unreadable.metadata),
+        object => object.metadata_mut(),
+    }
+}
+
+/// Takes finalizers off an object that cannot be read: nothing else of it is
+/// ever patched.
+fn release(unreadable: &mut Unreadable, patch: &Value) -> Result<(), ApplyError> {
+    let finalizers = patch.pointer("/metadata/finalizers");
+    let finalizers = finalizers.and_then(|left| serde_json::from_value(left.clone()).ok());
+    let Some(finalizers) = finalizers else {
+        return Err(ApplyError::Unreadable(unreadable.id.clone()));
+    };
+    unreadable.metadata.finalizers = finalizers;
+    Ok(())
 }
 
 impl FromIterator<Object> for Objects {

@@ -491,3 +491,6 @@ fn releases_finalizer(before: &Object, after: &Object) -> bool {
     };
     finalizers(after) < finalizers(before)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     crypto::{Answer, Nonce},
-    error::{Error, Fault},
+    error::{Error, Fault, LocalFault},
     machine::{Awaited, Env, Holder, Message, Step},
     model::{Resource, Tenant, TenantCondition, names},
     verify::{self, VerifiedTenant},
@@ -37,13 +37,22 @@ impl<'a> Look<'a> {
 
     /// The step that leads on.
     pub(super) fn reconcile(&self, env: &Env) -> Result<Step, Error> {
-        let phase = self.phase_or_refused()?;
-        let terms = self.slice_terms(&phase)?;
+        let phase = match self.phase_or_refused() {
+            Err(error) if !is_of_a_backend(&error) => return Err(error),
+            phase => phase,
+        };
+        let terms = match &phase {
+            Ok(phase) => self.slice_terms(phase)?,
+            Err(_) => None,
+        };
         let slices = Slices::of(*self, terms.as_ref());
         let mut plan = self.plan();
-        let failed = plan
-            .attempt(|plan| self.advance(&phase, &slices, env, plan))
-            .err();
+        let failed = match phase {
+            Ok(phase) => plan
+                .attempt(|plan| self.advance(&phase, &slices, env, plan))
+                .err(),
+            Err(error) => Some(error),
+        };
         // Also in a phase that does nothing else for the peer.
         rights::tighten(self, &mut plan);
         rights::apply_lift(self, &mut plan);
@@ -370,4 +379,8 @@ impl<'a> Look<'a> {
             Answer::Pending | Answer::Denied(_) => Ok(false),
         }
     }
+}
+
+fn is_of_a_backend(error: &Error) -> bool {
+    matches!(error.fault(), Fault::Local(LocalFault::Backend { .. }))
 }

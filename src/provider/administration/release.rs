@@ -16,7 +16,8 @@ impl Provider {
     /// [`Precondition::NoTenant`] if there is no Tenant; as
     /// [`look`](Self::look). Nothing that the peer can write keeps it from being
     /// cordoned or drained: neither a Secret of the handshake nor a Tenant that
-    /// cannot be read.
+    /// cannot be read. [`LocalFault::Unreadable`] if the Tenant cannot be read,
+    /// and the peer has neither a record nor rights.
     pub fn set_condition(
         &self,
         view: &View<'_>,
@@ -34,7 +35,12 @@ impl Provider {
             // The Tenant cannot say so itself: the rights go at once.
             rights::withdraw(&look, &mut plan);
         }
-        Ok(plan.finish())
+        let step = plan.finish();
+        if step.is_settled() && observed.condition() != condition {
+            // There is nowhere to write the condition.
+            observed.check_readable()?;
+        }
+        Ok(step)
     }
 
     /// Lifts a peer's recorded condition: it is then what the Tenant says. The
@@ -72,10 +78,11 @@ impl Provider {
                 record.proof = None;
             });
             let event = Event::new(view.peer(), Decision::KeyReleased);
-            plan.tell(match &record.public_key {
+            let event = match &record.public_key {
                 Some(key) => event.by_key(key.fingerprint()),
                 None => event,
-            });
+            };
+            plan.tell_upon(self.0.record_id(view.peer()), event);
         }
         Ok(plan.finish())
     }

@@ -61,10 +61,11 @@ pub(in crate::provider) fn set_condition(
         core::cmp::Ordering::Equal => return,
     };
     let event = Event::new(look.peer(), decision);
-    plan.tell(match observed.tenant_id() {
-        Some(tenant) => event.about(tenant),
-        None => event,
-    });
+    let record = look.configuration.record_id(look.peer());
+    match observed.tenant_id() {
+        Some(tenant) => plan.tell_upon_any([tenant.clone(), record], event.about(tenant)),
+        None => plan.tell_upon(record, event),
+    }
 }
 
 /// Lifts the recorded condition if the Tenant carries the record's token, takes

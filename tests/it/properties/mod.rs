@@ -1,4 +1,7 @@
 //! What holds for any input, and for any course of events.
 
+mod backends;
 mod crash_and_replay;
 mod laws;
+mod provider_life;
+mod steps;
