@@ -1,0 +1,189 @@
+use super::*;
+use crate::model::{ClusterRoleBinding, RoleBinding};
+
+fn registry() -> NameRegistry {
+    let key = RecordKey::new([1; 32]).unwrap();
+    let registry = NameRegistry::new(id("provider"), key, &Entropy::from_bytes([1; 32]));
+    registry.complete();
+    registry
+}
+
+fn is_taken(registry: &NameRegistry, name: &PrincipalName<'_>, by: Claimant<'_>) -> bool {
+    registry.is_taken(name, by).unwrap() == Answer::Ready(true)
+}
+
+fn id(name: &str) -> ClusterId {
+    name.parse().unwrap()
+}
+
+fn tenancy(peer: &str) -> Object {
+    Namespace::for_tenant(&id(peer)).into()
+}
+
+/// A record as the provider of that name seals it.
+fn record(provider: &str, domain: &str, peer: &str, text: &str) -> Secret {
+    let parts = [provider, peer, text].map(str::as_bytes);
+    let seal = RecordKey::new([1; 32]).unwrap().mac(domain, &parts);
+    let mut secret = Secret::default();
+    secret.metadata.name = format!("{domain}-{peer}");
+    secret.metadata.namespace = "liqo".to_owned();
+    let labels = &mut secret.metadata.labels;
+    labels.insert(names::RECORD_PEER_LABEL.to_owned(), peer.to_owned());
+    secret.data = [
+        ("record".to_owned(), text.as_bytes().into()),
+        ("seal".to_owned(), seal.as_slice().into()),
+    ]
+    .into();
+    secret
+}
+
+fn slice(consumer: &str, name: &str) -> Object {
+    let text = format!(r#"{{"slice":"{name}"}}"#);
+    record("provider", SLICE_DOMAIN, consumer, &text).into()
+}
+
+fn cluster_binding(subjects: Vec<RbacSubject>, labels: &[(&str, &str)]) -> ClusterRoleBinding {
+    let mut binding = ClusterRoleBinding {
+        subjects,
+        ..ClusterRoleBinding::default()
+    };
+    binding.metadata.name = "binding".to_owned();
+    binding.metadata.labels = labels
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    binding
+}
+
+#[test]
+fn a_slice_and_a_control_plane_keep_out_of_each_others_way() {
+    let registry = registry();
+    registry.observe(&slice("victim-cluster", "pool"));
+    let user = PrincipalName::user("pool-37893f03fd76");
+    let victim = id("victim-cluster");
+    let own = Claimant::Slice {
+        consumer: &victim,
+        slice: "pool",
+    };
+    assert!(!is_taken(&registry, &user, own));
+    let attacker = id("pool-37893f03fd76");
+    let claimant = Claimant::ControlPlane(&attacker);
+    assert!(is_taken(&registry, &user, claimant));
+    let group = PrincipalName::group("pool-37893f03fd76");
+    assert!(!is_taken(&registry, &group, claimant));
+
+    // The other way round.
+    let registry = self::registry();
+    registry.observe(&tenancy("pool-37893f03fd76"));
+    assert!(!is_taken(&registry, &user, claimant));
+    assert!(is_taken(&registry, &user, own));
+}
+
+#[test]
+fn a_name_is_free_when_the_last_object_that_names_it_is_gone() {
+    let registry = registry();
+    let (peer, other) = (id("cl-consumer"), id("cl-other"));
+    let name = PrincipalName::user("cl-consumer");
+    let taken = |peer| is_taken(&registry, &name, Claimant::ControlPlane(peer));
+    let ours = [
+        (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
+        (names::MANAGED_BY_LABEL, "liqo"),
+    ];
+    let mut binding = RoleBinding {
+        metadata: cluster_binding(Vec::new(), &ours).metadata,
+        subjects: vec![RbacSubject::user("cl-consumer")],
+        ..RoleBinding::default()
+    };
+    binding.metadata.namespace = "liqo-tenant-cl-consumer".to_owned();
+    let objects = [tenancy("cl-consumer"), binding.clone().into()];
+    for object in &objects {
+        registry.observe(object);
+        registry.observe(object);
+        assert!(!taken(&peer) && taken(&other));
+    }
+    // Somebody else is bound by that name, too.
+    binding.metadata.labels.clear();
+    binding.metadata.name = "admins".to_owned();
+    let admins = Object::from(binding);
+    registry.observe(&admins);
+    assert!(taken(&peer) && taken(&other));
+    registry.forget(&admins.id());
+    assert!(!taken(&peer) && taken(&other));
+    registry.forget(&objects[0].id());
+    registry.forget(&objects[0].id());
+    assert!(taken(&other));
+    registry.forget(&objects[1].id());
+    assert!(!taken(&other));
+    assert!(registry.is_empty());
+}
+
+#[test]
+fn an_object_that_changes_names_others() {
+    let registry = registry();
+    let other = id("cl-other");
+    let taken = |name| is_taken(&registry, &name, Claimant::ControlPlane(&other));
+    let subjects = ["one", "two", "three"].map(RbacSubject::user).to_vec();
+    registry.observe(&cluster_binding(subjects, &[]).into());
+    assert!(taken(PrincipalName::user("three")));
+    assert!(!taken(PrincipalName::group("three")));
+    let subjects = vec![RbacSubject::group("three"), RbacSubject::group("four")];
+    registry.observe(&cluster_binding(subjects, &[]).into());
+    assert!(!taken(PrincipalName::user("three")));
+    assert!(taken(PrincipalName::group("three")));
+    assert_eq!(registry.len(), 2);
+    registry.observe(&cluster_binding(Vec::new(), &[]).into());
+    assert!(registry.is_empty());
+}
+
+#[test]
+fn what_a_peer_can_write_names_nobody() {
+    use crate::model::{ResourceSlice, Tenant};
+
+    let registry = registry();
+    let mut tenant = Tenant::default();
+    tenant.metadata.name = "victim".into();
+    tenant.spec.cluster_id = "victim".into();
+    registry.observe(&tenant.into());
+    let mut replica = ResourceSlice::default();
+    replica.metadata.name = "pool".into();
+    replica.spec.consumer_cluster_id = Some("victim".into());
+    let labels = [
+        (names::REPLICATED_LABEL, "true"),
+        (names::REPLICATION_ORIGIN_LABEL, "victim"),
+    ];
+    replica.metadata.labels = labels
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    registry.observe(&replica.into());
+    // A record by its name and label, without a seal or under another's.
+    let sealed = record("provider", PEER_DOMAIN, "victim", "{}");
+    let mut elsewhere = sealed.clone();
+    elsewhere.metadata.namespace = "liqo-tenant-attacker".into();
+    let mut unsealed = sealed.clone();
+    unsealed.data.remove("seal");
+    let mut relabelled = sealed.clone();
+    let labels = &mut relabelled.metadata.labels;
+    labels.insert(names::RECORD_PEER_LABEL.into(), "attacker".into());
+    let anothers = record("another", PEER_DOMAIN, "victim", "{}");
+    for secret in [elsewhere, unsealed, relabelled, anothers] {
+        registry.observe(&secret.into());
+    }
+    assert!(registry.is_empty());
+    registry.observe(&sealed.into());
+    assert_eq!(registry.len(), 2);
+}
+
+#[test]
+fn there_is_no_answer_before_everything_was_seen() {
+    let key = RecordKey::new([1; 32]).unwrap();
+    let registry = NameRegistry::new(id("provider"), key, &Entropy::from_bytes([1; 32]));
+    let (peer, name) = (id("peer"), PrincipalName::user("peer"));
+    let answer = || {
+        registry
+            .is_taken(&name, Claimant::ControlPlane(&peer))
+            .unwrap()
+    };
+    assert_eq!(answer(), Answer::Pending);
+    registry.complete();
+    assert_eq!(answer(), Answer::Ready(false));
+}
