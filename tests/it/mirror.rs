@@ -105,6 +105,8 @@ fn an_object_stays_as_long_as_one_watch_shows_it() {
     }
     mirror.forget(&own, &object.id()).unwrap();
     assert!(sees(&mirror, "one", &object));
+    // A list that never had it says nothing of it.
+    assert_eq!(mirror.relist(&own, []), Ok(Concerns::Nobody));
     mirror.relist(&all, []).unwrap();
     assert!(mirror.is_empty());
     let other = Watch::all(Kind::Tenant);

@@ -172,7 +172,7 @@ impl Mirror {
         let listed: BTreeSet<ObjectRef> = objects.iter().map(Object::id).collect();
         let before = self.store.of_kind(watch.kind, watch.namespace.as_deref());
         let missing: Vec<ObjectRef> = before
-            .filter(|(id, _)| !listed.contains(id))
+            .filter(|(id, _)| self.store.seen_by(id) & bit(at) != 0 && !listed.contains(id))
             .map(|(id, _)| id.clone())
             .collect();
         let mut concerns = Concerns::Nobody;
