@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     audit::Decision,
-    error::Precondition,
+    error::{LocalFault, Precondition},
     model::{ClusterId, Namespace, RoleBinding, Tenant, names},
 };
 

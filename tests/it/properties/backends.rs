@@ -127,17 +127,14 @@ impl Principals for Backends {
     }
 }
 
-/// A key signs, or fails.
+/// A key signs, now or later, or fails.
 impl SigningKey for Backends {
     fn public_key(&self) -> &PublicKey {
         self.key.public_key()
     }
 
-    fn sign(&self, payload: &Payload<'_>) -> Result<Signature, BoxError> {
-        match self.mood_of("key") {
-            Mood::Fails => Err("the key is away".into()),
-            _ => self.key.sign(payload),
-        }
+    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
+        self.answer("key", || self.key.sign(payload))
     }
 
     fn client_key(&self) -> ClientKey {

@@ -318,7 +318,7 @@ impl Life {
         let requests: Vec<CertificateSigningRequest> = objects
             .iter()
             .filter_map(|object| match object {
-                Object::CertificateSigningRequest(request) => Some(request.clone()),
+                Object::CertificateSigningRequest(request) => Some((**request).clone()),
                 _ => None,
             })
             .collect();
