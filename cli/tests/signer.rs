@@ -25,7 +25,7 @@ fn an_approved_request_on_the_disk_is_signed_by_the_next_command() {
 
     let identity = folder.ok(GENERATE);
     assert!(identity.contains("kind: Identity"), "{identity}");
-    assert_eq!(requests(&folder), [request.clone()]);
+    assert_eq!(requests(&folder), std::slice::from_ref(&request));
     let signed = std::fs::read_to_string(&request).unwrap();
     assert!(signed.contains("certificate:"), "{signed}");
     assert_eq!(folder.ok(GENERATE), identity);
