@@ -123,6 +123,7 @@
 //! | let clusters in | [`provider`] |
 //! | get into another cluster | [`consumer`] |
 //! | meet Liqo 0.2 to 0.10, which has a shared token only | `legacy` (feature `legacy`) |
+//! | drive both sides by the same code | [`machine::Machine`] |
 //! | only verify | [`verify`] |
 //! | read and write the objects | [`model`] |
 //! | keep a key elsewhere, or sign by another authority | [`crypto::SigningKey`], [`provider::CsrSigner`] |

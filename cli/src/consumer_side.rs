@@ -8,24 +8,20 @@ use liqo_auth::{
     consumer::{Consumer, Phase, Status},
     crypto::{Nonce, OneKey},
     error::Error,
-    machine::{Effect, Env, Message, Notice, Refused, Step, View},
+    machine::{Effect, Message, Notice},
     model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, names},
     policy::Policy,
 };
 
 use crate::{
+    driver::Driver,
     environment::Clock,
     failure::{Failure, Result},
     home::Home,
 };
 
 /// The consumer's side of one peering, over a home.
-pub(crate) struct ConsumerSide<'h> {
-    pub(crate) home: &'h mut Home,
-    pub(crate) peer: ClusterId,
-    consumer: Consumer,
-    clock: Clock,
-}
+pub(crate) type ConsumerSide<'h> = Driver<'h, Consumer>;
 
 /// Where the consumer's side came to, when nothing was left to do.
 pub(crate) enum ConsumerStand {
@@ -48,17 +44,16 @@ impl<'h> ConsumerSide<'h> {
         policy: &Policy,
         clock: Clock,
     ) -> Result<Self> {
-        let consumer = consumer(home, peer, policy)?;
         Ok(Self {
+            machine: consumer(home, peer, policy)?,
             home,
             peer: peer.clone(),
-            consumer,
             clock,
         })
     }
 
-    /// What this home would make of an Identity. Nothing is changed.
-    pub(crate) fn judge(
+    /// Why this home would not take an Identity. Nothing is changed.
+    pub(crate) fn judge_identity(
         home: &Home,
         peer: &ClusterId,
         policy: &Policy,
@@ -66,10 +61,7 @@ impl<'h> ConsumerSide<'h> {
         identity: &Identity,
     ) -> Result<Result<(), Error>> {
         let message = Message::Identity(Box::new(identity.clone()));
-        let consumer = consumer(home, peer, policy)?;
-        Ok(consumer
-            .receive(&home.view(peer), message, clock.env()?)
-            .map(|_| ()))
+        Self::judge(home, peer, &consumer(home, peer, policy)?, clock, message)
     }
 
     /// Where it stands, without going on.
@@ -86,54 +78,22 @@ impl<'h> ConsumerSide<'h> {
         }))
     }
 
-    /// Goes on as far as it goes without the peer, and saves that.
+    /// Goes on as far as possible without the peer, and saves the outcome.
     pub(crate) fn settle(&mut self) -> Result<(ConsumerStand, Vec<Notice>)> {
-        let mut notices: Vec<Notice> = Vec::new();
-        // More steps than any exchange has: a machine that runs in circles is
-        // stopped.
-        for _ in 0..MOST_STEPS {
-            let step = self
-                .consumer
-                .reconcile(&self.home.view(&self.peer), self.clock.env()?)
-                .map_err(|error| self.failure(&error))?;
-            for notice in &step.notices {
-                if !notices.contains(notice) {
-                    notices.push(notice.clone());
-                }
-            }
-            if step.effects.is_empty()
-                && let Some(stand) = self.stand()?
-            {
-                self.home.save()?;
-                let now = self.clock.now()?;
-                self.home.log_refusals(&self.peer, &step, now)?;
-                return Ok((stand, notices));
-            }
-            self.carry_out(&step)?;
+        let rest = self.go_on()?;
+        match self.stand()? {
+            Some(stand) => Ok((stand, rest.notices)),
+            None => Err(Failure::at_odds(format!(
+                "{}: the peering with {} does not go on",
+                self.home.path().display(),
+                self.peer
+            ))),
         }
-        Err(Failure::at_odds(format!(
-            "{}: the peering with {} does not come to rest",
-            self.home.path().display(),
-            self.peer
-        )))
-    }
-
-    /// What would be refused of what is there now.
-    pub(crate) fn refusals(&self) -> Result<Vec<Refused>> {
-        Ok(self.look()?.refused)
-    }
-
-    /// The next step, without taking it.
-    pub(crate) fn look(&self) -> Result<Step> {
-        let view = self.home.view(&self.peer);
-        let step = self.consumer.reconcile(&view, self.clock.env()?);
-        step.map_err(|error| self.failure(&error))
     }
 
     /// The phases that the objects are in.
     pub(crate) fn status(&self) -> Result<Status> {
-        let view = self.home.view(&self.peer);
-        let status = self.consumer.look(&view, self.clock.now()?);
+        let status = self.machine.look(&self.view(), self.clock.now()?);
         status.map_err(|error| self.failure(&error))
     }
 
@@ -181,19 +141,6 @@ impl<'h> ConsumerSide<'h> {
         Ok(())
     }
 
-    /// Does, in memory, what an administrator asks for.
-    pub(crate) fn administer(
-        &mut self,
-        subject: &str,
-        act: impl FnOnce(&Consumer, &View<'_>, Env) -> Result<Step, Error>,
-    ) -> Result<Step> {
-        let env = self.clock.env()?;
-        let step = act(&self.consumer, &self.home.view(&self.peer), env)
-            .map_err(|error| Failure::of(subject, &error))?;
-        self.carry_out(&step)?;
-        Ok(step)
-    }
-
     /// The nonce that was signed last.
     pub(crate) fn signed_nonce(&self) -> Option<Nonce> {
         let secret = self.home.all::<Secret>().find(|secret| {
@@ -203,34 +150,7 @@ impl<'h> ConsumerSide<'h> {
         })?;
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
-
-    fn receive(&mut self, message: Message, subject: &str) -> Result<Step> {
-        let step = self
-            .consumer
-            .receive(&self.home.view(&self.peer), message, self.clock.env()?);
-        match step {
-            Ok(step) => {
-                self.carry_out(&step)?;
-                Ok(step)
-            }
-            Err(error) => {
-                self.home
-                    .log_refusal(&self.peer, &error, self.clock.now()?)?;
-                Err(Failure::of(subject, &error))
-            }
-        }
-    }
-
-    fn carry_out(&mut self, step: &Step) -> Result<()> {
-        self.home.carry_out(step, self.clock.now()?)
-    }
-
-    fn failure(&self, error: &Error) -> Failure {
-        Failure::of(&self.home.path().display().to_string(), error)
-    }
 }
-
-const MOST_STEPS: usize = 32;
 
 fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> {
     let keys = Arc::new(OneKey(Arc::new(home.key()?)));

@@ -9,6 +9,7 @@ compile_error!("a home needs the permissions and the symbolic links of a Unix fi
 mod arguments;
 mod commands;
 mod consumer_side;
+mod driver;
 mod environment;
 mod failure;
 mod home;

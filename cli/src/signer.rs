@@ -1,76 +1,68 @@
-//! The signer of a home: an authority that keeps its answers as the Kubernetes
-//! API does.
-
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+//! The signer of a home: its authority signs approved requests, as
+//! kube-controller-manager does.
 
 use liqo_auth::{
-    crypto::{Answer, Authority, BoxError, CertificateChain, Entropy},
+    crypto::{Authority, AuthorityError, CertificateChain, Entropy},
+    machine::{Effect, Part, Version},
     model::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestCondition,
-        CertificateSigningRequestSpec, CertificateSigningRequestStatus, Metadata, names,
+        CertificateSigningRequestStatus, Metadata, Resource, names,
     },
-    provider::{CsrSigner, SigningRequest},
+    provider::SigningRequest,
+};
+use serde_json::json;
+
+use crate::{
+    environment::{Clock, entropy},
+    failure::{Failure, Result},
+    home::Home,
 };
 
-use crate::failure::{Failure, Result};
-
-/// Where requests are left and answers fetched: the library asks here, and the
-/// home's owner answers what was asked, once that is safe.
-#[derive(Clone, Default)]
-pub(crate) struct Desk(Arc<Mutex<Papers>>);
-
-#[derive(Default)]
-struct Papers {
-    asked: Vec<SigningRequest>,
-    answers: BTreeMap<String, CertificateChain>,
-}
-
-impl Desk {
-    /// What was asked since the last time, and has no answer yet.
-    pub(crate) fn take_asked(&self) -> Vec<SigningRequest> {
-        std::mem::take(&mut self.papers().asked)
+/// Signs every request that is approved and has no certificate. Says whether
+/// there was one. The home is saved before and afterwards.
+pub(crate) fn sign_approved(home: &mut Home, clock: Clock) -> Result<bool> {
+    let is_open = |request: &&CertificateSigningRequest| {
+        let conditions = &request.status.conditions;
+        request.status.certificate.is_empty()
+            && conditions.iter().any(|it| it.condition_type == APPROVED)
+    };
+    if !home
+        .all::<CertificateSigningRequest>()
+        .any(|it| is_open(&it))
+    {
+        return Ok(false);
     }
-
-    /// Answers a request from now on.
-    pub(crate) fn answer(&self, name: String, chain: CertificateChain) {
-        self.papers().answers.insert(name, chain);
-    }
-
-    fn papers(&self) -> std::sync::MutexGuard<'_, Papers> {
-        // A list and a map are whole, whoever panicked.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl CsrSigner for Desk {
-    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
-        let mut papers = self.papers();
-        if let Some(chain) = papers.answers.get(&request_name(request)) {
-            return Ok(Answer::Ready(chain.clone()));
+    home.save()?;
+    let (authority, now) = (home.authority()?, clock.now()?);
+    let mut effects = Vec::new();
+    for request in home.all::<CertificateSigningRequest>().filter(is_open) {
+        let mut status = request.status.clone();
+        match authority.sign_approved(request, now, &entropy()?) {
+            Ok(None) => continue,
+            Ok(Some(chain)) => status.certificate = Bytes::from(chain.pem()),
+            Err(error @ AuthorityError::Request) => {
+                status
+                    .conditions
+                    .push(condition("Failed", "SigningError", error.to_string()));
+            }
+            Err(error) => return Err(cannot_sign(&error)),
         }
-        papers.asked.push(request.clone());
-        Ok(Answer::Pending)
+        effects.push(Effect::Patch {
+            id: request.id(),
+            version: version_of(&request.metadata),
+            part: Part::Status,
+            patch: json!({ "status": status }),
+        });
     }
+    for effect in &effects {
+        home.apply(effect, now)?;
+    }
+    home.save()?;
+    Ok(!effects.is_empty())
 }
 
-/// The same for the same request: it is found again, and never signed twice.
-pub(crate) fn request_name(request: &SigningRequest) -> String {
-    let id: String = request.id.to_string().chars().take(32).collect();
-    format!("{}{id}", names::CSR_GENERATE_NAME)
-}
-
-/// Signs a request: as the Kubernetes API keeps it, approved for that reason
-/// and issued.
-pub(crate) fn signed_request(
-    authority: &Authority,
-    name: String,
-    request: &SigningRequest,
-    reason: &str,
-) -> Result<CertificateSigningRequest> {
+/// Signs a request that this home answers for itself.
+pub(crate) fn sign(authority: &Authority, request: &SigningRequest) -> Result<CertificateChain> {
     // The request's ID is a hash over what makes the request this one: no two
     // have the same, and nobody can foresee it.
     let serial_number = Entropy::from_bytes(*request.id.as_bytes());
@@ -82,42 +74,41 @@ pub(crate) fn signed_request(
         request.lifetime,
         &serial_number,
     );
-    let chain = chain.map_err(|error| {
-        Failure::at_odds(format!("the authority of this home cannot sign: {error}"))
-    })?;
-    Ok(CertificateSigningRequest {
-        metadata: Metadata {
-            name,
-            labels: BTreeMap::from([
-                (
-                    names::REMOTE_TENANT_CSR_LABEL.to_owned(),
-                    names::TRUE.to_owned(),
-                ),
-                (
-                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                    request.peer.to_string(),
-                ),
-            ]),
-            ..Metadata::default()
-        },
-        spec: CertificateSigningRequestSpec {
-            request: Bytes::from(request.csr.pem()),
-            signer_name: names::CLIENT_SIGNER.to_owned(),
-            usages: names::CLIENT_USAGES.map(str::to_owned).to_vec(),
-            expiration_seconds: seconds(request.lifetime),
-        },
-        status: CertificateSigningRequestStatus {
-            certificate: Bytes::from(chain.pem()),
-            conditions: vec![CertificateSigningRequestCondition {
-                condition_type: "Approved".to_owned(),
-                status: "True".to_owned(),
-                reason: names::APPROVAL_REASON.to_owned(),
-                message: format!("Approved by liqo-auth: {reason}"),
-            }],
-        },
-    })
+    chain.map_err(|error| cannot_sign(&error))
 }
 
-fn seconds(lifetime: Duration) -> Option<i32> {
-    i32::try_from(lifetime.as_secs()).ok()
+/// What a request shows once this home has approved and signed it.
+pub(crate) fn issued(chain: &CertificateChain, why: &str) -> CertificateSigningRequestStatus {
+    let message = format!("Approved by liqo-auth: {why}");
+    CertificateSigningRequestStatus {
+        certificate: Bytes::from(chain.pem()),
+        conditions: vec![condition(APPROVED, names::APPROVAL_REASON, message)],
+    }
 }
+
+/// The version of an object that was seen.
+pub(crate) fn version_of(metadata: &Metadata) -> Version {
+    Version {
+        uid: metadata.uid.clone(),
+        resource_version: metadata.resource_version.clone(),
+    }
+}
+
+fn condition(
+    condition_type: &str,
+    reason: &str,
+    message: String,
+) -> CertificateSigningRequestCondition {
+    CertificateSigningRequestCondition {
+        condition_type: condition_type.to_owned(),
+        status: "True".to_owned(),
+        reason: reason.to_owned(),
+        message,
+    }
+}
+
+fn cannot_sign(error: &AuthorityError) -> Failure {
+    Failure::at_odds(format!("the authority of this home cannot sign: {error}"))
+}
+
+const APPROVED: &str = "Approved";

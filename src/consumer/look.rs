@@ -11,6 +11,7 @@ use super::{
     observed::Observed,
     phase::{Phase, Status},
     record::{Plan, Records},
+    slice::Slice,
 };
 use crate::{
     crypto::Nonce,
@@ -54,8 +55,21 @@ impl<'a> Look<'a> {
     pub(super) fn status(&self) -> Result<Status, Error> {
         let phase = self.phase()?;
         let slices = self.slices(phase.accepted());
+        let accepted = phase.accepted().into_iter();
+        let mut notices: Vec<Notice> = accepted.flat_map(|it| it.notices()).collect();
+        if let Phase::Authenticated(stored) = &phase {
+            notices.extend(Holding::of_control_plane(*self).renewal_notice(stored));
+            if matches!(stored.succession, Succession::AwaitsNonce) {
+                notices.push(Notice::NewKeyAwaitsNonce);
+            }
+        }
+        notices.extend(slices.iter().filter_map(Slice::renewal_notice));
         let slices = slices.into_iter().map(|slice| slice.status).collect();
-        Ok(Status { phase, slices })
+        Ok(Status {
+            phase,
+            slices,
+            notices,
+        })
     }
 
     /// The phase of the control plane. What is wrong on this side is an error;

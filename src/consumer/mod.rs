@@ -26,6 +26,7 @@
 mod administration;
 mod configuration;
 mod credentials;
+mod driving;
 mod handshake;
 mod interests;
 mod look;

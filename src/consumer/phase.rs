@@ -1,7 +1,7 @@
 //! The phases of a peering, as the consumer tells them.
 
 use super::{AcceptedIdentity, OfferedIdentity, SliceStatus, StoredIdentity};
-use crate::{crypto::Nonce, error::Error, model::Tenant};
+use crate::{crypto::Nonce, error::Error, machine::Notice, model::Tenant};
 
 /// Where a peering stands: what [`Consumer::look`](super::Consumer::look) tells.
 #[derive(Debug, Clone)]
@@ -11,6 +11,8 @@ pub struct Status {
     pub phase: Phase,
     /// The resource slices that are asked of the provider, each for itself.
     pub slices: Vec<SliceStatus>,
+    /// Facts that a person may want to know.
+    pub notices: Vec<Notice>,
 }
 
 /// The phases of the control plane's authentication.

@@ -188,6 +188,21 @@ impl Csr {
         {
             return Err(csr_diagnosis::of_information(found, subject, key));
         }
+        Self::verify_signature(request, found, key, policy)?;
+        let pem = match policy.forms() {
+            Forms::Canonical => pem.to_vec(),
+            Forms::Compatible => pem_block::write(LABEL, &der).into_bytes(),
+        };
+        Ok(Self { pem, der })
+    }
+
+    /// Verifies what follows the information that is signed.
+    fn verify_signature(
+        mut request: Reader<'_>,
+        information: &[u8],
+        key: &PublicKey,
+        policy: &Policy,
+    ) -> Result<(), CsrError> {
         let scheme = key.csr_scheme();
         let algorithm = request.next()?;
         if algorithm.raw != scheme.identifier() {
@@ -195,13 +210,20 @@ impl Csr {
         }
         let signature = request.bit_string()?;
         request.end()?;
-        key.verify(scheme, found, signature, policy)
-            .map_err(CsrError::SelfSignature)?;
-        let pem = match policy.forms() {
-            Forms::Canonical => pem.to_vec(),
-            Forms::Compatible => pem_block::write(LABEL, &der).into_bytes(),
-        };
-        Ok(Self { pem, der })
+        key.verify(scheme, information, signature, policy)
+            .map_err(CsrError::SelfSignature)
+    }
+
+    /// The request for the subject and the key that it names itself, signed by
+    /// that key. Whoever approved it answers for both.
+    pub(super) fn as_claimed(pem: &[u8], policy: &Policy) -> Result<(Self, PublicKey), CsrError> {
+        let key = Self::claimed_key(pem, policy)?;
+        let der = pem_block::read_one(pem, LABEL, policy.forms())?;
+        let mut request = Reader::new(single(&der, SEQUENCE)?);
+        let information = request.next()?.raw;
+        Self::verify_signature(request, information, &key, policy)?;
+        let pem = pem_block::write(LABEL, &der).into_bytes();
+        Ok((Self { pem, der }, key))
     }
 
     /// The key that a text asks a certificate for, where it does not come
@@ -256,12 +278,21 @@ impl Csr {
     /// subject and key. All else was compared when the request was made or
     /// verified.
     pub(super) fn name_for(&self, subject: &Subject, key: &PublicKey) -> Option<Name<'_>> {
+        let (name, spki) = self.name_and_key()?;
+        (subject.is_said_by(&name) && spki == key.spki_der()).then_some(name)
+    }
+
+    /// The name as it stands in the request.
+    pub(super) fn name(&self) -> Option<Name<'_>> {
+        self.name_and_key().map(|(name, _)| name)
+    }
+
+    fn name_and_key(&self) -> Option<(Name<'_>, &[u8])> {
         let request = single(&self.der, SEQUENCE).ok()?;
         let mut information = Reader::new(Reader::new(request).expect(SEQUENCE).ok()?);
         information.expect(INTEGER).ok()?;
         let name = Name::read(information.expect(SEQUENCE).ok()?).ok()?;
-        let is_for = subject.is_said_by(&name) && information.next().ok()?.raw == key.spki_der();
-        is_for.then_some(name)
+        Some((name, information.next().ok()?.raw))
     }
 }
 

@@ -8,11 +8,13 @@
 //!
 //! A [`View`] borrows one peer's objects. A machine answers with a [`Step`],
 //! which is owned: [`Effect`]s on local objects, [`Message`]s for the peer,
-//! refusals, notices, and what it waits for ([`Wait`]). A [`Mirror`] keeps what a
+//! refusals, notices, and what it waits for ([`Wait`]). [`Machine`] is what both
+//! sides have in common. A [`Mirror`] keeps what a
 //! controller watches, by peer. [`Objects`] is a store in memory that effects are
 //! applied to, for tests and for tools. [`replication`] carries slices
 //! and renewals between two clusters at hand.
 
+mod driving;
 mod holder;
 pub(crate) mod merge_patch;
 mod mirror;
@@ -23,14 +25,17 @@ pub(crate) mod record;
 mod renewal;
 pub mod replication;
 pub(crate) mod sealed;
+mod status;
 mod step;
 mod view;
 mod watch;
 
+pub use driving::Machine;
 pub use holder::Holder;
 pub use mirror::{Follower, Mirror, MirrorError, NotYet};
 pub use objects::{ApplyError, Objects};
 pub use renewal::due_at;
+pub use status::{HolderStatus, Role, Stage, Status};
 pub use step::{Awaited, Effect, Env, Message, Notice, Part, Refused, Step, Version, Wait};
 pub use view::{Interest, View};
 pub use watch::{Concerns, Requirement, Watch};

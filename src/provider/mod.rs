@@ -27,6 +27,7 @@ mod administration;
 mod configuration;
 mod course;
 mod credentials;
+mod driving;
 mod handshake;
 mod interests;
 mod look;

@@ -31,6 +31,7 @@ mod handshake;
 mod interoperability;
 #[cfg(feature = "legacy")]
 mod legacy;
+mod machine;
 mod mirror;
 mod model;
 #[cfg(feature = "proptest")]

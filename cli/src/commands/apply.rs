@@ -56,7 +56,7 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
             Received::Tenant(tenant) => {
                 let mut provider =
                     ProviderSide::new(&mut home, &peer, &context.policy, context.clock)?;
-                provider.receive(tenant, &subject)?;
+                provider.receive_tenant(tenant, &subject)?;
             }
             Received::Identity(identity) => {
                 let mut consumer =

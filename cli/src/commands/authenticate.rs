@@ -57,15 +57,14 @@ fn exchange(
     know_provider(arguments, local, remote)?;
     let printer = context.printer;
     let mut consumer = ConsumerSide::new(local, &provider_id, &context.policy, context.clock)?;
-    let mut provider =
-        ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?.inviting();
+    let mut provider = ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?;
 
     // What one side is given by the other is on its own disk before it gives
     // anything back; what happens between is saved together.
     consumer.ensure_namespace()?;
     printer.info(Side::Local, "Tenant namespace correctly ensured")?;
 
-    let stand = provider.settle()?;
+    let stand = provider.invite()?;
     let held = matches!(consumer.stand()?, Some(ConsumerStand::Authenticated(_)));
     let done = held && matches!(stand, ProviderStand::Authenticated);
     let nonce = usable_nonce(&mut provider, &consumer, done, context.clock.now()?)?;
@@ -87,7 +86,7 @@ fn exchange(
     printer.info(Side::Local, "Tenant correctly generated")?;
 
     if let Some(tenant) = tenant {
-        provider.receive(&tenant, "the provider refuses the Tenant")?;
+        provider.receive_tenant(&tenant, "the provider refuses the Tenant")?;
     }
     printer.info(Side::Remote, "Tenant correctly applied on provider cluster")?;
     match provider.settle()? {

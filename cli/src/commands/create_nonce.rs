@@ -18,9 +18,8 @@ pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
     if arguments.tolerate_no_handshake {
         home.peer_mut(peer).tolerate_no_handshake = true;
     }
-    let mut provider =
-        ProviderSide::new(&mut home, peer, &context.policy, context.clock)?.inviting();
-    match provider.settle()? {
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    match provider.invite()? {
         // A new nonce is what mends a stored Tenant that signed an old one.
         ProviderStand::Refused(error) if !arguments.replace => {
             return Err(refused(provider.home, &error));

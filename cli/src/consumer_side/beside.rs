@@ -8,8 +8,8 @@ use crate::failure::Result;
 impl ConsumerSide<'_> {
     /// What was agreed on with the peer, as far as it is here.
     pub(crate) fn transcript(&self) -> Result<Option<Transcript>> {
-        self.consumer
-            .transcript(&self.home.view(&self.peer))
+        self.machine
+            .transcript(&self.view())
             .map_err(|error| self.failure(&error))
     }
 }

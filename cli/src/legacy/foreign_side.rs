@@ -10,21 +10,23 @@ use liqo_auth::{
     crypto::{Answer, Authority, BoxError, CertificateChain, RecordKey},
     error::Error,
     legacy::{Claimed, Foreign, ForeignBuilder, IdentityRequest, Reply, TokenProtocol},
-    machine::{Effect, Interest, Version, View},
+    machine::{Effect, Interest, Step, View},
     model::{
-        CertificateSigningRequest, ClusterId, ClusterRole, Kind, Metadata, NamespaceName, Object,
-        ObjectRef, PolicyRule, Resource, Secret, Tenant, names,
+        Bytes, CertificateSigningRequest, CertificateSigningRequestSpec, ClusterId, ClusterRole,
+        Kind, Metadata, NamespaceName, Object, ObjectRef, PolicyRule, Resource, Secret, Tenant,
+        names,
     },
     policy::Policy,
     provider::{CsrSigner, Endpoint, NameTable, SigningRequest},
 };
 
 use crate::{
+    driver::{exhaust, failure},
     environment::Clock,
-    failure::{Failure, Result},
+    failure::Result,
     home::Home,
     provider_side::endpoint,
-    signer::{request_name, signed_request},
+    signer::{issued, sign},
 };
 
 /// What the administrator of a foreign cluster chose.
@@ -196,9 +198,7 @@ impl ForeignSide {
         if !home.is_saved_for(&self.plain.interests(request.peer())) {
             return Ok(Look::Save);
         }
-        let name = request_name(&asked);
-        let reason = "the home cluster showed this cluster's token";
-        let signed = signed_request(&self.authority, name, &asked, reason)?;
+        let signed = signed_request(&self.authority, &asked)?;
         Ok(Look::Effects(vec![Effect::Create(signed.into())]))
     }
 
@@ -239,23 +239,13 @@ impl ForeignSide {
         &self,
         home: &mut Home,
         peer: &ClusterId,
-        step: impl Fn(&Foreign, &View<'_>) -> Result<liqo_auth::machine::Step, Error>,
+        step: impl Fn(&Foreign, &View<'_>) -> Result<Step, Error>,
     ) -> Result<bool> {
-        let mut did = false;
-        // More steps than there are: a machine that runs in circles is stopped.
-        for _ in 0..MOST_STEPS {
+        let (_, steps) = exhaust(home, peer, self.clock, |home| {
             let step = step(&self.plain, &self.view(home, peer));
-            let step = step.map_err(|error| failure(home, &error))?;
-            if step.effects.is_empty() {
-                return Ok(did);
-            }
-            did = true;
-            apply(home, &step.effects, self.clock)?;
-        }
-        Err(Failure::at_odds(format!(
-            "{}: what was given to {peer} cannot be taken back",
-            home.path().display()
-        )))
+            step.map_err(|error| failure(home, &error))
+        })?;
+        Ok(steps > 0)
     }
 
     fn view<'h>(&self, home: &'h Home, peer: &ClusterId) -> View<'h> {
@@ -307,14 +297,6 @@ pub(crate) fn apply(home: &mut Home, effects: &[Effect], clock: Clock) -> Result
         .try_for_each(|effect| home.apply(effect, now))
 }
 
-/// The version of an object that was seen.
-pub(crate) fn version_of(metadata: &Metadata) -> Version {
-    Version {
-        uid: metadata.uid.clone(),
-        resource_version: metadata.resource_version.clone(),
-    }
-}
-
 /// Answers from the requests that the home keeps, and notes what is asked for
 /// besides.
 struct Signer {
@@ -361,6 +343,40 @@ impl CsrSigner for Signer {
         }
         Ok(Answer::Pending)
     }
+}
+
+/// The same for the same request: it is found again, and never signed twice.
+fn request_name(request: &SigningRequest) -> String {
+    let id: String = request.id.to_string().chars().take(32).collect();
+    format!("{}{id}", names::CSR_GENERATE_NAME)
+}
+
+/// Signs a request: as the Kubernetes API keeps it, approved and issued.
+fn signed_request(
+    authority: &Authority,
+    request: &SigningRequest,
+) -> Result<CertificateSigningRequest> {
+    let chain = sign(authority, request)?;
+    let labels = [
+        (names::REMOTE_TENANT_CSR_LABEL, names::TRUE),
+        (names::REMOTE_CLUSTER_ID_LABEL, request.peer.as_str()),
+    ];
+    Ok(CertificateSigningRequest {
+        metadata: Metadata {
+            name: request_name(request),
+            labels: labels
+                .map(|(label, value)| (label.to_owned(), value.to_owned()))
+                .into(),
+            ..Metadata::default()
+        },
+        spec: CertificateSigningRequestSpec {
+            request: Bytes::from(request.csr.pem()),
+            signer_name: names::CLIENT_SIGNER.to_owned(),
+            usages: names::CLIENT_USAGES.map(str::to_owned).to_vec(),
+            expiration_seconds: i32::try_from(request.lifetime.as_secs()).ok(),
+        },
+        status: issued(&chain, "the home cluster showed this cluster's token"),
+    })
 }
 
 /// Who came with a right token, by the records.
@@ -424,10 +440,5 @@ fn basic_role() -> ClusterRole {
     }
 }
 
-fn failure(home: &Home, error: &Error) -> Failure {
-    Failure::of(&home.path().display().to_string(), error)
-}
-
-const MOST_STEPS: usize = 8;
 const CLAIM_PREFIX: &str = "liqo-auth-legacy-foreign-";
 const PROVIDER_RECORD_PREFIX: &str = "liqo-auth-provider-";

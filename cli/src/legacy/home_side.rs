@@ -12,11 +12,13 @@ use liqo_auth::{
 };
 use serde_json::json;
 
-use super::foreign_side::{apply, version_of};
+use super::foreign_side::apply;
 use crate::{
+    driver::failure,
     environment::Clock,
     failure::{Code, Failure, Result, paragraph},
     home::{Home, Use},
+    signer::version_of,
 };
 
 /// What the administrator of a home cluster chose.
@@ -247,7 +249,7 @@ pub(crate) fn set_remote_token(
     })?;
     let cluster = home_cluster(home, &HomeChoices::default(), policy)?;
     let step = cluster.set_remote_token(&home.view(peer), &token, clock.now()?);
-    let step = step.map_err(|error| Failure::of(&home.path().display().to_string(), &error))?;
+    let step = step.map_err(|error| failure(home, &error))?;
     apply(home, &step.effects, clock)?;
     home.save()
 }

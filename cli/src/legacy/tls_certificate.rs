@@ -18,14 +18,12 @@ use rustls::{
 };
 use zeroize::Zeroizing;
 
-use super::{
-    cryptography,
-    foreign_side::{apply, version_of},
-};
+use super::{cryptography, foreign_side::apply};
 use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, LEGACY_TLS_SECRET},
+    signer::version_of,
 };
 
 /// A certificate, with what it was issued by, and its key: in PEM.

@@ -18,9 +18,7 @@ pub(super) fn peering(context: &Context, home: &mut Home, peer: &ClusterId) -> R
         .home
         .all::<Tenant>()
         .find(|tenant| tenant.metadata.name == peer.as_str());
-    let view = side.home.view(peer);
-    let now = context.clock.now()?;
-    let seen = side.status(&view, now)?;
+    let seen = side.status()?;
     let certificate = match &seen.phase {
         Phase::Authenticated(issued) => issued
             .certificate()

@@ -133,22 +133,30 @@ impl Holding<'_> {
     }
 
     fn say(&self, identity: &Identity, stored: &StoredIdentity, plan: &mut Plan<'_>) {
-        let identity = identity.id();
-        match (stored.renewal(), stored.valid_until()) {
-            (Renewal::NotBefore(time), _) => plan.wake_by(Some(*time)),
-            (Renewal::Awaited { until, .. }, _) => {
+        match stored.renewal() {
+            Renewal::NotBefore(time) => plan.wake_by(Some(*time)),
+            Renewal::Awaited { until, .. } => {
                 plan.wake_by(Some(*until));
-                plan.await_for(Awaited::Renewal(identity));
+                plan.await_for(Awaited::Renewal(identity.id()));
             }
-            (Renewal::Due, Some(until)) if self.is_by_hand() => {
-                plan.notify(Notice::CertificateDue { identity, until });
-            }
-            (Renewal::PeerCannot(error), Some(until)) => plan.notify(Notice::CannotRenew {
+            _ => {}
+        }
+        self.renewal_notice(stored)
+            .into_iter()
+            .for_each(|notice| plan.notify(notice));
+    }
+
+    /// What a person should know of a renewal that does not come by itself.
+    pub(in crate::consumer) fn renewal_notice(&self, stored: &StoredIdentity) -> Option<Notice> {
+        let (identity, until) = (self.identity?.id(), stored.valid_until()?);
+        match stored.renewal() {
+            Renewal::Due if self.is_by_hand() => Some(Notice::CertificateDue { identity, until }),
+            Renewal::PeerCannot(error) => Some(Notice::CannotRenew {
                 identity,
                 until,
                 error: error.clone(),
             }),
-            _ => {}
+            _ => None,
         }
     }
 }

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     crypto::{Csr, SigningKey},
     error::{Error, LocalFault, PolicyRefusal, shortened},
-    machine::Awaited,
+    machine::{Awaited, Notice},
     model::{
         Identity, IdentityType, Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice,
         ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, names,
@@ -39,6 +39,15 @@ use crate::{
 pub(super) struct Slice<'a> {
     pub(super) status: SliceStatus,
     holding: Option<Holding<'a>>,
+}
+
+impl Slice<'_> {
+    pub(super) fn renewal_notice(&self) -> Option<Notice> {
+        match (&self.holding, &self.status.phase) {
+            (Some(holding), SlicePhase::Held(stored)) => holding.renewal_notice(stored),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> Look<'a> {

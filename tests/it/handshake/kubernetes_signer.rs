@@ -5,14 +5,13 @@ use core::time::Duration;
 
 use liqo_auth::{
     Provider,
-    crypto::{Csr, Entropy, RecordKey},
+    crypto::{Entropy, RecordKey},
     error::{Fault, LocalFault, PolicyRefusal},
     machine::{ApplyError, Awaited, Effect, Env, Holder, Message, Objects, Part, Step},
     model::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestCondition, Kind, Object,
         ObjectRef, TenantCondition,
     },
-    policy::Policy,
     provider::{CredentialRequest, Phase, Renewal},
 };
 use proptest::prelude::*;
@@ -68,27 +67,17 @@ fn sign_approved(exchange: &mut Exchange) -> usize {
 }
 
 fn sign_approved_in(objects: &mut Objects, now: liqo_auth::model::Timestamp) -> usize {
-    let approved = |request: &CertificateSigningRequest| {
-        let conditions = &request.status.conditions;
-        request.status.certificate.is_empty()
-            && conditions.iter().any(|it| it.condition_type == "Approved")
-    };
     let mut signed = 0;
-    for mut request in requests(objects).into_iter().filter(approved) {
-        let consumer = id("cl-consumer");
-        let subject = Holder::ControlPlane.subject(&consumer);
-        let key = crate::clusters::exchange::ed25519(1);
-        let pem = request.spec.request.as_slice();
-        let csr = Csr::verify(pem, &subject, key.public_key(), &Policy::strict()).unwrap();
-        let seconds = request.spec.expiration_seconds.unwrap();
-        let lifetime = Duration::from_secs(u64::try_from(seconds).unwrap());
-        let entropy = Entropy::from_bytes([u8::try_from(signed).unwrap() + 90; 32]);
-        let chain = authority().issue(&csr, &subject, key.public_key(), now, lifetime, &entropy);
-        request.status.certificate = Bytes::from(chain.unwrap().pem());
-        objects.insert(request.into());
-        signed += 1;
+    for mut request in requests(objects) {
+        let entropy = Entropy::from_bytes([signed + 90; 32]);
+        let chain = authority().sign_approved(&request, now, &entropy).unwrap();
+        if let Some(chain) = chain {
+            request.status.certificate = Bytes::from(chain.pem());
+            objects.insert(request.into());
+            signed += 1;
+        }
     }
-    signed
+    usize::from(signed)
 }
 
 fn condition(condition_type: &str, message: &str) -> CertificateSigningRequestCondition {

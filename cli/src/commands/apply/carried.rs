@@ -3,7 +3,7 @@
 
 use liqo_auth::{
     error::Error,
-    machine::{Refused, Step, View, replication},
+    machine::{Step, View, replication},
     model::{ClusterId, Kind, Namespace, Object, ObjectRef, Renew, Resource, ResourceSlice, names},
 };
 
@@ -195,13 +195,13 @@ fn is_there(home: &Home, kind: Kind, name: &str) -> bool {
 
 /// What is refused of what is in memory now.
 fn refusals(context: &Context, home: &mut Home, peer: &ClusterId, way: Way) -> Result<Vec<Error>> {
-    let refused: Vec<Refused> = match way {
-        Way::ToProvider => {
-            ProviderSide::new(home, peer, &context.policy, context.clock)?.refusals()?
-        }
-        Way::ToConsumer => {
-            ConsumerSide::new(home, peer, &context.policy, context.clock)?.refusals()?
-        }
+    let step = match way {
+        Way::ToProvider => ProviderSide::new(home, peer, &context.policy, context.clock)?.look()?,
+        Way::ToConsumer => ConsumerSide::new(home, peer, &context.policy, context.clock)?.look()?,
     };
-    Ok(refused.into_iter().map(|refused| refused.error).collect())
+    Ok(step
+        .refused
+        .into_iter()
+        .map(|refused| refused.error)
+        .collect())
 }

@@ -34,7 +34,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
         .filter(|home| *home.cluster_id() != provider)
     {
         let (policy, clock) = (&inspection.context.policy, inspection.context.clock);
-        match ConsumerSide::judge(home, &provider, policy, clock, identity)? {
+        match ConsumerSide::judge_identity(home, &provider, policy, clock, identity)? {
             Ok(()) => report.verified(format!(
                 "it is one that {} takes from {provider}",
                 home.cluster_id()

@@ -82,7 +82,7 @@ fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> 
     let Some(home) = inspection.home.filter(|home| home.cluster_id() != consumer) else {
         return Ok(Checked::Claim);
     };
-    match ProviderSide::judge(home, consumer, policy, inspection.context.clock, tenant)? {
+    match ProviderSide::judge_tenant(home, consumer, policy, inspection.context.clock, tenant)? {
         Ok(()) => Ok(Checked::Stored),
         Err(error) => Ok(Checked::Wrong(error)),
     }

@@ -1,0 +1,111 @@
+//! What drives a provider and a consumer in the same way.
+
+use super::{Concerns, Env, Message, Mirror, Status, Step, View, Watch};
+use crate::{
+    error::Error,
+    model::{ClusterId, Object, Timestamp},
+};
+
+/// One side of the protocol, for all its peers:
+/// [`Provider`](crate::Provider) or [`Consumer`](crate::Consumer).
+///
+/// Whatever drives a machine needs nothing else: a controller, a tool or a test
+/// is written once for both sides. What an administrator asks for differs
+/// between the sides. These calls take a [`View`] and give a [`Step`] as well,
+/// so that a driver carries them out in the same way.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use liqo_auth::{
+///     Consumer, Env, Error, Provider,
+///     crypto::{Authority, Entropy, KeyPair, OneKey, RecordKey},
+///     machine::{Machine, Message, Objects, Stage, Step},
+///     model::ClusterId,
+///     provider::{AuthoritySigner, Endpoint},
+/// };
+/// # use core::time::Duration;
+/// # let now = "2026-11-20T13:00:00Z".parse()?;
+/// # let entropy = |byte| Entropy::from_bytes([byte; 32]);
+///
+/// /// Takes what has arrived, and goes on until nothing is left to do.
+/// fn settle(
+///     machine: &dyn Machine,
+///     objects: &mut Objects,
+///     peer: &ClusterId,
+///     arrived: Vec<Message>,
+///     env: impl Fn() -> Env,
+/// ) -> Result<Vec<Message>, Box<dyn std::error::Error>> {
+///     for message in arrived {
+///         let step = machine.receive(&objects.view(peer), message, env())?;
+///         step.effects.iter().try_for_each(|effect| objects.apply(effect))?;
+///     }
+///     loop {
+///         let step = machine.reconcile(&objects.view(peer), env())?;
+///         step.effects.iter().try_for_each(|effect| objects.apply(effect))?;
+///         if step.is_settled() {
+///             return Ok(step.outbox);
+///         }
+///     }
+/// }
+///
+/// let authority = Authority::new("cl-provider-ca", now, Duration::from_secs(86_400), &entropy(1))?;
+/// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
+/// let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+///     .signer(Arc::new(AuthoritySigner::new(authority, entropy(2))))
+///     .build();
+/// let keys = Arc::new(OneKey(Arc::new(KeyPair::from_entropy(&entropy(3)))));
+/// let consumer = Consumer::builder("cl-consumer".parse()?, keys).build();
+/// let env = || Env { now, entropy: entropy(4) };
+///
+/// let (mut at_provider, mut at_consumer) = (Objects::new(), Objects::new());
+/// let step = provider.invite(&at_provider.view(consumer.cluster_id()), env())?;
+/// step.effects.iter().try_for_each(|effect| at_provider.apply(effect))?;
+///
+/// let mut messages = Vec::new();
+/// for _ in 0..2 {
+///     let (here, there): (&dyn Machine, &dyn Machine) = (&provider, &consumer);
+///     messages = settle(here, &mut at_provider, there.cluster_id(), messages, env)?;
+///     messages = settle(there, &mut at_consumer, here.cluster_id(), messages, env)?;
+/// }
+///
+/// let both: [(&dyn Machine, _, &ClusterId); 2] = [
+///     (&provider, &at_provider, consumer.cluster_id()),
+///     (&consumer, &at_consumer, provider.cluster_id()),
+/// ];
+/// for (machine, objects, peer) in both {
+///     let status = machine.look(&objects.view(peer), now)?;
+///     assert_eq!(status.control_plane.stage, Stage::Authenticated);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Machine: Send + Sync {
+    /// The name of this cluster.
+    fn cluster_id(&self) -> &ClusterId;
+
+    /// What a controller watches, for all peers.
+    fn watches(&self) -> Vec<Watch>;
+
+    /// The peers that a change of an object concerns.
+    fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns;
+
+    /// Where the peering stands.
+    ///
+    /// # Errors
+    /// What is wrong on this side. What is wrong with the peer is in
+    /// [`Status`].
+    fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error>;
+
+    /// The step that leads on.
+    ///
+    /// # Errors
+    /// What is wrong on this side. What is wrong with the peer is in
+    /// [`Step::refused`].
+    fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error>;
+
+    /// Takes what the peer sent.
+    ///
+    /// # Errors
+    /// Why the message is not taken. There is nothing to store then.
+    fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error>;
+}

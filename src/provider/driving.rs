@@ -1,0 +1,119 @@
+//! The provider as a [`Machine`].
+
+use super::{Provider, SlicePhase, SliceStatus, credentials::Renewal, phase::Phase};
+use crate::{
+    error::Error,
+    machine::{
+        self, Concerns, Env, Holder, HolderStatus, Machine, Message, Mirror, Role, Stage, Step,
+        View, Watch,
+    },
+    model::{ClusterId, Object, Timestamp},
+};
+
+impl Machine for Provider {
+    fn cluster_id(&self) -> &ClusterId {
+        self.cluster_id()
+    }
+
+    fn watches(&self) -> Vec<Watch> {
+        self.watches()
+    }
+
+    fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
+        self.concerns(object, mirror)
+    }
+
+    fn look(&self, view: &View<'_>, now: Timestamp) -> Result<machine::Status, Error> {
+        let status = self.look(view, now)?;
+        Ok(machine::Status {
+            role: Role::Provider,
+            peer: view.peer().clone(),
+            control_plane: of_control_plane(status.phase),
+            slices: status.slices.into_iter().map(of_slice).collect(),
+            notices: status.notices,
+        })
+    }
+
+    fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
+        self.reconcile(view, env)
+    }
+
+    fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
+        self.receive(view, message, env)
+    }
+}
+
+fn of_control_plane(phase: Phase) -> HolderStatus {
+    let stage = match &phase {
+        Phase::Uninvited
+        | Phase::AwaitsTenant(_)
+        | Phase::NeedsApproval(_)
+        | Phase::Tolerated
+        | Phase::Drained => Stage::AtRest,
+        Phase::NeedsUid(_)
+        | Phase::NeedsNonce(_)
+        | Phase::AwaitsNames
+        | Phase::NeedsProof(_)
+        | Phase::NeedsCredential(_)
+        | Phase::NeedsRights(_) => Stage::InProgress,
+        Phase::Authenticated(_) => Stage::Authenticated,
+        Phase::Refused(_) => Stage::Refused,
+        Phase::Ended { .. } | Phase::Ending => Stage::Ending,
+    };
+    let status = HolderStatus::new(Holder::ControlPlane, phase.name(), stage);
+    match phase {
+        Phase::NeedsRights(issued) | Phase::Authenticated(issued) => {
+            with_credential(status, issued.valid_until(), issued.renewal())
+        }
+        Phase::Refused(error) => HolderStatus {
+            refused: Some(error),
+            ..status
+        },
+        _ => status,
+    }
+}
+
+fn of_slice(slice: SliceStatus) -> HolderStatus {
+    let stage = match &slice.phase {
+        SlicePhase::AwaitsPeer | SlicePhase::AwaitsRequest => Stage::AtRest,
+        SlicePhase::NeedsUid
+        | SlicePhase::AwaitsNames
+        | SlicePhase::NeedsRecord(_)
+        | SlicePhase::NeedsCredential(_)
+        | SlicePhase::NeedsDecision(_)
+        | SlicePhase::NeedsStatus(_) => Stage::InProgress,
+        // A denial of resources leaves the identity as it is.
+        SlicePhase::Accepted(_) | SlicePhase::Denied(_) => Stage::Authenticated,
+        SlicePhase::Refused(_) => Stage::Refused,
+        SlicePhase::Drained | SlicePhase::Ending | SlicePhase::LeftBehind => Stage::Ending,
+    };
+    let status = HolderStatus::new(Holder::Slice(slice.slice.name), slice.phase.name(), stage);
+    if let Some(settled) = slice.phase.settled() {
+        return with_credential(status, settled.valid_until(), settled.renewal());
+    }
+    match slice.phase {
+        SlicePhase::Refused(error) => HolderStatus {
+            refused: Some(error),
+            ..status
+        },
+        _ => status,
+    }
+}
+
+fn with_credential(
+    status: HolderStatus,
+    valid_until: Option<Timestamp>,
+    renewal: &Renewal,
+) -> HolderStatus {
+    let (renewed_at, refused) = match renewal {
+        Renewal::Never | Renewal::Due(_) => (None, None),
+        Renewal::NotBefore(due) => (Some(*due), None),
+        Renewal::Denied { error, again_at } => (Some(*again_at), Some(error.clone())),
+    };
+    HolderStatus {
+        valid_until,
+        renewed_at,
+        refused,
+        ..status
+    }
+}
