@@ -37,6 +37,15 @@ family! {
             rule: Besides(CALLER),
             advice: "Give a Tenant to the provider, and a nonce or an Identity to the consumer.",
         },
+        /// An API server can have no such object, or the object to write could
+        /// not be read.
+        #[error("no request to an API server carries out an effect on such an object")]
+        NotAddressable => {
+            code: "object-not-addressable",
+            rule: Besides(CALLER),
+            advice: "Ask for the requests of the effects that a step carries, without changing \
+                     them.",
+        },
         /// The signer gave a certificate that does not fit its request.
         #[error("the signer's certificate does not fit its request: {0}")]
         SignerCertificate(CertificateError) as error => {

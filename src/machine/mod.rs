@@ -14,6 +14,7 @@
 //! and renewals between two clusters at hand.
 
 mod holder;
+pub(crate) mod json;
 pub(crate) mod merge_patch;
 mod mirror;
 pub(crate) mod missing;
@@ -22,6 +23,7 @@ pub(crate) mod plan;
 pub(crate) mod record;
 mod renewal;
 pub mod replication;
+mod request;
 pub(crate) mod sealed;
 mod step;
 mod view;
@@ -31,6 +33,7 @@ pub use holder::Holder;
 pub use mirror::{Follower, Mirror, MirrorError, NotYet};
 pub use objects::{ApplyError, Objects};
 pub use renewal::due_at;
+pub use request::{ApiRequest, Method};
 pub use step::{Awaited, Effect, Env, Message, Notice, Part, Refused, Step, Version, Wait};
 pub use view::{Interest, View};
 pub use watch::{Concerns, Requirement, Watch};

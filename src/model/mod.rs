@@ -46,6 +46,7 @@ pub use reading::manifest::{self, ManifestError};
 pub use reading::strict_json::StrictJsonError;
 #[cfg(feature = "legacy")]
 pub(crate) use reading::strict_json::{MapOnly, read_strict_json};
+pub(crate) use reading::unreadable::wipe;
 pub use reading::unreadable::{ObjectError, Unreadable};
 pub use values::amount::{Amount, QuantityError};
 pub use values::bytes::Bytes;

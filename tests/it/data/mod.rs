@@ -1,0 +1,3 @@
+//! What goes in and out as data.
+
+mod requests;
