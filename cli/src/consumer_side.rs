@@ -8,7 +8,7 @@ use liqo_auth::{
     consumer::{Consumer, Phase, Status},
     crypto::{Nonce, OneKey},
     error::Error,
-    machine::{Effect, Env, Message, Notice, Refused, Step, View},
+    machine::{Effect, Env, Message, MessageBody, Notice, Refused, Step, View},
     model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, names},
     policy::Policy,
 };
@@ -65,8 +65,8 @@ impl<'h> ConsumerSide<'h> {
         clock: Clock,
         identity: &Identity,
     ) -> Result<Result<(), Error>> {
-        let message = Message::Identity(Box::new(identity.clone()));
         let consumer = consumer(home, peer, policy)?;
+        let message = Message::new(peer, consumer.cluster_id(), identity.clone());
         Ok(consumer
             .receive(&home.view(peer), message, clock.env()?)
             .map(|_| ()))
@@ -167,17 +167,20 @@ impl<'h> ConsumerSide<'h> {
             "the nonce of {} is not signed, and nothing was changed",
             self.peer
         );
-        let step = self.receive(Message::Nonce(nonce), &subject)?;
-        let tenant = step.outbox.into_iter().find_map(|message| match message {
-            Message::Tenant(tenant) => Some(*tenant),
-            _ => None,
-        });
+        let step = self.receive(nonce, &subject)?;
+        let tenant = step
+            .outbox
+            .into_iter()
+            .find_map(|message| match message.body {
+                MessageBody::Tenant(tenant) => Some(*tenant),
+                _ => None,
+            });
         tenant.ok_or_else(|| Failure::at_odds("this home has no key to sign with"))
     }
 
     /// Takes an Identity in memory.
     pub(crate) fn receive_identity(&mut self, identity: &Identity, subject: &str) -> Result<()> {
-        self.receive(Message::Identity(Box::new(identity.clone())), subject)?;
+        self.receive(identity.clone(), subject)?;
         Ok(())
     }
 
@@ -204,7 +207,8 @@ impl<'h> ConsumerSide<'h> {
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
 
-    fn receive(&mut self, message: Message, subject: &str) -> Result<Step> {
+    fn receive(&mut self, body: impl Into<MessageBody>, subject: &str) -> Result<Step> {
+        let message = Message::new(&self.peer, self.consumer.cluster_id(), body);
         let step = self
             .consumer
             .receive(&self.home.view(&self.peer), message, self.clock.env()?);

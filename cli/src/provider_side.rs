@@ -93,7 +93,7 @@ impl<'h> ProviderSide<'h> {
         tenant: &Tenant,
     ) -> Result<Result<(), Error>> {
         let provider = provider(home, &home.authority()?, &Desk::default(), policy)?;
-        let message = Message::Tenant(Box::new(tenant.clone()));
+        let message = Message::new(peer, provider.cluster_id(), tenant.clone());
         Ok(provider
             .receive(&home.view(peer), message, clock.env()?)
             .map(|_| ()))
@@ -210,7 +210,7 @@ impl<'h> ProviderSide<'h> {
 
     /// Takes a Tenant in memory; nothing is saved yet. Says what it made of it.
     pub(crate) fn receive(&mut self, tenant: &Tenant, subject: &str) -> Result<()> {
-        let message = Message::Tenant(Box::new(tenant.clone()));
+        let message = Message::new(&self.peer, self.provider.cluster_id(), tenant.clone());
         let step = self
             .provider
             .receive(&self.home.view(&self.peer), message, self.clock.env()?);

@@ -14,8 +14,9 @@
 //! and renewals between two clusters at hand.
 
 mod holder;
-pub(crate) mod json;
+pub mod json;
 pub(crate) mod merge_patch;
+mod message;
 mod mirror;
 pub(crate) mod missing;
 mod objects;
@@ -30,10 +31,11 @@ mod view;
 mod watch;
 
 pub use holder::Holder;
+pub use message::{Message, MessageBody, MessageDigest};
 pub use mirror::{Follower, Mirror, MirrorError, NotYet};
 pub use objects::{ApplyError, Objects};
 pub use renewal::due_at;
 pub use request::{ApiRequest, Method};
-pub use step::{Awaited, Effect, Env, Message, Notice, Part, Refused, Step, Version, Wait};
+pub use step::{Awaited, Effect, Env, Notice, Part, Refused, Step, Version, Wait};
 pub use view::{Interest, View};
 pub use watch::{Concerns, Requirement, Watch};

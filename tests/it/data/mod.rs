@@ -1,3 +1,4 @@
 //! What goes in and out as data.
 
+mod messages;
 mod requests;
