@@ -2,9 +2,12 @@
 
 use core::fmt::{self, Write as _};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Effect, Part, Version, json::written};
+use super::{
+    Effect, Part, Version,
+    json::{version_fields, written},
+};
 use crate::{
     error::{ApiMisuse, Error},
     model::{Kind, Object, ObjectRef, SecretBytes},
@@ -124,7 +127,7 @@ impl Effect {
                 let options = json!({
                     "apiVersion": "v1",
                     "kind": "DeleteOptions",
-                    "preconditions": preconditions(version),
+                    "preconditions": version_fields(version),
                 });
                 ApiRequest::json(Method::Delete, object, options)
             }
@@ -171,19 +174,8 @@ fn pin(value: &mut Value, version: &Version) {
     if let Value::Object(metadata) = metadata {
         metadata.remove("uid");
         metadata.remove("resourceVersion");
-        metadata.extend(preconditions(version));
+        metadata.extend(version_fields(version));
     }
-}
-
-fn preconditions(version: &Version) -> Map<String, Value> {
-    [
-        ("uid", &version.uid),
-        ("resourceVersion", &version.resource_version),
-    ]
-    .into_iter()
-    .filter(|(_, value)| !value.is_empty())
-    .map(|(key, value)| (key.to_owned(), Value::from(value.as_str())))
-    .collect()
 }
 
 fn object_path(id: &ObjectRef) -> Result<String, Error> {
