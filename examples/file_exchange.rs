@@ -24,10 +24,10 @@ use std::{
 
 use liqo_auth::{
     consumer::Consumer,
-    crypto::{Algorithm, Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, RecordKey},
+    crypto::{Algorithm, Authority, BoxError, Entropy, KeyPair, OneKey, RecordKey},
     error::Error,
     machine::{Env, Message, Objects, Step},
-    model::{ClusterId, Object, Timestamp, manifest},
+    model::{ClusterId, Timestamp, manifest},
     policy::{Limits, Policy},
     provider::{AuthoritySigner, Endpoint, Provider},
 };
@@ -43,10 +43,10 @@ fn main() -> Result<(), BoxError> {
 
     // The provider wants the consumer, and makes it a nonce.
     at_milan.step(|seen, env| provider.invite(&seen.view(&rome), env))?;
-    carry("nonce.txt", &at_milan, &at_rome)?;
+    carry("nonce.json", &at_milan, &at_rome)?;
 
     // The consumer signs it, and makes its Tenant.
-    let nonce = at_rome.message("nonce.txt")?;
+    let nonce = at_rome.message("nonce.json")?;
     at_rome.step(|seen, env| consumer.receive(&seen.view(&milan), nonce, env))?;
     carry("tenant.json", &at_rome, &at_milan)?;
 
@@ -136,25 +136,13 @@ impl Folder {
     }
 
     fn post(&self, message: &Message) -> Result<(), BoxError> {
-        let (name, text) = match message {
-            Message::Nonce(nonce) => ("nonce.txt", nonce.to_string()),
-            Message::Tenant(tenant) => ("tenant.json", written((**tenant).clone())),
-            Message::Identity(identity) => ("identity.json", written((**identity).clone())),
-            _ => return Err("this message is not known here".into()),
-        };
-        Ok(fs::write(self.mail(name), text)?)
+        let name = message.body.name().to_lowercase() + ".json";
+        Ok(fs::write(self.mail(&name), message.to_json().expose())?)
     }
 
     fn message(&self, name: &str) -> Result<Message, BoxError> {
         let text = fs::read(self.mail(name))?;
-        if name == "nonce.txt" {
-            return Ok(Message::Nonce(Nonce::parse(&text, &Policy::strict())?));
-        }
-        match manifest::read(&text, &Limits::default())?.pop() {
-            Some(Object::Tenant(tenant)) => Ok(Message::Tenant(tenant)),
-            Some(Object::Identity(identity)) => Ok(Message::Identity(identity)),
-            _ => Err(format!("{name} holds neither a Tenant nor an Identity").into()),
-        }
+        Ok(Message::from_json(&text, &Policy::strict())?)
     }
 
     fn mail(&self, name: &str) -> PathBuf {
@@ -170,10 +158,6 @@ impl Folder {
 fn carry(name: &str, from: &Folder, to: &Folder) -> io::Result<()> {
     println!("{name}: from {} to {}", from.name(), to.name());
     fs::rename(from.mail(name), to.mail(name))
-}
-
-fn written(object: impl Into<Object>) -> String {
-    manifest::write_json(&object.into())
 }
 
 fn env() -> Result<Env, BoxError> {

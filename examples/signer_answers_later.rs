@@ -23,7 +23,7 @@ use liqo_auth::{
         Algorithm, Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey,
         RecordKey,
     },
-    machine::{Awaited, Env, Message, Objects, Step},
+    machine::{Awaited, Env, Objects, Step},
     model::{ClusterId, Timestamp},
     provider::{
         CredentialRequest, CsrSigner, Endpoint, Phase, Provider, ProviderBuilder, RequestId,
@@ -139,9 +139,7 @@ fn at_the_proof(provider: &Provider) -> Result<(Objects, ClusterId), BoxError> {
     apply(&step, &mut objects)?;
     let nonce = step.outbox.remove(0);
     let mut step = consumer.receive(&nowhere.view(provider.cluster_id()), nonce, env()?)?;
-    let tenant @ Message::Tenant(_) = step.outbox.remove(0) else {
-        return Err("the consumer should have made a Tenant".into());
-    };
+    let tenant = step.outbox.remove(0);
     // The Tenant is stored, then the proof of it.
     let step = provider.receive(&objects.view(&peer), tenant, env()?)?;
     apply(&step, &mut objects)?;

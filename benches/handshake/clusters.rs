@@ -6,7 +6,7 @@ use std::sync::Arc;
 use liqo_auth::{
     consumer::{self, Consumer},
     crypto::{Authority, Entropy, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
-    machine::{Env, Message, Objects, Step},
+    machine::{Env, Message, MessageBody, Objects, Step},
     model::{ClusterId, ClusterRole, Identity, Metadata, Tenant, Timestamp, names},
     provider::{self, AuthoritySigner, Endpoint, Provider},
 };
@@ -79,7 +79,9 @@ impl Clusters {
         let step = consumer
             .receive(&there.view(provider_id), nonce, env())
             .unwrap();
-        let Some(Message::Tenant(mut tenant)) = carry_out(step, &mut there) else {
+        let Some(MessageBody::Tenant(mut tenant)) =
+            carry_out(step, &mut there).map(|message| message.body)
+        else {
             panic!("the consumer made no Tenant");
         };
         // As `kubectl apply` does.
@@ -135,11 +137,12 @@ impl Clusters {
     /// What the consumer answers to a nonce.
     pub(crate) fn tenant(&self, nonce: &Nonce) -> Tenant {
         let nowhere = Objects::new();
-        let message = Message::Nonce(nonce.clone());
         let view = nowhere.view(self.provider.cluster_id());
+        let consumer = self.consumer.cluster_id();
+        let message = Message::new(view.peer(), consumer, nonce.clone());
         let mut step = self.consumer.receive(&view, message, env()).unwrap();
-        match step.outbox.pop() {
-            Some(Message::Tenant(tenant)) => *tenant,
+        match step.outbox.pop().map(|message| message.body) {
+            Some(MessageBody::Tenant(tenant)) => *tenant,
             _ => panic!("the consumer made no Tenant"),
         }
     }

@@ -218,7 +218,7 @@ fn sign(nonce: &Nonce) -> Stage {
     Stage::timed("sign", move |turns| {
         key.turns.store(turns, Ordering::Relaxed);
         let nowhere = Objects::new();
-        let message = Message::Nonce(nonce.clone());
+        let message = Message::new(&provider_id(), &consumer_id(), nonce.clone());
         consumer
             .receive(&nowhere.view(&provider_id()), message, env())
             .unwrap();

@@ -8,7 +8,7 @@ use liqo_auth::{
     consumer::{Consumer, Phase, Status},
     crypto::{Nonce, OneKey},
     error::Error,
-    machine::{Effect, Message, Notice},
+    machine::{Effect, Message, MessageBody, Notice},
     model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, names},
     policy::Policy,
 };
@@ -60,8 +60,9 @@ impl<'h> ConsumerSide<'h> {
         clock: Clock,
         identity: &Identity,
     ) -> Result<Result<(), Error>> {
-        let message = Message::Identity(Box::new(identity.clone()));
-        Self::judge(home, peer, &consumer(home, peer, policy)?, clock, message)
+        let consumer = consumer(home, peer, policy)?;
+        let message = Message::new(peer, consumer.cluster_id(), identity.clone());
+        Self::judge(home, peer, &consumer, clock, message)
     }
 
     /// Where it stands, without going on.
@@ -127,17 +128,20 @@ impl<'h> ConsumerSide<'h> {
             "the nonce of {} is not signed, and nothing was changed",
             self.peer
         );
-        let step = self.receive(Message::Nonce(nonce), &subject)?;
-        let tenant = step.outbox.into_iter().find_map(|message| match message {
-            Message::Tenant(tenant) => Some(*tenant),
-            _ => None,
-        });
+        let step = self.receive(nonce, &subject)?;
+        let tenant = step
+            .outbox
+            .into_iter()
+            .find_map(|message| match message.body {
+                MessageBody::Tenant(tenant) => Some(*tenant),
+                _ => None,
+            });
         tenant.ok_or_else(|| Failure::at_odds("this home has no key to sign with"))
     }
 
     /// Takes an Identity in memory.
     pub(crate) fn receive_identity(&mut self, identity: &Identity, subject: &str) -> Result<()> {
-        self.receive(Message::Identity(Box::new(identity.clone())), subject)?;
+        self.receive(identity.clone(), subject)?;
         Ok(())
     }
 

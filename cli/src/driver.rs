@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     error::Error,
-    machine::{Env, Machine, Message, Notice, Step, View},
+    machine::{Env, Machine, Message, MessageBody, Notice, Step, View},
     model::ClusterId,
 };
 
@@ -86,7 +86,8 @@ impl<M: Machine> Driver<'_, M> {
     }
 
     /// Takes a message in memory. Nothing is saved yet, but a refusal is logged.
-    pub(crate) fn receive(&mut self, message: Message, subject: &str) -> Result<Step> {
+    pub(crate) fn receive(&mut self, body: impl Into<MessageBody>, subject: &str) -> Result<Step> {
+        let message = Message::new(&self.peer, self.machine.cluster_id(), body);
         let step = self
             .machine
             .receive(&self.view(), message, self.clock.env()?);

@@ -64,8 +64,9 @@ impl<'h> ProviderSide<'h> {
         clock: Clock,
         tenant: &Tenant,
     ) -> Result<Result<(), Error>> {
-        let message = Message::Tenant(Box::new(tenant.clone()));
-        Self::judge(home, peer, &provider(home, policy)?, clock, message)
+        let provider = provider(home, policy)?;
+        let message = Message::new(peer, provider.cluster_id(), tenant.clone());
+        Self::judge(home, peer, &provider, clock, message)
     }
 
     /// Goes on as far as possible without the peer, and saves the outcome.
@@ -119,7 +120,7 @@ impl<'h> ProviderSide<'h> {
 
     /// Takes a Tenant in memory.
     pub(crate) fn receive_tenant(&mut self, tenant: &Tenant, subject: &str) -> Result<()> {
-        self.receive(Message::Tenant(Box::new(tenant.clone())), subject)?;
+        self.receive(tenant.clone(), subject)?;
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{SigningKey, Subject},
-    machine::Message,
+    machine::MessageBody,
     model::{Identity, names},
     verify::{self, IdentityExpectation},
 };
@@ -58,7 +58,7 @@ fn judge(identity: &Identity) {
     }
 
     let mut objects = rehearsal.at_consumer.clone();
-    let message = Message::Identity(Box::new(identity.clone()));
+    let message = Message::new(provider, consumer.cluster_id(), identity.clone());
     if let Ok(step) = consumer.receive(&objects.view(provider), message, env()) {
         assert!(strict.is_ok(), "{step:?}");
         for effect in &step.effects {

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{Nonce, strategy},
-    machine::Message,
+    machine::MessageBody,
     verify::{self, NonceExpectation},
 };
 use liqo_auth_fuzz::{awaiting, draw, env, policies};
@@ -47,7 +47,7 @@ fn signed_only_if_strict(nonce: Nonce, is_strict: bool) {
     let view = awaiting()
         .at_consumer
         .view(awaiting().provider().cluster_id());
-    let message = Message::Nonce(nonce);
+    let message = Message::new(view.peer(), awaiting().consumer().cluster_id(), nonce);
     let step = awaiting().consumer().receive(&view, message, env());
     assert_eq!(step.is_ok(), is_strict, "{step:?}");
 }

@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{Csr, SigningKey, Subject},
-    machine::Message,
+    machine::MessageBody,
     model::Tenant,
     policy::Policy,
     verify::{self, TenantExpectation},
@@ -46,7 +46,9 @@ fn judge(tenant: &Tenant) {
         "{strict:?} {compatible:?}"
     );
 
-    let (rehearsal, message) = (awaiting(), Message::Tenant(Box::new(tenant.clone())));
+    let rehearsal = awaiting();
+    let provider = rehearsal.provider().cluster_id();
+    let message = Message::new(&consumer, provider, tenant.clone());
     let view = rehearsal.at_provider.view(&consumer);
     let received = rehearsal.provider().receive(&view, message, env());
     assert!(received.is_err() || strict.is_ok(), "{received:?}");

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use liqo_auth::{
     crypto::{Entropy, Nonce},
-    machine::{Env, Message},
+    machine::{Env, MessageBody},
     model::{Object, manifest},
     policy::{Limits, Policy},
     rehearsal::{ALL, Event, Rehearsal},
@@ -77,7 +77,12 @@ pub fn awaiting() -> &'static Rehearsal {
 /// The nonce that it waits with.
 pub fn nonce() -> &'static Nonce {
     match awaiting().messages() {
-        [Message::Nonce(nonce)] => nonce,
+        [
+            Message {
+                body: MessageBody::Nonce(nonce),
+                ..
+            },
+        ] => nonce,
         messages => panic!("{messages:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Decision;
-use crate::error::{Error, Fault, Rule};
+use crate::error::Rule;
 
 impl Decision {
     /// The rule that was kept, or broken by what was refused, if the decision is
@@ -39,7 +39,7 @@ impl Decision {
     }
 
     /// What it says besides, by the names of the fields.
-    pub(super) fn details(&self) -> BTreeMap<String, String> {
+    pub(crate) fn details(&self) -> BTreeMap<String, String> {
         let mut details = BTreeMap::new();
         let mut say = |name: &str, value: String| {
             details.insert(name.to_owned(), cut(&value));
@@ -78,7 +78,7 @@ impl Decision {
                 certificate: Some(certificate),
             } => say("certificate", certificate.to_string()),
             Self::Refused(error) => {
-                say("fault", whose(error).to_owned());
+                say("fault", error.fault().name().to_owned());
                 say("reason", error.fault().to_string());
                 if !error.at().field.is_empty() {
                     say("field", error.at().field.to_owned());
@@ -105,17 +105,6 @@ impl Decision {
             | Self::RenewalRequested => {}
         }
         details
-    }
-}
-
-fn whose(error: &Error) -> &'static str {
-    match error.fault() {
-        Fault::PeerMisbehaved(_) => "PeerMisbehaved",
-        Fault::PeerIncompatible(_) => "PeerIncompatible",
-        Fault::Policy(_) => "Policy",
-        Fault::Precondition(_) => "Precondition",
-        Fault::Local(_) => "Local",
-        Fault::ApiMisuse(_) => "ApiMisuse",
     }
 }
 

@@ -40,6 +40,17 @@ impl<'a> Look<'a> {
         Plan::new(Records::of(self.configuration, self.observed))
     }
 
+    /// Sends the Tenant, again and again.
+    pub(super) fn send_tenant(&self, tenant: &Tenant, plan: &mut Plan<'_>) {
+        self.send(tenant.clone(), plan);
+        plan.await_for(Awaited::Identity);
+    }
+
+    fn send(&self, tenant: Tenant, plan: &mut Plan<'_>) {
+        let own = &self.configuration.cluster_id;
+        plan.send(Message::new(own, self.peer(), tenant));
+    }
+
     pub(super) fn peer(&self) -> &'a ClusterId {
         &self.observed.peer
     }
@@ -160,7 +171,7 @@ impl<'a> Look<'a> {
             Phase::NeedsKey => plan.await_for(Awaited::OwnKey),
             Phase::AwaitsNonce => plan.await_for(Awaited::Nonce),
             Phase::NeedsSignature(nonce) => self.sign(nonce, plan)?,
-            Phase::AwaitsIdentity(tenant) => send(tenant, plan),
+            Phase::AwaitsIdentity(tenant) => self.send_tenant(tenant, plan),
             Phase::NeedsIdentity(offered) => holding().take(offered, plan),
             Phase::NeedsKubeconfig(accepted) => holding().store(accepted, plan)?,
             Phase::Authenticated(stored) => {
@@ -190,7 +201,7 @@ impl<'a> Look<'a> {
                 plan.await_for(Awaited::Nonce);
             }
             Succession::NeedsSignature(nonce) => self.sign(nonce, plan)?,
-            Succession::AwaitsIdentity(tenant) => send(tenant, plan),
+            Succession::AwaitsIdentity(tenant) => self.send_tenant(tenant, plan),
         }
         Ok(())
     }
@@ -206,7 +217,7 @@ impl<'a> Look<'a> {
         };
         let signing = self.signing(keys, &nonce);
         if let Some(tenant) = signing.stored_tenant() {
-            plan.send(Message::Tenant(Box::new(tenant)));
+            self.send(tenant, plan);
         } else if self.observed.identity.is_some()
             && !self.observed.has_signature()
             && self.check_nonce(text, None).is_ok()
@@ -259,10 +270,4 @@ impl<'a> Look<'a> {
         }
         Ok(())
     }
-}
-
-/// Sends the Tenant, again and again.
-pub(super) fn send(tenant: &Tenant, plan: &mut Plan<'_>) {
-    plan.send(Message::Tenant(Box::new(tenant.clone())));
-    plan.await_for(Awaited::Identity);
 }

@@ -54,7 +54,7 @@ use crate::{
     audit::{Decision, Event},
     crypto::KeyStore,
     error::{ApiMisuse, Error, Precondition},
-    machine::{Env, Message, Step, View},
+    machine::{Env, Message, MessageBody, Step, View},
     model::{ClusterId, Timestamp, names},
 };
 
@@ -67,7 +67,7 @@ use crate::{
 /// use liqo_auth::{
 ///     consumer::{Consumer, Phase},
 ///     crypto::{Entropy, KeyPair, Nonce, OneKey},
-///     machine::{Env, Message, Objects},
+///     machine::{Env, Message, MessageBody, Objects},
 /// };
 /// # let now = "2026-11-20T13:00:00Z".parse()?;
 /// # let key = KeyPair::from_pkcs8_pem(
@@ -81,11 +81,12 @@ use crate::{
 ///
 /// let nonce = Nonce::random(&Entropy::from_bytes([7; 32]));
 /// let env = Env { now, entropy: Entropy::from_bytes([8; 32]) };
-/// let step = consumer.receive(&objects.view(&provider), Message::Nonce(nonce), env)?;
+/// let message = Message::new(&provider, consumer.cluster_id(), nonce);
+/// let step = consumer.receive(&objects.view(&provider), message, env)?;
 /// for effect in &step.effects {
 ///     objects.apply(effect)?;
 /// }
-/// assert!(matches!(step.outbox[0], Message::Tenant(_)));
+/// assert!(matches!(step.outbox[0].body, MessageBody::Tenant(_)));
 ///
 /// let status = consumer.look(&objects.view(&provider), now)?;
 /// assert!(matches!(status.phase, Phase::AwaitsIdentity(_)));
@@ -139,14 +140,15 @@ impl Consumer {
     /// Why it is not taken; nothing is to be stored then.
     pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
         self.with_look(view, env.now, |look| {
+            message.check_delivery(self.cluster_id(), view.peer())?;
             if ending::is_ending(look.observed) {
                 return Err(Error::new(Precondition::StillEnding, None, ""));
             }
             let mut plan = look.plan();
-            match message {
-                Message::Nonce(nonce) => look.receive_nonce(&nonce, &mut plan)?,
-                Message::Identity(identity) => look.receive_identity(&identity, &mut plan)?,
-                Message::Tenant(_) => {
+            match message.body {
+                MessageBody::Nonce(nonce) => look.receive_nonce(&nonce, &mut plan)?,
+                MessageBody::Identity(identity) => look.receive_identity(&identity, &mut plan)?,
+                MessageBody::Tenant(_) => {
                     let fault = ApiMisuse::UnexpectedMessage { message: "Tenant" };
                     return Err(Error::new(fault, None, ""));
                 }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 use super::family::every_fact;
 use super::family::{Basis::Besides, Facts, facts, family};
-use crate::crypto::CertificateError;
+use crate::{crypto::CertificateError, model::ClusterId};
 
 family! {
     /// How the library was called in a way that cannot be right. What a part of
@@ -27,6 +27,31 @@ family! {
             advice: "Make the view of the peer that the request names, and call again with that \
                      view.",
         },
+        /// The message is for another cluster.
+        #[error("the message is for {found}, and this cluster is {expected}")]
+        OtherAddressee {
+            /// The addressee.
+            found: ClusterId,
+            /// This cluster.
+            expected: ClusterId,
+        } => {
+            code: "message-for-another-cluster",
+            rule: Besides(CALLER),
+            advice: "Deliver each message to the cluster that it names as its addressee.",
+        },
+        /// The message is from another cluster than the peer of the view.
+        #[error("the message is from {found}, and the view is of {expected}")]
+        OtherSender {
+            /// The sender.
+            found: ClusterId,
+            /// The peer of the view.
+            expected: ClusterId,
+        } => {
+            code: "message-from-another-cluster",
+            rule: Besides(CALLER),
+            advice: "Make the view of the peer that the message names as its sender, and call \
+                     again with that view.",
+        },
         /// This side does not receive such a message.
         #[error("this side does not receive a {message}")]
         UnexpectedMessage {
@@ -36,6 +61,15 @@ family! {
             code: "message-unexpected",
             rule: Besides(CALLER),
             advice: "Give a Tenant to the provider, and a nonce or an Identity to the consumer.",
+        },
+        /// An API server can have no such object, or the object to write could
+        /// not be read.
+        #[error("no request to an API server carries out an effect on such an object")]
+        NotAddressable => {
+            code: "object-not-addressable",
+            rule: Besides(CALLER),
+            advice: "Ask for the requests of the effects that a step carries, without changing \
+                     them.",
         },
         /// The signer gave a certificate that does not fit its request.
         #[error("the signer's certificate does not fit its request: {0}")]

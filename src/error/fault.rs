@@ -30,6 +30,18 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// The name of the family, such as `PeerMisbehaved`.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::PeerMisbehaved(_) => "PeerMisbehaved",
+            Self::PeerIncompatible(_) => "PeerIncompatible",
+            Self::Policy(_) => "Policy",
+            Self::Precondition(_) => "Precondition",
+            Self::Local(_) => "Local",
+            Self::ApiMisuse(_) => "ApiMisuse",
+        }
+    }
+
     pub(super) fn facts(&self) -> Facts {
         match self {
             Self::PeerMisbehaved(peer) => peer.facts(),

@@ -16,7 +16,9 @@
 
 mod driving;
 mod holder;
+pub mod json;
 pub(crate) mod merge_patch;
+mod message;
 mod mirror;
 pub(crate) mod missing;
 mod objects;
@@ -24,6 +26,7 @@ pub(crate) mod plan;
 pub(crate) mod record;
 mod renewal;
 pub mod replication;
+mod request;
 pub(crate) mod sealed;
 mod status;
 mod step;
@@ -32,10 +35,12 @@ mod watch;
 
 pub use driving::Machine;
 pub use holder::Holder;
+pub use message::{Message, MessageBody, MessageDigest};
 pub use mirror::{Follower, Mirror, MirrorError, NotYet};
 pub use objects::{ApplyError, Objects};
 pub use renewal::due_at;
+pub use request::{ApiRequest, Method};
 pub use status::{HolderStatus, Role, Stage, Status};
-pub use step::{Awaited, Effect, Env, Message, Notice, Part, Refused, Step, Version, Wait};
+pub use step::{Awaited, Effect, Env, Notice, Part, Refused, Step, Version, Wait};
 pub use view::{Interest, View};
 pub use watch::{Concerns, Requirement, Watch};

@@ -5,14 +5,12 @@ use core::fmt;
 
 use serde_json::Value;
 
-use super::merge_patch;
+use super::{Message, merge_patch};
 use crate::{
     audit::Event,
-    crypto::{Entropy, Fingerprint, Nonce, RequestId, SignatureId},
+    crypto::{Entropy, Fingerprint, RequestId, SignatureId},
     error::Error,
-    model::{
-        Identity, Kind, Metadata, Object, ObjectRef, Resource, Tenant, TenantCondition, Timestamp,
-    },
+    model::{Kind, Metadata, Object, ObjectRef, Resource, TenantCondition, Timestamp},
 };
 
 /// The outcome of one call: nothing has happened yet, and the caller carries
@@ -96,18 +94,6 @@ pub struct Version {
     pub uid: String,
     /// `metadata.resourceVersion`.
     pub resource_version: String,
-}
-
-/// What travels between the clusters, by whatever means.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Message {
-    /// From the provider: the text to be signed.
-    Nonce(Nonce),
-    /// From the consumer: its key, request and signature.
-    Tenant(Box<Tenant>),
-    /// From the provider: the certificate and where to use it.
-    Identity(Box<Identity>),
 }
 
 /// Something that was not taken.
@@ -328,16 +314,6 @@ impl fmt::Debug for Effect {
                 .field("id", id)
                 .field("version", version)
                 .finish(),
-        }
-    }
-}
-
-impl Message {
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Nonce(_) => "nonce",
-            Self::Tenant(_) => "Tenant",
-            Self::Identity(_) => "Identity",
         }
     }
 }

@@ -43,9 +43,12 @@ pub use kubeconfig::form::KubeconfigError;
 pub use kubeconfig::service_account::ServiceAccountKubeconfig;
 pub use kubeconfig::{ExecCredential, Kubeconfig, UserCredential};
 pub use reading::manifest::{self, ManifestError};
-pub use reading::strict_json::StrictJsonError;
+pub(crate) use reading::parsed::parsed;
 #[cfg(feature = "legacy")]
-pub(crate) use reading::strict_json::{MapOnly, read_strict_json};
+pub(crate) use reading::strict_json::MapOnly;
+pub use reading::strict_json::StrictJsonError;
+pub(crate) use reading::strict_json::read_strict_json;
+pub(crate) use reading::unreadable::wipe;
 pub use reading::unreadable::{ObjectError, Unreadable};
 pub use values::amount::{Amount, QuantityError};
 pub use values::bytes::Bytes;

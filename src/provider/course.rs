@@ -17,7 +17,7 @@ use super::{
 use crate::{
     crypto::{Answer, Nonce},
     error::{Error, Fault, LocalFault},
-    machine::{Awaited, Env, Holder, Message, Step},
+    machine::{Awaited, Env, Holder, Step},
     model::{Resource, Tenant, TenantCondition, names},
     verify::{self, VerifiedTenant},
 };
@@ -352,8 +352,7 @@ impl<'a> Look<'a> {
         );
         let is_renewed = holding.renew(&issued.credential, plan);
         if is_committed && !is_renewed {
-            let identity = Box::new(issued.identity(None));
-            plan.send(Message::Identity(identity));
+            self.send(issued.identity(None), plan);
         }
         Ok(())
     }

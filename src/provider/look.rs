@@ -6,7 +6,7 @@ use super::{
     record::{Plan, Records},
 };
 use crate::{
-    machine::View,
+    machine::{Message, MessageBody, View},
     model::{AuthParams, Bytes, ClusterId, ProxyUrl, Timestamp},
     policy::Policy,
 };
@@ -25,6 +25,12 @@ impl<'a> Look<'a> {
     /// A plan that changes nothing yet.
     pub(super) fn plan(&self) -> Plan<'a> {
         Plan::new(Records::of(self.configuration, self.observed))
+    }
+
+    /// Says what the peer should have by now.
+    pub(super) fn send(&self, body: impl Into<MessageBody>, plan: &mut Plan<'_>) {
+        let own = &self.configuration.cluster_id;
+        plan.send(Message::new(own, self.peer(), body));
     }
 
     pub(super) fn peer(&self) -> &'a ClusterId {

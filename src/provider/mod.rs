@@ -62,7 +62,7 @@ use self::{configuration::Configuration, look::Look, observed::Observed};
 use crate::{
     crypto::RecordKey,
     error::{ApiMisuse, Error},
-    machine::{Env, Message, Step, View},
+    machine::{Env, Message, MessageBody, Step, View},
     model::{ClusterId, Timestamp},
 };
 
@@ -147,8 +147,9 @@ impl Provider {
     /// Why it is not taken; nothing is to be stored then.
     pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
-        let Message::Tenant(tenant) = message else {
-            let message = message.name();
+        message.check_delivery(self.cluster_id(), view.peer())?;
+        let MessageBody::Tenant(tenant) = message.body else {
+            let message = message.body.name();
             return Err(Error::new(
                 ApiMisuse::UnexpectedMessage { message },
                 None,

@@ -13,7 +13,7 @@ use proptest::{
 use super::Rehearsal;
 use crate::{
     crypto::{Nonce, Payload, strategy as crypto},
-    machine::Message,
+    machine::{Message, MessageBody},
     model::{
         AuthParams, AuthzPolicy, Bytes, Identity, IdentitySpec, IdentityType, Metadata, Tenant,
         TenantSpec, names, strategy as model,
@@ -25,11 +25,17 @@ impl Rehearsal {
     /// Messages near the honest ones, made with the keys of both sides, so that
     /// each comes as far as the rule that it breaks. Some are honest.
     pub fn forgeries(&self) -> BoxedStrategy<Message> {
+        let consumer = self.consumer.cluster_id().clone();
+        let provider = self.provider.cluster_id().clone();
         prop_oneof![
-            4 => self.forged_tenants().prop_map(|tenant| Message::Tenant(Box::new(tenant))),
-            4 => self.forged_identities().prop_map(|identity| Message::Identity(Box::new(identity))),
-            1 => forged_nonces().prop_map(Message::Nonce),
+            4 => self.forged_tenants().prop_map(MessageBody::from),
+            4 => self.forged_identities().prop_map(MessageBody::from),
+            1 => forged_nonces().prop_map(MessageBody::from),
         ]
+        .prop_map(move |body| match body {
+            MessageBody::Tenant(_) => Message::new(&consumer, &provider, body),
+            _ => Message::new(&provider, &consumer, body),
+        })
         .boxed()
     }
 
@@ -145,8 +151,8 @@ impl Rehearsal {
         self.in_the_air
             .iter()
             .rev()
-            .find_map(|message| match message {
-                Message::Nonce(nonce) => Some(nonce),
+            .find_map(|message| match &message.body {
+                MessageBody::Nonce(nonce) => Some(nonce),
                 _ => None,
             })
     }

@@ -318,7 +318,7 @@ impl Rehearsal {
 
     fn deliver(&mut self, message: Message, effects: usize) {
         let env = self.env();
-        let (side, step) = if matches!(message, Message::Tenant(_)) {
+        let (side, step) = if message.to == *self.provider.cluster_id() {
             let view = self.at_provider.view(self.consumer.cluster_id());
             (Side::Provider, self.provider.receive(&view, message, env))
         } else {
@@ -375,7 +375,7 @@ impl Rehearsal {
         let last: BTreeMap<_, _> = self
             .in_the_air
             .iter()
-            .map(|message| (message.name(), message))
+            .map(|message| (message.body.name(), message))
             .collect();
         last.into_values().cloned().collect()
     }

@@ -160,7 +160,8 @@ fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
         Some(nonce) => view.vouch_for_nonce(nonce),
         None => view,
     };
-    let step = provider.receive(&view, Message::Tenant(Box::new(tenant)), env())?;
+    let message = Message::new(&peer, provider.cluster_id(), tenant);
+    let step = provider.receive(&view, message, env())?;
     for effect in &step.effects {
         objects.apply(effect).unwrap();
     }
@@ -254,11 +255,8 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
             now,
             entropy: entropy(),
         };
-        let step = consumer.receive(
-            &objects.view(&provider),
-            Message::Identity(Box::new(identity)),
-            env,
-        )?;
+        let message = Message::new(&provider, consumer.cluster_id(), identity);
+        let step = consumer.receive(&objects.view(&provider), message, env)?;
         for effect in &step.effects {
             objects.apply(effect).unwrap();
         }

@@ -9,7 +9,6 @@ use std::{
 use liqo_auth::{
     audit::{self, Chain, Entry, EntryHash, Event, LONGEST_LINE, LogError, LogFault, Verifier},
     crypto::RecordKey,
-    machine::Message,
     model::{Timestamp, names},
 };
 
@@ -317,9 +316,7 @@ fn a_long_and_hostile_text_stays_within_a_line() {
         names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
         "\u{1}".repeat(9000),
     );
-    let error = exchange
-        .hand_over(Message::Tenant(Box::new(tenant)))
-        .unwrap_err();
+    let error = exchange.hand_over(tenant).unwrap_err();
     let event = Event::refused(&id("cl-consumer"), &error);
     let entry = Chain::begin(id("cl-provider")).append(now(), &event);
     assert!(entry.line().len() < LONGEST_LINE / 2, "{}", entry.line());
@@ -372,10 +369,8 @@ fn events() -> Vec<Event> {
         ..Setup::new()
     }
     .exchange();
-    other.hand_over(Message::Nonce(exchange.nonce())).unwrap();
-    let error = exchange
-        .hand_over(Message::Tenant(Box::new(other.tenant())))
-        .unwrap_err();
+    other.hand_over(exchange.nonce()).unwrap();
+    let error = exchange.hand_over(other.tenant()).unwrap_err();
     events.push(Event::refused(exchange.consumer.cluster_id(), &error));
     events
 }

@@ -25,6 +25,7 @@ mod clusters;
 #[cfg(feature = "yaml")]
 mod consumer;
 mod crypto;
+mod data;
 mod ending;
 mod handshake;
 #[cfg(feature = "yaml")]

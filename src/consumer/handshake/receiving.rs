@@ -6,12 +6,7 @@ use super::keys::Keys;
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     audit::{Decision, Event},
-    consumer::{
-        AcceptedIdentity,
-        credentials::holding::Holding,
-        look::{Look, send},
-        record::Plan,
-    },
+    consumer::{AcceptedIdentity, credentials::holding::Holding, look::Look, record::Plan},
     crypto::Nonce,
     error::{Error, Fault, PolicyRefusal, Precondition, shortened},
     machine::{Awaited, Holder, Notice},
@@ -39,7 +34,7 @@ impl Look<'_> {
         let signing = self.signing(keys, nonce);
         // What was signed once is sent on as often as it is asked for.
         if let Some(tenant) = signing.stored_tenant() {
-            send(&tenant, plan);
+            self.send_tenant(&tenant, plan);
         } else if signing.was_signed_by(keys.predecessor.as_deref()) {
             // The provider took it from the key before; the present key needs
             // another one.

@@ -6,10 +6,7 @@ use super::keys::{Keys, made};
 use crate::{
     assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
     audit::{Decision, Event},
-    consumer::{
-        look::{Look, send},
-        record::Plan,
-    },
+    consumer::{look::Look, record::Plan},
     crypto::{Csr, Nonce, Payload, PublicKey, SigningKey, Subject, sign_verified},
     error::Error,
     model::{Bytes, Metadata, Secret, Tenant, TenantSpec, names},
@@ -65,7 +62,8 @@ impl Signing<'_> {
         self.look
             .store_nonce(self.nonce, signature.as_deref(), plan)?;
         if let (Some(csr), Some(signature), Some(succession)) = (csr, signature, succession) {
-            send(&self.tenant(&csr, &signature, succession.as_deref()), plan);
+            let tenant = self.tenant(&csr, &signature, succession.as_deref());
+            self.look.send_tenant(&tenant, plan);
         }
         Ok(())
     }

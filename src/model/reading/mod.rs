@@ -3,6 +3,7 @@
 pub(super) mod absent;
 pub(super) mod excerpt;
 pub mod manifest;
+pub(super) mod parsed;
 pub(super) mod scalar;
 // Only the messages of the token protocol are read by it; its error is one of
 // the peer's faults with and without that protocol.

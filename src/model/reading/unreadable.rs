@@ -287,7 +287,7 @@ fn spend(value: &Value, left: &mut usize) -> bool {
 }
 
 /// Wipes every string of a value: some may be secrets.
-pub(in crate::model) fn wipe(value: &mut Value) {
+pub(crate) fn wipe(value: &mut Value) {
     match value {
         Value::String(text) => text.zeroize(),
         Value::Array(items) => items.iter_mut().for_each(wipe),

@@ -6,7 +6,7 @@ use crate::{
     audit::{Decision, Event},
     crypto::{Nonce, NonceError, StructuredNonce},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
-    machine::{Awaited, Env, Message, Notice},
+    machine::{Awaited, Env, Notice},
     model::{Metadata, Namespace, Secret, Tenant, Timestamp, names},
     provider::{look::Look, phase::Phase, record::Plan},
     verify::{self, VerifiedTenant},
@@ -55,7 +55,7 @@ impl AwaitsTenant {
 
     /// Hands the nonce out again.
     pub(in crate::provider) fn wait(&self, look: &Look<'_>, plan: &mut Plan<'_>) {
-        plan.send(look.message_of(self.nonce.clone()));
+        look.send(self.nonce.clone(), plan);
         plan.wake_by(self.expires());
         plan.await_for(Awaited::Tenant);
     }
@@ -115,15 +115,9 @@ pub(in crate::provider) fn make_nonce(
     let id = observed.nonce_id();
     let made = Event::new(look.peer(), Decision::NonceMade).about(id.clone());
     plan.tell_upon(id, made);
-    plan.send(look.message_of(nonce));
+    look.send(nonce, plan);
     plan.await_for(Awaited::Tenant);
     Ok(())
-}
-
-impl Look<'_> {
-    pub(super) fn message_of(&self, nonce: Nonce) -> Message {
-        Message::Nonce(nonce)
-    }
 }
 
 /// The phase of a peer of which there is no Tenant.

@@ -10,7 +10,6 @@ use liqo_auth::{
         tenant::{self, Surroundings},
     },
     error::{Fault, PolicyRefusal},
-    machine::Message,
     model::{Metadata, Namespace, Object, Resource, ResourceSlice, Tenant, TenantSpec, names},
 };
 
@@ -137,9 +136,7 @@ fn the_provider_makes_no_tenant_that_would_not_be_admitted() {
     neighbour.metadata.name = "neighbour".to_owned();
     exchange.at_provider.insert(neighbour.into());
     let tenant = exchange.tenant();
-    let error = exchange
-        .hand_over(Message::Tenant(Box::new(tenant)))
-        .unwrap_err();
+    let error = exchange.hand_over(tenant).unwrap_err();
     let denial = Denial {
         rule: Rule::TenantInNamespace,
         field: "metadata.namespace",

@@ -14,7 +14,7 @@ use liqo_auth::{
     assurance::transcript::{Code, Transcript},
     crypto::{Algorithm, KeyPair, SigningKey},
     error::{ApiMisuse, Fault, LocalFault, PeerMisbehaved},
-    machine::{Message, Objects},
+    machine::{MessageBody, Objects},
     model::{Identity, Tenant, manifest, names},
 };
 
@@ -63,7 +63,7 @@ fn whoever_changes_a_file_on_its_way_is_noticed() {
     };
     let mut exchange = without_proof();
     exchange.on_the_way = |message| {
-        if let Message::Identity(identity) = message {
+        if let MessageBody::Identity(identity) = message {
             identity.spec.auth_params.api_server = "https://172.19.0.66:6443".to_owned();
         }
     };
@@ -81,14 +81,10 @@ fn whoever_changes_a_file_on_its_way_is_noticed() {
         ..Setup::new()
     }
     .exchange();
-    enemy.hand_over(Message::Nonce(exchange.nonce())).unwrap();
-    exchange
-        .hand_over(Message::Tenant(Box::new(enemy.tenant())))
-        .unwrap();
+    enemy.hand_over(exchange.nonce()).unwrap();
+    exchange.hand_over(enemy.tenant()).unwrap();
     while !exchange.turn_of_provider().is_settled() {}
-    exchange
-        .hand_over(Message::Nonce(exchange.nonce()))
-        .unwrap();
+    exchange.hand_over(exchange.nonce()).unwrap();
     let mut identity = exchange.identity();
     identity.metadata.namespace = names::tenant_namespace(&id("cl-provider"));
     exchange.at_consumer.insert(identity.into());

@@ -14,7 +14,7 @@ use liqo_auth::{
         SigningKey,
     },
     error::Error,
-    machine::{Env, Message, Notice, Objects, Step, View, replication},
+    machine::{Env, Message, MessageBody, Notice, Objects, Step, View, replication},
     model::{
         ClusterId, ClusterRole, Identity, Metadata, Object, ObjectRef, Secret, Tenant, Timestamp,
         names,
@@ -42,12 +42,12 @@ pub(crate) struct Exchange {
     /// Nonces that the provider's embedder vouches for.
     pub(crate) vouched: Vec<Nonce>,
     /// The last message of each kind, by its kind.
-    pub(crate) sent: BTreeMap<&'static str, Message>,
+    pub(crate) sent: BTreeMap<&'static str, MessageBody>,
     /// What either side refused, and what either side was told.
     pub(crate) refused: Vec<Error>,
     pub(crate) notices: Vec<Notice>,
     /// Objects that change on the way, as an enemy in the middle would.
-    pub(crate) on_the_way: fn(&mut Message),
+    pub(crate) on_the_way: fn(&mut MessageBody),
 }
 
 /// How an exchange is set up.
@@ -168,13 +168,17 @@ impl Exchange {
     }
 
     /// A message arrives, whoever sent it.
-    pub(crate) fn hand_over(&mut self, mut message: Message) -> Result<Step, Error> {
-        (self.on_the_way)(&mut message);
-        let to_provider = matches!(message, Message::Tenant(_));
+    pub(crate) fn hand_over(&mut self, body: impl Into<MessageBody>) -> Result<Step, Error> {
+        let mut body = body.into();
+        (self.on_the_way)(&mut body);
+        let (provider, consumer) = (self.provider.cluster_id(), self.consumer.cluster_id());
+        let to_provider = matches!(body, MessageBody::Tenant(_));
         let step = if to_provider {
+            let message = Message::new(consumer, provider, body);
             self.provider
                 .receive(&self.provider_view(), message, self.env())?
         } else {
+            let message = Message::new(provider, consumer, body);
             self.consumer
                 .receive(&self.consumer_view(), message, self.env())?
         };
@@ -204,7 +208,7 @@ impl Exchange {
             objects.apply(effect).unwrap();
         }
         for message in &step.outbox {
-            self.sent.insert(kind_of(message), message.clone());
+            self.sent.insert(message.body.name(), message.body.clone());
         }
         for refused in &step.refused {
             add(&mut self.refused, &refused.error);
@@ -243,7 +247,7 @@ impl Exchange {
 
     pub(crate) fn nonce(&self) -> Nonce {
         match self.sent.get("nonce") {
-            Some(Message::Nonce(nonce)) => nonce.clone(),
+            Some(MessageBody::Nonce(nonce)) => nonce.clone(),
             other => panic!("no nonce was sent, but {other:?}"),
         }
     }
@@ -251,7 +255,7 @@ impl Exchange {
     /// The Tenant that the consumer sends.
     pub(crate) fn tenant(&self) -> Tenant {
         match self.sent.get("Tenant") {
-            Some(Message::Tenant(tenant)) => (**tenant).clone(),
+            Some(MessageBody::Tenant(tenant)) => (**tenant).clone(),
             other => panic!("no Tenant was sent, but {other:?}"),
         }
     }
@@ -259,7 +263,7 @@ impl Exchange {
     /// The Identity that the provider sends.
     pub(crate) fn identity(&self) -> Identity {
         match self.sent.get("Identity") {
-            Some(Message::Identity(identity)) => (**identity).clone(),
+            Some(MessageBody::Identity(identity)) => (**identity).clone(),
             other => panic!("no Identity was sent, but {other:?}"),
         }
     }
@@ -440,14 +444,5 @@ pub(crate) fn nonce_secret(namespace: &str, text: &[u8]) -> Object {
 fn add<T: PartialEq + Clone>(to: &mut Vec<T>, one: &T) {
     if !to.contains(one) {
         to.push(one.clone());
-    }
-}
-
-fn kind_of(message: &Message) -> &'static str {
-    match message {
-        Message::Nonce(_) => "nonce",
-        Message::Tenant(_) => "Tenant",
-        Message::Identity(_) => "Identity",
-        _ => panic!("a message of another kind: {message:?}"),
     }
 }

@@ -5,7 +5,7 @@ use liqo_auth::{
     audit::Decision,
     consumer::{PeerSettings, Renewal},
     error::{Fault, PeerMisbehaved, PolicyRefusal},
-    machine::Message,
+    machine::MessageBody,
     model::{AuthParams, AwsConfig, Bytes, Secret},
 };
 
@@ -46,7 +46,7 @@ fn home() -> Home {
 
 fn give(home: &mut Home, auth_params: &AuthParams) -> Result<(), Fault> {
     let identity = Box::new(home.identity(auth_params));
-    home.receive(Message::Identity(identity))
+    home.receive(MessageBody::Identity(identity))
         .map(|step| {
             let decisions = step.events.iter().map(|event| &event.decision);
             assert!(decisions.eq([&Decision::IdentityTaken { certificate: None }]));

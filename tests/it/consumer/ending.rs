@@ -4,7 +4,7 @@ use liqo_auth::{
     audit::Decision,
     crypto::{Entropy, Nonce},
     error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal, Precondition},
-    machine::{Awaited, Effect, Message},
+    machine::{Awaited, Effect, MessageBody},
     model::{Identity, Kind, Object, Renew, Resource, Secret},
 };
 
@@ -123,7 +123,7 @@ fn an_end_that_was_cut_off_goes_on_by_itself() {
         home.carry_out(step);
         assert_eq!(home.phase(), "Ending");
         let nonce = Nonce::random(&Entropy::from_bytes([8; 32]));
-        let error = home.receive(Message::Nonce(nonce)).unwrap_err();
+        let error = home.receive(MessageBody::Nonce(nonce)).unwrap_err();
         assert_eq!(error.fault(), &Precondition::StillEnding.into());
         home.settle();
         assert_eq!(home.names().len(), 2, "{effects}");
@@ -164,13 +164,13 @@ fn who_ended_authenticates_again_with_another_nonce_only() {
     let step = end(&home);
     home.carry_out(step);
     let old = home.identity(&old.spec.auth_params);
-    let error = home.receive(Message::Identity(Box::new(old))).unwrap_err();
+    let error = home.receive(old).unwrap_err();
     assert_eq!(error.fault(), &PolicyRefusal::PeeringEnded.into());
 
     home.sign_nonce(8);
     assert_eq!(home.phase(), "AwaitsIdentity");
     let identity = home.identity(&home.issue(HOUR));
-    home.receive(Message::Identity(Box::new(identity))).unwrap();
+    home.receive(identity).unwrap();
     home.settle();
     assert_eq!(home.phase(), "Authenticated");
     assert!(home.get::<Renew>(IDENTITY).is_some());
@@ -185,7 +185,7 @@ fn who_comes_back_has_to_be_the_same() {
     home.sign_nonce(8);
     let mut moved = home.issue(HOUR);
     moved.api_server = "https://203.0.113.9:6443".to_owned();
-    let moved = Message::Identity(Box::new(home.identity(&moved)));
+    let moved = MessageBody::Identity(Box::new(home.identity(&moved)));
     let error = home.receive(moved.clone()).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
     let step = home.consumer.release_pins(&home.view()).unwrap();

@@ -10,7 +10,7 @@ use liqo_auth::{
     consumer::{Consumer, PeerSettings, Phase, SliceOptions, SlicePhase, Status, StoredIdentity},
     crypto::{Authority, Csr, Entropy, KeyStore, Nonce, OneKey, PublicKey, SigningKey, Subject},
     error::Error,
-    machine::{Env, Message, Notice, Objects, Step},
+    machine::{Env, Message, MessageBody, Notice, Objects, Step},
     model::{
         AuthParams, Bytes, ClusterId, Identity, IdentitySpec, IdentityType, Metadata, ObjectRef,
         Renew, Resource, ResourceSlice, ResourceSliceCondition, ResourceSliceConditionStatus,
@@ -66,7 +66,7 @@ impl Home {
     pub(crate) fn authenticate(mut self, lifetime: Duration) -> Self {
         self.sign_nonce(7);
         let identity = self.identity(&self.issue(lifetime));
-        self.receive(Message::Identity(Box::new(identity))).unwrap();
+        self.receive(identity).unwrap();
         self.settle();
         assert_eq!(self.phase(), "Authenticated", "{:?}", self.refused);
         self
@@ -74,10 +74,12 @@ impl Home {
 
     pub(crate) fn sign_nonce(&mut self, seed: u8) {
         let nonce = Nonce::random(&Entropy::from_bytes([seed; 32]));
-        self.receive(Message::Nonce(nonce)).unwrap();
+        self.receive(MessageBody::Nonce(nonce)).unwrap();
     }
 
-    pub(crate) fn receive(&mut self, message: Message) -> Result<Step, Error> {
+    pub(crate) fn receive(&mut self, body: impl Into<MessageBody>) -> Result<Step, Error> {
+        let view = self.view();
+        let message = Message::new(view.peer(), self.consumer.cluster_id(), body);
         let step = self
             .consumer
             .receive(&self.view(), message, env(self.now))?;

@@ -7,7 +7,7 @@ use liqo_auth::{
     consumer::PeerSettings,
     crypto::{CertificateError, Entropy, KeysByProvider, Nonce, SigningKey},
     error::{Fault, PeerMisbehaved},
-    machine::{Awaited, Message, Notice},
+    machine::{Awaited, Message, MessageBody, Notice},
     model::{Kubeconfig, Tenant, UserCredential},
     policy::Policy,
 };
@@ -52,7 +52,12 @@ fn pem(key: &dyn SigningKey) -> Vec<u8> {
 
 fn tenant(home: &Home) -> Tenant {
     match home.sent.as_slice() {
-        [Message::Tenant(tenant)] => (**tenant).clone(),
+        [
+            Message {
+                body: MessageBody::Tenant(tenant),
+                ..
+            },
+        ] => (**tenant).clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -125,7 +130,7 @@ fn the_old_key_signs_the_new_one_and_the_identity_follows() {
     // The answer, although it ends before what is held.
     let given = issue_control_plane(&*own_key(), home.now, HOUR);
     let identity = Box::new(home.identity(&given));
-    home.receive(Message::Identity(identity)).unwrap();
+    home.receive(MessageBody::Identity(identity)).unwrap();
     home.settle();
     assert_eq!(home.phase(), "Authenticated");
     assert!(!home.held().awaits_new_key());
@@ -174,7 +179,7 @@ fn the_new_certificate_may_come_by_the_renew() {
         Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
     ));
     let older = Box::new(home.identity(&home.issue(YEAR)));
-    let error = home.receive(Message::Identity(older)).unwrap_err();
+    let error = home.receive(MessageBody::Identity(older)).unwrap_err();
     assert!(matches!(
         error.fault(),
         Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
@@ -241,8 +246,10 @@ fn a_crash_anywhere_loses_nothing() {
     let start = migrating(Home::with_slice(YEAR));
     crash_everywhere(&start, |home| {
         let nonce = Nonce::random(&Entropy::from_bytes([8; 32]));
+        let view = home.view();
+        let message = Message::new(view.peer(), home.consumer.cluster_id(), nonce);
         home.consumer
-            .receive(&home.view(), Message::Nonce(nonce), home::env(home.now))
+            .receive(&view, message, home::env(home.now))
             .unwrap()
     });
     let mut start = migrating(Home::with_slice(YEAR));

@@ -12,7 +12,7 @@ use liqo_auth::{
         Answer, BoxError, ClientKey, Entropy, KeyPair, KeyStore, Nonce, Payload, PublicKey,
         Purpose, Signature, SignatureId, SigningKey,
     },
-    machine::{Awaited, Message, Step},
+    machine::{Awaited, Message, MessageBody, Step},
     model::{ClusterId, ResourceSlice, Secret, Tenant, names},
 };
 
@@ -112,8 +112,8 @@ fn home(has_keys: bool, predecessor: Option<u8>) -> (Home, Arc<Service>) {
     (Home::with_keys(PeerSettings::default(), store), service)
 }
 
-fn nonce(seed: u8) -> Message {
-    Message::Nonce(Nonce::random(&Entropy::from_bytes([seed; 32])))
+fn nonce(seed: u8) -> MessageBody {
+    MessageBody::Nonce(Nonce::random(&Entropy::from_bytes([seed; 32])))
 }
 
 fn signatures_awaited(step: &Step) -> usize {
@@ -124,8 +124,8 @@ fn signatures_awaited(step: &Step) -> usize {
 }
 
 fn tenants(messages: &[Message]) -> Vec<Tenant> {
-    let tenants = messages.iter().filter_map(|message| match message {
-        Message::Tenant(tenant) => Some((**tenant).clone()),
+    let tenants = messages.iter().filter_map(|message| match &message.body {
+        MessageBody::Tenant(tenant) => Some((**tenant).clone()),
         _ => None,
     });
     tenants.collect()
@@ -203,9 +203,11 @@ fn a_crash_behind_any_effect_ends_with_the_same_objects() {
             for effects in 0..3 {
                 let (mut home, service) = home(true, Some(2));
                 // The driver hands the nonce over until it is taken.
+                let view = home.view();
+                let message = Message::new(view.peer(), home.consumer.cluster_id(), nonce(7));
                 let mut first = home
                     .consumer
-                    .receive(&home.view(), nonce(7), env(home.now))
+                    .receive(&view, message, env(home.now))
                     .unwrap();
                 if crash == 0 {
                     first.effects.truncate(effects);
@@ -254,7 +256,7 @@ fn a_nonce_beside_an_identity_is_signed_when_the_key_answers() {
     service.allow(Purpose::CertificationRequest);
     home.sign_nonce(7);
     let identity = home.identity(&issue_control_plane(&*ed25519(1), home.now, HOUR));
-    home.receive(Message::Identity(Box::new(identity))).unwrap();
+    home.receive(identity).unwrap();
     home.settle();
     assert_eq!(home.phase(), "Authenticated");
 

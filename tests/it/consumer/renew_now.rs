@@ -4,7 +4,7 @@ use liqo_auth::{
     audit::Decision,
     consumer::{PeerSettings, Renewal, RenewalScheme},
     error::{Fault, Precondition},
-    machine::{Message, Step},
+    machine::{MessageBody, Step},
     model::{Identity, names},
 };
 
@@ -101,11 +101,11 @@ fn an_identity_that_is_handed_over_answers_it_too() {
     let mut home = home(RenewalScheme::ByConsumer);
     annotate(&mut home, "true");
     let same = Box::new(home.identity(&home.identity_of(IDENTITY).spec.auth_params));
-    home.receive(Message::Identity(same)).unwrap();
+    home.receive(MessageBody::Identity(same)).unwrap();
     assert_eq!(annotation(&home.identity_of(IDENTITY)), Some("true"));
     home.now = home.now + HOUR;
     let next = Box::new(home.identity(&home.issue(YEAR)));
-    home.receive(Message::Identity(next)).unwrap();
+    home.receive(MessageBody::Identity(next)).unwrap();
     assert_eq!(annotation(&home.identity_of(IDENTITY)), None);
 }
 

@@ -9,7 +9,7 @@ use liqo_auth::{
     consumer::{self, PeerSettings},
     crypto::{Authority, Entropy, Nonce, SignatureError, SigningKey},
     error::{CommitmentFault, Error, PeerMisbehaved},
-    machine::{Message, Notice},
+    machine::{MessageBody, Notice},
     model::{Bytes, Identity, Secret},
     policy::Policy,
 };
@@ -99,7 +99,7 @@ fn a_provider_that_has_to_prove_a_key_cannot_leave_the_proof_out() {
     exchange.settle();
     let before = exchange.at_consumer.clone();
     exchange.on_the_way = strip;
-    let message = Message::Identity(Box::new(exchange.identity()));
+    let message = MessageBody::Identity(Box::new(exchange.identity()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(faults(&[error]), [CommitmentFault::Missing]);
     assert_eq!(exchange.at_consumer, before);
@@ -125,7 +125,7 @@ fn a_proof_that_comes_after_an_unproven_first_time_is_pinned() {
     exchange.settle();
     assert_eq!(assurance(&exchange), Assurance::Continuity);
     exchange.on_the_way = strip;
-    let message = Message::Identity(Box::new(exchange.identity()));
+    let message = MessageBody::Identity(Box::new(exchange.identity()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(faults(&[error]), [CommitmentFault::Missing]);
 }
@@ -139,7 +139,7 @@ fn a_commitment_that_is_garbage_is_refused_also_where_none_is_asked_for() {
         set_commitment(&mut identity, garbage);
         exchange.at_consumer = liqo_auth::machine::Objects::new();
         exchange.deliver("nonce");
-        let message = Message::Identity(Box::new(identity));
+        let message = MessageBody::Identity(Box::new(identity));
         let error = exchange.hand_over(message).unwrap_err();
         let [fault] = faults(std::slice::from_ref(&error)).try_into().unwrap();
         assert!(
@@ -153,7 +153,7 @@ fn a_commitment_that_is_garbage_is_refused_also_where_none_is_asked_for() {
 /// What the provider says, changed after it was signed.
 #[test]
 fn a_field_that_is_changed_on_the_way_is_refused() {
-    type Change = fn(&mut Message);
+    type Change = fn(&mut MessageBody);
     let changes: [(&str, Change); 3] = [
         ("apiServer", |message| {
             in_identity(message, |identity| {
@@ -199,8 +199,8 @@ fn a_proxy_that_the_provider_was_not_asked_for_is_refused() {
     };
     let mut exchange = setup.exchange();
     exchange.on_the_way = |message| match message {
-        Message::Tenant(tenant) => tenant.spec.proxy_url = None,
-        Message::Identity(identity) => {
+        MessageBody::Tenant(tenant) => tenant.spec.proxy_url = None,
+        MessageBody::Identity(identity) => {
             identity.spec.auth_params.proxy_url = Some("http://10.70.0.2:8118".to_owned());
         }
         _ => {}
@@ -247,7 +247,7 @@ fn a_commitment_of_another_key_is_refused() {
     identity.spec = honest.spec;
     exchange.at_consumer = liqo_auth::machine::Objects::new();
     exchange.deliver("nonce");
-    let message = Message::Identity(Box::new(identity));
+    let message = MessageBody::Identity(Box::new(identity));
     let error = exchange.hand_over(message).unwrap_err();
     // It is about another nonce, and so about nothing.
     let mismatch = CommitmentFault::Signature(SignatureError::Mismatch);
@@ -288,7 +288,7 @@ fn an_identity_outlives_its_signed_nonce() {
     // What the record says does not make another commitment good.
     let mut identity = exchange.stored_identity();
     identity.spec.auth_params.ca = another_ca();
-    let message = Message::Identity(Box::new(identity));
+    let message = MessageBody::Identity(Box::new(identity));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
 }
@@ -359,12 +359,12 @@ fn fingerprint(setup: &Setup) -> String {
     key.public_key().fingerprint().to_string()
 }
 
-fn strip(message: &mut Message) {
+fn strip(message: &mut MessageBody) {
     in_identity(message, |identity| identity.metadata.annotations.clear());
 }
 
-fn in_identity(message: &mut Message, change: impl FnOnce(&mut Identity)) {
-    if let Message::Identity(identity) = message {
+fn in_identity(message: &mut MessageBody, change: impl FnOnce(&mut Identity)) {
+    if let MessageBody::Identity(identity) = message {
         change(identity);
     }
 }

@@ -7,7 +7,7 @@ use liqo_auth::{
     audit::Decision,
     crypto::{Entropy, Nonce, SignatureError, SigningKey},
     error::{Error, Fault, PeerMisbehaved, Rule, SuccessionFault},
-    machine::{Message, Step},
+    machine::{MessageBody, Step},
     model::Tenant,
     provider,
 };
@@ -27,9 +27,7 @@ fn a_key_follows_another_by_its_word() {
     // Until the Tenant comes, all is as it was.
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     let tenant = following(&nonce, &old, &new);
-    exchange
-        .hand_over(Message::Tenant(Box::new(tenant.clone())))
-        .unwrap();
+    exchange.hand_over(tenant.clone()).unwrap();
     let provider::Phase::NeedsProof(needs) = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
@@ -59,9 +57,7 @@ fn a_key_follows_another_by_its_word() {
     assert_eq!(notary.signed(), 3);
 
     // The same Tenant again is the same; the old key is no longer wanted.
-    let step = exchange
-        .hand_over(Message::Tenant(Box::new(tenant)))
-        .unwrap();
+    let step = exchange.hand_over(tenant).unwrap();
     assert!(step.is_settled());
     let error = refused(&mut exchange, signing(&nonce, &old));
     assert!(is_key_changed(&error));
@@ -157,9 +153,7 @@ fn a_succession_serves_once() {
         let nonce = fresh_nonce(&mut exchange);
         let tenant = following(&nonce, old, new);
         recorded.push(tenant.clone());
-        exchange
-            .hand_over(Message::Tenant(Box::new(tenant)))
-            .unwrap();
+        exchange.hand_over(tenant).unwrap();
         settle(&mut exchange);
         assert_eq!(exchange.provider_phase().name(), "Authenticated");
     }
@@ -184,9 +178,7 @@ fn a_new_key_is_a_new_request_to_approve() {
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     let nonce = fresh_nonce(&mut exchange);
     let tenant = following(&nonce, &ed25519(1), &ed25519(60));
-    exchange
-        .hand_over(Message::Tenant(Box::new(tenant)))
-        .unwrap();
+    exchange.hand_over(tenant).unwrap();
     settle(&mut exchange);
     assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
     let view = exchange.provider_view();
@@ -201,7 +193,7 @@ fn a_crash_after_any_effect_of_a_succession_loses_nothing() {
     let notary = Notary::new(30 * YEAR);
     let mut before = authenticated(&notary);
     let nonce = fresh_nonce(&mut before);
-    let message = Message::Tenant(Box::new(following(&nonce, &ed25519(1), &ed25519(60))));
+    let message = MessageBody::Tenant(Box::new(following(&nonce, &ed25519(1), &ed25519(60))));
     let mut signed = None;
     for steps in 0..5 {
         for effects in 0..4 {
@@ -268,9 +260,7 @@ fn settle(exchange: &mut Exchange) -> Vec<Decision> {
 
 fn refused(exchange: &mut Exchange, tenant: Tenant) -> Error {
     let before = exchange.at_provider.clone();
-    let error = exchange
-        .hand_over(Message::Tenant(Box::new(tenant)))
-        .unwrap_err();
+    let error = exchange.hand_over(tenant).unwrap_err();
     assert_eq!(exchange.at_provider, before);
     error
 }
@@ -293,7 +283,7 @@ fn signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
         ..Setup::new()
     }
     .exchange();
-    exchange.hand_over(Message::Nonce(nonce.clone())).unwrap();
+    exchange.hand_over(nonce.clone()).unwrap();
     exchange.tenant()
 }
 

@@ -7,7 +7,7 @@ use liqo_auth::{
     Provider,
     crypto::{Entropy, RecordKey},
     error::{Fault, LocalFault, PolicyRefusal},
-    machine::{ApplyError, Awaited, Effect, Env, Holder, Message, Objects, Part, Step},
+    machine::{ApplyError, Awaited, Effect, Env, Holder, MessageBody, Objects, Part, Step},
     model::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestCondition, Kind, Object,
         ObjectRef, TenantCondition,
@@ -453,5 +453,8 @@ fn the_outbox_holds_the_identity_once_all_is_applied() {
         .provider
         .reconcile(&exchange.provider_view(), env)
         .unwrap();
-    assert!(matches!(step.outbox[..], [Message::Identity(_)]));
+    let [message] = &step.outbox[..] else {
+        panic!("{:?}", step.outbox);
+    };
+    assert!(matches!(message.body, MessageBody::Identity(_)));
 }

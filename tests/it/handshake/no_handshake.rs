@@ -96,7 +96,7 @@ fn a_tolerated_peer_that_authenticates_is_held_to_it() {
     // A message that asks for no handshake is refused in any case.
     let mut tenant = exchange.tenant();
     tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake);
-    let message = liqo_auth::machine::Message::Tenant(Box::new(tenant));
+    let message = liqo_auth::machine::MessageBody::Tenant(Box::new(tenant));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::SelfDeclaredPolicy.into());
 }

@@ -9,7 +9,7 @@ use liqo_auth::{
         SignatureError, SigningKey, StructuredNonce,
     },
     error::{Error, PeerIncompatible, PeerMisbehaved, Rule},
-    machine::{Effect, Message, Notice},
+    machine::{Effect, MessageBody, Notice},
     model::{ClusterRoleBinding, Secret, Tenant, Timestamp, names},
     provider::{self, WhyNonce},
 };
@@ -25,9 +25,7 @@ fn a_nonce_that_names_others_is_not_signed() {
     ] {
         let nonce = structured(provider, consumer, now() + DAY);
         let mut exchange = watched_by_a_key_that_must_not_sign();
-        let error = exchange
-            .hand_over(Message::Nonce(nonce.clone()))
-            .unwrap_err();
+        let error = exchange.hand_over(nonce.clone()).unwrap_err();
         assert_eq!(error.fault(), &PeerMisbehaved::NonceForOthers.into());
         assert_eq!(error.rule().map(Rule::number), Some(8));
         assert_eq!(exchange.at_consumer.iter().count(), 0);
@@ -55,12 +53,12 @@ fn an_expired_nonce_is_not_signed() {
         let nonce = structured("cl-provider", "cl-consumer", expires);
         if signed {
             let mut exchange = Setup::new().exchange();
-            exchange.hand_over(Message::Nonce(nonce)).unwrap();
+            exchange.hand_over(nonce).unwrap();
             assert_eq!(exchange.consumer_phase().name(), "AwaitsIdentity");
             continue;
         }
         let mut exchange = watched_by_a_key_that_must_not_sign();
-        let error = exchange.hand_over(Message::Nonce(nonce)).unwrap_err();
+        let error = exchange.hand_over(nonce).unwrap_err();
         let expected = PeerIncompatible::NonceExpired { at: expires };
         assert_eq!(error.fault(), &expected.into());
     }
@@ -77,7 +75,7 @@ fn a_tenant_that_comes_too_late_is_refused_and_a_new_nonce_made() {
     let mut in_time = Setup::new().exchange();
     in_time.at_provider = exchange.at_provider.clone();
     in_time.now = exchange.now;
-    let message = Message::Tenant(Box::new(exchange.tenant()));
+    let message = MessageBody::Tenant(Box::new(exchange.tenant()));
     in_time.hand_over(message.clone()).unwrap();
 
     exchange.now = late;
@@ -115,9 +113,7 @@ fn a_replaced_nonce_makes_the_signed_one_stale() {
         .unwrap();
     assert_eq!(step.notices, [Notice::SignedNonceIsStale]);
     exchange.carry_out(true, step);
-    let error = exchange
-        .hand_over(Message::Tenant(Box::new(earlier)))
-        .unwrap_err();
+    let error = exchange.hand_over(earlier).unwrap_err();
     let mismatch = PeerMisbehaved::NonceSignature(SignatureError::Mismatch);
     assert_eq!(error.fault(), &mismatch.into());
     // A consumer with this library signs the new one over the old.
@@ -139,9 +135,7 @@ fn a_nonce_of_another_provider_or_for_another_consumer_is_not_ours() {
         let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", nonce.as_bytes());
         exchange.at_provider.insert(secret);
         let tenant = tenant_signing(&nonce, &ed25519(1));
-        let error = exchange
-            .hand_over(Message::Tenant(Box::new(tenant)))
-            .unwrap_err();
+        let error = exchange.hand_over(tenant).unwrap_err();
         assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
         assert_eq!(error.rule().map(Rule::number), Some(4));
     }
@@ -156,7 +150,7 @@ fn a_used_nonce_is_not_taken_again_after_its_tenant_is_gone() {
     delete_tenant(&mut exchange);
 
     let refused = |exchange: &mut Exchange| -> Error {
-        let message = Message::Tenant(Box::new(exchange.tenant()));
+        let message = MessageBody::Tenant(Box::new(exchange.tenant()));
         exchange.hand_over(message).unwrap_err()
     };
     let error = refused(&mut exchange);
@@ -205,7 +199,7 @@ fn a_used_nonce_that_someone_vouches_for_is_used_all_the_same() {
     exchange.settle();
     delete_tenant(&mut exchange);
     exchange.vouched.push(exchange.nonce());
-    let message = Message::Tenant(Box::new(exchange.tenant()));
+    let message = MessageBody::Tenant(Box::new(exchange.tenant()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
 }
@@ -228,9 +222,7 @@ fn many_replaced_nonces_do_not_bring_a_used_one_back() {
     delete_tenant(&mut exchange);
     let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", used.as_bytes());
     exchange.at_provider.insert(secret);
-    let error = exchange
-        .hand_over(Message::Tenant(Box::new(tenant)))
-        .unwrap_err();
+    let error = exchange.hand_over(tenant).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
 }
 
@@ -273,7 +265,7 @@ fn tenant_signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
         // The signature will not be looked at.
         Nonce::random(&Entropy::from_bytes([4; 32]))
     };
-    exchange.hand_over(Message::Nonce(signed)).unwrap();
+    exchange.hand_over(signed).unwrap();
     exchange.tenant()
 }
 

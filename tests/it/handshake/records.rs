@@ -6,7 +6,7 @@ use std::sync::Arc;
 use liqo_auth::{
     crypto::{KeyPair, RecordKey, SigningKey},
     error::{Disposition, Error, Fault, LocalFault, PeerMisbehaved, Rule},
-    machine::{Message, Objects},
+    machine::{Message, MessageBody, Objects},
     model::{Kind, Object, ObjectRef, Secret},
     provider::{self, Provider},
 };
@@ -58,7 +58,7 @@ fn a_record_key_without_its_predecessor_takes_neither_nonce_nor_record() {
     exchange.turn_of_provider();
     exchange.deliver("nonce");
     exchange.provider = setup.provider(new_key());
-    let message = Message::Tenant(Box::new(exchange.tenant()));
+    let message = MessageBody::Tenant(Box::new(exchange.tenant()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
 
@@ -180,7 +180,9 @@ fn what_cannot_be_read_is_an_error_and_not_absent() {
             assert_unreadable(&phase.unwrap_err(), &id);
             assert_unreadable(&step.unwrap_err(), &id);
         }
-        let message = Message::Tenant(Box::new(exchange.tenant()));
+        let message = MessageBody::Tenant(Box::new(exchange.tenant()));
+        let provider = exchange.provider.cluster_id();
+        let message = Message::new(view.peer(), provider, message);
         let step = exchange.provider.receive(&view, message, exchange.env());
         assert_unreadable(&step.unwrap_err(), &id);
         let step = exchange.provider.replace_nonce(&view, exchange.env());
@@ -201,9 +203,11 @@ fn what_cannot_be_read_is_an_error_and_not_absent() {
         let error = exchange.consumer.look(&view, exchange.now).unwrap_err();
         assert_unreadable(&error, &id);
         for message in [
-            Message::Nonce(exchange.nonce()),
-            Message::Identity(Box::new(exchange.identity())),
+            MessageBody::Nonce(exchange.nonce()),
+            MessageBody::Identity(Box::new(exchange.identity())),
         ] {
+            let consumer = exchange.consumer.cluster_id();
+            let message = Message::new(view.peer(), consumer, message);
             let step = exchange.consumer.receive(&view, message, exchange.env());
             assert_unreadable(&step.unwrap_err(), &id);
         }
@@ -242,14 +246,12 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
             .unwrap();
         exchange.carry_out(true, step);
         let mut thief = changed.exchange();
-        thief.hand_over(Message::Nonce(exchange.nonce())).unwrap();
+        thief.hand_over(exchange.nonce()).unwrap();
         thief.tenant()
     };
     let tenant = replace(&mut exchange);
     let before = exchange.at_provider.clone();
-    let error = exchange
-        .hand_over(Message::Tenant(Box::new(tenant.clone())))
-        .unwrap_err();
+    let error = exchange.hand_over(tenant.clone()).unwrap_err();
     assert_eq!(error.fault(), &expected.clone().into());
     assert_eq!(error.rule().map(Rule::number), Some(5));
     assert_eq!(error.at().field, "spec.publicKey");
@@ -267,9 +269,7 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
     let id = liqo_auth::model::Resource::id(&stored);
     exchange.at_provider.remove(&id).unwrap();
     let tenant = replace(&mut exchange);
-    let error = exchange
-        .hand_over(Message::Tenant(Box::new(tenant)))
-        .unwrap_err();
+    let error = exchange.hand_over(tenant).unwrap_err();
     assert_eq!(error.fault(), &expected.into());
 
     // Released by the administrator: another key is a first meeting.
@@ -277,9 +277,7 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
         .at_provider
         .remove(&secret_ref("liqo", PROVIDER_RECORD));
     let tenant = replace(&mut exchange);
-    exchange
-        .hand_over(Message::Tenant(Box::new(tenant)))
-        .unwrap();
+    exchange.hand_over(tenant).unwrap();
     while !exchange.turn_of_provider().is_settled() {}
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     assert_eq!(
@@ -316,7 +314,7 @@ fn settled(setup: &Setup) -> Exchange {
 fn assert_broken_seal(exchange: &mut Exchange) {
     let before = exchange.at_provider.clone();
     let view = exchange.provider_view();
-    let message = Message::Tenant(Box::new(exchange.tenant()));
+    let message = MessageBody::Tenant(Box::new(exchange.tenant()));
     let errors = [
         exchange.provider.look(&view, exchange.now).unwrap_err(),
         exchange
@@ -325,7 +323,11 @@ fn assert_broken_seal(exchange: &mut Exchange) {
             .unwrap_err(),
         exchange
             .provider
-            .receive(&view, message, exchange.env())
+            .receive(
+                &view,
+                Message::new(view.peer(), exchange.provider.cluster_id(), message),
+                exchange.env(),
+            )
             .unwrap_err(),
     ];
     for error in errors {

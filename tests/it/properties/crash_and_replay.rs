@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use liqo_auth::{
     crypto::{CertificateChain, Entropy, Subject},
     error::{Fault, PeerMisbehaved},
-    machine::{Env, Message, Objects},
+    machine::{Env, Message, MessageBody, Objects},
     model::{
         ClusterRoleBinding, Object, ObjectRef, Resource, ResourceSlice, RoleBinding, Secret,
         Tenant, TenantCondition, names,
@@ -148,8 +148,8 @@ fn an_authenticated_consumers_tenant_is_refused_with_another_signature() {
     let sent = rehearsal
         .messages()
         .iter()
-        .find_map(|message| match message {
-            Message::Tenant(tenant) => Some(tenant.clone()),
+        .find_map(|message| match &message.body {
+            MessageBody::Tenant(tenant) => Some(tenant.clone()),
             _ => None,
         });
     let view = rehearsal
@@ -160,9 +160,10 @@ fn an_authenticated_consumers_tenant_is_refused_with_another_signature() {
             now: rehearsal.now(),
             entropy: Entropy::from_bytes([7; 32]),
         };
-        rehearsal
-            .provider()
-            .receive(&view, Message::Tenant(tenant), env)
+        let provider = rehearsal.provider();
+        let body = MessageBody::Tenant(tenant);
+        let message = Message::new(view.peer(), provider.cluster_id(), body);
+        provider.receive(&view, message, env)
     };
     let mut tenant = sent.unwrap();
     assert!(receive(tenant.clone()).unwrap().is_settled());

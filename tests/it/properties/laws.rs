@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use liqo_auth::{
     crypto::{Csr, Entropy, Nonce, SigningKey, Subject, strategy as crypto},
-    machine::{Concerns, Env, Interest, Message, Mirror, Objects, Step, Watch},
+    machine::{Concerns, Env, Interest, Message, MessageBody, Mirror, Objects, Step, Watch},
     model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names, strategy},
     policy::Policy,
     rehearsal::{ALL, Event, Rehearsal, events},
@@ -78,8 +78,8 @@ proptest! {
         let rehearsal = awaiting();
         let mut objects = rehearsal.at_consumer.clone();
         let peer = rehearsal.provider().cluster_id();
-        let message = Message::Identity(Box::new(identity.clone()));
         let consumer = rehearsal.consumer();
+        let message = Message::new(peer, consumer.cluster_id(), identity.clone());
         if let Ok(step) = consumer.receive(&objects.view(peer), message, env()) {
             prop_assert_eq!(&step.refused, &[]);
             carry_out(&step, &mut objects);
@@ -166,7 +166,7 @@ fn some_forgeries_are_taken() {
         let view = rehearsal
             .at_consumer
             .view(rehearsal.provider().cluster_id());
-        let message = Message::Identity(Box::new(identity));
+        let message = Message::new(view.peer(), consumer_id(), identity);
         identities += usize::from(rehearsal.consumer().receive(&view, message, env()).is_ok());
     }
     assert!(tenants > 10, "{tenants} Tenants");
@@ -200,14 +200,20 @@ fn consumer_id() -> &'static ClusterId {
 
 fn nonce() -> &'static Nonce {
     match awaiting().messages() {
-        [Message::Nonce(nonce)] => nonce,
+        [
+            Message {
+                body: MessageBody::Nonce(nonce),
+                ..
+            },
+        ] => nonce,
         messages => panic!("{messages:?}"),
     }
 }
 
 fn receive_at_provider(rehearsal: &Rehearsal, tenant: Tenant) -> Option<Step> {
     let view = rehearsal.at_provider.view(consumer_id());
-    let message = Message::Tenant(Box::new(tenant));
+    let provider = rehearsal.provider().cluster_id();
+    let message = Message::new(consumer_id(), provider, tenant);
     rehearsal.provider().receive(&view, message, env()).ok()
 }
 

@@ -240,23 +240,19 @@ impl Life {
             return;
         }
         for message in step.outbox {
-            let name = if matches!(message, Message::Nonce(_)) {
-                "nonce"
-            } else {
-                "Identity"
-            };
-            self.exchange.sent.insert(name, message);
+            self.exchange.sent.insert(message.body.name(), message.body);
         }
     }
 
     fn answer(&mut self, effects: usize, check: &mut dyn FnMut(&Self, &Result<Step, Error>, Made)) {
-        let Some(nonce @ Message::Nonce(_)) = self.exchange.sent.get("nonce").cloned() else {
+        let Some(nonce) = self.exchange.sent.get("nonce").cloned() else {
             return;
         };
         // A consumer that has nothing on record yet.
         let nowhere = Objects::new();
         let peer = self.exchange.provider.cluster_id();
         let consumer = &self.exchange.consumer;
+        let nonce = Message::new(peer, consumer.cluster_id(), nonce);
         let Ok(answer) = consumer.receive(&nowhere.view(peer), nonce, self.env()) else {
             return;
         };

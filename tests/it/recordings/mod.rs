@@ -13,7 +13,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     consumer::{Consumer, PeerSettings},
     crypto::{Answer, CaBundle, CertificateChain, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
-    machine::{Message, Objects},
+    machine::{MessageBody, Objects},
     model::{
         Identity, IdentityStatus, Kubeconfig, Object, ObjectRef, Resource, Secret, Tenant,
         Timestamp, UserCredential, manifest, names,
@@ -219,7 +219,7 @@ impl Recording {
         exchange.at_provider.insert(secret.into());
         exchange
             .sent
-            .insert("nonce", Message::Nonce(self.nonce.clone()));
+            .insert("nonce", MessageBody::Nonce(self.nonce.clone()));
         exchange.deliver("nonce");
         if self.by_hand {
             // `kubectl apply` without a namespace.

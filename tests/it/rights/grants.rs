@@ -7,7 +7,7 @@ use liqo_auth::{
     consumer,
     crypto::{Answer, BoxError, CertificateChain, CertificateError, Subject},
     error::{ApiMisuse, Backend, Disposition, LocalFault, PeerMisbehaved, PolicyRefusal, Rule},
-    machine::{Awaited, Message},
+    machine::{Awaited, Message, MessageBody},
     model::{
         AuthzPolicy, ClusterRoleBinding, Namespace, Object, RbacSubject, RoleBinding,
         TenantCondition, names,
@@ -247,7 +247,7 @@ fn rights_that_someone_took_away_are_given_again() {
 fn a_tenant_that_asks_for_no_handshake_is_refused() {
     let mut exchange = Setup::new().exchange();
     exchange.on_the_way = |message| {
-        if let Message::Tenant(tenant) = message {
+        if let MessageBody::Tenant(tenant) = message {
             tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake);
         }
     };
@@ -271,7 +271,7 @@ fn a_tenant_that_the_consumer_applies_again_does_not_change_its_condition() {
         for asked in [None, Some(TenantCondition::Active)] {
             let mut tenant = exchange.tenant();
             tenant.spec.tenant_condition = asked;
-            let message = Message::Tenant(Box::new(tenant));
+            let message = MessageBody::Tenant(Box::new(tenant));
             exchange.hand_over(message).unwrap();
             assert_eq!(exchange.at_provider, before);
         }
@@ -296,7 +296,7 @@ fn a_received_tenant_brings_neither_status_nor_marks_of_its_own() {
     let label = (names::MANAGED_BY_LABEL.to_owned(), "mine".to_owned());
     tenant.metadata.labels.extend([label]);
     tenant.status.tenant_namespace = "kube-system".to_owned();
-    let message = Message::Tenant(Box::new(tenant));
+    let message = MessageBody::Tenant(Box::new(tenant));
     exchange.hand_over(message).unwrap();
     let stored = exchange.stored_tenant();
     assert_eq!(stored.metadata.finalizers, [""; 0]);
@@ -322,7 +322,8 @@ fn two_tenant_namespaces_of_one_peer_are_ambiguous() {
     let view = exchange.provider_view();
     let error = exchange.provider.look(&view, exchange.now).unwrap_err();
     assert_eq!(error.fault(), &expected("tenant-2").into());
-    let message = Message::Tenant(Box::new(exchange.tenant()));
+    let message = MessageBody::Tenant(Box::new(exchange.tenant()));
+    let message = Message::new(view.peer(), exchange.provider.cluster_id(), message);
     let step = exchange.provider.receive(&view, message, exchange.env());
     assert_eq!(step.unwrap_err(), error);
 
@@ -401,7 +402,8 @@ fn a_request_is_sent_again_byte_for_byte() {
         let mut crashed = setup.exchange();
         crashed.turn_of_provider();
         let view = crashed.consumer_view();
-        let nonce = Message::Nonce(crashed.nonce());
+        let consumer = crashed.consumer.cluster_id();
+        let nonce = Message::new(view.peer(), consumer, crashed.nonce());
         let step = crashed
             .consumer
             .receive(&view, nonce, crashed.env())
@@ -410,7 +412,7 @@ fn a_request_is_sent_again_byte_for_byte() {
         assert_eq!(record.id().name, "liqo-auth-consumer-cl-provider");
         crashed.at_consumer.apply(&step.effects[0]).unwrap();
         crashed.at_consumer.apply(record).unwrap();
-        let Message::Tenant(unsent) = &step.outbox[0] else {
+        let MessageBody::Tenant(unsent) = &step.outbox[0].body else {
             panic!("{:?}", step.outbox);
         };
         crashed.settle();

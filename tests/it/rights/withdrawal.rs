@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use liqo_auth::{
     crypto::{Authority, Csr, Entropy, Subject},
     error::{Fault, LocalFault},
-    machine::{Awaited, Env, Message, Objects},
+    machine::{Awaited, Env, MessageBody, Objects},
     model::{
         ClusterRoleBinding, Kind, Metadata, Object, Resource, RoleBinding, Secret, Tenant,
         TenantCondition, names,
@@ -34,7 +34,7 @@ fn a_tenant_applied_again_does_not_lift_the_condition() {
     let number = rehearsal
         .messages()
         .iter()
-        .position(|message| matches!(message, Message::Tenant(_)));
+        .position(|message| matches!(message.body, MessageBody::Tenant(_)));
     rehearsal
         .play(Event::Deliver {
             message: number.unwrap(),
@@ -271,7 +271,7 @@ fn a_released_key_forgets_neither_the_condition_nor_the_nonces() {
     let number = rehearsal
         .messages()
         .iter()
-        .position(|message| matches!(message, Message::Tenant(_)));
+        .position(|message| matches!(message.body, MessageBody::Tenant(_)));
     rehearsal
         .play(Event::Deliver {
             message: number.unwrap(),

@@ -52,9 +52,7 @@ fn a_crash_anywhere_loses_nothing() {
     let mut start = Home::new();
     start.sign_nonce(7);
     let identity = start.identity(&start.issue(HOUR));
-    start
-        .receive(liqo_auth::machine::Message::Identity(Box::new(identity)))
-        .unwrap();
+    start.receive(identity).unwrap();
     crash_everywhere(&start, Home::reconciled);
     let mut start = Home::authenticated(HOUR);
     start.now = start.now + MINUTE;

@@ -272,8 +272,7 @@ fn by_hand_nothing_is_made_and_the_time_is_said() {
     );
     // A person brings the next Identity.
     let next = home.identity(&home.issue(HOUR));
-    home.receive(liqo_auth::machine::Message::Identity(Box::new(next)))
-        .unwrap();
+    home.receive(next).unwrap();
     home.settle();
     assert_eq!(home.notices, [Notice::ProviderUnproven]);
     assert_eq!(home.renew(), None);

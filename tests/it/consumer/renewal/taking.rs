@@ -172,9 +172,7 @@ fn an_older_identity_that_is_handed_over_takes_no_place() {
     let mut home = Home::authenticated(HOUR);
     let before = home.objects.clone();
     let older = home.identity(&home.issue(MINUTE));
-    let error = home
-        .receive(liqo_auth::machine::Message::Identity(Box::new(older)))
-        .unwrap_err();
+    let error = home.receive(older).unwrap_err();
     assert_eq!(
         error.fault(),
         &Precondition::NotNewer {

@@ -23,8 +23,7 @@ fn a_request_that_comes_out_differently_each_time_is_kept() {
     let mut home = Home::with_keys(PeerSettings::default(), keys);
     home.sign_nonce(7);
     let identity = home.identity(&issue_control_plane(&*key, home.now, YEAR));
-    home.receive(liqo_auth::machine::Message::Identity(Box::new(identity)))
-        .unwrap();
+    home.receive(identity).unwrap();
     home.settle();
     home.request_slice();
     let csr = home.slice().spec.csr;

@@ -12,7 +12,7 @@ use liqo_auth::{
         Issuance, Nonce, OneKey, Payload, PublicKey, RecordKey, Signature, SigningKey, Subject,
     },
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Rule},
-    machine::Message,
+    machine::MessageBody,
     model::{Identity, Namespace, Object, Resource, Tenant, Timestamp, manifest, names},
     policy::{Limits, Policy},
     provider::Provider,
@@ -74,7 +74,7 @@ fn the_tenant_is_refused_because_its_request_names_another_cluster() {
     assert!(error.to_string().contains("CN=cl-consumer"), "{error}");
 
     let mut exchange = documented("cl-consumer");
-    let message = Message::Tenant(Box::new(tenant()));
+    let message = MessageBody::Tenant(Box::new(tenant()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &expected.into());
 
@@ -99,7 +99,7 @@ fn the_identity_is_refused_because_its_certificate_names_another_cluster() {
 
     let mut exchange = documented("cl-consumer");
     exchange.now = then();
-    let message = Message::Identity(Box::new(identity()));
+    let message = MessageBody::Identity(Box::new(identity()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &expected.into());
 
@@ -119,7 +119,7 @@ fn with_the_names_put_right_the_provider_takes_the_tenant() {
     assert_eq!(verified.cluster_id(), &id("cl01"));
 
     let mut exchange = documented("cl01");
-    let message = Message::Tenant(Box::new(tenant_of_cl01()));
+    let message = MessageBody::Tenant(Box::new(tenant_of_cl01()));
     exchange.hand_over(message).unwrap();
     while !exchange.turn_of_provider().is_settled() {}
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
@@ -133,7 +133,7 @@ fn with_the_names_put_right_the_provider_takes_the_tenant() {
     // The provider did not make that nonce: without a voucher it is refused.
     let mut exchange = documented("cl01");
     exchange.vouched.clear();
-    let message = Message::Tenant(Box::new(tenant_of_cl01()));
+    let message = MessageBody::Tenant(Box::new(tenant_of_cl01()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
     // Nor is any other nonce the one that was signed.
@@ -142,7 +142,7 @@ fn with_the_names_put_right_the_provider_takes_the_tenant() {
         "liqo-tenant-cl01",
         names::NONCE_SECRET,
     ));
-    let message = Message::Tenant(Box::new(tenant_of_cl01()));
+    let message = MessageBody::Tenant(Box::new(tenant_of_cl01()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &PeerIncompatible::NonceMissing.into());
 }
@@ -156,7 +156,7 @@ fn with_the_names_put_right_the_consumer_takes_the_identity_while_it_is_in_date(
 
     let mut exchange = documented("cl01");
     exchange.now = then();
-    let message = Message::Identity(Box::new(identity_for_cl01()));
+    let message = MessageBody::Identity(Box::new(identity_for_cl01()));
     exchange.hand_over(message).unwrap();
     let stored = exchange.stored_identity();
     assert_eq!(stored.spec, identity_for_cl01().spec);

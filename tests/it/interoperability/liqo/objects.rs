@@ -5,7 +5,7 @@ use liqo_auth::{
     assurance::commitment::{Assurance, COMMITMENT_ANNOTATION},
     consumer,
     crypto::SigningKey,
-    machine::{Effect, Message, Notice},
+    machine::{Effect, Notice},
     model::{Bytes, Kubeconfig, Tenant},
     provider,
 };
@@ -21,7 +21,7 @@ fn our_provider_takes_liqos_tenant_and_answers_as_liqo_did() {
     for liqo in recordings() {
         let mut ours = liqo.before_the_tenant();
         let tenant = liqo.tenant_as_sent();
-        ours.hand_over(Message::Tenant(Box::new(tenant))).unwrap();
+        ours.hand_over(tenant).unwrap();
         while !ours.turn_of_provider().is_settled() {}
         assert_eq!(ours.refused, [], "{}", liqo.name);
         assert_eq!(
@@ -45,8 +45,7 @@ fn our_consumer_makes_of_liqos_identity_the_kubeconfig_that_liqo_made() {
     for liqo in recordings() {
         let mut ours = liqo.before_the_identity();
         let identity = liqo.identity_as_sent();
-        ours.hand_over(Message::Identity(Box::new(identity)))
-            .unwrap();
+        ours.hand_over(identity).unwrap();
         while !ours.turn_of_consumer().is_settled() {}
         assert_eq!(ours.refused, [], "{}", liqo.name);
         let text = liqo.kubeconfig();

@@ -1,0 +1,143 @@
+//! The form of a message.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::written;
+use crate::{
+    crypto::{Nonce, NonceError},
+    machine::{Message, MessageBody},
+    model::{
+        ClusterId, Object, ObjectError, SecretBytes, SecretText, StrictJsonError, parsed,
+        read_strict_json,
+    },
+    policy::Policy,
+};
+
+/// Why a text is no message. No secret is in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// The text does not have the form of a message.
+    #[error(transparent)]
+    Form(#[from] StrictJsonError),
+    /// The message does not carry the one body that its type names.
+    #[error("found a body of another type, expected a {expected}")]
+    Body {
+        /// The body that the type names.
+        expected: &'static str,
+    },
+    /// The object in the message cannot be read.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// The nonce does not have the form of a nonce.
+    #[error("nonce: {0}")]
+    Nonce(#[from] NonceError),
+}
+
+impl Message {
+    /// The message in its [JSON form](super). The bytes are wiped when they are
+    /// dropped, since an Identity may carry a secret access key.
+    pub fn to_json(&self) -> SecretBytes {
+        written(self.to_value())
+    }
+
+    /// Reads a message in its [JSON form](super), within the limits of a policy.
+    /// The policy also says which forms of a nonce are taken.
+    ///
+    /// What is read is not verified: `receive` does that.
+    ///
+    /// # Errors
+    /// [`MessageError`], if the text is no message. An unknown field is an error.
+    pub fn from_json(text: &[u8], policy: &Policy) -> Result<Self, MessageError> {
+        let form: Form = read_strict_json(text, policy.limits().object.saturating_add(FRAME))?;
+        let body = match (form.r#type, form.nonce, form.tenant, form.identity) {
+            (Type::Nonce, Some(text), None, None) => {
+                Nonce::parse(text.expose().as_bytes(), policy)?.into()
+            }
+            (Type::Tenant, None, Some(value), None) => match read(value, policy)? {
+                Object::Tenant(tenant) => (*tenant).into(),
+                _ => return Err(MessageError::Body { expected: "tenant" }),
+            },
+            (Type::Identity, None, None, Some(value)) => match read(value, policy)? {
+                Object::Identity(identity) => (*identity).into(),
+                _ => {
+                    return Err(MessageError::Body {
+                        expected: "identity",
+                    });
+                }
+            },
+            (expected, ..) => {
+                let expected = expected.name();
+                return Err(MessageError::Body { expected });
+            }
+        };
+        let (from, to) = (form.from, form.to);
+        Ok(Self { from, to, body })
+    }
+
+    pub(super) fn to_value(&self) -> Value {
+        let (name, body) = match &self.body {
+            MessageBody::Nonce(nonce) => ("nonce", nonce.as_str().into()),
+            MessageBody::Tenant(tenant) => ("tenant", value_of((**tenant).clone())),
+            MessageBody::Identity(identity) => ("identity", value_of((**identity).clone())),
+        };
+        let mut message = json!({
+            "type": name,
+            "from": self.from.as_str(),
+            "to": self.to.as_str(),
+        });
+        if let Value::Object(fields) = &mut message {
+            fields.insert(name.to_owned(), body);
+        }
+        message
+    }
+}
+
+/// The form of a message: `type` names the one body that is there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    r#type: Type,
+    #[serde(deserialize_with = "parsed")]
+    from: ClusterId,
+    #[serde(deserialize_with = "parsed")]
+    to: ClusterId,
+    nonce: Option<SecretText>,
+    tenant: Option<Value>,
+    identity: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Type {
+    Nonce,
+    Tenant,
+    Identity,
+}
+
+impl Type {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Nonce => "nonce",
+            Self::Tenant => "tenant",
+            Self::Identity => "identity",
+        }
+    }
+}
+
+/// The object of a value, whose strings are wiped.
+fn read(value: Value, policy: &Policy) -> Result<Object, ObjectError> {
+    match Object::from_value_within(value, policy.limits()) {
+        Object::Unreadable(unreadable) => Err(unreadable.reason),
+        object => Ok(object),
+    }
+}
+
+/// How many bytes of a message are beside its object.
+const FRAME: usize = 1024;
+
+fn value_of(object: impl Into<Object>) -> Value {
+    let object: Object = object.into();
+    object.to_value()
+}

@@ -1,0 +1,229 @@
+//! The request to an API server that carries out an effect.
+
+use core::fmt::{self, Write as _};
+
+use serde_json::{Value, json};
+
+use super::{
+    Effect, Part, Version,
+    json::{version_fields, written},
+};
+use crate::{
+    error::{ApiMisuse, Error},
+    model::{Kind, Object, ObjectRef, SecretBytes},
+};
+
+/// A request to a Kubernetes API server: what carries out an [`Effect`].
+///
+/// `path` begins at the server's root and has no query. `body` is JSON, and is
+/// wiped when the request is dropped. It may hold a secret.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{machine::{Effect, Method}, model::Namespace};
+///
+/// let effect = Effect::Create(Namespace::for_tenant(&"cl-consumer".parse()?).into());
+/// let request = effect.request()?;
+/// assert_eq!((request.method, request.path.as_str()), (Method::Post, "/api/v1/namespaces"));
+/// assert_eq!(request.content_type, "application/json");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApiRequest {
+    /// The HTTP method.
+    pub method: Method,
+    /// The path, percent-encoded, such as `/api/v1/namespaces/liqo/secrets/a`.
+    pub path: String,
+    /// The value of the header `Content-Type`.
+    pub content_type: &'static str,
+    /// The body.
+    pub body: SecretBytes,
+}
+
+/// The HTTP method of an [`ApiRequest`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// `POST` to a collection.
+    Post,
+    /// `PUT` to an object.
+    Put,
+    /// `PATCH` of an object, or of one of its subresources.
+    Patch,
+    /// `DELETE` of an object.
+    Delete,
+}
+
+impl Effect {
+    /// The request to an API server that carries out this effect.
+    ///
+    /// | effect | method and path | checked by the API server |
+    /// |---|---|---|
+    /// | `Create` | `POST` to the collection | the name is free: 409 `AlreadyExists` |
+    /// | `Replace` | `PUT` to the object | `uid` and `resourceVersion` in the object's metadata: 409 |
+    /// | `Patch` | `PATCH` of the object, `/status` or `/approval` | `metadata.resourceVersion` in the patch: 409 |
+    /// | `Delete` | `DELETE` of the object | `uid` and `resourceVersion` in `DeleteOptions`: 409 |
+    ///
+    /// A patch is a JSON merge patch (`application/merge-patch+json`). It names
+    /// the resource version and no UID: an API server answers a wrong UID with
+    /// 422 on the object and ignores the UID on `/status`. The resource version
+    /// is enough, since no two objects of one cluster share one.
+    ///
+    /// A field of the [`Version`] that was not seen is not sent, and then the API
+    /// server does not check it.
+    ///
+    /// # Errors
+    /// [`ApiMisuse::NotAddressable`], if an API server can have no such object:
+    /// the kind is not known, the namespace does not fit the kind, a name cannot
+    /// be a part of a path, or the object to write could not be read.
+    pub fn request(&self) -> Result<ApiRequest, Error> {
+        let id = self.id();
+        if let Self::Create(Object::Unreadable(_))
+        | Self::Replace {
+            object: Object::Unreadable(_),
+            ..
+        } = self
+        {
+            return Err(not_addressable(&id));
+        }
+        let object = object_path(&id)?;
+        Ok(match self {
+            Self::Create(object) => {
+                let mut value = object.to_value();
+                pin(&mut value, &Version::unknown());
+                ApiRequest::json(Method::Post, collection_path(&id)?, value)
+            }
+            Self::Replace {
+                object: replacement,
+                version,
+            } => {
+                let mut value = replacement.to_value();
+                pin(&mut value, version);
+                ApiRequest::json(Method::Put, object, value)
+            }
+            Self::Patch {
+                version,
+                part,
+                patch,
+                ..
+            } => {
+                let mut patch = patch.clone();
+                let without_uid = Version {
+                    uid: String::new(),
+                    ..version.clone()
+                };
+                pin(&mut patch, &without_uid);
+                let path = match part {
+                    Part::Main => object,
+                    Part::Status => object + "/status",
+                    Part::Approval => object + "/approval",
+                };
+                ApiRequest {
+                    content_type: "application/merge-patch+json",
+                    ..ApiRequest::json(Method::Patch, path, patch)
+                }
+            }
+            Self::Delete { version, .. } => {
+                let options = json!({
+                    "apiVersion": "v1",
+                    "kind": "DeleteOptions",
+                    "preconditions": version_fields(version),
+                });
+                ApiRequest::json(Method::Delete, object, options)
+            }
+        })
+    }
+}
+
+impl ApiRequest {
+    fn json(method: Method, path: String, body: Value) -> Self {
+        Self {
+            method,
+            path,
+            content_type: "application/json",
+            body: written(body),
+        }
+    }
+}
+
+impl Method {
+    /// The method as HTTP writes it, such as `POST`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// Puts a version into the metadata of an object or a patch, in place of any
+/// other.
+fn pin(value: &mut Value, version: &Version) {
+    let Value::Object(fields) = value else {
+        return;
+    };
+    let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
+    if let Value::Object(metadata) = metadata {
+        metadata.remove("uid");
+        metadata.remove("resourceVersion");
+        metadata.extend(version_fields(version));
+    }
+}
+
+fn object_path(id: &ObjectRef) -> Result<String, Error> {
+    let mut path = collection_path(id)?;
+    push_segment(&mut path, &id.name, id)?;
+    Ok(path)
+}
+
+fn collection_path(id: &ObjectRef) -> Result<String, Error> {
+    let kind = id.kind;
+    if kind == Kind::Other || kind.is_namespaced() == id.namespace.is_empty() {
+        return Err(not_addressable(id));
+    }
+    let root = if kind.group().is_empty() {
+        "/api/"
+    } else {
+        "/apis/"
+    };
+    let mut path = root.to_owned() + kind.api_version();
+    if kind.is_namespaced() {
+        path.push_str("/namespaces");
+        push_segment(&mut path, &id.namespace, id)?;
+    }
+    path.push('/');
+    path.push_str(kind.plural());
+    Ok(path)
+}
+
+/// Adds a segment, percent-encoded (RFC 3986, section 2.1).
+///
+/// Kubernetes refuses the names `.` and `..` and names with `/` or `%`. A proxy
+/// might decode such a name too early and reach another object.
+fn push_segment(path: &mut String, segment: &str, id: &ObjectRef) -> Result<(), Error> {
+    if matches!(segment, "" | "." | "..") || segment.contains(['/', '%']) {
+        return Err(not_addressable(id));
+    }
+    path.push('/');
+    for byte in segment.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~:@".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            // A String takes every text.
+            let _ = write!(path, "%{byte:02X}");
+        }
+    }
+    Ok(())
+}
+
+fn not_addressable(id: &ObjectRef) -> Error {
+    Error::new(ApiMisuse::NotAddressable, Some(id.clone()), "metadata")
+}

@@ -1,0 +1,407 @@
+//! The forms in JSON, as `tests/vectors/json` has them: a file for each type, with
+//! each of its variants.
+
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+
+use liqo_auth::{
+    audit::{Decision, Event},
+    consumer::Consumer,
+    crypto::{
+        Answer, BoxError, CertificateChain, ClientKey, Entropy, Fingerprint, KeyPair, KeyStore,
+        Nonce, Payload, PublicKey, Signature, SignatureId, SigningKey,
+    },
+    error::Error,
+    machine::{Awaited, Effect, Message, Notice, Objects, Part, Refused, Step, Version, Wait},
+    model::{
+        ClusterId, Identity, Kind, Namespace, Object, ObjectRef, Tenant, TenantCondition, Timestamp,
+    },
+    policy::Policy,
+    provider::{CsrSigner, RequestId, SigningRequest},
+};
+use serde_json::{Value, json};
+
+use crate::clusters::exchange::{Setup, id, now};
+
+#[test]
+fn effects() {
+    let object = Object::from(Namespace::for_tenant(&id("cl-consumer")));
+    let secret = Object::from_value(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "namespace": "liqo", "name": "record" },
+        "data": { "key": "aHVudGVyMg==" },
+    }));
+    let patch = |part| Effect::Patch {
+        id: tenant_ref(),
+        version: version(),
+        part,
+        patch: json!({ "metadata": { "labels": { "a": null } } }),
+    };
+    check(
+        "effect",
+        [
+            ("create", Effect::Create(object)),
+            (
+                "replace",
+                Effect::Replace {
+                    object: secret,
+                    version: version(),
+                },
+            ),
+            ("patch main", patch(Part::Main)),
+            ("patch status", patch(Part::Status)),
+            ("patch approval", patch(Part::Approval)),
+            (
+                "delete",
+                Effect::Delete {
+                    id: ObjectRef::new(Kind::ClusterRoleBinding, "", "b"),
+                    version: version(),
+                },
+            ),
+        ]
+        .map(|(name, effect)| (name, parsed(effect.to_json().expose()))),
+    );
+}
+
+#[test]
+fn messages_are_written_and_read_back() {
+    let messages = messages();
+    check(
+        "message",
+        messages
+            .clone()
+            .map(|message| (message.body.name(), parsed(message.to_json().expose()))),
+    );
+    for message in messages {
+        let read = Message::from_json(message.to_json().expose(), &Policy::strict());
+        assert_eq!(read, Ok(message));
+    }
+}
+
+#[test]
+fn notices() {
+    let identity = || ObjectRef::new(Kind::Identity, "a", "b");
+    let notices = [
+        Notice::SignedNonceIsStale,
+        Notice::NoClusterRole {
+            label_value: "virtual-kubelet-remote",
+        },
+        Notice::ConditionHeld {
+            condition: TenantCondition::Drained,
+        },
+        Notice::ProviderUnproven,
+        Notice::ProviderKeyFirstSeen {
+            fingerprint: fingerprint(),
+        },
+        Notice::IssuedByAnotherCa,
+        Notice::RenewalNotCarried,
+        Notice::CertificateDue {
+            identity: identity(),
+            until: now(),
+        },
+        Notice::CannotRenew {
+            identity: identity(),
+            until: now(),
+            error: misdelivered(),
+        },
+        Notice::NewKeyAwaitsNonce,
+    ];
+    check("notice", notices.map(|notice| typed(notice.to_json())));
+}
+
+#[test]
+fn what_is_awaited() {
+    let request = request_id();
+    let awaited = [
+        Awaited::Invitation,
+        Awaited::Nonce,
+        Awaited::Tenant,
+        Awaited::Names,
+        Awaited::Approval,
+        Awaited::Certificate(request),
+        Awaited::AwsIdentity(request),
+        Awaited::Identity,
+        Awaited::SliceDecision(tenant_ref()),
+        Awaited::Renewal(tenant_ref()),
+        Awaited::End(tenant_ref()),
+        Awaited::OwnKey,
+        Awaited::Signature(signature_id()),
+        Awaited::Uid(tenant_ref()),
+        Awaited::SliceRequest(tenant_ref()),
+        Awaited::Resources(tenant_ref()),
+        Awaited::AwsRevocation {
+            user_arn: "arn:aws:iam::1:user/a".to_owned(),
+            access_key_id: "AKIA".to_owned(),
+        },
+        Awaited::Token(tenant_ref()),
+    ];
+    check(
+        "awaited",
+        awaited.map(|awaited| typed(with_ones(&awaited.to_json(), request))),
+    );
+}
+
+#[test]
+fn events() {
+    let request = request_id();
+    let text = || "a reason".to_owned();
+    let user = || "a-user".to_owned();
+    let access_key_id = || "AKIA".to_owned();
+    let decisions = [
+        Decision::Invited,
+        Decision::NonceMade,
+        Decision::HandshakeVerified,
+        Decision::KeySucceeded {
+            predecessor: fingerprint(),
+        },
+        Decision::Approved,
+        Decision::Disapproved { reason: text() },
+        Decision::CertificateIssued {
+            request,
+            certificate: fingerprint(),
+            until: now(),
+            replaces: Some(fingerprint()),
+        },
+        Decision::AwsKeyGiven {
+            request,
+            access_key_id: access_key_id(),
+        },
+        Decision::AwsKeyRevoked {
+            access_key_id: access_key_id(),
+        },
+        Decision::RightsGranted,
+        Decision::RightsWithdrawn,
+        Decision::ConditionRecorded {
+            condition: TenantCondition::Cordoned,
+        },
+        Decision::ConditionLifted,
+        Decision::KeyReleased,
+        Decision::ResourcesGranted,
+        Decision::ResourcesDenied { reason: text() },
+        Decision::ResourcesReconsidered,
+        Decision::SliceCordoned,
+        Decision::SliceUncordoned,
+        Decision::Ended,
+        Decision::Forgotten,
+        Decision::PeeringUserMade { user: user() },
+        Decision::PeeringUserDeleted { user: user() },
+        Decision::NonceSigned,
+        Decision::IdentityTaken {
+            certificate: Some(fingerprint()),
+        },
+        Decision::PinsReleased,
+        Decision::SliceRequested,
+        Decision::RenewalRequested,
+        Decision::Refused(misdelivered()),
+    ];
+    check(
+        "event",
+        decisions.map(|decision| {
+            let mut event = Event::refused(&id("cl-consumer"), &misdelivered());
+            event.object = Some(tenant_ref());
+            event.key = Some(fingerprint());
+            event.decision = decision;
+            (event.decision.name(), with_ones(&event.to_json(), request))
+        }),
+    );
+}
+
+#[test]
+fn errors_and_refusals_without_the_text_of_a_backend() {
+    let of_backend = backend_error();
+    assert!(of_backend.to_string().contains("hunter2"), "{of_backend}");
+    let expired = expired_nonce();
+    let refused = Refused {
+        object: Some(tenant_ref()),
+        error: expired.clone(),
+    };
+    let forms = [
+        ("a call that cannot be right", misdelivered().to_json()),
+        ("a backend that failed", of_backend.to_json()),
+        ("a rule that is broken", expired.to_json()),
+        ("a refusal", refused.to_json()),
+    ];
+    for (name, form) in &forms {
+        assert!(!form.to_string().contains("hunter2"), "{name}");
+    }
+    check("error", forms);
+}
+
+#[test]
+fn a_step() {
+    let mut step = Step::default();
+    assert_eq!(
+        parsed(step.to_json().expose()),
+        json!({
+            "effects": [], "outbox": [], "refused": [], "notices": [], "events": [],
+            "wait": { "awaiting": [] },
+        })
+    );
+    step.effects = vec![Effect::Delete {
+        id: tenant_ref(),
+        version: version(),
+    }];
+    step.outbox = vec![messages()[0].clone()];
+    step.refused = vec![Refused {
+        object: None,
+        error: misdelivered(),
+    }];
+    step.notices = vec![Notice::NewKeyAwaitsNonce];
+    step.events = vec![Event::refused(&id("cl-consumer"), &misdelivered())];
+    step.wait = Wait {
+        wake_at: Some(now()),
+        awaiting: vec![Awaited::Tenant],
+    };
+    check("step", [("a whole step", parsed(step.to_json().expose()))]);
+}
+
+/// Compares with the file of that name, which nobody writes but a person.
+fn check<const N: usize>(file: &str, forms: [(impl Into<String>, Value); N]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/vectors/json")
+        .join(format!("{file}.json"));
+    let found: BTreeMap<String, Value> = forms.map(|(name, form)| (name.into(), form)).into();
+    assert_eq!(found.len(), N, "each form has a name of its own");
+    let expected: BTreeMap<String, Value> =
+        serde_json::from_slice(&fs::read(&path).unwrap_or_default()).unwrap_or_default();
+    let found_text = serde_json::to_string_pretty(&found).unwrap();
+    assert_eq!(found, expected, "{}: found\n{found_text}", path.display());
+}
+
+/// A form under the name of its type.
+fn typed(form: Value) -> (String, Value) {
+    (form["type"].as_str().unwrap().to_owned(), form)
+}
+
+/// The form with ones for a request's ID, which differs each time.
+fn with_ones(form: &Value, request: RequestId) -> Value {
+    let text = form.to_string();
+    let text = text.replace(&request.to_string(), &"1".repeat(64));
+    parsed(text.as_bytes())
+}
+
+fn parsed(text: &[u8]) -> Value {
+    serde_json::from_slice(text).unwrap()
+}
+
+fn messages() -> [Message; 3] {
+    let (provider, consumer) = (id("cl-provider"), id("cl-consumer"));
+    let mut tenant = Tenant::default();
+    tenant.metadata.name = "cl-consumer".to_owned();
+    tenant.spec.cluster_id = "cl-consumer".to_owned();
+    let mut identity = Identity::default();
+    identity.metadata.name = "controlplane-cl-provider".to_owned();
+    identity.spec.cluster_id = "cl-provider".to_owned();
+    [
+        Message::new(&provider, &consumer, nonce()),
+        Message::new(&consumer, &provider, tenant),
+        Message::new(&provider, &consumer, identity),
+    ]
+}
+
+fn misdelivered() -> Error {
+    let exchange = Setup::new().exchange();
+    let message = Message::new(&id("cl-provider"), &id("cl-other"), nonce());
+    let view = exchange.consumer_view();
+    let received = exchange.consumer.receive(&view, message, exchange.env());
+    received.unwrap_err()
+}
+
+fn expired_nonce() -> Error {
+    let mut exchange = Setup::new().exchange();
+    exchange.turn_of_provider();
+    exchange.now = Timestamp::from_unix(exchange.now.unix() + 30 * 86_400).unwrap();
+    exchange.hand_over(exchange.nonce()).unwrap_err()
+}
+
+fn backend_error() -> Error {
+    let consumer = Consumer::builder(id("cl-consumer"), Arc::new(Broken)).build();
+    let objects = Objects::new();
+    let view = objects.view(&id("cl-provider"));
+    consumer.look(&view, now()).unwrap_err()
+}
+
+/// The ID of a request that the signer leaves open.
+fn request_id() -> RequestId {
+    let mut setup = Setup::new();
+    setup.signer = Arc::new(Late(key()));
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    let step = exchange.turn_of_provider();
+    let mut awaiting = step.wait.awaiting.into_iter();
+    awaiting
+        .find_map(|awaited| match awaited {
+            Awaited::Certificate(id) => Some(id),
+            _ => None,
+        })
+        .unwrap()
+}
+
+/// The ID of a signature that the key leaves open.
+fn signature_id() -> SignatureId {
+    let mut setup = Setup::new();
+    setup.consumer_key = Arc::new(Late(key()));
+    let step = setup.exchange().hand_over(nonce()).unwrap();
+    let mut awaiting = step.wait.awaiting.into_iter();
+    awaiting
+        .find_map(|awaited| match awaited {
+            Awaited::Signature(id) => Some(id),
+            _ => None,
+        })
+        .unwrap()
+}
+
+fn nonce() -> Nonce {
+    Nonce::random(&Entropy::from_bytes([7; 32]))
+}
+
+fn key() -> KeyPair {
+    KeyPair::from_entropy(&Entropy::from_bytes([3; 32]))
+}
+
+fn fingerprint() -> Fingerprint {
+    key().public_key().fingerprint()
+}
+
+fn tenant_ref() -> ObjectRef {
+    ObjectRef::new(Kind::Tenant, "liqo-tenant-cl-consumer", "cl-consumer")
+}
+
+fn version() -> Version {
+    Version {
+        uid: "u".to_owned(),
+        resource_version: "7".to_owned(),
+    }
+}
+
+/// Keys that cannot be asked.
+struct Broken;
+
+impl KeyStore for Broken {
+    fn find(&self, _: &ClusterId) -> Result<Answer<Arc<dyn SigningKey>>, BoxError> {
+        Err("hunter2".into())
+    }
+}
+
+/// A key and a signer that leave everything open.
+struct Late(KeyPair);
+
+impl SigningKey for Late {
+    fn public_key(&self) -> &PublicKey {
+        self.0.public_key()
+    }
+
+    fn sign(&self, _: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
+        Ok(Answer::Pending)
+    }
+
+    fn client_key(&self) -> ClientKey {
+        self.0.client_key()
+    }
+}
+
+impl CsrSigner for Late {
+    fn sign(&self, _: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
+        Ok(Answer::Pending)
+    }
+}
