@@ -79,7 +79,7 @@ pub(in crate::provider) fn clean_up(
     delete_unanswered(look, &opened.record.held, plan);
     match kept_until {
         Some(until) if until <= look.now => {
-            plan.forget(*secret);
+            plan.forget(secret);
             let forgotten = Event::new(look.peer(), Decision::Forgotten);
             plan.tell(forgotten.about(secret.id()));
         }
