@@ -98,15 +98,18 @@ pub(super) struct Life {
     drawn: u8,
 }
 
+/// Sees every step before it is carried out.
+pub(super) type Check<'c> = &'c mut dyn FnMut(&Life, &Result<Step, Error>, Made);
+
 /// What a step is made by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Made {
     /// A look.
-    ByLook,
+    Look,
     /// A Tenant that came.
-    ByMessage,
+    Message,
     /// An administrator's call.
-    ByAct,
+    Act,
 }
 
 impl Life {
@@ -134,21 +137,17 @@ impl Life {
     }
 
     /// Lets it happen; `check` sees every step before it is carried out.
-    pub(super) fn play(
-        &mut self,
-        deed: &Deed,
-        check: &mut dyn FnMut(&Self, &Result<Step, Error>, Made),
-    ) {
+    pub(super) fn play(&mut self, deed: &Deed, check: Check<'_>) {
         match deed {
             Deed::Look { effects } => {
                 let step = self.look();
-                check(self, &step, Made::ByLook);
+                check(self, &step, Made::Look);
                 self.carry_out(step, *effects);
             }
             Deed::Answer { effects } => self.answer(*effects, check),
             Deed::Administer(act, effects) => {
                 let step = self.act(*act);
-                check(self, &step, Made::ByAct);
+                check(self, &step, Made::Act);
                 self.carry_out(step, *effects);
             }
             Deed::Write(condition) => {
@@ -244,7 +243,7 @@ impl Life {
         }
     }
 
-    fn answer(&mut self, effects: usize, check: &mut dyn FnMut(&Self, &Result<Step, Error>, Made)) {
+    fn answer(&mut self, effects: usize, check: Check<'_>) {
         let Some(nonce) = self.exchange.sent.get("nonce").cloned() else {
             return;
         };
@@ -261,7 +260,7 @@ impl Life {
                 .exchange
                 .provider
                 .receive(&self.view(), message, self.env());
-            check(self, &step, Made::ByMessage);
+            check(self, &step, Made::Message);
             self.carry_out(step, effects);
         }
     }

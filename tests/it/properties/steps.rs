@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::{
     backends::Mood,
-    provider_life::{Deed, Life, Made, Signer, beginning, deeds, is_binding},
+    provider_life::{Check, Deed, Life, Made, Signer, beginning, deeds, is_binding},
 };
 
 /// More looks than any state needs to come to rest, as long as nothing changes
@@ -83,7 +83,7 @@ fn may_forget(life: &Life, made: Made) -> bool {
         let annotations = &tenant.metadata.annotations;
         annotations.contains_key(names::LIFT_CONDITION_ANNOTATION)
     };
-    made == Made::ByAct || life.tenant().is_some_and(carries_a_token)
+    made == Made::Act || life.tenant().is_some_and(carries_a_token)
 }
 
 fn check_step(objects: &Objects, step: &Step, may_forget: bool) {
@@ -218,7 +218,7 @@ fn proves(step: &Step) -> bool {
 }
 
 /// Without change from outside, the looks end.
-fn comes_to_rest(life: &mut Life, check: &mut dyn FnMut(&Life, &Result<Step, Error>, Made)) {
+fn comes_to_rest(life: &mut Life, check: Check<'_>) {
     for _ in 0..MOST_LOOKS {
         let step = life.look();
         if step.as_ref().map_or(true, Step::is_settled) {
