@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{SigningKey, Subject},
-    machine::MessageBody,
+    machine::Message,
     model::{Identity, names},
     verify::{self, IdentityExpectation},
 };

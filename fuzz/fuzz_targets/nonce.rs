@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{Nonce, strategy},
-    machine::MessageBody,
+    machine::Message,
     verify::{self, NonceExpectation},
 };
 use liqo_auth_fuzz::{awaiting, draw, env, policies};

@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{Csr, SigningKey, Subject},
-    machine::MessageBody,
+    machine::Message,
     model::Tenant,
     policy::Policy,
     verify::{self, TenantExpectation},

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use liqo_auth::{
     crypto::{Entropy, Nonce},
-    machine::{Env, MessageBody},
+    machine::{Env, Message, MessageBody},
     model::{Object, manifest},
     policy::{Limits, Policy},
     rehearsal::{ALL, Event, Rehearsal},
