@@ -272,10 +272,10 @@ proptest! {
         for step in steps {
             match step {
                 Step::Put(object) => {
-                    let before = server.insert(object.id(), object.clone());
+                    let before = server.insert(object.id(), (*object).clone());
                     for watch in watches() {
                         if watch.covers(&object) {
-                            mirror.observe(&watch, object.clone()).unwrap();
+                            mirror.observe(&watch, (*object).clone()).unwrap();
                         } else if before.as_ref().is_some_and(|before| watch.covers(before)) {
                             mirror.forget(&watch, &object.id()).unwrap();
                         }
@@ -347,14 +347,14 @@ proptest! {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Put(Object),
+    Put(Box<Object>),
     Delete(ObjectRef),
     Relist(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => object().prop_map(Step::Put),
+        6 => object().prop_map(|object| Step::Put(Box::new(object))),
         2 => object().prop_map(|object| Step::Delete(object.id())),
         1 => (0..watches().len()).prop_map(Step::Relist),
     ]

@@ -16,7 +16,8 @@ impl Provider {
     /// [`Precondition::NoTenant`] if there is no Tenant; as
     /// [`look`](Self::look). Nothing that the peer can write keeps it from being
     /// cordoned or drained: neither a Secret of the handshake nor a Tenant that
-    /// cannot be read. [`LocalFault::Unreadable`] if the Tenant cannot be read,
+    /// cannot be read. [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) if
+    /// the Tenant cannot be read,
     /// and the peer has neither a record nor rights.
     pub fn set_condition(
         &self,
