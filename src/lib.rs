@@ -179,6 +179,9 @@ pub mod provider;
 pub mod rehearsal;
 pub mod verify;
 
+#[cfg(test)]
+mod tests;
+
 pub use consumer::Consumer;
 pub use error::Error;
 pub use machine::{Env, Step, View};
