@@ -1,10 +1,10 @@
-//! The whole exchange by files, as two administrators make it who send each
-//! other mail: each cluster is a folder of manifests, and what crosses between
-//! them is one file at a time.
+//! A whole exchange by files, as two administrators make it by mail. Each
+//! cluster is a folder of manifests. One file at a time goes from one cluster
+//! to the other.
 //!
-//! Nothing is kept in memory between two steps. Each reads its folder, asks the
-//! library what to do, and writes what has changed: it may be stopped at any
-//! point and started again.
+//! Between two steps, nothing is kept in memory. Each step reads its folder,
+//! asks the library what to do, and writes the changes. Each step may be
+//! interrupted at any point and started again.
 //!
 //! ```sh
 //! cargo run --example file_exchange
@@ -41,22 +41,22 @@ fn main() -> Result<(), BoxError> {
     let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng)?;
     let consumer = Consumer::builder(rome.clone(), Arc::new(OneKey(Arc::new(key)))).build();
 
-    // The provider wants the consumer, and makes it a nonce.
+    // The provider invites the consumer and makes a nonce for it.
     at_milan.step(|seen, env| provider.invite(&seen.view(&rome), env))?;
     carry("nonce.json", &at_milan, &at_rome)?;
 
-    // The consumer signs it, and makes its Tenant.
+    // The consumer signs the nonce and makes its Tenant.
     let nonce = at_rome.message("nonce.json")?;
     at_rome.step(|seen, env| consumer.receive(&seen.view(&milan), nonce, env))?;
     carry("tenant.json", &at_rome, &at_milan)?;
 
-    // The provider verifies that, and has a certificate made.
+    // The provider verifies the Tenant and has a certificate signed.
     let tenant = at_milan.message("tenant.json")?;
     at_milan.step(|seen, env| provider.receive(&seen.view(&rome), tenant, env))?;
     at_milan.settle(|seen, env| provider.reconcile(&seen.view(&rome), env))?;
     carry("identity.json", &at_milan, &at_rome)?;
 
-    // The consumer verifies that, and has its kubeconfig.
+    // The consumer verifies the Identity and writes its kubeconfig.
     let identity = at_rome.message("identity.json")?;
     at_rome.step(|seen, env| consumer.receive(&seen.view(&milan), identity, env))?;
     at_rome.settle(|seen, env| consumer.reconcile(&seen.view(&milan), env))?;
@@ -65,7 +65,7 @@ fn main() -> Result<(), BoxError> {
     Ok(())
 }
 
-/// A provider with an authority of its own.
+/// A provider with its own certificate authority.
 fn provider(cluster_id: &ClusterId) -> Result<Provider, BoxError> {
     let random = &mut getrandom::SysRng;
     let authority = Authority::new("milan-ca", now()?, 10 * YEAR, &Entropy::draw(random)?)?;
@@ -79,7 +79,7 @@ fn provider(cluster_id: &ClusterId) -> Result<Provider, BoxError> {
     )
 }
 
-/// One cluster: a file for each object, and its mail.
+/// One cluster: a file for each object, and the messages.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -99,7 +99,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Looks, takes one step, and writes what has changed.
+    /// Reads the folder, takes one step, and writes the changes.
     fn step(
         &self,
         next: impl FnOnce(&Objects, Env) -> Result<Step, Error>,

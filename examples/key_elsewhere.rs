@@ -1,6 +1,6 @@
-//! A private key that never leaves a hardware module: the consumer signs with
-//! it all the same, and its kubeconfig names a program that does so, or none
-//! can be written.
+//! A private key that never leaves a hardware module. The consumer signs with
+//! it all the same. Its kubeconfig names a program that signs; without such a
+//! program no kubeconfig can be written.
 //!
 //! ```sh
 //! cargo run --example key_elsewhere
@@ -46,7 +46,7 @@ fn main() -> Result<(), BoxError> {
     }
 }
 
-/// What a key in the module is to this library.
+/// The key in the module, as this library sees it.
 struct SlotKey {
     module: Arc<HardwareModule>,
     public_key: PublicKey,
@@ -69,7 +69,7 @@ impl SigningKey for SlotKey {
     }
 
     fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
-        // A consumer's key has no other business.
+        // A consumer's key is used for these purposes only.
         match payload.purpose() {
             Purpose::Nonce | Purpose::CertificationRequest | Purpose::KeySuccession => {
                 println!("  the module signs: {:?}", payload.purpose());
@@ -85,7 +85,7 @@ impl SigningKey for SlotKey {
     }
 }
 
-/// Stands for the real thing: bytes go in, signatures come out.
+/// Stands for the hardware: bytes go in, signatures come out.
 struct HardwareModule(ed25519_dalek::SigningKey);
 
 impl HardwareModule {
@@ -104,7 +104,8 @@ impl HardwareModule {
     }
 }
 
-/// The whole exchange with a provider in memory; gives the kubeconfig.
+/// Makes the whole exchange with a provider in memory and returns the
+/// kubeconfig.
 fn handshake(key: SlotKey) -> Result<String, BoxError> {
     let consumer = Consumer::builder("rome".parse()?, Arc::new(OneKey(Arc::new(key)))).build();
     let provider = provider()?;
@@ -114,8 +115,8 @@ fn handshake(key: SlotKey) -> Result<String, BoxError> {
     let step = provider.invite(&at_milan.view(rome), env()?)?;
     apply(step, &mut at_milan)?;
 
-    // What is in the outbox of the one is received by the other, until both
-    // have nothing left to do: a handful of rounds.
+    // Each side receives the other's outbox until both have nothing left to do.
+    // This takes a few rounds.
     for _ in 0..8 {
         let step = provider.reconcile(&at_milan.view(rome), env()?)?;
         for message in apply(step, &mut at_milan)? {
@@ -164,7 +165,7 @@ fn entropy() -> Result<Entropy, BoxError> {
     Ok(Entropy::draw(&mut getrandom::SysRng)?)
 }
 
-/// An embedder asks its clock.
+/// The time. An embedder reads its clock.
 fn now() -> Result<Timestamp, BoxError> {
     Ok("2026-11-20T13:00:00Z".parse()?)
 }

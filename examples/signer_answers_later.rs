@@ -1,11 +1,11 @@
-//! A signer that does not answer at once: a person, or an API server's
-//! approval. The provider asks, waits, and goes on when the answer is there;
-//! it never blocks, and a restart in between loses nothing.
+//! A signer that does not answer at once: a person, or the approval of an API
+//! server. The provider asks, waits, and continues when the answer is there. It
+//! never blocks, and a restart in between loses nothing.
 //!
 //! The [`CsrSigner`] answers [`Answer::Pending`] until it has the certificate.
-//! The request can be read in two places: the signer is asked for it, and the
+//! The request is available in two places: the signer receives it, and the
 //! phase [`NeedsCredential`](liqo_auth::provider::NeedsCredential) shows it,
-//! also where the provider has no signer yet.
+//! even if the provider has no signer yet.
 //!
 //! ```sh
 //! cargo run --example signer_answers_later
@@ -83,7 +83,8 @@ fn by_what_the_phase_shows(authority: &Authority) -> Result<(), BoxError> {
     }
 }
 
-/// A desk where requests lie, each until its certificate is beside it.
+/// A desk with requests. Each request lies there until its certificate is
+/// beside it.
 #[derive(Default)]
 struct Desk(Mutex<BTreeMap<RequestId, (SigningRequest, Option<CertificateChain>)>>);
 
@@ -128,7 +129,7 @@ fn signed(request: &SigningRequest, authority: &Authority) -> Result<Certificate
     )?)
 }
 
-/// A provider whose peer has come as far as the proof.
+/// A provider whose peer has proven its key.
 fn at_the_proof(provider: &Provider) -> Result<(Objects, ClusterId), BoxError> {
     let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng)?;
     let consumer = Consumer::builder("rome".parse()?, Arc::new(OneKey(Arc::new(key)))).build();
@@ -140,7 +141,7 @@ fn at_the_proof(provider: &Provider) -> Result<(Objects, ClusterId), BoxError> {
     let nonce = step.outbox.remove(0);
     let mut step = consumer.receive(&nowhere.view(provider.cluster_id()), nonce, env()?)?;
     let tenant = step.outbox.remove(0);
-    // The Tenant is stored, then the proof of it.
+    // The first step stores the Tenant, the second one the proof.
     let step = provider.receive(&objects.view(&peer), tenant, env()?)?;
     apply(&step, &mut objects)?;
     let step = provider.reconcile(&objects.view(&peer), env()?)?;
@@ -189,7 +190,7 @@ fn entropy() -> Result<Entropy, BoxError> {
     Ok(Entropy::draw(&mut getrandom::SysRng)?)
 }
 
-/// An embedder asks its clock.
+/// The time. An embedder reads its clock.
 fn now() -> Result<Timestamp, BoxError> {
     Ok("2026-11-20T13:00:00Z".parse()?)
 }

@@ -1,9 +1,9 @@
-//! Verification without a machine: is this Tenant the one of that cluster, and
-//! did it sign that nonce?
+//! Verification without a machine: does this Tenant belong to that cluster, and
+//! did that cluster sign that nonce?
 //!
-//! It judges files of the form of `tests/vectors/corpus`, each with a nonce and
-//! a Tenant: those that are named, or else an honest one and three of somebody
-//! who wants to be more than he is.
+//! The files have the form of `tests/vectors/corpus`: each has a nonce and a
+//! Tenant. Without arguments, the example judges an honest Tenant and three
+//! hostile ones.
 //!
 //! ```sh
 //! cargo run --example verification_alone [FILE...]
@@ -44,7 +44,8 @@ fn judge(case: &Value) -> Result<String, BoxError> {
     let object = Object::from_value(case["tenant"].clone());
     let tenant = object.as_tenant().ok_or("there is no Tenant in the file")?;
 
-    // The administrator knows whom to expect; here it is whoever it says it is.
+    // An administrator knows which consumer to expect. This example accepts the
+    // ID that the Tenant claims.
     let verdict = verify::claimed_consumer(tenant).and_then(|consumer| {
         let expectation = TenantExpectation {
             consumer: &consumer,

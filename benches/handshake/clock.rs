@@ -1,11 +1,11 @@
-//! How time is taken.
+//! Measures how long each stage takes.
 
 use std::time::{Duration, Instant};
 
-/// Something to be measured.
+/// A piece of work that is measured.
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
-    /// The primitives that it cannot do without, and how many of each.
+    /// The primitives that the stage needs at least, and how often.
     pub(crate) needs: &'static [(u32, &'static str)],
     run: Box<dyn FnMut(u64) -> Duration>,
 }
@@ -21,7 +21,7 @@ impl Stage {
         })
     }
 
-    /// A stage that takes the time by itself, of so many turns.
+    /// A stage that measures its own time. `run` gets the number of turns.
     pub(crate) fn timed(name: &'static str, run: impl FnMut(u64) -> Duration + 'static) -> Self {
         Self {
             name,
@@ -39,11 +39,11 @@ impl Stage {
     }
 }
 
-/// Nanoseconds for each stage.
+/// Returns the nanoseconds of each stage.
 ///
-/// Each round takes the stages in turn, so that a machine that becomes slower
-/// does so for all of them. What counts is the median over the batches of a
-/// round, and of the rounds the best, as in `benches/reference`.
+/// Each round runs all stages in turn. If the machine becomes slower, it
+/// becomes slower for all of them. The result is the median over the batches of
+/// a round, in the best round, as in `benches/reference`.
 pub(crate) fn measure(stages: &mut [Stage]) -> Vec<f64> {
     let turns: Vec<u64> = stages.iter_mut().map(turns_of_a_batch).collect();
     let mut best = vec![f64::INFINITY; stages.len()];
@@ -67,7 +67,7 @@ fn round(stage: &mut Stage, turns: u64) -> f64 {
     batches[batches.len() / 2]
 }
 
-/// As many as take about [`BATCH`]. It warms up, too.
+/// The number of turns that take about [`BATCH`]. Finding it also warms up.
 fn turns_of_a_batch(stage: &mut Stage) -> u64 {
     let mut turns = 1;
     loop {

@@ -11,7 +11,7 @@ use liqo_auth::{
     provider::{self, AuthoritySigner, Endpoint, Provider},
 };
 
-/// What both clusters have before they know each other.
+/// Both clusters before the handshake.
 pub(crate) struct Clusters {
     pub(crate) provider: Provider,
     pub(crate) consumer: Consumer,
@@ -27,7 +27,7 @@ impl Clusters {
         Self::with(Arc::new(KeyPair::from_entropy(&entropy(1))), None)
     }
 
-    /// The same with a provider that proves its own key.
+    /// As [`Clusters::new`], with a provider that proves its own key.
     pub(crate) fn with_commitment() -> Self {
         let key = KeyPair::from_entropy(&entropy(3));
         Self::with(
@@ -67,8 +67,8 @@ impl Clusters {
         }
     }
 
-    /// Everything from the nonce to the kubeconfig, as two controllers do it:
-    /// through the machines, with every object stored and read again.
+    /// The handshake from the nonce to the kubeconfig, as two controllers do
+    /// it: through the machines. Every object is stored and read again.
     pub(crate) fn handshake(&self) {
         let (provider, consumer) = (&self.provider, &self.consumer);
         let (consumer_id, provider_id) = (consumer.cluster_id(), provider.cluster_id());
@@ -103,7 +103,7 @@ impl Clusters {
         carry_out(step, &mut there);
     }
 
-    /// Makes sure, once, that what is measured is a handshake.
+    /// Checks once that the measured code is a whole handshake.
     pub(crate) fn check(&self) {
         let (mut here, mut there) = (self.roles.clone(), Objects::new());
         let (consumer_id, provider_id) = (self.consumer.cluster_id(), self.provider.cluster_id());
@@ -134,7 +134,7 @@ impl Clusters {
         ));
     }
 
-    /// What the consumer answers to a nonce.
+    /// The Tenant with which the consumer answers a nonce.
     pub(crate) fn tenant(&self, nonce: &Nonce) -> Tenant {
         let nowhere = Objects::new();
         let view = nowhere.view(self.provider.cluster_id());
@@ -147,7 +147,7 @@ impl Clusters {
         }
     }
 
-    /// The Identity with that certificate, as the provider hands it out.
+    /// The Identity with this certificate chain, as the provider sends it.
     pub(crate) fn identity(&self, certificate: &[u8]) -> Identity {
         let mut identity = Identity::default();
         let provider = self.provider.cluster_id();
@@ -165,7 +165,7 @@ impl Clusters {
     }
 }
 
-/// Stores, and gives the message that is to be sent.
+/// Stores the effects of a step and returns its message.
 fn carry_out(step: Step, objects: &mut Objects) -> Option<Message> {
     for effect in &step.effects {
         objects.apply(effect).unwrap();
@@ -180,7 +180,7 @@ pub(crate) fn env() -> Env {
     }
 }
 
-/// Not random at all: that costs the same each time.
+/// Constant bytes in place of random ones. They cost the same each time.
 pub(crate) fn entropy(byte: u8) -> Entropy {
     Entropy::from_bytes([byte; 32])
 }

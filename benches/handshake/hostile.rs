@@ -1,8 +1,8 @@
-//! What somebody would send who wants a verification to take long: the largest
-//! and the deepest that the limits let through.
+//! Inputs of an attacker who wants a verification to take long: the largest and
+//! the deepest inputs within the limits.
 //!
-//! None of the signatures in the certificates is right. That is the point: a
-//! wrong one costs as much as a right one, and then the next key is tried.
+//! No signature in these certificates is valid. An invalid signature costs as
+//! much as a valid one, and after it the next key is tried.
 
 use std::{hint::black_box, sync::Arc};
 
@@ -111,7 +111,7 @@ fn with_rsa() -> Vec<Stage> {
     ]
 }
 
-/// An honest Tenant, verified as a whole.
+/// Verifies an honest Tenant.
 fn tenant(name: &'static str, key: KeyPair) -> Stage {
     let (tenant, nonce) = tenant_of(key);
     Stage::new(name, move || {
@@ -123,7 +123,7 @@ fn tenant(name: &'static str, key: KeyPair) -> Stage {
     })
 }
 
-/// The same with a key that was admitted before.
+/// Verifies an honest Tenant whose key was admitted earlier.
 #[cfg(feature = "rsa")]
 fn tenant_of_known_key(name: &'static str, key: KeyPair) -> Stage {
     use liqo_auth::crypto::PublicKey;
@@ -153,8 +153,9 @@ fn tenant_of(key: KeyPair) -> (Tenant, Nonce) {
     (clusters.tenant(&nonce), nonce)
 }
 
-/// A chain of four and a bundle, as many as fit, in which everybody could have
-/// issued everybody, for all that names and key identifiers say.
+/// A chain of four certificates and the largest bundle within the limits. By
+/// names and key identifiers, each certificate could be the issuer of each
+/// other one.
 fn identity(name: &'static str, authority: &[u8], algorithm: &[u8], signature: &[u8]) -> Stage {
     let clusters = Clusters::new();
     let names = (common_name("x"), common_name("x"));
@@ -167,7 +168,7 @@ fn identity(name: &'static str, authority: &[u8], algorithm: &[u8], signature: &
         clusters.key.public_key().spki_der(),
         &client_authentication(),
     );
-    // Nobody verifies what an authority's certificate is signed with.
+    // The signature on an authority's own certificate is never verified.
     let root = certificate(
         &names,
         authority,
@@ -181,12 +182,13 @@ fn identity(name: &'static str, authority: &[u8], algorithm: &[u8], signature: &
     checked(name, &clusters, chain, bundle, None)
 }
 
-/// A certificate that is as long as one may be.
+/// A certificate of the largest allowed size.
 fn certificate_of_many(name: &'static str, place: impl Fn(Vec<u8>) -> (Vec<u8>, Vec<u8>)) -> Stage {
     let clusters = Clusters::new();
     let bytes = 46 * 1024;
     let names = || common_name_part("x").repeat(bytes / common_name_part("x").len());
-    // Each with another identifier: one that is there twice is refused early.
+    // Each extension has a different identifier, because a duplicate is refused
+    // early.
     let extensions = || {
         let mut all = Vec::new();
         for number in 0_u32.. {
@@ -224,7 +226,7 @@ fn certificate_of_many(name: &'static str, place: impl Fn(Vec<u8>) -> (Vec<u8>, 
     checked(name, &clusters, pem(&leaf), bundle, None)
 }
 
-/// A CA bundle of beginnings without an end.
+/// A CA bundle that contains only BEGIN lines.
 fn bundle_of_many_beginnings() -> Stage {
     let clusters = Clusters::new();
     let leaf = certificate(
@@ -246,7 +248,7 @@ fn bundle_of_many_beginnings() -> Stage {
     )
 }
 
-/// Verifies such an Identity; it is taken, or refused for the reason given.
+/// Verifies the Identity. It is accepted, or refused for the given reason.
 fn checked(
     name: &'static str,
     clusters: &Clusters,
@@ -281,7 +283,8 @@ fn checked(
     Stage::new(name, move || drop(black_box(verify(&identity))))
 }
 
-/// A request whose subject fills it, and has to be told in the error.
+/// A request that consists almost only of its subject. The error has to show
+/// the subject.
 fn request_of_many_names() -> Stage {
     let key = KeyPair::from_entropy(&entropy(1));
     let name = tlv(0x30, &common_name_part("x").repeat(420));
@@ -314,7 +317,7 @@ fn object(name: &'static str, text: String) -> Stage {
     })
 }
 
-/// A text of as many bytes as may be read at once.
+/// A text of the largest size that can be read at once.
 fn stream(name: &'static str, text: String) -> Stage {
     Stage::new(name, move || {
         let read = manifest::read(text.as_bytes(), &Limits::default());
@@ -337,7 +340,8 @@ fn json_text() -> String {
     format!("{TENANT}\"csr\":\"{}\"}}}}", "QUFB".repeat(63 * 1024))
 }
 
-/// Just within the limit, each field as long as the object's length allows.
+/// The largest number of fields within the limit, each as long as the object's
+/// limit allows.
 fn json_full() -> String {
     let field = |n: usize| format!("\"{n:020}\":\"{}\"", "\\u00e9".repeat(5));
     let fields: Vec<String> = (0..most_fields()).map(field).collect();
@@ -434,7 +438,7 @@ fn in_yaml() -> Vec<Stage> {
     ]
 }
 
-/// The objects of a text, or why it is refused as a whole.
+/// Checks that the text contains one object, or that the whole text is refused.
 #[cfg(feature = "yaml")]
 fn object_or_refusal(name: &'static str, text: String) -> Stage {
     Stage::new(name, move || {
@@ -476,13 +480,13 @@ fn certificate(
     tlv(0x30, &[&signed[..], algorithm, &signature].concat())
 }
 
-/// O=liqo.io, CN=consumer: the one that a client's certificate has to have.
+/// The subject that a client's certificate has to have: O=liqo.io, CN=consumer.
 fn client_name() -> Vec<u8> {
     let organization = part(10, "liqo.io");
     tlv(0x30, &[organization, common_name_part("consumer")].concat())
 }
 
-/// R is a point and s is below the order: only the equation fails.
+/// R is a point on the curve and s is below the order. Only the equation fails.
 fn likely_signature() -> [u8; 64] {
     let mut signature = [0x66; 64];
     signature[0] = 0x58;

@@ -1,4 +1,5 @@
-//! The handshake, stage by stage and whole, beside the sum of its primitives.
+//! Measures the handshake, as a whole and by stages, and compares it with the
+//! sum of its primitives.
 //!
 //! ```sh
 //! cargo bench --bench handshake                        # a table
@@ -32,7 +33,7 @@ use clock::Stage;
 fn main() {
     let arguments: Vec<String> = std::env::args()
         .skip(1)
-        // `cargo bench` passes it on.
+        // `cargo bench` adds this argument.
         .filter(|argument| argument != "--bench")
         .collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

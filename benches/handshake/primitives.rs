@@ -1,5 +1,5 @@
-//! What the handshake cannot do without, by the crates that do it, called
-//! directly: the operations with keys, and the hashes.
+//! The operations that every handshake needs (with keys, and hashes), called
+//! directly in the crates that implement them.
 
 use std::hint::black_box;
 
@@ -18,7 +18,7 @@ pub(crate) const SHA: &str = "sha256";
 pub(crate) const HMAC: &str = "hmac-sha256";
 
 pub(crate) fn stages() -> Vec<Stage> {
-    // As long as a certificate that is signed.
+    // About the length of the part of a certificate that is signed.
     let message = [7; 256];
     let seed = [1; 32];
     let key = ed25519_dalek::SigningKey::from_bytes(&seed);
@@ -32,12 +32,12 @@ pub(crate) fn stages() -> Vec<Stage> {
                 .verify(black_box(&message), &signature)
                 .unwrap();
         }),
-        // A key of somebody else: on the curve, and of prime order.
+        // Another party's key: on the curve, and of prime order.
         Stage::new(ADMIT, move || {
             let key = VerifyingKey::from_bytes(black_box(&encoded)).unwrap();
             assert!(is_torsion_free(&key.to_edwards()));
         }),
-        // A key that signs for nobody but itself: an authority's.
+        // The key of an authority. It signs nothing but its own certificate.
         Stage::new(READ, move || {
             black_box(VerifyingKey::from_bytes(black_box(&encoded)).unwrap());
         }),
@@ -68,8 +68,8 @@ fn signer(seed: &[u8; 32], message: [u8; 256]) -> impl FnMut() + use<> {
     }
 }
 
-/// The cheapest test that curve25519-dalek offers: a multiplication by the
-/// order, in variable time.
+/// The cheapest test in curve25519-dalek: a multiplication by the order, in
+/// variable time.
 fn is_torsion_free(point: &EdwardsPoint) -> bool {
     let product =
         EdwardsPoint::vartime_double_scalar_mul_basepoint(&-Scalar::ONE, point, &Scalar::ZERO);

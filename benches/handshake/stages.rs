@@ -28,7 +28,7 @@ use super::{
     primitives::{self, ADMIT, HMAC, READ, SHA, SIGN, VERIFY},
 };
 
-/// The primitives first: the sums are made of them.
+/// The primitives come first, because the sums are made of them.
 pub(crate) fn all() -> Vec<Stage> {
     let clusters = Rc::new(Clusters::new());
     let committing = Clusters::with_commitment();
@@ -98,11 +98,11 @@ pub(crate) fn all() -> Vec<Stage> {
     stages
 }
 
-/// Each once, whoever does it: the consumer signs the nonce and its request;
-/// the provider admits the key, verifies request and nonce, and signs the
-/// certificate; the consumer verifies that. The hashes: the nonce (random
-/// bytes, names, code), its check on both sides, the record's seal, the serial
-/// number, the request's digest, the endpoint's pin.
+/// Each operation counts once, on whichever side. Keys: the consumer signs the
+/// nonce and its request; the provider admits the key, verifies request and
+/// nonce, and signs the certificate; the consumer verifies the certificate.
+/// Hashes: the nonce (random bytes, names, code), its check on both sides, the
+/// record's seal, the serial number, the request's digest, the endpoint's pin.
 const WHOLE: &[(u32, &str)] = &[
     (3, SIGN),
     (3, VERIFY),
@@ -112,8 +112,8 @@ const WHOLE: &[(u32, &str)] = &[
     (8, SHA),
 ];
 
-/// The provider signs its commitment besides; the consumer admits the
-/// provider's key and verifies that.
+/// In addition, the provider signs its commitment. The consumer admits the
+/// provider's key and verifies the commitment.
 const WHOLE_WITH_COMMITMENT: &[(u32, &str)] = &[
     (4, SIGN),
     (4, VERIFY),
@@ -128,8 +128,9 @@ fn stage(name: &'static str, clusters: &Rc<Clusters>, run: impl Fn(&Clusters) + 
     Stage::new(name, move || run(&clusters))
 }
 
-/// The same without machines and stores, as Liqo's functions do it in
-/// `benches/reference`. Only the consumer's machine signs a nonce.
+/// The same handshake without machines and stores, as Liqo's functions do it in
+/// `benches/reference`. The only machine is the consumer's, which signs the
+/// nonce.
 fn whole_functions(clusters: &Clusters) {
     let nonce = make_nonce(clusters);
     let tenant = clusters.tenant(&nonce);
@@ -205,8 +206,8 @@ fn kubeconfig(identity: &Identity, key: &KeyPair) -> SecretBytes {
     kubeconfig.to_yaml()
 }
 
-/// Signing a nonce by itself. What is to be signed exists only inside the
-/// consumer's machine, so that the key takes the time.
+/// Signs a nonce, and nothing else. The payload exists only inside the
+/// consumer's machine; therefore the key measures the time.
 fn sign(nonce: &Nonce) -> Stage {
     let key = Arc::new(Stopwatch {
         key: KeyPair::from_entropy(&entropy(1)),
@@ -226,7 +227,7 @@ fn sign(nonce: &Nonce) -> Stage {
     })
 }
 
-/// Signs a nonce again and again, and notes how long it takes.
+/// Signs a nonce repeatedly and measures the time.
 struct Stopwatch {
     key: KeyPair,
     turns: AtomicU64,

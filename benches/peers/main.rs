@@ -1,6 +1,7 @@
-//! One provider with one peer, a thousand and a hundred thousand, each of which
-//! went through the whole handshake: how long a look at one of them takes, and
-//! how much memory a settled peer needs in the mirror and in the look-up of names.
+//! One provider with one peer, with a thousand and with a hundred thousand
+//! peers. Each peer has completed the handshake. Measures how long one
+//! reconciliation of one peer takes, and how much memory a settled peer needs
+//! in the mirror and in the look-up of names.
 //!
 //! ```sh
 //! cargo bench --bench peers             # 1, 1,000 and 100,000 peers
@@ -44,7 +45,8 @@ fn main() {
         .unwrap_or(100_000);
 
     println!("Memory of a settled peer, of {most}:");
-    // All stay until the end: what is freed would be used again.
+    // All clusters stay until the end, because freed memory would be used
+    // again.
     let mut settled = Vec::new();
     for slices in [0, 1] {
         let before = resident();
@@ -61,8 +63,8 @@ fn main() {
     }
 
     let sizes = [1, 1000, most];
-    // As many clusters of one peer as there are peers that are looked at, so that
-    // no size has the advantage of a warm cache.
+    // As many one-peer clusters as there are measured peers. Otherwise the
+    // smallest size would profit from a warm cache.
     let mut clusters: Vec<Vec<Cluster>> = Vec::new();
     for peers in sizes {
         let (number, each) = if peers == 1 { (KNOWN, 1) } else { (1, peers) };
@@ -92,7 +94,8 @@ fn main() {
             views[at].push(started.elapsed());
             let step = cluster.provider.reconcile(&view, env()).unwrap();
             looks[at].push(started.elapsed());
-            // The new slice's request is recorded, and nothing else.
+            // The request of the new slice is recorded, and nothing else
+            // happens.
             assert_eq!((step.effects.len(), step.refused.len()), (1, 0));
             black_box(step);
         }
@@ -139,7 +142,8 @@ impl Cluster {
         cluster
     }
 
-    /// Takes in what the API server would show.
+    /// Observes an object in the mirror, as the API server's watch would show
+    /// it.
     fn observe(&mut self, object: &Object) {
         let mut seen = false;
         for watch in self.watches.iter().filter(|watch| watch.covers(object)) {
@@ -149,7 +153,7 @@ impl Cluster {
         assert!(seen, "{} is watched", object.id());
     }
 
-    /// Goes through the handshake with a peer, and signs its slices.
+    /// Completes the handshake with a peer, and signs its slices.
     fn settle(&mut self, number: usize, slices: usize) {
         let (name, key) = (peer(number), key(number));
         let consumer = Consumer::builder(name.clone(), Arc::new(OneKey(key.clone()))).build();
@@ -183,7 +187,7 @@ impl Cluster {
         }
     }
 
-    /// Shows a new slice of a peer.
+    /// Adds a new slice of a peer.
     fn bring_slice(&mut self, number: usize) {
         let mut slice = slice(&peer(number), "trial", &key(number));
         slice.metadata.uid = format!("trial-{number}");
@@ -285,7 +289,8 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
-/// Resident memory of this process in bytes; 0 where the system does not say.
+/// The resident memory of this process in bytes, or 0 if the system does not
+/// report it.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
@@ -299,7 +304,7 @@ fn env() -> Env {
     }
 }
 
-/// Not random at all: that costs the same each time.
+/// Constant bytes in place of random ones. They cost the same each time.
 fn entropy(byte: u8) -> Entropy {
     Entropy::from_bytes([byte; 32])
 }
@@ -313,6 +318,6 @@ const ROLES: [(&str, &str); 2] = [
     ("liqo-virtual-kubelet", names::CLUSTER_WIDE_ROLE),
 ];
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// How many peers are looked at in turn.
+/// The number of peers that are measured in turn.
 const KNOWN: usize = 200;
 const ROUNDS: usize = 4000;

@@ -3,11 +3,11 @@
 #
 #   judge.sh DIR [VERSION...]
 #
-# VERSION is 1.2.0, 1.1.2, 1.0.3 or 1.0.0; all if none is given. An exchange
-# with an RSA or ECDSA key is not for 1.0.0, and one with Renews is for the
-# versions of their scheme: 1.2.0, or all others.
+# VERSION is 1.2.0, 1.1.2, 1.0.3 or 1.0.0; the default is all of them. Version
+# 1.0.0 cannot judge an exchange with an RSA or ECDSA key. An exchange with
+# Renews is for the versions of its scheme: 1.2.0, or all others.
 #
-# It exits with 1 if a check failed, with 2 if it was called wrongly or the
+# The exit code is 1 if a check failed, and 2 if the arguments are wrong or the
 # judge could not be built.
 set -euo pipefail
 
@@ -34,7 +34,7 @@ build() {
         1.1.2 | 1.0.3 | 1.0.0) with=(-modfile="go-$1.mod" -tags "liqo_${1//./_}") ;;
         *) usage ;;
     esac
-    # Go would find that out by itself, but in a second and not at once.
+    # Go finds this out by itself, but that takes a second.
     [[ ! -x $judge || -n $(find judge go*.mod go*.sum -newer "$judge" -print -quit) ]] || return 0
     go build -buildvcs=false -p 2 "${with[@]}" -o "$judge" ./judge || exit 2
     touch -- "$judge"

@@ -1,6 +1,6 @@
-//! Certificate requests: the bytes as PEM, and near-honest ones that the key
-//! has signed. The strict policy takes one; what the compatible one takes is
-//! the same in canonical PEM.
+//! Certificate requests: the input as PEM, and near-honest requests that the
+//! key has signed. The strict policy accepts exactly one request. Each request
+//! that the compatible policy accepts is the same one in canonical PEM.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-// Made once: its regular expressions take long to read.
+// Made once, because compiling the regular expressions takes long.
 thread_local! {
     static REQUESTS: BoxedStrategy<Vec<u8>> = {
         let (consumer, key) = (awaiting().consumer(), awaiting().consumer_key());

@@ -1,8 +1,8 @@
-//! A whole exchange: crashes, delays, repetitions, and in between something
-//! that nobody sent.
+//! A whole exchange with crashes, delays, repetitions, and a forged message in
+//! between.
 //!
-//! Without the forgery it ends complete, with one certificate; with it, nobody
-//! gets a certificate for another key.
+//! Without the forgery, the exchange completes with one certificate. With the
+//! forgery, no certificate is issued for another key.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,7 @@
 //! Identities: those of a manifest, and near-honest ones whose certificate the
-//! right authority has signed. No panic; what is refused changes nothing; what
-//! is taken carries the consumer's key and subject, and can be used.
+//! right authority has signed. Nothing panics. A refused Identity changes
+//! nothing. An accepted one has the consumer's key and subject, and can be
+//! used.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -24,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-// Made once: its regular expressions take long to read.
+// Made once, because compiling the regular expressions takes long.
 thread_local! {
     static IDENTITIES: BoxedStrategy<Identity> = awaiting().forged_identities();
 }
@@ -71,7 +72,7 @@ fn judge(identity: &Identity) {
         assert!(written.any(|name| name == kubeconfig), "{step:?}");
     }
 
-    // As someone may store it without asking.
+    // Stored past the library, as another program may do it.
     let mut stored = rehearsal.at_consumer.clone();
     stored.insert(identity.clone().into());
     if let Ok(step) = consumer.reconcile(&stored.view(provider), env()) {

@@ -1,5 +1,5 @@
-//! Answers of the legacy token protocol. No panic; what is no identity for this
-//! home is not stored.
+//! Answers of the legacy token protocol. Nothing panics. An answer that is no
+//! identity for this home cluster is not stored.
 #![no_main]
 
 use std::sync::Arc;
@@ -54,7 +54,8 @@ fn answer(
             }
         }
     }
-    // A kubeconfig of 0.2 may be honest; a certificate of our key is not made up.
+    // A kubeconfig of version 0.2 may be honest. A certificate for our key
+    // cannot be forged.
     let stored = objects.get::<ForeignCluster>("", "foreign");
     let status = stored.map(|cluster| cluster.status.auth_status());
     assert!(version == ProtocolVersion::V0_2 || status != Some(AuthStatus::Accepted));

@@ -1,5 +1,5 @@
-//! Requests of the legacy token protocol. No panic; each is read, answered or
-//! refused; without the token nothing is written.
+//! Requests of the legacy token protocol. Nothing panics. Each request is read,
+//! answered or refused. Without the token nothing is written.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

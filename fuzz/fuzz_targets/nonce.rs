@@ -1,4 +1,5 @@
-//! What a consumer signs: the bytes, and texts near a nonce.
+//! Texts for a consumer to sign: the input itself, and texts that are nearly a
+//! nonce.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-// Made once: its regular expressions take long to read.
+// Made once, because compiling the regular expressions takes long.
 thread_local! {
     static TEXTS: BoxedStrategy<Vec<u8>> = strategy::any_nonce_text();
 }

@@ -1,7 +1,7 @@
-//! What an authenticated peer may write on the provider: replicas of slices and
-//! renewals, near-honest ones and any. No panic; the provider comes to rest;
-//! what it signs is for the peer's key and the slice's own user, and nothing
-//! that is not about slices and renewals changes.
+//! The objects that an authenticated peer may write on the provider: replicas
+//! of slices and renewals, both near-honest and arbitrary. Nothing panics, and
+//! the provider settles. It signs only for the peer's key and the slice's own
+//! user. No other object changes.
 #![no_main]
 
 use std::{collections::BTreeMap, sync::OnceLock};
@@ -32,13 +32,13 @@ fuzz_target!(|bytes: &[u8]| {
     deal_with(written);
 });
 
-// Made once: their regular expressions take long to read.
+// Made once, because compiling the regular expressions takes long.
 thread_local! {
     static DRAWN: (BoxedStrategy<ResourceSlice>, BoxedStrategy<Renew>) =
         (strategy::any_resource_slice(), strategy::any_renew());
 }
 
-/// The peer's slice, with as much that is right as the bits say.
+/// A slice of the peer. Each bit of `how` makes one field right.
 fn near_honest(slice: ResourceSlice, how: u8) -> ResourceSlice {
     let right = |bit: u8| how & (1 << bit) != 0;
     let rehearsal = complete();
@@ -67,7 +67,7 @@ fn near_honest(slice: ResourceSlice, how: u8) -> ResourceSlice {
     slice
 }
 
-/// The object where, and labelled as, a replica of the peer's would be.
+/// The object in the namespace and with the labels of a replica of the peer's.
 fn replica<K: Resource>(mut object: K) -> K {
     let consumer = complete().consumer().cluster_id();
     let metadata = object.metadata_mut();
@@ -108,7 +108,7 @@ fn deal_with(written: Vec<Object>) {
     certificates_are_the_slices(&store);
 }
 
-/// All but slices, renewals, and what is kept about them.
+/// All objects except slices, renewals, and the records about them.
 fn others(store: &Objects) -> BTreeMap<ObjectRef, Object> {
     let about_slices = |id: &ObjectRef| {
         matches!(id.kind, Kind::ResourceSlice | Kind::Renew)
@@ -137,7 +137,7 @@ fn certificates_are_the_slices(store: &Objects) {
     }
 }
 
-/// An exchange that is complete. It is never changed.
+/// A complete exchange. It is never changed.
 fn complete() -> &'static Rehearsal {
     static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
     REHEARSAL.get_or_init(|| {

@@ -1,6 +1,6 @@
-//! Tenants: those of a manifest, and near-honest ones signed with the consumer's
-//! key. No panic; what is refused changes nothing; of all requests that the key
-//! can sign, the strict policy takes one.
+//! Tenants: those of a manifest, and near-honest ones signed with the
+//! consumer's key. Nothing panics. A refused Tenant changes nothing. Of all
+//! requests that the key can sign, the strict policy accepts one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-// Made once: its regular expressions take long to read.
+// Made once, because compiling the regular expressions takes long.
 thread_local! {
     static TENANTS: BoxedStrategy<Tenant> = awaiting().forged_tenants();
 }
@@ -53,7 +53,7 @@ fn judge(tenant: &Tenant) {
     let received = rehearsal.provider().receive(&view, message, env());
     assert!(received.is_err() || strict.is_ok(), "{received:?}");
 
-    // As someone may store it without asking.
+    // Stored past the library, as another program may do it.
     let mut stored = rehearsal.at_provider.clone();
     stored.insert(tenant.clone().into());
     if let Ok(step) = rehearsal

@@ -1,5 +1,5 @@
-//! What the targets have in common: the library's own strategies, driven by the
-//! fuzzer's bytes, and one exchange to try them on.
+//! What all targets use: the library's own strategies, driven by the fuzzer's
+//! bytes, and one exchange.
 
 use std::sync::OnceLock;
 
@@ -15,28 +15,28 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 
-/// What a strategy makes of the seed that the first sixteen bytes are.
+/// Draws a value from a strategy. The first sixteen bytes are the seed.
 ///
-/// Proptest can also take the bytes themselves for random ones, but gives half
-/// of what is left to each part of a strategy: soon there are only zeros, out
-/// of which no number is drawn at all.
+/// Proptest can also use the bytes directly as random numbers. But it gives
+/// each part of a strategy half of the remaining bytes, so soon only zeros are
+/// left, and from zeros no number can be drawn.
 pub fn draw<T: core::fmt::Debug>(strategy: &impl Strategy<Value = T>, bytes: &[u8]) -> Option<T> {
     let mut seed = [1; 16];
     for (seed, byte) in seed.iter_mut().zip(bytes) {
         *seed ^= byte;
     }
-    // Zeros are no seed.
+    // A seed must not be all zeros.
     seed[15] |= 1;
     let rng = TestRng::from_seed(RngAlgorithm::XorShift, &seed);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     Some(strategy.new_tree(&mut runner).ok()?.current())
 }
 
-/// What happens in an exchange, three bytes for each event.
+/// The events of an exchange, three bytes for each.
 pub fn events(bytes: &[u8]) -> impl Iterator<Item = Event> {
     let (events, _) = bytes.as_chunks();
     events.iter().take(32).map(|&[kind, effects, number]| {
-        // As a rule, a step is carried out as a whole.
+        // Most steps are carried out as a whole.
         let effects = match effects {
             0..4 => effects.into(),
             _ => ALL,
@@ -58,12 +58,13 @@ pub fn events(bytes: &[u8]) -> impl Iterator<Item = Event> {
     })
 }
 
-/// The objects of the bytes, if they are a manifest.
+/// The objects in the bytes, if the bytes are a manifest.
 pub fn objects(bytes: &[u8]) -> Vec<Object> {
     manifest::read(bytes, &Limits::default()).unwrap_or_default()
 }
 
-/// An exchange whose nonce waits for its Tenant. It is never changed.
+/// An exchange in which the nonce was sent and the Tenant has not come. It is
+/// never changed.
 pub fn awaiting() -> &'static Rehearsal {
     static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
     REHEARSAL.get_or_init(|| {
@@ -74,7 +75,7 @@ pub fn awaiting() -> &'static Rehearsal {
     })
 }
 
-/// The nonce that it waits with.
+/// The nonce of [`awaiting`].
 pub fn nonce() -> &'static Nonce {
     match awaiting().messages() {
         [

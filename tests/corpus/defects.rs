@@ -1,6 +1,6 @@
-//! What is wrong with each refused input.
+//! The defect of each input that is refused.
 
-/// The defect of each refused input, as the beginning of the fault's name.
+/// The ID of each refused input, and how the name of the expected fault begins.
 pub(crate) const DEFECTS: &[(&str, &str)] = &[
     (
         "I002-other-cn",

@@ -1,8 +1,8 @@
-//! Every verdict of a collection of inputs, in both policies.
+//! Checks every verdict of a collection of inputs, in both policies.
 //!
 //! `LIQO_AUTH_CORPUS` names another folder of the same form. A refusal counts
-//! only with the error that names the defect; for inputs that the table below
-//! does not know, with any error of the peer's or the policy's.
+//! only if the error names the defect. If the table of defects does not contain
+//! the input, any error about the peer or the policy counts.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -99,13 +99,14 @@ fn judge_token(case: &Value, policy: Policy) -> Result<(), Error> {
     let answer = foreign.handle(&objects.view(request.peer()), &request, env())?;
     match answer.outcome {
         Some(outcome @ Outcome::WrongToken { .. }) => Err(outcome.error().unwrap()),
-        // The token is right; then there is no certificate request.
+        // The token is right. The refusal is about the missing certificate
+        // request.
         Some(Outcome::Refused { .. }) => Ok(()),
         other => panic!("{}: {other:?}", case["id"]),
     }
 }
 
-/// A token that lies elsewhere; one that is none is not there.
+/// A token in another store. A text that is no token counts as absent.
 struct Stored(String, Policy);
 
 impl TokenStore for Stored {
@@ -114,7 +115,7 @@ impl TokenStore for Stored {
     }
 }
 
-/// Does the provider take this Tenant?
+/// Does the provider accept this Tenant?
 fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
     let tenant = Tenant::from_object(&Object::from_value(case["tenant"].clone()))
         .unwrap()
@@ -153,7 +154,7 @@ fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
         }
         .into(),
     );
-    // Liqo made the nonce, so the embedder vouches for it.
+    // The nonce was made by Liqo; therefore the embedder vouches for it.
     let vouched = Nonce::parse(nonce, &policy).ok();
     let view = objects.view(&peer);
     let view = match &vouched {
@@ -165,7 +166,7 @@ fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
     for effect in &step.effects {
         objects.apply(effect).unwrap();
     }
-    // Taken means more than stored: it is signed, too.
+    // Accepted means more than stored: the request is signed, too.
     for _ in 0..4 {
         let view = objects
             .view(&peer)
@@ -188,7 +189,7 @@ fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
     Ok(())
 }
 
-/// Does the provider have this slice's request signed?
+/// Does the provider have the request of this slice signed?
 fn judge_slice(case: &Value, policy: Policy) -> Result<(), Error> {
     let slice = ResourceSlice::from_object(&Object::from_value(case["resourceSlice"].clone()))
         .unwrap()
@@ -209,7 +210,7 @@ fn judge_slice(case: &Value, policy: Policy) -> Result<(), Error> {
         tenant_key: required.then_some(&key),
     };
     let verified = verify::resource_slice(&slice, &expectation, &policy)?;
-    // Signed means signed: by an authority, for this subject and key.
+    // Signed means: by an authority, for this subject and key.
     let authority = Authority::new("ca", now(), LIFETIME, &entropy()).unwrap();
     let chain = authority.issue(
         verified.csr(),
@@ -260,7 +261,7 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
         for effect in &step.effects {
             objects.apply(effect).unwrap();
         }
-        // Stored means usable: the kubeconfig follows.
+        // Stored means usable: the kubeconfig can be made.
         let env = Env {
             now,
             entropy: entropy(),
@@ -275,7 +276,7 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
     Ok(())
 }
 
-/// Does the consumer sign this?
+/// Does the consumer sign this text?
 fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Error> {
     let bytes = STANDARD.decode(case["nonce"].as_str().unwrap()).unwrap();
     let provider = "cl-provider".parse().unwrap();
@@ -297,7 +298,7 @@ fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Error> {
         known_by_key: false,
     };
     verify::nonce_to_sign(&bytes, &expectation, &policy)?;
-    // As someone would put it there for a controller to sign.
+    // As another program would put it there for a controller to sign.
     let secret = Secret {
         metadata: Metadata {
             name: names::SIGNED_NONCE_SECRET.into(),
