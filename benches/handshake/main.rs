@@ -4,9 +4,9 @@
 //! ```sh
 //! cargo bench --bench handshake                        # a table
 //! cargo bench --bench handshake -- --plain             # lines `NAME NANOSECONDS`
-//! cargo bench --bench handshake -- --hostile            # the worst inputs alone
+//! cargo bench --bench handshake -- --hostile            # only the worst inputs
 //! cargo bench --bench handshake -- --only whole        # one stage
-//! cargo bench --bench handshake -- --repeat 100 whole  # that often, without a clock
+//! cargo bench --bench handshake -- --repeat 100 whole  # 100 times, not measured
 //! ```
 //!
 //! See `benches/README.md`.

@@ -5,7 +5,7 @@
 //!
 //! ```sh
 //! cargo bench --bench peers             # 1, 1,000 and 100,000 peers
-//! cargo bench --bench peers -- 10000    # 1, 1,000 and as many
+//! cargo bench --bench peers -- 10000    # 1, 1,000 and 10,000 peers
 //! ```
 //!
 //! The exchanges take about two milliseconds each.
