@@ -1,5 +1,5 @@
-//! The log of decisions: what a whole exchange leaves in it, and how every
-//! change of it is found.
+//! The log of decisions: its entries for a whole exchange, and how each change
+//! of the log is found.
 
 use std::{
     io::Write,
@@ -15,7 +15,7 @@ use liqo_auth::{
 use crate::clusters::exchange::{self, RECORD_KEY, Setup, id, now};
 
 #[test]
-fn the_log_of_an_exchange_tells_who_what_which_rule_and_which_key() {
+fn the_log_of_an_exchange_has_the_peer_decision_rule_and_key() {
     let log = log();
     let told: Vec<_> = log
         .iter()
@@ -102,7 +102,7 @@ fn openssl_computes_the_same_hash() {
 }
 
 #[test]
-fn a_log_that_nobody_touched_holds() {
+fn an_unchanged_log_is_valid() {
     let log = log();
     let summary = audit::verify(lines(&log), Some(&key())).unwrap();
     assert_eq!(summary.entries, u64::try_from(log.len()).unwrap());
@@ -110,14 +110,14 @@ fn a_log_that_nobody_touched_holds() {
     assert_eq!((summary.first, summary.last), (Some(now()), Some(now())));
     assert_eq!(audit::verify(lines(&log), None), Ok(summary));
     assert_eq!(audit::verify([], None).unwrap().head, None);
-    // A key that was rotated since.
+    // The key was rotated after the log was written.
     let rotated = RecordKey::new([2; 32]).unwrap();
     let rotated = rotated.with_predecessor(RECORD_KEY).unwrap();
     assert_eq!(audit::verify(lines(&log), Some(&rotated)), Ok(summary));
 }
 
 #[test]
-fn every_change_breaks_it_at_its_line() {
+fn every_change_is_found_at_its_line() {
     let log = log();
     let count = u64::try_from(log.len()).unwrap();
     assert!(count > 4);
@@ -169,12 +169,13 @@ fn every_change_breaks_it_at_its_line() {
     );
     assert_eq!(fault(&|texts| texts[0].clear()), at(1, LogFault::Form));
     assert_eq!(fault(&|texts| texts[0].push('\r')), at(1, LogFault::Form));
-    // A torn line, as a crash leaves it.
+    // An incomplete line, as a crash leaves it.
     assert_eq!(
         fault(&|texts| texts.last_mut().unwrap().truncate(100)),
         at(count, LogFault::Form)
     );
-    // Upper-case digits, members in another order, an unknown member.
+    // A number in another form, an unknown member, members in another order,
+    // other letters and escapes.
     for (from, to) in [
         ("\"sequence\":1,", "\"sequence\":01,"),
         (
@@ -211,7 +212,7 @@ fn every_change_breaks_it_at_its_line() {
 }
 
 #[test]
-fn who_has_no_key_cannot_write_it_anew() {
+fn a_log_cannot_be_rewritten_without_the_key() {
     let events = events();
     let write = |mut chain: Chain, time: Timestamp| -> Vec<Entry> {
         events
@@ -234,7 +235,7 @@ fn who_has_no_key_cannot_write_it_anew() {
         audit::verify(lines(&other), Some(&key())),
         at(1, LogFault::Mac)
     );
-    // The MAC of another entry.
+    // The MACs of other entries.
     let mut moved: Vec<String> = without
         .iter()
         .map(|entry| entry.line().to_owned())
@@ -247,7 +248,7 @@ fn who_has_no_key_cannot_write_it_anew() {
         audit::verify(moved.iter().map(String::as_bytes), Some(&key())),
         at(1, LogFault::Mac)
     );
-    // What follows an entry of another log, and what another cluster wrote.
+    // An entry that follows the entry of another log.
     let later = write(
         chain().sealed_by(key()),
         "2026-11-21T13:00:00Z".parse().unwrap(),
@@ -260,13 +261,13 @@ fn who_has_no_key_cannot_write_it_anew() {
 }
 
 #[test]
-fn the_log_of_another_cluster_does_not_follow() {
+fn an_entry_of_another_cluster_cannot_follow() {
     let events = events();
     let first = Chain::begin(id("cl-provider")).append(now(), &events[0]);
     let text = first.line().replacen("cl-provider", "cl-pretence", 1);
     let stranger = rehash(&text);
     let next = Chain::resume(&stranger).append(now(), &events[1]);
-    // It names our first entry as the one before it.
+    // The entry names our first entry as the previous one.
     let next = rehash(&next.line().replacen(
         &stranger.hash().to_string(),
         &first.hash().to_string(),
@@ -282,7 +283,7 @@ fn the_log_of_another_cluster_does_not_follow() {
 }
 
 #[test]
-fn a_missing_end_shows_to_who_kept_the_head() {
+fn a_truncated_log_is_found_by_its_kept_head() {
     let log = log();
     let head = log.last().unwrap().hash();
     let cut = lines(&log).take(2);
@@ -301,13 +302,13 @@ fn a_missing_end_shows_to_who_kept_the_head() {
             fault: LogFault::HeadMissing { wanted: head }
         })
     );
-    // One that was kept earlier is in it, and more came since.
+    // An earlier head is found too, although entries have been added since.
     assert!(look(log.len(), log[1].hash()).is_ok());
     assert!(look(log.len(), head).is_ok());
 }
 
 #[test]
-fn a_long_and_hostile_text_stays_within_a_line() {
+fn a_long_hostile_text_stays_within_the_limit_of_a_line() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let mut tenant = exchange.tenant();
@@ -336,7 +337,8 @@ fn no_entry_holds_a_secret() {
     }
 }
 
-/// The log of an exchange, and of another key that came for the same ID.
+/// The log of an exchange, and of a different key that was refused for the same
+/// ID.
 fn log() -> Vec<Entry> {
     let mut chain = Chain::begin(id("cl-provider")).sealed_by(key());
     let events = events();
@@ -344,7 +346,7 @@ fn log() -> Vec<Entry> {
         .iter()
         .map(|event| {
             let entry = chain.append(now(), event);
-            // Every entry is made by a process of its own.
+            // Each entry is made by a new process.
             chain = Chain::resume(&Entry::parse(entry.line().as_bytes()).unwrap()).sealed_by(key());
             assert_eq!(chain.head(), entry.hash());
             entry
@@ -375,7 +377,7 @@ fn events() -> Vec<Event> {
     events
 }
 
-/// The entry with its hash made to fit.
+/// The entry with its hash recomputed.
 fn rehash(line: &str) -> Entry {
     use sha2::{Digest, Sha256};
 

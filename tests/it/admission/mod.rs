@@ -1,5 +1,5 @@
-//! Every rule of Liqo's webhooks and resource definitions, with the words and
-//! status codes that Liqo answers with.
+//! All rules of Liqo's webhooks and resource definitions, with the messages and
+//! status codes that Liqo answers.
 
 mod resource_slices;
 mod tenants;
@@ -19,7 +19,7 @@ use crate::{
 };
 
 #[test]
-fn tools_read_liqos_words_and_codes() {
+fn rules_have_liqos_messages_and_status_codes() {
     for (rule, code, words) in [
         (Rule::ClusterIdImmutable, 422, "ClusterID is immutable"),
         (
@@ -97,12 +97,12 @@ fn tools_read_liqos_words_and_codes() {
 }
 
 #[test]
-fn what_liqo_admitted_is_admitted() {
+fn objects_that_liqo_admitted_are_admitted() {
     for liqo in recordings() {
         let namespaces = |name: &str| liqo.at_provider.get::<Namespace>("", name);
         let namespace = namespaces(&liqo.tenant.metadata.namespace);
-        // By hand, Liqo's webhook was not running, and the Tenant lies in the
-        // namespace `default`.
+        // In the recording by hand, Liqo's webhook was not running, and the
+        // Tenant is in the namespace `default`.
         if liqo.by_hand {
             continue;
         }
@@ -128,7 +128,7 @@ fn what_liqo_admitted_is_admitted() {
 }
 
 #[test]
-fn the_provider_makes_no_tenant_that_would_not_be_admitted() {
+fn the_provider_stores_no_tenant_that_liqo_would_deny() {
     let mut exchange = Setup::new().exchange();
     exchange.invite();
     exchange.deliver("nonce");

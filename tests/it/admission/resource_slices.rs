@@ -1,4 +1,4 @@
-//! What is wrong with a ResourceSlice, on creation and update.
+//! Which ResourceSlices are denied on creation and update.
 
 use liqo_auth::{
     admission::{Rule, Verdict, resource_slice},
@@ -8,7 +8,7 @@ use liqo_auth::{
 use super::{denied, slice};
 
 #[test]
-fn a_slice_that_is_asked_for_here_has_a_name_of_its_own() {
+fn two_slices_that_a_consumer_requests_cannot_have_the_same_name() {
     let asked = |name: &str, namespace: &str| {
         let labels = [(names::REPLICATION_LABEL, "true")];
         slice(name, namespace, &labels)
@@ -27,8 +27,8 @@ fn a_slice_that_is_asked_for_here_has_a_name_of_its_own() {
         resource_slice::create(&new, &[&taken]),
         denied(Rule::SliceName, "metadata.name")
     );
-    // Another cluster's slices have names of their own, and so have those that
-    // are not replicated anywhere.
+    // The name may be that of another cluster's slice, or of a slice that is
+    // not replicated.
     let local = slice("mypool", "liqo-tenant-cl-c", &[]);
     for other in [
         &replica("mypool"),
@@ -44,7 +44,7 @@ fn a_slice_that_is_asked_for_here_has_a_name_of_its_own() {
 }
 
 #[test]
-fn a_control_plane_identity_changes_neither_label_nor_cordon() {
+fn a_control_plane_user_can_change_neither_the_label_nor_the_cordon_annotation() {
     let label = "metadata.labels[liqo.io/remote-cluster-id]";
     let cordon = "metadata.annotations[liqo.io/cordon]";
     let with = |label: Option<&str>, cordon: Option<&str>| {
@@ -120,7 +120,7 @@ fn a_control_plane_identity_changes_neither_label_nor_cordon() {
 }
 
 #[test]
-fn ids_and_quantities_of_a_slice_have_their_form() {
+fn malformed_ids_and_quantities_of_a_slice_are_denied() {
     let good = slice("mypool", "liqo-tenant-cl-a", &[]);
     let with = |change: fn(&mut ResourceSlice)| {
         let mut slice = good.clone();

@@ -1,4 +1,4 @@
-//! What is wrong with a Tenant, on creation and update.
+//! Which Tenants are denied on creation and update.
 
 use liqo_auth::{
     admission::{Denial, Rule, Verdict, tenant},
@@ -8,7 +8,7 @@ use liqo_auth::{
 use super::{a_tenant, create, denied, namespace, update};
 
 #[test]
-fn a_tenant_gets_its_defaults_as_from_the_api_server() {
+fn a_tenant_gets_the_defaults_of_the_api_server() {
     let bare = Tenant {
         spec: TenantSpec {
             cluster_id: "cl-a".to_owned(),
@@ -21,7 +21,7 @@ fn a_tenant_gets_its_defaults_as_from_the_api_server() {
     assert_eq!(full.spec.authz_policy, Some(AuthzPolicy::KeysExchange));
     assert_eq!(full.spec.tenant_condition, Some(TenantCondition::Active));
     assert_eq!(tenant::defaulted(&full), full);
-    // A label that is there stays, whatever it says.
+    // An existing label is kept, whatever its value.
     let mut other = bare;
     let labels = &mut other.metadata.labels;
     labels.insert(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), "cl-b".to_owned());
@@ -39,14 +39,14 @@ fn a_tenant_in_its_tenant_namespace_is_admitted() {
         update(&new, &new, Some(&namespace), &[&new]),
         Verdict::Allowed
     );
-    // Its name is free to choose, as far as Liqo's webhook goes.
+    // Liqo's webhook does not restrict the Tenant's name.
     let mut named = new;
     named.metadata.name = "another".to_owned();
     assert_eq!(create(&named, Some(&namespace), &[]), Verdict::Allowed);
 }
 
 #[test]
-fn what_is_wrong_with_a_tenant_by_itself_is_denied_on_creation_and_update() {
+fn an_invalid_tenant_is_denied_on_creation_and_update() {
     let good = namespace("cl-a");
     let mut plain = good.clone();
     plain.metadata.labels.remove(names::TENANT_NAMESPACE_LABEL);
@@ -99,7 +99,7 @@ fn what_is_wrong_with_a_tenant_by_itself_is_denied_on_creation_and_update() {
 }
 
 #[test]
-fn a_tenant_namespace_has_one_tenant_and_a_name_is_taken_once() {
+fn a_second_tenant_in_a_namespace_or_of_the_same_name_is_denied() {
     let (namespace, new) = (namespace("cl-a"), a_tenant("cl-a"));
     let mut neighbour = a_tenant("cl-a");
     neighbour.metadata.name = "neighbour".to_owned();
@@ -118,7 +118,8 @@ fn a_tenant_namespace_has_one_tenant_and_a_name_is_taken_once() {
         update(&new, &new, Some(&namespace), &[&elsewhere]),
         denied(Rule::TenantName, "metadata.name")
     );
-    // Two that have one name already may be changed, so that one can go.
+    // Two Tenants that already have the same name may be changed, so that one
+    // can be deleted.
     assert_eq!(
         update(&new, &new, Some(&namespace), &[&new, &elsewhere]),
         Verdict::Allowed
@@ -126,14 +127,15 @@ fn a_tenant_namespace_has_one_tenant_and_a_name_is_taken_once() {
 }
 
 #[test]
-fn a_cluster_id_does_not_change() {
+fn the_cluster_id_of_a_tenant_is_immutable() {
     let namespace = namespace("cl-b");
     let (old, new) = (a_tenant("cl-a"), a_tenant("cl-b"));
     assert_eq!(
         update(&old, &new, Some(&namespace), &[&old]),
         denied(Rule::ClusterIdImmutable, "spec.clusterID")
     );
-    // Nor goes: once it is gone, Liqo takes any.
+    // The cluster ID cannot be removed either, because Liqo would then accept
+    // any new one.
     let mut without = old.clone();
     without.spec.cluster_id.clear();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What each side can know about the other.
+//! What each side can find out about the other.
 
 #[cfg(all(feature = "yaml", feature = "rsa"))]
 mod peer_versions;

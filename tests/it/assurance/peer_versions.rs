@@ -1,4 +1,4 @@
-//! What the objects tell of a peer's version.
+//! Evidence of a peer's version in the objects.
 
 use liqo_auth::{
     assurance::peer_version::{self, Ability, Evidence},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[test]
-fn two_peers_with_this_library_know_each_other() {
+fn the_versions_of_two_peers_with_this_library_are_recognized() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let consumer = of_consumer(&exchange);
@@ -56,7 +56,7 @@ fn two_peers_with_this_library_know_each_other() {
 }
 
 #[test]
-fn liqo_1_2_is_known_by_its_key_and_its_renewals() {
+fn liqo_1_2_is_recognized_by_its_key_and_its_renewals() {
     for liqo in recordings() {
         let exchange = liqo.after();
         let provider = of_provider(&exchange);
@@ -88,7 +88,7 @@ fn liqo_1_2_is_known_by_its_key_and_its_renewals() {
 }
 
 #[test]
-fn liqo_1_0_and_1_1_are_known_by_the_request_in_a_renewal() {
+fn liqo_1_0_and_1_1_are_recognized_by_the_request_in_a_renewal() {
     let mut exchange = with_pem_key();
     exchange.at_provider.insert(renew(true, b"csr").into());
     let evidence = of_consumer(&exchange);
@@ -98,14 +98,14 @@ fn liqo_1_0_and_1_1_are_known_by_the_request_in_a_renewal() {
     );
     assert_eq!(evidence.can(Ability::RenewByRequest), Some(true));
     assert_eq!(evidence.can(Ability::RenewByChannel), None);
-    // Who only asks with a request may be answered by any.
+    // A provider of any version may answer a Renew with a request.
     let mut asked = renew(false, b"csr");
     asked.status.auth_params = Some(AuthParams::default());
     let objects: Objects = [asked.into()].into_iter().collect();
     let evidence = peer_version::of_provider(&objects.view(&id("cl-provider"))).unwrap();
     assert_eq!(evidence.to_string(), "Liqo 1.0.0 or later, or this library");
     assert_eq!(evidence.can(Ability::RenewByRequest), None);
-    // One that is not answered tells nothing of the provider.
+    // A Renew without an answer is no evidence about the provider.
     let objects: Objects = [renew(false, b"").into()].into_iter().collect();
     let evidence = peer_version::of_provider(&objects.view(&id("cl-provider"))).unwrap();
     assert_eq!(evidence.observations, []);
@@ -113,13 +113,14 @@ fn liqo_1_0_and_1_1_are_known_by_the_request_in_a_renewal() {
 }
 
 #[test]
-fn what_contradicts_itself_is_said() {
+fn contradictory_evidence_is_reported() {
     let mut exchange = with_pem_key();
     exchange.at_provider.insert(renew(true, b"").into());
     let evidence = of_consumer(&exchange);
     assert_eq!(evidence.to_string(), "Liqo 1.2.0 or later, or this library");
     assert!(!evidence.contradictory);
-    // A token of Liqo 0.10 besides: no version does both, so it was upgraded.
+    // A token of Liqo 0.10 in addition: no version writes both, so the peer was
+    // upgraded.
     exchange.at_provider.insert(token().into());
     let evidence = of_consumer(&exchange);
     assert!(evidence.contradictory);
@@ -129,7 +130,7 @@ fn what_contradicts_itself_is_said() {
     );
     assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
 
-    // An old Tenant, and a renewal of 1.2.
+    // A Tenant of an old version, and a renewal of 1.2.
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     assert!(!of_consumer(&exchange).contradictory);
@@ -142,7 +143,7 @@ fn what_contradicts_itself_is_said() {
 }
 
 #[test]
-fn the_token_protocol_leaves_its_traces() {
+fn objects_of_the_token_protocol_are_evidence_of_an_old_version() {
     let service_account = ServiceAccount {
         metadata: about("remote-cl-consumer", "liqo"),
         ..ServiceAccount::default()
@@ -182,7 +183,7 @@ fn the_token_protocol_leaves_its_traces() {
 }
 
 #[test]
-fn what_cannot_be_read_is_not_taken_for_absent() {
+fn an_unreadable_object_is_an_error_and_not_absent() {
     let broken = Object::from_value(serde_json::json!({
         "apiVersion": "authentication.liqo.io/v1beta1",
         "kind": "Renew",

@@ -1,5 +1,5 @@
-//! Both sides compute the same code from their own objects, and so does the
-//! recipe of SECURITY.md, which needs nothing of this library.
+//! Both sides compute the same code from their own objects. The recipe of
+//! SECURITY.md computes it too, without this library.
 
 use std::{
     fs,
@@ -39,7 +39,7 @@ fn both_sides_have_the_same_code_with_every_algorithm() {
 }
 
 #[test]
-fn no_code_before_there_is_something_to_compare() {
+fn there_is_no_code_before_the_provider_has_answered_the_tenant() {
     let mut exchange = Setup::new().exchange();
     assert_eq!(at_provider(&exchange), None);
     assert_eq!(at_consumer(&exchange), None);
@@ -51,9 +51,9 @@ fn no_code_before_there_is_something_to_compare() {
 }
 
 #[test]
-fn whoever_changes_a_file_on_its_way_is_noticed() {
-    // A provider that is unmodified Liqo proves nothing: the consumer takes
-    // what comes first.
+fn a_message_that_is_changed_on_the_way_changes_the_code() {
+    // Unmodified Liqo proves no key as a provider. Therefore the consumer
+    // accepts the first Identity that comes.
     let without_proof = || {
         let setup = Setup {
             provider_key: None,
@@ -73,7 +73,7 @@ fn whoever_changes_a_file_on_its_way_is_noticed() {
     assert_eq!(provider.differences(&consumer), ["api-server"]);
     assert_ne!(provider.code(), consumer.code());
 
-    // The Tenant of somebody else, who signs the nonce for the consumer's ID.
+    // The Tenant of an attacker, who signs the nonce for the consumer's ID.
     let mut exchange = without_proof();
     exchange.invite();
     let mut enemy = Setup {
@@ -93,7 +93,7 @@ fn whoever_changes_a_file_on_its_way_is_noticed() {
 }
 
 #[test]
-fn a_new_nonce_and_a_renewed_certificate_leave_the_code_as_it_is() {
+fn a_new_nonce_and_a_renewed_certificate_do_not_change_the_code() {
     let mut exchange = authenticated(ed25519(1));
     let before = both(&exchange);
     let step = exchange
@@ -109,7 +109,7 @@ fn a_new_nonce_and_a_renewed_certificate_leave_the_code_as_it_is() {
 }
 
 #[test]
-fn what_cannot_be_read_gives_no_code() {
+fn unreadable_objects_give_an_error_and_no_code() {
     let exchange = authenticated(ed25519(1));
     let error = exchange
         .provider
@@ -146,7 +146,7 @@ fn what_cannot_be_read_gives_no_code() {
 }
 
 #[test]
-fn on_what_liqo_left_both_sides_and_the_recipe_agree() {
+fn both_sides_and_the_recipe_agree_on_the_objects_of_liqo() {
     for (liqo, (at_b, at_a)) in recordings().zip([
         ("by-hand/after/cluster-b", "by-hand/after/cluster-a"),
         (
@@ -171,7 +171,7 @@ fn on_what_liqo_left_both_sides_and_the_recipe_agree() {
 }
 
 #[test]
-fn on_what_this_library_leaves_the_recipe_agrees() {
+fn the_recipe_agrees_on_the_objects_of_this_library() {
     for (name, key) in [
         ("ed25519", ed25519(1)),
         (
@@ -231,7 +231,8 @@ fn at_consumer(exchange: &Exchange) -> Option<Transcript> {
     exchange.consumer.transcript(&view).unwrap()
 }
 
-/// What `kubectl get NAME -o yaml` prints of each object of a dumped list.
+/// Splits a dumped list into objects, each as `kubectl get NAME -o yaml` prints
+/// it.
 fn items(list: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for line in list.lines() {
@@ -248,7 +249,8 @@ fn items(list: &str) -> Vec<String> {
     items
 }
 
-/// A folder with the objects of both sides, and a `kubectl` that prints them.
+/// A folder with the objects of both sides, and a `kubectl` script that prints
+/// them.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -288,7 +290,8 @@ impl Folder {
     /// Runs the recipe on both sides.
     fn assert_recipe(&self, exchange: &Exchange, code: Code, name: &str) {
         let [functions, provider, consumer] = recipe();
-        // Liqo's Tenant by hand lies where `kubectl` put it.
+        // The Tenant of the recording by hand is in the namespace in which
+        // `kubectl` created it.
         let namespace = of_tenant(&exchange.at_provider);
         let provider = match namespace.as_str() {
             default if default.starts_with("liqo-tenant-") => provider,

@@ -1,4 +1,4 @@
-//! Providers on EKS, whose peers and slices get AWS users.
+//! Providers on EKS, which make AWS users for peers and slices.
 
 mod control_plane;
 mod slices;

@@ -1,4 +1,4 @@
-//! Resource slices of a provider on EKS: an AWS user for each.
+//! Resource slices of a provider on EKS: each gets an AWS user.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::clusters::{
 
 const RECORD: &str = "liqo-auth-provider-cl-consumer";
 
-/// A provider on EKS, whose peer has its AWS user already.
+/// A provider on EKS whose peer already has its AWS user.
 fn pool(iam: &Arc<Iam>) -> Pool {
     let identities: Arc<dyn AwsIdentities> = iam.clone();
     let mut pool = Pool::with(|builder| builder.aws(identities));
@@ -54,7 +54,7 @@ fn with_slice<T>(pool: &Pool, look: impl FnOnce(&SlicePhase) -> T) -> T {
 }
 
 #[test]
-fn each_slice_gets_a_user_of_its_own() {
+fn each_slice_gets_its_own_aws_user() {
     let iam = Arc::new(Iam::default());
     let mut pool = pool(&iam);
     pool.bring(replica("mypool"))
@@ -96,7 +96,7 @@ fn each_slice_gets_a_user_of_its_own() {
         assert!(matches!(settled.renewal(), Renewal::Never));
     });
     assert_eq!(pool.kept("mypool"), None);
-    // What is on record is not asked for again, whatever the peer writes.
+    // Whatever the peer writes, a key on record is not requested again.
     iam.says(Err("nobody is there"));
     pool.edit("mypool", |slice| slice.status = Default::default());
     pool.settle();
@@ -106,7 +106,7 @@ fn each_slice_gets_a_user_of_its_own() {
 }
 
 #[test]
-fn pending_denied_and_malformed_answers_concern_one_slice() {
+fn pending_denied_and_malformed_answers_affect_one_slice() {
     let iam = Arc::new(Iam::default());
     let mut pool = pool(&iam);
     pool.bring(replica("mypool"));
@@ -152,7 +152,7 @@ fn pending_denied_and_malformed_answers_concern_one_slice() {
 }
 
 #[test]
-fn a_crash_after_any_effect_asks_for_one_key_only() {
+fn a_crash_after_any_effect_leads_to_one_key_for_each_slice() {
     for steps in 0..6 {
         for effects in 0..5 {
             let iam = Arc::new(Iam::default());
@@ -171,9 +171,10 @@ fn a_crash_after_any_effect_asks_for_one_key_only() {
     }
 }
 
-/// The slice's record goes with the slice; the peer's remembers the key.
+/// The slice's record is deleted with the slice. The peer's record keeps the
+/// key.
 #[test]
-fn the_key_of_a_slice_that_is_gone_is_to_be_deleted() {
+fn the_key_of_a_deleted_slice_awaits_revocation() {
     let iam = Arc::new(Iam::default());
     let mut pool = pool(&iam);
     pool.bring(replica("mypool")).settle();
@@ -183,7 +184,7 @@ fn the_key_of_a_slice_that_is_gone_is_to_be_deleted() {
     assert_eq!(pool.records(), [""; 0]);
     assert_eq!(awaited_revocations(&pool.reconcile()), [first.as_str()]);
 
-    // One of the same name is another slice, with a key of its own.
+    // A new slice of the same name is another slice and gets another key.
     pool.bring(replica("mypool")).settle();
     let second = given(&pool, "mypool").aws_access_key_id;
     assert_ne!(first, second);
@@ -197,9 +198,9 @@ fn the_key_of_a_slice_that_is_gone_is_to_be_deleted() {
     assert_eq!(given(&pool, "mypool").aws_access_key_id, second);
 }
 
-/// The peer's record has one effect in a step, which tells of every key.
+/// A step has one effect on the peer's record. That effect records all keys.
 #[test]
-fn keys_that_come_together_are_all_remembered() {
+fn keys_of_slices_that_are_made_at_once_are_all_recorded() {
     let iam = Arc::new(Iam::default());
     let mut pool = pool(&iam);
     let names = ["a", "b", "c"];
@@ -222,7 +223,7 @@ fn keys_that_come_together_are_all_remembered() {
 }
 
 #[test]
-fn a_key_that_was_deleted_is_replaced_also_after_a_crash() {
+fn a_revoked_key_is_replaced_even_after_a_crash() {
     for effects in 0..3 {
         let iam = Arc::new(Iam::default());
         let mut pool = pool(&iam);
@@ -247,7 +248,7 @@ fn a_key_that_was_deleted_is_replaced_also_after_a_crash() {
 }
 
 #[test]
-fn drained_and_ended_the_peer_is_remembered_until_all_keys_are_deleted() {
+fn an_ended_peer_stays_on_record_until_all_keys_are_revoked() {
     let iam = Arc::new(Iam::default());
     let mut pool = pool(&iam);
     pool.bring(replica("mypool")).settle();
@@ -276,9 +277,9 @@ fn drained_and_ended_the_peer_is_remembered_until_all_keys_are_deleted() {
     assert_eq!(id("cl-consumer"), consumer());
 }
 
-/// A slice whose peer has no record: nobody would remember the key.
+/// A slice of a peer without a record. Its key would not be on any record.
 #[test]
-fn no_key_is_asked_for_that_nobody_would_remember() {
+fn no_key_is_requested_for_a_peer_without_a_record() {
     let iam = Arc::new(Iam::default());
     let identities: Arc<dyn AwsIdentities> = iam.clone();
     let mut pool = Pool::with(|builder| builder.aws(identities).tolerate_no_handshake(consumer()));

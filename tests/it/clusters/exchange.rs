@@ -1,5 +1,5 @@
-//! A provider and a consumer of the test's own making, with their objects in
-//! memory, and a signer that remembers.
+//! A provider and a consumer that tests set up, with their objects in memory,
+//! and signers.
 
 use core::time::Duration;
 use std::{
@@ -26,13 +26,14 @@ use liqo_auth::{
     },
 };
 
-/// The provider's key for nonces and records, unless a test says otherwise.
+/// The provider's record key (for nonces and records), unless a test sets
+/// another one.
 pub(crate) const RECORD_KEY: [u8; 32] = [1; 32];
 pub(crate) const API_SERVER: &str = "https://172.19.0.3:6443";
 pub(crate) const NOW: &str = "2026-11-20T13:00:00Z";
 const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// Both sides and what lies between them.
+/// Both sides, and the messages between them.
 pub(crate) struct Exchange {
     pub(crate) provider: Provider,
     pub(crate) consumer: Consumer,
@@ -41,12 +42,12 @@ pub(crate) struct Exchange {
     pub(crate) now: Timestamp,
     /// Nonces that the provider's embedder vouches for.
     pub(crate) vouched: Vec<Nonce>,
-    /// The last message of each kind, by its kind.
+    /// The last message of each kind.
     pub(crate) sent: BTreeMap<&'static str, MessageBody>,
-    /// What either side refused, and what either side was told.
+    /// The refusals and notices of both sides.
     pub(crate) refused: Vec<Error>,
     pub(crate) notices: Vec<Notice>,
-    /// Objects that change on the way, as an enemy in the middle would.
+    /// Changes messages on the way, as an attacker in the middle would.
     pub(crate) on_the_way: fn(&mut MessageBody),
 }
 
@@ -108,7 +109,7 @@ impl Setup {
 }
 
 impl Exchange {
-    /// Lets both sides work, and the messages arrive, until nothing changes.
+    /// Lets both sides work and delivers the messages, until nothing changes.
     pub(crate) fn settle(&mut self) -> &mut Self {
         for _ in 0..16 {
             let before = (self.at_provider.clone(), self.at_consumer.clone());
@@ -128,7 +129,8 @@ impl Exchange {
         panic!("the exchange does not settle");
     }
 
-    /// The provider looks once; it wants whoever comes for the first time.
+    /// The provider reconciles once. It invites a consumer that is not invited
+    /// yet.
     pub(crate) fn turn_of_provider(&mut self) -> Step {
         if matches!(self.provider_phase(), provider::Phase::Uninvited) {
             return self.invite();
@@ -140,7 +142,7 @@ impl Exchange {
         self.carry_out(true, step)
     }
 
-    /// The provider's administrator wants the consumer.
+    /// The provider's administrator invites the consumer.
     pub(crate) fn invite(&mut self) -> Step {
         let step = self
             .provider
@@ -149,7 +151,7 @@ impl Exchange {
         self.carry_out(true, step)
     }
 
-    /// The consumer looks once.
+    /// The consumer reconciles once.
     pub(crate) fn turn_of_consumer(&mut self) -> Step {
         let step = self
             .consumer
@@ -158,7 +160,7 @@ impl Exchange {
         self.carry_out(false, step)
     }
 
-    /// The last message of that kind arrives, if there is one.
+    /// Delivers the last message of that kind, if there is one.
     pub(crate) fn deliver(&mut self, kind: &str) {
         if let Some(message) = self.sent.get(kind).cloned()
             && let Err(error) = self.hand_over(message)
@@ -167,7 +169,7 @@ impl Exchange {
         }
     }
 
-    /// A message arrives, whoever sent it.
+    /// Delivers a message, whoever sent it.
     pub(crate) fn hand_over(&mut self, body: impl Into<MessageBody>) -> Result<Step, Error> {
         let mut body = body.into();
         (self.on_the_way)(&mut body);
@@ -185,8 +187,8 @@ impl Exchange {
         Ok(self.carry_out(to_provider, step))
     }
 
-    /// What goes to and fro between authenticated clusters does, as by Liqo's
-    /// crd-replicator, which has the consumer's rights.
+    /// Replicates objects between authenticated clusters, as Liqo's
+    /// crd-replicator does with the consumer's rights.
     pub(crate) fn replicate(&mut self) {
         let forth = replication::to_provider(&self.consumer_view(), &self.provider_view()).unwrap();
         let back = replication::to_consumer(&self.consumer_view(), &self.provider_view()).unwrap();
@@ -197,7 +199,7 @@ impl Exchange {
         }
     }
 
-    /// Lets a step happen.
+    /// Carries out a step.
     pub(crate) fn carry_out(&mut self, at_provider: bool, step: Step) -> Step {
         let objects = if at_provider {
             &mut self.at_provider
@@ -313,7 +315,7 @@ impl Exchange {
         CertificateChain::from_pem(pem, &Policy::strict()).unwrap()
     }
 
-    /// Puts an object in as someone with a text editor would.
+    /// Stores an object as `kubectl edit` would.
     pub(crate) fn edit_tenant(&mut self, edit: impl FnOnce(&mut Tenant)) {
         let mut tenant = self.stored_tenant();
         edit(&mut tenant);
@@ -371,7 +373,7 @@ impl CsrSigner for FixedAnswer {
     }
 }
 
-/// The provider's CA, always the same one.
+/// The provider's CA. It is the same in all tests.
 pub(crate) fn authority() -> Authority {
     let key = Arc::new(authority_key());
     let entropy = Entropy::from_bytes([10; 32]);
@@ -386,7 +388,7 @@ pub(crate) fn endpoint(api_server: &str) -> Endpoint {
     Endpoint::new(api_server.parse().unwrap(), Some(authority().ca_bundle()))
 }
 
-/// A key that follows from a number.
+/// The key that belongs to a number.
 pub(crate) fn ed25519(number: u8) -> Arc<dyn SigningKey> {
     Arc::new(KeyPair::from_entropy(&Entropy::from_bytes([number; 32])))
 }
@@ -426,7 +428,7 @@ pub(crate) fn secret_ref(namespace: &str, name: &str) -> ObjectRef {
     ObjectRef::new(liqo_auth::model::Kind::Secret, namespace, name)
 }
 
-/// A nonce Secret with that text.
+/// A nonce Secret with this text.
 pub(crate) fn nonce_secret(namespace: &str, text: &[u8]) -> Object {
     Secret {
         metadata: Metadata {
@@ -440,7 +442,7 @@ pub(crate) fn nonce_secret(namespace: &str, text: &[u8]) -> Object {
     .into()
 }
 
-/// Adds it, unless it is there.
+/// Adds the item unless the list has it already.
 fn add<T: PartialEq + Clone>(to: &mut Vec<T>, one: &T) {
     if !to.contains(one) {
         to.push(one.clone());

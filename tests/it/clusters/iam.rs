@@ -1,4 +1,4 @@
-//! An IAM of the test's own, in which each request gets one access key.
+//! An IAM for tests. Each request gets one access key.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
@@ -12,11 +12,11 @@ use liqo_auth::{
 /// What the secret part of every key begins with.
 pub(crate) const SECRET: &str = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY";
 
-/// An IAM that gives each request one key, and remembers which.
+/// An IAM that gives one key for each request, and remembers the requests.
 #[derive(Default)]
 pub(crate) struct Iam {
     pub(crate) given: Mutex<BTreeMap<RequestId, AwsIdentityRequest>>,
-    /// What it says in place of that.
+    /// The fixed answer that replaces a key.
     says: Mutex<Option<Result<Answer<AwsConfig>, String>>>,
 }
 
@@ -29,7 +29,7 @@ impl Iam {
         *self.says.lock().unwrap() = None;
     }
 
-    /// How many keys it has made.
+    /// The number of keys that were made.
     pub(crate) fn made(&self) -> usize {
         self.given.lock().unwrap().len()
     }
@@ -58,7 +58,7 @@ pub(crate) fn config(access_key_id: &str) -> AwsConfig {
     }
 }
 
-/// The keys that somebody is to delete.
+/// The keys that the step reports for deletion.
 pub(crate) fn awaited_revocations(step: &Step) -> Vec<&str> {
     step.wait
         .awaiting

@@ -1,4 +1,5 @@
-//! The clusters that tests set up in memory, and their backends.
+//! The clusters that tests set up in memory, and the backends of those
+//! clusters.
 
 pub(crate) mod exchange;
 pub(crate) mod iam;

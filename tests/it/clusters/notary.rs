@@ -1,4 +1,4 @@
-//! A signer whose mood the test sets, and that counts what it signs.
+//! A signer whose behaviour the test sets, and that counts its signatures.
 
 use core::time::Duration;
 use std::{
@@ -43,13 +43,13 @@ pub(crate) enum Mood {
 }
 
 impl Notary {
-    /// A signer that answers the same request with the same certificate, and
-    /// whose own certificate holds for that long.
+    /// A signer that answers the same request with the same certificate. Its
+    /// own certificate has this lifetime.
     pub(crate) fn new(lifetime: Duration) -> Arc<Self> {
         Self::made(lifetime, true)
     }
 
-    /// One that signs whatever it is asked, each time anew.
+    /// A signer that signs each request anew.
     pub(crate) fn forgetful(lifetime: Duration) -> Arc<Self> {
         Self::made(lifetime, false)
     }
@@ -77,7 +77,7 @@ impl Notary {
         self.state.lock().unwrap().mood = mood;
     }
 
-    /// How often it was asked, and how often it signed.
+    /// The number of requests and of signatures.
     pub(crate) fn asked(&self) -> usize {
         self.state.lock().unwrap().asked
     }
@@ -86,7 +86,7 @@ impl Notary {
         self.state.lock().unwrap().signed
     }
 
-    /// A provider that has its certificates signed here.
+    /// A provider whose certificates this notary signs.
     pub(crate) fn provider(
         self: &Arc<Self>,
         configure: impl FnOnce(ProviderBuilder) -> ProviderBuilder,

@@ -1,5 +1,5 @@
 //! A provider whose consumer has authenticated, and the consumer's slices as
-//! its replicator brings them.
+//! the replicator brings them.
 
 use core::time::Duration;
 use std::sync::{
@@ -31,23 +31,23 @@ pub(crate) struct Pool {
     pub(crate) at_provider: Objects,
     pub(crate) now: Timestamp,
     pub(crate) signer: Arc<Counting>,
-    /// What was refused at the last look.
+    /// The refusals of the last reconciliation.
     pub(crate) refused: Vec<(Option<ObjectRef>, Error)>,
     pub(crate) events: Vec<audit::Event>,
     pub(crate) wake_at: Option<Timestamp>,
 }
 
 pub(crate) const NAMESPACE: &str = "liqo-tenant-cl-consumer";
-/// The key of the consumer, as `Setup` has it.
+/// The number of the consumer's key, as in `Setup`.
 const CONSUMER_KEY: u8 = 1;
 
 impl Pool {
-    /// With the provider as a test wants it.
+    /// Sets the provider up as a test needs it.
     pub(crate) fn with(configure: impl FnOnce(ProviderBuilder) -> ProviderBuilder) -> Self {
         Self::of(Setup::new().consumer_key, configure)
     }
 
-    /// The same for a consumer with that key.
+    /// As `with`, for a consumer with this key.
     pub(crate) fn of(
         consumer_key: Arc<dyn SigningKey>,
         configure: impl FnOnce(ProviderBuilder) -> ProviderBuilder,
@@ -88,7 +88,7 @@ impl Pool {
         self
     }
 
-    /// One look, of whose effects only the first ones happen.
+    /// Reconciles once and carries out only the first effects.
     pub(crate) fn look(&mut self, effects: usize) -> Step {
         let step = self.reconcile();
         for effect in step.effects.iter().take(effects) {
@@ -113,7 +113,7 @@ impl Pool {
         step
     }
 
-    /// Looks until nothing changes.
+    /// Reconciles until nothing changes.
     pub(crate) fn settle(&mut self) -> &mut Self {
         for _ in 0..16 {
             let step = self.look(usize::MAX);
@@ -130,7 +130,7 @@ impl Pool {
         panic!("it does not settle: {:#?}", self.reconcile());
     }
 
-    /// What an administrator does.
+    /// Carries out an action of the administrator.
     pub(crate) fn administer(
         &mut self,
         act: impl FnOnce(&Provider, &Objects, Env) -> Result<Step, Error>,
@@ -159,7 +159,7 @@ impl Pool {
         self.slice(name)?.status.condition(condition_type)
     }
 
-    /// The statuses of both conditions: authentication and resources.
+    /// The statuses of the two conditions, authentication and resources.
     pub(crate) fn said(&self, name: &str) -> [Option<ResourceSliceConditionStatus>; 2] {
         [
             ResourceSliceConditionType::Authentication,
@@ -189,8 +189,8 @@ impl Pool {
         CertificateChain::from_pem(pem, &Policy::strict()).unwrap()
     }
 
-    /// Two thirds of the certificates' life from now, at the latest: all that
-    /// were issued by now are due then.
+    /// Two thirds of the certificates' lifetime from now. By then, all
+    /// certificates issued so far are due.
     pub(crate) fn slice_due(&self) -> Timestamp {
         self.now + Duration::from_secs(24 * 365 * 3600) / 3 * 2
     }
@@ -213,7 +213,7 @@ impl Pool {
         self
     }
 
-    /// What somebody writes into the Tenant.
+    /// Writes a condition into the Tenant.
     pub(crate) fn write_condition(&mut self, condition: TenantCondition) -> &mut Self {
         self.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(condition))
     }
@@ -251,13 +251,13 @@ impl Pool {
     }
 }
 
-/// Remembers its requests, and counts the different ones.
+/// A signer that keeps its requests and counts the different ones.
 #[derive(Default)]
 pub(crate) struct Counting {
-    /// Instead of signing.
+    /// Returned in place of a certificate.
     pub(crate) answer: Mutex<Option<Answer<CertificateChain>>>,
     ledger: std::sync::OnceLock<Ledger>,
-    /// Instead of answering at all.
+    /// Whether the signer fails.
     pub(crate) fails: std::sync::atomic::AtomicBool,
     pub(crate) asked: AtomicUsize,
     pub(crate) requests: Mutex<std::collections::BTreeSet<liqo_auth::provider::RequestId>>,
@@ -295,7 +295,7 @@ pub(crate) fn key(number: u8) -> KeyPair {
     KeyPair::from_entropy(&Entropy::from_bytes([number; 32]))
 }
 
-/// A replica as the consumer's replicator makes it.
+/// A replica, as the consumer's replicator makes it.
 pub(crate) fn replica(name: &str) -> ResourceSlice {
     replica_of("cl-consumer", name, &key(CONSUMER_KEY))
 }

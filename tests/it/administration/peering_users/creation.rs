@@ -87,10 +87,10 @@ fn a_peering_user_has_the_rights_and_the_names_that_liqo_gives() {
     assert_eq!(request.spec.request.as_slice(), new.request().csr.pem());
 }
 
-/// No lifetime is asked for that the Kubernetes API would refuse, nor one that
-/// this side's policy would.
+/// The provider requests no lifetime that the Kubernetes API or its own policy
+/// would refuse.
 #[test]
-fn the_lifetime_is_one_that_can_be_had() {
+fn the_requested_lifetime_is_one_that_kubernetes_and_the_policy_accept() {
     const YEAR: u64 = 365 * 24 * 3600;
     for (configured, asked) in [(30, 30), (20 * YEAR, 10 * YEAR - 600)] {
         let mut exchange = with_roles();
@@ -111,7 +111,7 @@ fn the_lifetime_is_one_that_can_be_had() {
 }
 
 #[test]
-fn the_kubeconfig_is_liqos() {
+fn the_kubeconfig_has_the_form_of_liqos() {
     let exchange = with_roles();
     let user = signed(&begin(&exchange).unwrap()).unwrap();
     let text = String::from_utf8(user.kubeconfig.to_yaml().expose().to_vec()).unwrap();
@@ -151,7 +151,7 @@ fn the_kubeconfig_is_liqos() {
 }
 
 #[test]
-fn there_is_one_role_of_each_kind() {
+fn a_missing_or_ambiguous_role_is_an_error() {
     for (kind, name) in [
         ("Role", "liqo-peering-user-liqo-ns"),
         ("ClusterRole", "liqo-peering-user-tenant-ns"),
@@ -186,7 +186,7 @@ fn there_is_one_role_of_each_kind() {
 }
 
 #[test]
-fn names_that_cannot_be_or_are_taken_are_refused() {
+fn too_long_and_taken_names_are_refused() {
     let exchange = with_roles();
     let begin = |peer: &str| {
         let view = exchange.at_provider.view(&id(peer));
@@ -248,7 +248,7 @@ fn names_that_cannot_be_or_are_taken_are_refused() {
 }
 
 #[test]
-fn a_certificate_for_another_is_not_taken() {
+fn a_certificate_for_another_user_is_refused() {
     let exchange = with_roles();
     let new = begin(&exchange).unwrap();
     let other = begin(&exchange).unwrap();
@@ -264,7 +264,7 @@ fn a_certificate_for_another_is_not_taken() {
 }
 
 #[test]
-fn a_signer_may_take_its_time_or_say_no() {
+fn a_signer_may_answer_later_or_deny() {
     let exchange = with_roles();
     let new = begin(&exchange).unwrap();
     let answer = |signing| new.have_signed_by(&FixedAnswer(Mutex::new(signing)));
@@ -276,7 +276,7 @@ fn a_signer_may_take_its_time_or_say_no() {
             reason: "no".to_owned()
         })
     );
-    // Asked again, it is the same request.
+    // If the signer is asked again, the request is the same.
     let ledger = Ledger::new();
     let (one, two) = (
         new.have_signed_by(&ledger).unwrap().unwrap(),
@@ -286,7 +286,7 @@ fn a_signer_may_take_its_time_or_say_no() {
 }
 
 #[test]
-fn a_key_that_no_kubeconfig_reaches_makes_no_user() {
+fn a_key_that_cannot_be_exported_makes_no_peering_user() {
     struct Buried(KeyPair);
     impl SigningKey for Buried {
         fn public_key(&self) -> &PublicKey {
@@ -314,7 +314,7 @@ fn a_key_that_no_kubeconfig_reaches_makes_no_user() {
 }
 
 #[test]
-fn what_is_looked_up_is_enough() {
+fn the_declared_interests_cover_all_objects_of_a_peering_user() {
     let mut exchange = with_roles();
     let user = signed(&begin(&exchange).unwrap()).unwrap();
     exchange.carry_out(true, user.step);

@@ -1,4 +1,4 @@
-//! How a peering user is deleted, and what keeps its name taken.
+//! How a peering user is deleted, and what keeps its name in use.
 
 use liqo_auth::{
     audit::Decision,
@@ -20,7 +20,7 @@ fn a_second_user_is_refused_until_the_first_is_deleted() {
     exchange.carry_out(true, user.step);
     let binding = ObjectRef::new(Kind::RoleBinding, "liqo", format!("{USER}-liqo-ns-reader"));
     refused(&exchange, LocalFault::PeeringUserExists, Some(binding));
-    // Another peer's user is another user.
+    // The user of another peer is not affected.
     let other = exchange.at_provider.view(&id("cl-other"));
     let key = ed25519(50);
     assert!(
@@ -44,13 +44,13 @@ fn a_second_user_is_refused_until_the_first_is_deleted() {
     assert!(left.into_iter().all(|id| id.kind != Kind::RoleBinding));
     let second = begin(&exchange).unwrap();
     assert_ne!(second.name(), first.name());
-    // Deleting twice does no harm, and is no decision.
+    // A second deletion changes nothing and logs no decision.
     let step = delete(&mut exchange);
     assert!(step.is_settled() && step.events.is_empty());
 }
 
 #[test]
-fn the_request_alone_keeps_a_second_user_out_and_is_deleted() {
+fn a_certificate_request_alone_blocks_a_second_user_until_it_is_deleted() {
     let mut exchange = with_roles();
     let request = begin(&exchange).unwrap().certificate_signing_request();
     let id = request.id();
@@ -64,7 +64,7 @@ fn the_request_alone_keeps_a_second_user_out_and_is_deleted() {
 }
 
 #[test]
-fn what_has_the_name_and_not_the_label_is_in_the_way_and_is_not_deleted() {
+fn an_object_of_the_same_name_without_the_label_is_a_conflict_and_is_not_deleted() {
     let metadata = |namespace: &str, name: String| Metadata {
         name,
         namespace: namespace.to_owned(),
@@ -93,7 +93,7 @@ fn what_has_the_name_and_not_the_label_is_in_the_way_and_is_not_deleted() {
 }
 
 #[test]
-fn a_crash_after_any_effect_leaves_what_can_be_deleted() {
+fn after_a_crash_at_any_effect_the_user_can_be_deleted_and_made_again() {
     let clean = with_roles();
     let user = signed(&begin(&clean).unwrap()).unwrap();
     for carried_out in 0..=user.step.effects.len() {
@@ -101,7 +101,7 @@ fn a_crash_after_any_effect_leaves_what_can_be_deleted() {
         for effect in user.step.effects.iter().take(carried_out) {
             exchange.at_provider.apply(effect).unwrap();
         }
-        // The namespace alone is no user.
+        // A namespace without a binding does not count as a user.
         assert_eq!(begin(&exchange).is_err(), carried_out > 1);
         let deleting = delete_step(&exchange);
         for also in 0..=deleting.effects.len() {
@@ -122,7 +122,7 @@ fn a_crash_after_any_effect_leaves_what_can_be_deleted() {
 }
 
 #[test]
-fn a_peering_does_not_touch_the_user_and_the_user_not_the_peering() {
+fn peering_users_and_peerings_do_not_affect_each_other() {
     let mut exchange = with_roles();
     exchange.settle();
     let user = signed(&begin(&exchange).unwrap()).unwrap();

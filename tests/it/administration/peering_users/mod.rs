@@ -1,5 +1,5 @@
-//! Users that may peer with a provider: how they are made and deleted, as
-//! Liqo does, and what is refused.
+//! Peering users of a provider: how they are made and deleted, as in Liqo, and
+//! what is refused.
 
 mod creation;
 mod deletion;

@@ -1,4 +1,4 @@
-//! How a peer gets its AWS user: late, not at all, after a crash.
+//! How a peer gets its AWS user: late, after a refusal, after a crash.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::clusters::{
 
 const NAMESPACE: &str = "liqo-tenant-cl-consumer";
 
-/// An exchange in which the proof is on record, and nothing was given yet.
+/// An exchange in which the proof is on record, and no credential is given yet.
 fn proven(iam: &Arc<Iam>) -> Exchange {
     iam.says(Ok(Answer::Pending));
     let mut exchange = exchange_with(iam);
@@ -37,7 +37,7 @@ fn proven(iam: &Arc<Iam>) -> Exchange {
 }
 
 #[test]
-fn a_peer_gets_an_aws_user_where_others_get_a_certificate() {
+fn a_peer_of_a_provider_on_eks_gets_an_aws_user_and_no_certificate() {
     let iam = Arc::new(Iam::default());
     let exchange = authenticated(&iam);
     assert_eq!(exchange.refused, []);
@@ -61,7 +61,7 @@ fn a_peer_gets_an_aws_user_where_others_get_a_certificate() {
     assert_eq!(issued.valid_until(), None);
     assert!(matches!(issued.renewal(), Renewal::Never));
 
-    // The provider's proof of its own key is about what it says.
+    // A provider on EKS proves its own key, too.
     let consumer::Phase::Authenticated(held) = exchange.consumer_phase() else {
         panic!("{:?}", exchange.consumer_phase());
     };
@@ -71,7 +71,7 @@ fn a_peer_gets_an_aws_user_where_others_get_a_certificate() {
     let code = at_provider.unwrap().unwrap().code();
     assert_eq!(code, at_consumer.unwrap().unwrap().code());
 
-    // What the consumer stored.
+    // The Secret that the consumer stored.
     let namespace = names::tenant_namespace(&id("cl-provider"));
     let secret: &Secret = exchange
         .at_consumer
@@ -79,7 +79,8 @@ fn a_peer_gets_an_aws_user_where_others_get_a_certificate() {
         .unwrap();
     let key = config.aws_secret_access_key.expose().as_bytes();
     assert_eq!(secret.get("awsSecretAccessKey"), Some(key));
-    // Liqo's own Secret for certificates would lie where the peer can write.
+    // Liqo's own Secret for certificates would be in the tenant namespace,
+    // where the peer can write.
     let kept = exchange
         .at_provider
         .get::<Secret>(NAMESPACE, names::ISSUED_CERTIFICATE_SECRET);
@@ -92,7 +93,8 @@ fn the_status_and_the_identity_are_as_liqo_writes_them() {
     let iam = Arc::new(Iam::default());
     let exchange = authenticated(&iam);
     let config = given(&exchange);
-    // EKS gives its CA in base64; Liqo's consumers decode it after JSON did.
+    // EKS gives its CA in base64. Liqo's consumers decode it once more after
+    // the JSON.
     let ca = STANDARD.encode(STANDARD.encode(authority().ca_bundle().pem()));
     let expected = format!(
         "{{\"ca\":\"{ca}\",\"apiServer\":\"{API_SERVER}\",\"awsConfig\":{{\
@@ -112,7 +114,7 @@ fn the_status_and_the_identity_are_as_liqo_writes_them() {
 }
 
 #[test]
-fn the_answer_may_take_its_time() {
+fn a_pending_answer_is_awaited() {
     let iam = Arc::new(Iam::default());
     let mut exchange = proven(&iam);
     let Phase::NeedsCredential(needs) = exchange.provider_phase() else {
@@ -128,7 +130,7 @@ fn the_answer_may_take_its_time() {
     assert!(step.outbox.is_empty());
     assert_eq!(step.wait.awaiting, [Awaited::AwsIdentity(request)]);
 
-    // By hand, without asking AWS.
+    // The AWS user is made by hand, without asking AWS.
     let key = config("AKIAIOSFODNN7EXAMPLE");
     iam.says(Ok(Answer::Ready(key.clone())));
     let step = exchange.turn_of_provider();
@@ -145,7 +147,7 @@ fn the_answer_may_take_its_time() {
 }
 
 #[test]
-fn a_denial_and_a_failure_leave_everything_as_it_was() {
+fn a_denial_and_a_failure_change_nothing() {
     let iam = Arc::new(Iam::default());
     let mut exchange = proven(&iam);
     iam.says(Ok(Answer::Denied("no more\nusers".to_owned())));
@@ -184,7 +186,7 @@ fn policy_refusal(step: &Step) -> PolicyRefusal {
 }
 
 #[test]
-fn what_no_consumer_would_take_is_not_given() {
+fn an_aws_user_that_a_consumer_would_refuse_is_not_handed_out() {
     type Tamper = fn(&mut AwsConfig);
     let cases: [(&str, Tamper); 5] = [
         ("the ARN of an IAM user", |config| {
@@ -219,9 +221,10 @@ fn what_no_consumer_would_take_is_not_given() {
     }
 }
 
-/// The secret part of a key is shown by AWS once: losing it means another key.
+/// AWS shows the secret part of a key once. If it is lost, another key is
+/// needed.
 #[test]
-fn a_crash_after_any_effect_asks_for_one_key_only() {
+fn a_crash_after_any_effect_leads_to_one_key_only() {
     let mut undisturbed = authenticated(&Arc::new(Iam::default()));
     undisturbed.settle();
     for steps in 0..8 {
@@ -254,9 +257,9 @@ fn a_crash_after_any_effect_asks_for_one_key_only() {
     }
 }
 
-/// Once the key is on record, nobody is asked.
+/// Once the key is on record, AWS is not asked.
 #[test]
-fn what_is_on_record_is_not_asked_for_again() {
+fn a_key_on_record_is_not_requested_again() {
     let iam = Arc::new(Iam::default());
     let mut exchange = authenticated(&iam);
     let before = given(&exchange);
@@ -296,12 +299,13 @@ fn no_secret_is_shown() {
         panic!("{:?}", exchange.provider_phase());
     };
     shown += &format!("{:?} {:?}", issued.credentials(), issued.renewal());
-    // It is there, and not in any of that.
+    // The secret exists, but no output contains it.
     let secret = config.aws_secret_access_key.expose();
     assert!(secret.starts_with(SECRET));
     assert!(shown.contains(&config.aws_access_key_id));
     assert!(!shown.contains(SECRET), "{shown}");
-    // The first bytes, since what follows them changes the last digits.
+    // Only the first bytes, because the last digits depend on the bytes that
+    // follow.
     let encoded = STANDARD.encode(&SECRET.as_bytes()[..30]);
     assert!(!shown.contains(&encoded), "{shown}");
 }

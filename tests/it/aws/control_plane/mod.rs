@@ -1,4 +1,5 @@
-//! A provider on EKS: the same handshake, and an AWS user at its end.
+//! A provider on EKS: the handshake is the same, but at its end the peer gets
+//! an AWS user.
 
 mod granting;
 mod revocation;
@@ -52,7 +53,7 @@ fn given(exchange: &Exchange) -> AwsConfig {
 }
 
 impl Exchange {
-    /// The provider alone works until it has nothing to do.
+    /// Lets only the provider work, until it has nothing to do.
     fn settle_provider(&mut self) -> Step {
         for _ in 0..16 {
             let step = self

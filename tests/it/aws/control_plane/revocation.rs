@@ -1,4 +1,4 @@
-//! How an access key ends, and what takes its place.
+//! How an access key ends, and what replaces it.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn revoked(exchange: &mut Exchange, access_key_id: &str) -> Step {
 }
 
 #[test]
-fn drained_the_peer_keeps_its_key_and_has_no_rights() {
+fn a_drained_peer_keeps_its_key_and_loses_its_rights() {
     let iam = Arc::new(Iam::default());
     let mut exchange = authenticated(&iam);
     let before = given(&exchange);
@@ -47,9 +47,9 @@ fn drained_the_peer_keeps_its_key_and_has_no_rights() {
     assert_eq!(iam.made(), 1);
 }
 
-/// A certificate ends by itself; a key ends when somebody deletes it.
+/// A certificate expires by itself. An access key ends only when it is deleted.
 #[test]
-fn the_name_is_kept_until_somebody_says_that_the_key_is_deleted() {
+fn an_ended_peer_stays_on_record_until_its_key_is_revoked() {
     let iam = Arc::new(Iam::default());
     let mut exchange = authenticated(&iam);
     let key = given(&exchange).aws_access_key_id;
@@ -82,9 +82,10 @@ fn the_name_is_kept_until_somebody_says_that_the_key_is_deleted() {
     assert_eq!(exchange.at_provider.get::<Secret>("liqo", RECORD), None);
 }
 
-/// Each Tenant has a key of its own: the last one's may be deleted by then.
+/// Each Tenant gets its own key, because the previous Tenant's key may be
+/// deleted already.
 #[test]
-fn a_peer_that_comes_again_gets_another_key() {
+fn a_peer_that_authenticates_again_gets_another_key() {
     let iam = Arc::new(Iam::default());
     let mut exchange = authenticated(&iam);
     let first = given(&exchange).aws_access_key_id;
@@ -114,9 +115,10 @@ fn a_peer_that_comes_again_gets_another_key() {
     assert_eq!(given(&exchange).aws_access_key_id, second);
 }
 
-/// How a key is changed: it is deleted at AWS, and said so.
+/// How a key is changed: the administrator deletes it at AWS and reports the
+/// deletion.
 #[test]
-fn a_key_that_was_deleted_is_replaced() {
+fn a_revoked_key_is_replaced() {
     let iam = Arc::new(Iam::default());
     let mut exchange = authenticated(&iam);
     let first = given(&exchange).aws_access_key_id;
@@ -136,9 +138,9 @@ fn a_key_that_was_deleted_is_replaced() {
     assert_eq!(awaited_revocations(&step), [""; 0]);
 }
 
-/// What was given to one key is not handed to the next one.
+/// The access key of one consumer key is not handed to the next one.
 #[test]
-fn another_key_of_the_peer_gets_another_access_key() {
+fn another_consumer_key_gets_another_access_key() {
     let iam = Arc::new(Iam::default());
     let mut exchange = authenticated(&iam);
     let first = given(&exchange).aws_access_key_id;
@@ -167,9 +169,10 @@ fn another_key_of_the_peer_gets_another_access_key() {
     assert_eq!(awaited_revocations(&step), [first.as_str()]);
 }
 
-/// A provider that leaves EKS gives certificates, and the key is to go.
+/// A provider that leaves EKS issues certificates, and the access key has to be
+/// deleted.
 #[test]
-fn a_certificate_takes_the_place_of_a_key() {
+fn a_provider_that_leaves_eks_replaces_the_key_by_a_certificate() {
     let iam = Arc::new(Iam::default());
     let mut exchange = authenticated(&iam);
     let key = given(&exchange).aws_access_key_id;
