@@ -115,14 +115,18 @@ impl Certificate {
         )
     }
 
-    /// Reads a certificate. `None` if it is none, or if bytes follow it, or if
-    /// an extension is there twice or cannot be read.
+    /// Reads a certificate. `None` if the bytes are no certificate, if bytes follow
+    /// it, if an extension is repeated or unreadable, if a name is malformed, or if
+    /// the signature's algorithm differs between its two places.
     pub(super) fn read(der: Vec<u8>) -> Option<Self> {
         // Lengths in another form than DER's would hide what two readers see
         // differently.
         single(&der, SEQUENCE).ok()?;
         let (rest, parsed) = X509Certificate::from_der(&der).ok()?;
         if !rest.is_empty() {
+            return None;
+        }
+        if parsed.signature_algorithm != parsed.tbs_certificate.signature {
             return None;
         }
         let usages = parsed.extended_key_usage().ok()?;
@@ -161,8 +165,14 @@ impl Certificate {
             authority_key_identifier,
             der: Vec::new(),
         };
-        name(&certificate.subject)?;
-        name(&certificate.issuer)?;
+        let names = [&certificate.subject, &certificate.issuer];
+        let is_well_formed = |name: Name<'_>| name.is_well_formed();
+        if !names
+            .iter()
+            .all(|raw| name(raw).is_some_and(is_well_formed))
+        {
+            return None;
+        }
         Some(Self { der, ..certificate })
     }
 

@@ -11,6 +11,11 @@ pub(super) const ORGANIZATION: &[u8] = &[0x55, 4, 10];
 /// id-at-commonName, 2.5.4.3.
 pub(super) const COMMON_NAME: &[u8] = &[0x55, 4, 3];
 
+const NUMERIC_STRING: u8 = 0x12;
+const T61_STRING: u8 = 0x14;
+const IA5_STRING: u8 = 0x16;
+const BMP_STRING: u8 = 0x1e;
+
 /// The relative names in their order, each with its attributes.
 pub(super) struct Name<'a>(Vec<Vec<Attribute<'a>>>);
 
@@ -49,6 +54,12 @@ impl<'a> Name<'a> {
         self.0.iter().flatten()
     }
 
+    /// Whether each attribute has a type and a value that every reader of
+    /// X.509 takes.
+    pub(super) fn is_well_formed(&self) -> bool {
+        self.attributes().all(Attribute::is_well_formed)
+    }
+
     pub(super) fn has_multiple_values(&self) -> bool {
         self.0.iter().any(|attributes| attributes.len() != 1)
     }
@@ -74,6 +85,22 @@ impl<'a> Name<'a> {
 }
 
 impl Attribute<'_> {
+    fn is_well_formed(&self) -> bool {
+        let is_printable =
+            |byte: &u8| byte.is_ascii_alphanumeric() || b" '()*+,-./:=?&".contains(byte);
+        let value = self.value;
+        is_object_identifier(self.kind)
+            && match self.tag {
+                UTF8_STRING => core::str::from_utf8(value).is_ok(),
+                PRINTABLE_STRING => value.iter().all(is_printable),
+                NUMERIC_STRING => value.iter().all(|byte| b" 0123456789".contains(byte)),
+                IA5_STRING => value.is_ascii(),
+                BMP_STRING => value.len().is_multiple_of(2),
+                T61_STRING => true,
+                _ => false,
+            }
+    }
+
     /// Whether the value is exactly this text, in one of the two types that
     /// are compared byte for byte.
     pub(super) fn is_text(&self, expected: &str) -> bool {
@@ -82,9 +109,9 @@ impl Attribute<'_> {
 
     /// What the value says, whatever its type: for messages only.
     pub(super) fn says(&self) -> Vec<u8> {
-        // BMPString and UniversalString: show their characters, not zeros.
+        // Show its characters, not zeros.
         match self.tag {
-            0x1e => self
+            BMP_STRING => self
                 .value
                 .chunks(2)
                 .map(|pair| match pair {
@@ -115,15 +142,26 @@ impl Attribute<'_> {
     }
 }
 
+/// Whether these bytes are the content of an OBJECT IDENTIFIER: the last byte
+/// ends a number, and no number begins with a padding byte.
+fn is_object_identifier(content: &[u8]) -> bool {
+    const CONTINUES: u8 = 0x80;
+    let ends = |byte: &u8| byte & CONTINUES == 0;
+    content.last().is_some_and(ends)
+        && content
+            .split_inclusive(ends)
+            .all(|number| number.first() != Some(&CONTINUES))
+}
+
 /// The name of a string type of ASN.1.
 pub(super) const fn string_type(tag: u8) -> &'static str {
     match tag {
         PRINTABLE_STRING => "PrintableString",
         UTF8_STRING => "UTF8String",
-        0x14 => "T61String",
-        0x16 => "IA5String",
+        T61_STRING => "T61String",
+        IA5_STRING => "IA5String",
         0x1c => "UniversalString",
-        0x1e => "BMPString",
+        BMP_STRING => "BMPString",
         _ => "another type",
     }
 }

@@ -1,5 +1,6 @@
 //! Keys, requests, signatures, certificates and nonces.
 
+mod certificates;
 mod defects;
 mod vectors;
 mod wycheproof;
