@@ -1,4 +1,4 @@
-//! Providers on EKS.
+//! A consumer whose provider is on EKS.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
@@ -24,7 +24,7 @@ fn config() -> AwsConfig {
     }
 }
 
-/// EKS gives its CA in base64, and Liqo encodes it once more.
+/// EKS gives its CA in base64, and Liqo encodes it in base64 once more.
 fn auth_params(config: AwsConfig) -> AuthParams {
     let ca = STANDARD.encode(authority().ca_bundle().pem());
     AuthParams {
@@ -55,7 +55,7 @@ fn give(home: &mut Home, auth_params: &AuthParams) -> Result<(), Fault> {
 }
 
 #[test]
-fn the_keys_lie_beside_the_kubeconfig_as_liqo_puts_them() {
+fn the_aws_keys_are_in_the_secret_of_the_kubeconfig_as_in_liqo() {
     let mut home = home();
     give(&mut home, &auth_params(config())).unwrap();
     home.settle();
@@ -86,8 +86,8 @@ fn the_keys_lie_beside_the_kubeconfig_as_liqo_puts_them() {
         text("awsSecretAccessKey"),
         "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
     );
-    // The CA as it came, which Liqo decodes; and no private key, which nothing
-    // would read.
+    // The CA is the one from the Identity; Liqo decodes it. There is no private
+    // key, because nothing would use it.
     let ca = STANDARD.encode(auth_params(config()).ca.as_slice());
     assert_eq!(
         text("kubeconfig"),
@@ -107,7 +107,7 @@ fn the_keys_lie_beside_the_kubeconfig_as_liqo_puts_them() {
 }
 
 #[test]
-fn they_are_taken_only_from_whom_the_settings_say() {
+fn an_aws_user_is_refused_unless_the_settings_accept_it() {
     let mut home = Home::new();
     home.sign_nonce(7);
     assert_eq!(
@@ -117,7 +117,7 @@ fn they_are_taken_only_from_whom_the_settings_say() {
 }
 
 #[test]
-fn each_field_has_to_have_its_form() {
+fn a_malformed_field_is_refused_by_its_name() {
     type Tamper = fn(&mut AwsConfig);
     let cases: [(&str, Tamper); 5] = [
         ("the ARN of an IAM user", |config| {
@@ -159,7 +159,7 @@ fn each_field_has_to_have_its_form() {
 }
 
 #[test]
-fn an_access_key_may_change_and_the_user_may_not() {
+fn the_access_key_may_change_but_not_the_aws_user() {
     let mut home = home();
     give(&mut home, &auth_params(config())).unwrap();
     home.settle();

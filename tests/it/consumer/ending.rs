@@ -1,4 +1,4 @@
-//! The end of a peering.
+//! How a consumer ends a peering.
 
 use liqo_auth::{
     audit::Decision,
@@ -17,7 +17,7 @@ fn end(home: &Home) -> liqo_auth::Step {
 }
 
 #[test]
-fn it_is_refused_while_slices_remain() {
+fn an_end_is_refused_while_slices_remain() {
     let mut home = Home::with_slice(YEAR);
     let error = home.consumer.unauthenticate(&home.view()).unwrap_err();
     assert_eq!(
@@ -28,7 +28,8 @@ fn it_is_refused_while_slices_remain() {
         }
         .into()
     );
-    // Also one that is on its way out, and one elsewhere.
+    // A slice that is being deleted counts, and so does a slice in another
+    // namespace.
     let mut slice = home.slice();
     slice.metadata.name = "other".to_owned();
     slice.metadata.namespace = "default".to_owned();
@@ -42,7 +43,7 @@ fn it_is_refused_while_slices_remain() {
         }
         .into()
     );
-    // And one that cannot be read may be one.
+    // An unreadable slice may belong to the peering.
     let mut home = Home::with_slice(YEAR);
     let mut slice = Object::from(home.slice()).to_value();
     slice["status"]["conditions"] = 5.into();
@@ -52,7 +53,7 @@ fn it_is_refused_while_slices_remain() {
         error.fault(),
         Fault::Local(LocalFault::Unreadable { .. })
     ));
-    // A replica is the peer's.
+    // A replica belongs to the peer and does not count.
     let mut home = Home::with_slice(YEAR);
     let mut slice = home.slice();
     slice
@@ -64,7 +65,7 @@ fn it_is_refused_while_slices_remain() {
 }
 
 #[test]
-fn everything_goes_in_order_and_the_pins_stay() {
+fn an_end_deletes_all_objects_in_order_and_keeps_the_pins() {
     let mut home = Home::authenticated(YEAR);
     let endpoint = home.record()["endpoint"].clone();
     let csr = home.record()["csr"].clone();
@@ -98,13 +99,13 @@ fn everything_goes_in_order_and_the_pins_stay() {
     assert_eq!(home.phase(), "AwaitsNonce");
     assert!(home.turn().is_settled());
     assert_eq!(home.sent, []);
-    // Again, there is nothing to do.
+    // A second end changes nothing.
     let again = end(&home);
     assert!(again.is_settled() && again.events.is_empty());
 }
 
 #[test]
-fn where_nothing_was_there_is_nothing_to_end() {
+fn an_end_without_a_peering_changes_nothing() {
     let home = Home::new();
     assert!(end(&home).is_settled());
 }
@@ -115,7 +116,7 @@ fn a_crash_anywhere_loses_nothing() {
 }
 
 #[test]
-fn an_end_that_was_cut_off_goes_on_by_itself() {
+fn an_interrupted_end_continues_by_itself() {
     for effects in 1..5 {
         let mut home = Home::authenticated(YEAR);
         let mut step = end(&home);
@@ -132,7 +133,7 @@ fn an_end_that_was_cut_off_goes_on_by_itself() {
 }
 
 #[test]
-fn finalizers_of_others_are_waited_for() {
+fn an_end_waits_for_the_finalizers_of_others() {
     let mut home = Home::authenticated(YEAR);
     let mut renew = home.renew().unwrap();
     renew.metadata.finalizers = vec!["crdreplicator.liqo.io/resource".to_owned()];
@@ -158,7 +159,7 @@ fn finalizers_of_others_are_waited_for() {
 }
 
 #[test]
-fn who_ended_authenticates_again_with_another_nonce_only() {
+fn after_an_end_only_a_new_nonce_authenticates_again() {
     let mut home = Home::authenticated(YEAR);
     let old = home.identity_of(IDENTITY);
     let step = end(&home);
@@ -178,7 +179,7 @@ fn who_ended_authenticates_again_with_another_nonce_only() {
 }
 
 #[test]
-fn who_comes_back_has_to_be_the_same() {
+fn after_an_end_the_pinned_endpoint_still_counts() {
     let mut home = Home::authenticated(YEAR);
     let step = end(&home);
     home.carry_out(step);
@@ -195,12 +196,12 @@ fn who_comes_back_has_to_be_the_same() {
 }
 
 #[test]
-fn what_others_made_since_the_end_is_not_removed() {
+fn objects_that_others_made_after_the_end_are_not_deleted() {
     let mut home = Home::authenticated(YEAR);
     let nonce: Secret = home.get("liqo-signed-nonce").unwrap();
     let step = end(&home);
     home.carry_out(step);
-    // liqoctl authenticates again, with the same names.
+    // liqoctl authenticates again and makes objects of the same names.
     let mut nonce = nonce;
     nonce.metadata.uid = "00000000-0000-4000-8000-0000000000ff".to_owned();
     home.objects.insert(nonce.into());

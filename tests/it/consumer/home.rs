@@ -1,4 +1,4 @@
-//! A consumer with its objects, and what its provider would write into them.
+//! A consumer with its objects, and the answers of its provider.
 
 use core::time::Duration;
 use std::sync::{
@@ -57,8 +57,8 @@ impl Home {
         }
     }
 
-    /// With an Identity whose certificate lives that long, as Liqo would give
-    /// it.
+    /// A consumer that has authenticated. Its certificate has this lifetime and
+    /// comes in an Identity as Liqo sends it.
     pub(crate) fn authenticated(lifetime: Duration) -> Self {
         Self::new().authenticate(lifetime)
     }
@@ -86,7 +86,7 @@ impl Home {
         Ok(self.carry_out(step))
     }
 
-    /// One look.
+    /// Reconciles once.
     pub(crate) fn turn(&mut self) -> Step {
         let step = self
             .consumer
@@ -95,7 +95,7 @@ impl Home {
         self.carry_out(step)
     }
 
-    /// Looks until there is nothing to do; the last step.
+    /// Reconciles until there is nothing to do, and returns the last step.
     pub(crate) fn settle(&mut self) -> Step {
         for _ in 0..12 {
             let step = self.turn();
@@ -183,7 +183,8 @@ impl Home {
         self.objects.insert(secret.into());
     }
 
-    /// What the provider issues for the control plane, for the first key.
+    /// The credentials that the provider issues to the control plane, for key
+    /// number 1.
     pub(crate) fn issue(&self, lifetime: Duration) -> AuthParams {
         issue_control_plane(&*ed25519(1), self.now, lifetime)
     }
@@ -209,14 +210,14 @@ impl Home {
         }
     }
 
-    /// The provider writes into the Renew's status.
+    /// Writes into the Renew's status, as the provider does.
     pub(crate) fn answer_renew(&mut self, auth_params: AuthParams) {
         let mut renew = self.renew().unwrap();
         renew.status.auth_params = Some(auth_params);
         self.objects.insert(renew.into());
     }
 
-    /// Asks for the slice `mypool`.
+    /// Requests the slice `mypool`.
     pub(crate) fn request_slice(&mut self) -> Step {
         let step = self
             .consumer
@@ -234,7 +235,8 @@ impl Home {
         issue_slice(&self.slice(), ed25519(1).public_key(), self.now, lifetime)
     }
 
-    /// The provider accepts or denies, with these parameters.
+    /// Writes the provider's decision and these parameters into the slice's
+    /// status.
     pub(crate) fn answer_slice(
         &mut self,
         authentication: ResourceSliceConditionStatus,
@@ -257,7 +259,7 @@ impl Home {
         self.answer_slice(ResourceSliceConditionStatus::Accepted, Some(auth_params));
     }
 
-    /// Authenticated, with a slice that is held.
+    /// A consumer that has authenticated, with a slice whose Identity it holds.
     pub(crate) fn with_slice(lifetime: Duration) -> Self {
         let mut home = Self::authenticated(lifetime);
         home.request_slice();
@@ -275,8 +277,9 @@ impl Home {
     }
 }
 
-/// Tries every prefix of every step on the way, crashes there, and goes on: the
-/// end is the same each time, but for what stores and clocks assign.
+/// Crashes after each prefix of the effects of each step, and continues. The
+/// end must always be the same, apart from values that stores and clocks
+/// assign.
 pub(crate) fn crash_everywhere(start: &Home, first: impl Fn(&Home) -> Step) {
     let undisturbed = {
         let mut home = start.fork();
@@ -302,7 +305,7 @@ pub(crate) fn crash_everywhere(start: &Home, first: impl Fn(&Home) -> Step) {
                 }
                 home.carry_out(next);
             }
-            // The command is given again, where there was one.
+            // The command that began the steps, if any, is given again.
             home.carry_out(first(&home.fork()));
             home.settle();
             assert_eq!(home.names(), undisturbed.names(), "{steps} {effects}");

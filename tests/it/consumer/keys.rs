@@ -1,4 +1,4 @@
-//! A key for each provider, and the way there from the cluster's one key.
+//! Keys by provider, and the migration from one key for the whole cluster.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ fn own_key() -> Arc<dyn SigningKey> {
     ed25519(2)
 }
 
-/// A home that knew the provider by the cluster's key, and has one for it now.
+/// A consumer that authenticated with the cluster's key, and now has a separate
+/// key for the provider.
 fn migrating(mut home: Home) -> Home {
     let keys = KeysByProvider::new(cluster_key()).migrate(provider(), own_key());
     home.consumer = consumer(PeerSettings::default(), Arc::new(keys));
@@ -63,7 +64,7 @@ fn tenant(home: &Home) -> Tenant {
 }
 
 #[test]
-fn a_new_provider_knows_its_own_key_only() {
+fn a_new_provider_gets_only_its_own_key() {
     let keys = KeysByProvider::new(cluster_key()).insert(provider(), own_key());
     let mut home = Home::with_keys(PeerSettings::default(), Arc::new(keys));
     home.sign_nonce(7);
@@ -76,7 +77,7 @@ fn a_new_provider_knows_its_own_key_only() {
 }
 
 #[test]
-fn the_old_key_serves_until_the_provider_has_a_new_nonce() {
+fn the_old_key_is_used_until_the_provider_sends_a_new_nonce() {
     let mut home = migrating(Home::with_slice(YEAR));
     let step = home.settle();
     assert_eq!(home.phase(), "Authenticated");
@@ -91,14 +92,14 @@ fn the_old_key_serves_until_the_provider_has_a_new_nonce() {
         pem(&*cluster_key())
     );
     assert_eq!(home.slice_phase(), "Held");
-    // The provider's earlier nonce is not for the new key.
+    // A nonce from before the migration is not signed by the new key.
     home.sign_nonce(7);
     assert_eq!(home.notices, [Notice::NewKeyAwaitsNonce]);
     assert_eq!(home.sent, []);
 }
 
 #[test]
-fn the_old_key_signs_the_new_one_and_the_identity_follows() {
+fn the_old_key_signs_the_new_key_and_a_new_identity_replaces_the_old_one() {
     let mut home = migrating(Home::with_slice(YEAR));
     home.settle();
     home.sign_nonce(8);
@@ -121,13 +122,15 @@ fn the_old_key_signs_the_new_one_and_the_identity_follows() {
         sent.spec.public_key.as_slice(),
         own_key().public_key().to_tenant_field()
     );
-    // It is sent as often as it is looked, and the old key serves meanwhile.
+    // The Tenant is sent in each step. Until the answer comes, the old key is
+    // used.
     home.settle();
     assert_eq!(tenant(&home), sent);
     assert_eq!(private_key(&home, IDENTITY), pem(&*cluster_key()));
     assert!(!home.notices.contains(&Notice::NewKeyAwaitsNonce));
 
-    // The answer, although it ends before what is held.
+    // The answer is accepted, although its certificate expires before the one
+    // held.
     let given = issue_control_plane(&*own_key(), home.now, HOUR);
     let identity = Box::new(home.identity(&given));
     home.receive(MessageBody::Identity(identity)).unwrap();
@@ -135,8 +138,8 @@ fn the_old_key_signs_the_new_one_and_the_identity_follows() {
     assert_eq!(home.phase(), "Authenticated");
     assert!(!home.held().awaits_new_key());
     assert_eq!(private_key(&home, IDENTITY), pem(&*own_key()));
-    // The slice asks for a certificate of the new key, and keeps the old one
-    // until that is there.
+    // The slice requests a certificate for the new key. It keeps the old one
+    // until the new one is there.
     let request = home.slice().spec.csr;
     assert_eq!(home.slice_phase(), "Held");
     assert_eq!(
@@ -152,7 +155,7 @@ fn the_old_key_signs_the_new_one_and_the_identity_follows() {
     assert_eq!(private_key(&home, "resourceslice-mypool"), pem(&*own_key()));
     assert_eq!(home.slice().spec.csr, request);
 
-    // Then the predecessor is not needed any more.
+    // From then on, the predecessor is not needed.
     let keys = KeysByProvider::new(cluster_key()).insert(provider(), own_key());
     home.consumer = consumer(PeerSettings::default(), Arc::new(keys));
     assert!(home.settle().is_settled());
@@ -161,7 +164,7 @@ fn the_old_key_signs_the_new_one_and_the_identity_follows() {
 }
 
 #[test]
-fn the_new_certificate_may_come_by_the_renew() {
+fn the_certificate_for_the_new_key_may_come_through_the_renew() {
     let mut home = migrating(Home::authenticated(YEAR));
     home.sign_nonce(8);
     home.settle();
@@ -170,7 +173,7 @@ fn the_new_certificate_may_come_by_the_renew() {
     home.settle();
     assert_eq!(home.identity_of(IDENTITY).spec.auth_params, given);
     assert_eq!(private_key(&home, IDENTITY), pem(&*own_key()));
-    // And no certificate of the old key takes its place again.
+    // A certificate for the old key cannot replace the new one.
     home.now = home.now + MINUTE;
     home.answer_renew(home.issue(YEAR));
     assert!(home.turn().is_settled());
@@ -187,7 +190,7 @@ fn the_new_certificate_may_come_by_the_renew() {
 }
 
 #[test]
-fn a_renewal_under_way_is_for_the_key_that_the_provider_knows() {
+fn a_renewal_before_the_new_nonce_is_for_the_old_key() {
     let mut home = migrating(Home::authenticated(HOUR));
     home.now = home.now + 41 * MINUTE;
     home.settle();
@@ -204,7 +207,7 @@ fn a_renewal_under_way_is_for_the_key_that_the_provider_knows() {
 }
 
 #[test]
-fn without_the_predecessor_the_identity_is_of_no_use() {
+fn without_the_predecessor_the_identity_is_refused() {
     let mut home = Home::authenticated(YEAR);
     let keys = KeysByProvider::new(cluster_key()).insert(provider(), own_key());
     home.consumer = consumer(PeerSettings::default(), Arc::new(keys));
@@ -212,7 +215,7 @@ fn without_the_predecessor_the_identity_is_of_no_use() {
 }
 
 #[test]
-fn a_slice_of_that_time_is_asked_for_with_the_key_that_the_provider_knows() {
+fn a_slice_requested_before_the_new_nonce_is_for_the_old_key() {
     let mut home = migrating(Home::authenticated(YEAR));
     let step = home
         .consumer
@@ -224,7 +227,7 @@ fn a_slice_of_that_time_is_asked_for_with_the_key_that_the_provider_knows() {
 }
 
 #[test]
-fn a_nonce_that_was_put_there_by_hand_is_signed_by_the_new_key() {
+fn a_nonce_that_was_stored_by_hand_is_signed_by_the_new_key() {
     let mut home = migrating(Home::authenticated(YEAR));
     let mut secret: liqo_auth::model::Secret = home.get("liqo-signed-nonce").unwrap();
     let nonce = Nonce::random(&Entropy::from_bytes([8; 32]));

@@ -1,4 +1,4 @@
-//! Keys and key stores that answer later than they are asked.
+//! Keys and key stores that do not answer at once.
 
 use std::{
     collections::BTreeSet,
@@ -19,7 +19,8 @@ use liqo_auth::{
 use super::home::{HOUR, Home, IDENTITY, MINUTE, YEAR, env, issue_control_plane, mypool};
 use crate::clusters::exchange::ed25519;
 
-/// A key in a service: it answers what it was allowed to, and else later.
+/// A key in a remote service. It signs for the allowed purposes; for others its
+/// answer is pending.
 struct Remote {
     key: KeyPair,
     service: Arc<Service>,
@@ -27,19 +28,19 @@ struct Remote {
 
 #[derive(Default)]
 struct Service {
-    /// What may be answered by now.
+    /// The purposes for which the service answers.
     allowed: Mutex<BTreeSet<Name>>,
-    /// Which payloads were asked for while the answer was not there.
+    /// The payloads for which the answer was pending.
     asked: Mutex<Vec<SignatureId>>,
-    /// How often was signed.
+    /// The payloads that were signed.
     signed: Mutex<Vec<SignatureId>>,
-    /// Whether the key store has the keys by now.
+    /// Whether the key store already has the keys.
     has_keys: Mutex<bool>,
-    /// What the key on its way out signed.
+    /// The number of the predecessor's key.
     predecessor: Option<u8>,
 }
 
-/// A purpose by its name, so that it can be put in order.
+/// The name of a purpose. Unlike the purpose, it can be ordered.
 type Name = String;
 
 impl Service {
@@ -72,7 +73,7 @@ impl SigningKey for Remote {
     }
 }
 
-/// A store of remote keys, which may have none yet.
+/// A store of remote keys. At first it may have no key.
 struct Store(Arc<Service>);
 
 impl Store {
@@ -101,7 +102,7 @@ impl KeyStore for Store {
     }
 }
 
-/// A home whose keys are in a service, the present one following another.
+/// A consumer whose keys are in a service, with or without a predecessor.
 fn home(has_keys: bool, predecessor: Option<u8>) -> (Home, Arc<Service>) {
     let service = Arc::new(Service {
         has_keys: Mutex::new(has_keys),
@@ -164,13 +165,14 @@ fn the_tenant_waits_for_every_signature_in_any_order() {
         assert!(stored.get(names::NONCE).is_some() && stored.get(names::SIGNED_NONCE).is_none());
         for (at, purpose) in order.map(|at| PURPOSES[at]).into_iter().enumerate() {
             assert_eq!(home.phase(), "NeedsSignature");
-            // Nothing changes while nothing comes, and the names stay.
+            // While no answer comes, nothing changes, and the same signatures
+            // are awaited.
             let waiting = home.turn();
             assert!(waiting.is_settled(), "{order:?} {waiting:?}");
             assert_eq!(signatures_awaited(&waiting), 3 - at);
             service.allow(purpose);
             let step = home.turn();
-            // Each answer is stored when it comes.
+            // Each answer is stored as soon as it comes.
             assert!(!step.is_settled(), "{order:?} {purpose:?}");
             assert_eq!(signatures_awaited(&step), 2 - at);
             assert_eq!(tenants(&step.outbox).len(), usize::from(at == 2));
@@ -182,7 +184,7 @@ fn the_tenant_waits_for_every_signature_in_any_order() {
         assert_eq!(home.names(), undisturbed.2, "{order:?}");
         let annotations = &undisturbed.0[0].metadata.annotations;
         assert!(annotations.contains_key(KEY_SUCCESSION_ANNOTATION));
-        // What was asked for was the same at each look, and was signed once.
+        // Every step asked for the same signatures, and each was made once.
         let asked: BTreeSet<SignatureId> = service.asked.lock().unwrap().iter().copied().collect();
         let signed = service.signed.lock().unwrap();
         assert_eq!((asked.len(), signed.len()), (3, 3));
@@ -191,7 +193,7 @@ fn the_tenant_waits_for_every_signature_in_any_order() {
 }
 
 #[test]
-fn a_crash_behind_any_effect_ends_with_the_same_objects() {
+fn a_crash_after_any_effect_leads_to_the_same_objects() {
     let expected = {
         let (mut home, service) = home(true, Some(2));
         service.allow_all();
@@ -202,7 +204,7 @@ fn a_crash_behind_any_effect_ends_with_the_same_objects() {
         for crash in 0..4 {
             for effects in 0..3 {
                 let (mut home, service) = home(true, Some(2));
-                // The driver hands the nonce over until it is taken.
+                // The driver delivers the nonce until it is accepted.
                 let view = home.view();
                 let message = Message::new(view.peer(), home.consumer.cluster_id(), nonce(7));
                 let mut first = home
@@ -290,7 +292,7 @@ fn requests_of_slices_and_renewals_wait_for_the_key() {
     home = home.authenticate(HOUR);
     service.allowed.lock().unwrap().clear();
 
-    // The slice is stored without its request, which comes later.
+    // The slice is stored without its request. The request follows.
     let step = home.request_slice();
     assert_eq!(signatures_awaited(&step), 1);
     let slice: ResourceSlice = home.get("mypool").unwrap();
@@ -303,8 +305,8 @@ fn requests_of_slices_and_renewals_wait_for_the_key() {
     home.settle();
     assert_eq!(home.slice_phase(), "AwaitsDecision");
 
-    // A renewal asks by the request of the first time, without the key; where
-    // that is lost, by another one when the key answers.
+    // A renewal uses the stored request and needs no key. If that request is
+    // lost, the key signs another one.
     service.allowed.lock().unwrap().clear();
     let mut record = home.record();
     record.as_object_mut().unwrap().remove("csr");
@@ -319,8 +321,8 @@ fn requests_of_slices_and_renewals_wait_for_the_key() {
 }
 
 #[test]
-fn a_slice_that_fails_leaves_nothing_and_holds_up_no_other() {
-    /// Signs as the home's key does, but for one subject.
+fn a_slice_that_fails_changes_nothing_and_does_not_delay_other_slices() {
+    /// Signs everything except requests for one slice.
     struct Choosy(Arc<dyn SigningKey>);
     impl SigningKey for Choosy {
         fn public_key(&self) -> &PublicKey {
@@ -370,7 +372,7 @@ fn a_slice_that_fails_leaves_nothing_and_holds_up_no_other() {
 }
 
 #[test]
-fn without_change_a_few_looks_end_without_effects() {
+fn without_changes_the_steps_soon_have_no_effects() {
     let mut home = Home::with_slice(YEAR);
     for change in 0..4 {
         match change {

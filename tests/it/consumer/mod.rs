@@ -1,5 +1,5 @@
-//! The rest of a peering's life, on the consumer's side: slices, renewals, the
-//! end, keys and AWS, beside a provider that the test itself plays.
+//! A peering after the handshake, on the consumer's side: slices, renewals, the
+//! end, keys and AWS. The tests themselves act as the provider.
 
 mod aws;
 mod ending;

@@ -1,6 +1,6 @@
-//! The consumer's half of what Liqo 1.2.0 left of a whole peering, on real
-//! clusters: from the objects before a stage and what happened in it, this
-//! library makes the objects after it.
+//! The consumer's objects of a whole peering that Liqo 1.2.0 recorded on real
+//! clusters. Given the objects before a stage and its events, this library
+//! makes the objects after the stage.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
 const NAMESPACE: &str = "liqo-tenant-cluster-b";
 const RECORD: &str = "Secret liqo/liqo-auth-consumer-cluster-b";
 
-/// The consumer of the recordings, from the objects of a stage on.
+/// The consumer of the recordings, with the objects of one stage.
 struct Recorded {
     consumer: Consumer,
     provider: &'static str,
@@ -61,7 +61,7 @@ impl Recorded {
         panic!("it does not settle");
     }
 
-    /// What the provider wrote into the slice in that stage.
+    /// Copies the slice's status that the provider wrote in this stage.
     fn slice_as_in(&mut self, stage: &str) {
         let theirs: ResourceSlice = stage_of(stage)
             .get::<ResourceSlice>(NAMESPACE, "mypool")
@@ -82,11 +82,12 @@ impl Recorded {
 }
 
 #[test]
-fn every_stage_leaves_what_liqo_left_but_for_what_is_meant() {
-    // The record, out of the peer's reach; nothing else in any stage.
+fn every_stage_leaves_the_objects_of_liqo_except_for_wanted_differences() {
+    // In the stages without a slice, the only difference is our record. The
+    // peer has no access to it.
     let record = format!("{RECORD} | absent | present");
-    // Liqo's replicator has put them there, and takes them off; and what an API
-    // server fills in.
+    // Liqo's replicator adds and removes the finalizers. The API server fills
+    // in the type.
     let of_the_slice = [
         format!("ResourceSlice {NAMESPACE}/mypool metadata.finalizers | present | absent"),
         format!("Secret {NAMESPACE}/kubeconfig-resourceslice-mypool type | present | absent"),
@@ -143,8 +144,8 @@ fn every_stage_leaves_what_liqo_left_but_for_what_is_meant() {
     assert_eq!(
         ours.differences("7-unauthenticated"),
         [
-            // A later authentication has another nonce, which Liqo's leftover
-            // would stand in the way of.
+            // The next authentication has another nonce. The signed nonce that
+            // Liqo leaves behind would be in its way.
             format!("Secret {NAMESPACE}/liqo-signed-nonce | present | absent"),
             record,
         ]
@@ -152,7 +153,7 @@ fn every_stage_leaves_what_liqo_left_but_for_what_is_meant() {
 }
 
 #[test]
-fn at_every_stage_our_consumer_goes_on_from_liqos_objects() {
+fn at_every_stage_our_consumer_continues_from_the_objects_of_liqo() {
     for (stage, slices) in [
         ("1-authenticated", &[][..]),
         ("2-resourceslice", &["Held"]),
@@ -181,7 +182,7 @@ fn at_every_stage_our_consumer_goes_on_from_liqos_objects() {
 }
 
 #[test]
-fn what_liqos_provider_renewed_is_taken() {
+fn a_certificate_that_liqos_provider_renewed_is_accepted() {
     let folder = vectors().join("renewal");
     let before = objects(&folder.join("0-authenticated/ren-a"));
     let after = objects(&folder.join("1-after-75s/ren-a"));
@@ -198,20 +199,20 @@ fn what_liqos_provider_renewed_is_taken() {
     let identity = |objects: &Objects| -> Identity {
         objects.get::<Identity>(namespace, name).unwrap().clone()
     };
-    // What lay in the channel at the first look was signed in the same second as
-    // what is held: it is no better.
+    // The certificate in the Renew at the beginning was signed in the same
+    // second as the one held; therefore it is not newer.
     let held = identity(&ours.objects).spec.auth_params;
     let renew = ours.objects.get::<Renew>(namespace, name).unwrap();
     assert_ne!(Some(&held), renew.status.auth_params.as_ref());
-    // What lies there 75 seconds later is.
+    // The certificate in the Renew 75 seconds later is newer.
     let renewed = after.get::<Renew>(namespace, name).unwrap().clone();
     let expected = renewed.status.auth_params.clone();
     ours.objects.insert(renewed.into());
     ours.now = ours.now + core::time::Duration::from_secs(75);
     ours.settle();
     assert_eq!(Some(identity(&ours.objects).spec.auth_params), expected);
-    // Liqo's Identity differed from its channel at that moment: it renewed some
-    // 1300 times in 75 seconds.
+    // At that moment, Liqo's Identity did not match its Renew: the certificate
+    // had been renewed about 1300 times in 75 seconds.
     assert_ne!(identity(&after).spec.auth_params, expected.unwrap());
     assert_eq!(identity(&after).status, identity(&ours.objects).status);
 }
@@ -220,8 +221,9 @@ fn stage_of(stage: &str) -> Objects {
     objects(&vectors().join("exchange").join(stage).join("cluster-a"))
 }
 
-/// Objects and fields in which Liqo's and ours differ, a line each; without
-/// what an API server assigns, and Liqo's own summary of a peer.
+/// Lists the objects and fields in which Liqo's objects and ours differ, one
+/// per line. Values that an API server assigns and Liqo's own summary of a peer
+/// are left out.
 fn differences(liqo: &Objects, ours: &Objects) -> Vec<String> {
     let (liqo, ours) = (values(liqo), values(ours));
     let names: std::collections::BTreeSet<&String> = liqo.keys().chain(ours.keys()).collect();

@@ -1,4 +1,4 @@
-//! The annotation by which someone asks for the next certificate at once.
+//! The annotation that requests the next certificate at once.
 
 use liqo_auth::{
     audit::Decision,
@@ -43,7 +43,7 @@ fn is_asked_for(home: &Home) -> bool {
 }
 
 #[test]
-fn it_makes_a_certificate_due_once() {
+fn the_annotation_makes_a_certificate_due_once() {
     for scheme in [RenewalScheme::ByConsumer, RenewalScheme::ByEvidence] {
         for value in ["true", "True"] {
             let mut home = home(scheme);
@@ -62,7 +62,8 @@ fn it_makes_a_certificate_due_once() {
             home.settle();
             let identity = home.identity_of(IDENTITY);
             assert_eq!(identity.spec.auth_params, next);
-            // It goes with the answer, so that nothing renews in a loop.
+            // The annotation is removed with the answer, so that there is no
+            // loop of renewals.
             assert_eq!(annotation(&identity), None);
             assert!(!is_asked_for(&home));
             let renewal = home.held().renewal().clone();
@@ -75,7 +76,7 @@ fn it_makes_a_certificate_due_once() {
 }
 
 #[test]
-fn a_bad_answer_is_not_asked_for_again() {
+fn after_a_bad_answer_the_request_is_not_repeated() {
     let mut home = home(RenewalScheme::ByConsumer);
     annotate(&mut home, "true");
     home.settle();
@@ -97,7 +98,7 @@ fn a_bad_answer_is_not_asked_for_again() {
 }
 
 #[test]
-fn an_identity_that_is_handed_over_answers_it_too() {
+fn an_identity_that_is_handed_over_removes_the_annotation() {
     let mut home = home(RenewalScheme::ByConsumer);
     annotate(&mut home, "true");
     let same = Box::new(home.identity(&home.identity_of(IDENTITY).spec.auth_params));
@@ -110,7 +111,7 @@ fn an_identity_that_is_handed_over_answers_it_too() {
 }
 
 #[test]
-fn nothing_else_counts() {
+fn other_values_and_other_schemes_request_nothing() {
     for value in ["false", "", "TRUE", "1"] {
         let mut home = home(RenewalScheme::ByConsumer);
         annotate(&mut home, value);
@@ -123,7 +124,7 @@ fn nothing_else_counts() {
         assert!(!asks(&home.turn()), "{scheme:?}");
         assert!(!is_asked_for(&home));
     }
-    // A provider that has shown that it renews by itself.
+    // A provider that has renewed by itself before.
     let mut home = home(RenewalScheme::ByEvidence);
     let same = home.identity_of(IDENTITY).spec.auth_params;
     home.answer_renew(same);

@@ -1,11 +1,11 @@
-//! In which fields two clusters' objects differ.
+//! The fields in which the objects of two clusters differ.
 
 use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-/// The differences between two clusters' objects, a line each.
+/// The differences between the objects of two clusters, one per line.
 pub(crate) fn differences(
     liqo: &BTreeMap<String, Value>,
     ours: &BTreeMap<String, Value>,
@@ -28,7 +28,7 @@ fn compare(
     found: &mut Vec<String>,
 ) {
     let nothing = Value::Object(serde_json::Map::new());
-    // A map that is absent is one without fields; an object is not.
+    // An absent map counts as an empty one. An absent object does not.
     let (liqo, ours) = match (liqo, ours) {
         (Some(Value::Object(_)), None) if !path.is_empty() => (liqo, Some(&nothing)),
         (None, Some(Value::Object(_))) if !path.is_empty() => (Some(&nothing), ours),
@@ -53,7 +53,7 @@ fn compare(
     }
 }
 
-/// What a value is, for those who compare: a field's content is decoded.
+/// A readable form of a value. Encoded content is decoded.
 fn meaning(path: &str, value: Option<&Value>) -> String {
     match value {
         None => "absent".to_owned(),

@@ -1,5 +1,6 @@
-//! What Liqo 1.2.0 left of whole exchanges, on real clusters: read from the
-//! vectors, and set before this library at any stage.
+//! The objects that Liqo 1.2.0 left after whole exchanges on real clusters.
+//! They are read from the vectors and can be given to this library at any
+//! stage.
 
 pub(crate) mod differences;
 
@@ -28,7 +29,7 @@ use crate::clusters::exchange::{self, Exchange, FixedAnswer, RECORD_KEY, cluster
 pub(crate) const BY_HAND: &str = "by-hand";
 pub(crate) const AUTHENTICATED: &str = "exchange/1-authenticated";
 pub(crate) const RSA_AND_PROXY: &str = "rsa-and-proxy";
-/// Two clusters after an exchange of Liqo's.
+/// Two clusters after an exchange between Liqo and Liqo.
 pub(crate) struct Recording {
     pub(crate) name: &'static str,
     pub(crate) by_hand: bool,
@@ -59,8 +60,9 @@ impl Recording {
             objects(&folder.join(consumer)),
         );
         let by_hand = name == BY_HAND;
-        // The dumps leave ClusterRoles out. By hand, Liqo bound none: the
-        // Tenant lies in another namespace than its bindings would.
+        // The dumps contain no ClusterRoles. In the recording by hand, Liqo
+        // bound none, because the Tenant is not in the namespace of the
+        // bindings.
         if !by_hand {
             for role in cluster_roles().iter() {
                 at_provider.insert(role.clone());
@@ -124,7 +126,7 @@ impl Recording {
         String::from_utf8(secret.data[names::KUBECONFIG].expose().to_vec()).unwrap()
     }
 
-    /// Both sides, with nothing there but their ClusterRoles.
+    /// Both sides with nothing but their ClusterRoles.
     pub(crate) fn nothing_yet(&self) -> Exchange {
         let parameters = self.tenant.status.auth_params.as_ref().unwrap();
         let bundle = CaBundle::from_pem(parameters.ca.as_slice(), &Policy::strict()).unwrap();
@@ -203,11 +205,11 @@ impl Recording {
         }
     }
 
-    /// The whole exchange by this library, in the order in which Liqo's went.
+    /// The whole exchange by this library, in the same order as Liqo's.
     pub(crate) fn replayed(&self) -> Exchange {
         let mut exchange = self.nothing_yet();
         exchange.turn_of_provider();
-        // The nonce is random: it becomes Liqo's. Its Secret is ours.
+        // The random nonce is replaced by Liqo's in our Secret.
         let namespace = names::tenant_namespace(exchange.consumer.cluster_id());
         let mut secret: Secret = exchange
             .at_provider
@@ -222,7 +224,7 @@ impl Recording {
             .insert("nonce", MessageBody::Nonce(self.nonce.clone()));
         exchange.deliver("nonce");
         if self.by_hand {
-            // `kubectl apply` without a namespace.
+            // As `kubectl apply` without a namespace does.
             let mut tenant = exchange.tenant();
             tenant.metadata.namespace = "default".to_owned();
             exchange.at_provider.insert(tenant.into());
@@ -239,14 +241,13 @@ impl Recording {
     }
 }
 
-/// The objects by name, without what an API server assigns; kubeconfigs are
-/// compared as what they say.
-/// What belongs to resource slices is left out.
+/// The objects by name, without values that an API server assigns. Kubeconfigs
+/// are compared by their content. Objects of resource slices are left out.
 pub(crate) fn values(objects: &Objects) -> BTreeMap<String, Value> {
     values_where(objects, |name| !name.ends_with("-mypool"))
 }
 
-/// The same, of the objects whose names are wanted.
+/// As [`values`], for the objects whose names match.
 pub(crate) fn values_where(
     objects: &Objects,
     is_wanted: impl Fn(&str) -> bool,
@@ -272,7 +273,7 @@ pub(crate) fn values_where(
                 value["metadata"]["ownerReferences"][owner]["uid"] = "its owner's".into();
             }
             if object.as_namespace().is_some() {
-                // Assigned as well.
+                // The API server assigns these, too.
                 value["metadata"]["labels"]
                     .as_object_mut()
                     .unwrap()
@@ -312,8 +313,8 @@ pub(crate) fn content_of_kubeconfig(base64: &str) -> Value {
     })
 }
 
-/// The object's name, and which owner references it has; nothing for what was
-/// there before the exchange.
+/// The object's name, and the indices of its owner references. `None` for the
+/// cluster's keys, which existed before the exchange.
 pub(crate) fn name_of(object: &Object, value: &Value) -> Option<(String, Vec<usize>)> {
     let name = value["metadata"]["name"].as_str().unwrap_or_default();
     let kind = value["kind"].as_str().unwrap_or_default();
@@ -351,7 +352,7 @@ pub(crate) fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {
     Arc::new(KeyPair::from_pkcs8_pem(pem, &Policy::strict()).unwrap())
 }
 
-/// One cluster's objects at any stage.
+/// The objects of one cluster at any stage.
 pub(crate) fn dumped(folder: &str) -> Objects {
     objects(&vectors().join(folder))
 }
@@ -378,7 +379,7 @@ pub(crate) fn vectors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/liqo-1.2.0")
 }
 
-/// After the exchanges, and before their certificates expire.
+/// A time after the exchanges, and before their certificates expire.
 pub(crate) fn now() -> Timestamp {
     "2026-11-20T23:00:00Z".parse().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Renewal after a crash, and when the clock jumps.
+//! Renewals after a crash, and after a jump of the clock.
 
 use core::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::consumer::home::{HOUR, Home, MINUTE, crash_everywhere};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn a_clock_that_jumps_makes_no_loop() {
+fn a_jumping_clock_causes_no_loop_of_renewals() {
     let mut home = by(RenewalScheme::ByConsumer, HOUR);
     let issued = home.now;
-    // Back and forth, before anything is due.
+    // The clock jumps back and forth before the certificate is due.
     for at in [
         issued - 4 * MINUTE,
         issued + 39 * MINUTE,
@@ -29,7 +29,8 @@ fn a_clock_that_jumps_makes_no_loop() {
         assert_eq!(step.wait.wake_at, Some(issued + 40 * MINUTE));
         assert_eq!(home.renew(), None);
     }
-    // Ahead, where it is due, and back again: it was asked for, once.
+    // The clock jumps to a time when the certificate is due, and back. The
+    // request was made once.
     home.now = issued + 45 * MINUTE;
     home.settle();
     assert!(home.renew().is_some());
@@ -48,7 +49,8 @@ fn a_clock_that_jumps_makes_no_loop() {
 
 #[test]
 fn a_crash_anywhere_loses_nothing() {
-    // The channel, the answer through it, the request, and its answer.
+    // Crashes at the channel's creation, at an answer through it, at a request,
+    // and at its answer.
     let mut start = Home::new();
     start.sign_nonce(7);
     let identity = start.identity(&start.issue(HOUR));
@@ -69,7 +71,7 @@ fn a_crash_anywhere_loses_nothing() {
 }
 
 #[test]
-fn a_request_that_was_recorded_and_not_made_is_made() {
+fn a_recorded_request_that_was_not_sent_is_sent() {
     let mut home = by(RenewalScheme::ByConsumer, HOUR);
     home.now = home.now + 41 * MINUTE;
     let mut step = home.reconciled();

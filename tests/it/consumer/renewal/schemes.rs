@@ -1,4 +1,5 @@
-//! How providers of each version renew, and how a consumer asks them.
+//! How the providers of each version renew, and how a consumer requests a
+//! renewal.
 
 use core::time::Duration;
 
@@ -23,24 +24,25 @@ use crate::{
 
 const NINETY_SECONDS: Duration = Duration::from_secs(90);
 
-/// How a provider renews.
+/// How a provider renews certificates.
 #[derive(Clone, Copy, PartialEq)]
 enum Liqo {
-    /// By itself, into whatever Renew is there.
+    /// By itself. It writes into every existing Renew.
     V12,
-    /// Whatever Renew with a request it sees an event of.
+    /// On each event of a Renew with a request.
     V10,
-    /// Not at all.
+    /// Never.
     Silent,
 }
 
-/// A provider, its certificate of the control plane, and how many it signed.
+/// A provider, its certificate for the control plane, and the number of its
+/// signatures.
 struct Provider {
     version: Liqo,
     lifetime: Duration,
     present: Option<(AuthParams, Timestamp)>,
     signed: usize,
-    /// The version of the Renew that it saw last.
+    /// The resource version of the last Renew that it handled.
     seen: String,
 }
 
@@ -89,8 +91,8 @@ impl Provider {
     }
 }
 
-/// Lets both live for so long, looking when the consumer asked to be woken;
-/// what was asked for by the consumer, and how often it was looked.
+/// Lets both sides work for this time. The consumer reconciles whenever it
+/// asked to be woken. Returns the number of its requests and of its steps.
 fn live(home: &mut Home, provider: &mut Provider, time: Duration) -> (usize, usize) {
     let end = home.now + time;
     let (mut asked, mut turns) = (0, 0);
@@ -114,7 +116,7 @@ fn live(home: &mut Home, provider: &mut Provider, time: Duration) -> (usize, usi
             assert!(turns < 100_000, "it runs in circles");
         }
         assert_eq!(home.phase(), "Authenticated", "{}", home.now);
-        // The provider by itself is due at its own time.
+        // A provider that renews by itself works at its own times.
         let due = provider
             .present
             .as_ref()
@@ -131,7 +133,7 @@ fn live(home: &mut Home, provider: &mut Provider, time: Duration) -> (usize, usi
 }
 
 #[test]
-fn the_channel_is_made_with_the_identity_as_liqo_does() {
+fn the_channel_is_made_with_the_identity_as_in_liqo() {
     let home = Home::authenticated(YEAR);
     let renew = home.renew().unwrap();
     let identity = home.identity_of(IDENTITY);
@@ -173,7 +175,7 @@ fn a_provider_of_1_2_renews_by_itself() {
 }
 
 #[test]
-fn a_provider_of_1_0_is_found_out_and_asked_once_for_each_certificate() {
+fn a_provider_of_1_0_is_recognized_and_asked_once_for_each_certificate() {
     for scheme in [RenewalScheme::ByEvidence, RenewalScheme::ByConsumer] {
         for lifetime in [NINETY_SECONDS, HOUR, YEAR] {
             let mut home = by(scheme, lifetime);
@@ -181,7 +183,8 @@ fn a_provider_of_1_0_is_found_out_and_asked_once_for_each_certificate() {
             let mut provider = Provider::new(Liqo::V10, lifetime);
             let (asked, turns) = live(&mut home, &mut provider, lifetime * 8);
             assert!((11..=12).contains(&asked), "{asked}");
-            // It sees its own answer as an event until the Renew is gone.
+            // Until the Renew is deleted, the provider handles its own answer
+            // as an event.
             assert!(provider.signed <= 3 * asked, "{}", provider.signed);
             assert!(turns < 150, "{turns}");
             assert_eq!(home.record()["renewedBy"], "Consumer");
@@ -191,7 +194,7 @@ fn a_provider_of_1_0_is_found_out_and_asked_once_for_each_certificate() {
 }
 
 #[test]
-fn a_provider_that_never_answers_is_asked_once_and_said() {
+fn a_provider_that_never_answers_is_asked_once_and_reported() {
     for (scheme, asks) in [
         (RenewalScheme::ByEvidence, 1),
         (RenewalScheme::ByConsumer, 1),
@@ -222,7 +225,7 @@ fn a_provider_that_never_answers_is_asked_once_and_said() {
 }
 
 #[test]
-fn the_stages_of_a_request() {
+fn a_request_goes_through_all_its_stages() {
     let mut home = by(RenewalScheme::ByEvidence, HOUR);
     let issued = home.now;
     let due = issued + 40 * MINUTE;
@@ -259,7 +262,7 @@ fn the_stages_of_a_request() {
 }
 
 #[test]
-fn by_hand_nothing_is_made_and_the_time_is_said() {
+fn renewal_by_hand_makes_no_request_and_reports_when_it_is_due() {
     let mut home = by(RenewalScheme::ByHand, HOUR);
     assert_eq!(home.renew(), None);
     let until = home.now + HOUR;
@@ -270,7 +273,7 @@ fn by_hand_nothing_is_made_and_the_time_is_said() {
         home.notices
             .contains(&Notice::CertificateDue { identity, until })
     );
-    // A person brings the next Identity.
+    // An administrator brings the next Identity.
     let next = home.identity(&home.issue(HOUR));
     home.receive(next).unwrap();
     home.settle();
@@ -279,8 +282,8 @@ fn by_hand_nothing_is_made_and_the_time_is_said() {
 }
 
 #[test]
-fn a_slice_is_renewed_by_its_own_status_or_by_a_renew_of_its_own() {
-    // 1.2: the status, and no Renew.
+fn a_slice_is_renewed_through_its_own_status_or_its_own_renew() {
+    // Liqo 1.2 renews through the slice's status, without a Renew.
     let mut home = Home::with_slice(HOUR);
     home.answer_renew(home.identity_of(IDENTITY).spec.auth_params);
     home.now = home.now + 41 * MINUTE;
@@ -295,7 +298,8 @@ fn a_slice_is_renewed_by_its_own_status_or_by_a_renew_of_its_own() {
         status
     );
 
-    // 1.0: a Renew that names the slice, with the request of the first time.
+    // Liqo 1.0 renews through a Renew that names the slice and has the first
+    // request.
     let mut home = Home::with_slice(HOUR);
     home.now = home.now + 41 * MINUTE;
     home.settle();
@@ -318,7 +322,8 @@ fn a_slice_is_renewed_by_its_own_status_or_by_a_renew_of_its_own() {
         given
     );
     assert_eq!(home.slice_phase(), "Held");
-    // The slice's own status still has the old one, or follows.
+    // The slice's own status has the old certificate at first, and the new one
+    // later.
     assert!(home.turn().is_settled());
     home.answer_slice(Accepted, Some(given));
     assert!(home.turn().is_settled());
@@ -326,8 +331,9 @@ fn a_slice_is_renewed_by_its_own_status_or_by_a_renew_of_its_own() {
 }
 
 #[test]
-fn what_liqo_left_in_the_middle_of_a_renewal_is_taken_over() {
-    // Liqo 1.1 has asked; its Renew is there, and no record of ours.
+fn a_renewal_that_liqo_began_is_completed() {
+    // Liqo 1.1 has requested a renewal. Its Renew exists, but no record of
+    // ours.
     let mut home = by(RenewalScheme::ByConsumer, HOUR);
     home.now = home.now + 41 * MINUTE;
     home.settle();
@@ -345,7 +351,7 @@ fn what_liqo_left_in_the_middle_of_a_renewal_is_taken_over() {
 }
 
 #[test]
-fn the_labels_of_a_renew_are_kept_right() {
+fn changed_labels_and_fields_of_a_renew_are_restored() {
     let mut home = Home::authenticated(HOUR);
     let mut renew = home.renew().unwrap();
     let right = renew.clone();

@@ -1,4 +1,4 @@
-//! Which renewed certificate takes the place of the one held.
+//! Which renewed certificates replace the current one.
 
 use liqo_auth::{
     consumer::{Renewal, RenewalScheme},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[test]
-fn what_a_renew_may_not_bring_is_refused_and_what_is_held_stays() {
+fn a_bad_answer_in_a_renew_is_refused_and_the_identity_stays() {
     type Tamper = fn(&mut AuthParams, &Home);
     type Expected = fn(&Fault) -> bool;
     let cases: [(&str, Tamper, Expected); 6] = [
@@ -83,7 +83,8 @@ fn what_a_renew_may_not_bring_is_refused_and_what_is_held_stays() {
             assert_eq!(home.kubeconfig(IDENTITY), kubeconfig, "{name}");
             assert_eq!(home.phase(), "Authenticated", "{name}");
             if asked {
-                // Who answers badly is not asked again, and signs no more.
+                // After a bad answer, the provider is not asked again, and so
+                // it signs no more.
                 assert_eq!(home.renew(), None, "{name}");
                 assert!(matches!(
                     home.held().renewal(),
@@ -98,12 +99,12 @@ fn what_a_renew_may_not_bring_is_refused_and_what_is_held_stays() {
 }
 
 #[test]
-fn a_certificate_that_does_not_hold_yet_is_waited_for() {
+fn a_certificate_that_is_not_yet_valid_is_awaited() {
     let mut home = by(RenewalScheme::ByConsumer, HOUR);
     home.now = home.now + 41 * MINUTE;
     home.settle();
-    // The provider's clock is half an hour ahead, less the five minutes that
-    // signers set back.
+    // The provider's clock is half an hour ahead. Signers set notBefore back by
+    // five minutes.
     let begins = home.now + 10 * MINUTE;
     let given = issue_control_plane(&*ed25519(1), begins + 5 * MINUTE, HOUR);
     home.answer_renew(given.clone());
@@ -120,7 +121,7 @@ fn a_certificate_that_does_not_hold_yet_is_waited_for() {
 }
 
 #[test]
-fn a_renew_that_the_peer_made_unreadable_spoils_nothing() {
+fn an_unreadable_renew_changes_nothing_else() {
     let mut home = Home::authenticated(HOUR);
     let mut renew = Object::from(home.renew().unwrap()).to_value();
     renew["status"] = serde_json::json!({ "authParams": 5 });
@@ -131,7 +132,7 @@ fn a_renew_that_the_peer_made_unreadable_spoils_nothing() {
 }
 
 #[test]
-fn an_expired_identity_is_taken_up_by_what_the_channel_brought() {
+fn an_expired_identity_is_replaced_by_the_certificate_in_the_channel() {
     let mut home = Home::authenticated(HOUR);
     home.now = home.now + 2 * HOUR;
     assert_eq!(home.phase(), "Refused");
@@ -142,7 +143,7 @@ fn an_expired_identity_is_taken_up_by_what_the_channel_brought() {
 }
 
 #[test]
-fn the_provider_may_move_only_after_a_release_of_the_pins() {
+fn the_endpoint_may_change_only_after_a_release_of_the_pins() {
     let mut home = Home::authenticated(HOUR);
     home.now = home.now + MINUTE;
     let mut moved = home.issue(HOUR);
@@ -153,7 +154,7 @@ fn the_provider_may_move_only_after_a_release_of_the_pins() {
         home.refused[0].fault(),
         &PeerMisbehaved::EndpointChanged.into()
     );
-    // A release lasts until another Identity comes, however often one looks.
+    // The release of the pins lasts until another Identity comes.
     let renew = home.renew().unwrap();
     home.objects.remove(&object(Kind::Renew, IDENTITY));
     let step = home.consumer.release_pins(&home.view()).unwrap();
@@ -168,7 +169,7 @@ fn the_provider_may_move_only_after_a_release_of_the_pins() {
 }
 
 #[test]
-fn an_older_identity_that_is_handed_over_takes_no_place() {
+fn an_older_identity_that_is_handed_over_is_refused() {
     let mut home = Home::authenticated(HOUR);
     let before = home.objects.clone();
     let older = home.identity(&home.issue(MINUTE));

@@ -1,4 +1,4 @@
-//! Requests by ECDSA keys, which come out differently each time.
+//! Requests by ECDSA keys, whose signatures differ each time.
 
 use liqo_auth::{
     consumer::PeerSettings,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 #[test]
-fn a_request_that_comes_out_differently_each_time_is_kept() {
+fn a_request_whose_signature_would_differ_each_time_is_kept() {
     use std::sync::Arc;
 
     use liqo_auth::crypto::{Algorithm, KeyPair, OneKey, SigningKey};

@@ -68,12 +68,12 @@ fn an_accepted_slice_gets_an_identity_and_a_kubeconfig_as_liqo_makes_them() {
     let kubeconfig = Kubeconfig::parse(&home.kubeconfig(SLICE_IDENTITY).unwrap()).unwrap();
     assert_eq!(kubeconfig.namespace, None);
     assert_eq!(kubeconfig.user, SLICE_IDENTITY);
-    // No Renew: in Liqo 1.2 the control plane alone has one.
+    // There is no Renew. In Liqo 1.2 only the control plane has one.
     assert_eq!(home.get::<Renew>(SLICE_IDENTITY), None);
 }
 
 #[test]
-fn what_a_provider_may_not_give_is_refused_field_by_field() {
+fn bad_credentials_of_a_provider_are_refused_field_by_field() {
     type Tamper = fn(&mut liqo_auth::model::AuthParams, &Home);
     type Expected = fn(&Fault) -> bool;
     let cases: [(&str, Tamper, Expected, &str); 8] = [
@@ -149,7 +149,7 @@ fn what_a_provider_may_not_give_is_refused_field_by_field() {
         ),
     ];
     for (name, tamper, expected, field) in cases {
-        // Nothing is held yet: nothing is made.
+        // If no Identity is held, none is made.
         let mut home = Home::authenticated(YEAR);
         home.request_slice();
         let mut given = home.issue_slice(YEAR);
@@ -162,7 +162,7 @@ fn what_a_provider_may_not_give_is_refused_field_by_field() {
         assert!(home.turn().is_settled(), "{name}");
         assert_eq!(home.get::<Identity>(SLICE_IDENTITY), None);
 
-        // Something is held: it stays.
+        // If an Identity is held, it stays.
         let mut home = Home::with_slice(HOUR);
         home.now = home.now + MINUTE;
         let before = home.objects.clone();
@@ -186,7 +186,7 @@ fn what_a_provider_may_not_give_is_refused_field_by_field() {
 }
 
 #[test]
-fn a_certificate_that_expired_or_is_older_takes_no_place() {
+fn an_expired_or_older_certificate_does_not_replace_the_current_one() {
     let mut home = Home::with_slice(HOUR);
     let held = home.identity_of(SLICE_IDENTITY);
     let older = home.issue_slice(MINUTE);
@@ -205,7 +205,7 @@ fn a_certificate_that_expired_or_is_older_takes_no_place() {
     assert_eq!(home.identity_of(SLICE_IDENTITY), held);
     assert_eq!(home.slice_phase(), "Held");
 
-    // A newer one does, and the kubeconfig follows.
+    // A newer certificate replaces the old one, and the kubeconfig follows.
     home.accept_slice(HOUR);
     home.settle();
     assert_eq!(home.refused, []);
@@ -217,7 +217,7 @@ fn a_certificate_that_expired_or_is_older_takes_no_place() {
 }
 
 #[test]
-fn what_expired_here_is_replaced_by_what_holds() {
+fn an_expired_certificate_is_replaced_by_a_valid_one() {
     let mut home = Home::with_slice(HOUR);
     home.now = home.now + HOUR + MINUTE;
     assert!(matches!(
@@ -226,7 +226,8 @@ fn what_expired_here_is_replaced_by_what_holds() {
             CertificateError::Expired { .. }
         ))
     ));
-    // The control plane expired as well, and hides nothing of the slice.
+    // The control plane's certificate has expired, too. The slice is still
+    // visible.
     assert_eq!(home.phase(), "Refused");
     home.accept_slice(HOUR);
     home.turn();
@@ -255,7 +256,7 @@ fn a_denied_slice_loses_its_identity_and_may_get_another() {
 }
 
 #[test]
-fn resources_are_decided_on_apart_from_the_identity() {
+fn resources_and_identity_are_decided_separately() {
     let mut home = Home::with_slice(YEAR);
     let resources = |home: &Home| home.status().slices.remove(0).resources;
     assert_eq!(resources(&home), ResourcesDecision::Undecided);
@@ -286,7 +287,7 @@ fn resources_are_decided_on_apart_from_the_identity() {
 }
 
 #[test]
-fn one_slices_fault_starves_no_other() {
+fn a_fault_of_one_slice_does_not_delay_other_slices() {
     let mut home = Home::with_slice(YEAR);
     let mut bad = Object::from(home.slice()).to_value();
     bad["metadata"]["name"] = "bad".into();
@@ -303,8 +304,8 @@ fn one_slices_fault_starves_no_other() {
         .iter()
         .map(|slice| (slice.slice.name.clone(), slice.phase.name()))
         .collect::<Vec<_>>();
-    // The certificate in the copied status is for the slice that it was copied
-    // from.
+    // The status was copied with its certificate. That certificate is for the
+    // original slice.
     assert_eq!(
         phases,
         [
@@ -326,7 +327,7 @@ fn one_slices_fault_starves_no_other() {
 }
 
 #[test]
-fn a_slice_that_is_gone_takes_its_identity_along() {
+fn the_identity_of_a_deleted_slice_is_deleted() {
     let mut home = Home::with_slice(YEAR);
     let step = home.consumer.delete_slice(&home.view(), "mypool").unwrap();
     assert_eq!(step.effects.len(), 1);
@@ -345,7 +346,7 @@ fn a_slice_that_is_gone_takes_its_identity_along() {
 }
 
 #[test]
-fn a_slice_that_is_being_deleted_is_waited_for() {
+fn the_identity_of_a_slice_that_is_being_deleted_stays() {
     let mut home = Home::with_slice(YEAR);
     let mut slice = home.slice();
     slice.metadata.finalizers = vec!["crdreplicator.liqo.io/resource".to_owned()];
@@ -397,7 +398,7 @@ fn a_crash_anywhere_loses_nothing() {
 }
 
 #[test]
-fn a_kubeconfig_that_someone_changed_is_put_right() {
+fn a_changed_kubeconfig_is_restored() {
     let mut home = Home::with_slice(YEAR);
     let mut secret: Secret = home.get("kubeconfig-resourceslice-mypool").unwrap();
     let before = home.kubeconfig(SLICE_IDENTITY);

@@ -1,4 +1,4 @@
-//! Resource slices.
+//! Resource slices of a consumer.
 
 #[cfg(feature = "ecdsa")]
 mod ecdsa;

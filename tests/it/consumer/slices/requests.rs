@@ -1,4 +1,4 @@
-//! How a consumer asks for a slice.
+//! How a consumer requests a slice.
 
 use liqo_auth::{
     audit::Decision,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 #[test]
-fn a_slice_is_asked_for_as_liqoctl_and_liqo_do() {
+fn a_requested_slice_has_the_form_of_liqoctl_and_liqo() {
     let mut home = Home::authenticated(YEAR);
     let step = home.request_slice();
     assert_eq!(step.events.len(), 1);
@@ -64,7 +64,7 @@ fn a_slice_is_asked_for_as_liqoctl_and_liqo_do() {
 }
 
 #[test]
-fn asking_again_changes_what_is_asked_for_and_nothing_else() {
+fn a_second_request_changes_only_the_requested_fields() {
     let mut home = Home::with_slice(YEAR);
     assert!(home.request_slice().is_settled());
     let before = home.slice();
@@ -91,7 +91,7 @@ fn asking_again_changes_what_is_asked_for_and_nothing_else() {
 }
 
 #[test]
-fn a_slice_is_refused_before_the_control_plane_and_under_a_bad_name() {
+fn a_request_is_refused_before_authentication_and_with_a_bad_name() {
     let home = Home::new();
     let ask = |home: &Home, name: &str| {
         home.consumer
@@ -130,7 +130,7 @@ fn a_slice_made_by_hand_is_completed() {
 }
 
 #[test]
-fn what_is_no_request_of_this_side_is_left_alone() {
+fn a_slice_that_is_not_for_this_provider_is_left_alone() {
     for (label, value) in [
         ("liqo.io/replication", None),
         ("liqo.io/replication", Some("false")),
@@ -152,7 +152,7 @@ fn what_is_no_request_of_this_side_is_left_alone() {
 }
 
 #[test]
-fn a_slice_that_names_others_is_refused() {
+fn a_slice_that_names_other_clusters_is_refused() {
     for (field, value, fault) in [
         (
             "/spec/consumerClusterID",
@@ -189,7 +189,7 @@ fn a_slice_that_names_others_is_refused() {
 }
 
 #[test]
-fn whom_a_change_concerns() {
+fn a_changed_object_concerns_its_peer() {
     let home = Home::with_slice(YEAR);
     let mirror = Mirror::default();
     let of = |object: &Object| home.consumer.concerns(object, &mirror);
@@ -218,7 +218,7 @@ fn whom_a_change_concerns() {
 }
 
 #[test]
-fn a_request_for_a_key_that_is_not_this_clusters_is_made_anew() {
+fn a_request_for_a_foreign_key_is_made_anew() {
     let mut home = Home::with_slice(YEAR);
     let mut slice = home.slice();
     let right = slice.spec.csr.clone();
@@ -239,7 +239,7 @@ fn a_request_for_a_key_that_is_not_this_clusters_is_made_anew() {
     assert_eq!(home.slice().spec.csr, right);
 }
 
-/// As the documentation of Liqo has people write it.
+/// A slice made by hand, as Liqo's documentation shows it.
 fn by_hand() -> Object {
     Object::from_value(json!({
         "apiVersion": "authentication.liqo.io/v1beta1",
