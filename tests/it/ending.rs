@@ -1,4 +1,5 @@
-//! The end of a peering: what goes, in which order, and what is remembered.
+//! The end of a peering: which objects are deleted, in which order, and what
+//! stays on record.
 
 use std::sync::Arc;
 
@@ -51,9 +52,10 @@ fn a_peering_is_not_ended_while_it_has_slices() {
     }
 }
 
-/// Each may be the other's provider: one tenant namespace holds both.
+/// Each cluster may be the other's provider. Then one tenant namespace has the
+/// slices of both directions.
 #[test]
-fn the_slices_that_this_cluster_asks_of_its_peer_do_not_count() {
+fn slices_that_this_cluster_requests_from_the_peer_do_not_count() {
     let mut exchange = authenticated(&Notary::new(YEAR));
     let Object::ResourceSlice(mut asked) = slice("ours") else {
         panic!("a slice");
@@ -68,7 +70,8 @@ fn the_slices_that_this_cluster_asks_of_its_peer_do_not_count() {
     exchange.at_provider.insert((*asked).clone().into());
     let ended = exchange.provider.end(&exchange.provider_view());
     assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
-    // A replica that calls itself shared is one nevertheless.
+    // The labels of a replica decide, even if the object also has those of an
+    // original.
     for (label, value) in [
         (names::REPLICATED_LABEL, "true"),
         (names::REPLICATION_ORIGIN_LABEL, "cl-consumer"),
@@ -87,7 +90,7 @@ fn the_slices_that_this_cluster_asks_of_its_peer_do_not_count() {
 }
 
 #[test]
-fn no_finalizer_of_a_drained_peer_keeps_a_peering() {
+fn a_finalizer_of_a_drained_peer_does_not_prevent_the_end() {
     let mut exchange = authenticated(&Notary::new(YEAR));
     let mut held = ResourceSlice {
         metadata: replica("held"),
@@ -107,17 +110,17 @@ fn no_finalizer_of_a_drained_peer_keeps_a_peering() {
     assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
 }
 
-/// Rights, then the Tenant, then what lies in the tenant namespace, then, when
-/// no certificate holds any more, the record.
+/// First the rights, then the Tenant, then the objects in the tenant namespace.
+/// When no certificate is valid any more, the record.
 #[test]
-fn everything_goes_in_its_turn() {
+fn objects_are_deleted_in_order() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = authenticated(&notary);
     exchange.at_provider.insert(renew());
     exchange
         .at_provider
         .insert(certificate_of_a_slice("cl-consumer"));
-    // Neither what is somebody else's, nor what has another meaning.
+    // Objects of other peers, and objects with another purpose.
     let stays = [
         certificate_of_a_slice("cl-other"),
         nonce_secret("liqo-tenant-cl-other", b"theirs"),
@@ -171,7 +174,8 @@ fn everything_goes_in_its_turn() {
     assert_eq!(decisions(&step), [Decision::Forgotten]);
     exchange.carry_out(true, step);
     assert_eq!(exchange.provider_phase().name(), "Uninvited");
-    // The tenant namespace stays, and what is not the peering's.
+    // The tenant namespace stays, and all objects that do not belong to the
+    // peering.
     let namespace = ObjectRef::new(Kind::Namespace, "", NAMESPACE);
     assert!(
         exchange
@@ -187,10 +191,10 @@ fn everything_goes_in_its_turn() {
     );
 }
 
-/// While a certificate may hold, the cluster ID belongs to its key; then it is
-/// free, by an invitation.
+/// While a certificate may be valid, the cluster ID belongs to its key.
+/// Afterwards, an invitation makes it free for another key.
 #[test]
-fn another_key_is_refused_until_the_tombstone_is_gone_or_the_key_released() {
+fn another_key_is_refused_until_the_record_is_deleted_or_the_key_released() {
     for released in [false, true] {
         let notary = Notary::new(30 * YEAR);
         let mut exchange = authenticated(&notary);
@@ -218,7 +222,7 @@ fn another_key_is_refused_until_the_tombstone_is_gone_or_the_key_released() {
             let step = exchange.provider.release_key(&view).unwrap();
             exchange.carry_out(true, step);
         } else {
-            // The nonce that was made for it expires meanwhile.
+            // The nonce for the other key expires in the meantime.
             exchange.now = now() + 91 * DAY;
             assert_eq!(exchange.provider_phase().name(), "Ended");
             exchange.turn_of_provider();
@@ -232,7 +236,7 @@ fn another_key_is_refused_until_the_tombstone_is_gone_or_the_key_released() {
 }
 
 #[test]
-fn the_same_key_comes_back_by_an_invitation() {
+fn the_same_key_is_accepted_after_a_new_invitation() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = authenticated(&notary);
     end(&mut exchange);
@@ -241,17 +245,19 @@ fn the_same_key_comes_back_by_an_invitation() {
     assert!(step.notices.contains(&Notice::SignedNonceIsStale));
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
-    // The certificate on record still holds: nothing is signed again.
+    // The certificate on record is still valid. No other one is signed.
     assert_eq!(notary.signed(), 1);
 }
 
-/// The last of all certificates counts, also of those that were replaced.
+/// The latest expiry of all certificates counts, even of those that were
+/// replaced.
 #[test]
-fn a_tombstone_outlives_every_certificate() {
+fn the_record_stays_until_every_certificate_has_expired() {
     let notary = Notary::forgetful(30 * YEAR);
     let mut exchange = authenticated(&notary);
     let first = exchange.certificate().leaf().not_after();
-    // A clock that was ahead is set right: what is signed then ends earlier.
+    // A fast clock is set back. The next certificate expires earlier than the
+    // one before it.
     let right = now() + DAY;
     exchange.now = right + 80 * DAY;
     while !exchange.turn_of_provider().is_settled() {}
@@ -268,9 +274,9 @@ fn a_tombstone_outlives_every_certificate() {
     assert_eq!(kept_until, Some(second + SECOND));
 }
 
-/// Who was drained and deleted comes back drained.
+/// A peer that was drained and deleted is drained when it comes back.
 #[test]
-fn a_condition_is_not_forgotten_with_the_certificate() {
+fn a_condition_stays_on_record_after_the_certificate_expires() {
     let mut exchange = authenticated(&Notary::new(30 * YEAR));
     exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
     while !exchange.turn_of_provider().is_settled() {}
@@ -287,10 +293,10 @@ fn a_condition_is_not_forgotten_with_the_certificate() {
     assert!(exchange.at_provider.get::<Secret>("liqo", RECORD).is_none());
 }
 
-/// Who kept the token that lifted a condition once cannot lift with it what the
-/// next record of the peer holds.
+/// A token that lifted a condition of one record does not lift a condition of
+/// the peer's next record.
 #[test]
-fn no_token_of_a_forgotten_record_lifts_a_condition() {
+fn a_token_of_a_deleted_record_lifts_no_condition() {
     let mut exchange = authenticated(&Notary::new(30 * YEAR));
     let drain = |exchange: &mut Exchange| {
         let drained = Some(TenantCondition::Drained);
@@ -328,9 +334,9 @@ fn no_token_of_a_forgotten_record_lifts_a_condition() {
 }
 
 /// The peer can write Secrets in its tenant namespace until its rights are
-/// gone: that keeps no end from being reached.
+/// withdrawn. These Secrets cannot prevent the end.
 #[test]
-fn what_the_peer_planted_keeps_no_tombstone_alive() {
+fn secrets_that_the_peer_writes_do_not_prevent_the_deletion_of_the_record() {
     for planted in [&b"junk"[..], &[b'A'; 88]] {
         let mut exchange = authenticated(&Notary::new(30 * YEAR));
         exchange
@@ -341,7 +347,8 @@ fn what_the_peer_planted_keeps_no_tombstone_alive() {
         let nonce = exchange.at_provider.get::<Secret>(NAMESPACE, "liqo-nonce");
         assert!(nonce.is_none());
     }
-    // The empty Secret by which Liqo asks for a nonce is no leftover.
+    // Liqo asks for a nonce by an empty Secret. That Secret is not a leftover
+    // of the peering.
     let mut exchange = authenticated(&Notary::new(30 * YEAR));
     end(&mut exchange);
     exchange.at_provider.insert(nonce_secret(NAMESPACE, b""));
@@ -353,7 +360,7 @@ fn what_the_peer_planted_keeps_no_tombstone_alive() {
 }
 
 #[test]
-fn an_invitation_is_taken_back() {
+fn an_end_withdraws_an_invitation() {
     let mut exchange = Setup::new().exchange();
     exchange.invite();
     let step = exchange.provider.end(&exchange.provider_view()).unwrap();
@@ -365,7 +372,7 @@ fn an_invitation_is_taken_back() {
 }
 
 #[test]
-fn a_crash_after_any_effect_of_the_end_leaves_no_orphan() {
+fn a_crash_after_any_effect_of_the_end_leaves_no_object_behind() {
     let notary = Notary::new(30 * YEAR);
     let prepared = || {
         let mut exchange = authenticated(&notary);
@@ -405,7 +412,7 @@ fn authenticated(notary: &Arc<Notary>) -> Exchange {
     exchange
 }
 
-/// Ends the peering, and lets the provider clean up.
+/// Ends the peering and lets the provider clean up.
 fn end(exchange: &mut Exchange) {
     let step = exchange.provider.end(&exchange.provider_view()).unwrap();
     exchange.carry_out(true, step);
@@ -417,7 +424,7 @@ fn reconciled(exchange: &Exchange) -> Step {
     exchange.provider.reconcile(&view, exchange.env()).unwrap()
 }
 
-/// What is deleted; nothing else is done.
+/// The objects that the step deletes. It has no other effects.
 fn deleted(step: &Step) -> Vec<ObjectRef> {
     let id = |effect: &Effect| match effect {
         Effect::Delete { id, .. } => id.clone(),

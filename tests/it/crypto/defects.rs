@@ -1,5 +1,5 @@
-//! Keys, requests and nonces with one defect each: every defect is refused
-//! with the error that names it.
+//! Keys, requests and nonces with one defect each. Each is refused with the
+//! error that names its defect.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
@@ -9,7 +9,7 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-/// The first error of key, request and signature of a Tenant.
+/// The first error in a Tenant's key, request or signature.
 #[derive(Debug, PartialEq)]
 enum Refusal {
     Key(KeyError),
@@ -38,7 +38,7 @@ fn check(case: &Value, policy: &Policy) -> Result<(), Refusal> {
         .map_err(Refusal::Signature)
 }
 
-/// What both policies say of a Tenant.
+/// The verdicts of both policies about a Tenant.
 fn verdicts(name: &str) -> (Result<(), Refusal>, Result<(), Refusal>) {
     let case = read(name);
     (
@@ -71,7 +71,7 @@ fn strict_only(name: &str, expected: CsrError) {
 }
 
 #[test]
-fn honest_tenants_are_taken() {
+fn honest_tenants_are_accepted() {
     assert_eq!(verdicts("T000-honest-ed25519"), (Ok(()), Ok(())));
     for name in [
         "T001-honest-rsa2048",
@@ -149,7 +149,7 @@ fn another_subject_is_refused_and_shown() {
 }
 
 #[test]
-fn the_subject_in_another_form_is_told_from_another_subject() {
+fn a_subject_in_another_form_has_its_own_error() {
     let string_type = |found| CsrError::StringType {
         expected: "PrintableString",
         found,
@@ -161,7 +161,7 @@ fn the_subject_in_another_form_is_told_from_another_subject() {
 }
 
 #[test]
-fn the_rest_of_a_request_is_compared_too() {
+fn all_other_parts_of_a_request_are_checked_too() {
     use liqo_auth::crypto::{DerError, SignatureScheme};
 
     let csr = Refusal::Csr;
@@ -204,7 +204,7 @@ fn the_rest_of_a_request_is_compared_too() {
 }
 
 #[test]
-fn framing_is_strict_or_compatible() {
+fn other_pem_framing_is_accepted_only_by_the_compatible_policy() {
     use liqo_auth::crypto::PemError;
 
     strict_only("T080-pem-leading-text", CsrError::Pem(PemError::TextBefore));
@@ -295,7 +295,7 @@ fn wrong_signatures_are_refused() {
 }
 
 #[test]
-fn a_consumer_signs_nonces_only() {
+fn only_nonces_are_accepted_for_signing() {
     use NonceError::*;
 
     let (strict, compatible) = (Policy::strict(), Policy::compatible());

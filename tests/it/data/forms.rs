@@ -1,5 +1,5 @@
-//! The forms in JSON, as `tests/vectors/json` has them: a file for each type, with
-//! each of its variants.
+//! The JSON forms of `tests/vectors/json`: one file for each type, with all its
+//! variants.
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::clusters::exchange::{Setup, id, now};
 
 #[test]
-fn effects() {
+fn effects_have_their_json_forms() {
     let object = Object::from(Namespace::for_tenant(&id("cl-consumer")));
     let secret = Object::from_value(json!({
         "apiVersion": "v1",
@@ -64,7 +64,7 @@ fn effects() {
 }
 
 #[test]
-fn messages_are_written_and_read_back() {
+fn messages_have_their_json_forms_and_are_read_back() {
     let messages = messages();
     check(
         "message",
@@ -79,7 +79,7 @@ fn messages_are_written_and_read_back() {
 }
 
 #[test]
-fn notices() {
+fn notices_have_their_json_forms() {
     let identity = || ObjectRef::new(Kind::Identity, "a", "b");
     let notices = [
         Notice::SignedNonceIsStale,
@@ -110,7 +110,7 @@ fn notices() {
 }
 
 #[test]
-fn what_is_awaited() {
+fn awaited_things_have_their_json_forms() {
     let request = request_id();
     let awaited = [
         Awaited::Invitation,
@@ -142,7 +142,7 @@ fn what_is_awaited() {
 }
 
 #[test]
-fn events() {
+fn events_have_their_json_forms() {
     let request = request_id();
     let text = || "a reason".to_owned();
     let user = || "a-user".to_owned();
@@ -207,7 +207,7 @@ fn events() {
 }
 
 #[test]
-fn errors_and_refusals_without_the_text_of_a_backend() {
+fn errors_have_their_json_forms_without_the_text_of_a_backend() {
     let of_backend = backend_error();
     assert!(of_backend.to_string().contains("hunter2"), "{of_backend}");
     let expired = expired_nonce();
@@ -228,7 +228,7 @@ fn errors_and_refusals_without_the_text_of_a_backend() {
 }
 
 #[test]
-fn a_step() {
+fn a_step_has_its_json_form() {
     let mut step = Step::default();
     assert_eq!(
         parsed(step.to_json().expose()),
@@ -255,7 +255,7 @@ fn a_step() {
     check("step", [("a whole step", parsed(step.to_json().expose()))]);
 }
 
-/// Compares with the file of that name, which nobody writes but a person.
+/// Compares the forms with the named file. The files are only written by hand.
 fn check<const N: usize>(file: &str, forms: [(impl Into<String>, Value); N]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/vectors/json")
@@ -268,12 +268,13 @@ fn check<const N: usize>(file: &str, forms: [(impl Into<String>, Value); N]) {
     assert_eq!(found, expected, "{}: found\n{found_text}", path.display());
 }
 
-/// A form under the name of its type.
+/// A form, together with the name of its type.
 fn typed(form: Value) -> (String, Value) {
     (form["type"].as_str().unwrap().to_owned(), form)
 }
 
-/// The form with ones for a request's ID, which differs each time.
+/// The form in which ones replace the request's ID, because the ID differs each
+/// time.
 fn with_ones(form: &Value, request: RequestId) -> Value {
     let text = form.to_string();
     let text = text.replace(&request.to_string(), &"1".repeat(64));
@@ -321,7 +322,7 @@ fn backend_error() -> Error {
     consumer.look(&view, now()).unwrap_err()
 }
 
-/// The ID of a request that the signer leaves open.
+/// The ID of a request that the signer does not answer yet.
 fn request_id() -> RequestId {
     let mut setup = Setup::new();
     setup.signer = Arc::new(Late(key()));
@@ -337,7 +338,7 @@ fn request_id() -> RequestId {
         .unwrap()
 }
 
-/// The ID of a signature that the key leaves open.
+/// The ID of a signature that the key does not make yet.
 fn signature_id() -> SignatureId {
     let mut setup = Setup::new();
     setup.consumer_key = Arc::new(Late(key()));
@@ -374,7 +375,7 @@ fn version() -> Version {
     }
 }
 
-/// Keys that cannot be asked.
+/// A key store that always fails.
 struct Broken;
 
 impl KeyStore for Broken {
@@ -383,7 +384,7 @@ impl KeyStore for Broken {
     }
 }
 
-/// A key and a signer that leave everything open.
+/// A key and a signer whose answers are always pending.
 struct Late(KeyPair);
 
 impl SigningKey for Late {

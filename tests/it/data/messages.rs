@@ -1,4 +1,4 @@
-//! Messages: sender, addressee, digest.
+//! Messages: their sender, addressee and digest.
 
 use liqo_auth::{
     error::{ApiMisuse, Disposition, Error},
@@ -27,7 +27,7 @@ fn a_message_for_another_cluster_is_refused() {
 }
 
 #[test]
-fn a_message_from_another_cluster_than_the_peer_of_the_view_is_refused() {
+fn a_message_that_is_not_from_the_peer_of_the_view_is_refused() {
     let exchange = with_messages();
     for (body, is_for_provider) in bodies(&exchange) {
         let (sender, own) = ends(&exchange, is_for_provider);
@@ -43,7 +43,7 @@ fn a_message_from_another_cluster_than_the_peer_of_the_view_is_refused() {
 }
 
 #[test]
-fn a_digest_is_the_same_for_the_same_message_and_another_for_any_other() {
+fn equal_messages_have_equal_digests_and_different_ones_different_digests() {
     let exchange = with_messages();
     let mut digests = std::collections::BTreeSet::new();
     let mut count = 0;
@@ -66,7 +66,7 @@ fn a_digest_is_the_same_for_the_same_message_and_another_for_any_other() {
 }
 
 #[test]
-fn a_text_of_another_form_is_no_message() {
+fn a_malformed_message_is_refused() {
     for (text, expected) in [
         ("", "line 1, column 0: found no JSON"),
         (
@@ -113,7 +113,7 @@ fn with_messages() -> Exchange {
     exchange
 }
 
-/// The messages, each with whether it is for the provider.
+/// The messages. The flag says whether the message is for the provider.
 fn bodies(exchange: &Exchange) -> Vec<(MessageBody, bool)> {
     vec![
         (exchange.nonce().into(), false),
@@ -122,7 +122,7 @@ fn bodies(exchange: &Exchange) -> Vec<(MessageBody, bool)> {
     ]
 }
 
-/// Sender and addressee.
+/// The sender and the addressee.
 fn ends(exchange: &Exchange, is_for_provider: bool) -> (ClusterId, ClusterId) {
     let provider = exchange.provider.cluster_id().clone();
     let consumer = exchange.consumer.cluster_id().clone();

@@ -1,4 +1,4 @@
-//! What goes in and out as data.
+//! Messages, steps and requests as data.
 
 mod forms;
 mod messages;

@@ -1,4 +1,4 @@
-//! The request to an API server that carries out an effect.
+//! The API server requests that carry out effects.
 
 use liqo_auth::{
     error::{ApiMisuse, Error, Fault},
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::clusters::exchange::Setup;
 
 #[test]
-fn a_new_object_is_posted_to_its_collection_without_a_version() {
+fn a_create_is_a_post_to_the_collection_without_a_version() {
     let request = Effect::Create(secret()).request().unwrap();
     assert_eq!(line(&request), "POST /api/v1/namespaces/liqo/secrets");
     assert_eq!(request.content_type, "application/json");
@@ -26,7 +26,7 @@ fn a_new_object_is_posted_to_its_collection_without_a_version() {
 }
 
 #[test]
-fn a_whole_object_is_put_at_the_uid_and_version_that_were_seen() {
+fn a_replace_is_a_put_with_the_observed_uid_and_version() {
     let effect = Effect::Replace {
         object: secret(),
         version: version(),
@@ -41,7 +41,7 @@ fn a_whole_object_is_put_at_the_uid_and_version_that_were_seen() {
 }
 
 #[test]
-fn a_patch_goes_to_its_part_with_the_version_that_was_seen_and_no_uid() {
+fn a_patch_goes_to_its_subresource_with_the_observed_version_and_no_uid() {
     for (kind, part, expected) in [
         (
             Kind::Tenant,
@@ -81,7 +81,7 @@ fn a_patch_goes_to_its_part_with_the_version_that_was_seen_and_no_uid() {
 }
 
 #[test]
-fn a_deletion_has_preconditions() {
+fn a_delete_has_preconditions() {
     let request = delete(Kind::ClusterRoleBinding, "", "liqo:cl-a")
         .request()
         .unwrap();

@@ -1,4 +1,4 @@
-//! A person's or a policy's word before anything is signed.
+//! The approval of a signing request by an administrator or by a program.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ use crate::clusters::{
 };
 
 #[test]
-fn nothing_is_signed_before_someone_approves() {
+fn nothing_is_signed_before_the_approval() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = waiting(&notary);
     assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
@@ -38,7 +38,8 @@ fn nothing_is_signed_before_someone_approves() {
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 
-    // A renewal needs no other word, and neither does what follows a lapse.
+    // A renewal needs no further approval, even if the certificate has expired
+    // before it.
     exchange.now = exchange.now + 70 * DAY;
     exchange.settle();
     exchange.now = exchange.now + YEAR;
@@ -49,7 +50,7 @@ fn nothing_is_signed_before_someone_approves() {
 }
 
 #[test]
-fn a_denied_request_is_refused_until_it_is_approved_after_all() {
+fn a_denied_request_is_refused_until_it_is_approved() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = waiting(&notary);
     let step = exchange
@@ -80,8 +81,7 @@ fn a_denied_request_is_refused_until_it_is_approved_after_all() {
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
 
-/// A new nonce changes nothing about the request; another key or another Tenant
-/// does.
+/// A new nonce does not change the request. Another key or another Tenant does.
 #[test]
 fn an_approval_is_for_one_key_one_request_and_one_tenant() {
     let notary = Notary::new(30 * YEAR);
@@ -124,7 +124,7 @@ fn an_approval_is_for_one_key_one_request_and_one_tenant() {
 }
 
 #[test]
-fn an_approver_decides_once() {
+fn a_final_answer_of_an_approver_is_not_asked_for_again() {
     let notary = Notary::new(30 * YEAR);
     let approver = Arc::new(Panel::default());
     let mut exchange = Setup::new().exchange();
@@ -162,7 +162,7 @@ fn an_approver_decides_once() {
 }
 
 #[test]
-fn there_is_nothing_to_approve_before_the_tenant_is_there() {
+fn an_approval_without_a_tenant_is_an_error() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = Setup::new().exchange();
     exchange.provider = notary.provider(|builder| builder.require_approval());
@@ -175,7 +175,7 @@ fn there_is_nothing_to_approve_before_the_tenant_is_there() {
 fn a_crash_around_the_approval_loses_nothing() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = waiting(&notary);
-    // Cut off before its effect: the word is to be given again.
+    // The approval is lost before its effect. It has to be given again.
     let view = exchange.provider_view();
     exchange.provider.approve(&view, exchange.now).unwrap();
     assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
@@ -192,7 +192,7 @@ fn a_crash_around_the_approval_loses_nothing() {
     assert_eq!(notary.signed(), 1);
 }
 
-/// Gives the answer that the test gives it; none is a failure.
+/// Gives the answer that the test sets. `None` makes it fail.
 struct Panel {
     answer: Mutex<Option<Answer<()>>>,
     asked: Mutex<usize>,
@@ -219,7 +219,7 @@ fn with_approver(notary: &Arc<Notary>, approver: Arc<Panel>) -> Provider {
     notary.provider(|builder| builder.approver(approver))
 }
 
-/// An exchange whose request waits.
+/// An exchange whose request waits for approval.
 fn waiting(notary: &Arc<Notary>) -> Exchange {
     let mut exchange = Setup::new().exchange();
     exchange.provider =

@@ -1,5 +1,6 @@
-//! How a consumer comes to know its provider by the key that it proves: the
-//! first time, later, and when someone in the middle changes what is said.
+//! How a consumer recognizes its provider by the key that the provider proves:
+//! on first contact, later, and when an attacker in the middle changes the
+//! messages.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ fn a_key_that_the_consumer_was_configured_with_is_authenticated() {
 }
 
 #[test]
-fn another_key_than_the_configured_one_is_refused_and_nothing_is_stored() {
+fn a_key_other_than_the_configured_one_is_refused_and_nothing_is_stored() {
     let mut setup = Setup::new();
     setup.settings.provider_keys = vec![ed25519(50).public_key().fingerprint()];
     let mut exchange = setup.exchange();
@@ -84,7 +85,7 @@ fn a_nonce_of_unmodified_liqo_is_signed_and_its_provider_unproven() {
 
 #[test]
 fn a_provider_that_has_to_prove_a_key_cannot_leave_the_proof_out() {
-    // Configured, on first contact.
+    // The key is configured. This is the first contact.
     let mut setup = Setup::new();
     let own = setup.provider_key.as_ref().unwrap().public_key();
     setup.settings.provider_keys = vec![own.fingerprint()];
@@ -94,7 +95,7 @@ fn a_provider_that_has_to_prove_a_key_cannot_leave_the_proof_out() {
     assert_eq!(faults(&exchange.refused), [CommitmentFault::Missing]);
     assert_eq!(exchange.phases(), ("Authenticated", "AwaitsIdentity"));
 
-    // Pinned, later.
+    // The key is pinned by an earlier contact.
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let before = exchange.at_consumer.clone();
@@ -104,7 +105,7 @@ fn a_provider_that_has_to_prove_a_key_cannot_leave_the_proof_out() {
     assert_eq!(faults(&[error]), [CommitmentFault::Missing]);
     assert_eq!(exchange.at_consumer, before);
 
-    // Pinned, and taken off the stored Identity.
+    // The key is pinned, and the proof is removed from the stored Identity.
     let mut identity = exchange.stored_identity();
     identity.metadata.annotations.clear();
     exchange.at_consumer.insert(identity.into());
@@ -115,7 +116,7 @@ fn a_provider_that_has_to_prove_a_key_cannot_leave_the_proof_out() {
 }
 
 #[test]
-fn a_proof_that_comes_after_an_unproven_first_time_is_pinned() {
+fn a_key_that_is_proven_after_an_unproven_first_contact_is_pinned() {
     let mut exchange = Setup::new().exchange();
     exchange.on_the_way = strip;
     exchange.settle();
@@ -131,7 +132,7 @@ fn a_proof_that_comes_after_an_unproven_first_time_is_pinned() {
 }
 
 #[test]
-fn a_commitment_that_is_garbage_is_refused_also_where_none_is_asked_for() {
+fn a_malformed_commitment_is_refused_even_if_none_is_required() {
     for garbage in ["", ".", "AAAA", "AAAA.AAAA", "%.%", &"A".repeat(100_000)] {
         let mut exchange = Setup::new().exchange();
         exchange.settle();
@@ -150,7 +151,7 @@ fn a_commitment_that_is_garbage_is_refused_also_where_none_is_asked_for() {
     }
 }
 
-/// What the provider says, changed after it was signed.
+/// The provider signs these fields. They are changed afterwards.
 #[test]
 fn a_field_that_is_changed_on_the_way_is_refused() {
     type Change = fn(&mut MessageBody);
@@ -173,7 +174,8 @@ fn a_field_that_is_changed_on_the_way_is_refused() {
     ];
     for (field, change) in changes {
         let mut setup = Setup::new();
-        // The strict one refuses another namespace before it looks further.
+        // The strict policy refuses another namespace before it checks the
+        // commitment.
         setup.policy = Policy::compatible();
         let mut exchange = setup.exchange();
         exchange.on_the_way = change;
@@ -188,10 +190,11 @@ fn a_field_that_is_changed_on_the_way_is_refused() {
     }
 }
 
-/// The Tenant's proxy is not signed: who takes it out on the way there has to
-/// put it in again on the way back, and the provider did not say so.
+/// The Tenant's proxy is not signed. An attacker who removes it from the Tenant
+/// has to add it again to the Identity. But the provider's signature does not
+/// cover the added proxy.
 #[test]
-fn a_proxy_that_the_provider_was_not_asked_for_is_refused() {
+fn a_proxy_that_the_provider_did_not_sign_is_refused() {
     let mut setup = Setup::new();
     setup.settings = PeerSettings {
         proxy_url: Some("http://10.70.0.2:8118".parse().unwrap()),
@@ -214,14 +217,14 @@ fn a_proxy_that_the_provider_was_not_asked_for_is_refused() {
     assert_eq!(assurance(&undisturbed), Assurance::Continuity);
 }
 
-/// Someone in the middle signs for himself: on first contact the nonce gives
-/// him away, later the pin.
+/// An attacker in the middle signs with his own key. On first contact the nonce
+/// reveals him, later the pinned key.
 #[test]
 fn a_commitment_of_another_key_is_refused() {
     let mut setup = Setup::new();
     let mut exchange = setup.exchange();
     exchange.settle();
-    // The same provider, records and nonce, but another key.
+    // The same provider and the same record key, but another provider key.
     setup.provider_key = Some(ed25519(50));
     let record_key = liqo_auth::crypto::RecordKey::new(exchange::RECORD_KEY).unwrap();
     let impostor = Exchange {
@@ -234,7 +237,8 @@ fn a_commitment_of_another_key_is_refused() {
         at_consumer: exchange.at_consumer.clone(),
         ..impostor
     };
-    // Its own nonce, which names both clusters and commits to its own key.
+    // The impostor makes his own nonce. It names both clusters and commits to
+    // his own key.
     impostor.settle();
     let expected = CommitmentFault::OtherKey {
         found: fingerprint(&setup),
@@ -249,15 +253,17 @@ fn a_commitment_of_another_key_is_refused() {
     exchange.deliver("nonce");
     let message = MessageBody::Identity(Box::new(identity));
     let error = exchange.hand_over(message).unwrap_err();
-    // It is about another nonce, and so about nothing.
+    // The commitment is for another nonce; therefore its signature does not
+    // verify.
     let mismatch = CommitmentFault::Signature(SignatureError::Mismatch);
     assert_eq!(faults(&[error]), [mismatch]);
 }
 
-/// A provider whose endpoint moves says so under its own key; the consumer has
-/// pinned the endpoint, and asks its administrator.
+/// A provider whose endpoint changes signs the new endpoint with its own key.
+/// But the consumer has pinned the old endpoint, so its administrator has to
+/// decide.
 #[test]
-fn a_commitment_follows_the_endpoint() {
+fn a_changed_endpoint_is_refused_even_with_a_valid_commitment() {
     let mut setup = Setup::new();
     let mut exchange = setup.exchange();
     exchange.settle();
@@ -271,21 +277,21 @@ fn a_commitment_follows_the_endpoint() {
     assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
     assert_eq!(error.at().field, "spec.authParams.apiServer");
 
-    // A consumer that has pinned nothing yet takes it as it takes any.
+    // A consumer without pins accepts the new endpoint.
     exchange.at_consumer = liqo_auth::machine::Objects::new();
     exchange.settle();
     assert_eq!(assurance(&exchange), Assurance::Continuity);
 }
 
-/// Once used, the signed nonce is of no more use to the consumer.
+/// After its use, the consumer does not need the signed nonce any more.
 #[test]
-fn an_identity_outlives_its_signed_nonce() {
+fn an_identity_stays_valid_without_its_signed_nonce() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let signed = exchange::secret_ref("liqo-tenant-cl-provider", "liqo-signed-nonce");
     exchange.at_consumer.remove(&signed).unwrap();
     assert_eq!(assurance(&exchange), Assurance::Continuity);
-    // What the record says does not make another commitment good.
+    // The nonce in the record does not make another Identity acceptable.
     let mut identity = exchange.stored_identity();
     identity.spec.auth_params.ca = another_ca();
     let message = MessageBody::Identity(Box::new(identity));
@@ -293,10 +299,10 @@ fn an_identity_outlives_its_signed_nonce() {
     assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
 }
 
-/// The nonce may be replaced while all is well: the Identity that is there was
-/// committed to under the earlier one.
+/// The nonce may be replaced during a peering. The stored Identity was
+/// committed to under the earlier nonce.
 #[test]
-fn a_nonce_that_is_replaced_later_leaves_the_identity_as_good_as_it_was() {
+fn a_nonce_that_is_replaced_later_does_not_invalidate_the_identity() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let env = exchange.env();
@@ -312,7 +318,7 @@ fn a_nonce_that_is_replaced_later_leaves_the_identity_as_good_as_it_was() {
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
     assert_eq!(assurance(&exchange), Assurance::Continuity);
 
-    // A consumer that has lost all of it knows the later nonce only.
+    // A consumer that has lost all its objects knows only the later nonce.
     exchange.at_consumer = liqo_auth::machine::Objects::new();
     exchange.settle();
     assert_eq!(exchange.refused, []);
@@ -345,7 +351,7 @@ fn faults(errors: &[Error]) -> Vec<CommitmentFault> {
         .collect()
 }
 
-/// The key that the consumer has pinned, from its record.
+/// The provider's key that the consumer has pinned in its record.
 fn pinned(exchange: &Exchange) -> Option<String> {
     let record: &Secret = exchange
         .at_consumer

@@ -1,4 +1,5 @@
-//! Another key for the same cluster ID: by the old key's word, or not at all.
+//! A new key for the same cluster ID is accepted only if the old key has signed
+//! the succession.
 
 use std::sync::Arc;
 
@@ -18,13 +19,13 @@ use crate::clusters::{
 };
 
 #[test]
-fn a_key_follows_another_by_its_word() {
+fn a_key_may_succeed_another_if_the_old_key_signs() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = authenticated(&notary);
     let (old, new) = (ed25519(1), ed25519(60));
     let first = exchange.certificate();
     let nonce = fresh_nonce(&mut exchange);
-    // Until the Tenant comes, all is as it was.
+    // Until the Tenant comes, nothing changes.
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     let tenant = following(&nonce, &old, &new);
     exchange.hand_over(tenant.clone()).unwrap();
@@ -51,12 +52,12 @@ fn a_key_follows_another_by_its_word() {
     )));
     assert_eq!(notary.signed(), 2);
 
-    // It is renewed as any other.
+    // The new certificate is renewed like any other.
     exchange.now = exchange.now + 60 * DAY;
     settle(&mut exchange);
     assert_eq!(notary.signed(), 3);
 
-    // The same Tenant again is the same; the old key is no longer wanted.
+    // The same Tenant again changes nothing. The old key is no longer accepted.
     let step = exchange.hand_over(tenant).unwrap();
     assert!(step.is_settled());
     let error = refused(&mut exchange, signing(&nonce, &old));
@@ -120,7 +121,7 @@ fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
             error.at().field,
             "metadata.annotations[liqo-auth/key-succession]"
         );
-        // Nor by being applied past us.
+        // A Tenant that is applied past the library is refused, too.
         put(&mut exchange, tenant);
         let provider::Phase::Refused(error) = exchange.provider_phase() else {
             panic!("{:?}", exchange.provider_phase());
@@ -133,7 +134,7 @@ fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
     let error = refused(&mut exchange, signing(&nonce, &new));
     assert!(is_key_changed(&error));
 
-    // The word is good, and somebody else signs the nonce.
+    // The succession is valid, but a third key has signed the nonce.
     let mut tenant = following(&nonce, &old, &new);
     tenant.spec.signature = signing(&nonce, &third).spec.signature;
     let error = refused(&mut exchange, tenant);
@@ -141,10 +142,10 @@ fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
     assert_eq!(error.fault(), &mismatch.into());
 }
 
-/// Its nonce is used up with it: who recorded an earlier succession cannot set
-/// the key back.
+/// A succession can be used once, because its nonce can. An attacker who
+/// recorded an earlier succession cannot restore the old key.
 #[test]
-fn a_succession_serves_once() {
+fn a_succession_can_be_used_once() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = authenticated(&notary);
     let (first, second) = (ed25519(1), ed25519(60));
@@ -157,7 +158,7 @@ fn a_succession_serves_once() {
         settle(&mut exchange);
         assert_eq!(exchange.provider_phase().name(), "Authenticated");
     }
-    // The first key is pinned again; its word of then is worth nothing now.
+    // The first key is pinned again. Its earlier succession is no longer valid.
     let error = refused(&mut exchange, recorded[0].clone());
     assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
     let nonce = fresh_nonce(&mut exchange);
@@ -171,7 +172,7 @@ fn a_succession_serves_once() {
 }
 
 #[test]
-fn a_new_key_is_a_new_request_to_approve() {
+fn a_new_key_needs_a_new_approval() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = authenticated(&notary);
     exchange.provider = notary.provider(|builder| builder.require_approval());
@@ -211,7 +212,7 @@ fn a_crash_after_any_effect_of_a_succession_loses_nothing() {
             for effect in step.effects.iter().take(effects) {
                 crashing.at_provider.apply(effect).unwrap();
             }
-            // The message comes again.
+            // The message is delivered again.
             crashing.hand_over(message.clone()).unwrap();
             settle(&mut crashing);
             assert_eq!(crashing.provider_phase().name(), "Authenticated");
@@ -244,8 +245,8 @@ fn fresh_nonce(exchange: &mut Exchange) -> Nonce {
     exchange.nonce()
 }
 
-/// Lets the provider work until nothing is left to do, and gives what it
-/// decided.
+/// Lets the provider work until nothing is left to do, and returns its
+/// decisions.
 fn settle(exchange: &mut Exchange) -> Vec<Decision> {
     let mut decided = Vec::new();
     for _ in 0..12 {
@@ -265,7 +266,7 @@ fn refused(exchange: &mut Exchange, tenant: Tenant) -> Error {
     error
 }
 
-/// As `kubectl apply` would, past the library.
+/// Stores a Tenant past the library, as `kubectl apply` does.
 fn put(exchange: &mut Exchange, tenant: Tenant) {
     exchange.edit_tenant(|stored| {
         stored.spec = tenant.spec;
@@ -276,7 +277,7 @@ fn put(exchange: &mut Exchange, tenant: Tenant) {
     });
 }
 
-/// The Tenant of a consumer with that key.
+/// The Tenant of a consumer with this key.
 fn signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
     let mut exchange = Setup {
         consumer_key: Arc::clone(key),
@@ -287,7 +288,7 @@ fn signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
     exchange.tenant()
 }
 
-/// The same, with the word of another key.
+/// The Tenant of the new key, with a succession signed by the old key.
 fn following(nonce: &Nonce, old: &Arc<dyn SigningKey>, new: &Arc<dyn SigningKey>) -> Tenant {
     let succession = word(nonce, "cl-provider", old, new);
     with_annotation(signing(nonce, new), &succession.to_annotation())

@@ -1,5 +1,5 @@
-//! Kubernetes' own signer: requests are objects of the view, and the provider
-//! makes, approves and takes them in three looks.
+//! The signer of Kubernetes. The requests are objects of the view. The provider
+//! creates, approves and collects them in three steps.
 
 use core::time::Duration;
 
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 use crate::clusters::exchange::{API_SERVER, Exchange, RECORD_KEY, Setup, authority, endpoint, id};
 
-/// An exchange whose provider has its requests signed by Kubernetes.
+/// An exchange whose provider uses the signer of Kubernetes.
 fn exchange() -> Exchange {
     let mut exchange = Setup::new().exchange();
     exchange.provider = provider(RECORD_KEY);
@@ -35,7 +35,7 @@ fn provider_with(record_key: RecordKey) -> Provider {
         .build()
 }
 
-/// As far as the first CertificateSigningRequest.
+/// An exchange up to the first CertificateSigningRequest.
 fn requested() -> Exchange {
     let mut exchange = exchange();
     exchange.turn_of_provider();
@@ -60,7 +60,7 @@ fn only_request(objects: &Objects) -> CertificateSigningRequest {
     request
 }
 
-/// What kube-controller-manager does: it signs what is approved.
+/// Signs what is approved, as kube-controller-manager does.
 fn sign_approved(exchange: &mut Exchange) -> usize {
     let now = exchange.now;
     sign_approved_in(&mut exchange.at_provider, now)
@@ -105,7 +105,7 @@ fn denial(step: &Step) -> Option<&str> {
 }
 
 #[test]
-fn a_certificate_takes_three_looks() {
+fn a_certificate_needs_three_steps() {
     let mut exchange = requested();
     let request = only_request(&exchange.at_provider);
     assert_eq!(
@@ -131,7 +131,7 @@ fn a_certificate_takes_three_looks() {
     assert_eq!(version.resource_version, request.metadata.resource_version);
     assert!(matches!(step.wait.awaiting[..], [Awaited::Certificate(_)]));
 
-    // Until the signer has answered, nothing is to be done.
+    // Until the signer answers, nothing is to be done.
     assert!(exchange.turn_of_provider().is_settled());
     assert_eq!(sign_approved(&mut exchange), 1);
     exchange.settle();
@@ -152,7 +152,7 @@ fn the_record_comes_before_the_request() {
 }
 
 #[test]
-fn a_name_that_somebody_took_is_left_to_them() {
+fn a_request_of_others_with_the_same_name_is_left_alone() {
     let mut exchange = requested();
     edit_request(&mut exchange, |request| {
         request.spec.signer_name = "example.com/another".to_owned();
@@ -170,7 +170,7 @@ fn a_name_that_somebody_took_is_left_to_them() {
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
 
-/// Signs what was approved, but for `theirs`.
+/// Signs what is approved, except `theirs`.
 fn edit_ours(exchange: &mut Exchange, theirs: &CertificateSigningRequest) {
     let removed = exchange
         .at_provider
@@ -185,7 +185,7 @@ fn edit_ours(exchange: &mut Exchange, theirs: &CertificateSigningRequest) {
 }
 
 #[test]
-fn names_that_are_all_taken_are_an_error_and_no_loop() {
+fn if_all_names_are_in_use_the_attempts_end_with_an_error() {
     let mut exchange = requested();
     for _ in 0..20 {
         for mut request in requests(&exchange.at_provider) {
@@ -206,7 +206,7 @@ fn names_that_are_all_taken_are_an_error_and_no_loop() {
 }
 
 #[test]
-fn what_a_person_approved_is_taken() {
+fn a_request_that_an_administrator_approved_is_used() {
     let mut exchange = requested();
     edit_request(&mut exchange, |request| {
         request.status.conditions = vec![condition("Approved", "by kubectl")];
@@ -218,7 +218,7 @@ fn what_a_person_approved_is_taken() {
 }
 
 #[test]
-fn what_was_denied_is_not_made_again_until_an_administrator_asks() {
+fn a_denied_request_is_not_made_again_until_an_administrator_asks() {
     for kind in ["Denied", "Failed"] {
         let mut exchange = requested();
         edit_request(&mut exchange, |request| {
@@ -266,10 +266,10 @@ fn a_request_that_the_cleaner_deleted_is_made_anew() {
 }
 
 #[test]
-fn a_certificate_that_nobody_took_keeps_the_name() {
+fn a_request_that_was_not_answered_keeps_the_peer_on_record() {
     let mut exchange = requested();
     let name = only_request(&exchange.at_provider).metadata.name;
-    // The peering ends before the answer came.
+    // The peering ends before the answer comes.
     let end = exchange.provider.end(&exchange.provider_view()).unwrap();
     exchange.carry_out(true, end);
     for _ in 0..3 {
@@ -290,7 +290,7 @@ fn a_certificate_that_nobody_took_keeps_the_name() {
 }
 
 #[test]
-fn a_drain_deletes_what_is_not_answered() {
+fn a_drain_deletes_an_unanswered_request() {
     let mut exchange = requested();
     let drain = exchange
         .provider
@@ -331,13 +331,13 @@ fn a_renewal_is_another_request() {
 }
 
 #[test]
-fn another_record_key_makes_another_name() {
+fn another_record_key_leads_to_another_name_for_the_same_request() {
     let mut proven = exchange();
     proven.turn_of_provider();
     proven.deliver("nonce");
     proven.deliver("Tenant");
     proven.turn_of_provider();
-    // The nonce on record stays, and so does the request.
+    // The nonce on record and the request stay the same.
     let names = |record_key: RecordKey| {
         let provider = provider_with(record_key);
         let mut objects = proven.at_provider.clone();
@@ -363,12 +363,12 @@ fn another_record_key_makes_another_name() {
     assert_ne!(other, name);
 }
 
-/// What one of two instances does next.
+/// The next action: of one of two instances, or of the signer.
 #[derive(Debug, Clone, Copy)]
 enum Turn {
-    /// The instance looks.
+    /// The instance reconciles.
     Look(usize),
-    /// The instance applies the next effect of its last look.
+    /// The instance applies the next effect of its last step.
     Apply(usize),
     /// The controller manager signs what is approved.
     Sign,
@@ -387,10 +387,10 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Two instances on one API server, in any interleaving of their effects:
-    /// one request, one certificate.
+    /// Two instances work on one API server. However their effects are
+    /// interleaved, they make one request and get one certificate.
     #[test]
-    fn two_instances_make_one_request_and_take_one_certificate(turns in turns()) {
+    fn two_instances_make_one_request_and_get_one_certificate(turns in turns()) {
         let mut exchange = exchange();
         exchange.turn_of_provider();
         exchange.deliver("nonce");
@@ -429,7 +429,7 @@ proptest! {
     }
 }
 
-/// Enough undisturbed turns to end any exchange.
+/// Enough undisturbed turns to complete any exchange.
 fn rest() -> impl Iterator<Item = Turn> {
     (0..8).flat_map(|round| {
         let instance = round % 2;
@@ -441,7 +441,7 @@ fn rest() -> impl Iterator<Item = Turn> {
 }
 
 #[test]
-fn the_outbox_holds_the_identity_once_all_is_applied() {
+fn the_outbox_has_the_identity_when_all_effects_are_applied() {
     let mut exchange = requested();
     exchange.turn_of_provider();
     sign_approved(&mut exchange);

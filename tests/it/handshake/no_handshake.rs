@@ -1,4 +1,4 @@
-//! A peer without a handshake: by this side's administrator, or not at all.
+//! Peers without a handshake. Only this side's administrator can allow them.
 
 use liqo_auth::{
     audit::Decision,
@@ -51,9 +51,9 @@ fn a_tolerated_peer_gets_the_rights_of_its_group_and_no_certificate() {
     assert_eq!(exchange.provider_phase().name(), "Tolerated");
 }
 
-/// What the user makes by another way stays.
+/// The peer gets its credentials by other means; they are not overwritten.
 #[test]
-fn parameters_that_a_person_wrote_stay() {
+fn parameters_that_an_administrator_wrote_are_kept() {
     let notary = Notary::new(YEAR);
     let mut exchange = tolerated(&notary);
     while !exchange.turn_of_provider().is_settled() {}
@@ -67,7 +67,7 @@ fn parameters_that_a_person_wrote_stay() {
 }
 
 #[test]
-fn no_tenant_says_of_itself_that_it_needs_no_handshake() {
+fn a_tenant_cannot_declare_that_it_needs_no_handshake() {
     let notary = Notary::new(YEAR);
     for configured in [None, Some("cl-other")] {
         let mut exchange = tolerated(&notary);
@@ -84,7 +84,7 @@ fn no_tenant_says_of_itself_that_it_needs_no_handshake() {
 }
 
 #[test]
-fn a_tolerated_peer_that_authenticates_is_held_to_it() {
+fn a_tolerated_peer_that_has_authenticated_must_stay_authenticated() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = Setup::new().exchange();
     exchange.provider = provider(&notary, |builder| builder);
@@ -93,7 +93,7 @@ fn a_tolerated_peer_that_authenticates_is_held_to_it() {
     exchange.edit_tenant(|tenant| tenant.spec.signature = b"none".as_slice().into());
     exchange.edit_tenant(|tenant| tenant.spec.csr = b"none".as_slice().into());
     assert_eq!(exchange.provider_phase().name(), "Refused");
-    // A message that asks for no handshake is refused in any case.
+    // A message that demands no handshake is refused in any case.
     let mut tenant = exchange.tenant();
     tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake);
     let message = liqo_auth::machine::MessageBody::Tenant(Box::new(tenant));
@@ -102,7 +102,7 @@ fn a_tolerated_peer_that_authenticates_is_held_to_it() {
 }
 
 #[test]
-fn names_and_principals_are_checked_all_the_same() {
+fn names_and_principals_are_checked_for_tolerated_peers_too() {
     let notary = Notary::new(YEAR);
     let mut exchange = tolerated(&notary);
     exchange.edit_tenant(|tenant| tenant.spec.cluster_id = "cl-other".into());
@@ -123,7 +123,7 @@ fn names_and_principals_are_checked_all_the_same() {
 }
 
 #[test]
-fn draining_and_ending_take_the_rights_back() {
+fn draining_and_ending_withdraw_the_rights() {
     let notary = Notary::new(YEAR);
     let mut exchange = tolerated(&notary);
     while !exchange.turn_of_provider().is_settled() {}
@@ -131,7 +131,7 @@ fn draining_and_ending_take_the_rights_back() {
     let step = settled(&mut exchange);
     assert_eq!(bindings(&exchange), 0);
     assert_eq!(step.refused, []);
-    // Recorded: a Tenant that says Active does not lift it.
+    // The condition is on record. A Tenant that says Active does not lift it.
     exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = None);
     settled(&mut exchange);
     assert_eq!(exchange.provider_phase().name(), "Drained");
@@ -147,12 +147,12 @@ fn draining_and_ending_take_the_rights_back() {
     exchange.carry_out(true, step);
     settled(&mut exchange);
     assert_eq!(bindings(&exchange), 0);
-    // No key, no certificate, no nonce: nothing to remember.
+    // There is no key, certificate or nonce, so nothing has to stay on record.
     assert_eq!(exchange.provider_phase().name(), "Uninvited");
 }
 
 #[test]
-fn a_crash_after_any_effect_ends_the_same() {
+fn a_crash_after_any_effect_leads_to_the_same_objects() {
     let notary = Notary::new(YEAR);
     let mut undisturbed = tolerated(&notary);
     settled(&mut undisturbed);

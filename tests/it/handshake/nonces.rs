@@ -1,4 +1,5 @@
-//! The life of a nonce: for whom it is, how long, once.
+//! The life of a nonce: for which clusters it is, how long it is valid, and
+//! that it can be used once.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use liqo_auth::{
 use crate::clusters::exchange::{self, Exchange, RECORD_KEY, Setup, ed25519, id, now};
 
 #[test]
-fn a_nonce_that_names_others_is_not_signed() {
+fn a_nonce_that_names_other_clusters_is_not_signed() {
     for (provider, consumer) in [
         ("cl-other", "cl-consumer"),
         ("cl-provider", "cl-other"),
@@ -30,7 +31,8 @@ fn a_nonce_that_names_others_is_not_signed() {
         assert_eq!(error.rule().map(Rule::number), Some(8));
         assert_eq!(exchange.at_consumer.iter().count(), 0);
 
-        // Nor where someone put it for a controller to sign.
+        // The nonce is not signed either if it is stored for a controller to
+        // sign.
         put_to_be_signed(&mut exchange, &nonce);
         let before = exchange.at_consumer.clone();
         exchange.turn_of_consumer();
@@ -65,12 +67,12 @@ fn an_expired_nonce_is_not_signed() {
 }
 
 #[test]
-fn a_tenant_that_comes_too_late_is_refused_and_a_new_nonce_made() {
+fn a_tenant_that_comes_too_late_is_refused_and_a_new_nonce_is_made() {
     let mut exchange = Setup::new().exchange();
     exchange.turn_of_provider();
     exchange.deliver("nonce");
     let late = exchange.now + DAY;
-    // The last second is still in time.
+    // In the last second, the Tenant is still in time.
     exchange.now = late - Duration::from_secs(1);
     let mut in_time = Setup::new().exchange();
     in_time.at_provider = exchange.at_provider.clone();
@@ -90,7 +92,7 @@ fn a_tenant_that_comes_too_late_is_refused_and_a_new_nonce_made() {
 }
 
 #[test]
-fn a_proof_outlives_its_nonce() {
+fn a_proof_stays_valid_when_its_nonce_expires() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     exchange.now = exchange.now + DAY + DAY;
@@ -101,7 +103,7 @@ fn a_proof_outlives_its_nonce() {
 }
 
 #[test]
-fn a_replaced_nonce_makes_the_signed_one_stale() {
+fn a_signature_over_a_replaced_nonce_is_refused() {
     let mut exchange = Setup::new().exchange();
     exchange.turn_of_provider();
     exchange.deliver("nonce");
@@ -116,13 +118,13 @@ fn a_replaced_nonce_makes_the_signed_one_stale() {
     let error = exchange.hand_over(earlier).unwrap_err();
     let mismatch = PeerMisbehaved::NonceSignature(SignatureError::Mismatch);
     assert_eq!(error.fault(), &mismatch.into());
-    // A consumer with this library signs the new one over the old.
+    // A consumer with this library signs the new nonce in place of the old one.
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
 
 #[test]
-fn a_nonce_of_another_provider_or_for_another_consumer_is_not_ours() {
+fn a_nonce_of_another_provider_or_for_another_consumer_is_refused() {
     let foreign = [
         structured("cl-other", "cl-consumer", now() + DAY),
         structured("cl-provider", "cl-other", now() + DAY),
@@ -141,9 +143,9 @@ fn a_nonce_of_another_provider_or_for_another_consumer_is_not_ours() {
     }
 }
 
-/// The Tenant is deleted; what it rested on does not come back.
+/// The Tenant is deleted. Its nonce cannot be used again.
 #[test]
-fn a_used_nonce_is_not_taken_again_after_its_tenant_is_gone() {
+fn a_used_nonce_is_refused_after_its_tenant_is_deleted() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let used = exchange.nonce();
@@ -155,7 +157,8 @@ fn a_used_nonce_is_not_taken_again_after_its_tenant_is_gone() {
     };
     let error = refused(&mut exchange);
     assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
-    // Nor if it is applied past us: its UID is another one.
+    // It is refused too if it is applied past the library, because its UID
+    // differs.
     let mut applied = exchange.tenant();
     applied.metadata.namespace = "liqo-tenant-cl-consumer".to_owned();
     let mut past_us = Setup::new().exchange();
@@ -166,7 +169,7 @@ fn a_used_nonce_is_not_taken_again_after_its_tenant_is_gone() {
     };
     assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
 
-    // Nor does it come back by itself.
+    // The peering does not come back by itself.
     assert_eq!(exchange.phases().0, "Ended");
     let deleted: Vec<String> = deletions(&exchange.turn_of_provider().effects);
     assert_eq!(deleted, ["liqo-nonce", "liqo-remote-certificate"]);
@@ -178,7 +181,8 @@ fn a_used_nonce_is_not_taken_again_after_its_tenant_is_gone() {
     let mismatch = PeerMisbehaved::NonceSignature(SignatureError::Mismatch);
     assert_eq!(error.fault(), &mismatch.into());
 
-    // A peer can write Secrets in its tenant namespace: also the used nonce.
+    // A peer can write Secrets in its tenant namespace, for example the used
+    // nonce.
     let mut put_back = Setup::new().exchange();
     put_back.at_provider = exchange.at_provider.clone();
     put_back.sent = exchange.sent.clone();
@@ -187,14 +191,14 @@ fn a_used_nonce_is_not_taken_again_after_its_tenant_is_gone() {
     let error = refused(&mut put_back);
     assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
 
-    // Anew, with the new nonce: the same key, another Tenant.
+    // With the new nonce, the same key may have another Tenant.
     exchange.settle();
     assert_eq!(exchange.refused, []);
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
 
 #[test]
-fn a_used_nonce_that_someone_vouches_for_is_used_all_the_same() {
+fn a_used_nonce_is_refused_even_if_the_embedder_vouches_for_it() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     delete_tenant(&mut exchange);
@@ -205,7 +209,7 @@ fn a_used_nonce_that_someone_vouches_for_is_used_all_the_same() {
 }
 
 #[test]
-fn many_replaced_nonces_do_not_bring_a_used_one_back() {
+fn a_used_nonce_is_refused_even_after_many_replacements() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let (used, tenant) = (exchange.nonce(), exchange.tenant());
@@ -250,8 +254,8 @@ fn structured_by(key: RecordKey, expires: Timestamp) -> Nonce {
     )
 }
 
-/// A Tenant in all its parts, over any nonce: its consumer signs what looks
-/// like one of unmodified Liqo or is for it.
+/// A complete Tenant for any nonce. The consumer signs the nonce only if the
+/// nonce names no clusters, as in unmodified Liqo, or names this one.
 fn tenant_signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
     let names_us = nonce
         .structured()
@@ -262,7 +266,7 @@ fn tenant_signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
     let signed = if names_us {
         nonce.clone()
     } else {
-        // The signature will not be looked at.
+        // The provider does not get as far as the signature.
         Nonce::random(&Entropy::from_bytes([4; 32]))
     };
     exchange.hand_over(signed).unwrap();
@@ -276,7 +280,7 @@ fn why_a_nonce(exchange: &Exchange) -> WhyNonce {
     }
 }
 
-/// The names of what is deleted, and nothing else is done.
+/// The names of the deleted objects. The step has no other effects.
 fn deletions(effects: &[Effect]) -> Vec<String> {
     let name = |effect: &Effect| match effect {
         Effect::Delete { id, .. } => id.name.clone(),
@@ -285,7 +289,8 @@ fn deletions(effects: &[Effect]) -> Vec<String> {
     effects.iter().map(name).collect()
 }
 
-/// `kubectl delete tenant`: marked, the cluster-wide rights withdrawn, gone.
+/// As `kubectl delete tenant` does: the Tenant is marked, the cluster-wide
+/// rights are withdrawn, the Tenant is deleted.
 fn delete_tenant(exchange: &mut Exchange) {
     let now = exchange.now;
     exchange.edit_tenant(|tenant| tenant.metadata.deletion_timestamp = Some(now));

@@ -1,5 +1,5 @@
-//! Pins, proofs and their seals: what is remembered is neither forgotten nor
-//! believed when someone else wrote it.
+//! Pins, proofs and their seals. A record is not lost, and it is not believed
+//! if another party wrote it.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ const PROVIDER_RECORD: &str = "liqo-auth-provider-cl-consumer";
 const CONSUMER_RECORD: &str = "liqo-auth-consumer-cl-provider";
 
 #[test]
-fn a_rotated_record_key_keeps_what_its_predecessor_made() {
+fn a_rotated_record_key_accepts_nonces_and_records_of_its_predecessor() {
     let setup = Setup::new();
     let rotated = || setup.provider(new_key().with_predecessor(RECORD_KEY).unwrap());
 
-    // A nonce that is under way.
+    // A nonce that was sent under the old key.
     let mut exchange = setup.exchange();
     exchange.turn_of_provider();
     let nonce = exchange.nonce();
@@ -35,14 +35,14 @@ fn a_rotated_record_key_keeps_what_its_predecessor_made() {
         nonce.as_bytes()
     );
 
-    // A record that is there.
+    // A record that was sealed with the old key.
     let mut exchange = settled(&setup);
     let before = exchange.at_provider.clone();
     exchange.provider = rotated();
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 
-    // It is sealed anew, so that the predecessor can go.
+    // The record is sealed anew, so that the predecessor is no longer needed.
     assert_ne!(exchange.at_provider, before);
     exchange.provider = setup.provider(new_key());
     let sealed = exchange.at_provider.clone();
@@ -52,7 +52,7 @@ fn a_rotated_record_key_keeps_what_its_predecessor_made() {
 }
 
 #[test]
-fn a_record_key_without_its_predecessor_takes_neither_nonce_nor_record() {
+fn a_record_key_without_its_predecessor_refuses_old_nonces_and_records() {
     let setup = Setup::new();
     let mut exchange = setup.exchange();
     exchange.turn_of_provider();
@@ -68,7 +68,7 @@ fn a_record_key_without_its_predecessor_takes_neither_nonce_nor_record() {
 }
 
 #[test]
-fn a_record_that_someone_edited_is_an_error() {
+fn an_edited_record_is_an_error() {
     let edits: [fn(&mut Secret); 6] = [
         |secret| {
             let record = secret.data["record"].expose();
@@ -78,7 +78,7 @@ fn a_record_that_someone_edited_is_an_error() {
             secret.data.insert("record".to_owned(), text.into());
         },
         |secret| {
-            // The same content, written otherwise.
+            // The same content in another spelling.
             let mut text = secret.data["record"].expose().to_vec();
             text.push(b' ');
             secret.data.insert("record".to_owned(), text.into());
@@ -108,7 +108,7 @@ fn a_record_that_someone_edited_is_an_error() {
 
 #[test]
 fn a_record_of_another_peer_or_provider_is_an_error() {
-    // Another peer's record at the same provider, under this peer's name.
+    // The record of another peer of the same provider, under this peer's name.
     let mut victim = settled(&Setup::new());
     let mut other = Setup::new();
     other.consumer_key = ed25519(60);
@@ -127,7 +127,7 @@ fn a_record_of_another_peer_or_provider_is_an_error() {
     victim.at_provider.insert(copied.into());
     assert_broken_seal(&mut victim);
 
-    // This peer's record of another provider with the same key.
+    // The record of the same peer at another provider with the same record key.
     let mut exchange = settled(&Setup::new());
     let setup = Setup::new();
     exchange.provider = Provider::builder(
@@ -139,9 +139,9 @@ fn a_record_of_another_peer_or_provider_is_an_error() {
     assert_broken_seal(&mut exchange);
 }
 
-/// What cannot be read is never a first meeting.
+/// An unreadable object never counts as a first contact.
 #[test]
-fn what_cannot_be_read_is_an_error_and_not_absent() {
+fn an_unreadable_object_is_an_error_and_not_absent() {
     let namespace = "liqo-tenant-cl-consumer";
     for id in [
         secret_ref("liqo", PROVIDER_RECORD),
@@ -168,7 +168,8 @@ fn what_cannot_be_read_is_an_error_and_not_absent() {
         let step = exchange.provider.reconcile(&view, exchange.env());
         let is_the_peers = matches!(id.kind, Kind::Secret | Kind::Tenant);
         if is_the_peers && id.namespace == namespace {
-            // The peer may have written it: this side goes on with the rest.
+            // The peer may have written this object. The provider continues
+            // with the rest.
             let provider::Phase::Refused(error) = phase.unwrap().phase else {
                 panic!("{id}");
             };
@@ -215,7 +216,7 @@ fn what_cannot_be_read_is_an_error_and_not_absent() {
 }
 
 #[test]
-fn a_consumers_record_that_is_no_record_is_an_error() {
+fn a_malformed_record_of_a_consumer_is_an_error() {
     for text in ["", "{", "[]", r#"{"other":1}"#, r#"{"csr":5}"#] {
         let mut exchange = settled(&Setup::new());
         let mut secret = record(&exchange.at_consumer, CONSUMER_RECORD);
@@ -237,7 +238,8 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
         pinned: ed25519(1).public_key().fingerprint().to_string(),
         found: ed25519(60).public_key().fingerprint().to_string(),
     };
-    // All that another key needs: a nonce of ours that is not used, signed.
+    // Another key needs only its signature over an unused nonce of this
+    // provider.
     let replace = |exchange: &mut Exchange| {
         let env = exchange.env();
         let step = exchange
@@ -257,14 +259,14 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
     assert_eq!(error.at().field, "spec.publicKey");
     assert_eq!(exchange.at_provider, before);
 
-    // Applied past us, over the Tenant that is there.
+    // Applied past the library, over the stored Tenant.
     exchange.edit_tenant(|stored| stored.spec = tenant.spec.clone());
     let provider::Phase::Refused(error) = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
     assert_eq!(error.fault(), &expected.clone().into());
 
-    // After the Tenant was deleted, the pin still stands.
+    // The pin stays after the Tenant is deleted.
     let stored = exchange.stored_tenant();
     let id = liqo_auth::model::Resource::id(&stored);
     exchange.at_provider.remove(&id).unwrap();
@@ -272,7 +274,7 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
     let error = exchange.hand_over(tenant).unwrap_err();
     assert_eq!(error.fault(), &expected.into());
 
-    // Released by the administrator: another key is a first meeting.
+    // The administrator releases the pin. Then another key is a first contact.
     exchange
         .at_provider
         .remove(&secret_ref("liqo", PROVIDER_RECORD));
@@ -348,7 +350,8 @@ fn assert_unreadable(error: &Error, id: &ObjectRef) {
     assert_eq!(error.at().object.as_ref(), Some(id), "{error}");
 }
 
-/// What an API server of another version, or a broken cache, might give.
+/// An object as another version of the API server or a broken cache may give
+/// it.
 fn unreadable(id: &ObjectRef) -> Object {
     let mut metadata = json!({ "name": id.name, "labels": 5 });
     if !id.namespace.is_empty() {

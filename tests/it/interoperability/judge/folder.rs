@@ -1,4 +1,4 @@
-//! A folder for the judge.
+//! A folder of files for the judge.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use liqo_auth::{
 
 use crate::clusters::exchange::Exchange;
 
-/// In the order of their names.
+/// The files, ordered by name.
 pub(crate) const OF_EVERY_EXCHANGE: [&str; 7] = [
     "consumer-id.txt",
     "identity.yaml",
@@ -24,8 +24,8 @@ pub(crate) const OF_EVERY_EXCHANGE: [&str; 7] = [
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// With the files of every exchange, and no others. The Identity is the one
-    /// that was sent, or the one that the consumer has.
+    /// Writes the files of every exchange, and no others. The Identity is the
+    /// message or the stored object.
     pub(crate) fn new(name: &str, exchange: &Exchange, identity: Identity) -> Self {
         let path = target().join("judge").join(name);
         let _ = std::fs::remove_dir_all(&path);
@@ -47,11 +47,11 @@ impl Folder {
         self.objects(file, &[object.into()]);
     }
 
-    /// Each object in a document of its own.
+    /// Writes each object as a separate document.
     pub(crate) fn objects(&self, file: &str, objects: &[Object]) {
         let documents: Vec<String> = objects.iter().map(manifest::write_yaml).collect();
         self.text(file, &documents.join("---\n"));
-        // What the judge will read is what was meant.
+        // Checks that the judge will read the same objects.
         let text = std::fs::read(self.0.join(file)).unwrap();
         let read = manifest::read(&text, &Limits::default()).unwrap();
         assert_eq!(read, objects, "{}: {file}", self.0.display());
@@ -63,7 +63,7 @@ impl Folder {
         std::fs::write(path, content).unwrap();
     }
 
-    /// What is in it, in order; a folder in it counts as one.
+    /// The entries of the folder, in order. A subfolder counts as one entry.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut present: Vec<String> = std::fs::read_dir(&self.0)
             .unwrap()
@@ -73,7 +73,7 @@ impl Folder {
         present
     }
 
-    /// What is in it beyond the files of every exchange.
+    /// The entries beyond the files of every exchange.
     pub(crate) fn more_files(&self) -> Vec<String> {
         let mut files = self.files();
         for file in OF_EVERY_EXCHANGE {
@@ -84,7 +84,7 @@ impl Folder {
     }
 }
 
-/// Cargo's target folder, in which the temporary one of tests lies.
+/// The target folder of Cargo. The tests' temporary folder is in it.
 fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
         .parent()

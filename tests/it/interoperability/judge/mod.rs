@@ -1,9 +1,9 @@
-//! Writes exchanges where the judge of `benches/reference` reads them:
-//! `target/judge/<name>/`. Each begins with its algorithm.
+//! Writes exchanges to `target/judge/<name>/`, where the judge of
+//! `benches/reference` reads them. Each name begins with the algorithm.
 //!
-//! Liqo 1.0.0 knows Ed25519 only; the other algorithms are for later versions.
-//! What is renewed by the provider is for 1.2, what is renewed by the consumer
-//! for the versions before.
+//! Liqo 1.0.0 accepts only Ed25519; the other algorithms are for later
+//! versions. Renewals by the provider are for 1.2, renewals by the consumer for
+//! earlier versions.
 
 mod folder;
 mod peering_user;
@@ -31,7 +31,7 @@ const EXCHANGES: [(&str, Algorithm); 7] = [
     ("ecdsa-p521", Algorithm::EcdsaP521),
 ];
 
-/// One of each kind, for what comes after the exchange.
+/// One algorithm of each kind, for the stages after the exchange.
 const KINDS: [(&str, Algorithm); 3] = [
     ("ed25519", Algorithm::Ed25519),
     ("rsa-2048", Algorithm::Rsa { bits: 2048 }),
@@ -39,7 +39,7 @@ const KINDS: [(&str, Algorithm); 3] = [
 ];
 
 #[test]
-fn an_exchange_of_each_algorithm_lies_ready_for_the_judge() {
+fn an_exchange_of_each_algorithm_is_written_for_the_judge() {
     for (name, algorithm) in EXCHANGES {
         let mut setup = Setup::new();
         setup.consumer_key = key(algorithm);
@@ -50,7 +50,7 @@ fn an_exchange_of_each_algorithm_lies_ready_for_the_judge() {
 }
 
 #[test]
-fn an_exchange_by_a_proxy_lies_ready_for_the_judge() {
+fn an_exchange_through_a_proxy_is_written_for_the_judge() {
     let mut setup = Setup::new();
     setup.settings = PeerSettings {
         proxy_url: Some("http://10.70.0.2:8118".parse().unwrap()),

@@ -1,5 +1,4 @@
-//! A peering user, as its objects lie on the provider, and its kubeconfig as it
-//! is handed out.
+//! A peering user: its objects on the provider, and its kubeconfig.
 
 use liqo_auth::{
     crypto::Answer,
@@ -14,7 +13,7 @@ use super::{KINDS, folder::Folder, key, settled};
 use crate::clusters::exchange::{Exchange, Ledger, Setup};
 
 #[test]
-fn a_peering_user_lies_ready_for_the_judge() {
+fn a_peering_user_is_written_for_the_judge() {
     for (algorithm_name, algorithm) in KINDS {
         let mut setup = Setup::new();
         setup.consumer_key = key(algorithm);
@@ -32,7 +31,7 @@ fn a_peering_user_lies_ready_for_the_judge() {
 
         let name = format!("{algorithm_name}-peering-user");
         let folder = Folder::new(&name, &exchange, exchange.identity());
-        // As the API server leaves it that signed it.
+        // The request, as the API server leaves it after signing.
         let request = CertificateSigningRequest {
             status: CertificateSigningRequestStatus {
                 certificate: Bytes::from(chain.pem()),

@@ -1,5 +1,5 @@
-//! Certificates that were renewed once, by either scheme, and the Renews that
-//! brought them.
+//! Certificates that were renewed once in each scheme, with the Renews of those
+//! renewals.
 
 use core::time::Duration;
 
@@ -19,12 +19,12 @@ use super::{
 use crate::clusters::exchange::{Exchange, Setup};
 
 const SLICE: &str = "mypool";
-/// Certificates are for a year: two thirds of it, and some days.
+/// Certificates are valid for a year. This is two thirds of it, and some days.
 const UNTIL_DUE: Duration = Duration::from_secs(250 * 86_400);
 
-/// As from Liqo 1.2 on: the Renew stays, and slices have none.
+/// As from Liqo 1.2 on: the Renew stays, and slices have no Renew.
 #[test]
-fn what_the_provider_renewed_lies_ready_for_the_judge() {
+fn renewals_by_the_provider_are_written_for_the_judge() {
     for (algorithm_name, algorithm) in KINDS {
         let mut setup = Setup::new();
         setup.consumer_key = key(algorithm);
@@ -55,10 +55,10 @@ fn what_the_provider_renewed_lies_ready_for_the_judge() {
     }
 }
 
-/// As up to Liqo 1.1: each certificate is asked for, and its Renew goes when it
-/// was answered.
+/// As up to Liqo 1.1: each certificate has its own request, and the Renew is
+/// deleted after the answer.
 #[test]
-fn what_the_consumer_asked_for_lies_ready_for_the_judge() {
+fn renewals_by_the_consumer_are_written_for_the_judge() {
     for (algorithm_name, algorithm) in KINDS {
         let mut setup = Setup::new();
         setup.consumer_key = key(algorithm);
@@ -120,7 +120,7 @@ fn control_plane(two: &Exchange) -> (Renew, Renew) {
     both(two, &names::identity_name(two.provider.cluster_id()))
 }
 
-/// Those that the consumer has, of the control plane and of the slice.
+/// The consumer's certificates, for the control plane and for the slice.
 fn certificates(two: &Exchange) -> [CertificateChain; 2] {
     let slice = names::resource_slice_identity_name(SLICE);
     let slice: &liqo_auth::model::Identity = two.at_consumer.get(AT_CONSUMER, &slice).unwrap();

@@ -1,4 +1,4 @@
-//! Two clusters that replication connects, once they are authenticated.
+//! Two clusters with replication between them after the handshake.
 
 use liqo_auth::{machine::replication, model::Resource};
 
@@ -7,7 +7,7 @@ use crate::clusters::exchange::Exchange;
 pub(crate) const AT_CONSUMER: &str = "liqo-tenant-cl-provider";
 pub(crate) const AT_PROVIDER: &str = "liqo-tenant-cl-consumer";
 
-/// Lets both sides work, and what they share go to and fro, until nothing
+/// Lets both sides work and replicates the shared objects, until nothing
 /// changes.
 pub(crate) fn settle(two: &mut Exchange) {
     for _ in 0..32 {
@@ -24,7 +24,7 @@ pub(crate) fn settle(two: &mut Exchange) {
     panic!("it does not settle");
 }
 
-/// As Liqo's crd-replicator.
+/// Replicates, as Liqo's crd-replicator does.
 pub(crate) fn replicate(two: &mut Exchange) {
     let forth = replication::to_provider(&two.consumer_view(), &two.provider_view()).unwrap();
     let back = replication::to_consumer(&two.consumer_view(), &two.provider_view()).unwrap();
@@ -32,7 +32,7 @@ pub(crate) fn replicate(two: &mut Exchange) {
     two.carry_out(false, back);
 }
 
-/// The object on the consumer, and its copy on the provider.
+/// The object on the consumer, and its replica on the provider.
 pub(crate) fn both<K: Resource + Clone>(two: &Exchange, name: &str) -> (K, K) {
     (
         two.at_consumer.get::<K>(AT_CONSUMER, name).unwrap().clone(),

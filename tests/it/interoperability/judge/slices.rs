@@ -1,4 +1,5 @@
-//! Slices that were granted: both copies, their Identities and kubeconfigs.
+//! Slices that were granted: originals and replicas, their Identities and
+//! kubeconfigs.
 
 use liqo_auth::{
     consumer::SliceOptions,
@@ -14,11 +15,11 @@ use super::{
 };
 use crate::clusters::exchange::{Exchange, Setup};
 
-/// A name with a dot is written into a certificate, and nothing is cut off.
+/// One name has a dot. It must appear in the certificate in full.
 const SLICES: [&str; 2] = ["gpu.pool-1", "mypool"];
 
 #[test]
-fn slices_lie_ready_for_the_judge() {
+fn slices_are_written_for_the_judge() {
     for (algorithm_name, algorithm) in KINDS {
         let mut setup = Setup::new();
         setup.consumer_key = key(algorithm);
@@ -26,9 +27,9 @@ fn slices_lie_ready_for_the_judge() {
     }
 }
 
-/// The proxy that the Tenant asked for is that of the slices too.
+/// The slices use the same proxy that the Tenant asked for.
 #[test]
-fn slices_by_a_proxy_lie_ready_for_the_judge() {
+fn slices_through_a_proxy_are_written_for_the_judge() {
     let mut setup = Setup::new();
     setup.settings.proxy_url = Some("http://10.70.0.2:8118".parse().unwrap());
     write_granted("ed25519-proxy-slices", &setup);
