@@ -1,4 +1,5 @@
-//! Both sides through one trait: one driver serves a provider and a consumer.
+//! Both sides through one trait: the same driver works for a provider and for a
+//! consumer.
 
 use liqo_auth::machine::{
     Holder, HolderStatus, Machine, Notice, Objects, Role, Stage, Status, View,
@@ -10,7 +11,7 @@ use crate::clusters::{
 };
 
 #[test]
-fn both_sides_tell_where_they_stand_in_one_form() {
+fn both_sides_report_their_status_in_one_form() {
     let mut exchange = Setup::new().exchange();
     let [provider, consumer] = looks(&exchange);
     assert_eq!(
@@ -51,7 +52,7 @@ fn both_sides_tell_where_they_stand_in_one_form() {
 }
 
 #[test]
-fn what_a_look_notices_is_what_a_step_notices() {
+fn a_status_has_the_same_notices_as_a_step() {
     let mut setup = Setup::new();
     setup.provider_key = None;
     let mut exchange = setup.exchange();
@@ -71,7 +72,7 @@ fn what_a_look_notices_is_what_a_step_notices() {
 }
 
 #[test]
-fn a_refusal_says_why() {
+fn a_refusal_has_its_error_in_the_status() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     exchange.edit_tenant(|tenant| tenant.spec.public_key = b"none".as_slice().into());
@@ -81,7 +82,7 @@ fn a_refusal_says_why() {
 }
 
 #[test]
-fn a_slice_is_a_holder_beside_the_control_plane() {
+fn slices_are_holders_in_addition_to_the_control_plane() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     pool.bring(replica_of("cl-consumer", "other", &key(9)))
@@ -114,7 +115,7 @@ fn a_slice_is_a_holder_beside_the_control_plane() {
     assert!(status.slices[1].refused.is_some());
 }
 
-/// What both sides tell, the provider first.
+/// The statuses of both sides, the provider's first.
 fn looks(exchange: &Exchange) -> [Status; 2] {
     both(exchange).map(|(status, ..)| status)
 }

@@ -1,7 +1,8 @@
-//! The library's tests, in one binary: a folder for each behaviour.
+//! The library's tests in one binary, with one folder for each behaviour.
 //!
-//! `clusters` has the clusters that tests set up, and `recordings` has what
-//! Liqo left of real ones. The corpus is a binary of its own, `tests/corpus`.
+//! `clusters` contains the clusters that tests set up; `recordings` contains
+//! the objects that Liqo left on real clusters. The corpus is a separate
+//! binary, `tests/corpus`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -44,10 +45,10 @@ mod rights;
 mod slices;
 
 /// Cargo leaves the corpus out of `cargo test` if one of its features is off. A
-/// folder that somebody named is never passed over in silence.
+/// folder that the variable names must not be ignored silently.
 #[cfg(not(all(feature = "ecdsa", feature = "legacy", feature = "rsa")))]
 #[test]
-fn a_corpus_that_is_named_is_not_passed_over() {
+fn a_named_corpus_is_not_ignored() {
     assert!(
         std::env::var_os("LIQO_AUTH_CORPUS").is_none(),
         "the corpus needs the features `ecdsa`, `legacy` and `rsa`: \

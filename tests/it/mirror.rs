@@ -1,4 +1,5 @@
-//! A mirror of an API server: fed in any order, it shows what a fresh list would.
+//! A mirror of an API server. In whatever order events arrive, it shows the
+//! same as a fresh list.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,7 +35,7 @@ fn there_is_no_view_until_every_watch_has_listed() {
 }
 
 #[test]
-fn selectors_are_an_api_servers() {
+fn selectors_have_the_syntax_of_the_api_server() {
     let watch = Watch::all(Kind::ClusterRole)
         .with(Requirement::In("a", vec!["b", "c"]))
         .with(Requirement::Equals("d", "e"))
@@ -57,10 +58,10 @@ fn selectors_are_an_api_servers() {
 }
 
 #[test]
-fn the_namespace_decides_in_a_tenant_namespace_and_labels_elsewhere() {
+fn the_peer_follows_from_the_tenant_namespace_or_else_from_labels() {
     let mut mirror = complete();
     let [namespaces, secrets, _, roles] = watches();
-    // By its name, before the Namespace is there.
+    // The name of the namespace decides, even before the Namespace exists.
     let own = secret("liqo-tenant-one", "nonce", &[(REMOTE, "two")]);
     assert_eq!(mirror.concerns(&own), Concerns::Peer(id("one")));
     let there = secret("elsewhere", "nonce", &[(REMOTE, "two")]);
@@ -70,17 +71,19 @@ fn the_namespace_decides_in_a_tenant_namespace_and_labels_elsewhere() {
     );
     assert!(sees(&mirror, "two", &there) && !sees(&mirror, "one", &there));
 
-    // The Namespace comes: what lies in it moves, whatever its labels say.
+    // The Namespace appears. Its objects now belong to its peer, whatever their
+    // labels are.
     let namespace = namespace("elsewhere", "one");
     let concerns = mirror.observe(&namespaces, namespace.clone()).unwrap();
     assert_eq!(concerns, Concerns::Peers(vec![id("one"), id("two")]));
     assert!(sees(&mirror, "one", &there) && !sees(&mirror, "two", &there));
-    // It goes, and things are as before.
+    // The Namespace is deleted. Its objects belong to the peer of their labels
+    // again.
     let concerns = mirror.forget(&namespaces, &namespace.id()).unwrap();
     assert_eq!(concerns, Concerns::Peers(vec![id("one"), id("two")]));
     assert!(sees(&mirror, "two", &there) && !sees(&mirror, "one", &there));
 
-    // A Tenant is looked for by its name, everywhere.
+    // A Tenant is found by its name in every namespace.
     let tenant = tenant("liqo-tenant-one", "two");
     let both = Concerns::Peers(vec![id("one"), id("two")]);
     assert_eq!(mirror.concerns(&tenant), both);
@@ -105,7 +108,7 @@ fn an_object_stays_as_long_as_one_watch_shows_it() {
     }
     mirror.forget(&own, &object.id()).unwrap();
     assert!(sees(&mirror, "one", &object));
-    // A list that never had it says nothing of it.
+    // The list of a watch that never showed the object does not remove it.
     assert_eq!(mirror.relist(&own, []), Ok(Concerns::Nobody));
     mirror.relist(&all, []).unwrap();
     assert!(mirror.is_empty());
@@ -136,7 +139,7 @@ fn an_object_without_a_kind_or_a_name_is_an_error() {
         Err(MirrorError::NoName(_))
     ));
     assert!(sees(&mirror, "one", &stored), "nothing has changed");
-    // What cannot be read, and has a name, is kept: it is there.
+    // An unreadable object with a name is kept, because it exists.
     let broken = Object::from_value(serde_json::json!({
         "apiVersion": "v1", "kind": "Secret", "data": 5,
         "metadata": { "namespace": "liqo-tenant-one", "name": "a", "labels": { REMOTE: "one" } },
@@ -146,7 +149,7 @@ fn an_object_without_a_kind_or_a_name_is_an_error() {
 }
 
 #[test]
-fn what_one_wrote_oneself_brings_back_nothing() {
+fn the_answer_to_a_write_does_not_restore_a_deleted_object() {
     let [_, secrets, _, _] = watches();
     let create = |object: &Object| Effect::Create(object.clone());
     let written = versioned(
@@ -155,7 +158,7 @@ fn what_one_wrote_oneself_brings_back_nothing() {
         "1",
     );
 
-    // The answer comes before the watch.
+    // The answer to the write comes before the watch event.
     let mut mirror = complete();
     assert!(mirror.written(&create(&written), written.clone()));
     assert!(sees(&mirror, "one", &written));
@@ -163,14 +166,14 @@ fn what_one_wrote_oneself_brings_back_nothing() {
     mirror.forget(&secrets, &written.id()).unwrap();
     assert!(mirror.is_empty());
 
-    // The answer comes behind the deletion.
+    // The answer comes after the watch event of the deletion.
     assert!(!mirror.written(&create(&written), written.clone()));
     assert!(mirror.is_empty());
-    // A new object of that name is another one.
+    // A new object of the same name is a different object.
     let again = versioned(written.clone(), "u2", "5");
     assert!(mirror.written(&create(&again), again.clone()));
 
-    // An answer counts while nothing else came in between.
+    // An answer is used only if no other change came in between.
     let replace = |seen: &Object| {
         let metadata = seen.metadata().unwrap();
         let version = serde_version(&metadata.uid, &metadata.resource_version);
@@ -185,13 +188,13 @@ fn what_one_wrote_oneself_brings_back_nothing() {
     mirror.observe(&secrets, others.clone()).unwrap();
     assert!(!mirror.written(&replace(&newer), versioned(again.clone(), "u2", "7")));
     assert!(sees(&mirror, "one", &others));
-    // What no watch would tell the end of is not taken.
+    // An answer is not used if no watch would report the object's deletion.
     let unlabelled = versioned(secret("liqo-tenant-one", "b", &[]), "u3", "1");
     assert!(!mirror.written(&create(&unlabelled), unlabelled.clone()));
 }
 
 #[test]
-fn what_an_effect_met_is_in_its_peers_view() {
+fn an_object_that_was_fetched_is_in_the_view_of_its_peer() {
     let mut mirror = complete();
     let [_, secrets, _, _] = watches();
     let peer = id("one");
@@ -210,10 +213,10 @@ fn what_an_effect_met_is_in_its_peers_view() {
     let strays: Vec<ObjectRef> = mirror.strays(&peer).cloned().collect();
     assert_eq!(strays, [far.id(), bare.id()]);
     assert_eq!(mirror.strays(&id("two")).count(), 0);
-    // A list by labels does not show them, and says nothing of them.
+    // A list by labels does not contain these objects and does not remove them.
     mirror.relist(&secrets, []).unwrap();
     assert!(sees(&mirror, "one", &bare));
-    // A watch that shows one of them keeps it up to date.
+    // A watch that shows one of the objects keeps it up to date.
     mirror.observe(&secrets, far.clone()).unwrap();
     assert_eq!(mirror.strays(&peer).count(), 1);
     mirror.forget(&secrets, &far.id()).unwrap();
@@ -225,7 +228,7 @@ fn what_an_effect_met_is_in_its_peers_view() {
 }
 
 #[test]
-fn a_follower_learns_of_everything() {
+fn a_follower_is_told_of_every_change() {
     #[derive(Default)]
     struct Notes(Mutex<(BTreeSet<ObjectRef>, bool)>);
     impl Follower for Notes {
@@ -263,10 +266,10 @@ fn a_follower_learns_of_everything() {
 }
 
 proptest! {
-    /// Whatever order things come in: the mirror shows what a fresh one does,
-    /// and a view by index is the view by filter.
+    /// In whatever order the events come, the mirror shows the same as a fresh
+    /// one. A view by index equals a view by filter.
     #[test]
-    fn any_order_ends_in_what_a_fresh_list_shows(steps in prop::collection::vec(step(), 0..60)) {
+    fn in_any_order_of_events_the_mirror_equals_a_fresh_list(steps in prop::collection::vec(step(), 0..60)) {
         let mut server: BTreeMap<ObjectRef, Object> = BTreeMap::new();
         let mut mirror = complete();
         for step in steps {
@@ -320,9 +323,9 @@ proptest! {
         }
     }
 
-    /// The store in memory hides other peers' objects alone.
+    /// The store in memory hides only the objects of other peers.
     #[test]
-    fn a_view_of_the_store_is_all_but_other_peers(objects in prop::collection::vec(object(), 0..20)) {
+    fn a_view_of_the_store_hides_only_objects_of_other_peers(objects in prop::collection::vec(object(), 0..20)) {
         let store: Objects = objects.into_iter().collect();
         let mut all = Mirror::new(Kind::ALL.iter().map(|kind| Watch::all(*kind)));
         for kind in Kind::ALL {

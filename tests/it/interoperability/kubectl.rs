@@ -1,5 +1,5 @@
-//! kubectl's own library reads every field of what an exchange sends and
-//! leaves.
+//! kubectl's own library reads every field of the messages and objects of an
+//! exchange.
 
 use std::{path::PathBuf, process::Command};
 
@@ -23,7 +23,7 @@ fn kubectl_reads_tenant_and_identity() {
         Object::from(exchange.stored_identity()),
     ] {
         for text in [manifest::write_yaml(&object), manifest::write_json(&object)] {
-            // A label is added by kubectl itself, without any API server.
+            // kubectl adds a label by itself, without an API server.
             let Some(read) = kubectl(
                 &["label", "--local", "-o", "json", "read-by=kubectl", "-f"],
                 &text,
@@ -82,7 +82,7 @@ fn kubectl_reads_the_kubeconfig() {
         "current-context": "default-context",
     });
     let mut read = read;
-    // Older versions write it, empty.
+    // Older versions write an empty `preferences`.
     read.as_object_mut().unwrap().remove("preferences");
     assert_eq!(read, expected);
 }
@@ -96,8 +96,8 @@ fn with_a_proxy() -> Setup {
     setup
 }
 
-/// What kubectl says of a file with that text, named by the last argument;
-/// nothing if there is no kubectl.
+/// The output of kubectl for a file with this text. The file is the last
+/// argument. `None` if kubectl is not installed.
 fn kubectl(arguments: &[&str], text: &str) -> Option<Value> {
     let file = File::new(text);
     let output = Command::new("kubectl")
@@ -113,7 +113,7 @@ fn kubectl(arguments: &[&str], text: &str) -> Option<Value> {
     Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
-/// A file of its own, which goes with the value.
+/// A temporary file, deleted with the value.
 struct File(PathBuf);
 
 impl File {

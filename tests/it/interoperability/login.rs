@@ -1,5 +1,5 @@
-//! The kubeconfig that comes out of an exchange logs in: a real TLS handshake,
-//! in memory, with a server that knows clients by the provider's CA.
+//! A client logs in with the kubeconfig of an exchange: a real TLS handshake in
+//! memory, with a server that trusts the provider's CA.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn a_kubeconfig_of_each_algorithm_logs_in_over_each_version_of_tls() {
 }
 
 #[test]
-fn a_server_that_knows_clients_by_another_ca_refuses_it() {
+fn a_server_with_another_client_ca_refuses_the_kubeconfig() {
     let exchange = authenticated(Algorithm::Ed25519);
     let another = Authority::new(
         "cl-provider-ca",
@@ -70,7 +70,7 @@ fn a_server_that_knows_clients_by_another_ca_refuses_it() {
 }
 
 #[test]
-fn it_logs_in_from_five_minutes_before_until_it_expires() {
+fn a_kubeconfig_logs_in_from_five_minutes_before_its_issue_until_it_expires() {
     let exchange = authenticated(Algorithm::Ed25519);
     let version = &rustls::version::TLS13;
     let text = exchange.kubeconfig();
@@ -95,8 +95,8 @@ fn it_logs_in_from_five_minutes_before_until_it_expires() {
 }
 
 #[test]
-fn a_server_that_the_bundle_does_not_know_is_refused_by_the_client() {
-    // A provider that hands out another CA than that of its server.
+fn a_server_with_a_ca_outside_the_bundle_is_refused_by_the_client() {
+    // The provider hands out a CA that is not the CA of its server.
     let mut setup = Setup::new();
     let another = Authority::new(
         "another-ca",
@@ -115,7 +115,7 @@ fn a_server_that_the_bundle_does_not_know_is_refused_by_the_client() {
         &rustls::version::TLS13,
     )
     .unwrap_err();
-    // The server hears it as an alert.
+    // The server receives an alert.
     assert_eq!(refusal, Error::AlertReceived(AlertDescription::UnknownCA));
 }
 
@@ -130,8 +130,8 @@ fn authenticated(algorithm: Algorithm) -> Exchange {
     exchange
 }
 
-/// Connects with what stands in the kubeconfig and nothing else, and gives the
-/// client certificate that the server took, or what the server says went wrong.
+/// Connects with the content of the kubeconfig and nothing else. Returns the
+/// client certificate that the server accepted, or the server's error.
 fn log_in(
     kubeconfig: &str,
     clients: &CaBundle,
@@ -154,7 +154,8 @@ fn log_in(
         }
         client.read_tls(&mut wire.as_slice()).unwrap();
         wire.clear();
-        // What the client refuses, it tells the server.
+        // If the client refuses the connection, it sends an alert to the
+        // server.
         let _ = client.process_new_packets();
     }
     assert!(!server.is_handshaking() && !client.is_handshaking());
@@ -189,7 +190,7 @@ fn client(
     ClientConnection::new(Arc::new(config), name).unwrap()
 }
 
-/// An API server: its serving certificate is of the provider's CA.
+/// An API server whose serving certificate is signed by the provider's CA.
 fn server(
     clients: &CaBundle,
     now: Timestamp,
@@ -238,7 +239,7 @@ fn serving_certificate(now: Timestamp) -> (Vec<CertificateDer<'static>>, Private
     (vec![certificate.der().clone()], key)
 }
 
-/// A key that rcgen signs with.
+/// A key with which rcgen signs.
 struct Dalek {
     key: ed25519_dalek::SigningKey,
     public: [u8; 32],
@@ -270,7 +271,7 @@ impl rcgen::SigningKey for Dalek {
     }
 }
 
-/// The time of the test, whatever the clock says.
+/// A clock that always shows the time of the test.
 #[derive(Debug)]
 struct At(Timestamp);
 

@@ -1,4 +1,5 @@
-//! What other programs left is read, and other programs read what we write.
+//! This library reads what other programs wrote, and other programs read what
+//! this library writes.
 
 #[cfg(all(feature = "rsa", feature = "ecdsa"))]
 mod judge;

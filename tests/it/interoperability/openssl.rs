@@ -1,5 +1,5 @@
-//! OpenSSL reads every field of the requests, certificates and keys that an
-//! exchange leaves, as it was meant.
+//! OpenSSL reads every field of the requests, certificates and keys of an
+//! exchange.
 
 use std::{
     path::PathBuf,
@@ -14,7 +14,7 @@ use liqo_auth::{
 
 use crate::clusters::exchange::{self, Exchange, Setup};
 
-/// An algorithm of ours in OpenSSL's words.
+/// One of our algorithms, with the names that OpenSSL gives it.
 struct Case {
     algorithm: Algorithm,
     name: &'static str,
@@ -90,7 +90,7 @@ fn openssl_reads_the_request() {
         {
             assert!(text.contains(line), "{}: no {line:?} in {text}", case.name);
         }
-        // No attribute, and so no extension.
+        // There are no attributes, and therefore no extensions.
         let attributes = text.split("Attributes: ").nth(1).unwrap();
         let attributes = attributes.replace("(none) Requested Extensions: ", "");
         assert!(
@@ -98,7 +98,7 @@ fn openssl_reads_the_request() {
                 || attributes.starts_with("(none) Signature Algorithm"),
             "{text}"
         );
-        // PrintableString, as Liqo writes it.
+        // PrintableString, as in Liqo.
         let fields = openssl(&["asn1parse", "-in", &csr]);
         for value in ["liqo.io", "cl-consumer"] {
             let line = fields.lines().find(|line| line.ends_with(value)).unwrap();
@@ -116,7 +116,8 @@ fn openssl_reads_the_certificate() {
         for part in [
             "Version: 3 (0x2)",
             "Signature Algorithm: ED25519 Issuer: CN=cl-provider-ca",
-            // Five minutes back, as the Kubernetes signer does; a year.
+            // notBefore is set back by five minutes, as the Kubernetes signer
+            // does. The certificate is valid for a year.
             "Not Before: Nov 20 12:55:00 2026 GMT",
             "Not After : Nov 20 13:00:00 2027 GMT",
             "Subject: O=liqo.io, CN=cl-consumer Subject Public Key Info:",
@@ -139,11 +140,11 @@ fn openssl_reads_the_certificate() {
 
         let serial = openssl(&["x509", "-in", &certificate, "-noout", "-serial"]);
         let serial = serial.trim().strip_prefix("serial=").unwrap();
-        // 128 bits, positive: the first bit is 0, the second 1.
+        // 128 bits and positive: the first bit is 0, the second is 1.
         assert_eq!(serial.len(), 32, "{serial}");
         assert!(('4'..='7').contains(&serial.chars().next().unwrap()));
 
-        // The certificate names the key of its issuer.
+        // The certificate has the identifier of the issuer's key.
         let ca = folder.write("ca.pem", exchange::authority().ca_bundle().pem());
         let extension = |file: &str, name: &str| {
             let text = openssl(&["x509", "-in", file, "-noout", "-ext", name]);
@@ -253,8 +254,8 @@ impl std::ops::Deref for Held {
     }
 }
 
-/// A whole exchange for each algorithm, with a folder for its files; none if
-/// there is no OpenSSL.
+/// One exchange for each algorithm, each with a folder for its files. None if
+/// OpenSSL is not installed.
 fn exchanges() -> impl Iterator<Item = (&'static Case, Folder, Held)> {
     static CASES: [Case; 6] = self::CASES;
     let at_hand = is_at_hand();
@@ -290,7 +291,7 @@ fn private_key(exchange: &Exchange) -> Vec<u8> {
     }
 }
 
-/// What it says, on either output; it has to succeed.
+/// The text of both outputs. The command has to succeed.
 fn openssl(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(output.status.success(), "openssl {arguments:?}: {output:?}");
@@ -307,8 +308,8 @@ fn run(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// One line, each white space a blank; `O = x` as older versions write it is
-/// `O=x`.
+/// The text in one line, with single blanks. `O = x`, as older versions write
+/// it, becomes `O=x`.
 fn unwrapped(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words
@@ -317,7 +318,7 @@ fn unwrapped(text: &str) -> String {
         .replace("CN = ", "CN=")
 }
 
-/// A folder of its own, which goes with the value.
+/// A temporary folder, deleted with the value.
 struct Folder(PathBuf);
 
 impl Folder {

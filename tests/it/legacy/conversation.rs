@@ -1,5 +1,6 @@
-//! A conversation with the authentication service of Liqo 0.10.3, as curl saw
-//! it: replayed to our foreign side, and given to our home side.
+//! A conversation with the authentication service of Liqo 0.10.3, recorded by
+//! curl. Our foreign side answers the same requests, and our home side gets the
+//! same answers.
 
 use core::time::Duration;
 use std::{path::PathBuf, sync::Arc};
@@ -20,10 +21,10 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-/// The whole conversation, in the compatible policy: the request's CSR is
-/// openssl's, and the token has no seal of ours.
+/// The whole conversation, under the compatible policy, because the CSR was
+/// made by openssl and the token has no seal of ours.
 #[test]
-fn our_foreign_side_answers_as_liqo_did() {
+fn our_foreign_side_gives_the_same_answers_as_liqo() {
     let (foreign, mut objects) = foreign();
     let request = read("4-request.json");
     let with_token = |token: &str| {
@@ -66,7 +67,7 @@ fn our_foreign_side_answers_as_liqo_did() {
         assert_eq!(ours.headers.len(), theirs.headers.len() - 2, "{file}");
         let (ours, theirs) = (ours.body.expose(), theirs.body.expose());
         match serde_json::from_slice::<Value>(theirs) {
-            // The same fields in the same order, with our authority's content.
+            // The same fields in the same order, with our authority's values.
             Ok(theirs) => {
                 let ours: Value = serde_json::from_slice(ours).unwrap();
                 assert_eq!(keys(&ours), keys(&theirs), "{file}");
@@ -76,7 +77,7 @@ fn our_foreign_side_answers_as_liqo_did() {
                 assert_eq!(ours["apiServerUrl"], theirs["apiServerUrl"], "{file}");
                 assert_eq!(ours["aws"], theirs["aws"], "{file}");
             }
-            // A text for people: theirs shows the token, ours does not.
+            // A message for people. Theirs contains the token, ours does not.
             Err(_) => {
                 assert_eq!(ours.last(), theirs.last(), "{file}");
                 assert!(!contains(ours, b"wrong"), "{file}");
@@ -87,7 +88,7 @@ fn our_foreign_side_answers_as_liqo_did() {
 }
 
 #[test]
-fn our_foreign_side_leaves_the_objects_that_liqo_left() {
+fn our_foreign_side_leaves_the_same_objects_as_liqo() {
     let (foreign, mut objects) = foreign();
     let request = HttpRequest::new("POST", "/identity/certificate", read("4-request.json"));
     assert!(ask(&foreign, &mut objects, &request).was_issued());
@@ -119,9 +120,9 @@ fn our_foreign_side_leaves_the_objects_that_liqo_left() {
 }
 
 #[test]
-fn our_home_side_takes_the_answer_that_liqo_gave() {
+fn our_home_side_accepts_the_answers_of_liqo() {
     let (home, mut objects) = home();
-    // Who are you?
+    // The first request asks for the cluster's ID.
     let cluster: ForeignCluster = objects
         .get::<ForeignCluster>("", "foreign")
         .unwrap()
@@ -132,7 +133,8 @@ fn our_home_side_takes_the_answer_that_liqo_gave() {
     apply(&mut objects, &step);
     let peer: ClusterId = "11111111-aaaa-4bbb-8ccc-222222222222".parse().unwrap();
 
-    // The empty token first: refused, and a token is awaited.
+    // The empty token is sent first. It is refused, and the phase awaits a
+    // token.
     let answer = |home: &HomeCluster, objects: &mut Objects, file: &str| {
         loop {
             let next = home.reconcile(&objects.view(&peer), &env()).unwrap();
@@ -160,7 +162,7 @@ fn our_home_side_takes_the_answer_that_liqo_gave() {
     let phase = home.look(&objects.view(&peer)).unwrap();
     assert!(matches!(phase, Phase::AwaitsToken));
 
-    // The administrator puts the token in.
+    // The administrator stores the token.
     let token = token();
     let step = home
         .set_remote_token(&objects.view(&peer), &token, now())
@@ -174,7 +176,8 @@ fn our_home_side_takes_the_answer_that_liqo_gave() {
     assert_eq!(body["cluster"], theirs["cluster"]);
     assert_eq!(body["clusterID"], theirs["cluster"]["clusterID"]);
 
-    // Accepted: the kubeconfig has the certificate, our key, their CA.
+    // The answer is accepted. The kubeconfig has the certificate, our key, and
+    // their CA.
     assert_eq!(status(&objects), AuthStatus::Accepted);
     let view = objects.view(&peer);
     let Phase::Accepted(held) = home.look(&view).unwrap() else {
@@ -249,7 +252,7 @@ fn our_two_sides_understand_each_other() {
                 Some(Outcome::Issued { .. })
             ]
         ));
-        // In strict policy the foreign side was given a token of its own.
+        // In the strict policy, the foreign side has its own token.
         let given =
             at_foreign.get::<Secret>("liqo", "remote-token-0f6d1a3e-5c8b-4f7e-9a1d-33aa44bb55cc");
         assert_eq!(given.is_some(), policy == Policy::strict());
@@ -312,7 +315,7 @@ fn status(objects: &Objects) -> AuthStatus {
     cluster.status.auth_status()
 }
 
-/// Carries a request through, as a server does.
+/// Handles a request to its end, as a server does.
 fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpRequest) -> Reply {
     let request = match foreign.read(request) {
         Reading::Identity(request) => request,
@@ -361,7 +364,7 @@ fn now() -> Timestamp {
     "2026-11-20T23:03:41Z".parse().unwrap()
 }
 
-/// What curl wrote with `-i`.
+/// The output of `curl -i`.
 fn recorded(file: &str) -> HttpResponse {
     let text = read(file);
     let end = text

@@ -1,5 +1,5 @@
-//! A home cluster and a foreign cluster in memory, with what moves bytes
-//! between them.
+//! A home cluster and a foreign cluster in memory, and the transport between
+//! them.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct Pair {
     pub(crate) at_foreign: Objects,
     pub(crate) home: HomeCluster,
     pub(crate) at_home: Objects,
-    /// What the home sent, and the statuses that came back.
+    /// The statuses of the answers to the home's requests.
     pub(crate) statuses: Vec<u16>,
 }
 
@@ -37,7 +37,7 @@ impl Pair {
         Self::of(foreign_builder(), home_builder())
     }
 
-    /// Both of 0.2.
+    /// Both sides use the form of version 0.2.
     pub(crate) fn of_accounts() -> Self {
         let foreign = foreign_builder()
             .policy(Policy::compatible())
@@ -67,8 +67,8 @@ impl Pair {
         token.unwrap()
     }
 
-    /// The administrator hands the token over, as the script of the
-    /// documentation does.
+    /// Stores the token at the home, as the administrator does with the script
+    /// of the documentation.
     pub(crate) fn set_token(&mut self, token: &AuthToken) {
         let view = self.at_home.view(self.foreign.cluster_id());
         let step = self.home.set_remote_token(&view, token, now()).unwrap();
@@ -94,8 +94,7 @@ impl Pair {
         self.home.look(&view).unwrap()
     }
 
-    /// The home's next request, if it has one, once it did what it can do
-    /// alone.
+    /// Lets the home do what it can do alone. Returns its next request, if any.
     pub(crate) fn next_request(&mut self) -> Option<Request> {
         for _ in 0..8 {
             if self.cluster().spec.cluster_identity.cluster_id.is_empty() {
@@ -127,7 +126,7 @@ impl Pair {
         Ok(step)
     }
 
-    /// Lets both go on until the home has nothing to send.
+    /// Lets both sides work until the home has nothing to send.
     pub(crate) fn run(&mut self) {
         for _ in 0..8 {
             let Some(request) = self.next_request() else {
@@ -141,7 +140,7 @@ impl Pair {
         panic!("no end: {:?}", self.statuses);
     }
 
-    /// The foreign side cleans up, until nothing is left to do.
+    /// Lets the foreign side clean up until nothing is left to do.
     pub(crate) fn collect_garbage(&mut self) {
         for _ in 0..8 {
             let view = self.at_foreign.view(&HOME.parse().unwrap());
@@ -182,7 +181,7 @@ pub(crate) fn home_builder() -> HomeClusterBuilder {
     .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
 }
 
-/// A request of 0.4 as a home with that ID and key makes it.
+/// A request of version 0.4 from a home with this ID and key.
 pub(crate) fn body(id: &str, key: &KeyPair, token: &str) -> serde_json::Value {
     use base64::{Engine, engine::general_purpose::STANDARD};
     let peer: ClusterId = id.parse().unwrap();
@@ -210,7 +209,7 @@ pub(crate) fn key(number: u8) -> KeyPair {
     KeyPair::from_entropy(&Entropy::from_bytes([number; 32]))
 }
 
-/// Carries a request through to its delivery, as a server does.
+/// Handles a request up to the delivery of its answer, as a server does.
 pub(crate) fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpRequest) -> Reply {
     let answer = ask_undelivered(foreign, objects, request, usize::MAX).unwrap();
     if answer.was_issued() {
@@ -223,7 +222,7 @@ pub(crate) fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpReques
     answer
 }
 
-/// Carries a request through, to the server's end after so many effects.
+/// Handles a request, but the server stops after so many effects.
 pub(crate) fn ask_undelivered(
     foreign: &Foreign,
     objects: &mut Objects,
@@ -255,8 +254,8 @@ pub(crate) fn apply(objects: &mut Objects, step: &Step) {
     }
 }
 
-/// Applies an effect as a cluster does, which deletes nothing that has a
-/// finalizer, and issues tokens for service accounts.
+/// Applies an effect as a cluster does: an object with a finalizer is not
+/// deleted, and service accounts get tokens.
 pub(crate) fn apply_one(objects: &mut Objects, effect: &Effect) {
     if let Effect::Delete { id, .. } = effect
         && let Some(account) = objects.get::<ServiceAccount>(&id.namespace, &id.name)

@@ -1,4 +1,5 @@
-//! What a step of the token protocol consists of, and what it leaves behind.
+//! The steps of the token protocol: their effects, and the objects that they
+//! leave.
 
 use std::{
     collections::BTreeSet,
@@ -20,9 +21,9 @@ use crate::legacy::pair::{
     FOREIGN, HOME, Pair, apply, ask, body, env, foreign_builder, home_builder, key, now, post,
 };
 
-/// A seal is over the cluster, the name and every value of a Secret.
+/// A seal covers the cluster, and the name and all values of a Secret.
 #[test]
-fn what_is_stored_keeps_its_form() {
+fn the_seals_of_stored_secrets_do_not_change() {
     let [certificates, accounts] = [Pair::new(), Pair::of_accounts()].map(accepted);
     let foreign_record = format!("liqo-auth-legacy-foreign-{HOME}");
     for (objects, name, seal) in [
@@ -78,7 +79,7 @@ fn a_settled_exchange_has_no_effects() {
 }
 
 #[test]
-fn a_claim_is_recorded_before_anything_is_made_for_it() {
+fn a_claim_is_recorded_before_its_objects_are_made() {
     let mut pair = Pair::of_accounts();
     let token = pair.token();
     let request = serde_json::json!({ "clusterID": HOME, "token": token.expose() });
@@ -108,7 +109,7 @@ fn a_claim_is_recorded_before_anything_is_made_for_it() {
 }
 
 #[test]
-fn rights_go_first_and_the_claim_goes_last() {
+fn a_release_deletes_the_rights_first_and_the_claim_last() {
     for pair in [Pair::new(), Pair::of_accounts()] {
         let pair = accepted(pair);
         let view = pair.at_foreign.view(&HOME.parse().unwrap());
@@ -117,7 +118,7 @@ fn rights_go_first_and_the_claim_goes_last() {
         let mut effects = step.effects.iter();
         let last = effects.next_back().unwrap();
         assert!(last.id().name.starts_with("liqo-auth-legacy-foreign-"));
-        // Nothing that carries rights comes after the account.
+        // After the account, no objects with rights are deleted.
         let account = |effect: &Effect| effect.kind() == Kind::ServiceAccount;
         let position = step.effects.iter().position(account);
         assert!(position.is_none_or(|position| position == step.effects.len() - 2));
@@ -125,7 +126,7 @@ fn rights_go_first_and_the_claim_goes_last() {
 }
 
 #[test]
-fn an_identity_that_is_half_stored_is_stored_in_full_by_the_same_answer() {
+fn a_partly_stored_identity_is_completed_by_the_same_answer() {
     let mut pair = Pair::new();
     let token = pair.token();
     pair.set_token(&token);
@@ -139,7 +140,7 @@ fn an_identity_that_is_half_stored_is_stored_in_full_by_the_same_answer() {
     let step = pair.home.receive(&view, &request, &response, &env());
     let step = step.unwrap();
     check(&step);
-    // The pins, the identity, the status.
+    // The pins, the identity, and the status.
     let kinds: Vec<Kind> = step.effects.iter().map(Effect::kind).collect();
     assert_eq!(kinds, [Kind::Secret, Kind::Secret, Kind::ForeignCluster]);
     for applied in 0..step.effects.len() {
@@ -166,7 +167,7 @@ fn an_identity_that_is_half_stored_is_stored_in_full_by_the_same_answer() {
 }
 
 #[test]
-fn of_two_homes_with_a_token_that_serves_once_the_loser_leaves_nothing() {
+fn of_two_homes_with_one_single_use_token_the_second_leaves_no_objects() {
     let mut pair = Pair::of(foreign_builder().single_use_token(), home_builder());
     let token = pair.token();
     let [winner, loser] =
@@ -183,8 +184,9 @@ fn of_two_homes_with_a_token_that_serves_once_the_loser_leaves_nothing() {
 }
 
 #[test]
-fn a_token_that_serves_once_is_spent_also_for_a_claim_that_is_there() {
-    // The claim and the identity are of the time before the token served once.
+fn a_single_use_token_is_spent_even_for_an_existing_claim() {
+    // The claim and the identity are older than the rule that a token can be
+    // used once.
     let mut pair = Pair::new();
     let token = pair.token();
     let request = post(&body(HOME, &key(1), token.expose()));
@@ -214,7 +216,7 @@ fn a_token_from_a_store_cannot_be_spent() {
         }
     }
     let token = AuthToken::make(&Entropy::from_bytes([4; 32]));
-    // There is a Secret of that name besides.
+    // A Secret with the token's name exists as well.
     let mut pair = Pair::new();
     let foreign = foreign_builder()
         .single_use_token()
@@ -260,7 +262,8 @@ fn names_and_certificates_may_come_later() {
     assert_eq!(reply.response.unwrap().status, 202);
 }
 
-/// A look-up of names and a signer that answer once they may.
+/// A look-up of names and a signer whose answers are pending until the test
+/// allows them.
 struct Later {
     names: AtomicBool,
     certificates: AtomicBool,
@@ -309,13 +312,13 @@ fn accepted(mut pair: Pair) -> Pair {
     pair
 }
 
-/// One look at a request.
+/// Handles a request once.
 fn handle(foreign: &Foreign, objects: &Objects, request: &HttpRequest) -> Reply {
     let Reading::Identity(request) = foreign.read(request) else {
         panic!("unreadable");
     };
     let view = objects.view(request.peer());
-    // Another token than the one that is there.
+    // The entropy would make another token than the one that exists.
     let mut env = env();
     env.entropy = Entropy::from_bytes([8; 32]);
     let reply = foreign.handle(&view, &request, env).unwrap();
@@ -323,7 +326,7 @@ fn handle(foreign: &Foreign, objects: &Objects, request: &HttpRequest) -> Reply 
     reply
 }
 
-/// No object has two effects in a step.
+/// Checks that each object has at most one effect in a step.
 fn check(step: &Step) {
     let ids: BTreeSet<_> = step.effects.iter().map(Effect::id).collect();
     assert_eq!(ids.len(), step.effects.len(), "{:?}", step.effects);

@@ -1,14 +1,14 @@
-//! What this library writes in an exchange that Liqo 1.2.0 recorded differs
-//! from Liqo's objects only where it is meant to: the table says where, and why.
+//! Replays an exchange that Liqo 1.2.0 recorded. This library's objects differ
+//! from Liqo's only in the fields of a table, which gives the reasons.
 
 use crate::recordings::{
     AUTHENTICATED, BY_HAND, RSA_AND_PROXY, Recording, differences::differences, recordings, values,
 };
 
-/// The same exchange by this library alone: the same keys, nonce, names, times
-/// and URLs, and a signer that gives the certificate that Kubernetes gave.
+/// Replays the exchange with this library alone: with the same keys, nonce,
+/// names, times and URLs, and with the certificate that Kubernetes signed.
 #[test]
-fn what_we_write_differs_from_liqos_objects_only_where_it_is_meant_to() {
+fn our_objects_differ_from_liqos_only_where_intended() {
     for liqo in recordings() {
         let ours = liqo.replayed();
         assert_eq!(ours.refused, [], "{}", liqo.name);
@@ -34,8 +34,8 @@ fn what_we_write_differs_from_liqos_objects_only_where_it_is_meant_to() {
     }
 }
 
-/// A field in which Liqo's object and ours differ, and why; with an empty path,
-/// the object as a whole.
+/// A field in which Liqo's object and ours differ, and the reason. An empty
+/// path means the whole object.
 struct Difference {
     exchanges: &'static [&'static str],
     object: &'static str,
@@ -48,7 +48,7 @@ struct Difference {
 
 const ALL: &[&str] = &[BY_HAND, AUTHENTICATED, RSA_AND_PROXY];
 
-/// `{tenant}` and `{identity}` are the namespaces that these lie in.
+/// `{tenant}` and `{identity}` stand for the namespaces of these objects.
 const DIFFERENCES: &[Difference] = &[
     Difference {
         exchanges: ALL,
@@ -236,7 +236,7 @@ const DIFFERENCES: &[Difference] = &[
     },
 ];
 
-/// A row of the table, as a line about this exchange.
+/// A row of the table, filled in for this exchange.
 fn line(difference: &Difference, liqo: &Recording) -> String {
     let Difference {
         object,

@@ -1,6 +1,6 @@
 //! The Tenant and the Identity of Liqo's published documentation. They do not
-//! belong together: the request names the cluster `cl01`, the Tenant
-//! `cl-consumer`. All else in them holds.
+//! belong together: the certificate request names the cluster `cl01`, the
+//! Tenant names `cl-consumer`. Everything else in them is valid.
 
 use core::fmt;
 use std::{path::Path, sync::Arc};
@@ -25,7 +25,7 @@ const NONCE: &[u8] =
     b"5IDZQiNG7EUv+GPmS5RvzcTAo8ksSfM3LUTFaBYnPfvY5WndhNGkJVFOFmTVc0ArT4B/FkH6QO7Kfhk6Q1B4ww==";
 
 #[test]
-fn the_signature_is_by_the_tenants_key_over_the_nonces_text() {
+fn the_signature_over_the_nonces_text_verifies_with_the_tenants_key() {
     let (tenant, policy) = (tenant(), Policy::strict());
     let key = PublicKey::from_tenant_field(tenant.spec.public_key.as_slice(), &policy).unwrap();
     let signature = tenant.spec.signature.as_slice();
@@ -78,7 +78,8 @@ fn the_tenant_is_refused_because_its_request_names_another_cluster() {
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &expected.into());
 
-    // For the cluster that the request names, the Tenant has the wrong name.
+    // If the expected cluster is the one in the request, the Tenant's name is
+    // wrong.
     let error = verified_tenant(&tenant(), "cl01").unwrap_err();
     let expected = PeerMisbehaved::NameMismatch {
         expected: "cl01".to_owned(),
@@ -103,7 +104,8 @@ fn the_identity_is_refused_because_its_certificate_names_another_cluster() {
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &expected.into());
 
-    // For the cluster that the certificate names, it has the wrong namespace.
+    // If the expected cluster is the one in the certificate, the Identity's
+    // namespace is wrong.
     let error = verified_identity(&identity(), "cl01", then()).unwrap_err();
     let expected = PolicyRefusal::UnexpectedNamespace {
         expected: "liqo-tenant-cl01".to_owned(),
@@ -113,7 +115,7 @@ fn the_identity_is_refused_because_its_certificate_names_another_cluster() {
 }
 
 #[test]
-fn with_the_names_put_right_the_provider_takes_the_tenant() {
+fn with_corrected_names_the_provider_accepts_the_tenant() {
     let verified = verified_tenant(&tenant_of_cl01(), "cl01").unwrap();
     assert_eq!(verified.public_key(), &key());
     assert_eq!(verified.cluster_id(), &id("cl01"));
@@ -130,13 +132,14 @@ fn with_the_names_put_right_the_provider_takes_the_tenant() {
             .subject_is(&Subject::control_plane(&id("cl01")))
     );
 
-    // The provider did not make that nonce: without a voucher it is refused.
+    // The provider did not make that nonce. Unless the embedder vouches for it,
+    // the Tenant is refused.
     let mut exchange = documented("cl01");
     exchange.vouched.clear();
     let message = MessageBody::Tenant(Box::new(tenant_of_cl01()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
-    // Nor is any other nonce the one that was signed.
+    // Another nonce does not match the signature.
     let mut exchange = documented("cl01");
     exchange.at_provider.remove(&exchange::secret_ref(
         "liqo-tenant-cl01",
@@ -148,7 +151,7 @@ fn with_the_names_put_right_the_provider_takes_the_tenant() {
 }
 
 #[test]
-fn with_the_names_put_right_the_consumer_takes_the_identity_while_it_is_in_date() {
+fn with_corrected_names_the_consumer_accepts_the_identity_while_it_is_valid() {
     let verified = verified_identity(&identity_for_cl01(), "cl01", then()).unwrap();
     assert_eq!(verified.api_server().as_str(), "https://172.19.0.3:6443");
     assert!(verified.issued_by_bundle());
@@ -212,7 +215,7 @@ fn verified_identity(
     verify::identity(identity, &expectation, &Policy::strict())
 }
 
-/// Both clusters of the documentation, after the nonce was made.
+/// Both clusters of the documentation, after the nonce is made.
 fn documented(consumer: &str) -> Exchange {
     let mut setup = Setup::new();
     setup.consumer_key = Arc::new(KnownByItsPublicHalf(key()));
@@ -241,7 +244,7 @@ fn documented(consumer: &str) -> Exchange {
     exchange
 }
 
-/// The documentation has no private key, and verification needs none.
+/// The documentation contains no private key. Verification does not need it.
 struct KnownByItsPublicHalf(PublicKey);
 
 impl SigningKey for KnownByItsPublicHalf {
@@ -315,7 +318,7 @@ fn document<K: Resource + Clone>(name: &str) -> K {
     K::from_object(&objects[0]).unwrap().clone()
 }
 
-/// While the published certificate was in date.
+/// A time at which the published certificate was valid.
 fn then() -> Timestamp {
     "2024-08-01T00:00:00Z".parse().unwrap()
 }

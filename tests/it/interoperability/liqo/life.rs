@@ -1,6 +1,6 @@
 //! The stages of a peering that Liqo 1.2.0 recorded, from the first slice to
-//! the end: given the objects before a stage and what happened, this library
-//! leaves the objects that Liqo left, but for a table of wanted differences.
+//! the end. Given the objects before a stage and its events, this library
+//! leaves the same objects as Liqo, except for a table of intended differences.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,10 +26,11 @@ use crate::{
 };
 
 #[test]
-fn a_slice_is_answered_as_liqo_answered_it() {
+fn a_slice_gets_the_same_answer_as_from_liqo() {
     let mut two = taken_over("1-authenticated");
     event(&mut two, "2026-11-20T22:47:09Z", |two| {
-        // As the person applied it: the rest is the consumer's to add.
+        // The slice as the administrator applied it. The consumer adds the
+        // other fields.
         let mut slice = recorded_slice();
         slice.spec.csr = Bytes::default();
         slice.spec.consumer_cluster_id = None;
@@ -42,16 +43,16 @@ fn a_slice_is_answered_as_liqo_answered_it() {
 }
 
 #[test]
-fn a_cordoned_tenants_slices_are_marked_as_liqo_marked_them() {
+fn slices_of_a_cordoned_tenant_get_the_same_annotation_as_from_liqo() {
     let mut two = taken_over("2-resourceslice");
     set_condition(&mut two, "2026-11-20T22:47:33Z", TenantCondition::Cordoned);
     compare(&two, "3-cordon");
 }
 
-/// Cordoning is ours here too: of what Liqo had granted before it cordoned,
-/// nothing is on record.
+/// Our library also makes the cordon before the drain, because it has no record
+/// of slices that Liqo granted earlier.
 #[test]
-fn a_drained_tenant_loses_what_it_lost_with_liqo() {
+fn a_drained_tenant_loses_the_same_objects_as_with_liqo() {
     let mut two = taken_over("2-resourceslice");
     set_condition(&mut two, "2026-11-20T22:47:33Z", TenantCondition::Cordoned);
     set_condition(&mut two, "2026-11-20T22:47:57Z", TenantCondition::Drained);
@@ -68,7 +69,7 @@ fn a_tenant_that_is_active_again_gets_its_rights_back() {
 }
 
 #[test]
-fn a_deleted_slice_takes_its_identity_along() {
+fn the_identity_of_a_deleted_slice_is_deleted() {
     let mut two = taken_over("5-active-again");
     event(&mut two, "2026-11-20T22:48:09Z", |two| {
         two.at_consumer.remove(&recorded_slice().id());
@@ -77,7 +78,7 @@ fn a_deleted_slice_takes_its_identity_along() {
 }
 
 #[test]
-fn at_the_end_the_rights_are_gone() {
+fn after_the_end_the_rights_are_withdrawn() {
     let mut two = taken_over("6-slice-deleted");
     event(&mut two, "2026-11-20T22:48:15Z", |two| {
         let step = two.consumer.unauthenticate(&two.consumer_view()).unwrap();
@@ -89,8 +90,9 @@ fn at_the_end_the_rights_are_gone() {
     assert_eq!(two.phases(), ("Ended", "AwaitsNonce"));
 }
 
-/// As Liqo left them, before our machines have written anything: a slice that
-/// it accepted is held by the consumer, and is on no record of the provider's.
+/// The phases of Liqo's objects before our machines write anything. The
+/// consumer holds the Identity of an accepted slice, but the provider has no
+/// record of the slice.
 #[test]
 fn each_stage_has_its_phases() {
     type Slices = (Option<&'static str>, Option<&'static str>);
@@ -109,7 +111,7 @@ fn each_stage_has_its_phases() {
         ),
         ("5-active-again", AUTHENTICATED, GONE_FROM_THE_PROVIDER),
         ("6-slice-deleted", AUTHENTICATED, NONE),
-        // Liqo leaves both nonces.
+        // Liqo leaves both nonces behind.
         (
             "7-unauthenticated",
             ("AwaitsTenant", "NeedsSignature"),
@@ -130,7 +132,8 @@ fn each_stage_has_its_phases() {
     }
 }
 
-/// A field in which Liqo's object and ours differ after a stage, and why.
+/// A field in which Liqo's object and ours differ after a stage, and the
+/// reason.
 struct Difference {
     stages: &'static [&'static str],
     line: &'static str,
@@ -243,15 +246,15 @@ const DIFFERENCES: &[Difference] = &[
     },
 ];
 
-/// Our machines before the objects that Liqo left after a stage, at the time at
-/// which it accepted the slice.
+/// Our machines, after they have taken over the objects of a stage. The time is
+/// that at which Liqo accepted the slice.
 fn taken_over(stage: &str) -> Exchange {
     let mut two = at_stage(stage);
     event(&mut two, "2026-11-20T22:47:09Z", |_| {});
     two
 }
 
-/// Something happens at that time, and both sides go on until they rest.
+/// Sets the time, makes the change, and lets both sides work until they settle.
 fn event(two: &mut Exchange, at: &str, happen: impl FnOnce(&mut Exchange)) {
     two.now = at.parse().unwrap();
     happen(two);
@@ -259,7 +262,7 @@ fn event(two: &mut Exchange, at: &str, happen: impl FnOnce(&mut Exchange)) {
     assert_eq!(two.refused, [], "{at}");
 }
 
-/// The provider's administrator sets a condition.
+/// Sets a condition, as the provider's administrator does.
 fn set_condition(two: &mut Exchange, at: &str, condition: TenantCondition) {
     event(two, at, |two| {
         let step = two.provider.set_condition(&two.provider_view(), condition);
@@ -267,7 +270,7 @@ fn set_condition(two: &mut Exchange, at: &str, condition: TenantCondition) {
     });
 }
 
-/// What is there differs from what Liqo left only as the table says.
+/// Checks that our objects differ from Liqo's only as in the table.
 fn compare(two: &Exchange, stage: &str) {
     let anything = |_: &str| true;
     let liqo = at_stage(stage);
@@ -279,7 +282,7 @@ fn compare(two: &Exchange, stage: &str) {
         &values_where(&liqo.at_consumer, anything),
         &values_where(&two.at_consumer, anything),
     ));
-    // Liqo's own summary, and what the API server's signer keeps.
+    // Liqo's own summaries, and the requests to the API server's signer.
     found.retain(|line| {
         !line.starts_with("ForeignCluster ") && !line.starts_with("CertificateSigningRequest ")
     });
@@ -293,7 +296,7 @@ fn compare(two: &Exchange, stage: &str) {
     assert_eq!(found, expected, "\n{stage}: found\n{}\n", found.join("\n"));
 }
 
-/// Both clusters as Liqo left them after a stage.
+/// Both clusters with Liqo's objects after a stage.
 fn at_stage(stage: &str) -> Exchange {
     let recording = Recording::read(AUTHENTICATED, "cluster-b", "cluster-a");
     let folder = vectors().join("exchange").join(stage);
@@ -324,7 +327,7 @@ fn at_stage(stage: &str) -> Exchange {
     }
 }
 
-/// Lets both sides work, and what they share go to and fro, until nothing
+/// Lets both sides work and replicates the shared objects, until nothing
 /// changes.
 fn settle(two: &mut Exchange) {
     for _ in 0..64 {
@@ -344,7 +347,7 @@ fn settle(two: &mut Exchange) {
     panic!("it does not settle");
 }
 
-/// As Kubernetes: what belongs to an object that is gone goes too.
+/// Deletes the objects whose owners are gone, as Kubernetes does.
 fn collect_garbage(objects: &mut Objects) {
     loop {
         let present: BTreeSet<String> = objects
@@ -374,7 +377,7 @@ fn collect_garbage(objects: &mut Objects) {
     }
 }
 
-/// A signer that gives the certificates that Kubernetes gave.
+/// A signer that returns the certificates that Kubernetes signed.
 struct Recorded(Mutex<BTreeMap<Vec<u8>, CertificateChain>>);
 
 impl Recorded {

@@ -1,4 +1,4 @@
-//! What Liqo published, and what it left on real clusters.
+//! Published examples of Liqo, and the objects that it left on real clusters.
 
 #[cfg(feature = "rsa")]
 mod differences;

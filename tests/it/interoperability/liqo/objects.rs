@@ -1,5 +1,5 @@
-//! What Liqo 1.2.0 left of whole exchanges, on real clusters: each side of
-//! this library goes on from there.
+//! The objects that Liqo 1.2.0 left after whole exchanges on real clusters.
+//! Each side of this library continues from them.
 
 use liqo_auth::{
     assurance::commitment::{Assurance, COMMITMENT_ANNOTATION},
@@ -17,7 +17,7 @@ use crate::{
 };
 
 #[test]
-fn our_provider_takes_liqos_tenant_and_answers_as_liqo_did() {
+fn our_provider_accepts_liqos_tenant_and_answers_like_liqo() {
     for liqo in recordings() {
         let mut ours = liqo.before_the_tenant();
         let tenant = liqo.tenant_as_sent();
@@ -30,7 +30,7 @@ fn our_provider_takes_liqos_tenant_and_answers_as_liqo_did() {
             "{}",
             liqo.name
         );
-        // Liqo's CA bundle ends in NUL bytes, and ours does not.
+        // Liqo's CA bundle ends with NUL bytes. Ours does not.
         let mut tenant = liqo.tenant.clone();
         without_padding(&mut tenant.status.auth_params.as_mut().unwrap().ca);
         assert_eq!(ours.stored_tenant().status, tenant.status, "{}", liqo.name);
@@ -41,7 +41,7 @@ fn our_provider_takes_liqos_tenant_and_answers_as_liqo_did() {
 }
 
 #[test]
-fn our_consumer_makes_of_liqos_identity_the_kubeconfig_that_liqo_made() {
+fn our_consumer_makes_the_same_kubeconfig_as_liqo_from_liqos_identity() {
     for liqo in recordings() {
         let mut ours = liqo.before_the_identity();
         let identity = liqo.identity_as_sent();
@@ -63,14 +63,14 @@ fn our_consumer_makes_of_liqos_identity_the_kubeconfig_that_liqo_made() {
         let consumer::Phase::Authenticated(held) = ours.consumer_phase() else {
             panic!("{}: {:?}", liqo.name, ours.consumer_phase());
         };
-        // Liqo proves nothing about its own key.
+        // Liqo does not prove a key of its own.
         assert_eq!(held.assurance(), Assurance::Unproven);
         assert!(ours.notices.contains(&Notice::ProviderUnproven));
     }
 }
 
 #[test]
-fn on_the_objects_of_both_sides_the_exchange_is_complete() {
+fn an_exchange_by_liqo_is_complete_for_both_of_our_sides() {
     for liqo in recordings() {
         let exchange = liqo.after();
         assert_eq!(
@@ -92,7 +92,7 @@ fn on_the_objects_of_both_sides_the_exchange_is_complete() {
 }
 
 #[test]
-fn taking_over_from_liqo_adds_our_records_and_touches_nothing_else() {
+fn taking_over_from_liqo_adds_our_records_and_changes_nothing_else() {
     for liqo in recordings() {
         let mut exchange = liqo.after();
         let before = exchange.at_provider.clone();
@@ -135,7 +135,7 @@ fn taking_over_from_liqo_adds_our_records_and_touches_nothing_else() {
         expected.insert(tenant.into());
         assert_eq!(values(&after), values(&expected), "{}", liqo.name);
 
-        // With the proof on record, nobody needs to vouch for the nonce.
+        // With the proof on record, the embedder need not vouch for the nonce.
         exchange.vouched.clear();
         assert_eq!(exchange.provider_phase().name(), "Authenticated");
 
@@ -153,7 +153,7 @@ fn taking_over_from_liqo_adds_our_records_and_touches_nothing_else() {
 }
 
 #[test]
-fn without_a_voucher_a_nonce_of_liqos_is_not_ours() {
+fn a_nonce_of_liqo_is_refused_unless_the_embedder_vouches_for_it() {
     for liqo in recordings() {
         let mut exchange = liqo.after();
         exchange.vouched.clear();
@@ -167,7 +167,7 @@ fn without_a_voucher_a_nonce_of_liqos_is_not_ours() {
     }
 }
 
-/// What was done, in words, until there was nothing to do.
+/// Works until there is nothing to do, and returns the effects in words.
 fn until_settled(mut turn: impl FnMut() -> Vec<Effect>) -> Vec<String> {
     let mut done = Vec::new();
     for _ in 0..8 {

@@ -1,5 +1,5 @@
-//! The provider's half of what Liqo 1.2.0 recorded after the first exchange:
-//! a renewal, and the end.
+//! The provider's objects that Liqo 1.2.0 recorded after the first exchange: a
+//! renewal, and the end.
 
 use std::collections::BTreeMap;
 
@@ -19,16 +19,17 @@ const NAMESPACE: &str = "liqo-tenant-consumer";
 const RENEW: &str = "controlplane-provider";
 const COMMITMENT: &str = "/metadata/annotations/liqo-auth~1commitment";
 
-/// Certificates that live for 90 seconds, with a notBefore five minutes back:
-/// Liqo signed several of them each second, so that its Tenant, Secret and Renew
-/// never agree. Ours take one, and agree on it.
+/// The certificates are valid for 90 seconds, and notBefore is set back by five
+/// minutes. Therefore Liqo signed several of them each second, and its Tenant,
+/// Secret and Renew never have the same one. Our library signs one, and all
+/// three objects have it.
 #[test]
-fn the_renewal_is_liqos_but_for_its_haste() {
+fn the_renewal_equals_liqos_but_signs_one_certificate_only() {
     let before = Recording::read("renewal/0-authenticated", "ren-b", "ren-a");
     let after = Recording::read("renewal/1-after-75s", "ren-b", "ren-a");
     let first = before.certificate().pem().to_vec();
     let mut exchange = Exchange {
-        // Its signer gives the certificate of the later status.
+        // The signer returns the certificate of the later status.
         provider: after.after().provider,
         at_provider: with_certificate(&before.at_provider, &first),
         now: "2026-11-20T23:04:33Z".parse().unwrap(),
@@ -57,11 +58,11 @@ fn the_renewal_is_liqos_but_for_its_haste() {
     );
 }
 
-/// Liqo leaves its nonce and its certificates behind, and we do not: the nonce
-/// never serves again, and with the certificate Liqo would refuse another
-/// request of the same peer.
+/// Liqo does not delete its nonce and its certificates. Our library does: the
+/// nonce cannot be used again, and because of the certificate Liqo would refuse
+/// another request of the same peer.
 #[test]
-fn the_end_is_liqos_but_for_what_it_leaves_behind() {
+fn the_end_equals_liqos_but_also_deletes_nonce_and_certificates() {
     let before = Recording::read("exchange/6-slice-deleted", "cluster-b", "cluster-a");
     let mut exchange = before.after();
     settle(&mut exchange);
@@ -86,7 +87,7 @@ fn the_end_is_liqos_but_for_what_it_leaves_behind() {
     }
     let record = exchange::secret_ref("liqo", "liqo-auth-provider-cluster-a");
     assert!(exchange.at_provider.remove(&record).is_some());
-    // What Liqo's other controllers say of the peering is not ours to write.
+    // The summaries of Liqo's other controllers are not part of this library.
     let without_foreign_cluster = |objects: &Objects| -> BTreeMap<String, Value> {
         let mut values = values(objects);
         values.retain(|name, _| !name.starts_with("ForeignCluster"));
@@ -116,7 +117,7 @@ fn settle(exchange: &mut Exchange) -> liqo_auth::Step {
     panic!("it does not settle: {:?}", exchange.provider_phase());
 }
 
-/// The objects with one certificate wherever there is one.
+/// The objects, with the same certificate in all of them.
 fn with_certificate(objects: &Objects, pem: &[u8]) -> Objects {
     let mut objects = objects.clone();
     let mut tenant: Tenant = objects
@@ -138,7 +139,7 @@ fn with_certificate(objects: &Objects, pem: &[u8]) -> Objects {
     objects
 }
 
-/// Without the record, and without the commitment on the Tenant.
+/// The values without the record, and without the commitment on the Tenant.
 fn without_ours(objects: &Objects) -> BTreeMap<String, Value> {
     let mut values = values(objects);
     values.remove("Secret liqo/liqo-auth-provider-consumer");
@@ -159,7 +160,8 @@ fn without_ours(objects: &Objects) -> BTreeMap<String, Value> {
     values
 }
 
-/// The requests are the signer's, and what other controllers say is theirs.
+/// The values without requests and summaries, which belong to the signer and to
+/// other controllers.
 fn without_requests(mut values: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     values.retain(|name, _| {
         !name.starts_with("CertificateSigningRequest") && !name.starts_with("ForeignCluster")

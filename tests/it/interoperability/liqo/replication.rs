@@ -1,5 +1,5 @@
-//! What goes to and fro between two clusters, beside what Liqo's crd-replicator
-//! carried between real ones.
+//! Replication between two clusters, compared with what Liqo's crd-replicator
+//! did between real ones.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use liqo_auth::{
 };
 
 #[test]
-fn replicas_are_those_that_liqo_made() {
+fn replicas_equal_those_of_liqo() {
     let mut two = Clusters::at("exchange/2-resourceslice");
     let (slice, renew) = (two.replica::<ResourceSlice>(), two.replica::<Renew>());
     two.at_provider.remove(&slice.id());
@@ -33,7 +33,7 @@ fn replicas_are_those_that_liqo_made() {
 }
 
 #[test]
-fn what_is_in_step_is_left_alone() {
+fn objects_that_are_in_sync_are_left_alone() {
     for stage in [
         "exchange/1-authenticated",
         "exchange/2-resourceslice",
@@ -47,7 +47,7 @@ fn what_is_in_step_is_left_alone() {
 }
 
 #[test]
-fn statuses_come_back_as_liqo_left_them() {
+fn statuses_are_copied_back_as_by_liqo() {
     let mut two = Clusters::at("exchange/2-resourceslice");
     let original = two.original::<ResourceSlice>();
     two.at_consumer.insert(
@@ -62,7 +62,7 @@ fn statuses_come_back_as_liqo_left_them() {
 }
 
 #[test]
-fn a_spec_follows_and_what_the_provider_marked_stays() {
+fn a_changed_spec_is_copied_and_the_providers_annotations_stay() {
     let mut two = Clusters::at("exchange/3-cordon");
     let mut slice = two.original::<ResourceSlice>();
     slice.spec.resources.insert("cpu".to_owned(), "8".into());
@@ -76,7 +76,7 @@ fn a_spec_follows_and_what_the_provider_marked_stays() {
 }
 
 #[test]
-fn a_replica_goes_with_its_original() {
+fn a_replica_is_deleted_with_its_original() {
     let mut two = Clusters::at("exchange/2-resourceslice");
     let mut slice = two.original::<ResourceSlice>();
     slice.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
@@ -87,7 +87,7 @@ fn a_replica_goes_with_its_original() {
 }
 
 #[test]
-fn what_is_not_shared_with_this_provider_stays_at_home() {
+fn objects_for_other_providers_are_not_replicated() {
     for (label, value) in [
         ("liqo.io/remoteID", "cluster-z"),
         ("liqo.io/replication", "false"),
@@ -104,7 +104,7 @@ fn what_is_not_shared_with_this_provider_stays_at_home() {
     }
 }
 
-/// The clusters of one recorded stage.
+/// The two clusters of one recorded stage.
 struct Clusters {
     at_consumer: Objects,
     at_provider: Objects,
@@ -160,7 +160,7 @@ fn only<K: Resource + Clone>(objects: &Objects) -> K {
     first
 }
 
-/// Without what the API server gives an object.
+/// The object without the fields that the API server assigns.
 fn without_history<K: Resource>(mut object: K) -> K {
     let metadata = object.metadata_mut();
     *metadata = Metadata {

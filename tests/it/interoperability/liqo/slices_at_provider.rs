@@ -1,6 +1,6 @@
-//! The life of a slice on Liqo's provider, stage by stage: before each stage
-//! the objects are those that Liqo left, the event is Liqo's, and what this
-//! library makes of it differs only where the table says so.
+//! The life of a slice on Liqo's provider, stage by stage. The events are
+//! Liqo's. After each stage, this library's objects differ from Liqo's only as
+//! in the table.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -24,7 +24,7 @@ use crate::{
 const NAMESPACE: &str = "liqo-tenant-cluster-a";
 
 /// A field in which Liqo's object and ours differ at the end of a stage, and
-/// why.
+/// the reason.
 struct Difference {
     stages: &'static [&'static str],
     line: &'static str,
@@ -76,7 +76,7 @@ const DIFFERENCES: &[Difference] = &[
 ];
 
 #[test]
-fn what_we_make_of_each_stage_differs_from_liqos_only_where_it_is_meant_to() {
+fn after_each_stage_our_objects_differ_from_liqos_only_where_intended() {
     let mut life = Life::after_the_handshake();
     for stage in ALL {
         match *stage {
@@ -99,8 +99,8 @@ fn what_we_make_of_each_stage_differs_from_liqos_only_where_it_is_meant_to() {
     }
 }
 
-/// From Liqo's own objects of a stage: the slice is signed anew once, since its
-/// certificate lies where the peer can write, and else nothing changes.
+/// The objects are Liqo's own. The slice is signed anew once, because its
+/// certificate is stored where the peer can write. Nothing else changes.
 #[test]
 fn taking_over_from_liqo_signs_its_slices_once() {
     let mut life = Life::after_the_handshake();
@@ -110,7 +110,7 @@ fn taking_over_from_liqo_signs_its_slices_once() {
     life.settle();
     let ours: &ResourceSlice = life.objects.get(NAMESPACE, "mypool").unwrap();
     assert_eq!(ours.status.resources, slice.status.resources);
-    // The CA that Liqo padded is left as it is.
+    // The CA bundle that Liqo padded is left unchanged.
     assert_eq!(ours.status, slice.status);
 }
 
@@ -194,7 +194,7 @@ impl Life {
     }
 }
 
-/// Gives the certificates that Kubernetes gave.
+/// A signer that returns the certificates that Kubernetes signed.
 struct AsKubernetesDid;
 
 impl CsrSigner for AsKubernetesDid {
@@ -220,7 +220,7 @@ fn slice_of_liqo() -> ResourceSlice {
         .clone()
 }
 
-/// What Liqo left on the provider, of the kinds that this library deals with.
+/// Liqo's objects on the provider, of the kinds that this library handles.
 fn liqos(stage: &str) -> Objects {
     [
         "clusterrolebindings.yaml",
@@ -238,7 +238,7 @@ fn liqos(stage: &str) -> Objects {
     .collect()
 }
 
-/// A file that is missing held an empty list.
+/// A missing file stands for an empty list.
 fn objects_of(stage: &str, file: &str) -> Objects {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/vectors/liqo-1.2.0/exchange")

@@ -1,4 +1,4 @@
-//! Liqo's documents on `authStatus`.
+//! The statements of Liqo's documentation about `authStatus`.
 
 use liqo_auth::{
     crypto::Entropy,
@@ -10,14 +10,14 @@ use liqo_auth::{
 use crate::legacy::pair::{Pair, ask};
 
 #[test]
-fn pending_the_request_has_not_been_sent() {
+fn pending_means_that_the_request_has_not_been_sent() {
     let mut pair = Pair::new();
     assert_eq!(pair.status(), AuthStatus::Pending);
     assert!(pair.next_request().is_some());
 }
 
 #[test]
-fn pending_there_is_still_no_answer() {
+fn pending_means_that_no_answer_has_come_yet() {
     let mut pair = Pair::new();
     let request = pair.next_request().unwrap();
     let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
@@ -34,12 +34,12 @@ fn pending_there_is_still_no_answer() {
         assert_eq!(error.disposition(), Disposition::Retry);
         assert_eq!(pair.status(), AuthStatus::Pending);
     }
-    // The same request again, to the byte.
+    // The next request is the same, byte for byte.
     assert_eq!(pair.next_request().unwrap(), first);
 }
 
 #[test]
-fn empty_refused_an_empty_token_was_sent_and_refused() {
+fn empty_refused_means_that_an_empty_token_was_sent_and_refused() {
     let mut pair = Pair::new();
     pair.run();
     assert_eq!(pair.status(), AuthStatus::EmptyRefused);
@@ -48,7 +48,7 @@ fn empty_refused_an_empty_token_was_sent_and_refused() {
 }
 
 #[test]
-fn accepted_there_is_an_identity_in_a_local_secret() {
+fn accepted_means_that_the_identity_is_in_a_local_secret() {
     let mut pair = Pair::new();
     let token = pair.token();
     pair.set_token(&token);
@@ -61,7 +61,7 @@ fn accepted_there_is_an_identity_in_a_local_secret() {
 }
 
 #[test]
-fn refused_no_other_retries_will_be_done() {
+fn refused_means_that_there_are_no_more_retries() {
     let mut pair = Pair::new();
     pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
     pair.run();
@@ -72,7 +72,7 @@ fn refused_no_other_retries_will_be_done() {
 }
 
 #[test]
-fn refused_another_token_alone_does_not_restart_the_process() {
+fn after_refused_another_token_alone_does_not_restart_the_process() {
     let mut pair = Pair::new();
     pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
     pair.run();
@@ -83,7 +83,7 @@ fn refused_another_token_alone_does_not_restart_the_process() {
 }
 
 #[test]
-fn refused_another_token_and_pending_restart_the_process() {
+fn after_refused_another_token_and_pending_restart_the_process() {
     let mut pair = Pair::new();
     pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
     pair.run();
@@ -96,11 +96,11 @@ fn refused_another_token_and_pending_restart_the_process() {
 }
 
 #[test]
-fn the_status_outlives_an_api_server_that_drops_it() {
+fn the_phase_is_refused_even_if_the_api_server_drops_the_status() {
     let mut pair = Pair::new();
     pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
     pair.run();
-    // 0.3 to 0.10 have conditions, and no authStatus.
+    // The versions 0.3 to 0.10 have conditions and no authStatus.
     let mut cluster = pair.cluster().clone();
     cluster.status.auth_status = None;
     pair.at_home.insert(cluster.into());

@@ -1,4 +1,5 @@
-//! Liqo's documents on the objects at the foreign cluster.
+//! The statements of Liqo's documentation about the objects at the foreign
+//! cluster.
 
 use liqo_auth::{
     legacy::Phase,
@@ -112,7 +113,7 @@ fn the_kubeconfig_is_that_of_the_service_account() {
 }
 
 #[test]
-fn a_deleted_service_account_takes_the_cluster_wide_rights_along() {
+fn the_cluster_wide_rights_are_deleted_with_the_service_account() {
     let mut pair = accepted();
     delete_account(&mut pair);
     assert!(
@@ -156,7 +157,7 @@ fn after_its_deletion_a_new_service_account_is_created_and_shared() {
 }
 
 #[test]
-fn everything_goes_with_the_foreign_cluster() {
+fn all_objects_are_deleted_with_the_foreign_cluster() {
     for accounts in [true, false] {
         let mut pair = match accounts {
             true => Pair::of_accounts(),
@@ -183,7 +184,7 @@ fn everything_goes_with_the_foreign_cluster() {
     }
 }
 
-/// How many objects the foreign side keeps of the home.
+/// The number of the home's objects at the foreign side.
 fn rights(pair: &Pair) -> usize {
     let kept = |id: &ObjectRef| {
         id.name.starts_with(REMOTE)

@@ -1,4 +1,5 @@
-//! Liqo's documents on the objects at home.
+//! The statements of Liqo's documentation about the objects at the home
+//! cluster.
 
 use liqo_auth::{
     error::{Fault, LocalFault, PeerIncompatible},
@@ -69,7 +70,7 @@ fn a_remote_identity_that_was_deleted_is_not_retrieved_again() {
         next.step.refused[0].error.fault(),
         &Fault::Local(LocalFault::IdentityLost)
     );
-    // And who asks nevertheless is refused by the other side.
+    // A new request is refused by the foreign side.
     pair.set_status(AuthStatus::Pending);
     let request = pair.next_request().unwrap();
     let answer = ask(&pair.foreign, &mut pair.at_foreign, &request.http);

@@ -1,5 +1,5 @@
-//! Each statement of Liqo's documents on tokens, `authStatus`, objects and
-//! unique identities, held against both sides.
+//! The statements of Liqo's documentation about tokens, `authStatus`, objects
+//! and unique identities, checked on both sides.
 
 mod auth_status;
 mod foreign_objects;

@@ -1,4 +1,4 @@
-//! Liqo's documents on tokens.
+//! The statements of Liqo's documentation about tokens.
 
 use liqo_auth::{
     crypto::Entropy,
@@ -74,7 +74,7 @@ fn the_token_is_in_the_secret_auth_token_as_128_hexadecimal_digits() {
 }
 
 #[test]
-fn the_token_stays_when_there_is_one() {
+fn an_existing_token_is_kept() {
     let pair = Pair::new();
     let step = pair
         .foreign
@@ -84,7 +84,7 @@ fn the_token_stays_when_there_is_one() {
 }
 
 #[test]
-fn a_deleted_token_is_made_anew() {
+fn a_deleted_token_is_replaced_by_a_new_one() {
     let mut pair = Pair::new();
     let id = pair
         .at_foreign
@@ -135,7 +135,8 @@ fn the_creation_of_the_secret_triggers_the_procedure() {
     let mut pair = Pair::new();
     pair.run();
     assert!(pair.next_request().is_none());
-    // By hand, with any name, as the labels say what it is for.
+    // A Secret made by hand may have any name, because its labels define its
+    // purpose.
     let mut secret = Secret::default();
     secret.metadata.name = "mine".into();
     secret.metadata.namespace = "liqo".into();
@@ -182,7 +183,7 @@ fn a_token_that_has_expired_is_wrong_and_a_new_one_is_made() {
 }
 
 #[test]
-fn a_token_that_serves_once_is_replaced() {
+fn a_single_use_token_is_replaced_after_its_use() {
     let mut pair = Pair::of(foreign_builder().single_use_token(), home_builder());
     let token = pair.token();
     pair.set_token(&token);
@@ -190,19 +191,19 @@ fn a_token_that_serves_once_is_replaced() {
     let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
     pair.receive(&request, &response.unwrap()).unwrap();
     let request = pair.next_request().unwrap();
-    // The answer is lost more than once; the same home comes again.
+    // The answer is lost several times. The same home asks again.
     for effects in [1, 2, usize::MAX] {
         ask_undelivered(&pair.foreign, &mut pair.at_foreign, &request.http, effects);
     }
     pair.run();
     assert_eq!(pair.status(), AuthStatus::Accepted);
-    // Drawn from the same entropy here, so that only the seal differs.
+    // Both tokens come from the same entropy here, so only the seal differs.
     let secret = pair.at_foreign.get::<Secret>("liqo", "auth-token").unwrap();
     assert_eq!(secret.get("spentBy"), Some(HOME.as_bytes()));
 }
 
 #[test]
-fn of_two_homes_at_once_a_token_that_serves_once_serves_one() {
+fn of_two_simultaneous_homes_a_single_use_token_admits_one() {
     let mut pair = Pair::of(foreign_builder().single_use_token(), home_builder());
     let token = pair.token();
     let requests = [("a", 1), ("b", 2)].map(|(id, number)| {
@@ -212,7 +213,7 @@ fn of_two_homes_at_once_a_token_that_serves_once_serves_one() {
             _ => panic!("unreadable"),
         }
     });
-    // Both look before either writes.
+    // Both requests are handled before either writes.
     let [one, other] = requests.each_ref().map(|request| {
         let view = pair.at_foreign.view(request.peer());
         let mut env = env();
@@ -232,7 +233,7 @@ fn of_two_homes_at_once_a_token_that_serves_once_serves_one() {
 }
 
 #[test]
-fn the_origin_token_is_good_for_its_peer_only() {
+fn the_origin_token_is_valid_for_its_peer_only() {
     let mut pair = Pair::new();
     let token = pair.token();
     pair.set_token(&token);
@@ -240,7 +241,7 @@ fn the_origin_token_is_good_for_its_peer_only() {
     let name = format!("remote-token-{HOME}");
     let given = pair.at_foreign.get::<Secret>("liqo", &name).unwrap();
     let given = core::str::from_utf8(given.get("token").unwrap()).unwrap();
-    // The home's own server, which shares its objects and record key.
+    // The home's own server. It shares the home's objects and record key.
     let server = liqo_auth::legacy::Foreign::builder(
         HOME.parse().unwrap(),
         liqo_auth::provider::Endpoint::new("https://10.0.0.1".parse().unwrap(), None),

@@ -1,4 +1,4 @@
-//! Liqo's documents on unique identities.
+//! The statements of Liqo's documentation about unique identities.
 
 use liqo_auth::{
     model::{Object, ObjectRef, Secret, names},
@@ -23,7 +23,7 @@ fn a_second_identity_for_one_cluster_id_is_refused() {
 }
 
 #[test]
-fn each_home_cluster_has_its_own() {
+fn each_home_cluster_gets_its_own_identity() {
     let mut pair = Pair::new();
     let token = pair.token();
     for (number, id) in (1..).zip(["a", "b", "c"]) {
@@ -37,7 +37,7 @@ fn each_home_cluster_has_its_own() {
 }
 
 #[test]
-fn it_is_issued_again_after_its_release() {
+fn an_identity_is_issued_again_after_its_release() {
     let mut pair = Pair::new();
     let token = pair.token();
     for number in [1, 2] {
@@ -50,10 +50,10 @@ fn it_is_issued_again_after_its_release() {
     }
 }
 
-/// As Liqo does, whose state that Secret is; a peer may delete it, which
-/// the strict policy allows for.
+/// For Liqo, the Secret of the certificate is its state. A peer may delete that
+/// Secret; therefore the strict policy does not rely on it.
 #[test]
-fn it_is_issued_again_after_the_certificates_deletion_in_the_compatible_policy_only() {
+fn an_identity_is_issued_again_after_deletion_of_its_secret_in_the_compatible_policy_only() {
     for (policy, expected) in [(Policy::compatible(), 202), (Policy::strict(), 403)] {
         let mut pair = Pair::of(foreign_builder().policy(policy), home_builder());
         let token = pair.token();
@@ -75,7 +75,7 @@ fn it_is_issued_again_after_the_certificates_deletion_in_the_compatible_policy_o
 }
 
 #[test]
-fn what_was_not_delivered_is_given_again_wherever_the_server_died() {
+fn an_identity_that_was_not_delivered_is_given_again_after_any_crash() {
     for effects in 0..8 {
         let mut pair = Pair::new();
         let token = pair.token();
@@ -89,7 +89,7 @@ fn what_was_not_delivered_is_given_again_wherever_the_server_died() {
 }
 
 #[test]
-fn the_same_certificate_is_given_again() {
+fn a_repeated_request_gets_the_same_certificate() {
     let mut pair = Pair::new();
     let token = pair.token();
     let request = post(&body(HOME, &key(1), token.expose()));
@@ -101,7 +101,7 @@ fn the_same_certificate_is_given_again() {
     };
     let first = ask(&mut pair);
     assert_eq!(first, ask(&mut pair));
-    // Another key gets nothing of it.
+    // A request with another key does not get the certificate.
     let other = post(&body(HOME, &key(2), token.expose()));
     let other = ask_undelivered(&pair.foreign, &mut pair.at_foreign, &other, usize::MAX);
     assert_eq!(other.unwrap().response.unwrap().status, 403);

@@ -9,7 +9,7 @@ use liqo_auth::{
 use crate::legacy::pair::{FOREIGN, Pair, ask, env, foreign_builder, home_builder};
 
 #[test]
-fn a_foreign_cluster_of_0_2_is_known_by_its_guest_namespace() {
+fn a_foreign_cluster_of_0_2_is_recognized_by_its_guest_namespace() {
     let mut pair = Pair::of_accounts();
     let request = pair.next_request().unwrap();
     let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
@@ -21,7 +21,7 @@ fn a_foreign_cluster_of_0_2_is_known_by_its_guest_namespace() {
 }
 
 #[test]
-fn each_version_is_asked_in_its_form() {
+fn each_version_gets_requests_in_its_form() {
     for (version, fields) in [
         (ProtocolVersion::V0_3, &["clusterID"][..]),
         (ProtocolVersion::V0_4, &["cluster"]),
@@ -46,7 +46,7 @@ fn each_version_is_asked_in_its_form() {
 }
 
 #[test]
-fn the_form_of_0_2_is_not_spoken_in_the_strict_policy() {
+fn the_strict_policy_does_not_use_the_form_of_0_2() {
     let foreign = foreign_builder()
         .policy(Policy::compatible())
         .hand_out_service_accounts("liqo".parse().unwrap());
@@ -65,7 +65,7 @@ fn the_form_of_0_2_is_not_spoken_in_the_strict_policy() {
 }
 
 #[test]
-fn without_a_path_for_certificates_the_peer_is_taken_for_0_2() {
+fn a_peer_without_a_path_for_certificates_counts_as_0_2() {
     let mut pair = Pair::of(
         foreign_builder(),
         home_builder().policy(Policy::compatible()),

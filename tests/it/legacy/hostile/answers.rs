@@ -1,4 +1,4 @@
-//! Answers that no honest foreign cluster gives.
+//! Answers that an honest foreign cluster never gives.
 
 use liqo_auth::{
     error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
@@ -13,7 +13,7 @@ use super::{asked, response};
 use crate::legacy::pair::{FOREIGN, HOME, Pair, ask, body, home_builder, key, post};
 
 #[test]
-fn a_home_stores_nothing_of_an_answer_that_is_wrong() {
+fn a_home_stores_nothing_of_a_wrong_answer() {
     let (mut pair, request, honest) = asked();
     let before = pair.at_home.clone();
     let other = {
@@ -125,7 +125,7 @@ fn a_home_stores_nothing_of_an_answer_that_is_wrong() {
 }
 
 #[test]
-fn another_cluster_does_not_answer_for_the_one_that_was_meant() {
+fn an_answer_of_another_cluster_is_refused() {
     let mut cluster = ForeignCluster::default();
     cluster.spec.foreign_auth_url = "https://foreign.example".into();
     cluster.spec.cluster_identity.cluster_id = "cl-meant".into();
@@ -142,7 +142,7 @@ fn another_cluster_does_not_answer_for_the_one_that_was_meant() {
 }
 
 #[test]
-fn tokens_go_over_verified_tls_to_a_host_that_one_connects_to() {
+fn tokens_are_sent_only_over_verified_tls_to_a_connectable_host() {
     let mut cluster = ForeignCluster::default();
     cluster.spec.insecure_skip_tls_verify = Some(true);
     cluster.spec.foreign_auth_url = "https://foreign.example".into();
@@ -177,7 +177,7 @@ fn tokens_go_over_verified_tls_to_a_host_that_one_connects_to() {
 }
 
 #[test]
-fn a_home_that_trusts_no_tokens_says_nothing() {
+fn a_home_without_the_token_protocol_sends_nothing() {
     let home = home_builder()
         .enable_token_protocol(TokenProtocol::Off)
         .build();

@@ -1,4 +1,4 @@
-//! Requests, answers and tokens at random.
+//! Random requests, answers and tokens.
 
 use liqo_auth::{
     legacy::{AuthToken, HttpRequest},
@@ -16,7 +16,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn any_request_gets_an_answer_and_only_a_right_token_an_object(
+    fn every_request_gets_an_answer_and_only_a_right_token_makes_objects(
         method in "GET|POST|OPTIONS|[A-Z]{0,8}",
         path in "/ids|/identity|/identity/certificate|/.{0,20}",
         request_body in prop_oneof![
@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn no_answer_makes_a_home_panic_or_store_what_it_should_not(
+    fn no_answer_makes_a_home_panic_or_store_a_wrong_identity(
         status in 100_u16..600,
         body in prop_oneof![
             proptest::collection::vec(any::<u8>(), 0..200),

@@ -1,4 +1,4 @@
-//! Requests and answers that no honest cluster sends.
+//! Requests and answers that an honest cluster never sends.
 
 mod answers;
 mod anything;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::legacy::pair::{Pair, ask};
 
-/// A home that is about to be answered, and an honest answer.
+/// A home that has sent its request, and an honest answer.
 fn asked() -> (Pair, Request, Value) {
     let mut pair = Pair::new();
     let token = pair.token();

@@ -1,4 +1,4 @@
-//! Requests that no honest home sends.
+//! Requests that an honest home never sends.
 
 use liqo_auth::{
     crypto::{CsrError, Entropy, TokenError},
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::legacy::pair::{FOREIGN, HOME, Pair, ask, body, foreign_builder, key, now, post};
 
 #[test]
-fn malformed_requests_are_answered_400_without_a_look_at_any_object() {
+fn malformed_requests_are_answered_400_without_reading_any_object() {
     let foreign = foreign_builder().build();
     let request = |body: &[u8]| HttpRequest::new("POST", "/identity/certificate", body);
     let field = |path: &str, reason: &str| {
@@ -102,7 +102,7 @@ fn malformed_requests_are_answered_400_without_a_look_at_any_object() {
 }
 
 #[test]
-fn headers_that_readers_differ_on_are_refused() {
+fn ambiguous_headers_are_refused() {
     let foreign = foreign_builder().build();
     for (headers, name) in [
         (
@@ -133,11 +133,11 @@ fn headers_that_readers_differ_on_are_refused() {
 }
 
 #[test]
-fn other_paths_and_methods_lead_nowhere() {
+fn other_paths_and_methods_are_not_found() {
     let foreign = foreign_builder().build();
     for (method, path, status) in [
         ("GET", "/", 404),
-        ("POST", "/identity", 404), // No service accounts are handed out.
+        ("POST", "/identity", 404), // Service accounts are not handed out.
         ("POST", "/identity/certificate/", 404),
         ("POST", "//identity/certificate", 404),
         ("GET", "/ids?x", 404),
@@ -156,7 +156,7 @@ fn other_paths_and_methods_lead_nowhere() {
 }
 
 #[test]
-fn a_right_token_does_not_make_someone_else_of_a_home() {
+fn a_right_token_does_not_allow_a_home_to_claim_another_identity() {
     let mut pair = Pair::new();
     let token = pair.token();
     let token = token.expose();
@@ -196,7 +196,7 @@ fn a_right_token_does_not_make_someone_else_of_a_home() {
             expected: 128
         }))
     );
-    // Nothing of all that was kept: the honest home is let in.
+    // None of these requests was kept. The honest home is accepted.
     let answer = ask(
         &pair.foreign,
         &mut pair.at_foreign,
@@ -206,7 +206,7 @@ fn a_right_token_does_not_make_someone_else_of_a_home() {
 }
 
 #[test]
-fn no_number_of_wrong_tokens_locks_a_cluster_id_out() {
+fn wrong_tokens_never_lock_out_a_cluster_id() {
     let mut pair = Pair::new();
     let mut before = None;
     for number in 0..200_u8 {
@@ -262,7 +262,7 @@ fn no_token_shows_in_debug_or_in_an_event() {
 }
 
 #[test]
-fn a_token_that_others_put_in_place_is_not_this_clusters() {
+fn a_token_that_others_stored_is_not_accepted() {
     let mut pair = Pair::new();
     let mut secret = Secret::default();
     secret.metadata.name = names::AUTH_TOKEN_SECRET.into();
@@ -275,11 +275,11 @@ fn a_token_that_others_put_in_place_is_not_this_clusters() {
         .token(pair.at_foreign.iter(), now())
         .unwrap_err();
     assert_eq!(error.fault(), &Fault::Local(LocalFault::BrokenSeal));
-    // Liqo's own has no seal: the compatible policy takes it.
+    // Liqo's own token has no seal. The compatible policy accepts it.
     let compatible = foreign_builder().policy(Policy::compatible()).build();
     let token = compatible.token(pair.at_foreign.iter(), now()).unwrap();
     assert_eq!(token.unwrap().expose(), "ab".repeat(64));
-    // An empty one lets no one in, in any policy.
+    // An empty token is refused under every policy.
     let mut empty = pair
         .at_foreign
         .get::<Secret>("liqo", "auth-token")
