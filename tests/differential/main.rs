@@ -1,9 +1,10 @@
 //! Near-honest requests, Tenants and Identities, judged by this library and by
-//! Liqo's own functions: what Liqo refuses is not accepted here, in any policy.
+//! Liqo's own functions. What Liqo refuses must be refused here too, under
+//! every policy.
 //!
-//! `benches/reference/differential.sh CASES [SEED]` builds Liqo's judge and runs
-//! this program. Most of the cases are signed after they were changed, so that
-//! they come as far as the rule that they break.
+//! `benches/reference/differential.sh CASES [SEED]` builds Liqo's judge and
+//! runs this program. Most cases are changed and then signed. Therefore the
+//! verification gets as far as the rule that the change breaks.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::{
@@ -50,7 +51,7 @@ fn main() -> Result<(), Failure> {
     let (Some(input), Some(output)) = (input, output) else {
         return Err("the judge has no pipes".into());
     };
-    // As far as this side may be ahead of Liqo's.
+    // The number of cases by which this side may be ahead of Liqo's judge.
     let (send, receive) = mpsc::sync_channel(1000);
     let ours = thread::spawn(move || judge_here(input, &send, seed, cases));
     let tally = compare(BufReader::new(output), receive)?;
@@ -60,14 +61,15 @@ fn main() -> Result<(), Failure> {
     tally.assert(cases)
 }
 
-/// What this library says of a case.
+/// This library's verdicts on a case.
 struct Verdict {
     kind: &'static str,
     is_honest: bool,
-    /// Whether more than one line feed ends the request, which the compatible
-    /// policy lets pass and Liqo does not.
+    /// Whether the request ends with more than one line feed. The compatible
+    /// policy accepts this, and Liqo does not.
     has_blank_end: bool,
-    /// The codes of the errors of the strict and of the compatible policy.
+    /// `Ok`, or the error's code, under the strict and under the compatible
+    /// policy.
     strict: Result<(), String>,
     compatible: Result<(), String>,
     line: String,
@@ -101,7 +103,7 @@ fn judge_here(
     Ok(())
 }
 
-/// Two clusters whose exchange waits for a Tenant.
+/// Two clusters in an exchange that awaits the Tenant.
 struct Clusters {
     rehearsal: Rehearsal,
     key: Arc<KeyPair>,
@@ -205,7 +207,7 @@ impl Clusters {
         };
         Ok(Verdict {
             kind: "Identity",
-            // Each certificate has dates and a number of its own.
+            // Each certificate has its own dates and serial number.
             is_honest: false,
             has_blank_end: false,
             strict: by(Policy::strict()),
@@ -234,7 +236,7 @@ fn draw<T: core::fmt::Debug>(
         .current())
 }
 
-/// The name of the error, without what it was about.
+/// The error's name without its details.
 fn first_words(error: &impl core::fmt::Debug) -> String {
     let text = format!("{error:?}");
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '(');
@@ -243,18 +245,19 @@ fn first_words(error: &impl core::fmt::Debug) -> String {
         .to_owned()
 }
 
-/// How often what was said by whom.
+/// The numbers of verdicts.
 #[derive(Default)]
 struct Tally {
     cases: u64,
-    /// Accepted by Liqo, and not what an honest side writes.
+    /// Changed cases that Liqo accepts.
     changed_and_accepted: u64,
-    /// By kind, policy and code: refused here, and accepted by Liqo.
+    /// By kind, policy and code: cases that are refused here and accepted by
+    /// Liqo.
     refused_besides: BTreeMap<(&'static str, &'static str, String), u64>,
     accepted: BTreeMap<(&'static str, &'static str), u64>,
-    /// Accepted here by the compatible policy, which lets a blank end pass.
+    /// Cases with a blank end, which only the compatible policy accepts.
     blank_ends: u64,
-    /// Accepted here, and refused by Liqo.
+    /// Cases that are accepted here and refused by Liqo.
     contradictions: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Certificates that one reader of X.509 takes and another does not are refused.
+//! Certificates that some X.509 readers accept and others do not are refused.
 
 use liqo_auth::{
     crypto::{Authority, CertificateChain, CertificateError, Entropy},
@@ -33,12 +33,12 @@ fn is_unreadable(from: &[u8], to: &[u8]) {
 const NAME: &[u8] = b"\x06\x03\x55\x04\x03\x0c\x0can authority";
 
 #[test]
-fn the_unchanged_one_is_read() {
+fn the_unchanged_certificate_is_read() {
     assert!(with_replaced(NAME, NAME).is_ok());
 }
 
 #[test]
-fn the_text_of_a_name_has_the_form_of_its_type() {
+fn a_name_whose_text_does_not_fit_its_type_is_refused() {
     is_unreadable(NAME, b"\x06\x03\x55\x04\x03\x0c\x0can authorit\xff");
     is_unreadable(NAME, b"\x06\x03\x55\x04\x03\x13\x0can@authority");
     is_unreadable(NAME, b"\x06\x03\x55\x04\x03\x12\x0can authority");
@@ -56,14 +56,15 @@ fn the_text_of_a_name_has_the_form_of_its_type() {
 }
 
 #[test]
-fn the_type_of_an_attribute_is_an_object_identifier() {
+fn an_attribute_type_that_is_no_object_identifier_is_refused() {
     is_unreadable(NAME, b"\x06\x03\x55\x04\x83");
     is_unreadable(NAME, b"\x06\x03\x55\x80\x03");
 }
 
 #[test]
-fn the_algorithm_of_the_signature_is_the_same_in_both_places() {
-    // Ed25519, at first within what is signed; Ed448 in its place.
+fn different_signature_algorithms_in_the_two_places_are_refused() {
+    // Ed25519 is replaced by Ed448 in the first place, which is inside the
+    // signed part.
     is_unreadable(
         b"\x30\x05\x06\x03\x2b\x65\x70",
         b"\x30\x05\x06\x03\x2b\x65\x71",

@@ -1,5 +1,5 @@
-//! Manifests that somebody wrote in order to be read in two ways, or not at
-//! all. Each is refused with the error that names the defect.
+//! Hostile manifests: ambiguous or unreadable on purpose. Each is refused with
+//! the error that names its defect.
 
 use liqo_auth::{
     model::{Kind, ManifestError, Object, ObjectError, ObjectRef, manifest},
@@ -63,7 +63,7 @@ fn a_field_of_a_wrong_type_is_named() {
 }
 
 #[test]
-fn an_object_that_cannot_be_read_keeps_its_name_and_spoils_no_list() {
+fn an_unreadable_object_keeps_its_name_and_does_not_affect_the_list() {
     let text = format!(
         r#"{{"apiVersion": "v1", "kind": "List", "items": [{}, {}, {}, 5]}}"#,
         TENANT.replace("SPEC", "{}"),
@@ -86,7 +86,7 @@ fn an_object_that_cannot_be_read_keeps_its_name_and_spoils_no_list() {
 }
 
 #[test]
-fn a_key_that_stands_twice_is_refused_with_its_place() {
+fn a_repeated_key_is_refused_with_its_place() {
     for (text, path, id) in [
         (
             r#"{"apiVersion": "v1", "kind": "Secret", "kind": "ConfigMap", "metadata": {"name": "a"}}"#,
@@ -131,7 +131,7 @@ fn a_key_that_stands_twice_is_refused_with_its_place() {
 }
 
 #[test]
-fn kinds_and_versions_are_told_apart() {
+fn kinds_and_versions_are_distinguished() {
     let object = |api_version: &str, kind: &str| {
         format!(
             r#"{{"apiVersion": "{api_version}", "kind": "{kind}", "metadata": {{"name": "a"}}}}"#
@@ -248,10 +248,11 @@ fn sizes_are_bounded() {
 }
 
 #[test]
-fn an_object_of_too_many_values_keeps_its_name_and_spoils_no_list() {
+fn an_object_with_too_many_values_keeps_its_name_and_does_not_affect_the_list() {
     let limit = Limits::default().object_values;
     let values = |number: usize| vec!["1"; number].join(",");
-    // The object, its API version, kind, metadata, two names, spec and the list.
+    // The limit counts the object, its API version, kind, metadata, two names,
+    // the spec and the list.
     let full = TENANT.replace("SPEC", &format!(r#"{{"x": [{}]}}"#, values(limit - 8)));
     assert!(read(&full).unwrap()[0].as_tenant().is_some());
 
@@ -284,12 +285,12 @@ fn an_object_of_too_many_values_keeps_its_name_and_spoils_no_list() {
     assert_eq!(secret.metadata.finalizers, ["f"]);
     assert_eq!(secret.metadata.labels["l"], "v");
 
-    // The same of a value that somebody else parsed.
+    // A value that another parser read has the same limit.
     let value: serde_json::Value = serde_json::from_str(&annotated).unwrap();
     let object = Object::from_value(value);
     assert_eq!(reason(&object), ObjectError::TooManyValues { limit });
     assert_eq!(object.id(), ObjectRef::new(Kind::Secret, "n", "a"));
-    // What calls itself no list has no items.
+    // An object whose kind is not a list has no items.
     let items = format!(
         r#"{{"items": [{}], "kind": "Tenant", "apiVersion": "v1"}}"#,
         values(limit)
@@ -298,7 +299,7 @@ fn an_object_of_too_many_values_keeps_its_name_and_spoils_no_list() {
 }
 
 #[test]
-fn a_value_in_the_middle_of_others_says_where_it_is_wrong() {
+fn a_wrong_value_among_others_is_reported_with_its_place() {
     assert_eq!(
         read("{} {}\n{} {\"a\": }\n{}"),
         Err(ManifestError::Json {
@@ -327,7 +328,7 @@ fn depth_is_bounded() {
             "1".to_owned() + &"}".repeat(depth)
         )
     };
-    // The map around it is a level too.
+    // The map around the value is a level, too.
     let text = TENANT.replace("SPEC", &nested(31));
     assert!(read(&text).unwrap()[0].as_tenant().is_some());
     for depth in [32, 100_000] {
@@ -349,7 +350,7 @@ fn depth_is_bounded() {
 }
 
 #[test]
-fn a_text_that_is_none_says_where() {
+fn a_malformed_text_is_refused_with_its_place() {
     assert_eq!(
         read("{}\n---\n{\"a\": }"),
         Err(ManifestError::Json {
@@ -369,7 +370,7 @@ fn a_text_that_is_none_says_where() {
 }
 
 #[test]
-fn documents_follow_each_other() {
+fn several_documents_are_read_in_order() {
     let tenant = TENANT.replace("SPEC", "{}");
     let text =
         format!("\u{feff}# none\n---\r\n---\n{tenant}{tenant}\n--- # next\n{tenant}\n---\n\n");
@@ -391,7 +392,7 @@ mod yaml {
     use super::*;
 
     #[test]
-    fn a_key_that_stands_twice_is_refused_with_its_place() {
+    fn a_repeated_key_is_refused_with_its_place() {
         let text = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  name: b\n";
         assert_eq!(
             refusal(text),
@@ -402,7 +403,7 @@ mod yaml {
     }
 
     #[test]
-    fn aliases_do_not_multiply() {
+    fn multiplying_yaml_aliases_are_refused() {
         let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
         for level in 1..10 {
             let below = vec![format!("*a{}", level - 1); 10].join(", ");
@@ -413,7 +414,7 @@ mod yaml {
             read(&text),
             Err(ManifestError::TooManyObjectValues { limit })
         );
-        // Few values, each long.
+        // Few values, but each of them is long.
         let text = format!("a: &a {}\n{}", "x".repeat(100_000), "b: *a\n".repeat(9));
         assert_eq!(
             read(&text),
@@ -426,7 +427,7 @@ mod yaml {
     }
 
     #[test]
-    fn what_readers_differ_on_is_refused() {
+    fn ambiguous_yaml_is_refused() {
         for (text, reason) in [
             ("a: &a {b: 1}\nc:\n  <<: *a\n", "a merge key"),
             ("a: *b\n", "an alias of nothing"),
@@ -441,7 +442,7 @@ mod yaml {
     }
 
     #[test]
-    fn unquoted_numbers_are_no_text() {
+    fn an_unquoted_number_is_not_a_string() {
         let text = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: 123\n";
         assert_eq!(
             refusal(text),

@@ -1,5 +1,5 @@
-//! Every object that Liqo 1.2.0 left in a real exchange is read, and is the
-//! same after it was written and read again.
+//! All objects that Liqo 1.2.0 left in a real exchange. Each is the same after
+//! it is written and read again.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use liqo_auth::{
 const EXCHANGE: &str = "liqo-1.2.0/exchange/1-authenticated";
 
 #[test]
-fn what_liqo_left_is_read_and_written_alike() {
+fn objects_of_liqo_are_the_same_after_writing_and_reading() {
     let mut count = 0;
     for file in manifests(&vectors("")) {
         for object in read(&file) {
@@ -45,7 +45,7 @@ fn what_liqo_left_is_read_and_written_alike() {
 }
 
 #[test]
-fn what_a_person_carries_is_written_byte_for_byte() {
+fn the_tenant_and_the_identity_are_written_byte_for_byte_like_liqos() {
     for name in ["tenant.yaml", "identity.yaml"] {
         let file = vectors("liqo-1.2.0/by-hand").join(name);
         let [object] = read(&file).try_into().unwrap();
@@ -57,7 +57,7 @@ fn what_a_person_carries_is_written_byte_for_byte() {
 }
 
 #[test]
-fn the_tenant_and_the_identity_say_what_they_said() {
+fn the_tenant_and_the_identity_have_the_recorded_fields() {
     let tenants = read(&vectors(EXCHANGE).join("cluster-b/tenants.yaml"));
     let tenant = tenants[0].as_tenant().unwrap();
     assert_eq!(
@@ -109,7 +109,7 @@ fn the_published_examples_of_the_earlier_version_are_read() {
 }
 
 #[test]
-fn a_tenant_namespace_is_as_liqo_made_it() {
+fn a_tenant_namespace_equals_liqos() {
     let [made] = read(&vectors(EXCHANGE).join("cluster-b/namespaces.yaml"))
         .try_into()
         .unwrap();
@@ -122,7 +122,7 @@ fn a_tenant_namespace_is_as_liqo_made_it() {
 }
 
 #[test]
-fn the_names_of_what_liqo_made_are_known() {
+fn the_names_of_liqos_objects_are_known() {
     let cluster_a: ClusterId = "cluster-a".parse().unwrap();
     let cluster_b: ClusterId = "cluster-b".parse().unwrap();
     let ids: Vec<_> = manifests(&vectors(EXCHANGE))
@@ -163,7 +163,7 @@ fn the_names_of_what_liqo_made_are_known() {
 }
 
 #[test]
-fn a_kubeconfig_is_byte_for_byte_the_one_that_liqo_wrote() {
+fn a_kubeconfig_is_written_byte_for_byte_like_liqos() {
     let mut count = 0;
     for file in manifests(&vectors("")) {
         for object in read(&file) {
@@ -182,7 +182,7 @@ fn a_kubeconfig_is_byte_for_byte_the_one_that_liqo_wrote() {
 }
 
 #[test]
-fn a_kubeconfig_is_made_of_the_identity() {
+fn a_kubeconfig_is_made_from_the_identity() {
     for (folder, consumer) in [
         (EXCHANGE, "cluster-a"),
         ("liqo-1.2.0/rsa-and-proxy", "rsa-a"),
@@ -241,7 +241,7 @@ fn vectors(folder: &str) -> PathBuf {
 }
 
 fn manifests(folder: &Path) -> Vec<PathBuf> {
-    // Other folders hold vectors of other kinds.
+    // The other folders contain vectors of other kinds.
     const FOLDERS: [&str; 5] = [
         "exchange/1-authenticated",
         "exchange/2-resourceslice",

@@ -1,4 +1,5 @@
-//! Backends that answer, answer later, deny or fail, all at once.
+//! Backends whose behaviour a test sets, together or by kind: they answer,
+//! answer later, deny or fail.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +23,7 @@ use crate::clusters::{
     iam::Iam,
 };
 
-/// How every backend behaves.
+/// The behaviour of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mood {
     Answers,
@@ -31,10 +32,10 @@ pub(super) enum Mood {
     Fails,
 }
 
-/// All backends of a provider, its own key among them.
+/// All backends of a provider, including its own key.
 pub(super) struct Backends {
     mood: Mutex<Mood>,
-    /// The mood of one kind of backend, where it is another.
+    /// The behaviour of single kinds of backends, if it differs.
     of_one: Mutex<BTreeMap<&'static str, Mood>>,
     ledger: Ledger,
     iam: Iam,
@@ -52,18 +53,18 @@ impl Backends {
         })
     }
 
-    /// Every backend behaves like that from now on.
+    /// Sets the behaviour of all backends.
     pub(super) fn set(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
         self.of_one.lock().unwrap().clear();
     }
 
-    /// One kind of backend behaves like that from now on.
+    /// Sets the behaviour of one kind of backend.
     pub(super) fn set_one(&self, backend: &'static str, mood: Mood) {
         self.of_one.lock().unwrap().insert(backend, mood);
     }
 
-    /// What `ask` gives while every backend behaves like that.
+    /// The result of `ask` while all backends have this behaviour.
     pub(super) fn while_all<T>(&self, mood: Mood, ask: impl FnOnce() -> T) -> T {
         let before = (
             core::mem::replace(&mut *self.mood.lock().unwrap(), mood),
@@ -127,7 +128,7 @@ impl Principals for Backends {
     }
 }
 
-/// A key signs, now or later, or fails.
+/// The key signs at once or later, or it fails.
 impl SigningKey for Backends {
     fn public_key(&self) -> &PublicKey {
         self.key.public_key()

@@ -1,5 +1,5 @@
-//! A crash after any effect, and messages late, twice or out of order: the
-//! exchange ends the same.
+//! Crashes after any effect, and messages that come late, twice or out of
+//! order. The exchange always ends with the same objects.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +19,11 @@ use proptest::prelude::*;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever happens on the way: the same keys, subjects and rights, one
-    /// certificate for the one request, and no object that an undisturbed
-    /// exchange would not leave.
+    /// Whatever happens, the end is the same: the same keys, subjects and
+    /// rights, one certificate for the one request, and no object that an
+    /// undisturbed exchange would not leave.
     #[test]
-    fn any_course_of_events_ends_as_the_undisturbed_one(seed: u64, events in events()) {
+    fn any_course_of_events_ends_like_the_undisturbed_exchange(seed: u64, events in events()) {
         let mut undisturbed = Rehearsal::new(seed).unwrap();
         undisturbed.settle().unwrap();
         let mut disturbed = Rehearsal::new(seed).unwrap();
@@ -40,11 +40,11 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Slices that come and go, cordons and drains, with crashes in between:
-    /// once the peer is active again, everything is as if nothing had happened,
-    /// and nobody was asked to sign more than there was to sign.
+    /// Slices come and go, and cordons, drains and crashes happen in between.
+    /// When the peer is active again, the objects are the same as without these
+    /// events, and no certificate was signed without need.
     #[test]
-    fn any_course_of_a_life_ends_as_an_undisturbed_one(
+    fn any_course_of_a_life_ends_like_an_undisturbed_one(
         seed: u64,
         events in events_of_a_life(),
     ) {
@@ -70,7 +70,8 @@ proptest! {
         prop_assert_eq!(&phases, &slice_phases(&undisturbed));
         prop_assert!(phases.is_empty() || phases == ["Accepted", "Held"]);
 
-        // A slice that comes, or comes back from a drain, needs a certificate.
+        // A new slice, and a slice that comes back after a drain, needs a
+        // certificate.
         let anew = events.iter().filter(|event| matches!(
             event,
             Event::Slice { wanted: true } | Event::Condition { .. }
@@ -79,7 +80,7 @@ proptest! {
     }
 }
 
-/// Every prefix of every step, on both sides, one after the other.
+/// Crashes after each prefix of the effects of each step, on both sides.
 #[test]
 fn a_crash_after_each_effect_of_each_step_loses_nothing() {
     let mut undisturbed = Rehearsal::new(7).unwrap();
@@ -139,8 +140,7 @@ fn a_message_delivered_again_changes_nothing() {
     );
 }
 
-/// What is on record for a key and a request speaks for them, not for whatever
-/// signature comes with them.
+/// The record of a key and a request does not make another signature valid.
 #[test]
 fn an_authenticated_consumers_tenant_is_refused_with_another_signature() {
     let mut rehearsal = Rehearsal::new(7).unwrap();
@@ -185,7 +185,7 @@ fn turn(at_provider: bool, effects: usize) -> Event {
     }
 }
 
-/// The names of all objects on both sides.
+/// The names of all objects of both sides.
 fn names_of(rehearsal: &Rehearsal) -> [BTreeSet<ObjectRef>; 2] {
     [&rehearsal.at_provider, &rehearsal.at_consumer]
         .map(|objects| objects.iter().map(Object::id).collect())
@@ -221,7 +221,7 @@ fn phase_names(rehearsal: &Rehearsal) -> (&'static str, &'static str) {
     )
 }
 
-/// What has to be the same whenever and however it was made.
+/// The parts of the result that must always be the same.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     at_provider: BTreeSet<ObjectRef>,

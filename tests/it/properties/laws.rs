@@ -1,4 +1,4 @@
-//! Laws of the machines, whatever somebody sends or stores.
+//! Laws of the machines. They hold for all messages and all stored objects.
 
 use std::sync::OnceLock;
 
@@ -13,9 +13,10 @@ use liqo_auth::{
 use proptest::prelude::*;
 
 proptest! {
-    /// Of all requests that a consumer can sign, a provider takes one.
+    /// Of all requests that a consumer can sign, a provider accepts exactly
+    /// one.
     #[test]
-    fn a_tenant_is_taken_only_with_the_one_request(tenant in awaiting().forged_tenants()) {
+    fn a_tenant_is_accepted_only_with_the_one_valid_request(tenant in awaiting().forged_tenants()) {
         let rehearsal = awaiting();
         let key = rehearsal.consumer_key();
         let taken = receive_at_provider(rehearsal, tenant.clone());
@@ -30,16 +31,16 @@ proptest! {
         }
     }
 
-    /// A Tenant of that name is refused, or leads on; one of another name is
-    /// nobody's business here.
+    /// A Tenant of the peer's name is refused or has effects. A Tenant of
+    /// another name has no influence.
     #[test]
-    fn a_stored_tenant_is_refused_or_leads_on(
+    fn a_stored_tenant_is_refused_or_has_effects(
         tenant in prop_oneof![3 => awaiting().forged_tenants(), 1 => strategy::any_tenant()],
     ) {
         let rehearsal = awaiting();
         let mut objects = rehearsal.at_provider.clone();
         let is_named = tenant.metadata.name == consumer_id().as_str();
-        // A Tenant that gives no rights asks for nothing.
+        // A Tenant that is being deleted or drained asks for no rights.
         let is_ending = tenant.metadata.deletion_timestamp.is_some()
             || tenant.spec.tenant_condition == Some(TenantCondition::Drained);
         objects.insert(tenant.into());
@@ -55,9 +56,9 @@ proptest! {
         }
     }
 
-    /// The same at the consumer.
+    /// The same law for the consumer.
     #[test]
-    fn a_stored_identity_is_refused_or_leads_on(
+    fn a_stored_identity_is_refused_or_has_effects(
         identity in prop_oneof![3 => awaiting().forged_identities(), 1 => strategy::any_identity()],
     ) {
         let rehearsal = awaiting();
@@ -70,9 +71,9 @@ proptest! {
         }
     }
 
-    /// What a consumer receives and takes, it can use.
+    /// The consumer can use each Identity that it accepts.
     #[test]
-    fn an_identity_that_is_taken_gives_a_kubeconfig(
+    fn an_accepted_identity_gives_a_kubeconfig(
         identity in awaiting().forged_identities(),
     ) {
         let rehearsal = awaiting();
@@ -91,8 +92,8 @@ proptest! {
         }
     }
 
-    /// A consumer signs what has the form of a nonce, and in the strict policy
-    /// nothing that the compatible one would not sign.
+    /// A consumer signs only texts in the form of a nonce. The strict policy
+    /// signs only texts that the compatible one signs, too.
     #[test]
     fn only_nonces_are_signed(text in crypto::any_nonce_text()) {
         let expectation = NonceExpectation {
@@ -109,9 +110,9 @@ proptest! {
         }
     }
 
-    /// Nothing that either side writes is out of its own sight.
+    /// Each side watches and looks up all objects that it writes.
     #[test]
-    fn what_is_written_is_looked_for(seed: u64, events in events()) {
+    fn each_side_watches_and_looks_up_what_it_writes(seed: u64, events in events()) {
         let mut rehearsal = Rehearsal::new(seed).unwrap();
         for event in events {
             rehearsal.play(event).unwrap();
@@ -137,9 +138,9 @@ proptest! {
         }
     }
 
-    /// Whatever is forged in between: no certificate for another key or name.
+    /// No forgery leads to a certificate for another key or name.
     #[test]
-    fn forgeries_earn_no_certificate(events in events(), forged in awaiting().forgeries()) {
+    fn forgeries_get_no_certificate(events in events(), forged in awaiting().forgeries()) {
         let mut rehearsal = Rehearsal::new(SEED).unwrap();
         rehearsal.play(Event::Provider { effects: ALL }).unwrap();
         let message = rehearsal.messages().len();
@@ -153,9 +154,10 @@ proptest! {
     }
 }
 
-/// Some of what is forged is honest: the laws are not about refusals only.
+/// Some of the forged objects are honest, so the laws do not cover refusals
+/// only.
 #[test]
-fn some_forgeries_are_taken() {
+fn some_forgeries_are_accepted() {
     let rehearsal = awaiting();
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let (mut tenants, mut identities) = (0, 0);
@@ -182,7 +184,7 @@ fn sample<T: core::fmt::Debug>(
     strategy.new_tree(runner).unwrap().current()
 }
 
-/// An exchange whose nonce waits for its Tenant.
+/// An exchange in which the nonce was sent and the Tenant has not come.
 fn awaiting() -> &'static Rehearsal {
     static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
     REHEARSAL.get_or_init(|| {
@@ -236,7 +238,7 @@ fn carry_out(step: &Step, objects: &mut Objects) {
     }
 }
 
-/// All but what was there before.
+/// All objects except those that existed before.
 fn written(objects: &Objects) -> impl Iterator<Item = &Object> {
     objects
         .iter()

@@ -1,4 +1,4 @@
-//! What holds for any input, and for any course of events.
+//! Properties that hold for any input and for any course of events.
 
 mod backends;
 mod crash_and_replay;

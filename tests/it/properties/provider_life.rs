@@ -1,5 +1,5 @@
-//! The life of a peering at its provider: what others do, what administrators
-//! do, and looks that are cut off.
+//! The life of a peering at its provider: the actions of others and of
+//! administrators, and interrupted steps.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::clusters::{
     pool::{NAMESPACE, key, replica, replica_of, resources},
 };
 
-/// How the provider gives credentials.
+/// The source of the provider's credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signer {
     Backend,
@@ -31,30 +31,30 @@ pub(super) enum Signer {
     Aws,
 }
 
-/// Something that happens at the provider.
+/// An event at the provider.
 #[derive(Debug, Clone)]
 pub(super) enum Deed {
-    /// The provider looks; of the effects, only the first ones are carried out.
+    /// The provider reconciles. Only the first effects are carried out.
     Look { effects: usize },
     /// The consumer answers the nonce that was sent.
     Answer { effects: usize },
-    /// Somebody writes this condition into the Tenant.
+    /// This condition is written into the Tenant.
     Write(TenantCondition),
-    /// Somebody deletes the Tenant.
+    /// The Tenant is deleted.
     DeleteTenant,
-    /// The administrator acts.
+    /// The administrator acts. Only the first effects are carried out.
     Administer(Act, usize),
     /// The replicator brings a slice.
     Bring(usize, Bringing),
-    /// The peer takes what is said of a slice off its status.
+    /// The peer clears the status of a slice.
     Wipe(usize),
-    /// The replicator takes a slice away.
+    /// The replicator deletes a slice.
     Remove(usize),
     /// The peer makes an object unreadable.
     Spoil(usize),
-    /// Somebody takes an object of the peering away.
+    /// An object of the peering is deleted.
     TakeAway(usize),
-    /// Every backend changes its mood, or one.
+    /// The behaviour of all backends changes, or that of one kind.
     Mood(Option<usize>, Mood),
     /// The controller manager signs what is approved.
     Sign,
@@ -62,7 +62,7 @@ pub(super) enum Deed {
     Wait { seconds: u64 },
 }
 
-/// What the administrator does.
+/// The actions of the administrator.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Act {
     Invite,
@@ -80,7 +80,7 @@ pub(super) enum Act {
     ReconsiderSlice(usize),
 }
 
-/// Which slice comes.
+/// The slice that the replicator brings.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Bringing {
     Good,
@@ -98,17 +98,17 @@ pub(super) struct Life {
     drawn: u8,
 }
 
-/// Sees every step before it is carried out.
+/// Called with each step before it is carried out.
 pub(super) type Check<'c> = &'c mut dyn FnMut(&Life, &Result<Step, Error>, Made);
 
-/// What a step is made by.
+/// The cause of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Made {
-    /// A look.
+    /// A reconciliation.
     Look,
-    /// A Tenant that came.
+    /// A Tenant that was received.
     Message,
-    /// An administrator's call.
+    /// A call by the administrator.
     Act,
 }
 
@@ -136,7 +136,8 @@ impl Life {
         }
     }
 
-    /// Lets it happen; `check` sees every step before it is carried out.
+    /// Plays an event. `check` is called with each step before it is carried
+    /// out.
     pub(super) fn play(&mut self, deed: &Deed, check: Check<'_>) {
         match deed {
             Deed::Look { effects } => {
@@ -203,7 +204,7 @@ impl Life {
         }
     }
 
-    /// One look; nothing of it is carried out.
+    /// Reconciles once without carrying out the step.
     pub(super) fn look(&self) -> Result<Step, Error> {
         self.exchange.provider.reconcile(&self.view(), self.env())
     }
@@ -223,7 +224,7 @@ impl Life {
         }
     }
 
-    /// Carries out the first effects of a step, each of which applies.
+    /// Carries out the first effects of a step. Each of them must apply.
     pub(super) fn carry_out(&mut self, step: Result<Step, Error>, effects: usize) {
         self.drawn = self.drawn.wrapping_add(1);
         let Ok(step) = step else {
@@ -247,7 +248,7 @@ impl Life {
         let Some(nonce) = self.exchange.sent.get("nonce").cloned() else {
             return;
         };
-        // A consumer that has nothing on record yet.
+        // The objects of a consumer without a record.
         let nowhere = Objects::new();
         let peer = self.exchange.provider.cluster_id();
         let consumer = &self.exchange.consumer;
@@ -306,7 +307,7 @@ impl Life {
         objects.insert(slice.into());
     }
 
-    /// As kube-controller-manager does.
+    /// Signs what is approved, as kube-controller-manager does.
     fn sign_approved(&mut self) {
         let now = self.exchange.now;
         let objects = self.objects();
@@ -343,7 +344,7 @@ pub(super) fn is_binding(kind: Kind) -> bool {
     matches!(kind, Kind::RoleBinding | Kind::ClusterRoleBinding)
 }
 
-/// Deeds of a life, with a peer that mostly goes on.
+/// The events of a life. The peer rarely stops it.
 pub(super) fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     let effects = || prop_oneof![4 => Just(usize::MAX), 1 => 0_usize..4];
     let condition = || {
@@ -380,7 +381,8 @@ pub(super) fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     proptest::collection::vec(deed, 0..48)
 }
 
-/// The way to an authenticated peer with a slice, by each kind of signer.
+/// The events up to an authenticated peer with a slice, for each kind of
+/// signer.
 pub(super) fn beginning() -> impl Iterator<Item = Deed> {
     const ALL: usize = usize::MAX;
     let looks = [Deed::Look { effects: ALL }, Deed::Sign];
@@ -446,7 +448,7 @@ fn tenant_id() -> ObjectRef {
     ObjectRef::new(Kind::Tenant, NAMESPACE, "cl-consumer")
 }
 
-/// The object with a field that cannot be read.
+/// The object with an unreadable field.
 fn unreadable(object: &Object) -> Object {
     if object.as_unreadable().is_some() {
         return object.clone();

@@ -1,5 +1,5 @@
-//! What every step of a provider is: one effect an object, in one order, and
-//! nothing of a rule that failed.
+//! Properties of each step of a provider: at most one effect for each object,
+//! effects in a fixed order, and no effects of a rule that failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,15 +16,14 @@ use super::{
     provider_life::{Check, Deed, Life, Made, Signer, beginning, deeds, is_binding},
 };
 
-/// More looks than any state needs to come to rest, as long as nothing changes
-/// from outside.
+/// More steps than any state needs to settle without changes from outside.
 const MOST_LOOKS: usize = 12;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever peers, administrators and backends do, and wherever a step is
-    /// cut off.
+    /// This holds for all actions of peers, administrators and backends, and
+    /// for all interruptions of steps.
     #[test]
     fn every_step_of_a_life_is_in_order(
         signer in prop::sample::select(vec![Signer::Backend, Signer::Kubernetes, Signer::Aws]),
@@ -47,8 +46,7 @@ proptest! {
         comes_to_rest(&mut life, &mut check);
     }
 
-    /// The same of both clusters together, with a consumer that goes on by
-    /// itself.
+    /// The same law for both clusters together. The consumer works by itself.
     #[test]
     fn every_step_at_the_provider_of_a_whole_life_is_in_order(
         seed: u64,
@@ -77,7 +75,7 @@ proptest! {
     }
 }
 
-/// Whether the step may write a record that only forgets something.
+/// Whether the step may write a record only to remove something from it.
 fn may_forget(life: &Life, made: Made) -> bool {
     let carries_a_token = |tenant: &liqo_auth::model::Tenant| {
         let annotations = &tenant.metadata.annotations;
@@ -102,14 +100,14 @@ fn check_step(objects: &Objects, step: &Step, may_forget: bool) {
     if step.effects.is_empty() {
         assert_eq!(step.events, [], "nothing happens, and that is told");
     }
-    // Every effect applies, in this order.
+    // All effects apply in this order.
     let mut objects = objects.clone();
     for effect in &step.effects {
         objects.apply(effect).unwrap();
     }
 }
 
-/// Where an effect stands in a step.
+/// The place of an effect in the order of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Withdrawal,
@@ -121,7 +119,7 @@ enum Place {
     Forgetting,
 }
 
-/// The places that an effect may have, the earliest first.
+/// The possible places of an effect, the earliest first.
 fn places(effect: &Effect, stored: Option<&Object>, may_forget: bool) -> Vec<Place> {
     let id = effect.id();
     let is_deletion = matches!(effect, Effect::Delete { .. });
@@ -162,7 +160,8 @@ fn places(effect: &Effect, stored: Option<&Object>, may_forget: bool) -> Vec<Pla
     }
 }
 
-/// What cannot be read is deleted or let go, and never written.
+/// An unreadable object may be deleted or lose its finalizer, but it is never
+/// written.
 fn keeps_off_the_unreadable(effect: &Effect, stored: Option<&Object>) {
     let is_there = stored.is_some_and(|stored| stored.as_unreadable().is_some());
     let writes = match effect {
@@ -176,13 +175,13 @@ fn keeps_off_the_unreadable(effect: &Effect, stored: Option<&Object>) {
     );
 }
 
-/// A backend that fails has the same effects and events as one that answers
-/// later: none.
+/// If a backend fails, the step has the same effects and events as if the
+/// backend answered later: none.
 fn a_rule_that_fails_leaves_nothing(life: &Life) {
     let look = |mood| life.backends.while_all(mood, || life.look());
     let (pending, failed) = (look(Mood::Pends), look(Mood::Fails));
     let Ok(pending) = pending else {
-        // What fails without a backend fails with it.
+        // A failure without a backend is also a failure with a failing backend.
         assert!(failed.is_err(), "{failed:?}");
         return;
     };
@@ -191,8 +190,8 @@ fn a_rule_that_fails_leaves_nothing(life: &Life) {
             assert_eq!(failed.effects, pending.effects);
             assert_eq!(failed.events, pending.events);
         }
-        // The provider's own key does not answer later. If the key fails, the
-        // proof is still to be taken.
+        // The provider's own key cannot answer later. If it fails, the proof is
+        // not accepted yet.
         Ok(failed) => {
             assert!(!proves(&failed), "{failed:?}");
             let mut objects = life.exchange.at_provider.clone();
@@ -210,14 +209,14 @@ fn a_rule_that_fails_leaves_nothing(life: &Life) {
     }
 }
 
-/// Whether a step takes a proof.
+/// Whether the step accepts a proof.
 fn proves(step: &Step) -> bool {
     use liqo_auth::audit::Decision;
     let mut events = step.events.iter();
     events.any(|event| matches!(event.decision, Decision::HandshakeVerified))
 }
 
-/// Without change from outside, the looks end.
+/// Without changes from outside, the provider settles.
 fn comes_to_rest(life: &mut Life, check: Check<'_>) {
     for _ in 0..MOST_LOOKS {
         let step = life.look();

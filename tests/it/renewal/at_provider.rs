@@ -1,4 +1,4 @@
-//! The provider renews what it issued: in time, once, and without a gap.
+//! A provider renews its certificates: in time, once, and without a gap.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn a_certificate_is_renewed_at_two_thirds_of_its_life() {
             Some(first.leaf().fingerprint())
         ))
     );
-    // The certificate first, then the status, then the Identity.
+    // The certificate changes first, then the status, then the Identity.
     assert_eq!(step.outbox, []);
     assert_eq!(exchange.provider_phase().name(), "NeedsRights");
     let step = settle(&mut exchange);
@@ -61,10 +61,10 @@ fn a_certificate_is_renewed_at_two_thirds_of_its_life() {
     assert_eq!(notary.signed(), 2);
 }
 
-/// Whatever becomes of a renewal, what is there stays: in the phase, in the
-/// status and in the Identity.
+/// Whatever happens to a renewal, the current certificate stays: in the phase,
+/// in the status and in the Identity.
 #[test]
-fn a_renewal_that_does_not_come_takes_nothing_away() {
+fn a_failed_renewal_leaves_the_current_certificate() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = authenticated(&notary, 90 * DAY);
     let first = exchange.certificate();
@@ -90,7 +90,8 @@ fn a_renewal_that_does_not_come_takes_nothing_away() {
         }
         .into()]
     );
-    // A signer that fails is asked again soon; one that errs, after a pause.
+    // A signer that fails is asked again soon. After a wrong answer there is a
+    // pause.
     assert_eq!(step.wait.wake_at, Some(exchange.now + 60 * SECOND));
     assert_eq!(exchange.at_provider, before);
 
@@ -112,7 +113,7 @@ fn a_renewal_that_does_not_come_takes_nothing_away() {
 }
 
 #[test]
-fn a_denied_renewal_is_asked_for_a_few_times_and_not_in_a_loop() {
+fn a_denied_renewal_is_repeated_a_few_times_but_not_in_a_loop() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = authenticated(&notary, 90 * DAY);
     let first = exchange.certificate();
@@ -133,11 +134,12 @@ fn a_denied_renewal_is_asked_for_a_few_times_and_not_in_a_loop() {
         renewal_of(&exchange),
         Renewal::Denied { again_at, .. } if again_at == now() + 69 * DAY
     ));
-    // A clock that is set back does not make it wait for a time that was wrong.
+    // A clock that is set back does not delay the next attempt.
     exchange.now = now() + 60 * DAY - SECOND;
     assert!(matches!(renewal_of(&exchange), Renewal::NotBefore(_)));
 
-    // Until the end it is asked for three times more; then there is none.
+    // Until the certificate expires, the signer is asked three more times. Then
+    // no certificate is left.
     exchange.now = now() + 60 * DAY;
     run_until(&mut exchange, now() + 90 * DAY);
     assert_eq!(notary.asked(), asked + 4);
@@ -150,9 +152,10 @@ fn a_denied_renewal_is_asked_for_a_few_times_and_not_in_a_loop() {
     assert_eq!(notary.signed(), 2);
 }
 
-/// The signer's own certificate ends: what it gives then ends no later.
+/// The signer's own certificate expires. A certificate cannot be valid longer
+/// than its signer's.
 #[test]
-fn a_certificate_that_ends_no_later_renews_nothing() {
+fn a_certificate_that_does_not_expire_later_is_no_renewal() {
     let notary = Notary::forgetful(100 * DAY);
     let mut exchange = authenticated(&notary, YEAR);
     let first = exchange.certificate();
@@ -179,8 +182,9 @@ fn a_certificate_that_ends_no_later_renews_nothing() {
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
 }
 
-/// The Kubernetes signer sets notBefore back by five minutes: by that, a
-/// certificate that lives for 90 seconds was due before it was made.
+/// The Kubernetes signer sets notBefore back by five minutes. Measured from
+/// notBefore, a certificate with a lifetime of 90 seconds would be due before
+/// it is made.
 #[test]
 fn certificates_that_live_for_90_seconds_are_not_renewed_in_a_loop() {
     for forgets in [false, true] {
@@ -192,7 +196,7 @@ fn certificates_that_live_for_90_seconds_are_not_renewed_in_a_loop() {
         let mut exchange = authenticated(&notary, Duration::from_secs(90));
         run_until(&mut exchange, now() + Duration::from_secs(3600));
         assert_eq!(exchange.provider_phase().name(), "Authenticated");
-        // One each minute, and the first.
+        // One certificate each minute, and the first one.
         assert_eq!(notary.signed(), 61);
     }
 }
@@ -214,9 +218,8 @@ fn certificates_that_live_for_a_second_are_signed_once_a_second_at_most() {
     assert!(notary.signed() <= 60, "{}", notary.signed());
 }
 
-/// Ten years, with a clock that is set wrong now and then, forward and back, by
-/// minutes and by years. It costs one certificate at most each time that it
-/// jumps.
+/// Ten years with a clock that is sometimes wrong, forward and back, by minutes
+/// and by years. Each jump costs at most one certificate.
 #[test]
 fn ten_years_end_with_a_valid_certificate_and_no_more_signings_than_needed() {
     for (lifetime, jumps) in [(YEAR, 0), (90 * DAY, 0), (90 * DAY, 40), (7 * DAY, 40)] {
@@ -251,7 +254,7 @@ fn ten_years_end_with_a_valid_certificate_and_no_more_signings_than_needed() {
         let needed = 1 + (10 * YEAR).as_secs().div_ceil(interval.as_secs());
         let needed = usize::try_from(needed).unwrap();
         let jumps = usize::try_from(jumps).unwrap();
-        // There and back again: two.
+        // A jump and its correction: two certificates.
         assert!(
             notary.signed() <= needed + 2 * jumps,
             "{} signed, {needed} needed, {jumps} jumps",
@@ -262,7 +265,7 @@ fn ten_years_end_with_a_valid_certificate_and_no_more_signings_than_needed() {
 }
 
 #[test]
-fn a_crash_after_any_effect_of_a_renewal_asks_for_nothing_twice() {
+fn a_crash_after_any_effect_of_a_renewal_causes_no_second_request() {
     let notary = Notary::new(30 * YEAR);
     let mut before = authenticated(&notary, 90 * DAY);
     before.now = now() + 60 * DAY;
@@ -279,7 +282,7 @@ fn a_crash_after_any_effect_of_a_renewal_asks_for_nothing_twice() {
             for effect in step.effects.iter().take(effects) {
                 crashing.at_provider.apply(effect).unwrap();
             }
-            // Nobody is thrown out on the way.
+            // The peer stays authenticated in between.
             let phase = crashing.provider_phase().name();
             assert!(["Authenticated", "NeedsRights"].contains(&phase), "{phase}");
             crashing.now = crashing.now + SECOND;
@@ -291,10 +294,10 @@ fn a_crash_after_any_effect_of_a_renewal_asks_for_nothing_twice() {
     }
 }
 
-/// The Secret lies where the peer can write: it is mended from the record, and
-/// nothing is signed for it.
+/// The peer can write the Secret. The Secret is restored from the record, and
+/// nothing is signed for that.
 #[test]
-fn what_the_peer_puts_into_the_secret_is_mended_without_the_signer() {
+fn a_secret_that_the_peer_changed_is_restored_without_the_signer() {
     let notary = Notary::forgetful(30 * YEAR);
     let mut exchange = authenticated(&notary, 90 * DAY);
     let old = exchange.provider_secret(names::ISSUED_CERTIFICATE_SECRET);
@@ -339,15 +342,15 @@ fn a_drained_peer_is_not_renewed_and_gets_its_certificate_when_it_is_back() {
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     assert_eq!(notary.signed(), 2);
 
-    // A cordoned one is.
+    // A cordoned peer's certificate is renewed.
     exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Cordoned));
     exchange.now = exchange.now + 60 * DAY;
     settle(&mut exchange);
     assert_eq!(notary.signed(), 3);
 }
 
-/// The proxy is the consumer's to ask for, and to hold the Identity to: handing
-/// out another one takes no other certificate.
+/// The consumer asks for the proxy and checks that the Identity has it. If
+/// another proxy is handed out, the certificate stays the same.
 #[test]
 fn a_proxy_that_changes_later_is_handed_out_with_the_same_certificate() {
     let notary = Notary::new(30 * YEAR);
@@ -358,7 +361,7 @@ fn a_proxy_that_changes_later_is_handed_out_with_the_same_certificate() {
     let parameters = exchange.stored_tenant().status.auth_params.unwrap();
     assert_eq!(parameters.proxy_url, Some(proxy));
     assert_eq!(notary.signed(), 1);
-    // This consumer asked for none.
+    // This consumer did not ask for a proxy.
     exchange.deliver("Identity");
     exchange.turn_of_consumer();
     assert!(
@@ -370,7 +373,7 @@ fn a_proxy_that_changes_later_is_handed_out_with_the_same_certificate() {
 }
 
 #[test]
-fn kubernetes_takes_no_lifetime_of_less_than_ten_minutes() {
+fn kubernetes_accepts_no_lifetime_of_less_than_ten_minutes() {
     for (lifetime, expected) in [
         (Duration::from_secs(90), 600),
         (Duration::from_secs(3600), 3600),
@@ -417,7 +420,8 @@ fn reconciled(exchange: &Exchange) -> Step {
     exchange.provider.reconcile(&view, exchange.env()).unwrap()
 }
 
-/// Lets the provider work until nothing is left to do, and gives the last step.
+/// Lets the provider work until nothing is left to do, and returns the last
+/// step.
 fn settle(exchange: &mut Exchange) -> Step {
     for _ in 0..8 {
         let step = exchange.turn_of_provider();
@@ -428,7 +432,7 @@ fn settle(exchange: &mut Exchange) -> Step {
     panic!("it does not settle: {:?}", exchange.provider_phase());
 }
 
-/// Looks whenever the provider wants to, up to that time.
+/// Reconciles whenever the provider asked to be woken, until that time.
 fn run_until(exchange: &mut Exchange, end: Timestamp) {
     loop {
         let step = settle(exchange);

@@ -1,4 +1,4 @@
-//! How a provider renews what it issued.
+//! How a provider renews its certificates.
 
 mod at_provider;
 mod renew_objects;

@@ -1,5 +1,4 @@
-//! What a provider answers to the Renew objects of a consumer, of either
-//! scheme.
+//! A provider's answers to the Renew objects of a consumer, in both schemes.
 
 use liqo_auth::{
     crypto::{Csr, CsrError, SigningKey, Subject},
@@ -17,10 +16,10 @@ use crate::clusters::{
     notary::{DAY, Notary, YEAR},
 };
 
-/// Liqo 1.2: the Renew is there as long as the Identity, and always says what
-/// the Tenant's status says.
+/// Liqo 1.2: the Renew exists as long as the Identity. It always has the same
+/// credentials as the Tenant's status.
 #[test]
-fn a_channel_carries_what_the_status_says() {
+fn a_renew_without_a_request_gets_the_credentials_of_the_status() {
     let (notary, mut exchange) = authenticated();
     exchange.at_provider.insert(channel().into());
     assert_eq!(told(&exchange), RenewalChannel::Permanent);
@@ -37,7 +36,7 @@ fn a_channel_carries_what_the_status_says() {
         assert!(!step.notices.contains(&Notice::RenewalNotCarried));
     }
 
-    // What someone else writes there does not stay.
+    // A change by another party does not stay.
     let mut tampered = channel();
     tampered.status.auth_params = Some(AuthParams::default());
     exchange.at_provider.insert(tampered.into());
@@ -45,10 +44,11 @@ fn a_channel_carries_what_the_status_says() {
     assert_eq!(answer(&exchange), status(&exchange));
 }
 
-/// Liqo 1.0 and 1.1: the Renew asks, with key and request. What is due is
-/// measured here, and nobody has more signed by asking more often.
+/// Liqo 1.0 and 1.1: the Renew requests a renewal, with key and CSR. The
+/// provider decides when a renewal is due, so more requests do not lead to more
+/// signatures.
 #[test]
-fn a_request_gets_the_certificate_on_record() {
+fn a_renew_with_a_request_gets_the_certificate_on_record() {
     let (notary, mut exchange) = authenticated();
     let key = ed25519(1);
     let forms = [
@@ -73,7 +73,7 @@ fn a_request_gets_the_certificate_on_record() {
     assert_eq!(answer(&exchange), status(&exchange));
 }
 
-/// Liqo before 1.1 names the provider in the request. Nothing of it is signed.
+/// Liqo before 1.1 names the provider in the CSR. That CSR is never signed.
 #[test]
 fn a_request_that_names_the_provider_gets_the_certificate_on_record() {
     let (notary, mut exchange) = authenticated();
@@ -92,7 +92,7 @@ fn a_request_that_names_the_provider_gets_the_certificate_on_record() {
 }
 
 #[test]
-fn without_a_renew_the_identity_has_to_be_carried() {
+fn without_a_renew_the_identity_has_to_be_carried_by_hand() {
     let (_, mut exchange) = authenticated();
     assert_eq!(told(&exchange), RenewalChannel::ByHand);
     let step = settle(&mut exchange);
@@ -103,7 +103,7 @@ fn without_a_renew_the_identity_has_to_be_carried() {
 }
 
 #[test]
-fn a_bad_renew_is_refused_and_holds_up_nothing_else() {
+fn a_bad_renew_is_refused_and_does_not_delay_anything_else() {
     let key = ed25519(1);
     let other = ed25519(60);
     let mismatch = |expected: &str, found: &str| PeerMisbehaved::NameMismatch {
@@ -186,7 +186,7 @@ fn a_bad_renew_is_refused_and_holds_up_nothing_else() {
         assert_eq!(refused.error.at().object.as_ref(), Some(&renew_id));
         assert_eq!(refused.error.at().field, field);
         assert_eq!(refused.error.fault(), &fault.into());
-        // The Identity is handed out, and the others are answered.
+        // The Identity is sent, and the other Renews are answered.
         assert_eq!(step.outbox.len(), 1);
         if is_control_plane {
             let bad: &Renew = exchange
@@ -204,7 +204,7 @@ fn a_bad_renew_is_refused_and_holds_up_nothing_else() {
 }
 
 #[test]
-fn a_renew_that_cannot_be_read_is_said_and_holds_up_nothing() {
+fn an_unreadable_renew_is_reported_and_does_not_delay_anything_else() {
     let (notary, mut exchange) = authenticated();
     exchange.at_provider.insert(channel().into());
     exchange
@@ -237,10 +237,10 @@ fn a_renew_that_cannot_be_read_is_said_and_holds_up_nothing() {
     assert_eq!(notary.signed(), 2);
 }
 
-/// Only what the replicator brought from this peer, into this peer's own
-/// tenant namespace, is a Renew of this peer.
+/// A Renew of the peer is only an object that the replicator brought from this
+/// peer into the peer's own tenant namespace.
 #[test]
-fn what_is_no_replica_of_the_peers_is_passed_over() {
+fn a_renew_that_is_no_replica_of_the_peers_is_ignored() {
     let edits: [fn(&mut Renew); 5] = [
         |renew| renew.metadata.namespace = "liqo-tenant-cl-other".into(),
         |renew| {

@@ -1,5 +1,5 @@
-//! One peering through ten years of virtual time: renewals, a new key, a
-//! cordon, a drain, and a clock that jumps.
+//! One peering through ten years of virtual time: with renewals, a new key, a
+//! cordon, a drain, and jumps of the clock.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ fn a_peering_lives_for_ten_years() {
     life.holds("at the beginning");
 
     life.until(begin + 2 * YEAR);
-    // A clock that runs ahead by a month and is set right, and one that falls
-    // behind by three days.
+    // One clock is a month ahead and is set right later; another falls behind
+    // by three days.
     for jump in [Jump::Ahead(30 * DAY), Jump::Behind(3 * DAY)] {
         let right = life.two.now;
         life.two.now = match jump {
@@ -75,9 +75,9 @@ fn a_peering_lives_for_ten_years() {
     life.until(begin + 10 * YEAR);
     life.holds("at the end");
 
-    // Each of two certificates is due after 60 of its 90 days. Besides: each
-    // jump may cost each of them one there and one back, the new key one, and
-    // the slice comes back from the drain with a new one.
+    // Each of two certificates is due after 60 of its 90 days. In addition,
+    // each jump may cost each certificate one renewal there and one back; the
+    // new key costs one; and after the drain the slice gets a new certificate.
     let needed = 2 * (10 * 365 / 60 + 1);
     let besides = 2 * 2 * 2 + 2 + 2;
     assert!(
@@ -94,15 +94,15 @@ enum Jump {
     Behind(Duration),
 }
 
-/// Both clusters, and how long it took them to come to rest.
+/// Both clusters, and how long they needed to settle.
 struct Life {
     two: Exchange,
     longest: usize,
 }
 
 impl Life {
-    /// Lets time pass, from one moment at which someone wants to look to the
-    /// next.
+    /// Lets time pass, always to the next moment at which one side asked to be
+    /// woken.
     fn until(&mut self, end: Timestamp) {
         loop {
             let wake = self.rest();
@@ -120,8 +120,8 @@ impl Life {
         }
     }
 
-    /// Lets both sides work, with what goes to and fro, until nothing changes.
-    /// Says when the first of them wants to look again.
+    /// Lets both sides work and replicates the shared objects, until nothing
+    /// changes. Returns when the first of them asked to be woken.
     fn rest(&mut self) -> Option<Timestamp> {
         for looks in 1..=64 {
             let two = &mut self.two;
@@ -150,8 +150,8 @@ impl Life {
         self.rest();
     }
 
-    /// The consumer has a key for this provider from now on; the provider makes
-    /// a nonce for it to sign.
+    /// From now on, the consumer has a separate key for this provider. The
+    /// provider makes a nonce for the new key.
     fn rotate_the_key(&mut self) {
         let cluster_key: Arc<dyn SigningKey> = ed25519(1);
         let keys = KeysByProvider::new(cluster_key).migrate(id("cl-provider"), ed25519(50));
@@ -170,8 +170,8 @@ impl Life {
         assert_eq!(held.key(), ed25519(50).public_key());
     }
 
-    /// Both sides are authenticated, and both identities can be used now: their
-    /// certificates are in date and carry the key that the kubeconfig names.
+    /// Both sides are authenticated, and both identities can be used: their
+    /// certificates are valid now and are for the key in the kubeconfig.
     fn holds(&self, when: &str) {
         let two = &self.two;
         let authenticated = ("Authenticated", "Authenticated");

@@ -1,4 +1,4 @@
-//! What a peer is given, and what keeps it from it: the signer, the rights, the
+//! What a peer is given, and what can prevent it: the signer, the rights, the
 //! administrator.
 
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ const CLUSTER_ROLE_BINDING: &str =
     "liqo-binding-liqo-virtual-kubelet-remote-clusterwide-cl-consumer";
 
 #[test]
-fn while_the_signer_is_pending_nothing_happens_and_its_answer_leads_on() {
+fn a_pending_signer_is_awaited() {
     let answer = Arc::new(FixedAnswer(Mutex::new(Answer::Pending)));
     let mut setup = Setup::new();
     setup.signer = answer.clone();
@@ -44,7 +44,8 @@ fn while_the_signer_is_pending_nothing_happens_and_its_answer_leads_on() {
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
 
-/// Asked late, a person signs: the caller carries the request.
+/// A person signs. The caller takes the request to that person and brings the
+/// certificate back.
 #[test]
 fn without_a_signer_the_caller_carries_the_request() {
     let mut exchange = Setup::new().exchange();
@@ -72,7 +73,7 @@ fn without_a_signer_the_caller_carries_the_request() {
 }
 
 #[test]
-fn a_denial_is_passed_on() {
+fn a_denial_of_the_signer_is_reported_without_control_characters() {
     let mut setup = Setup::new();
     let reason = "not on a Friday\u{1b}[2J".to_owned();
     setup.signer = Arc::new(FixedAnswer(Mutex::new(Answer::Denied(reason))));
@@ -92,8 +93,9 @@ fn a_denial_is_passed_on() {
 }
 
 #[test]
-fn a_certificate_for_another_request_is_the_signers_fault() {
-    // Another consumer's certificate, and one of this consumer's for another key.
+fn a_certificate_for_another_request_is_an_error_of_the_signer() {
+    // A certificate of another consumer, and a certificate of this consumer for
+    // another key.
     let elsewhere = |consumer: &str, key: u8| {
         let mut setup = Setup::new();
         setup.consumer_key = ed25519(key);
@@ -175,7 +177,7 @@ fn a_signer_that_fails_is_asked_again() {
     };
     assert_eq!(error.fault(), &expected.into());
     assert_eq!(error.disposition(), Disposition::Retry);
-    // The signer's own error is kept.
+    // The signer's own error is the source of the error.
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.downcast_ref(), Some(&NoRoute));
 }
@@ -223,7 +225,7 @@ fn a_binding_of_that_name_with_another_subject_is_a_conflict() {
 }
 
 #[test]
-fn rights_that_someone_took_away_are_given_again() {
+fn deleted_bindings_are_made_again() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let before = exchange.at_provider.clone();
@@ -281,9 +283,10 @@ fn a_tenant_that_the_consumer_applies_again_does_not_change_its_condition() {
     }
 }
 
-/// What the peer writes into a received Tenant besides its spec is not stored.
+/// Only the spec of a received Tenant is stored, and nothing else that the peer
+/// writes.
 #[test]
-fn a_received_tenant_brings_neither_status_nor_marks_of_its_own() {
+fn a_received_tenant_is_stored_without_its_status_and_metadata() {
     let mut exchange = Setup::new().exchange();
     exchange.turn_of_provider();
     exchange.deliver("nonce");
@@ -351,8 +354,8 @@ fn two_tenants_of_one_name_are_ambiguous() {
     assert_eq!(error.fault(), &expected.into());
 }
 
-/// An ECDSA signature is another one each time; Liqo refuses a request that
-/// differs from the one that it signed.
+/// An ECDSA signature differs each time. Liqo refuses a request that differs
+/// from the one that it has signed.
 #[cfg(feature = "ecdsa")]
 #[test]
 fn a_request_is_sent_again_byte_for_byte() {
@@ -386,7 +389,8 @@ fn a_request_is_sent_again_byte_for_byte() {
             exchange.deliver("nonce");
             assert_eq!(exchange.tenant(), first);
         }
-        // Also after the nonce was replaced, and with the Identity there.
+        // The request also stays the same after a new nonce and with an
+        // Identity.
         let env = exchange.env();
         let step = exchange
             .provider
@@ -398,7 +402,8 @@ fn a_request_is_sent_again_byte_for_byte() {
         assert_ne!(exchange.tenant().spec.signature, first.spec.signature);
         assert_eq!(exchange.tenant().spec.csr, first.spec.csr);
 
-        // Crashed after the request was stored, before the signature was.
+        // A crash after the request is stored and before the signature is
+        // stored.
         let mut crashed = setup.exchange();
         crashed.turn_of_provider();
         let view = crashed.consumer_view();

@@ -1,4 +1,4 @@
-//! What a peer is given, and what takes it back.
+//! What a peer is given, and how it is withdrawn.
 
 mod grants;
 #[cfg(feature = "proptest")]

@@ -1,4 +1,4 @@
-//! What takes a peer's rights back, and who may give them again.
+//! What withdraws a peer's rights, and who may restore them.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn a_tenant_applied_again_does_not_lift_the_condition() {
     set_condition(&mut rehearsal, TenantCondition::Drained);
     rehearsal.settle().unwrap();
 
-    // By the consumer's message: the condition stays in the Tenant.
+    // The consumer's message does not change the condition in the Tenant.
     let number = rehearsal
         .messages()
         .iter()
@@ -46,7 +46,7 @@ fn a_tenant_applied_again_does_not_lift_the_condition() {
         Some(TenantCondition::Drained)
     );
 
-    // By a file that says Active: the record holds.
+    // A file that says Active does not change the condition on record.
     set_condition(&mut rehearsal, TenantCondition::Active);
     rehearsal.settle().unwrap();
     assert_eq!(phase(&rehearsal), "Drained");
@@ -75,7 +75,7 @@ fn the_administrator_lifts_the_condition_and_the_bindings_come_back() {
 }
 
 #[test]
-fn cordoning_a_peer_keeps_what_it_has() {
+fn cordoning_a_peer_keeps_its_rights() {
     let mut rehearsal = authenticated();
     set_condition(&mut rehearsal, TenantCondition::Cordoned);
     rehearsal.settle().unwrap();
@@ -84,7 +84,7 @@ fn cordoning_a_peer_keeps_what_it_has() {
 }
 
 #[test]
-fn a_deleted_tenant_takes_all_bindings_with_it_before_it_is_let_go() {
+fn the_bindings_of_a_deleted_tenant_are_deleted_before_its_finalizer() {
     let mut rehearsal = authenticated();
     let mut deleted = tenant(&rehearsal).clone();
     assert_eq!(deleted.metadata.finalizers, [names::TENANT_FINALIZER]);
@@ -102,10 +102,10 @@ fn a_deleted_tenant_takes_all_bindings_with_it_before_it_is_let_go() {
     assert_eq!(phase(&rehearsal), "Ended");
 }
 
-/// The peer can write Secrets in its tenant namespace: it does not hold off the
-/// end of its rights by that.
+/// The peer can write Secrets in its tenant namespace. It cannot prevent the
+/// withdrawal of its rights by that.
 #[test]
-fn a_secret_that_cannot_be_read_keeps_no_rights_alive() {
+fn an_unreadable_secret_does_not_prevent_the_withdrawal_of_rights() {
     for name in [names::NONCE_SECRET, names::ISSUED_CERTIFICATE_SECRET] {
         for condition in [None, Some(TenantCondition::Drained)] {
             let mut rehearsal = authenticated();
@@ -137,7 +137,7 @@ fn a_secret_that_cannot_be_read_keeps_no_rights_alive() {
 }
 
 #[test]
-fn draining_needs_no_tenant_that_verifies() {
+fn draining_works_without_a_valid_tenant() {
     let mut rehearsal = authenticated();
     let mut broken = tenant(&rehearsal).clone();
     broken.spec.csr = b"no request".as_slice().into();
@@ -148,7 +148,7 @@ fn draining_needs_no_tenant_that_verifies() {
 }
 
 #[test]
-fn a_condition_is_recorded_whatever_else_is_wrong() {
+fn a_condition_is_recorded_even_if_the_tenant_is_invalid() {
     let mut rehearsal = authenticated();
     let sound = tenant(&rehearsal).clone();
     let mut broken = sound.clone();
@@ -159,7 +159,8 @@ fn a_condition_is_recorded_whatever_else_is_wrong() {
     rehearsal.play(Event::Provider { effects: ALL }).unwrap();
     let before = rehearsal.at_provider.clone();
 
-    // Recorded: an Active that is applied again changes no record.
+    // The condition is on record. If an Active Tenant is applied again, the
+    // record does not change.
     rehearsal.at_provider.insert(sound.into());
     rehearsal.settle().unwrap();
     let record = |objects: &Objects| {
@@ -174,7 +175,7 @@ fn a_condition_is_recorded_whatever_else_is_wrong() {
 }
 
 #[test]
-fn nobody_comes_back_or_in_without_being_invited() {
+fn no_peer_comes_or_comes_back_without_an_invitation() {
     let mut rehearsal = authenticated();
     let id = tenant(&rehearsal).id();
     let now = rehearsal.now();
@@ -188,7 +189,7 @@ fn nobody_comes_back_or_in_without_being_invited() {
             .is_none()
     );
 
-    // A label that the peer writes makes no peer.
+    // A label that the peer writes does not make another cluster a peer.
     let stranger = "stranger".parse().unwrap();
     let mut objects = rehearsal.at_provider.clone();
     let labels = [(
@@ -208,10 +209,10 @@ fn nobody_comes_back_or_in_without_being_invited() {
     assert_eq!(step.wait.awaiting, [Awaited::Invitation]);
 }
 
-/// What the peer puts in the certificate's place is neither taken for it nor
-/// does it have another one signed.
+/// A certificate that the peer stores is not used, and it does not cause
+/// another signature.
 #[test]
-fn a_planted_certificate_is_replaced_by_the_one_on_record() {
+fn a_certificate_that_the_peer_stored_is_replaced_by_the_one_on_record() {
     let mut rehearsal = authenticated();
     let namespace = names::tenant_namespace(rehearsal.consumer().cluster_id());
     let issued = |rehearsal: &Rehearsal| {
@@ -250,7 +251,7 @@ fn a_planted_certificate_is_replaced_by_the_one_on_record() {
 }
 
 #[test]
-fn a_released_key_forgets_neither_the_condition_nor_the_nonces() {
+fn the_release_of_a_key_keeps_the_condition_and_the_used_nonces() {
     let mut rehearsal = authenticated();
     let consumer = rehearsal.consumer().cluster_id().clone();
     set_condition(&mut rehearsal, TenantCondition::Drained);
@@ -267,7 +268,7 @@ fn a_released_key_forgets_neither_the_condition_nor_the_nonces() {
     step.effects
         .iter()
         .for_each(|effect| rehearsal.at_provider.apply(effect).unwrap());
-    // The old Tenant, with the nonce that it signed.
+    // The old Tenant with its used nonce comes again.
     let number = rehearsal
         .messages()
         .iter()
@@ -282,19 +283,19 @@ fn a_released_key_forgets_neither_the_condition_nor_the_nonces() {
 }
 
 #[test]
-fn rights_whose_tenant_is_gone_are_taken_back() {
+fn rights_without_a_tenant_are_withdrawn() {
     let mut rehearsal = authenticated();
     let id = tenant(&rehearsal).id();
     rehearsal.at_provider.remove(&id).unwrap();
     assert_eq!(phase(&rehearsal), "Ending");
     rehearsal.play(Event::Provider { effects: ALL }).unwrap();
     assert_eq!(bindings(&rehearsal.at_provider), 0);
-    // Nobody comes back by itself.
+    // The peer does not come back by itself.
     assert_eq!(phase(&rehearsal), "Ended");
 }
 
 #[test]
-fn bindings_that_are_not_ours_stay() {
+fn bindings_of_others_are_kept() {
     let mut rehearsal = authenticated();
     let mut foreign: ClusterRoleBinding = rehearsal
         .at_provider
@@ -309,7 +310,7 @@ fn bindings_that_are_not_ours_stay() {
     assert_eq!(bindings(&rehearsal.at_provider), 1);
 }
 
-/// An object that is larger than anyone reads.
+/// An object that is larger than the limit.
 fn unreadable_secret(name: &str) -> Object {
     let namespace = "liqo-tenant-cl-consumer";
     let data = "A".repeat(300 * 1024);
@@ -352,7 +353,7 @@ fn tenant(rehearsal: &Rehearsal) -> &Tenant {
         .unwrap()
 }
 
-/// As `kubectl apply` or `kubectl patch` would.
+/// Writes a condition, as `kubectl apply` or `kubectl patch` does.
 fn set_condition(rehearsal: &mut Rehearsal, condition: TenantCondition) {
     let mut changed = tenant(rehearsal).clone();
     changed.spec.tenant_condition = Some(condition);

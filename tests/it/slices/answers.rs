@@ -1,4 +1,4 @@
-//! What a provider does with the resource slices of a peer.
+//! How a provider answers the resource slices of a peer.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ fn a_slice_waits_for_its_peer_and_its_request() {
     pool.edit("early", |slice| slice.spec.csr = csr).settle();
     assert_eq!(pool.said("early"), ACCEPTED);
 
-    // Without a Tenant nobody is anybody's peer.
+    // Without a Tenant, the peer is not known.
     let mut pool = Pool::new();
     let id = ObjectRef::new(Kind::Tenant, NAMESPACE, "cl-consumer");
     pool.at_provider.remove(&id).unwrap();
@@ -96,7 +96,7 @@ fn a_slice_waits_for_its_peer_and_its_request() {
 }
 
 #[test]
-fn a_crash_after_any_effect_ends_the_same() {
+fn a_crash_after_any_effect_leads_to_the_same_objects() {
     let mut undisturbed = Pool::new();
     undisturbed
         .bring(replica("one"))
@@ -123,7 +123,7 @@ fn a_crash_after_any_effect_ends_the_same() {
 }
 
 #[test]
-fn what_the_peer_writes_on_its_slice_is_not_believed() {
+fn a_status_that_the_peer_writes_is_overwritten() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     let told = pool.slice("mypool").unwrap().status.clone();
@@ -149,7 +149,7 @@ fn what_the_peer_writes_on_its_slice_is_not_believed() {
     }
     assert_eq!(pool.signer.different(), 1);
 
-    // A status that is there before anybody decided.
+    // The peer writes a status before any decision.
     let mut boastful = replica("boastful");
     boastful.status = told;
     boastful.status.resources = resources(&[("cpu", "1000")]);
@@ -162,7 +162,7 @@ fn what_the_peer_writes_on_its_slice_is_not_believed() {
 }
 
 #[test]
-fn a_certificate_that_the_peer_planted_is_replaced_by_the_one_on_record() {
+fn a_certificate_that_the_peer_stored_is_replaced_by_the_one_on_record() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool"))
         .bring(replica("other"))
@@ -186,7 +186,7 @@ fn a_certificate_that_the_peer_planted_is_replaced_by_the_one_on_record() {
     let asked = pool.signer.asked.load(std::sync::atomic::Ordering::Relaxed);
     assert_eq!(asked, 2, "nobody was asked again");
 
-    // One that cannot be read is nobody's to replace; all else goes on.
+    // An unreadable Secret is not replaced. Everything else continues.
     pool.at_provider
         .insert(Object::from_value(serde_json::json!({
             "apiVersion": "v1",
@@ -205,7 +205,7 @@ fn a_certificate_that_the_peer_planted_is_replaced_by_the_one_on_record() {
 }
 
 #[test]
-fn a_slice_of_somebody_else_or_somewhere_else_is_refused_and_left_alone() {
+fn a_slice_of_another_peer_or_namespace_is_refused_and_left_alone() {
     let mut pool = Pool::new();
     pool.bring(replica("honest"));
     let mut elsewhere = replica("elsewhere");
@@ -265,8 +265,9 @@ fn a_slice_of_somebody_else_or_somewhere_else_is_refused_and_left_alone() {
     for name in ["labelled", "provided", "unlabelled", "victims"] {
         assert_eq!(pool.said(name), [None, None], "{name}");
     }
-    // A namespace's objects are its peer's, whatever their labels say. In a view
-    // that holds more they are refused.
+    // The objects of a tenant namespace belong to its peer, whatever their
+    // labels are. If a view also has objects of other namespaces, those are
+    // refused.
     let view = View::of(&pool::consumer(), pool.at_provider.iter());
     let step = pool.provider.reconcile(&view, pool.env()).unwrap();
     let elsewhere = step.refused.iter().find(|refused| {
@@ -283,7 +284,7 @@ fn a_slice_of_somebody_else_or_somewhere_else_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_request_that_is_not_the_one_is_denied_and_its_status_wiped() {
+fn a_wrong_request_is_denied_and_its_status_is_cleared() {
     let mut pool = Pool::new();
     let mut boastful = replica_of("cl-consumer", "mypool", &key(9));
     boastful.status.resources = resources(&[("cpu", "1000")]);
@@ -307,7 +308,8 @@ fn a_request_that_is_not_the_one_is_denied_and_its_status_wiped() {
     ));
     assert_eq!(pool.signer.different(), 0);
 
-    // Of another name: a slice becomes no other slice's user.
+    // A request with the name of another slice is refused: a slice cannot get
+    // another slice's user.
     let mut renamed = replica("mypool");
     renamed.metadata.name = "theirs".into();
     pool.bring(renamed).settle();
@@ -316,25 +318,26 @@ fn a_request_that_is_not_the_one_is_denied_and_its_status_wiped() {
         Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Subject { .. }))
     ));
 
-    // Put right, it is taken.
+    // A corrected slice is accepted.
     let right = replica("mypool").spec;
     pool.edit("mypool", |slice| slice.spec = right).settle();
     assert_eq!(pool.said("mypool"), ACCEPTED);
 
-    // And wrong again: what was issued is on record, and no longer told.
+    // A slice that becomes wrong again is denied. Its certificate stays on
+    // record but is not handed out.
     let wrong = replica_of("cl-consumer", "mypool", &key(9)).spec;
     pool.edit("mypool", |slice| slice.spec = wrong).settle();
     assert_eq!(pool.said("mypool"), [Some(Said::Denied), None]);
 }
 
 #[test]
-fn one_peer_has_so_many_slices_and_no_more() {
+fn the_number_of_slices_of_a_peer_is_limited() {
     let mut pool = Pool::new();
     for number in 0..64 {
         pool.bring(replica(&format!("b{number:02}")));
     }
     pool.settle();
-    // One whose name comes first drives out none that is known.
+    // A new slice does not displace a known one, even if its name sorts first.
     pool.bring(replica("a")).settle();
     assert_eq!(
         pool.refused
@@ -350,7 +353,7 @@ fn one_peer_has_so_many_slices_and_no_more() {
     assert_eq!(pool.said("a"), ACCEPTED);
 }
 
-/// A look-up that knows who has which name.
+/// A look-up that knows the owner of each name.
 struct Registry;
 
 impl Principals for Registry {
@@ -373,7 +376,7 @@ impl Principals for Registry {
 }
 
 #[test]
-fn a_slice_is_not_signed_into_a_name_that_is_somebody_elses() {
+fn a_slice_whose_user_name_is_taken_is_denied() {
     let mut pool = Pool::with(|builder| builder.principals(Arc::new(Registry)));
     pool.bring(replica("taken"))
         .bring(replica("unsure"))
@@ -406,7 +409,7 @@ fn a_slice_is_not_signed_into_a_name_that_is_somebody_elses() {
 }
 
 #[test]
-fn all_that_is_kept_is_looked_up_and_known_for_the_peers() {
+fn all_objects_of_slices_are_looked_up_and_watched_for_the_peer() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     let consumer = pool::consumer();
@@ -425,7 +428,8 @@ fn all_that_is_kept_is_looked_up_and_known_for_the_peers() {
             object.id()
         );
     }
-    // What stands there without its label is in the way, and not absent.
+    // A Secret of the same name without the label is seen, too. It does not
+    // count as absent.
     let certificate = "liqo-remote-certificate-mypool";
     let certificate = pool.at_provider.get::<Secret>(NAMESPACE, certificate);
     let mut certificate = certificate.unwrap().clone();
@@ -436,7 +440,7 @@ fn all_that_is_kept_is_looked_up_and_known_for_the_peers() {
             .iter()
             .any(|interest| interest.matches(&certificate))
     );
-    // A slice of this cluster's own is nobody's.
+    // A slice that is not replicated concerns no peer.
     let mut local = replica("local");
     local.metadata.labels.remove(names::REPLICATED_LABEL);
     let concerns = pool.provider.concerns(&local.into(), &mirror);

@@ -1,4 +1,4 @@
-//! Having the request of a slice signed: late, not at all, again, and in time.
+//! Signing the request of a slice: late, not at all, again, and in time.
 
 use core::time::Duration;
 #[cfg(feature = "ecdsa")]
@@ -24,11 +24,11 @@ use crate::clusters::{
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
 
 #[test]
-fn a_changed_request_of_the_same_key_is_a_new_one() {
+fn a_slice_that_is_made_anew_gets_a_new_certificate() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     let first = pool.certificate("mypool");
-    // The same slice made anew: another UID, the same request.
+    // The slice is made anew. It has another UID and the same request.
     pool.remove("mypool").bring(replica("mypool")).settle();
     assert_eq!(pool.said("mypool"), ACCEPTED);
     assert_eq!(pool.signer.different(), 2);
@@ -37,7 +37,7 @@ fn a_changed_request_of_the_same_key_is_a_new_one() {
 
 #[cfg(feature = "ecdsa")]
 #[test]
-fn a_request_that_is_signed_again_is_a_new_one() {
+fn a_csr_with_a_new_signature_gets_a_new_certificate() {
     let key: Arc<dyn SigningKey> =
         Arc::new(KeyPair::generate(Algorithm::EcdsaP256, &mut getrandom::SysRng).unwrap());
     let mut pool = Pool::of(Arc::clone(&key), |builder| builder);
@@ -55,7 +55,7 @@ fn a_request_that_is_signed_again_is_a_new_one() {
 }
 
 #[test]
-fn a_signer_answers_later_or_not_at_all() {
+fn a_signer_may_answer_later_or_deny() {
     let mut pool = Pool::new();
     pool.signer.answer(Some(Answer::Pending));
     pool.bring(replica("mypool")).settle();
@@ -72,7 +72,7 @@ fn a_signer_answers_later_or_not_at_all() {
         }
         .into()
     );
-    // A certificate for another key.
+    // The signer answers with a certificate for another key.
     let mut other = Pool::new();
     other.bring(replica("other")).settle();
     pool.signer
@@ -91,13 +91,13 @@ fn a_signer_answers_later_or_not_at_all() {
 }
 
 #[test]
-fn a_certificate_of_90_seconds_is_renewed_in_time_and_in_no_loop() {
+fn a_certificate_of_90_seconds_is_renewed_in_time_without_a_loop() {
     let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
     pool.bring(replica("mypool")).settle();
     let start = pool.now;
     let mut certificates = vec![pool.certificate("mypool")];
     for _ in 0..600 {
-        // As an embedder does: it sleeps until it is told to look.
+        // An embedder sleeps until the time at which it has to reconcile.
         let Some(wake_at) = pool.settle().wake_at else {
             panic!("it does not say when to look again");
         };
@@ -105,8 +105,8 @@ fn a_certificate_of_90_seconds_is_renewed_in_time_and_in_no_loop() {
         assert!(wake_at <= pool.certificate("mypool").leaf().not_after());
         pool.now = wake_at;
         let old = pool.certificate("mypool");
-        // Crash between record and Secret, and between Secret and status: what
-        // is told is the old certificate until the new one is there.
+        // Crashes between record and Secret, and between Secret and status. The
+        // old certificate is handed out until the new one is there.
         pool.look(1);
         assert_eq!(pool.certificate("mypool").pem(), old.pem());
         pool.look(usize::MAX);
@@ -136,7 +136,7 @@ fn a_certificate_of_90_seconds_is_renewed_in_time_and_in_no_loop() {
 }
 
 #[test]
-fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
+fn without_a_renewal_the_certificate_stays_until_it_expires() {
     let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
     pool.bring(replica("mypool")).settle();
     let issued = pool.certificate("mypool");
@@ -148,7 +148,7 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
     let expired = issued.leaf().not_after() + Duration::from_secs(1);
     assert_eq!(pool.wake_at, Some(expired));
 
-    // A signer that fails is asked again soon, and holds nothing else up.
+    // A signer that fails is asked again soon, and nothing else is delayed.
     pool.signer
         .fails
         .store(true, std::sync::atomic::Ordering::Relaxed);
@@ -163,14 +163,15 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
         .into()
     );
     assert_eq!(pool.said("mypool"), ACCEPTED);
-    // A tenth of the certificate's life, ten seconds at least and a minute at
-    // most.
+    // A tenth of the certificate's lifetime, at least ten seconds and at most a
+    // minute.
     assert_eq!(pool.wake_at, Some(pool.now + Duration::from_secs(10)));
     pool.signer
         .fails
         .store(false, std::sync::atomic::Ordering::Relaxed);
 
-    // The same certificate again is no renewal, and no loop.
+    // If the signer returns the same certificate, that is no renewal and causes
+    // no loop.
     pool.signer.answer(Some(Answer::Ready(issued.clone())));
     pool.settle();
     assert_eq!(
@@ -181,7 +182,8 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
         }
         .into()
     );
-    // It is asked for again after a pause, whatever the peer writes meanwhile.
+    // The signer is asked again after a pause, whatever the peer writes in
+    // between.
     let asked = |pool: &Pool| pool.signer.asked.load(std::sync::atomic::Ordering::Relaxed);
     let (before, again_at) = (asked(&pool), pool.now + Duration::from_secs(10));
     assert_eq!(pool.wake_at, Some(again_at));
@@ -212,7 +214,7 @@ fn a_renewal_that_does_not_come_leaves_the_certificate_until_it_expires() {
 }
 
 #[test]
-fn where_no_handshake_is_required_a_slice_speaks_for_its_own_key() {
+fn without_a_required_handshake_a_slice_may_have_its_own_key() {
     let mut pool = Pool::with(|builder| builder.tolerate_no_handshake(pool::consumer()));
     pool.at_provider = exchange::cluster_roles();
     let mut tenant = Tenant::default();
@@ -236,7 +238,7 @@ fn where_no_handshake_is_required_a_slice_speaks_for_its_own_key() {
         stranger.public_key().spki_der()
     );
 
-    // Nobody said so of this peer.
+    // The handshake is required of this peer.
     let strict = Pool::new();
     pool.provider = strict.provider;
     pool.bring(replica_of("cl-consumer", "other", &stranger))

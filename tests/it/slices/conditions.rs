@@ -1,5 +1,5 @@
-//! Cordoned, drained and active again: what becomes of a peer's slices, and
-//! who may lift what was recorded.
+//! Cordoned, drained and active again: what happens to a peer's slices, and who
+//! may lift a recorded condition.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)]
 const RECORD: &str = "liqo-auth-provider-cl-consumer";
 
 #[test]
-fn cordoning_marks_what_is_there_and_denies_what_is_new() {
+fn cordoning_annotates_existing_slices_and_denies_new_ones() {
     let mut pool = Pool::new();
     pool.bring(replica("old")).settle();
     let told = pool.slice("old").unwrap().status.clone();
@@ -42,7 +42,7 @@ fn cordoning_marks_what_is_there_and_denies_what_is_new() {
     assert_eq!(pool.phase("new"), "Denied");
     assert_eq!(bindings(&pool), 2);
 
-    // More is not to be had, whoever takes the mark off.
+    // No more resources are granted, even if the annotation is removed.
     pool.edit("old", |slice| {
         slice.spec.resources = resources(&[("cpu", "200")]);
         slice.metadata.annotations.clear();
@@ -57,7 +57,8 @@ fn cordoning_marks_what_is_there_and_denies_what_is_new() {
     .settle();
     assert!(is_marked(&pool, "old"));
 
-    // Active again: unmarked, and decided on.
+    // Active again: the annotation is removed, and the resources are decided
+    // on.
     pool.administer(|provider, objects, _| {
         provider.set_condition(&objects.view(&consumer()), TenantCondition::Active)
     });
@@ -74,7 +75,7 @@ fn cordoning_marks_what_is_there_and_denies_what_is_new() {
 }
 
 #[test]
-fn a_cordoned_peers_certificates_are_renewed() {
+fn certificates_of_a_cordoned_peer_are_renewed() {
     let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
     pool.bring(replica("mypool")).settle();
     pool.write_condition(TenantCondition::Cordoned).settle();
@@ -83,7 +84,7 @@ fn a_cordoned_peers_certificates_are_renewed() {
 }
 
 #[test]
-fn draining_denies_then_deletes_the_slices_and_takes_the_rights_back() {
+fn draining_denies_and_then_deletes_the_slices_and_withdraws_the_rights() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     let mut local = replica("local");
@@ -103,7 +104,7 @@ fn draining_denies_then_deletes_the_slices_and_takes_the_rights_back() {
         pool.said("mypool"),
         [Some(Said::Accepted), Some(Said::Denied)]
     );
-    // The peer's word does not keep it.
+    // A status that the peer writes does not prevent the deletion.
     pool.edit("mypool", |slice| {
         slice.status.conditions[1].status = Said::Accepted;
     });
@@ -113,12 +114,13 @@ fn draining_denies_then_deletes_the_slices_and_takes_the_rights_back() {
     assert_eq!(pool.records(), Vec::<String>::new());
     assert!(pool.kept("mypool").is_none());
 
-    // One that comes while the peer is drained goes unsigned.
+    // A slice that comes during a drain is not signed.
     pool.bring(replica("late")).settle();
     assert!(pool.slice("late").is_none());
     assert_eq!(pool.signer.different(), 1);
 
-    // Active again, the rights come back, and the slice when it is made anew.
+    // When the peer is active again, it gets its rights back, and its slice
+    // when it is made anew.
     pool.administer(|provider, objects, _| {
         provider.set_condition(&objects.view(&consumer()), TenantCondition::Active)
     });
@@ -136,7 +138,7 @@ fn draining_denies_then_deletes_the_slices_and_takes_the_rights_back() {
 }
 
 #[test]
-fn no_unreadable_object_keeps_a_drained_peers_slices() {
+fn unreadable_objects_do_not_prevent_the_deletion_of_drained_slices() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     for name in [
@@ -185,7 +187,7 @@ fn a_crash_while_draining_or_cordoning_loses_nothing() {
 }
 
 #[test]
-fn no_tenant_applied_again_lifts_a_condition() {
+fn a_tenant_that_is_applied_again_lifts_no_condition() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     pool.write_condition(TenantCondition::Cordoned).settle();
@@ -219,13 +221,14 @@ fn no_tenant_applied_again_lifts_a_condition() {
 }
 
 #[test]
-fn who_patches_the_tenant_lifts_it_with_the_records_token() {
+fn a_patch_of_the_tenant_lifts_a_condition_with_the_token_on_record() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     pool.write_condition(TenantCondition::Drained).settle();
     let first = token(&pool);
 
-    // Condition and token one after the other, in either order.
+    // The condition and the token are written one after the other, in either
+    // order.
     let give = |pool: &mut Pool, token: &str| {
         let token = token.to_owned();
         pool.edit_tenant(|tenant| {
@@ -254,7 +257,7 @@ fn who_patches_the_tenant_lifts_it_with_the_records_token() {
             .is_none()
     );
 
-    // What has served once serves no more.
+    // A used token cannot be used again.
     for (condition, token) in [
         (TenantCondition::Drained, first),
         (TenantCondition::Cordoned, second),
@@ -271,7 +274,7 @@ fn who_patches_the_tenant_lifts_it_with_the_records_token() {
 }
 
 #[test]
-fn the_administrator_goes_from_each_condition_to_each() {
+fn the_administrator_can_change_each_condition_to_each_other_one() {
     use TenantCondition::{Active, Cordoned, Drained};
     for from in [Active, Cordoned, Drained] {
         for to in [Active, Cordoned, Drained] {
@@ -314,7 +317,7 @@ fn the_administrator_goes_from_each_condition_to_each() {
 }
 
 #[test]
-fn one_slice_is_cordoned_until_the_administrator_lifts_that() {
+fn a_single_slice_stays_cordoned_until_the_administrator_lifts_it() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool"))
         .bring(replica("other"))
@@ -337,7 +340,7 @@ fn one_slice_is_cordoned_until_the_administrator_lifts_that() {
     pool.settle();
     assert!(is_cordoned(&pool));
     assert_eq!(pool.slice("mypool").unwrap().status, told);
-    // The peer takes it off, or makes the slice anew.
+    // The peer removes the annotation, or makes the slice anew.
     pool.edit("mypool", |slice| slice.metadata.annotations.clear())
         .settle();
     assert!(is_cordoned(&pool));
@@ -355,7 +358,8 @@ fn one_slice_is_cordoned_until_the_administrator_lifts_that() {
     let last = &pool.events.last().unwrap().decision;
     assert_eq!(last, &Decision::SliceUncordoned);
 
-    // Before anything else is known of it, too; and what liqoctl set is left.
+    // A slice can be cordoned before there is a record of it. A cordon that
+    // liqoctl set is left alone.
     pool.bring(replica("third"));
     pool.administer(|provider, objects, _| {
         provider.cordon_slice(&objects.view(&consumer()), "third")
@@ -369,7 +373,7 @@ fn one_slice_is_cordoned_until_the_administrator_lifts_that() {
     assert_eq!(pool.reconcile().effects, Vec::<Effect>::new());
     assert_eq!(pool.signer.different(), 4);
 
-    // Nothing of it outlives the peering.
+    // No record of the slices stays after the peering.
     let id = ObjectRef::new(Kind::Tenant, NAMESPACE, "cl-consumer");
     pool.at_provider.remove(&id).unwrap();
     for name in ["mypool", "other", "third"] {
@@ -379,7 +383,7 @@ fn one_slice_is_cordoned_until_the_administrator_lifts_that() {
     assert_eq!(pool.records(), Vec::<String>::new());
 }
 
-/// The token that lies beside the record.
+/// The token in the record's Secret.
 fn token(pool: &Pool) -> String {
     let record = pool.secret("liqo", RECORD).unwrap();
     String::from_utf8(record.get("liftCondition").unwrap().to_vec()).unwrap()
@@ -392,7 +396,7 @@ fn liqo_token_of(condition: TenantCondition) -> String {
     token(&pool)
 }
 
-/// The condition on record, unless that is Active.
+/// The condition on record, or `None` if it is Active.
 fn is_held(pool: &Pool) -> Option<TenantCondition> {
     let record = pool.secret("liqo", RECORD).unwrap();
     let text: serde_json::Value = serde_json::from_slice(record.get("record").unwrap()).unwrap();

@@ -1,5 +1,5 @@
-//! What a peer cannot reach by the slices that it may write whole: no
-//! signatures without end, no resources that nobody granted, no way round a
+//! What a peer cannot do, although it may write all fields of its slices: cause
+//! signatures without end, get resources that were not granted, or evade a
 //! drain.
 
 use core::time::Duration;
@@ -24,7 +24,8 @@ fn many_slices_at_once_are_signed_once_each() {
     for number in 0..8 {
         pool.bring(replica(&format!("pool{number}")));
     }
-    // Each look is later, so that each certificate ends later.
+    // Time passes between the steps, so each certificate would expire later
+    // than the one before.
     for _ in 0..4 {
         pool.look(usize::MAX);
         pool.wait(Duration::from_secs(1));
@@ -34,7 +35,7 @@ fn many_slices_at_once_are_signed_once_each() {
     }
     assert_eq!(pool.signer.asked.load(Ordering::Relaxed), 8);
 
-    // With the control plane's own renewal in the same step, too.
+    // The control plane's own renewal is due in the same step.
     let due = pool.slice_due();
     pool.now = due;
     pool.settle();
@@ -42,7 +43,7 @@ fn many_slices_at_once_are_signed_once_each() {
 }
 
 #[test]
-fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
+fn a_status_that_the_peer_wrote_grants_no_resources() {
     type Spoil = fn(&mut ResourceSlice);
     let mut honest = Pool::new();
     honest.bring(replica("mypool")).settle();
@@ -81,7 +82,7 @@ fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
         assert_eq!(status.resources, resources(&[]), "{what}");
     }
 
-    // Before the peer has authenticated, and beyond the number of its slices.
+    // Before the peer has authenticated.
     let mut pool = Pool::new();
     pool.edit_tenant(|tenant| tenant.spec.signature = vec![1; 64].into());
     pool.edit_tenant(|tenant| tenant.spec.csr = b"none".to_vec().into());
@@ -91,7 +92,8 @@ fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
     assert_eq!(pool.phase("early"), "AwaitsPeer");
     assert_eq!(pool.said("early")[1], None);
 
-    // While the signer does not answer, and while a finalizer keeps it.
+    // While the signer does not answer, and while a finalizer delays the
+    // deletion.
     let mut pool = Pool::new();
     pool.signer.answer(Some(Answer::Pending));
     let mut unsigned = replica("unsigned");
@@ -122,7 +124,7 @@ fn no_resources_are_had_by_a_status_that_the_peer_wrote() {
 }
 
 #[test]
-fn what_was_granted_stands_while_the_peer_cannot_be_verified() {
+fn granted_resources_stay_while_the_peer_cannot_be_verified() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     let told = pool.slice("mypool").unwrap().status.clone();
@@ -137,10 +139,9 @@ fn what_was_granted_stands_while_the_peer_cannot_be_verified() {
     assert_eq!(pool.slice("mypool").unwrap().status, told);
 }
 
-/// The peer can write two Secrets of the handshake, also so that they cannot be
-/// read.
+/// The peer can make two Secrets of the handshake unreadable.
 #[test]
-fn no_secret_that_cannot_be_read_keeps_a_cordon_off() {
+fn an_unreadable_secret_does_not_prevent_a_cordon() {
     for name in [names::NONCE_SECRET, names::ISSUED_CERTIFICATE_SECRET] {
         let mut pool = Pool::new();
         pool.bring(replica("mypool")).settle();
@@ -164,7 +165,7 @@ fn no_secret_that_cannot_be_read_keeps_a_cordon_off() {
         let mark = &slice.metadata.annotations[names::CORDON_TENANT_ANNOTATION];
         assert_eq!(mark, "true");
         assert_eq!(slice.status, told);
-        // The consumer's file, applied again, lifts nothing.
+        // If the consumer's file is applied again, it lifts nothing.
         pool.write_condition(TenantCondition::Active).settle();
         let slice = pool.slice("mypool").unwrap();
         let annotations = &slice.metadata.annotations;
@@ -173,7 +174,7 @@ fn no_secret_that_cannot_be_read_keeps_a_cordon_off() {
 }
 
 #[test]
-fn a_slice_without_its_label_is_the_peers_still() {
+fn a_slice_without_its_label_still_belongs_to_the_peer() {
     for condition in [TenantCondition::Cordoned, TenantCondition::Drained] {
         let mut pool = Pool::new();
         pool.bring(replica("mypool")).settle();
@@ -199,10 +200,10 @@ fn a_slice_without_its_label_is_the_peers_still() {
 }
 
 #[test]
-fn no_signer_that_fails_keeps_a_cordon_off() {
+fn a_failing_signer_does_not_prevent_a_cordon() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
-    // The control plane's certificate has ended, and the slice's has not.
+    // The control plane's certificate has expired, and the slice's has not.
     let year = Duration::from_secs(365 * 24 * 3600);
     pool.now = pool.slice_due();
     pool.signer.fails.store(true, Ordering::Relaxed);
@@ -217,11 +218,11 @@ fn no_signer_that_fails_keeps_a_cordon_off() {
     assert_eq!(step.refused[0].error.fault(), &Fault::Local(failed.clone()));
     let annotations = &pool.slice("mypool").unwrap().metadata.annotations;
     assert!(annotations.contains_key(names::CORDON_TENANT_ANNOTATION));
-    // Nothing else being left to do, it is the error that it is.
+    // If nothing else is left to do, the failure is returned as an error.
     let view = pool.at_provider.view(&pool::consumer());
     let error = pool.provider.reconcile(&view, pool.env()).unwrap_err();
     assert_eq!(error.fault(), &Fault::Local(failed));
-    // The consumer's file, applied again, lifts nothing.
+    // If the consumer's file is applied again, it lifts nothing.
     pool.write_condition(TenantCondition::Active);
     let view = pool.at_provider.view(&pool::consumer());
     let peering = pool.provider.reconcile(&view, pool.env());
@@ -229,7 +230,7 @@ fn no_signer_that_fails_keeps_a_cordon_off() {
 }
 
 #[test]
-fn no_spoiled_slice_outlives_a_drain() {
+fn an_invalid_slice_is_deleted_by_a_drain() {
     let spoils: [fn(&mut ResourceSlice); 3] = [
         |slice| slice.spec.consumer_cluster_id = Some("victim".into()),
         |slice| {
@@ -251,7 +252,7 @@ fn no_spoiled_slice_outlives_a_drain() {
 }
 
 #[test]
-fn a_peer_that_writes_again_and_again_has_its_renewal_signed_once() {
+fn repeated_writes_of_a_peer_cause_one_renewal_only() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     pool.now = pool.slice_due();
@@ -265,6 +266,6 @@ fn a_peer_that_writes_again_and_again_has_its_renewal_signed_once() {
         pool.look(usize::MAX);
         pool.wait(Duration::from_secs(1));
     }
-    // The slice's, and the control plane's own.
+    // One request is for the slice, the other one for the control plane.
     assert_eq!(pool.signer.asked.load(Ordering::Relaxed), before + 2);
 }

@@ -1,4 +1,4 @@
-//! The resource slices of a peer, at its provider.
+//! The provider's side of a peer's resource slices.
 
 mod answers;
 mod certificates;

@@ -1,4 +1,4 @@
-//! Who decides on the resources of a slice, and how often.
+//! Who decides on the resources of a slice, and when.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::clusters::pool::{self, NAMESPACE, Pool, replica, resources};
 
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
 
-/// Decides by the class.
+/// A policy that decides by the class.
 struct ByClass;
 
 impl ResourceSlicePolicy for ByClass {
@@ -36,12 +36,12 @@ impl ResourceSlicePolicy for ByClass {
 }
 
 #[test]
-fn the_class_policy_denies_waits_leaves_to_others_or_fails() {
+fn a_policy_may_deny_wait_leave_the_decision_to_others_or_fail() {
     let mut pool = Pool::with(|builder| builder.slices(Arc::new(ByClass)));
     for class in ["never", "later", "broken", "theirs", ""] {
         let mut slice = replica(&format!("of-{class}x"));
         slice.spec.class = class.to_owned();
-        // What another controller, or the peer, put there.
+        // The resources that another controller or the peer has written.
         slice.status.resources = resources(&[("cpu", "7")]);
         pool.bring(slice);
     }
@@ -96,7 +96,7 @@ fn the_class_policy_denies_waits_leaves_to_others_or_fails() {
 }
 
 #[test]
-fn another_request_for_resources_is_decided_on_again_and_the_same_is_not() {
+fn changed_resources_are_decided_on_again_and_unchanged_ones_are_not() {
     let policy = Ceiling::new(LiqoClasses::new(Grant {
         resources: resources(&[("pods", "110"), ("cpu", "1")]),
         node_labels: [("region".to_owned(), "europe".to_owned())].into(),
@@ -130,7 +130,7 @@ fn another_request_for_resources_is_decided_on_again_and_the_same_is_not() {
     );
     assert_eq!(status.conditions[1].last_transition_time, since);
 
-    // What is no quantity is denied.
+    // A text that is no quantity is denied.
     for quantity in ["much", "-1"] {
         pool.edit("mypool", |slice| {
             slice.spec.resources = resources(&[("cpu", quantity)]);
@@ -150,7 +150,7 @@ fn another_request_for_resources_is_decided_on_again_and_the_same_is_not() {
 }
 
 #[test]
-fn the_administrator_has_a_slice_decided_on_anew() {
+fn the_administrator_can_request_a_new_decision() {
     let mut pool = Pool::with(|builder| builder.slices(Arc::new(ByClass)));
     let mut slice = replica("mypool");
     slice.spec.class = "never".into();

@@ -1,4 +1,4 @@
-//! What a provider remembers of a slice, and for how long.
+//! What a provider keeps on record about a slice, and how long.
 
 use liqo_auth::{
     crypto::RecordKey,
@@ -14,7 +14,7 @@ use crate::clusters::{
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
 
 #[test]
-fn a_slice_that_goes_takes_what_was_kept_of_it() {
+fn the_record_and_the_secret_of_a_deleted_slice_are_deleted() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool"))
         .bring(replica("other"))
@@ -34,7 +34,7 @@ fn a_slice_that_goes_takes_what_was_kept_of_it() {
 }
 
 #[test]
-fn a_record_that_is_not_ours_is_no_record() {
+fn a_forged_record_is_an_error() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool"))
         .bring(replica("other"))
@@ -64,7 +64,7 @@ fn a_record_that_is_not_ours_is_no_record() {
 }
 
 #[test]
-fn records_are_sealed_anew_under_a_new_key() {
+fn records_are_sealed_anew_with_a_new_record_key() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     let name = pool.records().remove(0);
