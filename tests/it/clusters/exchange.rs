@@ -338,7 +338,7 @@ impl Exchange {
 /// Kubernetes API does.
 pub(crate) struct Ledger {
     signer: AuthoritySigner,
-    issued: Mutex<BTreeMap<RequestId, CertificateChain>>,
+    pub(crate) issued: Mutex<BTreeMap<RequestId, CertificateChain>>,
 }
 
 impl Ledger {

@@ -76,6 +76,11 @@ impl Backends {
         given
     }
 
+    /// How many certificates were signed, and how many access keys were made.
+    pub(super) fn credentials_given(&self) -> usize {
+        self.ledger.issued.lock().unwrap().len() + self.iam.made()
+    }
+
     fn mood_of(&self, backend: &'static str) -> Mood {
         let of_one = self.of_one.lock().unwrap().get(backend).copied();
         of_one.unwrap_or(*self.mood.lock().unwrap())

@@ -2,6 +2,7 @@
 
 mod backends;
 mod crash_and_replay;
+mod later_backends;
 mod laws;
 mod provider_life;
 mod steps;

@@ -335,7 +335,7 @@ impl Life {
         ids.into_iter().nth(number)
     }
 
-    fn objects(&mut self) -> &mut Objects {
+    pub(super) fn objects(&mut self) -> &mut Objects {
         &mut self.exchange.at_provider
     }
 }
