@@ -21,8 +21,8 @@ use liqo_auth::{
 use crate::environment::Now;
 
 pub(crate) use administration::{
-    Approve, Cordon, Deny, Drain, NamedSlice, Release, Remote, RemoteHome, Renew, Status,
-    StatusFormat, Unauthenticate, Uncordon,
+    Approve, Cordon, Deny, Drain, NamedSlice, Release, Remote, RemoteHome, Renew, SignAgain,
+    Status, StatusFormat, Unauthenticate, Uncordon,
 };
 use examples::*;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
@@ -150,6 +150,9 @@ pub(crate) enum Command {
     /// Disapprove of what waits for approval (on the provider)
     #[command(subcommand, after_help = APPROVE_EXAMPLES)]
     Deny(Deny),
+    /// Have a request signed that the signer denied, or that failed (on the provider)
+    #[command(subcommand, after_help = SIGN_AGAIN_EXAMPLES)]
+    SignAgain(SignAgain),
     /// Forget what a peer was known by, when its administrator says that it has changed
     Release(Release),
     /// End the authentication with a provider cluster

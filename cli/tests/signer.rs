@@ -49,6 +49,36 @@ fn a_request_that_a_person_denied_is_refused_with_advice() {
 }
 
 #[test]
+fn a_request_that_was_denied_is_signed_when_the_administrator_asks_again() {
+    const AGAIN: &str = "sign-again tenant cl-consumer --home cl-provider";
+    for cleaned in [false, true] {
+        let folder = approved_and_not_signed();
+        let [request] = requests(&folder).try_into().unwrap();
+        let text = std::fs::read_to_string(&request).unwrap();
+        let denied = text.replace("type: Approved", "type: Denied");
+        std::fs::write(&request, denied).unwrap();
+        if cleaned {
+            is_refused(&folder.run(GENERATE));
+            std::fs::remove_file(&request).unwrap();
+        }
+        assert_eq!(
+            folder.ok(AGAIN),
+            " INFO  Tenant \"cl-consumer\" is signed again\n"
+        );
+        let identity = folder.ok(GENERATE);
+        assert!(identity.contains("kind: Identity"), "{identity}");
+        let error = folder.refused(AGAIN, "", 4);
+        assert!(error.contains("no request"), "{error}");
+    }
+    let folder = Folder::with_homes();
+    folder.refused(
+        "sign-again resourceslice mypool --home cl-provider --remote-cluster-id cl-consumer",
+        "",
+        4,
+    );
+}
+
+#[test]
 fn a_request_that_cannot_be_signed_has_failed() {
     let folder = approved_and_not_signed();
     let manifest = "apiVersion: certificates.k8s.io/v1

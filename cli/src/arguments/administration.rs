@@ -92,6 +92,16 @@ pub(crate) enum Deny {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum SignAgain {
+    /// Have the tenant's request signed
+    #[command(visible_alias = "tenants")]
+    Tenant(NamedTenant),
+    /// Have the slice's request signed
+    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    ResourceSlice(NamedSlice),
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct NamedTenant {
     /// The tenant's name: the cluster ID of the consumer

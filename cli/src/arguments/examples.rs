@@ -102,3 +102,8 @@ pub(super) const APPROVE_EXAMPLES: &str = "\
 Examples:
   liqo-auth approve tenant cl-consumer --home ./cl-provider
   liqo-auth deny tenant cl-consumer --home ./cl-provider --reason 'nobody asked for it'";
+
+pub(super) const SIGN_AGAIN_EXAMPLES: &str = "\
+Examples:
+  liqo-auth sign-again tenant cl-consumer --home ./cl-provider
+  liqo-auth sign-again resourceslice mypool --home ./cl-provider --remote-cluster-id cl-consumer";

@@ -16,6 +16,7 @@ mod peering_user;
 mod release;
 mod renew;
 mod replicate;
+mod sign_again;
 mod slices;
 mod status;
 mod transcript;
@@ -87,6 +88,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Renew(arguments) => renew::run(&context, &arguments),
         Command::Approve(command) => approve::approve(&context, &command),
         Command::Deny(command) => approve::deny(&context, &command),
+        Command::SignAgain(command) => sign_again::run(&context, &command),
         Command::Replicate(arguments) => replicate::run(&context, &arguments),
         Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),

@@ -107,7 +107,8 @@ impl Provider {
     }
 
     /// Asks Kubernetes' signer again for a request that was denied there, or
-    /// that failed. Without this call a denied request is not made anew.
+    /// that failed. The denied request is deleted, and another one is made.
+    /// Without this call a denied request is not made anew.
     ///
     /// # Errors
     /// As [`look`](Self::look).
@@ -116,16 +117,16 @@ impl Provider {
         observed.check_record()?;
         let look = self.look_at(view, &observed, Timestamp::EPOCH);
         let mut plan = look.plan();
+        let mut denied = None;
         plan.records.held(holder, |held| {
-            if held
-                .signing
-                .as_ref()
-                .is_some_and(|attempt| attempt.denied.is_some())
-            {
-                held.signing = None;
+            denied = held.signing.take_if(|attempt| attempt.denied.is_some());
+            if denied.is_some() {
                 held.refused_renewal = None;
             }
         });
+        if let Some(attempt) = denied {
+            credentials::delete_denied(&look, &attempt.name, &mut plan);
+        }
         Ok(plan.finish())
     }
 }

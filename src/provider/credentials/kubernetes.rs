@@ -205,20 +205,25 @@ pub(in crate::provider) fn delete_unanswered(
     else {
         return;
     };
-    let found = look
-        .view
-        .find::<CertificateSigningRequest>("", &attempt.name);
+    delete(look, &attempt.name, false, plan);
+}
+
+/// Deletes a request that was denied or that failed, so that another one can be
+/// made under its name.
+pub(in crate::provider) fn delete_denied(look: &Look<'_>, name: &str, plan: &mut Plan<'_>) {
+    delete(look, name, true, plan);
+}
+
+fn delete(look: &Look<'_>, name: &str, is_denied: bool, plan: &mut Plan<'_>) {
+    let found = look.view.find::<CertificateSigningRequest>("", name);
     let Ok(Some(object)) = found else {
         return;
     };
-    let is_ours = object
-        .metadata
-        .labels
-        .get(names::REMOTE_CLUSTER_ID_LABEL)
-        .map(String::as_str)
-        == Some(look.peer().as_str());
+    let label = object.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+    let is_ours = label.map(String::as_str) == Some(look.peer().as_str());
     let goes = object.metadata.deletion_timestamp.is_some();
-    if is_ours && !goes && object.status.certificate.is_empty() && refusal(object).is_none() {
+    let is_open = object.status.certificate.is_empty();
+    if is_ours && !goes && is_open && refusal(object).is_some() == is_denied {
         plan.delete(object);
     }
 }

@@ -25,7 +25,7 @@ pub(super) use credential::Credential;
 pub use credential::CredentialRequest;
 pub(super) use holding::{CertificateSecret, Holding, RequestBasis, Standing};
 pub use issued::Issued;
-pub(super) use kubernetes::delete_unanswered;
+pub(super) use kubernetes::{delete_denied, delete_unanswered};
 pub use renew_objects::RenewalChannel;
 pub(super) use renew_objects::answer_renews;
 pub use renewal::Renewal;

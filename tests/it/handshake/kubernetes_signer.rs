@@ -249,6 +249,36 @@ fn a_denied_request_is_not_made_again_until_an_administrator_asks() {
     }
 }
 
+/// Kubernetes has not deleted the denied request yet.
+#[test]
+fn an_administrator_who_asks_again_need_not_wait_for_the_cleaner() {
+    let mut exchange = requested();
+    edit_request(&mut exchange, |request| {
+        request.status.conditions = vec![condition("Denied", "no such peer")];
+    });
+    exchange.turn_of_provider();
+    let again = exchange
+        .provider
+        .sign_again(&exchange.provider_view(), &Holder::ControlPlane)
+        .unwrap();
+    assert!(matches!(
+        again.effects.as_slice(),
+        [_, Effect::Delete { id, .. }] if id.kind == Kind::CertificateSigningRequest
+    ));
+    exchange.carry_out(true, again);
+    exchange.turn_of_provider();
+    exchange.turn_of_provider();
+    assert_eq!(sign_approved(&mut exchange), 1);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    // Without a denied request nothing is asked again.
+    let again = exchange
+        .provider
+        .sign_again(&exchange.provider_view(), &Holder::ControlPlane)
+        .unwrap();
+    assert!(again.is_settled());
+}
+
 #[test]
 fn a_request_that_the_cleaner_deleted_is_made_anew() {
     let mut exchange = requested();

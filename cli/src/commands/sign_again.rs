@@ -1,0 +1,50 @@
+//! `sign-again`: has a request signed that the signer denied, or that failed.
+
+use liqo_auth::machine::Holder;
+
+use super::Context;
+use crate::{
+    arguments::SignAgain,
+    failure::{Failure, Result},
+    home::{Home, Use},
+    output::{Side, escaped},
+    provider_side::{ProviderSide, ProviderStand, refused},
+};
+
+pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {
+    let (peer, holder, shown) = match command {
+        SignAgain::Tenant(tenant) => {
+            let shown = format!("Tenant \"{}\"", tenant.name);
+            (&tenant.name, Holder::ControlPlane, shown)
+        }
+        SignAgain::ResourceSlice(slice) => {
+            let shown = format!("ResourceSlice \"{}\"", escaped(&slice.name));
+            let holder = Holder::Slice(slice.name.clone());
+            (&slice.remote_cluster_id, holder, shown)
+        }
+    };
+    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    // A denial that nobody has recorded yet counts, too.
+    provider.settle()?;
+    let subject = format!("the request of {shown} is not signed again");
+    let step = provider.administer(&subject, |provider, view, _| {
+        provider.sign_again(view, &holder)
+    })?;
+    if step.effects.is_empty() {
+        return Err(Failure::waiting(format!(
+            "{shown} has no request in {} that was denied or that failed",
+            home.path().display()
+        )));
+    }
+    // The word is on the disk before the next request is made on account of it.
+    provider.home.save()?;
+    let stand = provider.settle()?;
+    context
+        .printer
+        .info(Side::Only, &format!("{shown} is signed again"))?;
+    match stand {
+        ProviderStand::Refused(error) => Err(refused(&home, &error)),
+        _ => Ok(()),
+    }
+}
