@@ -44,6 +44,11 @@ pub struct PeerSettings {
     pub accept_aws: bool,
     /// Who renews the certificates.
     pub renewal: RenewalScheme,
+    /// Whether a resource slice for this provider is completed and signed, no
+    /// matter by whom it was made: by hand, by `liqoctl`, or by a provider that
+    /// has rights in its tenant namespace here. Otherwise only the slices of
+    /// [`Consumer::request_slice`](crate::Consumer::request_slice) are signed.
+    pub sign_slices_made_by_anyone: bool,
 }
 
 /// Who renews a certificate, and how the next one comes.

@@ -35,6 +35,8 @@ pub(super) struct Record {
     pub(super) control_plane: Option<Received>,
     /// The certificates of resource slices, by the slices' names.
     pub(super) slices: BTreeMap<String, Received>,
+    /// The names of the resource slices that this side asked for.
+    pub(super) requested: BTreeSet<String>,
     /// Who renews, as far as the provider has shown it.
     pub(super) renewed_by: Option<RenewedBy>,
     /// How the key before the present one signed it, as the Tenant carries it.
@@ -92,6 +94,8 @@ struct Written {
     control_plane: Option<Received>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     slices: BTreeMap<String, Received>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    requested: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     renewed_by: Option<RenewedBy>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,6 +245,7 @@ impl Record {
             released: written.released,
             control_plane: written.control_plane,
             slices: written.slices,
+            requested: written.requested,
             renewed_by: written.renewed_by,
             succession: written.succession,
             ended: written.ended,
@@ -262,6 +267,7 @@ impl Record {
             released: self.released,
             control_plane: self.control_plane,
             slices: self.slices.clone(),
+            requested: self.requested.clone(),
             renewed_by: self.renewed_by,
             succession: self.succession.clone(),
             ended: self.ended.clone(),

@@ -106,6 +106,15 @@ family! {
             rule: Besides("the end of a peering is this side's own decision"),
             advice: "Authenticate anew: ask the provider for a nonce, and sign it.",
         },
+        /// The resource slice is for this provider, and this side did not ask
+        /// for it.
+        #[error("this side did not ask for the resource slice")]
+        SliceNotRequested => {
+            code: "slice-not-requested",
+            rule: Broken(Rule::OwnRecords),
+            advice: "Delete the slice unless somebody here made it by hand, and ask for a slice \
+                     made by hand by the same name through this library.",
+        },
         /// The token protocol is off.
         #[error("the token protocol is off")]
         TokenProtocolOff => {

@@ -119,6 +119,7 @@ impl Record {
         self.proven_nonce = None;
         self.control_plane = None;
         self.slices.clear();
+        self.requested.clear();
         self.renewed_by = None;
     }
 }

@@ -101,6 +101,7 @@ impl<'a> Look<'a> {
         };
         let holding = holding.insert(Holding::of_slice(*self, slice)?);
         if !self.is_complete(slice, &*self.request_key(control_plane, keys, slice)) {
+            self.check_requested(slice)?;
             return Ok(SlicePhase::NeedsRequest);
         }
         let decision = slice
@@ -162,6 +163,20 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// That this side asked for the slice. A provider may have rights in the
+    /// tenant namespace, so its slice there is not taken for this side's own.
+    fn check_requested(&self, slice: &ResourceSlice) -> Result<(), Error> {
+        let record = self.observed.record();
+        let name = &slice.metadata.name;
+        if self.settings().sign_slices_made_by_anyone
+            || record.is_some_and(|record| record.requested.contains(name))
+        {
+            return Ok(());
+        }
+        let id = Some(slice.id());
+        Err(Error::new(PolicyRefusal::SliceNotRequested, id, ""))
+    }
+
     fn check_slice(&self, slice: &ResourceSlice) -> Result<(), Error> {
         let wrong = |fault: Error| Err(fault);
         let id = || Some(slice.id());
@@ -206,8 +221,10 @@ impl<'a> Look<'a> {
         }
         let is_there = |name: &str| slices.iter().any(|slice| slice.status.slice.name == name);
         if self.observed.record.is_some() {
-            plan.records
-                .change(|record| record.slices.retain(|name, _| is_there(name)));
+            plan.records.change(|record| {
+                record.slices.retain(|name, _| is_there(name));
+                record.requested.retain(|name| is_there(name));
+            });
         }
         self.remove_left_behind(&is_there, plan);
     }

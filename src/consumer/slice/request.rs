@@ -159,6 +159,10 @@ impl Look<'_> {
             },
             ..ResourceSlice::default()
         };
+        // In a step, the record is written before the slice with its request.
+        plan.records.change(|record| {
+            record.requested.insert(options.name.clone());
+        });
         let request = self.slice_request(stored.unwrap_or(&new), &*key, plan)?;
         match stored {
             Some(stored) => plan.edit(stored, |slice| {

@@ -183,6 +183,13 @@ impl Home {
         self.objects.insert(secret.into());
     }
 
+    /// Puts these slices on record, as if this side had asked for them.
+    pub(crate) fn put_on_record(&mut self, slices: &[&str]) {
+        let mut record = self.record();
+        record["requested"] = slices.into();
+        self.put_record(&record);
+    }
+
     /// The credentials that the provider issues to the control plane, for key
     /// number 1.
     pub(crate) fn issue(&self, lifetime: Duration) -> AuthParams {

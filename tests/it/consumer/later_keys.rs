@@ -354,6 +354,7 @@ fn a_slice_that_fails_changes_nothing_and_does_not_delay_other_slices() {
         bare.metadata.name = name.to_owned();
         home.objects.insert(bare.clone().into());
     }
+    home.put_on_record(&["badpool", "mypool", "other"]);
     let step = home.turn();
     let changed: Vec<String> = step.effects.iter().map(|effect| effect.id().name).collect();
     assert_eq!(changed, ["other"]);

@@ -297,6 +297,7 @@ fn a_fault_of_one_slice_does_not_delay_other_slices() {
     wrong.metadata.name = "wrong".to_owned();
     wrong.spec.csr = Bytes::default();
     home.objects.insert(wrong.into());
+    home.put_on_record(&["mypool", "wrong"]);
     let step = home.settle();
     let phases = home
         .status()

@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     audit::Decision,
-    consumer::SliceOptions,
+    consumer::{PeerSettings, SliceOptions},
     crypto::{Csr, Subject},
     error::{Fault, LocalFault, PolicyRefusal, Precondition},
     machine::{Awaited, Concerns, Effect, Mirror},
@@ -111,8 +111,62 @@ fn a_request_is_refused_before_authentication_and_with_a_bad_name() {
 }
 
 #[test]
-fn a_slice_made_by_hand_is_completed() {
+fn a_slice_that_this_side_did_not_ask_for_is_refused_and_never_signed() {
     let mut home = Home::authenticated(YEAR);
+    let record = home.record();
+    // The provider may write in its tenant namespace here.
+    home.objects.insert(by_hand());
+    let planted = home.slice();
+    let error = home.slice_refusal();
+    assert_eq!(error.fault(), &PolicyRefusal::SliceNotRequested.into());
+    assert_eq!(error.at().object, Some(object_ref()));
+    assert!(home.turn().is_settled());
+    assert_eq!(home.refused, [error]);
+    assert_eq!((home.slice(), home.record()), (planted, record));
+    assert_eq!(home.phase(), "Authenticated");
+
+    // The administrator asks for it: the record comes before the request.
+    let step = home.request_slice();
+    let kinds: Vec<Kind> = step.effects.iter().map(|effect| effect.id().kind).collect();
+    assert_eq!(kinds, [Kind::Secret, Kind::ResourceSlice]);
+    assert_eq!(home.record()["requested"], json!(["mypool"]));
+    assert_eq!(home.slice_phase(), "AwaitsDecision");
+
+    // What is deleted here can be planted again, and is refused again.
+    let step = home.consumer.delete_slice(&home.view(), "mypool").unwrap();
+    home.carry_out(step);
+    home.settle();
+    assert_eq!(home.record().get("requested"), None);
+    home.objects.insert(by_hand());
+    assert_eq!(
+        home.slice_refusal().fault(),
+        &PolicyRefusal::SliceNotRequested.into()
+    );
+}
+
+/// The record that names the slice may be stored, and the slice not yet.
+#[test]
+fn a_slice_is_on_record_before_its_request_is_signed() {
+    let mut home = Home::authenticated(YEAR);
+    let mut step = home
+        .consumer
+        .request_slice(&home.view(), &SliceOptions::named("mypool"), env(home.now))
+        .unwrap();
+    step.effects.truncate(1);
+    home.carry_out(step);
+    assert_eq!(home.record()["requested"], json!(["mypool"]));
+    // A name without a slice lets none be planted in its place later.
+    home.settle();
+    assert_eq!(home.record().get("requested"), None);
+}
+
+#[test]
+fn a_slice_made_by_hand_is_completed_where_anyone_may_make_slices() {
+    let mut home = Home::with(PeerSettings {
+        sign_slices_made_by_anyone: true,
+        ..PeerSettings::default()
+    })
+    .authenticate(YEAR);
     home.objects.insert(by_hand());
     assert_eq!(home.slice_phase(), "NeedsRequest");
     home.settle();
