@@ -71,7 +71,7 @@ impl<'h> ConsumerSide<'h> {
             Phase::AwaitsNonce => ConsumerStand::AwaitsNonce,
             Phase::AwaitsIdentity(tenant) => ConsumerStand::AwaitsIdentity(tenant),
             Phase::Authenticated(stored) => {
-                ConsumerStand::Authenticated(stored.kubeconfig_secret().clone())
+                ConsumerStand::Authenticated(stored.kubeconfig_secret.clone())
             }
             Phase::Refused(error) => ConsumerStand::Refused(error),
             Phase::Ending => ConsumerStand::Ending,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::{Entropy, KeyPair, OneKey, RecordKey},
-    legacy::{HomeCluster, HttpResponse, TokenProtocol},
+    legacy::{HomeCluster, HomeClusterSettings, HttpResponse, TokenProtocol},
     machine::Objects,
     model::{AuthStatus, ForeignCluster, Object, ProtocolVersion},
     policy::Policy,
@@ -28,11 +28,14 @@ fn answer(
         [7; 32],
     ))));
     let peer = "cl-foreign".parse()?;
-    let home = HomeCluster::builder("cl-home".parse()?, Arc::new(key), RecordKey::new([1; 32])?)
-        .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-        .policy(Policy::compatible())
-        .peer_version("cl-foreign".parse()?, version)
-        .build();
+    let settings = HomeClusterSettings {
+        protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+        policy: Policy::compatible(),
+        peer_versions: [("cl-foreign".parse()?, version)].into(),
+        ..HomeClusterSettings::default()
+    };
+    let (id, record_key) = ("cl-home".parse()?, RecordKey::new([1; 32])?);
+    let home = HomeCluster::new(id, Arc::new(key), record_key, settings);
     let mut cluster = ForeignCluster::default();
     cluster.metadata.name = "foreign".into();
     cluster.spec.foreign_auth_url = "https://foreign.example".into();

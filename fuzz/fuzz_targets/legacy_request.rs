@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     crypto::RecordKey,
-    legacy::{Foreign, HttpRequest, Reading, TokenProtocol},
+    legacy::{Foreign, ForeignSettings, HttpRequest, Reading, TokenProtocol},
     machine::Objects,
     policy::Policy,
     provider::Endpoint,
@@ -21,18 +21,20 @@ fuzz_target!(|bytes: &[u8]| {
     ) else {
         return;
     };
-    let foreign = Foreign::builder(id, Endpoint::new(url, None), key)
-        .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-        .policy(Policy::compatible())
-        .hand_out_service_accounts(accounts)
-        .build();
+    let settings = ForeignSettings {
+        protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+        policy: Policy::compatible(),
+        service_accounts: Some(accounts),
+        ..ForeignSettings::default()
+    };
+    let foreign = Foreign::new(id, Endpoint::new(url, None), key, settings);
     for path in ["/identity", "/identity/certificate"] {
         let request = HttpRequest::new("POST", path, bytes);
         let Reading::Identity(request) = foreign.read(&request) else {
             continue;
         };
         let objects = Objects::new();
-        let view = objects.view(request.peer());
+        let view = objects.view(&request.peer);
         if let Ok(answer) = foreign.handle(&view, &request, env()) {
             assert!(answer.step.effects.is_empty());
             assert!(

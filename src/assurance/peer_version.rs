@@ -124,6 +124,16 @@ pub enum Ability {
     ProveKeys,
 }
 
+/// The form of the token protocol that a foreign cluster has shown by its
+/// answers. It is kept on the ForeignCluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenForm {
+    /// The cluster gives service accounts: 0.2.
+    Accounts,
+    /// The cluster gives certificates: 0.3 or later.
+    Certificates,
+}
+
 /// What the provider's objects tell of a consumer.
 ///
 /// # Errors
@@ -192,10 +202,45 @@ pub fn of_provider(view: &View<'_>) -> Result<Evidence, Error> {
     for foreign in view.every::<ForeignCluster>()? {
         if foreign.spec.cluster_identity.cluster_id == view.peer().as_str() {
             observations.extend(of_foreign_cluster(foreign));
+            observations.extend(of_token_form(foreign));
         }
     }
     observations.extend(of_token(view)?);
     Ok(Evidence::of(observations))
+}
+
+/// What a consumer's Renew tells of that consumer.
+pub(crate) fn of_renew(renew: &Renew) -> Evidence {
+    Evidence::of(vec![of_replicated_renew(renew)])
+}
+
+/// What the answers in Renews tell of the provider.
+pub(crate) fn of_answers<'o>(renews: impl IntoIterator<Item = &'o Renew>) -> Evidence {
+    let answered = renews.into_iter().filter_map(of_answered_renew);
+    Evidence::of(answered.collect())
+}
+
+impl TokenForm {
+    /// The form that is noted on the ForeignCluster.
+    pub(crate) fn shown_on(foreign: &ForeignCluster) -> Option<Self> {
+        let noted = foreign.metadata.annotations.get(TOKEN_FORM_ANNOTATION)?;
+        let forms = [Self::Accounts, Self::Certificates];
+        forms.into_iter().find(|form| form.as_str() == noted)
+    }
+
+    /// Notes the form on the ForeignCluster.
+    #[cfg(feature = "legacy")]
+    pub(crate) fn note(self, foreign: &mut ForeignCluster) {
+        let annotations = &mut foreign.metadata.annotations;
+        annotations.insert(TOKEN_FORM_ANNOTATION.to_owned(), self.as_str().to_owned());
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Accounts => "service-accounts",
+            Self::Certificates => "certificates",
+        }
+    }
 }
 
 impl Evidence {
@@ -390,6 +435,25 @@ fn of_foreign_cluster(foreign: &ForeignCluster) -> Option<Observation> {
     })
 }
 
+fn of_token_form(foreign: &ForeignCluster) -> Option<Observation> {
+    let (found, tells) = match TokenForm::shown_on(foreign)? {
+        TokenForm::Accounts => (
+            "a foreign cluster that gives service accounts",
+            Peer::liqo(V0_2, Some(V0_3)),
+        ),
+        TokenForm::Certificates => (
+            "a foreign cluster that gives certificates",
+            Peer::liqo(V0_3, Some(V0_11)),
+        ),
+    };
+    Some(Observation {
+        object: foreign.id(),
+        field: "metadata.annotations[liqo-auth/token-protocol]",
+        found,
+        tells: tells.or_this_library(),
+    })
+}
+
 /// A token of the peer's, which it or an administrator handed over.
 fn of_token(view: &View<'_>) -> Result<Option<Observation>, Error> {
     let name = names::remote_token_secret(view.peer());
@@ -459,6 +523,7 @@ impl fmt::Display for Evidence {
     }
 }
 
+const TOKEN_FORM_ANNOTATION: &str = "liqo-auth/token-protocol";
 const V0_2: Version = Version(0, 2, 0);
 const V0_3: Version = Version(0, 3, 0);
 const V0_11: Version = Version(0, 11, 0);

@@ -91,13 +91,13 @@ fn of_slice(slice: SliceStatus) -> HolderStatus {
 }
 
 fn with_identity(status: HolderStatus, stored: &StoredIdentity) -> HolderStatus {
-    let (renewed_at, refused) = match stored.renewal() {
+    let (renewed_at, refused) = match &stored.renewal {
         Renewal::NotBefore(due) => (Some(*due), None),
         Renewal::PeerCannot(error) => (None, Some(error.clone())),
         Renewal::Never | Renewal::Due | Renewal::Awaited { .. } | Renewal::Answered => (None, None),
     };
     HolderStatus {
-        valid_until: stored.valid_until(),
+        valid_until: stored.accepted.valid_until(),
         renewed_at,
         refused,
         ..status

@@ -115,7 +115,7 @@ impl<'a> Look<'a> {
                 Standing::NeedsIdentity(offered) => Phase::NeedsIdentity(offered),
                 Standing::NeedsKubeconfig(accepted) => Phase::NeedsKubeconfig(accepted),
                 Standing::Held(mut stored) => {
-                    stored.succession = self.succession(keys, stored.awaits_new_key());
+                    stored.succession = self.succession(keys, stored.accepted.awaits_new_key());
                     Phase::Authenticated(stored)
                 }
             });

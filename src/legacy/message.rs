@@ -22,8 +22,10 @@ use crate::{
 /// `auth.CertificateIdentityRequest` (0.3 to 0.10).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityRequest {
-    pub(super) version: ProtocolVersion,
-    pub(super) peer: ClusterId,
+    /// The form of the request.
+    pub version: ProtocolVersion,
+    /// The cluster ID in the request.
+    pub peer: ClusterId,
     pub(super) name: String,
     pub(super) token: SecretText,
     pub(super) origin_token: SecretText,
@@ -63,16 +65,6 @@ pub enum RequestError {
 }
 
 impl IdentityRequest {
-    /// Which form it has.
-    pub fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-
-    /// The cluster ID in the request.
-    pub fn peer(&self) -> &ClusterId {
-        &self.peer
-    }
-
     /// The token that is shown, as bytes of any kind.
     pub(super) fn token_bytes(&self) -> &[u8] {
         self.token.expose().as_bytes()

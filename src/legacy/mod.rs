@@ -39,8 +39,8 @@
 //! holds it may take any cluster ID that has no identity yet. What can be done
 //! about that without a peer noticing is done: each ID gets one identity, a
 //! CSR is verified as in the new protocol, tokens are compared in constant
-//! time, may expire ([`ForeignBuilder::token_lifetime`]) and may serve once
-//! ([`ForeignBuilder::single_use_token`]), and with the strict policy each peer
+//! time, may expire ([`ForeignSettings::token_lifetime`]) and may serve once
+//! ([`ForeignSettings::single_use_token`]), and with the strict policy each peer
 //! is given an origin token of its own, good for its cluster ID only.
 
 mod foreign;
@@ -55,9 +55,9 @@ mod token_protocol;
 
 pub use crate::crypto::{AuthToken, TokenError};
 pub use crate::model::{ProtocolVersion, ProtocolVersionError};
-pub use foreign::{Claimed, Foreign, ForeignBuilder, Reading, Reply, TokenStore};
+pub use foreign::{Claimed, Foreign, ForeignSettings, Reading, Reply, TokenStore};
 pub use home::{
-    AcceptedIdentity, Asks, HomeCluster, HomeClusterBuilder, Next, Phase, Request, Tls,
+    AcceptedIdentity, Asks, HomeCluster, HomeClusterSettings, Next, Phase, Request, Tls,
 };
 pub use http::{HttpRequest, HttpResponse};
 pub use message::{IdentityRequest, RequestError};

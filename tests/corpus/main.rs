@@ -20,7 +20,10 @@ use liqo_auth::{
     consumer::{Consumer, PeerSettings},
     crypto::{Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, PublicKey, RecordKey},
     error::{Error, Fault},
-    legacy::{AuthToken, Foreign, HttpRequest, Outcome, Reading, TokenProtocol, TokenStore},
+    legacy::{
+        AuthToken, Foreign, ForeignSettings, HttpRequest, Outcome, Reading, TokenProtocol,
+        TokenStore,
+    },
     machine::{Env, Message, Objects, View},
     model::{
         Identity, Metadata, Namespace, Object, Resource, ResourceSlice, Secret, Tenant, Timestamp,
@@ -78,14 +81,16 @@ fn judge_of(kind: &str) -> Option<Judge> {
 fn judge_token(case: &Value, policy: Policy) -> Result<(), Error> {
     let id = "cl-foreign".parse().unwrap();
     let endpoint = Endpoint::new("https://172.19.0.3:6443".parse().unwrap(), None);
-    let foreign = Foreign::builder(id, endpoint, RecordKey::new([1; 32]).unwrap())
-        .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-        .policy(policy.clone())
-        .token_store(Arc::new(Stored(
+    let settings = ForeignSettings {
+        protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+        policy: policy.clone(),
+        token_store: Some(Arc::new(Stored(
             case["storedToken"].as_str().unwrap().to_owned(),
             policy,
-        )))
-        .build();
+        ))),
+        ..ForeignSettings::default()
+    };
+    let foreign = Foreign::new(id, endpoint, RecordKey::new([1; 32]).unwrap(), settings);
     let body = serde_json::json!({
         "cluster": { "clusterID": "cl-home" },
         "destinationClusterToken": case["givenToken"],
@@ -96,7 +101,7 @@ fn judge_token(case: &Value, policy: Policy) -> Result<(), Error> {
         panic!("{}: unreadable", case["id"]);
     };
     let objects = Objects::new();
-    let answer = foreign.handle(&objects.view(request.peer()), &request, env())?;
+    let answer = foreign.handle(&objects.view(&request.peer), &request, env())?;
     match answer.outcome {
         Some(outcome @ Outcome::WrongToken { .. }) => Err(outcome.error().unwrap()),
         // The token is right. The refusal is about the missing certificate

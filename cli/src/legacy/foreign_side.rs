@@ -9,7 +9,7 @@ use std::{
 use liqo_auth::{
     crypto::{Answer, Authority, BoxError, CertificateChain, RecordKey},
     error::Error,
-    legacy::{Claimed, Foreign, ForeignBuilder, IdentityRequest, Reply, TokenProtocol},
+    legacy::{Claimed, Foreign, ForeignSettings, IdentityRequest, Reply, TokenProtocol},
     machine::{Effect, Interest, Step, View},
     model::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestSpec, ClusterId, ClusterRole,
@@ -79,13 +79,14 @@ impl ForeignSide {
     ) -> Result<Self> {
         let authority = home.authority()?;
         let (endpoint, record_key) = (endpoint(home, &authority)?, home.record_key()?);
-        let builder = Foreign::builder(
+        let plain = Foreign::new(
             home.cluster_id().clone(),
             endpoint.clone(),
             record_key.clone(),
+            settings(&choices, policy),
         );
         Ok(Self {
-            plain: chosen(builder, &choices, policy).build(),
+            plain,
             cluster_id: home.cluster_id().clone(),
             endpoint,
             record_key,
@@ -172,7 +173,7 @@ impl ForeignSide {
         home: &Home,
         request: &IdentityRequest,
     ) -> Result<Option<Box<Reply>>> {
-        let view = self.view(home, request.peer());
+        let view = self.view(home, &request.peer);
         let reply = self.plain.handle(&view, request, self.clock.env()?);
         let reply = reply.map_err(|error| failure(home, &error))?;
         Ok(reply.response.is_some().then(|| Box::new(reply)))
@@ -180,9 +181,9 @@ impl ForeignSide {
 
     /// Looks what a request needs next. What needs a signature is signed.
     pub(crate) fn look(&self, home: &mut Home, request: &IdentityRequest) -> Result<Look> {
-        let signer = Arc::new(Signer::of(home, request.peer(), &self.policy));
-        let foreign = self.working(home, request.peer(), signer.clone());
-        let view = self.view(home, request.peer());
+        let signer = Arc::new(Signer::of(home, &request.peer, &self.policy));
+        let foreign = self.working(home, &request.peer, signer.clone());
+        let view = self.view(home, &request.peer);
         let reply = foreign.handle(&view, request, self.clock.env()?);
         let reply = reply.map_err(|error| failure(home, &error))?;
         if reply.response.is_some() {
@@ -195,7 +196,7 @@ impl ForeignSide {
             return Ok(Look::Waits);
         };
         // The claim is on the disk before anything is signed.
-        if !home.is_saved_for(&self.plain.interests(request.peer())) {
+        if !home.is_saved_for(&self.plain.interests(&request.peer)) {
             return Ok(Look::Save);
         }
         let signed = signed_request(&self.authority, &asked)?;
@@ -255,38 +256,30 @@ impl ForeignSide {
 
     /// The same, with whom only a request has that something is done for.
     fn working(&self, home: &Home, peer: &ClusterId, signer: Arc<dyn CsrSigner>) -> Foreign {
-        let builder = Foreign::builder(
+        Foreign::new(
             self.cluster_id.clone(),
             self.endpoint.clone(),
             self.record_key.clone(),
-        );
-        chosen(builder, &self.choices, &self.policy)
-            .signer(signer)
-            .principals(Arc::new(principals(home, peer)))
-            .build()
+            ForeignSettings {
+                signer: Some(signer),
+                principals: Arc::new(principals(home, peer)),
+                ..settings(&self.choices, &self.policy)
+            },
+        )
     }
 }
 
-fn chosen(builder: ForeignBuilder, choices: &ForeignChoices, policy: &Policy) -> ForeignBuilder {
-    let mut builder = builder
-        .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-        .policy(policy.clone());
-    if let Some(name) = &choices.name {
-        builder = builder.name(name);
+fn settings(choices: &ForeignChoices, policy: &Policy) -> ForeignSettings {
+    ForeignSettings {
+        protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+        policy: policy.clone(),
+        name: choices.name.clone(),
+        allow_empty_token_from_anyone: choices.allows_empty_token,
+        service_accounts: choices.accounts.clone(),
+        token_lifetime: choices.token_lifetime,
+        single_use_token: choices.is_single_use,
+        ..ForeignSettings::default()
     }
-    if choices.allows_empty_token {
-        builder = builder.allow_empty_token_from_anyone();
-    }
-    if let Some(namespace) = &choices.accounts {
-        builder = builder.hand_out_service_accounts(namespace.clone());
-    }
-    if let Some(lifetime) = choices.token_lifetime {
-        builder = builder.token_lifetime(lifetime);
-    }
-    if choices.is_single_use {
-        builder = builder.single_use_token();
-    }
-    builder
 }
 
 /// Carries effects out in memory.

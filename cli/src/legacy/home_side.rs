@@ -5,7 +5,10 @@ use std::{path::PathBuf, sync::Arc};
 use liqo_auth::{
     crypto::OneKey,
     error::Error,
-    legacy::{AuthToken, HomeCluster, HttpResponse, Next, Phase, Request, TokenProtocol},
+    legacy::{
+        AuthToken, HomeCluster, HomeClusterSettings, HttpResponse, Next, Phase, Request,
+        TokenProtocol,
+    },
     machine::{Effect, Notice, Part, Step},
     model::{ClusterId, ForeignCluster, Metadata, ObjectRef, ProtocolVersion, Resource},
     policy::Policy,
@@ -192,7 +195,7 @@ impl HomeSide {
 
     fn stand(&self, phase: &Phase) -> Result<HomeStand> {
         Ok(match phase {
-            Phase::Accepted(identity) => HomeStand::Accepted(identity.kubeconfig_secret().clone()),
+            Phase::Accepted(identity) => HomeStand::Accepted(identity.kubeconfig_secret.clone()),
             Phase::AwaitsToken => HomeStand::AwaitsToken,
             Phase::Refused => HomeStand::Refused,
             Phase::Ending => {
@@ -261,26 +264,23 @@ pub(crate) fn home_cluster(
     policy: &Policy,
 ) -> Result<HomeCluster> {
     let keys = Arc::new(OneKey(Arc::new(home.key()?)));
-    let mut builder = HomeCluster::builder(home.cluster_id().clone(), keys, home.record_key()?)
-        .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-        .policy(policy.clone());
-    if let Some(name) = &choices.name {
-        builder = builder.name(name);
-    }
-    if choices.is_publicly_trusted {
-        builder = builder.publicly_trusted();
-    }
-    if choices.skips_tls_verification {
-        builder = builder.skip_tls_verification_where_the_foreign_cluster_says_so();
-    }
-    if let Some(version) = choices.version {
-        let peers = home.all::<ForeignCluster>();
-        let peers = peers.filter_map(|peer| peer.spec.cluster_identity.cluster_id.parse().ok());
-        for peer in peers {
-            builder = builder.peer_version(peer, version);
-        }
-    }
-    Ok(builder.build())
+    let peers = home
+        .all::<ForeignCluster>()
+        .filter_map(|peer| peer.spec.cluster_identity.cluster_id.parse().ok());
+    let settings = HomeClusterSettings {
+        protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+        policy: policy.clone(),
+        name: choices.name.clone(),
+        publicly_trusted: choices.is_publicly_trusted,
+        skip_tls_verification_where_the_foreign_cluster_says_so: choices.skips_tls_verification,
+        peer_versions: choices
+            .version
+            .map(|version| peers.map(|peer| (peer, version)).collect())
+            .unwrap_or_default(),
+        ..HomeClusterSettings::default()
+    };
+    let (id, record_key) = (home.cluster_id().clone(), home.record_key()?);
+    Ok(HomeCluster::new(id, keys, record_key, settings))
 }
 
 fn foreign_cluster(name: &str, auth_url: &str) -> ForeignCluster {

@@ -61,7 +61,7 @@ fn of_identity(
     })?;
     let pem = identity.spec.auth_params.signed_crt.as_slice();
     let chain = CertificateChain::from_pem(pem, &Policy::compatible()).ok()?;
-    let renewal = match held.renewal() {
+    let renewal = match &held.renewal {
         consumer::Renewal::NotBefore(due) => Renewal::NotBefore(*due),
         consumer::Renewal::Due | consumer::Renewal::Answered => Renewal::Due,
         consumer::Renewal::Awaited { .. } => Renewal::Awaited,

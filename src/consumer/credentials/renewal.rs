@@ -18,6 +18,7 @@ use super::{
     taking::{Offer, begins_at, own},
 };
 use crate::{
+    assurance::peer_version::{self, Ability},
     audit::{Decision, Event},
     consumer::{
         AcceptedIdentity, RenewalScheme,
@@ -119,16 +120,15 @@ impl Holding<'_> {
         Renewal::PeerCannot(Error::new(fault, identity, "spec.authParams.signedCRT"))
     }
 
-    /// Who renews, as far as the provider shows it by now: only from 1.2 on an
-    /// empty Renew is answered.
+    /// The side that renews, as far as the provider's answers show it by now.
     fn renewed_by(&self) -> Option<RenewedBy> {
         let observed = self.look.observed;
         let own = self.renew.as_ref().ok().copied().flatten();
-        let mut renews = own.into_iter().chain(observed.readable_renew());
-        if renews.any(|renew| renew.status.auth_params.is_some() && renew.spec.csr.is_empty()) {
-            return Some(RenewedBy::Provider);
+        let renews = own.into_iter().chain(observed.readable_renew());
+        match peer_version::of_answers(renews).can(Ability::RenewByChannel) {
+            Some(true) => Some(RenewedBy::Provider),
+            _ => observed.record()?.renewed_by,
         }
-        observed.record()?.renewed_by
     }
 
     fn mode(&self, renewed_by: Option<RenewedBy>) -> Mode {

@@ -8,21 +8,22 @@ use super::{
     taking::{Offer, begins_at},
 };
 use crate::{
-    assurance::commitment::Assurance,
     consumer::{AcceptedIdentity, record::Plan},
-    crypto::{Fingerprint, Nonce, PublicKey},
+    crypto::Nonce,
     error::Error,
     machine::{Awaited, Notice},
-    model::{Identity, ObjectRef, Resource, Tenant, Timestamp},
-    verify::VerifiedIdentity,
+    model::{Identity, ObjectRef, Resource, Tenant},
 };
 
 /// An identity whose kubeconfig is stored and names what the Identity says.
 #[derive(Clone)]
 pub struct StoredIdentity {
-    pub(in crate::consumer) accepted: AcceptedIdentity,
-    pub(in crate::consumer) kubeconfig_secret: ObjectRef,
-    pub(in crate::consumer) renewal: Renewal,
+    /// What was verified, and what is known of the provider's key.
+    pub accepted: AcceptedIdentity,
+    /// The Secret with the kubeconfig, under the key `kubeconfig`.
+    pub kubeconfig_secret: ObjectRef,
+    /// Where the renewal of the certificate stands.
+    pub renewal: Renewal,
     pub(in crate::consumer) offer: Offer,
     pub(in crate::consumer) succession: Succession,
 }
@@ -37,50 +38,6 @@ pub(in crate::consumer) enum Succession {
     AwaitsNonce,
     NeedsSignature(Nonce),
     AwaitsIdentity(Box<Tenant>),
-}
-
-impl StoredIdentity {
-    /// Where the kubeconfig is: a Secret with the key `kubeconfig`.
-    pub fn kubeconfig_secret(&self) -> &ObjectRef {
-        &self.kubeconfig_secret
-    }
-
-    /// What was verified.
-    pub fn identity(&self) -> &VerifiedIdentity {
-        self.accepted.identity()
-    }
-
-    /// How sure it is that the provider is the one meant.
-    pub fn assurance(&self) -> Assurance {
-        self.accepted.assurance()
-    }
-
-    /// The key that the provider proved, to be compared with its
-    /// administrator's word.
-    pub fn provider_key(&self) -> Option<Fingerprint> {
-        self.accepted.provider_key()
-    }
-
-    /// This cluster's key that the certificate carries.
-    pub fn key(&self) -> &PublicKey {
-        self.accepted.key()
-    }
-
-    /// Whether that key is on its way out, and the provider does not know the
-    /// next one yet.
-    pub fn awaits_new_key(&self) -> bool {
-        self.accepted.awaits_new_key()
-    }
-
-    /// When the certificate expires; AWS keys do not.
-    pub fn valid_until(&self) -> Option<Timestamp> {
-        self.accepted.valid_until()
-    }
-
-    /// Where the renewal of the certificate stands.
-    pub fn renewal(&self) -> &Renewal {
-        &self.renewal
-    }
 }
 
 impl core::fmt::Debug for StoredIdentity {
@@ -110,7 +67,12 @@ impl Holding<'_> {
             return Ok(());
         };
         self.keep(&stored.accepted, plan);
-        plan.wake_by(stored.valid_until().map(|until| until + ONE_SECOND));
+        plan.wake_by(
+            stored
+                .accepted
+                .valid_until()
+                .map(|until| until + ONE_SECOND),
+        );
         match &stored.offer {
             Offer::Nothing => {}
             Offer::Newer(offered) => {
@@ -133,7 +95,7 @@ impl Holding<'_> {
     }
 
     fn say(&self, identity: &Identity, stored: &StoredIdentity, plan: &mut Plan<'_>) {
-        match stored.renewal() {
+        match &stored.renewal {
             Renewal::NotBefore(time) => plan.wake_by(Some(*time)),
             Renewal::Awaited { until, .. } => {
                 plan.wake_by(Some(*until));
@@ -148,8 +110,8 @@ impl Holding<'_> {
 
     /// What a person should know of a renewal that does not come by itself.
     pub(in crate::consumer) fn renewal_notice(&self, stored: &StoredIdentity) -> Option<Notice> {
-        let (identity, until) = (self.identity?.id(), stored.valid_until()?);
-        match stored.renewal() {
+        let (identity, until) = (self.identity?.id(), stored.accepted.valid_until()?);
+        match &stored.renewal {
             Renewal::Due if self.is_by_hand() => Some(Notice::CertificateDue { identity, until }),
             Renewal::PeerCannot(error) => Some(Notice::CannotRenew {
                 identity,

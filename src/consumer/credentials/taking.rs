@@ -18,7 +18,6 @@ use crate::{
         AuthParams, Identity, IdentitySpec, IdentityType, Metadata, ObjectRef, OwnerReference,
         Resource, Timestamp, names,
     },
-    verify::VerifiedIdentity,
 };
 
 /// What the provider gave, verified: the Identity is to be made of it, or to
@@ -26,7 +25,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct OfferedIdentity {
     wanted: Identity,
-    pub(in crate::consumer) accepted: AcceptedIdentity,
+    /// What was verified, and what is known of the provider's key.
+    pub accepted: AcceptedIdentity,
 }
 
 /// What came since the Identity that is held.
@@ -35,13 +35,6 @@ pub(in crate::consumer) enum Offer {
     Nothing,
     Newer(Box<OfferedIdentity>),
     Refused(Error),
-}
-
-impl OfferedIdentity {
-    /// What was verified.
-    pub fn identity(&self) -> &VerifiedIdentity {
-        self.accepted.identity()
-    }
 }
 
 impl Holding<'_> {

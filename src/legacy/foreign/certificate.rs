@@ -44,7 +44,7 @@ impl<'a> CertificateForm<'a> {
         request: &'a IdentityRequest,
         now: Timestamp,
     ) -> Result<Self, Error> {
-        let policy = &look.configuration.policy;
+        let policy = &look.configuration.settings.policy;
         let wrong = |error| {
             let field = "certificateSigningRequest";
             Error::new(PeerMisbehaved::Csr(error), None, field)
@@ -64,7 +64,7 @@ impl<'a> CertificateForm<'a> {
     }
 
     fn policy(&self) -> &'a Policy {
-        &self.look.configuration.policy
+        &self.look.configuration.settings.policy
     }
 
     /// The certificate that was issued for exactly this request.
@@ -80,13 +80,13 @@ impl<'a> CertificateForm<'a> {
 
     /// Asks the signer, and stores what comes.
     fn ask_signer(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
-        let configuration = self.look.configuration;
+        let settings = &self.look.configuration.settings;
         let Some((claim, _)) = &self.look.observed.claim else {
             return Ok(());
         };
-        let lifetime = configuration.certificate_lifetime;
+        let lifetime = settings.certificate_lifetime;
         let id = RequestId::of_claim(&self.csr, &claim.metadata, lifetime);
-        let answer = match &configuration.signer {
+        let answer = match &settings.signer {
             None => Answer::Pending,
             Some(signer) => signer
                 .sign(&SigningRequest {
@@ -168,7 +168,7 @@ impl<'a> CertificateForm<'a> {
         let Some(token) = &self.origin_token else {
             return;
         };
-        let namespace = &self.look.configuration.namespace;
+        let namespace = &self.look.configuration.settings.namespace;
         let mut wanted = objects::remote_token(namespace, &self.request.peer, token);
         let present = self.look.observed.remote_token;
         if let Some(present) = present {

@@ -85,7 +85,10 @@ impl<'a> Look<'a> {
         env: &Env,
     ) -> Result<Reply, Error> {
         self.configuration.check_peer(self.peer())?;
-        let form: &dyn Form = match (request.version, &self.configuration.accounts) {
+        let form: &dyn Form = match (
+            request.version,
+            &self.configuration.settings.service_accounts,
+        ) {
             (ProtocolVersion::V0_2, Some(namespace)) => &AccountForm {
                 look: *self,
                 request,
@@ -158,7 +161,7 @@ impl<'a> Look<'a> {
             PrincipalName::user(peer.as_str()),
             PrincipalName::group(peer.as_str()),
         ] {
-            let principals = &self.configuration.principals;
+            let principals = &self.configuration.settings.principals;
             let taken = principals.is_taken(&name, Claimant::ControlPlane(peer));
             match taken.map_err(|error| Error::backend(Backend::Principals, error))? {
                 Answer::Ready(false) => {}
@@ -173,7 +176,7 @@ impl<'a> Look<'a> {
 impl Configuration {
     /// That a home cluster may have this ID at all.
     pub(super) fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
-        verify::name_length(peer, &self.policy)?;
+        verify::name_length(peer, &self.settings.policy)?;
         // A home cluster of this cluster's own name would have the rights that
         // others give to this cluster.
         if *peer == self.cluster_id || is_well_known(peer.as_str()) {

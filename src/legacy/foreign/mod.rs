@@ -30,7 +30,7 @@ mod withdrawal;
 use std::sync::Arc;
 
 pub use claim::Claimed;
-pub use configuration::ForeignBuilder;
+pub use configuration::ForeignSettings;
 pub use own_token::TokenStore;
 pub use reply::{Reading, Reply};
 
@@ -58,7 +58,7 @@ use crate::{
 /// use std::sync::Arc;
 /// use liqo_auth::{
 ///     crypto::{Authority, Entropy, RecordKey},
-///     legacy::{Foreign, HttpRequest, Reading, TokenProtocol},
+///     legacy::{Foreign, ForeignSettings, HttpRequest, Reading, TokenProtocol},
 ///     machine::{Env, Objects},
 ///     provider::{AuthoritySigner, Endpoint},
 /// };
@@ -67,10 +67,13 @@ use crate::{
 /// # let entropy = || Entropy::from_bytes([7; 32]);
 /// let authority = Authority::new("ca", now, Duration::from_secs(3600), &entropy())?;
 /// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
-/// let foreign = Foreign::builder("cl-foreign".parse()?, endpoint, RecordKey::new([1; 32])?)
-///     .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-///     .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
-///     .build();
+/// let settings = ForeignSettings {
+///     protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+///     signer: Some(Arc::new(AuthoritySigner::new(authority, entropy()))),
+///     ..ForeignSettings::default()
+/// };
+/// let id = "cl-foreign".parse()?;
+/// let foreign = Foreign::new(id, endpoint, RecordKey::new([1; 32])?, settings);
 ///
 /// // Its token, to be handed to the administrators of home clusters.
 /// let mut objects = Objects::new();
@@ -85,7 +88,7 @@ use crate::{
 /// let body = br#"{"cluster": {"clusterID": "cl-home"}, "destinationClusterToken": "x"}"#;
 /// let request = HttpRequest::new("POST", "/identity/certificate", body.as_slice());
 /// let Reading::Identity(request) = foreign.read(&request) else { panic!("unreadable") };
-/// let view = objects.view(request.peer());
+/// let view = objects.view(&request.peer);
 /// let reply = foreign.handle(&view, &request, Env { now, entropy: entropy() })?;
 /// assert_eq!(reply.response.ok_or("no response")?.status, 401);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -96,12 +99,18 @@ pub struct Foreign(Arc<Configuration>);
 impl Foreign {
     /// A foreign cluster of that name, whose API server peers reach at
     /// `endpoint`.
-    pub fn builder(
+    pub fn new(
         cluster_id: ClusterId,
         endpoint: Endpoint,
         record_key: RecordKey,
-    ) -> ForeignBuilder {
-        ForeignBuilder::new(cluster_id, endpoint, record_key)
+        settings: ForeignSettings,
+    ) -> Self {
+        Self(Arc::new(Configuration {
+            cluster_id,
+            endpoint,
+            record_key,
+            settings,
+        }))
     }
 
     /// This cluster's name.
@@ -119,7 +128,7 @@ impl Foreign {
         let own = |name: String| {
             Interest::Object(ObjectRef::new(
                 Kind::Secret,
-                self.0.namespace.as_str(),
+                self.0.settings.namespace.as_str(),
                 name,
             ))
         };
@@ -185,13 +194,13 @@ impl Foreign {
 
     /// Reads a request. No object is needed, and nothing is believed yet.
     pub fn read(&self, request: &HttpRequest) -> Reading {
-        if self.0.protocol == TokenProtocol::Off {
+        if self.0.settings.protocol == TokenProtocol::Off {
             return HttpResponse::error(404, NOT_FOUND).into();
         }
         let is_identity = match request.path.as_str() {
             IDS_PATH => false,
             CERTIFICATE_PATH => true,
-            IDENTITY_PATH if self.0.accounts.is_some() => true,
+            IDENTITY_PATH if self.0.settings.service_accounts.is_some() => true,
             _ => return HttpResponse::error(404, NOT_FOUND).into(),
         };
         let (allowed, allow) = match is_identity {
@@ -209,7 +218,7 @@ impl Foreign {
         if !is_identity {
             return self.ids().into();
         }
-        match IdentityRequest::read(request, self.0.policy.limits()) {
+        match IdentityRequest::read(request, self.0.settings.policy.limits()) {
             Ok(request) => Reading::Identity(Box::new(request)),
             Err(error) => {
                 let response = HttpResponse::error(400, &error.to_string());
@@ -291,16 +300,18 @@ impl Foreign {
     }
 
     fn ids(&self) -> HttpResponse {
+        let (id, settings) = (self.0.cluster_id.as_str(), &self.0.settings);
+        let accounts = settings.service_accounts.as_ref();
         let info = ClusterInfo {
-            cluster_id: self.0.cluster_id.to_string(),
-            cluster_name: self.0.name.clone(),
-            guest_namespace: self.0.accounts.as_ref().map(ToString::to_string),
+            cluster_id: id.to_owned(),
+            cluster_name: settings.name.as_deref().unwrap_or(id).to_owned(),
+            guest_namespace: accounts.map(ToString::to_string),
         };
         HttpResponse::text(200, write(&info))
     }
 
     fn find_token<'o>(&self, view: &View<'o>) -> Result<Option<&'o Secret>, Error> {
-        view.find(&self.0.namespace, names::AUTH_TOKEN_SECRET)
+        view.find(&self.0.settings.namespace, names::AUTH_TOKEN_SECRET)
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct AccountObjects<'o> {
 impl<'o> Observed<'o> {
     pub(super) fn of(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
         let peer = view.peer();
-        let own = configuration.namespace.as_str();
+        let own = configuration.settings.namespace.as_str();
         Ok(Self {
             peer: peer.clone(),
             own_token: view.find(own, names::AUTH_TOKEN_SECRET)?,
@@ -107,7 +107,7 @@ impl<'o> CertificateObjects<'o> {
 impl<'o> AccountObjects<'o> {
     fn of(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
         let name = names::remote_account(view.peer());
-        let Some(namespace) = &configuration.accounts else {
+        let Some(namespace) = &configuration.settings.service_accounts else {
             return Ok(Self::default());
         };
         let namespace = namespace.as_str();

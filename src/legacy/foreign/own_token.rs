@@ -42,7 +42,7 @@ impl<'a> Look<'a> {
     pub(super) fn admission(&self, given: &[u8], now: Timestamp) -> Result<Admission<'a>, Error> {
         let (configuration, observed) = (self.configuration, self.observed);
         if given.is_empty() {
-            return Ok(match configuration.allows_empty_token {
+            return Ok(match configuration.settings.allow_empty_token_from_anyone {
                 true => Admission::Yes,
                 false => Admission::No,
             });
@@ -87,7 +87,7 @@ impl Configuration {
         secret: Option<&Secret>,
         now: Timestamp,
     ) -> Result<Option<AuthToken>, Error> {
-        if let Some(store) = &self.token_store {
+        if let Some(store) = &self.settings.token_store {
             return store
                 .own_token()
                 .map_err(|error| Error::backend(Backend::Tokens, error));
@@ -96,7 +96,7 @@ impl Configuration {
             return Ok(None);
         };
         // Liqo's own token has no seal, and a home of 0.2 may create Secrets.
-        if self.policy.forms() == Forms::Canonical {
+        if self.settings.policy.forms() == Forms::Canonical {
             self.own_token_seal().check(secret)?;
         }
         if expiry(secret).is_some_and(|expiry| expiry <= now.unix()) {
@@ -115,7 +115,7 @@ impl Configuration {
         env: &Env,
         plan: &mut Plan<()>,
     ) -> Result<(), Error> {
-        if self.token_store.is_some() {
+        if self.settings.token_store.is_some() {
             return Ok(());
         }
         if self.own_token(secret, env.now)?.is_some() {
@@ -150,13 +150,13 @@ impl Configuration {
 
     /// Only the token in the Secret can be replaced.
     fn serves_once(&self) -> bool {
-        self.is_single_use && self.token_store.is_none()
+        self.settings.single_use_token && self.settings.token_store.is_none()
     }
 
     fn new_token(&self, env: &Env, mut data: BTreeMap<String, SecretBytes>) -> Secret {
         let token = AuthToken::make(&env.entropy);
         data.insert(names::TOKEN.to_owned(), token.expose().as_bytes().into());
-        if let Some(lifetime) = self.token_lifetime {
+        if let Some(lifetime) = self.settings.token_lifetime {
             let expiry = (env.now + lifetime).unix().to_string();
             data.insert(EXPIRES.to_owned(), expiry.into_bytes().into());
         }
@@ -164,7 +164,10 @@ impl Configuration {
     }
 
     fn parse_token(&self, secret: &Secret) -> Result<AuthToken, TokenError> {
-        AuthToken::parse(secret.get(names::TOKEN).unwrap_or_default(), &self.policy)
+        AuthToken::parse(
+            secret.get(names::TOKEN).unwrap_or_default(),
+            &self.settings.policy,
+        )
     }
 
     fn own_token_seal(&self) -> FieldSeal<'_> {

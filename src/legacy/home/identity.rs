@@ -11,27 +11,20 @@ use crate::model::{
 
 /// An identity that is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AcceptedIdentity {
-    secret: ObjectRef,
-    kubeconfig: SecretBytes,
+    /// The Secret with the kubeconfig, under the key `kubeconfig`.
+    pub kubeconfig_secret: ObjectRef,
+    /// The text of the kubeconfig.
+    pub kubeconfig: SecretBytes,
 }
 
 impl AcceptedIdentity {
     pub(super) fn new(secret: &Secret) -> Self {
         Self {
-            secret: secret.id(),
+            kubeconfig_secret: secret.id(),
             kubeconfig: secret.get(names::KUBECONFIG).unwrap_or_default().into(),
         }
-    }
-
-    /// Where the kubeconfig is: a Secret with the key `kubeconfig`.
-    pub fn kubeconfig_secret(&self) -> &ObjectRef {
-        &self.secret
-    }
-
-    /// The text of the kubeconfig.
-    pub fn kubeconfig(&self) -> &[u8] {
-        self.kubeconfig.expose()
     }
 }
 
@@ -57,7 +50,7 @@ impl Look<'_> {
         plan.create(Secret {
             metadata: Metadata {
                 name,
-                namespace: self.configuration.namespace.clone(),
+                namespace: self.configuration.settings.namespace.clone(),
                 labels: BTreeMap::from([
                     (
                         names::DISCOVERY_CLUSTER_ID_LABEL.to_owned(),

@@ -4,13 +4,11 @@
 use std::sync::Arc;
 
 use super::{
-    Asks, Next, Phase, Request, Tls,
-    configuration::Configuration,
-    identity::AcceptedIdentity,
-    observed::{Evidence, Observed},
-    record::HomeRecord,
+    Asks, Next, Phase, Request, Tls, configuration::Configuration, identity::AcceptedIdentity,
+    observed::Observed, record::HomeRecord,
 };
 use crate::{
+    assurance::peer_version::TokenForm,
     crypto::{Answer, SigningKey},
     error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal},
     legacy::{
@@ -99,7 +97,7 @@ impl<'a> Look<'a> {
             Phase::NeedsIdentity { .. } => request = self.ask()?,
             Phase::AwaitsToken | Phase::Refused => {
                 let name = names::remote_token_secret(self.peer());
-                let namespace = self.configuration.namespace.as_str();
+                let namespace = self.configuration.settings.namespace.as_str();
                 let id = ObjectRef::new(Kind::Secret, namespace, name);
                 plan.await_for(Awaited::Token(id));
             }
@@ -135,7 +133,8 @@ impl<'a> Look<'a> {
         now: Timestamp,
         plan: &mut Plan<'_>,
     ) {
-        let mut wanted = objects::remote_token(&self.configuration.namespace, self.peer(), token);
+        let mut wanted =
+            objects::remote_token(&self.configuration.settings.namespace, self.peer(), token);
         let present = self.observed.remote_token;
         if let Some(present) = present {
             wanted.metadata.name.clone_from(&present.metadata.name);
@@ -157,11 +156,13 @@ impl<'a> Look<'a> {
     /// The form to ask in, once it is known: configured, or shown by the peer.
     #[expect(clippy::option_option, reason = "unknown, and a form for several")]
     fn version(&self) -> Result<Option<Option<ProtocolVersion>>, Error> {
-        let configured = self.configuration.versions.get(self.peer());
-        let version = match (configured, self.observed.evidence()) {
+        let configured = self.configuration.settings.peer_versions.get(self.peer());
+        let shown = self.observed.foreign_cluster.and_then(TokenForm::shown_on);
+        let version = match (configured, shown) {
             (Some(version), _) => Some(*version),
-            (None, Evidence::Nothing) => return Ok(None),
-            (None, evidence) => evidence.version(),
+            (None, None) => return Ok(None),
+            (None, Some(TokenForm::Accounts)) => Some(ProtocolVersion::V0_2),
+            (None, Some(TokenForm::Certificates)) => None,
         };
         if let Some(found @ ProtocolVersion::V0_2) = version
             && self.policy().forms() == Forms::Canonical
@@ -188,7 +189,7 @@ impl<'a> Look<'a> {
         let http = Outgoing {
             version,
             home: &self.configuration.cluster_id,
-            name: &self.configuration.name,
+            name: self.configuration.name(),
             token: token.as_ref().map(AuthToken::expose).unwrap_or_default(),
             origin_token: origin_token.as_ref().map(AuthToken::expose),
             csr: csr.as_ref().map(|csr| csr.pem()).unwrap_or_default(),
@@ -211,7 +212,7 @@ impl Configuration {
         let request = HttpRequest::new("GET", IDS_PATH, Vec::new());
         let policy = match cluster.spec.cluster_identity.cluster_id.parse() {
             Ok(peer) => self.policy(&peer),
-            Err(_) => &self.policy,
+            Err(_) => &self.settings.policy,
         };
         self.request(cluster, policy, request, Asks::Ids)
     }
@@ -227,7 +228,8 @@ impl Configuration {
             let id = Some(cluster.id());
             Error::new(LocalFault::AuthUrl(error), id, "spec.foreignAuthUrl")
         })?;
-        let skips = self.skips_tls_verification
+        let settings = &self.settings;
+        let skips = settings.skip_tls_verification_where_the_foreign_cluster_says_so
             && policy.forms() == Forms::Compatible
             && cluster.spec.insecure_skip_tls_verify == Some(true);
         Ok(Request {
@@ -239,7 +241,7 @@ impl Configuration {
     }
 
     pub(super) fn check_protocol(&self) -> Result<(), Error> {
-        match self.protocol {
+        match self.settings.protocol {
             TokenProtocol::Off => Err(Error::new(PolicyRefusal::TokenProtocolOff, None, "")),
             TokenProtocol::TrustWhoeverHoldsTheToken => Ok(()),
         }

@@ -25,7 +25,7 @@ mod record;
 
 use std::sync::Arc;
 
-pub use configuration::HomeClusterBuilder;
+pub use configuration::HomeClusterSettings;
 pub use identity::AcceptedIdentity;
 
 use self::{configuration::Configuration, look::Look, observed::Observed};
@@ -51,14 +51,17 @@ use crate::{
 /// use std::sync::Arc;
 /// use liqo_auth::{
 ///     crypto::{Entropy, KeyPair, OneKey, RecordKey},
-///     legacy::{HomeCluster, TokenProtocol},
+///     legacy::{HomeCluster, HomeClusterSettings, TokenProtocol},
 ///     model::ForeignCluster,
 /// };
 /// # let entropy = || Entropy::from_bytes([7; 32]);
 /// let key = OneKey(Arc::new(KeyPair::from_entropy(&entropy())));
-/// let home = HomeCluster::builder("cl-home".parse()?, Arc::new(key), RecordKey::new([1; 32])?)
-///     .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-///     .build();
+/// let settings = HomeClusterSettings {
+///     protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+///     ..HomeClusterSettings::default()
+/// };
+/// let id = "cl-home".parse()?;
+/// let home = HomeCluster::new(id, Arc::new(key), RecordKey::new([1; 32])?, settings);
 ///
 /// let mut foreign = ForeignCluster::default();
 /// foreign.metadata.name = "my-cluster".into();
@@ -154,12 +157,18 @@ pub enum Asks {
 impl HomeCluster {
     /// A home cluster of that name. The record key is the one of the same
     /// cluster's [`Foreign`](super::Foreign), if it has one.
-    pub fn builder(
+    pub fn new(
         cluster_id: ClusterId,
         keys: Arc<dyn KeyStore>,
         record_key: RecordKey,
-    ) -> HomeClusterBuilder {
-        HomeClusterBuilder::new(cluster_id, keys, record_key)
+        settings: HomeClusterSettings,
+    ) -> Self {
+        Self(Arc::new(Configuration {
+            cluster_id,
+            keys,
+            record_key,
+            settings,
+        }))
     }
 
     /// This cluster's name.
@@ -176,7 +185,7 @@ impl HomeCluster {
             value: peer.to_string(),
         };
         let own = |name: String| {
-            let namespace = self.0.namespace.as_str();
+            let namespace = self.0.settings.namespace.as_str();
             Interest::Object(ObjectRef::new(Kind::Secret, namespace, name))
         };
         vec![

@@ -6,9 +6,9 @@ use super::{
     Asks, Request,
     configuration::Configuration,
     look::{Look, Plan},
-    observed::Evidence,
 };
 use crate::{
+    assurance::peer_version::TokenForm,
     crypto::{Answer, CaBundle, PublicKey},
     error::{
         Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition,
@@ -41,9 +41,11 @@ impl Configuration {
         if response.status != 200 {
             return Err(no_answer(response.status));
         }
-        let info: ClusterInfo =
-            read_strict_json(response.body.expose(), self.policy.limits().legacy_answer)
-                .map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
+        let info: ClusterInfo = read_strict_json(
+            response.body.expose(),
+            self.settings.policy.limits().legacy_answer,
+        )
+        .map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
         let peer: ClusterId = info
             .cluster_id
             .parse()
@@ -57,9 +59,9 @@ impl Configuration {
             };
             return Err(wrong(fault, "clusterId"));
         }
-        let evidence = match info.guest_namespace {
-            Some(_) => Evidence::Accounts,
-            None => Evidence::Certificates,
+        let form = match info.guest_namespace {
+            Some(_) => TokenForm::Accounts,
+            None => TokenForm::Certificates,
         };
         plan.edit(cluster, |cluster| {
             let identity = &mut cluster.spec.cluster_identity;
@@ -67,7 +69,7 @@ impl Configuration {
             if identity.cluster_name.is_empty() {
                 identity.cluster_name = info.cluster_name.chars().take(LONGEST_NAME).collect();
             }
-            evidence.show(cluster);
+            form.note(cluster);
             let label = names::DISCOVERY_CLUSTER_ID_LABEL.to_owned();
             cluster.metadata.labels.insert(label, peer.to_string());
         });
@@ -126,7 +128,7 @@ impl Look<'_> {
             let found = ProtocolVersion::V0_2;
             return Err(wrong(PolicyRefusal::TokenProtocolVersion { found }, ""));
         }
-        plan.edit(cluster, |cluster| Evidence::Accounts.show(cluster));
+        plan.edit(cluster, |cluster| TokenForm::Accounts.note(cluster));
         Ok(())
     }
 
@@ -211,7 +213,7 @@ impl Look<'_> {
         // As this library names it, or as Liqo does by name and ID.
         let configuration = self.configuration;
         let own = &configuration.cluster_id;
-        let liqos = [configuration.name.as_str(), own.as_str()]
+        let liqos = [configuration.name(), own.as_str()]
             .map(|name| objects::tenant_namespace(name, own))
             .into_iter()
             .find(|name| name == namespace)
@@ -223,7 +225,7 @@ impl Look<'_> {
             now,
             proxy_url: None,
             namespace: liqos.as_ref(),
-            publicly_trusted: configuration.is_publicly_trusted,
+            publicly_trusted: configuration.settings.publicly_trusted,
             pins,
             aws: false,
         };
@@ -262,7 +264,7 @@ impl Look<'_> {
         if !authority.is_empty() {
             CaBundle::from_pem(authority.as_slice(), policy)
                 .map_err(|error| wrong(PeerMisbehaved::CaBundle(error), field))?;
-        } else if !self.configuration.is_publicly_trusted {
+        } else if !self.configuration.settings.publicly_trusted {
             return Err(wrong(PolicyRefusal::NoCaBundle, field));
         }
         // What was read is written, and nothing else of what came.

@@ -7,6 +7,7 @@
 //! and the same key and subject are in it, whichever consumer asks.
 
 use crate::{
+    assurance::peer_version::{self, Ability},
     crypto::{Csr, PublicKey, Subject},
     error::{Error, PeerMisbehaved},
     machine::{Holder, Notice},
@@ -33,8 +34,10 @@ impl RenewalChannel {
         let mut renews = observed.renews.iter();
         match renews.find(|renew| renew.metadata.name == name) {
             None => Self::ByHand,
-            Some(renew) if renew.spec.csr.is_empty() => Self::Permanent,
-            Some(_) => Self::Request,
+            Some(renew) => match peer_version::of_renew(renew).can(Ability::RenewByChannel) {
+                Some(true) => Self::Permanent,
+                _ => Self::Request,
+            },
         }
     }
 }

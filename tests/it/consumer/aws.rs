@@ -99,8 +99,8 @@ fn the_aws_keys_are_in_the_secret_of_the_kubeconfig_as_in_liqo() {
              {IDENTITY}\n  user: {{}}\n"
         )
     );
-    assert_eq!(*home.held().renewal(), Renewal::Never);
-    assert_eq!(home.held().valid_until(), None);
+    assert_eq!(home.held().renewal, Renewal::Never);
+    assert_eq!(home.held().accepted.valid_until(), None);
     assert_eq!(home.renew(), None);
     let shown = format!("{:?} {:?}", home.objects, home.reconciled());
     assert!(!shown.contains("wJalrXUtnFEMI"), "{shown}");

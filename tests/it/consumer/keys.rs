@@ -81,8 +81,8 @@ fn the_old_key_is_used_until_the_provider_sends_a_new_nonce() {
     let mut home = migrating(Home::with_slice(YEAR));
     let step = home.settle();
     assert_eq!(home.phase(), "Authenticated");
-    assert!(home.held().awaits_new_key());
-    assert_eq!(home.held().key(), cluster_key().public_key());
+    assert!(home.held().accepted.awaits_new_key());
+    assert_eq!(home.held().accepted.key(), cluster_key().public_key());
     assert!(home.notices.contains(&Notice::NewKeyAwaitsNonce));
     assert!(step.wait.awaiting.contains(&Awaited::Nonce));
     assert_eq!(home.sent, []);
@@ -136,7 +136,7 @@ fn the_old_key_signs_the_new_key_and_a_new_identity_replaces_the_old_one() {
     home.receive(MessageBody::Identity(identity)).unwrap();
     home.settle();
     assert_eq!(home.phase(), "Authenticated");
-    assert!(!home.held().awaits_new_key());
+    assert!(!home.held().accepted.awaits_new_key());
     assert_eq!(private_key(&home, IDENTITY), pem(&*own_key()));
     // The slice requests a certificate for the new key. It keeps the old one
     // until the new one is there.
@@ -202,7 +202,7 @@ fn a_renewal_before_the_new_nonce_is_for_the_old_key() {
     home.answer_renew(home.issue(HOUR));
     home.settle();
     assert_eq!(home.phase(), "Authenticated");
-    assert!(home.held().awaits_new_key());
+    assert!(home.held().accepted.awaits_new_key());
     assert_eq!(private_key(&home, IDENTITY), pem(&*cluster_key()));
 }
 

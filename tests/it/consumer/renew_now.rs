@@ -49,11 +49,11 @@ fn the_annotation_makes_a_certificate_due_once() {
             let mut home = home(scheme);
             assert!(!is_asked_for(&home));
             annotate(&mut home, value);
-            assert_eq!(*home.held().renewal(), Renewal::Due);
+            assert_eq!(home.held().renewal, Renewal::Due);
             assert!(asks(&home.turn()));
             assert!(is_asked_for(&home));
             assert!(!asks(&home.settle()));
-            let renewal = home.held().renewal().clone();
+            let renewal = home.held().renewal;
             assert!(matches!(renewal, Renewal::Awaited { .. }), "{renewal:?}");
 
             home.now = home.now + HOUR;
@@ -66,7 +66,7 @@ fn the_annotation_makes_a_certificate_due_once() {
             // loop of renewals.
             assert_eq!(annotation(&identity), None);
             assert!(!is_asked_for(&home));
-            let renewal = home.held().renewal().clone();
+            let renewal = home.held().renewal;
             assert!(matches!(renewal, Renewal::NotBefore(_)), "{renewal:?}");
 
             annotate(&mut home, value);
@@ -92,7 +92,7 @@ fn after_a_bad_answer_the_request_is_not_repeated() {
         assert!(!asks(&home.turn()));
     }
     assert!(!is_asked_for(&home));
-    let renewal = home.held().renewal().clone();
+    let renewal = home.held().renewal;
     assert!(matches!(renewal, Renewal::PeerCannot(_)), "{renewal:?}");
     assert_eq!(annotation(&home.identity_of(IDENTITY)), Some("true"));
 }

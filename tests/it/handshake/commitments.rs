@@ -327,7 +327,7 @@ fn a_nonce_that_is_replaced_later_does_not_invalidate_the_identity() {
 
 fn assurance(exchange: &Exchange) -> Assurance {
     match exchange.consumer_phase() {
-        consumer::Phase::Authenticated(held) => held.assurance(),
+        consumer::Phase::Authenticated(held) => held.accepted.assurance(),
         other => panic!("{other:?}, {:?}", exchange.refused),
     }
 }

@@ -8,8 +8,8 @@ use std::{path::PathBuf, sync::Arc};
 use liqo_auth::{
     crypto::{Authority, CaBundle, Entropy, KeyPair, OneKey, RecordKey},
     legacy::{
-        Asks, Foreign, HomeCluster, HttpRequest, HttpResponse, Outcome, Phase, Reading, Reply,
-        TokenProtocol,
+        Asks, Foreign, ForeignSettings, HomeCluster, HomeClusterSettings, HttpRequest,
+        HttpResponse, Outcome, Phase, Reading, Reply, TokenProtocol,
     },
     machine::{Env, Objects, Step},
     model::{
@@ -183,9 +183,9 @@ fn our_home_side_accepts_the_answers_of_liqo() {
     let Phase::Accepted(held) = home.look(&view).unwrap() else {
         panic!("not accepted");
     };
-    let name = held.kubeconfig_secret().name.clone();
+    let name = held.kubeconfig_secret.name.clone();
     assert!(name.starts_with("remote-identity-"), "{name}");
-    let text = core::str::from_utf8(held.kubeconfig()).unwrap();
+    let text = core::str::from_utf8(held.kubeconfig.expose()).unwrap();
     let kubeconfig = Kubeconfig::parse(text).unwrap();
     assert_eq!(kubeconfig.server, "https://127.0.0.1:17443");
     assert_eq!(
@@ -207,7 +207,7 @@ fn our_home_side_accepts_the_answers_of_liqo() {
 fn our_two_sides_understand_each_other() {
     for policy in [Policy::strict(), Policy::compatible()] {
         let authority = authority();
-        let foreign = foreign_builder(&authority).policy(policy.clone()).build();
+        let foreign = foreign_with(&authority, policy.clone());
         let mut at_foreign = Objects::new();
         let step = foreign.token_step(at_foreign.iter(), &env()).unwrap();
         apply(&mut at_foreign, &step);
@@ -259,26 +259,26 @@ fn our_two_sides_understand_each_other() {
     }
 }
 
-fn foreign_builder(authority: &Authority) -> liqo_auth::legacy::ForeignBuilder {
+fn foreign_with(authority: &Authority, policy: Policy) -> Foreign {
     let endpoint = Endpoint::new(
         "https://127.0.0.1:17443".parse().unwrap(),
         Some(authority.ca_bundle()),
     );
     let _: &CaBundle = authority.ca_bundle();
     let id = "11111111-aaaa-4bbb-8ccc-222222222222".parse().unwrap();
-    Foreign::builder(id, endpoint, RecordKey::new([1; 32]).unwrap())
-        .name("foreign")
-        .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-        .signer(Arc::new(AuthoritySigner::new(
-            self::authority(),
-            Entropy::from_bytes([3; 32]),
-        )))
+    let signer = AuthoritySigner::new(self::authority(), Entropy::from_bytes([3; 32]));
+    let settings = ForeignSettings {
+        name: Some("foreign".to_owned()),
+        protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+        signer: Some(Arc::new(signer)),
+        policy,
+        ..ForeignSettings::default()
+    };
+    Foreign::new(id, endpoint, RecordKey::new([1; 32]).unwrap(), settings)
 }
 
 fn foreign() -> (Foreign, Objects) {
-    let foreign = foreign_builder(&authority())
-        .policy(Policy::compatible())
-        .build();
+    let foreign = foreign_with(&authority(), Policy::compatible());
     let objects = manifest::read(&read("auth-token.yaml"), &Limits::default()).unwrap();
     (foreign, objects.into_iter().collect())
 }
@@ -289,15 +289,18 @@ fn home() -> (HomeCluster, Objects) {
 
 fn home_with(policy: Policy) -> (HomeCluster, Objects) {
     let key = KeyPair::from_pkcs8_pem(&read("home.key"), &policy).unwrap();
-    let home = HomeCluster::builder(
+    let settings = HomeClusterSettings {
+        name: Some("home".to_owned()),
+        policy,
+        protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+        ..HomeClusterSettings::default()
+    };
+    let home = HomeCluster::new(
         "0f6d1a3e-5c8b-4f7e-9a1d-33aa44bb55cc".parse().unwrap(),
         Arc::new(OneKey(Arc::new(key))),
         RecordKey::new([2; 32]).unwrap(),
-    )
-    .name("home")
-    .policy(policy)
-    .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-    .build();
+        settings,
+    );
     let mut cluster = ForeignCluster::default();
     cluster.metadata.name = "foreign".into();
     cluster.spec.foreign_auth_url = "https://127.0.0.1:17443/".into();
@@ -323,12 +326,12 @@ fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpRequest) -> Reply
         _ => panic!("another reading"),
     };
     for _ in 0..8 {
-        let view = objects.view(request.peer());
+        let view = objects.view(&request.peer);
         let answer = foreign.handle(&view, &request, env()).unwrap();
         apply(objects, &answer.step);
         if answer.response.is_some() {
             if answer.was_issued() {
-                let step = foreign.delivered(&objects.view(request.peer())).unwrap();
+                let step = foreign.delivered(&objects.view(&request.peer)).unwrap();
                 apply(objects, &step);
             }
             return answer;

@@ -8,7 +8,7 @@ use liqo_auth::{
     crypto::{Authority, Csr, Entropy, KeyPair, OneKey, RecordKey, SigningKey, Subject},
     error::Error,
     legacy::{
-        AuthToken, Foreign, ForeignBuilder, HomeCluster, HomeClusterBuilder, HttpRequest,
+        AuthToken, Foreign, ForeignSettings, HomeCluster, HomeClusterSettings, HttpRequest,
         HttpResponse, Next, Phase, Reading, Reply, Request, TokenProtocol,
     },
     machine::{Effect, Env, Objects, Step},
@@ -34,19 +34,16 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new() -> Self {
-        Self::of(foreign_builder(), home_builder())
+        Self::of(foreign_settings(), home_settings())
     }
 
     /// Both sides use the form of version 0.2.
     pub(crate) fn of_accounts() -> Self {
-        let foreign = foreign_builder()
-            .policy(Policy::compatible())
-            .hand_out_service_accounts("liqo".parse().unwrap());
-        Self::of(foreign, home_builder().policy(Policy::compatible()))
+        Self::of(foreign_of_accounts(), compatible_home())
     }
 
-    pub(crate) fn of(foreign: ForeignBuilder, home: HomeClusterBuilder) -> Self {
-        let foreign = foreign.build();
+    pub(crate) fn of(settings: ForeignSettings, home_settings: HomeClusterSettings) -> Self {
+        let foreign = foreign(settings);
         let mut at_foreign = Objects::new();
         let step = foreign.token_step(at_foreign.iter(), &env()).unwrap();
         apply(&mut at_foreign, &step);
@@ -56,7 +53,7 @@ impl Pair {
         Self {
             foreign,
             at_foreign,
-            home: home.build(),
+            home: home(home_settings),
             at_home: [Object::from(cluster)].into_iter().collect(),
             statuses: Vec::new(),
         }
@@ -154,31 +151,62 @@ impl Pair {
     }
 }
 
-pub(crate) fn foreign_builder() -> ForeignBuilder {
-    let authority = Authority::new("ca", now(), TWO_YEARS, &Entropy::from_bytes([9; 32])).unwrap();
+pub(crate) fn foreign(settings: ForeignSettings) -> Foreign {
     let endpoint = Endpoint::new(
         "https://172.19.0.3:6443".parse().unwrap(),
-        Some(authority.ca_bundle()),
+        Some(authority().ca_bundle()),
     );
-    Foreign::builder(
-        FOREIGN.parse().unwrap(),
-        endpoint,
-        RecordKey::new([1; 32]).unwrap(),
-    )
-    .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-    .signer(Arc::new(AuthoritySigner::new(
-        authority,
-        Entropy::from_bytes([3; 32]),
-    )))
+    let record_key = RecordKey::new([1; 32]).unwrap();
+    Foreign::new(FOREIGN.parse().unwrap(), endpoint, record_key, settings)
 }
 
-pub(crate) fn home_builder() -> HomeClusterBuilder {
-    HomeCluster::builder(
-        HOME.parse().unwrap(),
-        Arc::new(OneKey(Arc::new(key(1)))),
-        RecordKey::new([2; 32]).unwrap(),
-    )
-    .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
+pub(crate) fn foreign_settings() -> ForeignSettings {
+    let entropy = Entropy::from_bytes([3; 32]);
+    ForeignSettings {
+        protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+        signer: Some(Arc::new(AuthoritySigner::new(authority(), entropy))),
+        ..ForeignSettings::default()
+    }
+}
+
+/// A foreign cluster of 0.2.
+pub(crate) fn foreign_of_accounts() -> ForeignSettings {
+    ForeignSettings {
+        policy: Policy::compatible(),
+        service_accounts: Some("liqo".parse().unwrap()),
+        ..foreign_settings()
+    }
+}
+
+pub(crate) fn single_use() -> ForeignSettings {
+    ForeignSettings {
+        single_use_token: true,
+        ..foreign_settings()
+    }
+}
+
+fn authority() -> Authority {
+    Authority::new("ca", now(), TWO_YEARS, &Entropy::from_bytes([9; 32])).unwrap()
+}
+
+pub(crate) fn home(settings: HomeClusterSettings) -> HomeCluster {
+    let keys = Arc::new(OneKey(Arc::new(key(1))));
+    let record_key = RecordKey::new([2; 32]).unwrap();
+    HomeCluster::new(HOME.parse().unwrap(), keys, record_key, settings)
+}
+
+pub(crate) fn home_settings() -> HomeClusterSettings {
+    HomeClusterSettings {
+        protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+        ..HomeClusterSettings::default()
+    }
+}
+
+pub(crate) fn compatible_home() -> HomeClusterSettings {
+    HomeClusterSettings {
+        policy: Policy::compatible(),
+        ..home_settings()
+    }
 }
 
 /// A request of version 0.4 from a home with this ID and key.
@@ -216,7 +244,7 @@ pub(crate) fn ask(foreign: &Foreign, objects: &mut Objects, request: &HttpReques
         let Reading::Identity(request) = foreign.read(request) else {
             panic!("unreadable");
         };
-        let step = foreign.delivered(&objects.view(request.peer())).unwrap();
+        let step = foreign.delivered(&objects.view(&request.peer)).unwrap();
         apply(objects, &step);
     }
     answer
@@ -235,7 +263,7 @@ pub(crate) fn ask_undelivered(
         _ => panic!("another reading"),
     };
     for _ in 0..8 {
-        let view = objects.view(request.peer());
+        let view = objects.view(&request.peer);
         let answer = foreign.handle(&view, &request, env()).unwrap();
         for effect in &answer.step.effects {
             effects = effects.checked_sub(1)?;

@@ -11,14 +11,15 @@ use std::{
 
 use liqo_auth::{
     crypto::{Answer, AuthToken, Authority, BoxError, CertificateChain, Entropy},
-    legacy::{Foreign, HttpRequest, Reading, Reply, TokenStore},
+    legacy::{Foreign, ForeignSettings, HttpRequest, Reading, Reply, TokenStore},
     machine::{Awaited, Effect, Objects, Step},
     model::{Kind, Object, Secret},
     provider::{AuthoritySigner, Claimant, CsrSigner, PrincipalName, Principals, SigningRequest},
 };
 
 use crate::legacy::pair::{
-    FOREIGN, HOME, Pair, apply, ask, body, env, foreign_builder, home_builder, key, now, post,
+    FOREIGN, HOME, Pair, apply, ask, body, env, foreign, foreign_settings, home_settings, key, now,
+    post, single_use,
 };
 
 /// A seal covers the cluster, and the name and all values of a Secret.
@@ -168,7 +169,7 @@ fn a_partly_stored_identity_is_completed_by_the_same_answer() {
 
 #[test]
 fn of_two_homes_with_one_single_use_token_the_second_leaves_no_objects() {
-    let mut pair = Pair::of(foreign_builder().single_use_token(), home_builder());
+    let mut pair = Pair::of(single_use(), home_settings());
     let token = pair.token();
     let [winner, loser] =
         [("a", 1), ("b", 2)].map(|(id, number)| post(&body(id, &key(number), token.expose())));
@@ -197,7 +198,7 @@ fn a_single_use_token_is_spent_even_for_an_existing_claim() {
         let reply = handle(&pair.foreign, &pair.at_foreign, &request);
         apply(&mut pair.at_foreign, &reply.step);
     }
-    let foreign = foreign_builder().single_use_token().build();
+    let foreign = foreign(single_use());
     let reply = handle(&foreign, &pair.at_foreign, &request);
     assert_eq!(reply.step.effects.len(), 1);
     apply(&mut pair.at_foreign, &reply.step);
@@ -218,10 +219,10 @@ fn a_token_from_a_store_cannot_be_spent() {
     let token = AuthToken::make(&Entropy::from_bytes([4; 32]));
     // A Secret with the token's name exists as well.
     let mut pair = Pair::new();
-    let foreign = foreign_builder()
-        .single_use_token()
-        .token_store(Arc::new(Stored(token.clone())))
-        .build();
+    let foreign = foreign(ForeignSettings {
+        token_store: Some(Arc::new(Stored(token.clone()))),
+        ..single_use()
+    });
     let request = post(&body(HOME, &key(1), token.expose()));
     let reply = ask(&foreign, &mut pair.at_foreign, &request);
     assert_eq!(reply.response.unwrap().status, 202);
@@ -230,10 +231,12 @@ fn a_token_from_a_store_cannot_be_spent() {
 #[test]
 fn names_and_certificates_may_come_later() {
     let later = Arc::new(Later::new());
-    let foreign = foreign_builder()
-        .principals(later.clone())
-        .signer(later.clone());
-    let mut pair = Pair::of(foreign, home_builder());
+    let foreign = ForeignSettings {
+        principals: later.clone(),
+        signer: Some(later.clone()),
+        ..foreign_settings()
+    };
+    let mut pair = Pair::of(foreign, home_settings());
     let token = pair.token();
     let request = post(&body(HOME, &key(1), token.expose()));
 
@@ -317,7 +320,7 @@ fn handle(foreign: &Foreign, objects: &Objects, request: &HttpRequest) -> Reply 
     let Reading::Identity(request) = foreign.read(request) else {
         panic!("unreadable");
     };
-    let view = objects.view(request.peer());
+    let view = objects.view(&request.peer);
     // The entropy would make another token than the one that exists.
     let mut env = env();
     env.entropy = Entropy::from_bytes([8; 32]);

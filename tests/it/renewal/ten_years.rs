@@ -167,7 +167,7 @@ impl Life {
         let consumer::Phase::Authenticated(held) = self.two.consumer_phase() else {
             panic!("{:?}", self.two.consumer_phase());
         };
-        assert_eq!(held.key(), ed25519(50).public_key());
+        assert_eq!(held.accepted.key(), ed25519(50).public_key());
     }
 
     /// Both sides are authenticated, and both identities can be used: their

@@ -225,7 +225,7 @@ impl Desk {
                     Progress::Settled(outcome) => settled.push((ask, outcome)),
                     Progress::Unsaved => unsaved.push(ask),
                     Progress::Parked => {
-                        let peer = ask.request.peer().clone();
+                        let peer = ask.request.peer.clone();
                         self.busy.entry(peer).or_default().push(ask);
                     }
                 }
@@ -288,7 +288,7 @@ impl Desk {
             Failure::at_odds(format!("{}: no end is come to", self.path.display()))
         });
         self.log.write(&Entry::Failed {
-            peer: Some(ask.request.peer()),
+            peer: Some(&ask.request.peer),
             failure: &failure,
         });
         Progress::Settled(Settlement::Failed)
@@ -296,15 +296,15 @@ impl Desk {
 
     /// Whether this ask is the one of its cluster ID that is dealt with.
     fn is_first(&mut self, ask: &mut Ask) -> bool {
-        if !ask.is_first && !self.busy.contains_key(ask.request.peer()) {
-            self.busy.insert(ask.request.peer().clone(), Vec::new());
+        if !ask.is_first && !self.busy.contains_key(&ask.request.peer) {
+            self.busy.insert(ask.request.peer.clone(), Vec::new());
             ask.is_first = true;
         }
         ask.is_first
     }
 
     fn answer(&mut self, ask: Ask, outcome: Settlement) {
-        let peer = ask.request.peer().clone();
+        let peer = ask.request.peer.clone();
         let (verdict, is_underway) = match outcome {
             Settlement::Reply(reply) if reply.was_issued() => {
                 let desk = self.sender.upgrade();

@@ -65,7 +65,7 @@ fn a_peer_of_a_provider_on_eks_gets_an_aws_user_and_no_certificate() {
     let consumer::Phase::Authenticated(held) = exchange.consumer_phase() else {
         panic!("{:?}", exchange.consumer_phase());
     };
-    assert_eq!(held.assurance(), Assurance::Continuity);
+    assert_eq!(held.accepted.assurance(), Assurance::Continuity);
     let at_provider = exchange.provider.transcript(&exchange.provider_view());
     let at_consumer = exchange.consumer.transcript(&exchange.consumer_view());
     let code = at_provider.unwrap().unwrap().code();

@@ -42,7 +42,7 @@ fn a_jumping_clock_causes_no_loop_of_renewals() {
     home.settle();
     assert_eq!(home.renew(), None);
     assert_eq!(
-        *home.held().renewal(),
+        home.held().renewal,
         Renewal::NotBefore(issued + MINUTE + 40 * MINUTE)
     );
 }

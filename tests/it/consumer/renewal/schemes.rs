@@ -219,7 +219,7 @@ fn a_provider_that_never_answers_is_asked_once_and_reported() {
             error.fault(),
             &PeerIncompatible::RenewalUnanswered { since: due }.into()
         );
-        let renewal = home.held().renewal().clone();
+        let renewal = home.held().renewal;
         assert_eq!(renewal, Renewal::PeerCannot(error.clone()));
     }
 }
@@ -229,10 +229,10 @@ fn a_request_goes_through_all_its_stages() {
     let mut home = by(RenewalScheme::ByEvidence, HOUR);
     let issued = home.now;
     let due = issued + 40 * MINUTE;
-    assert_eq!(*home.held().renewal(), Renewal::NotBefore(due));
+    assert_eq!(home.held().renewal, Renewal::NotBefore(due));
     assert_eq!(home.settle().wait.wake_at, Some(due));
     home.now = due;
-    assert_eq!(*home.held().renewal(), Renewal::Due);
+    assert_eq!(home.held().renewal, Renewal::Due);
     home.turn();
     let renew = home.renew().unwrap();
     assert_eq!(
@@ -246,19 +246,13 @@ fn a_request_goes_through_all_its_stages() {
         .unwrap();
     assert_eq!(renew.spec.csr.as_slice(), request.pem());
     let until = due + 10 * MINUTE;
-    assert_eq!(
-        *home.held().renewal(),
-        Renewal::Awaited { since: due, until }
-    );
+    assert_eq!(home.held().renewal, Renewal::Awaited { since: due, until });
     assert_eq!(home.settle().wait.wake_at, Some(until));
     home.answer_renew(home.issue(HOUR));
-    assert_eq!(*home.held().renewal(), Renewal::Answered);
+    assert_eq!(home.held().renewal, Renewal::Answered);
     home.settle();
     assert_eq!(home.renew(), None);
-    assert_eq!(
-        *home.held().renewal(),
-        Renewal::NotBefore(due + 40 * MINUTE)
-    );
+    assert_eq!(home.held().renewal, Renewal::NotBefore(due + 40 * MINUTE));
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_bad_answer_in_a_renew_is_refused_and_the_identity_stays() {
                 // it signs no more.
                 assert_eq!(home.renew(), None, "{name}");
                 assert!(matches!(
-                    home.held().renewal(),
+                    home.held().renewal,
                     Renewal::PeerCannot(error) if matches!(
                         error.fault(),
                         Fault::PeerIncompatible(PeerIncompatible::RenewalUnusable { .. })

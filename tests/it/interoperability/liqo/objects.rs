@@ -64,7 +64,7 @@ fn our_consumer_makes_the_same_kubeconfig_as_liqo_from_liqos_identity() {
             panic!("{}: {:?}", liqo.name, ours.consumer_phase());
         };
         // Liqo does not prove a key of its own.
-        assert_eq!(held.assurance(), Assurance::Unproven);
+        assert_eq!(held.accepted.assurance(), Assurance::Unproven);
         assert!(ours.notices.contains(&Notice::ProviderUnproven));
     }
 }

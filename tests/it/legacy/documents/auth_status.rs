@@ -56,7 +56,7 @@ fn accepted_means_that_the_identity_is_in_a_local_secret() {
     let Phase::Accepted(held) = pair.phase() else {
         panic!("not accepted");
     };
-    assert!(!held.kubeconfig().is_empty());
+    assert!(!held.kubeconfig.expose().is_empty());
     assert!(pair.next_request().is_none());
 }
 

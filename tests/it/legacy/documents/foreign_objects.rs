@@ -105,7 +105,7 @@ fn the_kubeconfig_is_that_of_the_service_account() {
     let Phase::Accepted(held) = pair.phase() else {
         panic!("not accepted");
     };
-    let text = core::str::from_utf8(held.kubeconfig()).unwrap();
+    let text = core::str::from_utf8(held.kubeconfig.expose()).unwrap();
     let kubeconfig = ServiceAccountKubeconfig::parse(text).unwrap();
     assert_eq!(kubeconfig.user, REMOTE);
     assert_eq!(kubeconfig.server, "https://172.19.0.3:6443");
@@ -143,7 +143,7 @@ fn after_its_deletion_a_new_service_account_is_created_and_shared() {
     let Phase::Accepted(held) = pair.phase() else {
         panic!("not accepted");
     };
-    let id = held.kubeconfig_secret().clone();
+    let id = held.kubeconfig_secret.clone();
     pair.at_home.remove(&id);
     pair.set_status(AuthStatus::Pending);
     pair.run();

@@ -20,7 +20,7 @@ fn remote_identity_holds_the_identity_retrieved() {
     };
     let ObjectRef {
         namespace, name, ..
-    } = held.kubeconfig_secret().clone();
+    } = held.kubeconfig_secret.clone();
     assert!(name.starts_with("remote-identity-"), "{name}");
     let secret = pair.at_home.get::<Secret>(&namespace, &name).unwrap();
     assert_eq!(namespace, "liqo");
@@ -60,7 +60,7 @@ fn a_remote_identity_that_was_deleted_is_not_retrieved_again() {
     let Phase::Accepted(held) = pair.phase() else {
         panic!("not accepted");
     };
-    let id = held.kubeconfig_secret().clone();
+    let id = held.kubeconfig_secret.clone();
     pair.at_home.remove(&id);
     assert!(matches!(pair.phase(), Phase::IdentityLost));
     let view = pair.at_home.view(pair.foreign.cluster_id());

@@ -3,13 +3,13 @@
 use liqo_auth::{
     crypto::Entropy,
     error::{Fault, PolicyRefusal},
-    legacy::{AuthToken, Outcome, TokenProtocol},
+    legacy::{AuthToken, ForeignSettings, HomeClusterSettings, Outcome, TokenProtocol},
     model::{AuthStatus, Resource, Secret, names},
 };
 
 use crate::legacy::pair::{
-    FOREIGN, HOME, Pair, apply, ask, ask_undelivered, body, env, foreign_builder, home_builder,
-    key, now, post,
+    FOREIGN, HOME, Pair, apply, ask, ask_undelivered, body, env, foreign_settings, home_settings,
+    key, now, post, single_use,
 };
 
 #[test]
@@ -22,9 +22,7 @@ fn authentication_is_enabled_by_default() {
 
 #[test]
 fn the_protocol_itself_is_disabled_by_default() {
-    let foreign = foreign_builder().enable_token_protocol(TokenProtocol::Off);
-    let home = home_builder().enable_token_protocol(TokenProtocol::default());
-    let mut pair = Pair::of(foreign, home);
+    let mut pair = Pair::of(ForeignSettings::default(), HomeClusterSettings::default());
     for path in ["/ids", "/identity", "/identity/certificate"] {
         let request = liqo_auth::legacy::HttpRequest::new("GET", path, Vec::new());
         let answer = ask(&pair.foreign, &mut pair.at_foreign, &request);
@@ -40,8 +38,11 @@ fn the_protocol_itself_is_disabled_by_default() {
 #[test]
 fn with_allow_empty_token_any_cluster_is_accepted() {
     let mut pair = Pair::of(
-        foreign_builder().allow_empty_token_from_anyone(),
-        home_builder(),
+        ForeignSettings {
+            allow_empty_token_from_anyone: true,
+            ..foreign_settings()
+        },
+        home_settings(),
     );
     pair.run();
     assert_eq!(pair.statuses, [200, 202]);
@@ -51,8 +52,11 @@ fn with_allow_empty_token_any_cluster_is_accepted() {
 #[test]
 fn a_wrong_token_is_wrong_with_allow_empty_token_too() {
     let mut pair = Pair::of(
-        foreign_builder().allow_empty_token_from_anyone(),
-        home_builder(),
+        ForeignSettings {
+            allow_empty_token_from_anyone: true,
+            ..foreign_settings()
+        },
+        home_settings(),
     );
     pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
     pair.run();
@@ -165,7 +169,13 @@ fn the_cluster_id_is_that_of_the_foreign_cluster() {
 #[test]
 fn a_token_that_has_expired_is_wrong_and_a_new_one_is_made() {
     let lifetime = core::time::Duration::from_secs(60);
-    let mut pair = Pair::of(foreign_builder().token_lifetime(lifetime), home_builder());
+    let mut pair = Pair::of(
+        ForeignSettings {
+            token_lifetime: Some(lifetime),
+            ..foreign_settings()
+        },
+        home_settings(),
+    );
     let later = now() + lifetime;
     let token = pair.foreign.token(pair.at_foreign.iter(), later).unwrap();
     assert_eq!(token, None);
@@ -184,7 +194,7 @@ fn a_token_that_has_expired_is_wrong_and_a_new_one_is_made() {
 
 #[test]
 fn a_single_use_token_is_replaced_after_its_use() {
-    let mut pair = Pair::of(foreign_builder().single_use_token(), home_builder());
+    let mut pair = Pair::of(single_use(), home_settings());
     let token = pair.token();
     pair.set_token(&token);
     let request = pair.next_request().unwrap();
@@ -204,7 +214,7 @@ fn a_single_use_token_is_replaced_after_its_use() {
 
 #[test]
 fn of_two_simultaneous_homes_a_single_use_token_admits_one() {
-    let mut pair = Pair::of(foreign_builder().single_use_token(), home_builder());
+    let mut pair = Pair::of(single_use(), home_settings());
     let token = pair.token();
     let requests = [("a", 1), ("b", 2)].map(|(id, number)| {
         let request = post(&body(id, &key(number), token.expose()));
@@ -215,7 +225,7 @@ fn of_two_simultaneous_homes_a_single_use_token_admits_one() {
     });
     // Both requests are handled before either writes.
     let [one, other] = requests.each_ref().map(|request| {
-        let view = pair.at_foreign.view(request.peer());
+        let view = pair.at_foreign.view(&request.peer);
         let mut env = env();
         env.entropy = Entropy::from_bytes([8; 32]);
         pair.foreign.handle(&view, request, env).unwrap()
@@ -242,19 +252,21 @@ fn the_origin_token_is_valid_for_its_peer_only() {
     let given = pair.at_foreign.get::<Secret>("liqo", &name).unwrap();
     let given = core::str::from_utf8(given.get("token").unwrap()).unwrap();
     // The home's own server. It shares the home's objects and record key.
-    let server = liqo_auth::legacy::Foreign::builder(
+    let server = liqo_auth::legacy::Foreign::new(
         HOME.parse().unwrap(),
         liqo_auth::provider::Endpoint::new("https://10.0.0.1".parse().unwrap(), None),
         liqo_auth::crypto::RecordKey::new([2; 32]).unwrap(),
-    )
-    .enable_token_protocol(TokenProtocol::TrustWhoeverHoldsTheToken)
-    .build();
+        ForeignSettings {
+            protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+            ..ForeignSettings::default()
+        },
+    );
     for (peer, is_let_in) in [(FOREIGN, true), ("cl-other", false)] {
         let request = post(&body(peer, &key(4), given));
         let liqo_auth::legacy::Reading::Identity(request) = server.read(&request) else {
             panic!("unreadable");
         };
-        let view = pair.at_home.view(request.peer());
+        let view = pair.at_home.view(&request.peer);
         let answer = server.handle(&view, &request, env()).unwrap();
         let is_wrong = matches!(answer.outcome, Some(Outcome::WrongToken { .. }));
         assert_eq!(is_wrong, !is_let_in, "{peer}");

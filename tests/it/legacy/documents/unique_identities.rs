@@ -1,12 +1,13 @@
 //! The statements of Liqo's documentation about unique identities.
 
 use liqo_auth::{
+    legacy::ForeignSettings,
     model::{Object, ObjectRef, Secret, names},
     policy::Policy,
 };
 
 use crate::legacy::pair::{
-    HOME, Pair, apply, ask, ask_undelivered, body, foreign_builder, home_builder, key, post,
+    HOME, Pair, apply, ask, ask_undelivered, body, foreign_settings, home_settings, key, post,
 };
 
 #[test]
@@ -55,7 +56,13 @@ fn an_identity_is_issued_again_after_its_release() {
 #[test]
 fn an_identity_is_issued_again_after_deletion_of_its_secret_in_the_compatible_policy_only() {
     for (policy, expected) in [(Policy::compatible(), 202), (Policy::strict(), 403)] {
-        let mut pair = Pair::of(foreign_builder().policy(policy), home_builder());
+        let mut pair = Pair::of(
+            ForeignSettings {
+                policy,
+                ..foreign_settings()
+            },
+            home_settings(),
+        );
         let token = pair.token();
         let first = post(&body(HOME, &key(1), token.expose()));
         ask(&pair.foreign, &mut pair.at_foreign, &first);

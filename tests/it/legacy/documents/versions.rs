@@ -2,11 +2,13 @@
 
 use liqo_auth::{
     error::{Fault, PolicyRefusal},
+    legacy::HomeClusterSettings,
     model::{AuthStatus, ProtocolVersion},
-    policy::Policy,
 };
 
-use crate::legacy::pair::{FOREIGN, Pair, ask, env, foreign_builder, home_builder};
+use crate::legacy::pair::{
+    FOREIGN, Pair, ask, compatible_home, env, foreign_of_accounts, foreign_settings, home_settings,
+};
 
 #[test]
 fn a_foreign_cluster_of_0_2_is_recognized_by_its_guest_namespace() {
@@ -26,8 +28,11 @@ fn each_version_gets_requests_in_its_form() {
         (ProtocolVersion::V0_3, &["clusterID"][..]),
         (ProtocolVersion::V0_4, &["cluster"]),
     ] {
-        let home = home_builder().peer_version(FOREIGN.parse().unwrap(), version);
-        let mut pair = Pair::of(foreign_builder(), home);
+        let home = HomeClusterSettings {
+            peer_versions: [(FOREIGN.parse().unwrap(), version)].into(),
+            ..home_settings()
+        };
+        let mut pair = Pair::of(foreign_settings(), home);
         let token = pair.token();
         pair.set_token(&token);
         let request = pair.next_request().unwrap();
@@ -47,10 +52,7 @@ fn each_version_gets_requests_in_its_form() {
 
 #[test]
 fn the_strict_policy_does_not_use_the_form_of_0_2() {
-    let foreign = foreign_builder()
-        .policy(Policy::compatible())
-        .hand_out_service_accounts("liqo".parse().unwrap());
-    let mut pair = Pair::of(foreign, home_builder());
+    let mut pair = Pair::of(foreign_of_accounts(), home_settings());
     let request = pair.next_request().unwrap();
     let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
     pair.receive(&request, &response.unwrap()).unwrap();
@@ -66,10 +68,7 @@ fn the_strict_policy_does_not_use_the_form_of_0_2() {
 
 #[test]
 fn a_peer_without_a_path_for_certificates_counts_as_0_2() {
-    let mut pair = Pair::of(
-        foreign_builder(),
-        home_builder().policy(Policy::compatible()),
-    );
+    let mut pair = Pair::of(foreign_settings(), compatible_home());
     let request = pair.next_request().unwrap();
     let response = ask(&pair.foreign, &mut pair.at_foreign, &request.http).response;
     pair.receive(&request, &response.unwrap()).unwrap();

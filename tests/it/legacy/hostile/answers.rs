@@ -2,15 +2,16 @@
 
 use liqo_auth::{
     error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
-    legacy::TokenProtocol,
+    legacy::HomeClusterSettings,
     machine::Objects,
     model::{AuthStatus, ForeignCluster, UrlError},
-    policy::Policy,
 };
 use serde_json::{Value, json};
 
 use super::{asked, response};
-use crate::legacy::pair::{FOREIGN, HOME, Pair, ask, body, home_builder, key, post};
+use crate::legacy::pair::{
+    FOREIGN, HOME, Pair, ask, body, compatible_home, home, home_settings, key, post,
+};
 
 #[test]
 fn a_home_stores_nothing_of_a_wrong_answer() {
@@ -129,7 +130,7 @@ fn an_answer_of_another_cluster_is_refused() {
     let mut cluster = ForeignCluster::default();
     cluster.spec.foreign_auth_url = "https://foreign.example".into();
     cluster.spec.cluster_identity.cluster_id = "cl-meant".into();
-    let home = home_builder().build();
+    let home = home(home_settings());
     let answer = |id: &str| response(200, json!({ "clusterId": id }).to_string().as_bytes());
     let error = home.receive_ids(&cluster, &answer("cl-other")).unwrap_err();
     assert!(matches!(
@@ -146,18 +147,18 @@ fn tokens_are_sent_only_over_verified_tls_to_a_connectable_host() {
     let mut cluster = ForeignCluster::default();
     cluster.spec.insecure_skip_tls_verify = Some(true);
     cluster.spec.foreign_auth_url = "https://foreign.example".into();
-    let skips = |home: liqo_auth::legacy::HomeClusterBuilder| {
-        let request = home.build().discover(&cluster).unwrap();
+    let skips = |settings: HomeClusterSettings| {
+        let request = home(settings).discover(&cluster).unwrap();
         request.tls == liqo_auth::legacy::Tls::Skip
     };
-    let chosen = |home: liqo_auth::legacy::HomeClusterBuilder| {
-        home.skip_tls_verification_where_the_foreign_cluster_says_so()
+    let chosen = |settings: HomeClusterSettings| HomeClusterSettings {
+        skip_tls_verification_where_the_foreign_cluster_says_so: true,
+        ..settings
     };
-    let compatible = || home_builder().policy(Policy::compatible());
-    assert!(!skips(home_builder()));
-    assert!(!skips(chosen(home_builder())));
-    assert!(!skips(compatible()));
-    assert!(skips(chosen(compatible())));
+    assert!(!skips(home_settings()));
+    assert!(!skips(chosen(home_settings())));
+    assert!(!skips(compatible_home()));
+    assert!(skips(chosen(compatible_home())));
     for (url, error) in [
         ("http://foreign.example", UrlError::Scheme),
         ("https://user@foreign.example", UrlError::UserInformation),
@@ -167,7 +168,7 @@ fn tokens_are_sent_only_over_verified_tls_to_a_connectable_host() {
     ] {
         let mut cluster = ForeignCluster::default();
         cluster.spec.foreign_auth_url = url.into();
-        let found = home_builder().build().discover(&cluster).unwrap_err();
+        let found = home(home_settings()).discover(&cluster).unwrap_err();
         assert_eq!(
             found.fault(),
             &Fault::Local(LocalFault::AuthUrl(error)),
@@ -178,9 +179,7 @@ fn tokens_are_sent_only_over_verified_tls_to_a_connectable_host() {
 
 #[test]
 fn a_home_without_the_token_protocol_sends_nothing() {
-    let home = home_builder()
-        .enable_token_protocol(TokenProtocol::Off)
-        .build();
+    let home = home(HomeClusterSettings::default());
     let objects = Objects::new();
     let view = objects.view(&FOREIGN.parse().unwrap());
     let error = home.look(&view).unwrap_err();

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{asked, response};
-use crate::legacy::pair::{apply, ask, env, foreign_builder};
+use crate::legacy::pair::{apply, ask, env, foreign, foreign_of_accounts};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
@@ -29,10 +29,7 @@ proptest! {
             }),
         ],
     ) {
-        let foreign = foreign_builder()
-            .policy(Policy::compatible())
-            .hand_out_service_accounts("liqo".parse().unwrap())
-            .build();
+        let foreign = foreign(foreign_of_accounts());
         let mut objects = Objects::new();
         let step = foreign.token_step(objects.iter(), &env()).unwrap();
         apply(&mut objects, &step);

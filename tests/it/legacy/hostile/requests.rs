@@ -3,18 +3,20 @@
 use liqo_auth::{
     crypto::{CsrError, Entropy, TokenError},
     error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
-    legacy::{AuthToken, HttpRequest, Outcome, Reading, RequestError},
+    legacy::{AuthToken, ForeignSettings, HttpRequest, Outcome, Reading, RequestError},
     machine::Objects,
     model::{ClusterIdError, Object, ObjectError, Secret, StrictJsonError, names},
     policy::Policy,
 };
 use serde_json::{Value, json};
 
-use crate::legacy::pair::{FOREIGN, HOME, Pair, ask, body, foreign_builder, key, now, post};
+use crate::legacy::pair::{
+    FOREIGN, HOME, Pair, ask, body, foreign, foreign_settings, key, now, post,
+};
 
 #[test]
 fn malformed_requests_are_answered_400_without_reading_any_object() {
-    let foreign = foreign_builder().build();
+    let foreign = foreign(foreign_settings());
     let request = |body: &[u8]| HttpRequest::new("POST", "/identity/certificate", body);
     let field = |path: &str, reason: &str| {
         RequestError::Form(StrictJsonError::Field(ObjectError::Field {
@@ -103,7 +105,7 @@ fn malformed_requests_are_answered_400_without_reading_any_object() {
 
 #[test]
 fn ambiguous_headers_are_refused() {
-    let foreign = foreign_builder().build();
+    let foreign = foreign(foreign_settings());
     for (headers, name) in [
         (
             vec![("Content-Length", "1"), ("content-length", "2")],
@@ -134,7 +136,7 @@ fn ambiguous_headers_are_refused() {
 
 #[test]
 fn other_paths_and_methods_are_not_found() {
-    let foreign = foreign_builder().build();
+    let foreign = foreign(foreign_settings());
     for (method, path, status) in [
         ("GET", "/", 404),
         ("POST", "/identity", 404), // Service accounts are not handed out.
@@ -276,7 +278,10 @@ fn a_token_that_others_stored_is_not_accepted() {
         .unwrap_err();
     assert_eq!(error.fault(), &Fault::Local(LocalFault::BrokenSeal));
     // Liqo's own token has no seal. The compatible policy accepts it.
-    let compatible = foreign_builder().policy(Policy::compatible()).build();
+    let compatible = foreign(ForeignSettings {
+        policy: Policy::compatible(),
+        ..foreign_settings()
+    });
     let token = compatible.token(pair.at_foreign.iter(), now()).unwrap();
     assert_eq!(token.unwrap().expose(), "ab".repeat(64));
     // An empty token is refused under every policy.
