@@ -14,7 +14,7 @@
 #![cfg_attr(
     not(all(feature = "yaml", feature = "rsa", feature = "ecdsa")),
     allow(dead_code)
-)] // Fewer features have fewer tests, which use less of the clusters.
+)] // With fewer features there are fewer tests, and parts of `clusters` are unused.
 
 mod administration;
 #[cfg(all(feature = "yaml", feature = "rsa"))]

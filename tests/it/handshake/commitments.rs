@@ -67,7 +67,7 @@ fn a_provider_without_a_key_is_unproven() {
 }
 
 #[test]
-fn a_nonce_of_unmodified_liqo_is_signed_and_its_provider_unproven() {
+fn a_nonce_of_unmodified_liqo_is_signed_and_its_provider_is_unproven() {
     let mut setup = Setup::new();
     setup.provider_key = None;
     let mut exchange = setup.exchange();

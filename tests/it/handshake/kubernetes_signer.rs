@@ -332,7 +332,7 @@ fn a_drain_deletes_an_unanswered_request() {
 }
 
 #[test]
-fn a_renewal_is_another_request() {
+fn a_renewal_makes_another_request() {
     let mut exchange = requested();
     exchange.turn_of_provider();
     sign_approved(&mut exchange);

@@ -289,7 +289,7 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
 }
 
 #[test]
-fn a_record_has_no_private_key_in_it() {
+fn a_record_contains_no_private_key() {
     let exchange = settled(&Setup::new());
     let key = KeyPair::from_entropy(&liqo_auth::crypto::Entropy::from_bytes([1; 32]));
     let pem = key.to_pkcs8_pem();

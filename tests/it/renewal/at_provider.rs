@@ -221,7 +221,7 @@ fn certificates_that_live_for_a_second_are_signed_once_a_second_at_most() {
 /// Ten years with a clock that is sometimes wrong, forward and back, by minutes
 /// and by years. Each jump costs at most one certificate.
 #[test]
-fn ten_years_end_with_a_valid_certificate_and_no_more_signings_than_needed() {
+fn after_ten_years_the_certificate_is_valid_and_no_signature_was_needless() {
     for (lifetime, jumps) in [(YEAR, 0), (90 * DAY, 0), (90 * DAY, 40), (7 * DAY, 40)] {
         let notary = Notary::forgetful(40 * YEAR);
         let mut exchange = authenticated(&notary, lifetime);
