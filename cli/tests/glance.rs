@@ -45,6 +45,7 @@ fn a_home_at_a_glance() {
         "cl-provider   provider   Authenticated   -           365d          in 243d   -\n",
         "SLICE    PEER          IS         AUTHENTICATION   RESOURCES   CORDONED   CERTIFICATE   RENEWED\n",
         "mypool   cl-provider   provider   Accepted         Accepted    no         365d          in 243d\n",
+        "PEER          IS         MAY RUN\ncl-provider   provider   this library\n",
     ] {
         assert!(status.contains(line), "{line}: {status}");
     }
@@ -65,6 +66,10 @@ fn a_home_at_a_glance() {
     assert_eq!(peering["role"], "consumer");
     assert_eq!(peering["phase"], "Authenticated");
     assert_eq!(peering["condition"], "Active");
+    assert_eq!(
+        peering["peerVersion"],
+        "Liqo 1.2.0 or later, or this library; what it wrote differs, as after an upgrade"
+    );
     assert_eq!(peering["certificate"]["until"], "2027-11-20T13:00:00Z");
     assert_eq!(peering["certificate"]["due"], "2027-07-21T21:00:00Z");
     assert_eq!(peering["slices"][0]["name"], "mypool");

@@ -38,6 +38,7 @@ pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
     let tables = [
         table_of_peers(&peerings, now),
         table_of_slices(&peerings, now),
+        table_of_versions(&peerings),
     ];
     for table in tables.iter().filter(|table| !table.is_empty()) {
         context.printer.result(&format!("\n{}", table.to_text()))?;
@@ -104,6 +105,17 @@ fn table_of_slices(peerings: &[Peering], now: Timestamp) -> Table {
                 left(certificate, now),
                 renewed(certificate, now),
             ]);
+        }
+    }
+    table
+}
+
+/// The versions that each peer may run.
+fn table_of_versions(peerings: &[Peering]) -> Table {
+    let mut table = Table::new(["PEER", "IS", "MAY RUN"]);
+    for peering in peerings {
+        if let Some(version) = &peering.version {
+            table.row([peering.peer.clone(), role(peering), version.clone()]);
         }
     }
     table

@@ -1,8 +1,7 @@
-//! A home at a glance: its peerings, their certificates and slices, and what
-//! waits for whom.
+//! A home at a glance: its peerings, with their certificates and slices, and what
+//! each of them waits for.
 
-mod consumer;
-mod provider;
+mod peering;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -23,6 +22,9 @@ pub(crate) struct Peering {
     /// The Tenant's condition, on the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) condition: Option<String>,
+    /// The versions that the peer may run, as far as the objects tell.
+    #[serde(rename = "peerVersion", skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) certificate: Option<Certificate>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -69,7 +71,7 @@ pub(crate) enum Renewal {
     /// The peer is to bring the next one.
     Awaited,
     Cannot(String),
-    /// Nobody can tell, or it has no end.
+    /// It is not known, or the certificate has no end.
     None,
 }
 
@@ -85,8 +87,8 @@ pub(crate) fn peerings(context: &Context, home: &mut Home) -> Result<Vec<Peering
     let mut found = Vec::new();
     for (peer, role) in peers(home) {
         found.push(match role {
-            Role::Consumer => provider::peering(context, home, &peer)?,
-            Role::Provider => consumer::peering(context, home, &peer)?,
+            Role::Consumer => peering::with_consumer(context, home, &peer)?,
+            Role::Provider => peering::with_provider(context, home, &peer)?,
         });
     }
     Ok(found)

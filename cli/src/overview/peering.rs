@@ -1,0 +1,156 @@
+//! One peering, in one form for both sides.
+
+use liqo_auth::{
+    assurance::peer_version,
+    crypto::CertificateChain,
+    machine::{Awaited, Holder, HolderStatus, Machine, Step},
+    model::{
+        AuthParams, ClusterId, Identity, ResourceSlice, ResourceSliceConditionType as Condition,
+        Tenant, names,
+    },
+    policy::Policy,
+};
+
+use super::{Certificate, Peering, Renewal, Role, Slice, waiting};
+use crate::{
+    commands::Context, consumer_side::ConsumerSide, driver::Driver, failure::Result, home::Home,
+    provider_side::ProviderSide,
+};
+
+/// A peering in which this home is the provider.
+pub(super) fn with_consumer(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+) -> Result<Peering> {
+    let side = ProviderSide::new(home, peer, &context.policy, context.clock)?;
+    let condition = side.condition()?;
+    let mut tenants = side.home.all::<Tenant>();
+    let tenant = tenants.find(|tenant| tenant.metadata.name == peer.as_str());
+    let given = |holder: &Holder| match holder {
+        Holder::ControlPlane => tenant?.status.auth_params.as_ref(),
+        Holder::Slice(name) => slice_of(side.home, peer, name)?.status.auth_params.as_ref(),
+    };
+    let evidence = peer_version::of_consumer(&side.view()).ok();
+    Ok(Peering {
+        condition: tenant.map(|_| format!("{condition:?}")),
+        version: evidence.map(|evidence| evidence.to_string()),
+        ..peering(&side, Role::Consumer, &given)?
+    })
+}
+
+/// A peering in which this home is the consumer.
+pub(super) fn with_provider(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+) -> Result<Peering> {
+    let side = ConsumerSide::new(home, peer, &context.policy, context.clock)?;
+    let given = |holder: &Holder| {
+        let name = match holder {
+            Holder::ControlPlane => names::identity_name(peer),
+            Holder::Slice(slice) => names::resource_slice_identity_name(slice),
+        };
+        let identity = side.home.all::<Identity>().find(|identity| {
+            let label = identity.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+            identity.metadata.name == name && label.map(String::as_str) == Some(peer.as_str())
+        });
+        Some(&identity?.spec.auth_params)
+    };
+    let evidence = peer_version::of_provider(&side.view()).ok();
+    Ok(Peering {
+        version: evidence.map(|evidence| evidence.to_string()),
+        ..peering(&side, Role::Provider, &given)?
+    })
+}
+
+/// What the machine tells of either side. `given` finds what the provider gave to
+/// a holder.
+fn peering<'h, M: Machine>(
+    side: &'h Driver<'_, M>,
+    role: Role,
+    given: &dyn Fn(&Holder) -> Option<&'h AuthParams>,
+) -> Result<Peering> {
+    let (peer, step) = (&side.peer, side.look()?);
+    let status = side.machine.look(&side.view(), side.clock.now()?);
+    let status = status.map_err(|error| side.failure(&error))?;
+    let certificate = |holder: &HolderStatus| {
+        let pem = given(&holder.holder)?.signed_crt.as_slice();
+        let chain = CertificateChain::from_pem(pem, &Policy::compatible()).ok()?;
+        Some(Certificate::new(chain.leaf(), renewal(holder, peer, &step)))
+    };
+    let slices = status.slices.iter().filter_map(|slice| {
+        let Holder::Slice(name) = &slice.holder else {
+            return None;
+        };
+        let object = slice_of(side.home, peer, name)?;
+        let certificate = slice.valid_until.and_then(|_| certificate(slice));
+        Some(shown_slice(object, slice.phase, certificate))
+    });
+    Ok(Peering {
+        peer: peer.to_string(),
+        role,
+        phase: status.control_plane.phase,
+        condition: None,
+        version: None,
+        certificate: certificate(&status.control_plane),
+        slices: slices.collect(),
+        waits_for: waiting::waits_for(&step, peer),
+        refused: waiting::refused(&step),
+    })
+}
+
+/// The slice of that name which is shared with the peer, or is its replica.
+fn slice_of<'h>(home: &'h Home, peer: &ClusterId, name: &str) -> Option<&'h ResourceSlice> {
+    home.all::<ResourceSlice>().find(|slice| {
+        let labels = &slice.metadata.labels;
+        let is_peers = |label| labels.get(label).map(String::as_str) == Some(peer.as_str());
+        slice.metadata.name == name
+            && (is_peers(names::REPLICATION_ORIGIN_LABEL)
+                || is_peers(names::REPLICATION_DESTINATION_LABEL))
+    })
+}
+
+/// What a slice itself says, and its certificate.
+fn shown_slice(
+    slice: &ResourceSlice,
+    phase: &'static str,
+    certificate: Option<Certificate>,
+) -> Slice {
+    let decision = |condition| {
+        slice
+            .status
+            .condition(condition)
+            .map_or_else(String::new, |condition| format!("{:?}", condition.status))
+    };
+    let marked =
+        |key: &str| slice.metadata.annotations.get(key).map(String::as_str) == Some(names::TRUE);
+    Slice {
+        name: slice.metadata.name.clone(),
+        phase,
+        authentication: decision(Condition::Authentication),
+        resources: decision(Condition::Resources),
+        cordoned: marked(names::CORDON_ANNOTATION) || marked(names::CORDON_TENANT_ANNOTATION),
+        certificate,
+    }
+}
+
+fn renewal(holder: &HolderStatus, peer: &ClusterId, step: &Step) -> Renewal {
+    let name = match &holder.holder {
+        Holder::ControlPlane => names::identity_name(peer),
+        Holder::Slice(slice) => names::resource_slice_identity_name(slice),
+    };
+    // A step with effects asks for the certificate only now.
+    let is_awaited =
+        step.effects.is_empty()
+            && step.wait.awaiting.iter().any(
+                |awaited| matches!(awaited, Awaited::Renewal(identity) if identity.name == name),
+            );
+    match (holder.valid_until, holder.renewed_at, &holder.refused) {
+        (None, ..) => Renewal::None,
+        (Some(_), Some(due), _) => Renewal::NotBefore(due),
+        (Some(_), None, Some(error)) => Renewal::Cannot(error.to_string()),
+        (Some(_), None, None) if is_awaited => Renewal::Awaited,
+        (Some(_), None, None) => Renewal::Due,
+    }
+}
