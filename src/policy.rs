@@ -7,6 +7,8 @@
 
 use core::time::Duration;
 
+use serde::{Deserialize, Deserializer};
+
 /// Which forms of a message are accepted, and how much of it is read.
 ///
 /// # Examples
@@ -15,6 +17,11 @@ use core::time::Duration;
 ///
 /// assert_eq!(Policy::default().forms(), Forms::Canonical);
 /// assert_eq!(Policy::compatible().forms(), Forms::Compatible);
+///
+/// // As data: what is left out is as the forms have it.
+/// let policy: Policy = serde_json::from_str(r#"{ "forms": "compatible", "limits": { "csr": 4096 } }"#)?;
+/// assert_eq!((policy.forms(), policy.limits().csr), (Forms::Compatible, 4096));
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -23,9 +30,11 @@ pub struct Policy {
 }
 
 /// How closely a peer's encoding has to follow the one that Liqo writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Forms {
     /// The one form that Liqo itself writes.
+    #[default]
     Canonical,
     /// A closed list of harmless variants besides: a subject in UTF8String or
     /// with CN before O, other PEM framing, other forms of a nonce, longer
@@ -35,7 +44,10 @@ pub enum Forms {
 
 /// Upper bounds on what is read, in bytes unless said otherwise.
 ///
-/// They are checked before anything is decoded or computed.
+/// They are checked before anything is decoded or computed. As data, their names
+/// are in camel case, and the durations end in their unit:
+/// `certificateLifetimeSeconds`, `wrongTokenDelayMilliseconds` and
+/// `wrongTokenLongestDelayMilliseconds`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// A certificate signing request in PEM.
@@ -114,6 +126,90 @@ impl Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self::strict()
+    }
+}
+
+impl<'de> Deserialize<'de> for Policy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = WrittenPolicy::deserialize(deserializer)?;
+        Ok(match written.forms {
+            Forms::Canonical => Self::strict(),
+            Forms::Compatible => Self::compatible(),
+        }
+        .limited_as(&written.limits))
+    }
+}
+
+/// The form of a policy as data.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WrittenPolicy {
+    forms: Forms,
+    limits: WrittenLimits,
+}
+
+/// The form of limits as data: those of the forms hold where one is left out.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct WrittenLimits {
+    csr: Option<usize>,
+    public_key: Option<usize>,
+    signature: Option<usize>,
+    nonce: Option<usize>,
+    certificates: Option<usize>,
+    client_chain: Option<usize>,
+    ca_bundle: Option<usize>,
+    object: Option<usize>,
+    object_values: Option<usize>,
+    #[serde(rename = "clusterID")]
+    cluster_id: Option<usize>,
+    resource_slice_name: Option<usize>,
+    resource_slices: Option<usize>,
+    certificate_lifetime_seconds: Option<u64>,
+    legacy_request: Option<usize>,
+    legacy_answer: Option<usize>,
+    wrong_token_delay_milliseconds: Option<u64>,
+    wrong_token_longest_delay_milliseconds: Option<u64>,
+}
+
+impl Policy {
+    fn limited_as(mut self, written: &WrittenLimits) -> Self {
+        let limits = &mut self.limits;
+        for (limit, written) in [
+            (&mut limits.csr, written.csr),
+            (&mut limits.public_key, written.public_key),
+            (&mut limits.signature, written.signature),
+            (&mut limits.nonce, written.nonce),
+            (&mut limits.certificates, written.certificates),
+            (&mut limits.client_chain, written.client_chain),
+            (&mut limits.ca_bundle, written.ca_bundle),
+            (&mut limits.object, written.object),
+            (&mut limits.object_values, written.object_values),
+            (&mut limits.cluster_id, written.cluster_id),
+            (&mut limits.resource_slice_name, written.resource_slice_name),
+            (&mut limits.resource_slices, written.resource_slices),
+            (&mut limits.legacy_request, written.legacy_request),
+            (&mut limits.legacy_answer, written.legacy_answer),
+        ] {
+            *limit = written.unwrap_or(*limit);
+        }
+        let seconds = written
+            .certificate_lifetime_seconds
+            .map(Duration::from_secs);
+        let first = written
+            .wrong_token_delay_milliseconds
+            .map(Duration::from_millis);
+        let longest = written
+            .wrong_token_longest_delay_milliseconds
+            .map(Duration::from_millis);
+        for (limit, written) in [
+            (&mut limits.certificate_lifetime, seconds),
+            (&mut limits.wrong_token_delay, first),
+            (&mut limits.wrong_token_longest_delay, longest),
+        ] {
+            *limit = written.unwrap_or(*limit);
+        }
+        self
     }
 }
 

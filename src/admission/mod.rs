@@ -44,7 +44,7 @@
 //!     panic!("a second Tenant in the namespace");
 //! };
 //! assert_eq!((denial.rule, denial.rule.status_code()), (Rule::TenantInNamespace, 403));
-//! # Ok::<(), liqo_auth::model::ClusterIdError>(())
+//! # Ok::<(), liqo_auth::model::NameError>(())
 //! ```
 
 pub mod resource_slice;

@@ -59,7 +59,7 @@ use crate::{
 /// let read_aloud = transcript.code().to_string();
 /// assert_eq!(read_aloud.len(), 8 * 5 + 7);
 /// assert_eq!(read_aloud.parse(), Ok(transcript.code()));
-/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transcript {

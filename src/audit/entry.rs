@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::{LONGEST_LINE, LogFault};
 use crate::{
     crypto::RecordKey,
-    model::{ClusterId, Timestamp},
+    model::{ClusterId, Timestamp, ValueError, read_hex, write_hex},
 };
 
 /// One decision in the log: numbered, and bound to the one before it.
@@ -27,11 +27,6 @@ pub struct Entry {
 /// The SHA-256 of an entry, which names the whole log up to it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryHash(pub(super) [u8; 32]);
-
-/// A text is no [`EntryHash`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the hash of an entry has 64 lower-case hexadecimal digits")]
-pub struct EntryHashError;
 
 /// An entry without what is computed over it. The order of the fields is the
 /// order in which they are written.
@@ -76,7 +71,7 @@ impl Entry {
             None => (tail, None),
             Some((hash, mac)) => (hash, Some(mac)),
         };
-        let digits = |text: &str| text.parse().map_err(|EntryHashError| LogFault::Form);
+        let digits = |text: &str| text.parse().map_err(|_: ValueError| LogFault::Form);
         let (hash, mac) = (digits(hash)?, mac.map(digits).transpose()?);
         let body: Body =
             serde_json::from_str(&format!("{written}}}")).map_err(|_| LogFault::Form)?;
@@ -200,9 +195,7 @@ impl EntryHash {
 
 impl fmt::Display for EntryHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        write_hex(&self.0, formatter)
     }
 }
 
@@ -213,24 +206,16 @@ impl fmt::Debug for EntryHash {
 }
 
 impl FromStr for EntryHash {
-    type Err = EntryHashError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, EntryHashError> {
-        if text.len() != 64 {
-            return Err(EntryHashError);
-        }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            for digit in pair {
-                let value = match digit {
-                    b'0'..=b'9' => digit - b'0',
-                    b'a'..=b'f' => digit - b'a' + 10,
-                    _ => return Err(EntryHashError),
-                };
-                *byte = (*byte << 4) | value;
-            }
-        }
-        Ok(Self(bytes))
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let is_lower = !text.contains(|digit: char| digit.is_ascii_uppercase());
+        read_hex(text)
+            .filter(|_| is_lower)
+            .map(Self)
+            .ok_or(ValueError(
+                "the hash of an entry has 64 lower-case hexadecimal digits",
+            ))
     }
 }
 

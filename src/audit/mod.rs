@@ -53,7 +53,7 @@ mod event;
 mod verification;
 
 pub use chain::Chain;
-pub use entry::{Entry, EntryHash, EntryHashError};
+pub use entry::{Entry, EntryHash};
 pub use event::{Decision, Event};
 pub use verification::{LogError, LogFault, Summary, Verifier, verify};
 

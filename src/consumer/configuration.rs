@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde::Deserialize;
+
 use super::{Consumer, record};
 use crate::{
     crypto::{Fingerprint, KeyStore},
@@ -24,9 +26,11 @@ use crate::{
 /// assert!(settings.provider_keys.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct PeerSettings {
     /// The proxy to reach the provider by, which the Tenant asks for.
+    #[serde(rename = "proxyURL")]
     pub proxy_url: Option<ProxyUrl>,
     /// The provider's tenant namespace, which the Tenant then names; none for
     /// the default one, which it does not name.
@@ -52,7 +56,8 @@ pub struct PeerSettings {
 }
 
 /// Who renews a certificate, and how the next one comes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum RenewalScheme {
     /// As the provider shows it: the channel of Liqo 1.2 is made with the

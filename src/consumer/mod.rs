@@ -24,6 +24,7 @@
 //! comes, and the Tenant waits for all of them.
 
 mod administration;
+mod config;
 mod configuration;
 mod credentials;
 mod driving;
@@ -37,6 +38,7 @@ mod slice;
 
 use std::sync::Arc;
 
+pub use config::ConsumerConfig;
 pub use configuration::{ConsumerBuilder, PeerSettings, RenewalScheme};
 pub use credentials::{renewal::Renewal, stored_identity::StoredIdentity, taking::OfferedIdentity};
 pub use handshake::accepted::AcceptedIdentity;

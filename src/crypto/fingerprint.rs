@@ -2,7 +2,10 @@
 
 use core::{fmt, str::FromStr};
 
+use serde::{Deserialize, Deserializer};
 use sha2::{Digest, Sha256};
+
+use crate::model::{ValueError, parsed, read_hex, write_hex};
 
 /// The SHA-256 of a key's SubjectPublicKeyInfo, or of a certificate, in DER.
 ///
@@ -15,22 +18,10 @@ use sha2::{Digest, Sha256};
 /// let text = "SHA256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 /// let fingerprint: Fingerprint = text.parse()?;
 /// assert_eq!(fingerprint.to_string(), text);
-/// # Ok::<(), liqo_auth::crypto::FingerprintError>(())
+/// # Ok::<(), liqo_auth::model::ValueError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; 32]);
-
-/// Why a text is no [`Fingerprint`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum FingerprintError {
-    /// The text does not begin with `SHA256:`.
-    #[error("a fingerprint begins with \"SHA256:\"")]
-    Prefix,
-    /// What follows is not 64 hexadecimal digits.
-    #[error("a fingerprint has 64 hexadecimal digits after \"SHA256:\"")]
-    Digits,
-}
 
 impl Fingerprint {
     /// The 32 bytes of the hash.
@@ -50,9 +41,7 @@ impl Fingerprint {
 impl fmt::Display for Fingerprint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(PREFIX)?;
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        write_hex(&self.0, formatter)
     }
 }
 
@@ -63,26 +52,21 @@ impl fmt::Debug for Fingerprint {
 }
 
 impl FromStr for Fingerprint {
-    type Err = FingerprintError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, FingerprintError> {
-        let digits = text.strip_prefix(PREFIX).ok_or(FingerprintError::Prefix)?;
-        if digits.len() != 64 {
-            return Err(FingerprintError::Digits);
-        }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-            for digit in pair {
-                let value = char::from(*digit)
-                    .to_digit(16)
-                    .ok_or(FingerprintError::Digits)?;
-                *byte = (*byte << 4) | u8::try_from(value).unwrap_or(0);
-            }
-        }
-        Ok(Self(bytes))
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let digits = text.strip_prefix(PREFIX).ok_or(FORM)?;
+        read_hex(digits).map(Self).ok_or(FORM)
     }
 }
 
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
+    }
+}
+
+const FORM: ValueError = ValueError("a fingerprint has 64 hexadecimal digits after \"SHA256:\"");
 const PREFIX: &str = "SHA256:";
 
 #[cfg(test)]
@@ -103,16 +87,15 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        use FingerprintError::*;
-        for (text, error) in [
-            ("", Prefix),
-            ("MD5:00", Prefix),
-            ("SHA256:", Digits),
-            (&format!("SHA256:{}", "0".repeat(63)), Digits),
-            (&format!("SHA256:{}", "g".repeat(64)), Digits),
-            (&format!("SHA256:{}", "ć".repeat(32)), Digits),
+        for text in [
+            "",
+            "MD5:00",
+            "SHA256:",
+            &format!("SHA256:{}", "0".repeat(63)),
+            &format!("SHA256:{}", "g".repeat(64)),
+            &format!("SHA256:{}", "ć".repeat(32)),
         ] {
-            assert_eq!(text.parse::<Fingerprint>(), Err(error), "{text}");
+            assert_eq!(text.parse::<Fingerprint>(), Err(FORM), "{text}");
         }
     }
 }

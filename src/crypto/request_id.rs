@@ -1,12 +1,13 @@
 //! The name of a request to sign.
 
-use core::{fmt, time::Duration};
+use core::{fmt, str::FromStr, time::Duration};
 
 use sha2::{Digest, Sha256};
 
 use super::{Csr, Fingerprint, Nonce};
 #[cfg(feature = "legacy")]
 use crate::model::Metadata;
+use crate::model::{ValueError, read_hex, write_hex};
 
 /// The name of a request: SHA-256 over the request, the proof that it rests
 /// on, the lifetime and the certificate that it replaces.
@@ -90,8 +91,16 @@ impl RequestId {
 /// 64 hexadecimal digits, in lower case.
 impl fmt::Display for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        write_hex(&self.0, formatter)
+    }
+}
+
+impl FromStr for RequestId {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        read_hex(text)
+            .map(Self)
+            .ok_or(ValueError("an ID has 64 hexadecimal digits"))
     }
 }

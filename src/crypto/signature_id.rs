@@ -1,10 +1,11 @@
 //! The name of a signature that is awaited.
 
-use core::fmt;
+use core::{fmt, str::FromStr};
 
 use sha2::{Digest, Sha256};
 
 use super::Payload;
+use crate::model::{ValueError, read_hex, write_hex};
 
 /// The name of a signature: SHA-256 over what the signature is for, the scheme,
 /// the key and the message. The name is the same at each look.
@@ -32,9 +33,17 @@ impl SignatureId {
 /// 64 hexadecimal digits, in lower case.
 impl fmt::Display for SignatureId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        write_hex(&self.0, formatter)
+    }
+}
+
+impl FromStr for SignatureId {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        read_hex(text)
+            .map(Self)
+            .ok_or(ValueError("an ID has 64 hexadecimal digits"))
     }
 }
 

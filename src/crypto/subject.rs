@@ -24,7 +24,7 @@ use crate::{
 ///     Subject::resource_slice("mypool", &consumer).to_string(),
 ///     "O=cl01, CN=mypool-ea7d977b605f"
 /// );
-/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Subject {

@@ -9,7 +9,7 @@ use super::{
         Facts, facts, family,
     },
 };
-use crate::model::{NamespaceNameError, Timestamp};
+use crate::model::{NameError, Timestamp};
 
 family! {
     /// What an honest peer may send, and what still does not fit.
@@ -37,7 +37,7 @@ family! {
         },
         /// A namespace does not have the form of a namespace's name.
         #[error("namespace: {0}")]
-        NamespaceName(NamespaceNameError) => {
+        NamespaceName(NameError) => {
             code: "namespace-name-malformed",
             rule: Broken(Rule::IdentityContent),
             advice: "Have the provider generate the Identity again, with the name of its tenant \

@@ -13,7 +13,7 @@ use crate::{
     crypto::{
         CaBundleError, CertificateError, CsrError, KeyError, NonceError, SignatureError, TokenError,
     },
-    model::{ClusterIdError, KubeconfigError, StrictJsonError, UrlError},
+    model::{KubeconfigError, NameError, StrictJsonError, UrlError},
 };
 
 family! {
@@ -23,7 +23,7 @@ family! {
     pub enum PeerMisbehaved {
         /// A name is not a cluster ID.
         #[error("not a cluster ID: {0}")]
-        ClusterId(ClusterIdError) => {
+        ClusterId(NameError) => {
             code: "cluster-id-malformed",
             rule: Besides("a cluster ID is a valid value before any rule is asked"),
             advice: "Have the peer generate the object again, with the cluster ID that its Liqo \

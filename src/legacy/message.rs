@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     model::{
-        ClusterId, ClusterIdError, ClusterIdentity, MapOnly, ProtocolVersion, SecretBytes,
-        SecretText, StrictJsonError, read_strict_json,
+        ClusterId, ClusterIdentity, MapOnly, NameError, ProtocolVersion, SecretBytes, SecretText,
+        StrictJsonError, read_strict_json,
     },
     policy::Limits,
 };
@@ -41,7 +41,7 @@ pub enum RequestError {
     Form(#[from] StrictJsonError),
     /// The cluster ID is none.
     #[error("the cluster ID: {0}")]
-    ClusterId(ClusterIdError),
+    ClusterId(NameError),
     /// `clusterID` and `cluster` name two clusters.
     #[error("clusterID and cluster name two clusters, expected one")]
     TwoClusters,

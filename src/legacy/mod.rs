@@ -54,7 +54,7 @@ mod throttle;
 mod token_protocol;
 
 pub use crate::crypto::{AuthToken, TokenError};
-pub use crate::model::{ProtocolVersion, ProtocolVersionError};
+pub use crate::model::ProtocolVersion;
 pub use foreign::{Claimed, Foreign, ForeignSettings, Reading, Reply, TokenStore};
 pub use home::{
     AcceptedIdentity, Asks, HomeCluster, HomeClusterSettings, Next, Phase, Request, Tls,

@@ -20,7 +20,7 @@ use crate::{
 /// let consumer = "cl-consumer".parse()?;
 /// assert_eq!(Holder::ControlPlane.subject(&consumer).common_name(), "cl-consumer");
 /// assert_eq!(Holder::Slice("mypool".to_owned()).to_string(), "resource slice mypool");
-/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Holder {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     crypto::Nonce,
     error::{ApiMisuse, Error},
-    model::{ClusterId, Identity, Tenant},
+    model::{ClusterId, Identity, Tenant, write_hex},
 };
 
 /// What one cluster sends to another, by whatever means.
@@ -112,9 +112,7 @@ impl MessageDigest {
 /// 64 hexadecimal digits, in lower case.
 impl fmt::Display for MessageDigest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        write_hex(&self.0, formatter)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::model::Timestamp;
 /// let received = "2026-11-20T13:00:00Z".parse()?;
 /// let until = "2026-11-20T13:01:30Z".parse()?;
 /// assert_eq!(machine::due_at(received, until).to_string(), "2026-11-20T13:01:00Z");
-/// # Ok::<(), liqo_auth::model::TimestampError>(())
+/// # Ok::<(), liqo_auth::model::ValueError>(())
 /// ```
 pub fn due_at(received: Timestamp, until: Timestamp) -> Timestamp {
     received + until.since(received) / 3 * 2

@@ -136,6 +136,21 @@ impl Effect {
 }
 
 impl ApiRequest {
+    /// The request in its [JSON form](super::json). The bytes are wiped when they
+    /// are dropped, since the body may hold a secret.
+    pub fn to_json(&self) -> SecretBytes {
+        let (path, method) = (Value::from(self.path.as_str()), self.method);
+        let head = format!(
+            r#"{{"contentType":"{}","method":"{method}","path":{path},"body":"#,
+            self.content_type
+        );
+        let mut text = Vec::with_capacity(head.len() + self.body.len() + 1);
+        text.extend_from_slice(head.as_bytes());
+        text.extend_from_slice(self.body.expose());
+        text.push(b'}');
+        SecretBytes::from(text)
+    }
+
     fn json(method: Method, path: String, body: Value) -> Self {
         Self {
             method,

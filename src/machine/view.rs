@@ -21,7 +21,7 @@ use crate::{
 /// let objects = [Object::from(Namespace::for_tenant(&peer))];
 /// let view = View::of(&peer, &objects);
 /// assert_eq!(view.peer(), &peer);
-/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct View<'o> {

@@ -16,7 +16,7 @@ use crate::model::{ClusterId, Kind, Object};
 ///     .with(Requirement::Equals("liqo.io/tenant-namespace", "true"));
 /// assert_eq!(watch.selector(), "liqo.io/remote-cluster-id,liqo.io/tenant-namespace=true");
 /// assert!(watch.covers(&Namespace::for_tenant(&"cl-consumer".parse()?).into()));
-/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -42,6 +42,7 @@ pub use kinds::tenant::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, Tenant
 pub use kubeconfig::form::KubeconfigError;
 pub use kubeconfig::service_account::ServiceAccountKubeconfig;
 pub use kubeconfig::{ExecCredential, Kubeconfig, UserCredential};
+pub use reading::document::{DocumentError, read_document};
 pub use reading::manifest::{self, ManifestError};
 pub(crate) use reading::parsed::parsed;
 #[cfg(feature = "legacy")]
@@ -52,11 +53,13 @@ pub(crate) use reading::unreadable::wipe;
 pub use reading::unreadable::{ObjectError, Unreadable};
 pub use values::amount::{Amount, QuantityError};
 pub use values::bytes::Bytes;
-pub use values::cluster_id::{ClusterId, ClusterIdError};
+pub use values::cluster_id::{ClusterId, NameError};
 pub use values::names;
-pub use values::namespace_name::{NamespaceName, NamespaceNameError};
+pub use values::namespace_name::NamespaceName;
 pub use values::quantity::Quantity;
 pub use values::secret_bytes::{SecretBytes, SecretText};
-pub use values::timestamp::{Timestamp, TimestampError};
-pub use values::token_protocol_version::{ProtocolVersion, ProtocolVersionError};
+pub use values::timestamp::Timestamp;
+pub use values::token_protocol_version::ProtocolVersion;
 pub use values::url::{ApiServerUrl, ProxyUrl, UrlError};
+pub use values::value_error::ValueError;
+pub(crate) use values::value_error::{read_hex, write_hex};

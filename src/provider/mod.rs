@@ -24,6 +24,7 @@
 //! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
 
 mod administration;
+mod config;
 mod configuration;
 mod course;
 mod credentials;
@@ -34,6 +35,7 @@ mod look;
 mod observed;
 mod phase;
 mod principals;
+mod question;
 mod record;
 mod rights;
 mod slice;
@@ -42,6 +44,7 @@ use std::sync::Arc;
 
 pub use crate::crypto::RequestId;
 pub use administration::{NewPeeringUser, PeeringUser};
+pub use config::{ConsumerSettings, ProviderConfig};
 pub use configuration::{Endpoint, ProviderBuilder};
 pub use credentials::{
     AuthoritySigner, AwsIdentities, AwsIdentityRequest, CredentialRequest, CsrSigner, Issued,
@@ -52,6 +55,7 @@ pub use phase::{NeedsCredential, NeedsProof, Phase, Status};
 #[cfg(feature = "legacy")]
 pub(crate) use principals::is_well_known;
 pub use principals::{Claimant, NameRegistry, NameTable, PrincipalKind, PrincipalName, Principals};
+pub use question::Question;
 pub use record::Grant;
 pub use slice::{
     Ceiling, LiqoClasses, NeedsSliceCredential, ResourceSlicePolicy, SettledSlice, SliceDecision,

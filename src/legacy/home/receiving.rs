@@ -292,11 +292,13 @@ fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<ServiceAccountKubecon
     if body.len() > limit {
         let found = body.len();
         let error = ManifestError::TooLarge { found, limit };
-        return Err(wrong_kubeconfig(KubeconfigError::Text(error)));
+        return Err(wrong_kubeconfig(KubeconfigError::Document(error.into())));
     }
     let text = core::str::from_utf8(body).map_err(|error| {
         let at = error.valid_up_to();
-        wrong_kubeconfig(KubeconfigError::Text(ManifestError::NotText { at }))
+        wrong_kubeconfig(KubeconfigError::Document(
+            ManifestError::NotText { at }.into(),
+        ))
     })?;
     ServiceAccountKubeconfig::parse(text).map_err(wrong_kubeconfig)
 }

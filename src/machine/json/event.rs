@@ -1,8 +1,8 @@
 //! The forms of an event and of an error.
 
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::object_value;
 use crate::{
     audit::{Decision, Event},
     error::{Disposition, Error, Fault, LocalFault},
@@ -10,8 +10,7 @@ use crate::{
 };
 
 impl Event {
-    /// The event in its [JSON form](crate::machine::json).
-    pub fn to_json(&self) -> Value {
+    fn to_value(&self) -> Value {
         let mut value = json!({
             "peer": self.peer.as_str(),
             "decision": self.decision.name(),
@@ -21,7 +20,7 @@ impl Event {
             put(&mut value, "key", key.to_string());
         }
         if let Decision::Refused(error) = &self.decision {
-            put(&mut value, "error", error.to_json());
+            put(&mut value, "error", error.to_value());
             return value;
         }
         if let Some(rule) = self.decision.rule() {
@@ -40,9 +39,7 @@ impl Event {
 }
 
 impl Error {
-    /// The error in its [JSON form](crate::machine::json). The text of a
-    /// backend's own error is not in it.
-    pub fn to_json(&self) -> Value {
+    pub(super) fn to_value(&self) -> Value {
         let message = match self.fault() {
             Fault::Local(LocalFault::Backend { backend, .. }) => {
                 format!("on this side: {backend} failed")
@@ -71,10 +68,25 @@ impl Error {
     }
 }
 
+/// The event in its [JSON form](crate::machine::json).
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_value().serialize(serializer)
+    }
+}
+
+/// The error in its [JSON form](crate::machine::json). The text of a backend's
+/// own error is not in it.
+impl Serialize for Error {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_value().serialize(serializer)
+    }
+}
+
 /// Adds the object, if there is one.
 pub(super) fn put_object(value: &mut Value, object: Option<&ObjectRef>) {
     if let Some(object) = object {
-        put(value, "object", object_value(object));
+        put(value, "object", json!(object));
     }
 }
 

@@ -8,8 +8,7 @@ use crate::{
     crypto::{Nonce, NonceError},
     machine::{Message, MessageBody},
     model::{
-        ClusterId, Object, ObjectError, SecretBytes, SecretText, StrictJsonError, parsed,
-        read_strict_json,
+        ClusterId, Object, ObjectError, SecretBytes, SecretText, StrictJsonError, read_strict_json,
     },
     policy::Policy,
 };
@@ -99,9 +98,7 @@ impl Message {
 #[serde(deny_unknown_fields)]
 struct Form {
     r#type: Type,
-    #[serde(deserialize_with = "parsed")]
     from: ClusterId,
-    #[serde(deserialize_with = "parsed")]
     to: ClusterId,
     nonce: Option<SecretText>,
     tenant: Option<Value>,

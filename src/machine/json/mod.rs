@@ -6,14 +6,16 @@
 //! and an ID or a digest is 64 hexadecimal digits. A new version may add fields
 //! and variants; a field keeps its meaning.
 //!
-//! [`Step::to_json`], [`Effect::to_json`] and [`Message::to_json`] give bytes that
-//! are wiped when they are dropped, since objects may carry secrets. No other
-//! form carries a secret. The text of a backend's own error is in none.
+//! [`Step::to_json`], [`Effect::to_json`], [`ApiRequest::to_json`] and
+//! [`Message::to_json`] give bytes that are wiped when they are dropped, since
+//! objects may carry secrets. The other forms come by [`Serialize`], and none of
+//! them carries a secret. The text of a backend's own error is in no form.
 //!
 //! | form | fields |
 //! |---|---|
 //! | [`Step`] | `effects`, `outbox`, `refused`, `notices`, `events`, `wait` |
 //! | [`Effect`] | `type`: `create` with `object`; `replace` with `object`, `version`; `patch` with `id`, `version`, `part` (`main`, `status` or `approval`), `patch`; `delete` with `id`, `version` |
+//! | [`ApiRequest`] | `method`, `path`, `contentType`, `body` (JSON) |
 //! | [`Version`] | `uid`, `resourceVersion` |
 //! | [`ObjectRef`] | `kind`, `namespace`, `name` |
 //! | [`Message`] | `from`, `to`, `type`: `nonce` with `nonce`, `tenant` with `tenant`, `identity` with `identity` |
@@ -42,7 +44,35 @@
 //! | `sliceDecision`, `renewal`, `end`, `uid`, `sliceRequest`, `resources`, `token` | `object` |
 //! | `awsRevocation` | `userArn`, `accessKeyId` |
 //!
-//! [`Message::from_json`] reads a message. The other forms are only written.
+//! # Questions and answers
+//!
+//! The questions to backends are a [`Question`](crate::provider::Question) or a
+//! [`KeyQuestion`](crate::crypto::KeyQuestion). Keys, requests and certificates
+//! are text in PEM. A `holder` has the `type` `controlPlane` or `slice` (with
+//! `slice`), a `subject` has `organization` and `commonName`.
+//!
+//! | `type` | fields | value of the answer |
+//! |---|---|---|
+//! | `certificate` | `id`, `peer`, `holder`, `csr`, `subject`, `publicKey`, `lifetimeSeconds`, `now` | certificates in PEM, the client's first |
+//! | `approval` | `peer`, `tenant`, `publicKey`, `fingerprint`, `csr`, `proxyURL` (or null), `now` | none |
+//! | `awsIdentity` | `id`, `peer`, `holder`, `subject` | the fields of `awsConfig` in an Identity |
+//! | `resources` | `peer`, `slice`, `class`, `resources`, `granted` (or null), `now` | `type`: `grant` with `grant`, `deny` with `reason` and `message`, or `notMine` |
+//! | `name` | `kind` (`user` or `group`), `name`, `claimant` (`type`: `controlPlane`, `peeringUser` or `slice`; `consumer`, `slice`) | `true` if the name is somebody else's |
+//! | `key` | `peer` | a key elsewhere |
+//! | `predecessor` | `peer` | a key elsewhere, or none |
+//! | `signature` | `id`, `purpose`, `scheme`, `publicKey`, `bytes` (base64) | the signature in base64 |
+//!
+//! [`read_document`](crate::model::read_document) reads an
+//! [`Answer`](crate::crypto::Answer): `type` is `ready` (with `value`, where there
+//! is one), `pending`, or `denied` (with `reason`). A
+//! [key elsewhere](crate::crypto::KeyElsewhere) has `publicKey` and `clientKey`,
+//! whose `type` is `file` (with `path`), `exec` (with `apiVersion`, `command`,
+//! `args`, and `env` as a list of `name` and `value`) or `notExportable`.
+//!
+//! [`Message::from_json`] reads a message, and `read_document` the configurations
+//! [`ProviderConfig`](crate::provider::ProviderConfig) and
+//! [`ConsumerConfig`](crate::consumer::ConsumerConfig). The other forms are only
+//! written.
 
 mod event;
 mod message;
@@ -52,27 +82,29 @@ mod wiped;
 pub use message::MessageError;
 pub(in crate::machine) use wiped::written;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::Message;
 use super::Version;
 #[cfg(doc)]
-use super::{Effect, Step};
+use super::{ApiRequest, Effect, Step};
 use crate::model::ObjectRef;
 
 fn of_type(name: &str) -> Value {
     json!({ "type": name })
 }
 
-fn object_value(id: &ObjectRef) -> Value {
-    [
-        ("kind", id.kind.as_str()),
-        ("namespace", &id.namespace),
-        ("name", &id.name),
-    ]
-    .into_iter()
-    .filter(|(_, value)| !value.is_empty())
-    .collect()
+/// The reference in its [JSON form](self).
+impl Serialize for ObjectRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = [
+            ("kind", self.kind.as_str()),
+            ("namespace", &self.namespace),
+            ("name", &self.name),
+        ];
+        serializer.collect_map(fields.into_iter().filter(|(_, value)| !value.is_empty()))
+    }
 }
 
 /// The fields of a version that were seen.
@@ -85,8 +117,4 @@ pub(in crate::machine) fn version_fields(version: &Version) -> Map<String, Value
     .filter(|(_, value)| !value.is_empty())
     .map(|(key, value)| (key.to_owned(), Value::from(value.as_str())))
     .collect()
-}
-
-fn version_value(version: &Version) -> Value {
-    Value::Object(version_fields(version))
 }

@@ -1,12 +1,12 @@
 //! The forms of a step and of its parts.
 
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{event, object_value, of_type, version_value, written};
+use super::{event, of_type, version_fields, written};
 use crate::{
-    audit::Event,
-    machine::{Awaited, Effect, Notice, Part, Refused, Step, Wait},
-    model::SecretBytes,
+    machine::{Awaited, Effect, Holder, Notice, Part, Refused, Step, Wait},
+    model::{ObjectRef, SecretBytes},
 };
 
 impl Step {
@@ -16,10 +16,10 @@ impl Step {
         written(json!({
             "effects": values(&self.effects, Effect::to_value),
             "outbox": values(&self.outbox, super::Message::to_value),
-            "refused": values(&self.refused, Refused::to_json),
-            "notices": values(&self.notices, Notice::to_json),
-            "events": values(&self.events, Event::to_json),
-            "wait": self.wait.to_json(),
+            "refused": self.refused,
+            "notices": self.notices,
+            "events": self.events,
+            "wait": self.wait,
         }))
     }
 }
@@ -37,7 +37,7 @@ impl Effect {
             Self::Replace { object, version } => json!({
                 "type": "replace",
                 "object": object.to_value(),
-                "version": version_value(version),
+                "version": version_fields(version),
             }),
             Self::Patch {
                 id,
@@ -46,8 +46,8 @@ impl Effect {
                 patch,
             } => json!({
                 "type": "patch",
-                "id": object_value(id),
-                "version": version_value(version),
+                "id": id,
+                "version": version_fields(version),
                 "part": match part {
                     Part::Main => "main",
                     Part::Status => "status",
@@ -57,36 +57,36 @@ impl Effect {
             }),
             Self::Delete { id, version } => json!({
                 "type": "delete",
-                "id": object_value(id),
-                "version": version_value(version),
+                "id": id,
+                "version": version_fields(version),
             }),
         }
     }
 }
 
-impl Refused {
-    /// The refusal in its [JSON form](super).
-    pub fn to_json(&self) -> Value {
-        let mut value = json!({ "error": self.error.to_json() });
+/// The refusal in its [JSON form](super).
+impl Serialize for Refused {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut value = json!({ "error": self.error });
         event::put_object(&mut value, self.object.as_ref());
-        value
+        value.serialize(serializer)
     }
 }
 
-impl Wait {
-    /// What the step waits for, in its [JSON form](super).
-    pub fn to_json(&self) -> Value {
-        let mut value = json!({ "awaiting": values(&self.awaiting, Awaited::to_json) });
+/// What the step waits for, in its [JSON form](super).
+impl Serialize for Wait {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut value = json!({ "awaiting": self.awaiting });
         if let (Value::Object(fields), Some(time)) = (&mut value, self.wake_at) {
             fields.insert("wakeAt".to_owned(), time.to_string().into());
         }
-        value
+        value.serialize(serializer)
     }
 }
 
-impl Notice {
-    /// The notice in its [JSON form](super).
-    pub fn to_json(&self) -> Value {
+/// The notice in its [JSON form](super).
+impl Serialize for Notice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::SignedNonceIsStale => of_type("signedNonceIsStale"),
             Self::NoClusterRole { label_value } => {
@@ -103,7 +103,7 @@ impl Notice {
             Self::RenewalNotCarried => of_type("renewalNotCarried"),
             Self::CertificateDue { identity, until } => json!({
                 "type": "certificateDue",
-                "identity": object_value(identity),
+                "identity": identity,
                 "until": until.to_string(),
             }),
             Self::CannotRenew {
@@ -112,19 +112,20 @@ impl Notice {
                 error,
             } => json!({
                 "type": "cannotRenew",
-                "identity": object_value(identity),
+                "identity": identity,
                 "until": until.to_string(),
-                "error": error.to_json(),
+                "error": error,
             }),
             Self::NewKeyAwaitsNonce => of_type("newKeyAwaitsNonce"),
         }
+        .serialize(serializer)
     }
 }
 
-impl Awaited {
-    /// What is missing, in its [JSON form](super).
-    pub fn to_json(&self) -> Value {
-        let of_object = |name, id| json!({ "type": name, "object": object_value(id) });
+/// What is missing, in its [JSON form](super).
+impl Serialize for Awaited {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let of_object = |name, id: &ObjectRef| json!({ "type": name, "object": id });
         let of_id = |name, id: String| json!({ "type": name, "id": id });
         match self {
             Self::Invitation => of_type("invitation"),
@@ -153,6 +154,18 @@ impl Awaited {
             }),
             Self::Token(id) => of_object("token", id),
         }
+        .serialize(serializer)
+    }
+}
+
+/// The holder in its [JSON form](super).
+impl Serialize for Holder {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::ControlPlane => of_type("controlPlane"),
+            Self::Slice(slice) => json!({ "type": "slice", "slice": slice }),
+        }
+        .serialize(serializer)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::model::{ClusterId, Metadata, names, reading::absent::or_null};
 /// let namespace = Namespace::for_tenant(&"cl-consumer".parse()?);
 /// assert_eq!(namespace.metadata.name, "liqo-tenant-cl-consumer");
 /// assert_eq!(namespace.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-consumer");
-/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

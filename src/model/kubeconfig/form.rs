@@ -3,31 +3,17 @@
 use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::model::{
-    Bytes, ExecCredential, Kubeconfig, ManifestError, ObjectError, SecretBytes, UserCredential,
-    manifest::read_values,
-    reading::{
-        absent::or_null,
-        unreadable::{deserialize, wipe},
-    },
+    Bytes, DocumentError, ExecCredential, Kubeconfig, ObjectError, SecretBytes, SecretText,
+    ServiceAccountKubeconfig, UserCredential, read_document, reading::absent::or_null,
 };
-use crate::policy::Limits;
 
-/// Why a text is no [`Kubeconfig`] of the one form that Liqo writes.
+/// Why a text is no kubeconfig of the one form that Liqo writes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KubeconfigError {
-    /// The text is neither JSON nor YAML.
+    /// The text is not one document with the fields of a kubeconfig.
     #[error(transparent)]
-    Text(#[from] ManifestError),
-    /// There is not one document.
-    #[error("found {found} documents, expected one kubeconfig")]
-    Documents {
-        /// How many were found.
-        found: usize,
-    },
-    /// A field is unknown, repeated or of a wrong type.
-    #[error(transparent)]
-    Field(#[from] ObjectError),
+    Document(#[from] DocumentError),
     /// The text is another document, or of another version.
     #[error("found another document, expected kind Config of apiVersion v1")]
     NotConfig,
@@ -49,7 +35,7 @@ pub enum KubeconfigError {
 
 impl Kubeconfig {
     /// The longest text that is read, in bytes.
-    pub const LONGEST: usize = 256 * 1024;
+    pub const LONGEST: usize = crate::model::reading::document::LONGEST;
 
     /// Reads a kubeconfig of the one form that Liqo writes: JSON always, YAML
     /// with the feature `yaml`. Any field that [`Kubeconfig::to_yaml`] does
@@ -58,35 +44,84 @@ impl Kubeconfig {
     /// # Errors
     /// [`KubeconfigError`] if the text has another form.
     pub fn parse(text: &str) -> Result<Self, KubeconfigError> {
-        read_config::<Config>(text)?.try_into()
+        let (cluster, context, user) = read_config::<User>(text)?;
+        Ok(Self {
+            cluster: cluster.name,
+            server: cluster.cluster.server,
+            certificate_authority: cluster.cluster.certificate_authority_data,
+            proxy_url: cluster.cluster.proxy_url,
+            user: user.name,
+            credential: user.user.try_into()?,
+            namespace: context.namespace,
+        })
     }
 }
 
-/// Reads the one document of a text into a type that denies unknown fields.
-pub(in crate::model) fn read_config<T: DeserializeOwned>(text: &str) -> Result<T, KubeconfigError> {
-    let mut documents = read_values(text.as_bytes(), Kubeconfig::LONGEST, &Limits::default())?;
-    let found = documents.len();
-    let (Some((mut value, defects)), 1) = (documents.pop(), found) else {
-        return Err(KubeconfigError::Documents { found });
-    };
-    let config = match defects.first() {
-        Some(defect) => Err(defect.reason()),
-        None => deserialize::<T>(&value),
-    };
-    wipe(&mut value);
-    Ok(config?)
+impl ServiceAccountKubeconfig {
+    /// Reads a kubeconfig of that form: JSON always, YAML with the feature
+    /// `yaml`. Any field that [`to_yaml`](Self::to_yaml) does not write is
+    /// refused.
+    ///
+    /// # Errors
+    /// [`KubeconfigError`] if the text has another form.
+    pub fn parse(text: &str) -> Result<Self, KubeconfigError> {
+        let (cluster, context, user) = read_config::<TokenUser>(text)?;
+        refuse("clusters[0].cluster.proxy-url", cluster.cluster.proxy_url)?;
+        refuse("contexts[0].context.namespace", context.namespace)?;
+        if user.user.token.is_empty() {
+            return Err(KubeconfigError::Credential);
+        }
+        Ok(Self {
+            cluster: cluster.name,
+            server: cluster.cluster.server,
+            certificate_authority: cluster.cluster.certificate_authority_data,
+            user: user.name,
+            token: user.user.token,
+        })
+    }
+}
+
+/// Reads the one cluster, context and user of a kubeconfig.
+fn read_config<U: DeserializeOwned>(
+    text: &str,
+) -> Result<(NamedCluster, Context, NamedUser<U>), KubeconfigError> {
+    let config: Config<U> = read_document(text.as_bytes())?;
+    if config.api_version != "v1" || config.kind != "Config" {
+        return Err(KubeconfigError::NotConfig);
+    }
+    let cluster = one("clusters", config.clusters)?;
+    let NamedContext { name, context } = one("contexts", config.contexts)?;
+    let user = one("users", config.users)?;
+    if name != config.current_context
+        || context.cluster != cluster.name
+        || context.user != user.name
+    {
+        return Err(KubeconfigError::Context);
+    }
+    Ok((cluster, context, user))
+}
+
+/// Refuses a field that only other kubeconfigs have.
+fn refuse(path: &str, field: Option<String>) -> Result<(), DocumentError> {
+    match field {
+        None => Ok(()),
+        Some(_) => Err(DocumentError::Field(ObjectError::Field {
+            path: path.to_owned(),
+            reason: "found a field that is not known, expected none".to_owned(),
+        })),
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Config {
+struct Config<U> {
     api_version: String,
     kind: String,
     clusters: Vec<NamedCluster>,
     contexts: Vec<NamedContext>,
     #[serde(rename = "current-context")]
     current_context: String,
-    users: Vec<NamedUser>,
+    users: Vec<NamedUser<U>>,
     /// Older writers leave it empty.
     #[serde(default, rename = "preferences")]
     _preferences: Option<Nothing>,
@@ -94,7 +129,7 @@ struct Config {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::model) struct Nothing {}
+struct Nothing {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -131,9 +166,9 @@ struct Context {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NamedUser {
+struct NamedUser<U> {
     name: String,
-    user: User,
+    user: U,
 }
 
 #[derive(Default, Deserialize)]
@@ -143,6 +178,12 @@ struct User {
     client_key_data: Option<SecretBytes>,
     client_key: Option<String>,
     exec: Option<Exec>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenUser {
+    token: SecretText,
 }
 
 #[derive(Deserialize)]
@@ -172,34 +213,6 @@ struct Variable {
     value: String,
 }
 
-impl TryFrom<Config> for Kubeconfig {
-    type Error = KubeconfigError;
-
-    fn try_from(config: Config) -> Result<Self, KubeconfigError> {
-        if config.api_version != "v1" || config.kind != "Config" {
-            return Err(KubeconfigError::NotConfig);
-        }
-        let cluster = one("clusters", config.clusters)?;
-        let context = one("contexts", config.contexts)?;
-        let user = one("users", config.users)?;
-        if context.name != config.current_context
-            || context.context.cluster != cluster.name
-            || context.context.user != user.name
-        {
-            return Err(KubeconfigError::Context);
-        }
-        Ok(Self {
-            cluster: cluster.name,
-            server: cluster.cluster.server,
-            certificate_authority: cluster.cluster.certificate_authority_data,
-            proxy_url: cluster.cluster.proxy_url,
-            user: user.name,
-            credential: user.user.try_into()?,
-            namespace: context.context.namespace,
-        })
-    }
-}
-
 impl TryFrom<User> for UserCredential {
     type Error = KubeconfigError;
 
@@ -223,10 +236,7 @@ impl TryFrom<User> for UserCredential {
     }
 }
 
-pub(in crate::model) fn one<T>(
-    what: &'static str,
-    mut items: Vec<T>,
-) -> Result<T, KubeconfigError> {
+fn one<T>(what: &'static str, mut items: Vec<T>) -> Result<T, KubeconfigError> {
     let found = items.len();
     match (items.pop(), found) {
         (Some(item), 1) => Ok(item),
@@ -286,10 +296,10 @@ mod tests {
             let mut config = config();
             config.pointer_mut(pointer).unwrap()[field] = "hunter2".into();
             let error = parse(&config).unwrap_err();
-            let KubeconfigError::Field(ObjectError::Field {
+            let KubeconfigError::Document(DocumentError::Field(ObjectError::Field {
                 path: found,
                 reason,
-            }) = error
+            })) = error
             else {
                 panic!("{error:?}");
             };
@@ -329,10 +339,10 @@ mod tests {
             (
                 "/clusters/0/cluster",
                 json!({}),
-                ObjectError::Field {
+                DocumentError::Field(ObjectError::Field {
                     path: "clusters[0].cluster".into(),
                     reason: "missing field `server`".into(),
-                }
+                })
                 .into(),
             ),
         ] {
@@ -343,7 +353,7 @@ mod tests {
         let twice = format!("{0}{0}", config());
         assert_eq!(
             Kubeconfig::parse(&twice),
-            Err(KubeconfigError::Documents { found: 2 })
+            Err(DocumentError::Documents { found: 2 }.into())
         );
     }
 }

@@ -1,10 +1,8 @@
 //! Kubeconfigs of service accounts.
 
-use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use super::form::{Nothing, one, read_config};
-use crate::model::{Bytes, KubeconfigError, SecretBytes, SecretText, reading::scalar::Scalar};
+use crate::model::{Bytes, SecretBytes, SecretText, reading::scalar::Scalar};
 
 /// A kubeconfig of a service account, of the one form that Liqo 0.2 gave to
 /// home clusters: one cluster, one user with a token, and one context, which
@@ -43,38 +41,6 @@ pub struct ServiceAccountKubeconfig {
 }
 
 impl ServiceAccountKubeconfig {
-    /// Reads a kubeconfig of that form: JSON always, YAML with the feature
-    /// `yaml`. Any field that [`to_yaml`](Self::to_yaml) does not write is
-    /// refused.
-    ///
-    /// # Errors
-    /// [`KubeconfigError`] if the text has another form.
-    pub fn parse(text: &str) -> Result<Self, KubeconfigError> {
-        let config: Config = read_config(text)?;
-        if config.api_version != "v1" || config.kind != "Config" {
-            return Err(KubeconfigError::NotConfig);
-        }
-        let cluster = one("clusters", config.clusters)?;
-        let context = one("contexts", config.contexts)?;
-        let user = one("users", config.users)?;
-        if context.name != config.current_context
-            || context.context.cluster != cluster.name
-            || context.context.user != user.name
-        {
-            return Err(KubeconfigError::Context);
-        }
-        if user.user.token.is_empty() {
-            return Err(KubeconfigError::Credential);
-        }
-        Ok(Self {
-            cluster: cluster.name,
-            server: cluster.cluster.server,
-            certificate_authority: cluster.cluster.certificate_authority_data,
-            user: user.name,
-            token: user.user.token,
-        })
-    }
-
     /// The text as Liqo 0.2 wrote it: YAML in block style.
     pub fn to_yaml(&self) -> SecretBytes {
         use base64::{Engine, engine::general_purpose::STANDARD};
@@ -115,68 +81,12 @@ impl ServiceAccountKubeconfig {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Config {
-    api_version: String,
-    kind: String,
-    clusters: Vec<NamedCluster>,
-    contexts: Vec<NamedContext>,
-    #[serde(rename = "current-context")]
-    current_context: String,
-    users: Vec<NamedUser>,
-    #[serde(default, rename = "preferences")]
-    _preferences: Option<Nothing>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NamedCluster {
-    name: String,
-    cluster: Cluster,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Cluster {
-    server: String,
-    #[serde(default)]
-    certificate_authority_data: Bytes,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NamedContext {
-    name: String,
-    context: Context,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Context {
-    cluster: String,
-    user: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NamedUser {
-    name: String,
-    user: User,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct User {
-    token: SecretText,
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::model::ObjectError;
+    use crate::model::{DocumentError, KubeconfigError, ObjectError};
 
     fn config() -> Value {
         json!({
@@ -206,7 +116,10 @@ mod tests {
             config.pointer_mut(pointer).unwrap()[field] = value;
             let error = ServiceAccountKubeconfig::parse(&config.to_string()).unwrap_err();
             assert!(
-                matches!(error, KubeconfigError::Field(ObjectError::Field { .. })),
+                matches!(
+                    error,
+                    KubeconfigError::Document(DocumentError::Field(ObjectError::Field { .. }))
+                ),
                 "{field}: {error:?}"
             );
             assert!(!error.to_string().contains("hunter2"));

@@ -2,6 +2,10 @@
 
 use core::{fmt, str::FromStr};
 
+use serde::{Deserialize, Deserializer};
+
+use crate::model::parsed;
+
 /// The name of a cluster: a DNS label, `[a-z0-9]([-a-z0-9]*[a-z0-9])?`, of at
 /// most 63 characters.
 ///
@@ -16,20 +20,20 @@ use core::{fmt, str::FromStr};
 /// let consumer: ClusterId = "cl-consumer".parse()?;
 /// assert_eq!(consumer.as_str(), "cl-consumer");
 /// assert!("system:admin".parse::<ClusterId>().is_err());
-/// # Ok::<(), liqo_auth::model::ClusterIdError>(())
+/// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterId(Box<str>);
 
-/// Why a text is no [`ClusterId`].
+/// Why a text is no [`ClusterId`], or no [`NamespaceName`](crate::model::NamespaceName).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ClusterIdError {
+pub enum NameError {
     /// The text is empty.
-    #[error("a cluster ID may not be empty")]
+    #[error("a name may not be empty")]
     Empty,
     /// The text is longer than a label value can be.
-    #[error("a cluster ID has at most {limit} characters, not {found}")]
+    #[error("a name has at most {limit} characters, not {found}")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
@@ -38,7 +42,7 @@ pub enum ClusterIdError {
     },
     /// A byte is not allowed where it stands.
     #[error(
-        "a cluster ID has lower-case letters, digits and inner hyphens only; byte {at} is none of these"
+        "a name has lower-case letters, digits and inner hyphens only; byte {at} is none of these"
     )]
     Character {
         /// Where the byte stands, counted from 0.
@@ -57,14 +61,14 @@ impl ClusterId {
 }
 
 impl FromStr for ClusterId {
-    type Err = ClusterIdError;
+    type Err = NameError;
 
-    fn from_str(text: &str) -> Result<Self, ClusterIdError> {
+    fn from_str(text: &str) -> Result<Self, NameError> {
         if text.is_empty() {
-            return Err(ClusterIdError::Empty);
+            return Err(NameError::Empty);
         }
         if text.len() > Self::MAX_LEN {
-            return Err(ClusterIdError::TooLong {
+            return Err(NameError::TooLong {
                 found: text.len(),
                 limit: Self::MAX_LEN,
             });
@@ -80,9 +84,15 @@ impl FromStr for ClusterId {
             .enumerate()
             .find(|&(at, byte)| !allowed(at, byte))
         {
-            Some((at, _)) => Err(ClusterIdError::Character { at }),
+            Some((at, _)) => Err(NameError::Character { at }),
             None => Ok(Self(text.into())),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for ClusterId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
     }
 }
 
@@ -111,7 +121,7 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_with_its_place() {
-        use ClusterIdError::*;
+        use NameError::*;
         for (text, error) in [
             ("", Empty),
             ("CL", Character { at: 0 }),

@@ -10,3 +10,4 @@ pub(super) mod secret_bytes;
 pub(super) mod timestamp;
 pub(super) mod token_protocol_version;
 pub(super) mod url;
+pub(super) mod value_error;

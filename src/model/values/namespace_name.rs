@@ -2,7 +2,9 @@
 
 use core::{fmt, str::FromStr};
 
-use crate::model::{ClusterId, ClusterIdError};
+use serde::{Deserialize, Deserializer};
+
+use crate::model::{ClusterId, NameError, parsed};
 
 /// The name of a namespace: a DNS label, `[a-z0-9]([-a-z0-9]*[a-z0-9])?`, of
 /// at most 63 characters. Source: RFC 1123 section 2.1.
@@ -14,35 +16,10 @@ use crate::model::{ClusterId, ClusterIdError};
 /// let namespace: NamespaceName = "liqo-tenant-cl-consumer".parse()?;
 /// assert_eq!(namespace.as_str(), "liqo-tenant-cl-consumer");
 /// assert!("../etc".parse::<NamespaceName>().is_err());
-/// # Ok::<(), liqo_auth::model::NamespaceNameError>(())
+/// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceName(ClusterId);
-
-/// Why a text is no [`NamespaceName`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NamespaceNameError {
-    /// The text is empty.
-    #[error("the name of a namespace may not be empty")]
-    Empty,
-    /// The text is longer than a DNS label can be.
-    #[error("the name of a namespace has at most {limit} characters, not {found}")]
-    TooLong {
-        /// The length found, in bytes.
-        found: usize,
-        /// The longest length allowed.
-        limit: usize,
-    },
-    /// A byte is not allowed where it stands.
-    #[error(
-        "the name of a namespace has lower-case letters, digits and inner hyphens only; byte {at} is none of these"
-    )]
-    Character {
-        /// Where the byte stands, counted from 0.
-        at: usize,
-    },
-}
 
 impl NamespaceName {
     /// The name as text.
@@ -52,18 +29,17 @@ impl NamespaceName {
 }
 
 impl FromStr for NamespaceName {
-    type Err = NamespaceNameError;
+    type Err = NameError;
 
-    fn from_str(text: &str) -> Result<Self, NamespaceNameError> {
+    fn from_str(text: &str) -> Result<Self, NameError> {
         // Both are DNS labels.
-        match text.parse() {
-            Ok(label) => Ok(Self(label)),
-            Err(ClusterIdError::Empty) => Err(NamespaceNameError::Empty),
-            Err(ClusterIdError::TooLong { found, limit }) => {
-                Err(NamespaceNameError::TooLong { found, limit })
-            }
-            Err(ClusterIdError::Character { at }) => Err(NamespaceNameError::Character { at }),
-        }
+        text.parse().map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for NamespaceName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
     }
 }
 
@@ -90,11 +66,11 @@ mod tests {
             "liqo-tenant-x"
         );
         for (text, error) in [
-            ("", NamespaceNameError::Empty),
-            ("a.b", NamespaceNameError::Character { at: 1 }),
+            ("", NameError::Empty),
+            ("a.b", NameError::Character { at: 1 }),
             (
                 &"a".repeat(64),
-                NamespaceNameError::TooLong {
+                NameError::TooLong {
                     found: 64,
                     limit: 63,
                 },

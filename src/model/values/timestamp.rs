@@ -5,6 +5,8 @@ use core::{fmt, str::FromStr, time::Duration};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
+use crate::model::ValueError;
+
 /// A point in time in whole seconds since the Unix epoch, as an argument: the
 /// library reads no clock.
 ///
@@ -19,22 +21,10 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 /// let now: Timestamp = "2026-11-20T13:00:00Z".parse()?;
 /// assert_eq!(now.unix(), 1_795_179_600);
 /// assert_eq!((now + Duration::from_secs(60)).to_string(), "2026-11-20T13:01:00Z");
-/// # Ok::<(), liqo_auth::model::TimestampError>(())
+/// # Ok::<(), liqo_auth::model::ValueError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
-
-/// Why a value is no [`Timestamp`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TimestampError {
-    /// The text is not a date and time of RFC 3339.
-    #[error("not a date and time of RFC 3339, such as 2026-11-20T13:00:00Z")]
-    Format,
-    /// The time is outside the years 0 to 9999.
-    #[error("the time lies outside the years 0 to 9999")]
-    Range,
-}
 
 impl Timestamp {
     /// The Unix epoch, 1970-01-01T00:00:00Z.
@@ -45,10 +35,10 @@ impl Timestamp {
     /// The time that is `seconds` after the Unix epoch.
     ///
     /// # Errors
-    /// [`TimestampError::Range`] outside the years 0 to 9999.
-    pub const fn from_unix(seconds: i64) -> Result<Self, TimestampError> {
+    /// [`ValueError`] outside the years 0 to 9999.
+    pub const fn from_unix(seconds: i64) -> Result<Self, ValueError> {
         if seconds < Self::MIN || seconds > Self::MAX {
-            return Err(TimestampError::Range);
+            return Err(RANGE);
         }
         Ok(Self(seconds))
     }
@@ -93,10 +83,10 @@ impl core::ops::Sub<Duration> for Timestamp {
 }
 
 impl FromStr for Timestamp {
-    type Err = TimestampError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, TimestampError> {
-        let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| TimestampError::Format)?;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| FORMAT)?;
         Self::from_unix(time.unix_timestamp())
     }
 }
@@ -128,6 +118,10 @@ impl<'de> Deserialize<'de> for Timestamp {
         deserializer.deserialize_str(Text)
     }
 }
+
+const FORMAT: ValueError =
+    ValueError("not a date and time of RFC 3339, such as 2026-11-20T13:00:00Z");
+const RANGE: ValueError = ValueError("the time lies outside the years 0 to 9999");
 
 struct Text;
 
@@ -164,11 +158,8 @@ mod tests {
                 .to_string(),
             "2024-08-01T00:00:00Z"
         );
-        assert_eq!(
-            "yesterday".parse::<Timestamp>(),
-            Err(TimestampError::Format)
-        );
-        assert_eq!(Timestamp::from_unix(i64::MAX), Err(TimestampError::Range));
+        assert_eq!("yesterday".parse::<Timestamp>(), Err(FORMAT));
+        assert_eq!(Timestamp::from_unix(i64::MAX), Err(RANGE));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use core::{fmt, str::FromStr};
 
+use crate::model::ValueError;
+
 /// The forms that the token protocol had.
 ///
 /// # Examples
@@ -22,11 +24,6 @@ pub enum ProtocolVersion {
     /// Liqo 0.4 to 0.10: the same, with `cluster`.
     V0_4,
 }
-
-/// The text is none of the versions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of the versions 0.2, 0.3 and 0.4")]
-pub struct ProtocolVersionError;
 
 impl ProtocolVersion {
     /// Where an identity is asked for.
@@ -54,12 +51,12 @@ impl fmt::Display for ProtocolVersion {
 }
 
 impl FromStr for ProtocolVersion {
-    type Err = ProtocolVersionError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, ProtocolVersionError> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         [Self::V0_2, Self::V0_3, Self::V0_4]
             .into_iter()
             .find(|version| version.as_str() == text)
-            .ok_or(ProtocolVersionError)
+            .ok_or(ValueError("expected one of the versions 0.2, 0.3 and 0.4"))
     }
 }

@@ -1,7 +1,7 @@
-//! The JSON forms of `tests/vectors/json`: one file for each type, with all its
-//! variants.
+//! The JSON forms of `tests/vectors/json`: one folder for each type, with one file
+//! for each variant.
 
-use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use liqo_auth::{
     audit::{Decision, Event},
@@ -17,6 +17,7 @@ use liqo_auth::{
     },
     policy::Policy,
     provider::{CsrSigner, RequestId, SigningRequest},
+    verify::{self, TenantExpectation},
 };
 use serde_json::{Value, json};
 
@@ -106,7 +107,7 @@ fn notices_have_their_json_forms() {
         },
         Notice::NewKeyAwaitsNonce,
     ];
-    check("notice", notices.map(|notice| typed(notice.to_json())));
+    check("notice", notices.map(|notice| typed(json!(notice))));
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn awaited_things_have_their_json_forms() {
     ];
     check(
         "awaited",
-        awaited.map(|awaited| typed(with_ones(&awaited.to_json(), request))),
+        awaited.map(|awaited| typed(with_ones(&json!(awaited), request))),
     );
 }
 
@@ -201,7 +202,7 @@ fn events_have_their_json_forms() {
             event.object = Some(tenant_ref());
             event.key = Some(fingerprint());
             event.decision = decision;
-            (event.decision.name(), with_ones(&event.to_json(), request))
+            (event.decision.name(), with_ones(&json!(event), request))
         }),
     );
 }
@@ -216,15 +217,61 @@ fn errors_have_their_json_forms_without_the_text_of_a_backend() {
         error: expired.clone(),
     };
     let forms = [
-        ("a call that cannot be right", misdelivered().to_json()),
-        ("a backend that failed", of_backend.to_json()),
-        ("a rule that is broken", expired.to_json()),
-        ("a refusal", refused.to_json()),
+        ("a call that cannot be right", json!(misdelivered())),
+        ("a backend that failed", json!(of_backend)),
+        ("a rule that is broken", json!(expired)),
+        ("a refusal", json!(refused)),
+        ("a call that comes too early", json!(too_early())),
+        ("a name that is taken", json!(name_taken())),
+        ("what no honest peer sends", json!(another_name())),
     ];
     for (name, form) in &forms {
         assert!(!form.to_string().contains("hunter2"), "{name}");
     }
     check("error", forms);
+}
+
+#[test]
+fn requests_have_their_json_forms() {
+    let secret = Object::from_value(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "namespace": "liqo", "name": "record" },
+        "data": { "key": "aHVudGVyMg==" },
+    }));
+    let effects = [
+        ("post", Effect::Create(secret.clone())),
+        (
+            "put",
+            Effect::Replace {
+                object: secret,
+                version: version(),
+            },
+        ),
+        (
+            "patch",
+            Effect::Patch {
+                id: tenant_ref(),
+                version: version(),
+                part: Part::Status,
+                patch: json!({ "status": { "tenantNamespace": "a" } }),
+            },
+        ),
+        (
+            "delete",
+            Effect::Delete {
+                id: ObjectRef::new(Kind::ClusterRoleBinding, "", "b: \"c\""),
+                version: version(),
+            },
+        ),
+    ];
+    check(
+        "request",
+        effects.map(|(name, effect)| {
+            let request = effect.request().unwrap();
+            (name, parsed(request.to_json().expose()))
+        }),
+    );
 }
 
 #[test]
@@ -255,17 +302,32 @@ fn a_step_has_its_json_form() {
     check("step", [("a whole step", parsed(step.to_json().expose()))]);
 }
 
-/// Compares the forms with the named file. The files are only written by hand.
-fn check<const N: usize>(file: &str, forms: [(impl Into<String>, Value); N]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+/// Compares the forms with the files of the folder. The files are only written by
+/// hand.
+pub(super) fn check<const N: usize>(folder: &str, forms: [(impl Into<String>, Value); N]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/vectors/json")
-        .join(format!("{file}.json"));
-    let found: BTreeMap<String, Value> = forms.map(|(name, form)| (name.into(), form)).into();
-    assert_eq!(found.len(), N, "each form has a name of its own");
-    let expected: BTreeMap<String, Value> =
-        serde_json::from_slice(&fs::read(&path).unwrap_or_default()).unwrap_or_default();
-    let found_text = serde_json::to_string_pretty(&found).unwrap();
-    assert_eq!(found, expected, "{}: found\n{found_text}", path.display());
+        .join(folder);
+    let mut names = BTreeSet::new();
+    for (name, found) in forms {
+        let name = format!("{}.json", name.into().replace(' ', "-"));
+        let path = folder.join(&name);
+        if std::env::var_os("BLESS").is_some() {
+            fs::create_dir_all(&folder).unwrap();
+            if !path.exists() {
+                fs::write(&path, format!("{found:#}\n")).unwrap();
+            }
+        }
+        let text = fs::read(&path).unwrap_or_default();
+        let expected: Value = serde_json::from_slice(&text).unwrap_or_default();
+        assert_eq!(found, expected, "{}: found\n{found:#}", path.display());
+        assert!(names.insert(name), "each form has a name of its own");
+    }
+    let files = fs::read_dir(&folder).unwrap();
+    let files: BTreeSet<String> = files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(files, names, "a form for each file of {}", folder.display());
 }
 
 /// A form, together with the name of its type.
@@ -306,6 +368,27 @@ fn misdelivered() -> Error {
     let view = exchange.consumer_view();
     let received = exchange.consumer.receive(&view, message, exchange.env());
     received.unwrap_err()
+}
+
+fn too_early() -> Error {
+    let exchange = Setup::new().exchange();
+    let view = exchange.provider_view();
+    exchange.provider.approve(&view, exchange.now).unwrap_err()
+}
+
+fn name_taken() -> Error {
+    let exchange = Setup::new().exchange();
+    let objects = Objects::new();
+    let view = objects.view(&id("admin"));
+    exchange.provider.invite(&view, exchange.env()).unwrap_err()
+}
+
+fn another_name() -> Error {
+    let expectation = TenantExpectation {
+        consumer: &id("cl-consumer"),
+        nonce: &nonce(),
+    };
+    verify::tenant(&Tenant::default(), &expectation, &Policy::strict()).unwrap_err()
 }
 
 fn expired_nonce() -> Error {

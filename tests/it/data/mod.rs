@@ -1,5 +1,7 @@
 //! Messages, steps and requests as data.
 
+mod configuration;
 mod forms;
 mod messages;
+mod questions;
 mod requests;

@@ -4,7 +4,10 @@ mod host;
 
 use core::{fmt, str::FromStr};
 
+use serde::{Deserialize, Deserializer};
+
 use self::host::Host;
+use crate::model::parsed;
 
 /// The URL of an API server that a consumer may connect to: `https`, a host
 /// and perhaps a port and a path, and nothing else.
@@ -140,9 +143,21 @@ impl FromStr for ProxyUrl {
     }
 }
 
+impl<'de> Deserialize<'de> for ApiServerUrl {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
+    }
+}
+
 impl fmt::Display for ApiServerUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for ProxyUrl {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
     }
 }
 

@@ -5,7 +5,7 @@ use liqo_auth::{
     error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     legacy::{AuthToken, ForeignSettings, HttpRequest, Outcome, Reading, RequestError},
     machine::Objects,
-    model::{ClusterIdError, Object, ObjectError, Secret, StrictJsonError, names},
+    model::{NameError, Object, ObjectError, Secret, StrictJsonError, names},
     policy::Policy,
 };
 use serde_json::{Value, json};
@@ -68,17 +68,14 @@ fn malformed_requests_are_answered_400_without_reading_any_object() {
             br#"{"cluster":{"clusterID":"a"},"clusterID":"b"}"#.to_vec(),
             RequestError::TwoClusters,
         ),
-        (
-            b"{}".to_vec(),
-            RequestError::ClusterId(ClusterIdError::Empty),
-        ),
+        (b"{}".to_vec(), RequestError::ClusterId(NameError::Empty)),
         (
             br#"{"cluster":{"clusterID":"../etc"}}"#.to_vec(),
-            RequestError::ClusterId(ClusterIdError::Character { at: 0 }),
+            RequestError::ClusterId(NameError::Character { at: 0 }),
         ),
         (
             br#"{"clusterID":"system:masters"}"#.to_vec(),
-            RequestError::ClusterId(ClusterIdError::Character { at: 6 }),
+            RequestError::ClusterId(NameError::Character { at: 6 }),
         ),
         (
             br#"{"cluster":{"clusterID":"a"},"certificateSigningRequest":"a b"}"#.to_vec(),

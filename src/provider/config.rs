@@ -1,0 +1,160 @@
+//! A provider's configuration as data.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::{Endpoint, ProviderBuilder};
+use crate::{
+    crypto::{CaBundle, RecordKey},
+    model::{ApiServerUrl, ClusterId, NamespaceName},
+    policy::Policy,
+};
+
+/// What a provider is configured with, as data.
+/// [`read_document`](crate::model::read_document) reads it and refuses unknown
+/// fields.
+///
+/// | field | value | if left out |
+/// |---|---|---|
+/// | `clusterID` | the name of this cluster | an error |
+/// | `apiServer` | the URL by which peers reach this cluster's API server | an error |
+/// | `apiServerCA` | the CA certificates of the API server, in PEM | its certificate is publicly trusted |
+/// | `recordKey` | the name by which the embedder finds the record key | none |
+/// | `key` | the name by which the embedder finds this cluster's key | none |
+/// | `kubernetesSigner` | whether Kubernetes' own signer signs | `false` |
+/// | `requireApproval` | whether each request waits for an administrator | `false` |
+/// | `nonceLifetimeSeconds` | how long a nonce may be signed | a day |
+/// | `certificateLifetimeSeconds` | the lifetime that is asked for | 365 days |
+/// | `namespace` | the namespace of the records | `liqo` |
+/// | `policy` | a [`Policy`], as in [`ConsumerConfig`](crate::consumer::ConsumerConfig) | strict |
+/// | `peers` | a map from the name of a consumer to its [`ConsumerSettings`] | none |
+///
+/// [`ConsumerSettings`] have `policy` and `tolerateNoHandshake`.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{crypto::RecordKey, model::read_document, provider::ProviderConfig};
+///
+/// let config: ProviderConfig = read_document(br#"{
+///     "clusterID": "cl-provider",
+///     "apiServer": "https://172.19.0.3:6443",
+///     "recordKey": "liqo/record-key",
+///     "requireApproval": true,
+///     "peers": { "cl-consumer": { "policy": { "forms": "compatible" } } }
+/// }"#)?;
+/// assert_eq!(config.record_key.as_deref(), Some("liqo/record-key"));
+/// let provider = config.builder(RecordKey::new([1; 32])?).build();
+/// assert_eq!(provider.cluster_id().as_str(), "cl-provider");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ProviderConfig {
+    /// The name of this cluster.
+    #[serde(rename = "clusterID")]
+    pub cluster_id: ClusterId,
+    /// Where peers reach this cluster's API server.
+    pub api_server: ApiServerUrl,
+    /// By which CA peers know the API server; none if its certificate is publicly
+    /// trusted.
+    #[serde(default, rename = "apiServerCA", deserialize_with = "ca_bundle")]
+    pub api_server_ca: Option<CaBundle>,
+    /// The name by which the embedder finds the record key. The key itself is
+    /// never a part of the configuration.
+    #[serde(default)]
+    pub record_key: Option<String>,
+    /// The name by which the embedder finds this cluster's key, for
+    /// [`ProviderBuilder::key`].
+    #[serde(default)]
+    pub key: Option<String>,
+    /// Whether [Kubernetes' own signer](ProviderBuilder::kubernetes_signer) signs.
+    #[serde(default)]
+    pub kubernetes_signer: bool,
+    /// Whether each request waits for an administrator.
+    #[serde(default)]
+    pub require_approval: bool,
+    /// How long a nonce may be signed.
+    #[serde(default, rename = "nonceLifetimeSeconds", deserialize_with = "seconds")]
+    pub nonce_lifetime: Option<Duration>,
+    /// The certificate lifetime that is asked of the signer.
+    #[serde(
+        default,
+        rename = "certificateLifetimeSeconds",
+        deserialize_with = "seconds"
+    )]
+    pub certificate_lifetime: Option<Duration>,
+    /// The namespace of the provider's own records.
+    #[serde(default)]
+    pub namespace: Option<NamespaceName>,
+    /// The policy for all peers.
+    #[serde(default)]
+    pub policy: Policy,
+    /// What holds for single peers.
+    #[serde(default)]
+    pub peers: BTreeMap<ClusterId, ConsumerSettings>,
+}
+
+/// What holds for one consumer, as data.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ConsumerSettings {
+    /// The policy for this consumer, where it is not the provider's.
+    pub policy: Option<Policy>,
+    /// Whether the consumer may be let in
+    /// [without a handshake](ProviderBuilder::tolerate_no_handshake).
+    pub tolerate_no_handshake: bool,
+}
+
+impl ProviderConfig {
+    /// A builder with this configuration and the record key that
+    /// [`record_key`](Self::record_key) names. The backends are given to the
+    /// builder.
+    pub fn builder(self, record_key: RecordKey) -> ProviderBuilder {
+        let endpoint = Endpoint::new(self.api_server, self.api_server_ca.as_ref());
+        let mut builder =
+            ProviderBuilder::new(self.cluster_id, endpoint, record_key).policy(self.policy);
+        if self.kubernetes_signer {
+            builder = builder.kubernetes_signer();
+        }
+        if self.require_approval {
+            builder = builder.require_approval();
+        }
+        if let Some(lifetime) = self.nonce_lifetime {
+            builder = builder.nonce_lifetime(lifetime);
+        }
+        if let Some(lifetime) = self.certificate_lifetime {
+            builder = builder.certificate_lifetime(lifetime);
+        }
+        if let Some(namespace) = &self.namespace {
+            builder = builder.namespace(namespace);
+        }
+        for (peer, settings) in self.peers {
+            if settings.tolerate_no_handshake {
+                builder = builder.tolerate_no_handshake(peer.clone());
+            }
+            if let Some(policy) = settings.policy {
+                builder = builder.policy_for(peer, policy);
+            }
+        }
+        builder
+    }
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    u64::deserialize(deserializer).map(|seconds| Some(Duration::from_secs(seconds)))
+}
+
+fn ca_bundle<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<CaBundle>, D::Error> {
+    let pem = String::deserialize(deserializer)?;
+    CaBundle::from_pem(pem.as_bytes(), &Policy::compatible())
+        .map(Some)
+        .map_err(|error| {
+            D::Error::custom(format_args!(
+                "found other text, expected CA certificates in PEM: {error}"
+            ))
+        })
+}

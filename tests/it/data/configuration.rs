@@ -1,0 +1,183 @@
+//! Configurations that are read from data.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use liqo_auth::{
+    consumer::{ConsumerConfig, PeerSettings, RenewalScheme},
+    crypto::{OneKey, RecordKey},
+    model::{DocumentError, read_document},
+    policy::{Forms, Limits, Policy},
+    provider::{self, ProviderConfig},
+};
+use serde_json::json;
+
+use crate::clusters::exchange::{Ledger, RECORD_KEY, Setup, authority, ed25519, id};
+
+fn provider() -> serde_json::Value {
+    json!({
+        "clusterID": "cl-provider",
+        "apiServer": "https://172.19.0.3:6443",
+        "apiServerCA": String::from_utf8(authority().ca_bundle().pem().to_vec()).unwrap(),
+        "recordKey": "liqo/record-key",
+        "key": "liqo/authentication-keys",
+        "kubernetesSigner": false,
+        "requireApproval": true,
+        "nonceLifetimeSeconds": 3600,
+        "certificateLifetimeSeconds": 86400,
+        "namespace": "liqo",
+        "policy": { "forms": "compatible", "limits": { "csr": 4096 } },
+        "peers": { "cl-consumer": { "policy": {}, "tolerateNoHandshake": true } },
+    })
+}
+
+fn consumer() -> serde_json::Value {
+    json!({
+        "clusterID": "cl-consumer",
+        "key": "liqo/authentication-keys",
+        "namespace": "liqo",
+        "policy": { "limits": { "certificateLifetimeSeconds": 60 } },
+        "peers": {
+            "cl-provider": {
+                "proxyURL": "http://10.70.0.2:8118",
+                "remoteTenantNamespace": "tenants",
+                "providerKeys": [format!("SHA256:{}", "0a".repeat(32))],
+                "publiclyTrusted": true,
+                "policy": { "forms": "compatible" },
+                "acceptAws": true,
+                "renewal": "byHand",
+            },
+        },
+    })
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: &serde_json::Value) -> Result<T, DocumentError> {
+    read_document(value.to_string().as_bytes())
+}
+
+#[test]
+fn clusters_are_built_from_data_and_authenticate() {
+    let mut config = provider();
+    config["requireApproval"] = json!(false);
+    config["peers"] = json!({});
+    let config: ProviderConfig = read(&config).unwrap();
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = config
+        .builder(RecordKey::new(RECORD_KEY).unwrap())
+        .key(ed25519(2))
+        .signer(Arc::new(Ledger::new()))
+        .build();
+    let config = json!({ "clusterID": "cl-consumer", "peers": { "cl-provider": {} } });
+    let config: ConsumerConfig = read(&config).unwrap();
+    exchange.consumer = config.builder(Arc::new(OneKey(ed25519(1)))).build();
+    exchange.settle();
+    let provider::Phase::Authenticated(issued) = exchange.provider_phase() else {
+        panic!("{:?}", exchange.phases());
+    };
+    let until = exchange.now + Duration::from_secs(86_400);
+    assert_eq!(issued.valid_until(), Some(until));
+}
+
+#[test]
+fn each_setting_is_read() {
+    let config: ProviderConfig = read(&provider()).unwrap();
+    assert_eq!(config.record_key.as_deref(), Some("liqo/record-key"));
+    assert_eq!(config.key.as_deref(), Some("liqo/authentication-keys"));
+    assert_eq!(config.nonce_lifetime, Some(Duration::from_secs(3600)));
+    assert_eq!(config.policy.forms(), Forms::Compatible);
+    let limits = Limits {
+        csr: 4096,
+        ..Policy::compatible().limits().clone()
+    };
+    assert_eq!(*config.policy.limits(), limits);
+    let peer = &config.peers[&id("cl-consumer")];
+    assert_eq!(peer.policy, Some(Policy::strict()));
+    assert!(peer.tolerate_no_handshake && config.require_approval);
+
+    let config: ConsumerConfig = read(&consumer()).unwrap();
+    let lifetime = config.policy.limits().certificate_lifetime;
+    assert_eq!(lifetime, Duration::from_secs(60));
+    assert_eq!(
+        config.peers[&id("cl-provider")],
+        PeerSettings {
+            proxy_url: Some("http://10.70.0.2:8118".parse().unwrap()),
+            remote_tenant_namespace: Some("tenants".parse().unwrap()),
+            provider_keys: vec![format!("SHA256:{}", "0a".repeat(32)).parse().unwrap()],
+            publicly_trusted: true,
+            policy: Some(Policy::compatible()),
+            accept_aws: true,
+            renewal: RenewalScheme::ByHand,
+        }
+    );
+}
+
+#[test]
+fn a_setting_that_is_unknown_or_wrong_is_refused_with_its_path() {
+    let refusal = |pointer: &str, key: &str, value: serde_json::Value| {
+        let mut config = provider();
+        config.pointer_mut(pointer).unwrap()[key] = value;
+        read::<ProviderConfig>(&config).unwrap_err().to_string()
+    };
+    for (pointer, key, value, expected) in [
+        (
+            "",
+            "clusterId",
+            json!("a"),
+            "clusterId: found a field that is not known",
+        ),
+        (
+            "/policy",
+            "form",
+            json!("a"),
+            "policy.form: found a field that is not known",
+        ),
+        (
+            "/policy/limits",
+            "certificateLifetime",
+            json!(1),
+            "policy.limits.certificateLifetime: found a field that is not known",
+        ),
+        (
+            "/peers/cl-consumer",
+            "renewal",
+            json!("byHand"),
+            "peers.cl-consumer.renewal: found a field that is not known",
+        ),
+        (
+            "",
+            "apiServer",
+            json!("http://a"),
+            "apiServer: found another form",
+        ),
+        (
+            "",
+            "apiServerCA",
+            json!("hunter2"),
+            "apiServerCA: found other text",
+        ),
+        (
+            "",
+            "nonceLifetimeSeconds",
+            json!(-1),
+            "nonceLifetimeSeconds: found",
+        ),
+        ("/peers", "CL", json!({}), "peers.CL: found another form"),
+    ] {
+        let found = refusal(pointer, key, value);
+        assert!(found.starts_with(expected), "{found}");
+        assert!(!found.contains("hunter2"), "{found}");
+    }
+    let mut config = consumer();
+    config["peers"]["cl-provider"]["acceptAWS"] = json!(true);
+    let error = read::<ConsumerConfig>(&config).unwrap_err().to_string();
+    let expected = "peers.cl-provider.acceptAWS: found a field that is not known";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[cfg(feature = "yaml")]
+#[test]
+fn yaml_says_the_same() {
+    let text = b"clusterID: cl-consumer\npeers:\n  cl-provider:\n    acceptAws: true\n";
+    let config: ConsumerConfig = read_document(text).unwrap();
+    assert!(config.peers[&id("cl-provider")].accept_aws);
+}
