@@ -25,8 +25,8 @@ use crate::{
 /// A [`Policy`] has `forms` (`canonical` or `compatible`) and `limits`, whose
 /// names are those of [`Limits`](crate::policy::Limits). [`PeerSettings`] have
 /// `proxyURL`, `remoteTenantNamespace`, `providerKeys`, `publiclyTrusted`,
-/// `policy`, `acceptAws` and `renewal` (`byEvidence`, `byProvider`, `byConsumer`
-/// or `byHand`).
+/// `policy`, `acceptAws`, `signSlicesMadeByAnyone` and `renewal` (`byEvidence`,
+/// `byProvider`, `byConsumer` or `byHand`).
 ///
 /// [`read_document`]: crate::model::read_document
 ///

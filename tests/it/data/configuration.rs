@@ -46,6 +46,7 @@ fn consumer() -> serde_json::Value {
                 "policy": { "forms": "compatible" },
                 "acceptAws": true,
                 "renewal": "byHand",
+                "signSlicesMadeByAnyone": true,
             },
         },
     })
@@ -107,6 +108,7 @@ fn each_setting_is_read() {
             policy: Some(Policy::compatible()),
             accept_aws: true,
             renewal: RenewalScheme::ByHand,
+            sign_slices_made_by_anyone: true,
         }
     );
 }
