@@ -183,7 +183,7 @@ impl Home {
         self.objects.insert(secret.into());
     }
 
-    /// Puts these slices on record, as if this side had asked for them.
+    /// Records these slices, as if this side had requested them.
     pub(crate) fn put_on_record(&mut self, slices: &[&str]) {
         let mut record = self.record();
         record["requested"] = slices.into();

@@ -251,7 +251,7 @@ fn a_denied_request_is_not_made_again_until_an_administrator_asks() {
 
 /// Kubernetes has not deleted the denied request yet.
 #[test]
-fn an_administrator_who_asks_again_need_not_wait_for_the_cleaner() {
+fn an_administrator_can_repeat_a_denied_request_before_kubernetes_deletes_it() {
     let mut exchange = requested();
     edit_request(&mut exchange, |request| {
         request.status.conditions = vec![condition("Denied", "no such peer")];
@@ -271,7 +271,7 @@ fn an_administrator_who_asks_again_need_not_wait_for_the_cleaner() {
     assert_eq!(sign_approved(&mut exchange), 1);
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
-    // Without a denied request nothing is asked again.
+    // Without a denied request, a second call changes nothing.
     let again = exchange
         .provider
         .sign_again(&exchange.provider_view(), &Holder::ControlPlane)

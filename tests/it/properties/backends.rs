@@ -76,7 +76,7 @@ impl Backends {
         given
     }
 
-    /// How many certificates were signed, and how many access keys were made.
+    /// The number of certificates that were signed and access keys that were made.
     pub(super) fn credentials_given(&self) -> usize {
         self.ledger.issued.lock().unwrap().len() + self.iam.made()
     }

@@ -1,4 +1,4 @@
-//! Every backend of a provider answers later, in every order, and the provider
+//! All backends of a provider answer later, in every order, and the provider
 //! crashes after each effect.
 
 use liqo_auth::{
@@ -12,13 +12,13 @@ use super::{
 };
 use crate::clusters::pool::NAMESPACE;
 
-/// One effect of each step is carried out: all others are lost in a crash.
+/// One effect of each step is carried out. All others are lost in a crash.
 const CRASH: usize = 1;
-/// More looks than any stage needs.
+/// More steps than any stage needs.
 const LOOKS: usize = 24;
 
-/// Looks until there is nothing to do. The consumer answers its nonce as often
-/// as it takes.
+/// Reconciles until there is nothing to do. The consumer answers the nonce before
+/// each step.
 fn settle(life: &mut Life) {
     for _ in 0..LOOKS {
         life.play(&Deed::Answer { effects: CRASH }, &mut |_, _, _| {});
@@ -34,7 +34,7 @@ fn settle(life: &mut Life) {
     panic!("the provider runs in circles");
 }
 
-/// A peer with a slice, whose backends begin to answer in this order.
+/// A peer with a slice. The backends begin to answer in this order.
 fn authenticated(signer: Signer, order: &[&'static str]) -> Life {
     let mut life = Life::new(signer);
     life.backends.set(Mood::Pends);
@@ -59,7 +59,7 @@ fn authenticated(signer: Signer, order: &[&'static str]) -> Life {
     life
 }
 
-/// The Identity is sent last: it carries the provider's commitment.
+/// The Identity is sent last, with the provider's commitment.
 fn is_complete(life: &Life) -> bool {
     let status = life.exchange.provider.look(&life.view(), life.exchange.now);
     let status = status.unwrap();
@@ -71,8 +71,8 @@ fn is_complete(life: &Life) -> bool {
         && life.exchange.sent.contains_key("Identity")
 }
 
-/// What the peer has in the end: which objects, and what the slice is given.
-/// Certificates differ in their number, so they do not count.
+/// The names of all objects in the end, and the resources of the slice.
+/// Certificates are not compared, because their serial numbers differ.
 fn outcome(life: &mut Life) -> (Vec<String>, String) {
     let mut objects: Vec<String> = life
         .objects()
@@ -111,14 +111,14 @@ fn permutations(items: &[&'static str]) -> Vec<Vec<&'static str>> {
 }
 
 #[test]
-fn with_a_signer_every_order_of_answers_ends_alike() {
+fn with_a_signer_every_order_of_answers_leads_to_the_same_objects() {
     let backends = ["names", "key", "approver", "policy", "signer"];
     assert_eq!(permutations(&backends).len(), 120);
     every_order_ends_alike(Signer::Backend, &backends, 2);
 }
 
 #[test]
-fn with_aws_every_order_of_answers_ends_alike() {
+fn with_aws_every_order_of_answers_leads_to_the_same_objects() {
     let backends = ["names", "key", "approver", "policy", "aws"];
     every_order_ends_alike(Signer::Aws, &backends, 2);
 }

@@ -111,10 +111,10 @@ fn a_request_is_refused_before_authentication_and_with_a_bad_name() {
 }
 
 #[test]
-fn a_slice_that_this_side_did_not_ask_for_is_refused_and_never_signed() {
+fn a_slice_that_this_side_did_not_request_is_refused_and_never_signed() {
     let mut home = Home::authenticated(YEAR);
     let record = home.record();
-    // The provider may write in its tenant namespace here.
+    // The provider may have rights in its tenant namespace on this side.
     home.objects.insert(by_hand());
     let planted = home.slice();
     let error = home.slice_refusal();
@@ -125,14 +125,14 @@ fn a_slice_that_this_side_did_not_ask_for_is_refused_and_never_signed() {
     assert_eq!((home.slice(), home.record()), (planted, record));
     assert_eq!(home.phase(), "Authenticated");
 
-    // The administrator asks for it: the record comes before the request.
+    // The administrator requests the slice. The record comes before the request.
     let step = home.request_slice();
     let kinds: Vec<Kind> = step.effects.iter().map(|effect| effect.id().kind).collect();
     assert_eq!(kinds, [Kind::Secret, Kind::ResourceSlice]);
     assert_eq!(home.record()["requested"], json!(["mypool"]));
     assert_eq!(home.slice_phase(), "AwaitsDecision");
 
-    // What is deleted here can be planted again, and is refused again.
+    // A slice that is stored again after its deletion is refused again.
     let step = home.consumer.delete_slice(&home.view(), "mypool").unwrap();
     home.carry_out(step);
     home.settle();
@@ -144,7 +144,7 @@ fn a_slice_that_this_side_did_not_ask_for_is_refused_and_never_signed() {
     );
 }
 
-/// The record that names the slice may be stored, and the slice not yet.
+/// After a crash, the record may name a slice that is not stored.
 #[test]
 fn a_slice_is_on_record_before_its_request_is_signed() {
     let mut home = Home::authenticated(YEAR);
@@ -155,13 +155,13 @@ fn a_slice_is_on_record_before_its_request_is_signed() {
     step.effects.truncate(1);
     home.carry_out(step);
     assert_eq!(home.record()["requested"], json!(["mypool"]));
-    // A name without a slice lets none be planted in its place later.
+    // The name is removed, so that no other party can make a slice of that name.
     home.settle();
     assert_eq!(home.record().get("requested"), None);
 }
 
 #[test]
-fn a_slice_made_by_hand_is_completed_where_anyone_may_make_slices() {
+fn a_slice_made_by_hand_is_completed_if_the_settings_allow_it() {
     let mut home = Home::with(PeerSettings {
         sign_slices_made_by_anyone: true,
         ..PeerSettings::default()
