@@ -160,11 +160,8 @@ impl machine::plan::Records for Records<'_> {
     }
 }
 
-/// What the names of records begin with.
-pub(super) const NAME_PREFIX: &str = "liqo-auth-consumer-";
-
 pub(super) fn name(peer: &ClusterId) -> String {
-    format!("{NAME_PREFIX}{peer}")
+    format!("{}{peer}", machine::sealed::CONSUMER_RECORD)
 }
 
 impl Record {

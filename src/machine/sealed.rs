@@ -112,6 +112,16 @@ impl io::Write for Size {
     }
 }
 
+/// What the name of a provider's record of a peer begins with. The peer's name
+/// follows.
+pub(crate) const PROVIDER_RECORD: &str = "liqo-auth-provider-";
+/// What the name of a consumer's record of a peer begins with. The peer's name
+/// follows.
+pub(crate) const CONSUMER_RECORD: &str = "liqo-auth-consumer-";
+/// The domain of the seal of a provider's record of a peer.
+pub(crate) const PEER_DOMAIN: &str = "liqo-auth provider record v1";
+/// The domain of the seal of a provider's record of a slice.
+pub(crate) const SLICE_DOMAIN: &str = "liqo-auth slice record v1";
 const RECORD_FIELD: &str = "record";
 const SEAL_FIELD: &str = "seal";
 

@@ -6,7 +6,10 @@
 //! labels decide where no peer writes.
 
 use crate::{
-    machine::Concerns,
+    machine::{
+        Concerns,
+        sealed::{CONSUMER_RECORD, PROVIDER_RECORD},
+    },
     model::{ClusterId, Kind, Namespace, Object, names},
 };
 
@@ -104,4 +107,4 @@ const TENANCY: [(&str, &str); 2] = [
     ),
 ];
 /// What the names of the records of peers begin with.
-const RECORD_PREFIXES: [&str; 2] = ["liqo-auth-provider-", "liqo-auth-consumer-"];
+const RECORD_PREFIXES: [&str; 2] = [PROVIDER_RECORD, CONSUMER_RECORD];

@@ -15,7 +15,10 @@ use zeroize::Zeroizing;
 use super::{Claimant, PrincipalKind, PrincipalName, Principals};
 use crate::{
     crypto::{Answer, BoxError, Entropy, RecordKey, Subject, keyed_hash},
-    machine::{Follower, Requirement, Watch},
+    machine::{
+        Follower, Requirement, Watch,
+        sealed::{PEER_DOMAIN, SLICE_DOMAIN},
+    },
     model::{ClusterId, Kind, Metadata, Namespace, Object, ObjectRef, RbacSubject, Secret, names},
 };
 
@@ -430,9 +433,6 @@ struct NamedSlice {
     slice: String,
 }
 
-/// What the seals of records are for.
-const PEER_DOMAIN: &str = "liqo-auth provider record v1";
-const SLICE_DOMAIN: &str = "liqo-auth slice record v1";
 /// A claimant who is no peer.
 const SOMEBODY: u64 = 0;
 

@@ -24,7 +24,7 @@ use crate::machine::{
     self, Holder,
     plan::RecordWrite,
     record::WorkingRecord,
-    sealed::{Opened, Seal},
+    sealed::{self, Opened, Seal},
 };
 use crate::model::Secret;
 
@@ -164,7 +164,7 @@ impl Configuration {
     pub(super) fn seal<'a>(&'a self, peer: &'a crate::model::ClusterId) -> Seal<'a> {
         Seal {
             key: &self.record_key,
-            domain: peer::DOMAIN,
+            domain: sealed::PEER_DOMAIN,
             owner: &self.cluster_id,
             peer,
         }
@@ -173,7 +173,7 @@ impl Configuration {
     /// The seal of the record of a peer's slice.
     pub(super) fn slice_seal<'a>(&'a self, peer: &'a crate::model::ClusterId) -> Seal<'a> {
         Seal {
-            domain: slice::DOMAIN,
+            domain: sealed::SLICE_DOMAIN,
             ..self.seal(peer)
         }
     }

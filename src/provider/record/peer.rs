@@ -16,7 +16,7 @@ use crate::{
     error::Error,
     machine::{
         Holder,
-        sealed::{self, Opened, Seal},
+        sealed::{self, Opened, PROVIDER_RECORD, Seal},
     },
     model::{AwsConfig, Bytes, ClusterId, Secret, TenantCondition, Timestamp},
     policy::Policy,
@@ -133,11 +133,8 @@ struct WrittenProof {
     verdict: Option<Verdict>,
 }
 
-/// What the names of records begin with.
-pub(in crate::provider) const NAME_PREFIX: &str = "liqo-auth-provider-";
-
 pub(in crate::provider) fn name(peer: &ClusterId) -> String {
-    format!("{NAME_PREFIX}{peer}")
+    format!("{PROVIDER_RECORD}{peer}")
 }
 
 impl Record {
@@ -351,8 +348,6 @@ impl StoredCommitment {
     }
 }
 
-/// The domain of the seal.
-pub(super) const DOMAIN: &str = "liqo-auth provider record v1";
 /// How many used nonces are listed at most: more than a day's lifetime sees,
 /// unless someone replaces it every quarter of an hour.
 const USED_NONCES: usize = 96;

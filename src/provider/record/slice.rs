@@ -220,6 +220,3 @@ fn asked(spec: &ResourceSliceSpec) -> Bytes {
     }
     Bytes::from(hash.finalize().as_slice())
 }
-
-/// The domain of the seal.
-pub(super) const DOMAIN: &str = "liqo-auth slice record v1";
