@@ -74,7 +74,7 @@ impl SigningKey for SlotKey {
             Purpose::Nonce | Purpose::CertificationRequest | Purpose::KeySuccession => {
                 println!("  the module signs: {:?}", payload.purpose());
                 let signature = self.module.sign(payload.bytes());
-                Ok(Answer::Ready(Signature::new(signature)))
+                Ok(Answer::Ready(Signature(signature)))
             }
             purpose => Err(format!("this key is not for {purpose:?}").into()),
         }

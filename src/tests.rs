@@ -8,7 +8,7 @@ use crate::{
         commitment::{Commitment, Committed},
         succession::{KeySuccession, Succeeding},
     },
-    audit::{self, Chain, Decision, Entry, Event},
+    audit::{Chain, Decision, Entry, Event, Verifier},
     crypto::{KeyPair, Nonce, RecordKey, SigningKey},
     machine::sealed::Seal,
     model::{AuthParams, ClusterId, Timestamp},
@@ -146,7 +146,7 @@ fn an_audit_log() {
     let vectors = vectors();
     let key = record_key(&vectors);
     let (provider, consumer) = ids();
-    let mut chain = Chain::begin(provider).sealed_by(key.clone());
+    let mut chain = Chain::begin(provider, Some(key.clone()));
     for (decision, line) in [
         (Decision::Invited, &vectors.first_entry),
         (Decision::NonceMade, &vectors.second_entry),
@@ -161,6 +161,9 @@ fn an_audit_log() {
         assert_eq!(entry.line(), line);
         assert_eq!(Entry::parse(line.as_bytes()).as_ref(), Ok(&entry));
     }
-    let lines = [&vectors.first_entry, &vectors.second_entry].map(|line| line.as_bytes());
-    assert_eq!(audit::verify(lines, Some(&key)).unwrap().entries, 2);
+    let mut verifier = Verifier::new(Some(&key), None);
+    for line in [&vectors.first_entry, &vectors.second_entry] {
+        verifier.line(line.as_bytes()).unwrap();
+    }
+    assert_eq!(verifier.finish().unwrap().entries, 2);
 }

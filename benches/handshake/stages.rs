@@ -180,6 +180,7 @@ fn verify_identity(identity: &Identity, key: &PublicKey) {
         namespace: None,
         publicly_trusted: false,
         pins: None,
+        slice: None,
         aws: false,
     };
     let verified = verify::identity(identity, &expectation, &Policy::strict()).unwrap();

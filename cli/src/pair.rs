@@ -159,7 +159,7 @@ pub(crate) fn has_identity(home: &Home, provider: &ClusterId, now: Timestamp) ->
 fn has_expired(auth_params: &AuthParams, now: Timestamp) -> bool {
     let pem = auth_params.signed_crt.as_slice();
     CertificateChain::from_pem(pem, &Policy::compatible())
-        .is_ok_and(|chain| chain.leaf().not_after() < now)
+        .is_ok_and(|chain| chain.leaf().not_after < now)
 }
 
 /// Whether a home gives that consumer rights in its tenant namespace.

@@ -43,6 +43,7 @@ fn judge(identity: &Identity) {
         namespace: None,
         publicly_trusted: false,
         pins: None,
+        slice: None,
         aws: false,
     };
     let [strict, compatible] =
@@ -53,7 +54,7 @@ fn judge(identity: &Identity) {
             .certificate()
             .expect("no AWS keys are taken")
             .leaf();
-        assert_eq!(leaf.spki_der(), key.spki_der());
+        assert_eq!(leaf.spki_der, key.spki_der());
         assert!(leaf.subject_is(&Subject::control_plane(consumer.cluster_id())));
         assert!(verified.api_server().as_str().starts_with("https://"));
     }

@@ -1,18 +1,16 @@
 //! What an API server with Liqo admits: the rules of Liqo's webhooks and
-//! resource definitions on Tenants and resource slices, from an old and a new
-//! object to a verdict.
+//! resource definitions on Tenants and resource slices.
 //!
-//! They are for whoever keeps objects without such an API server (a webhook of
-//! one's own, a tool, a simulation), and for the provider itself, which does
-//! not make what would not be admitted. Defaults come first
-//! ([`tenant::defaulted`]), then the verdict.
+//! These rules serve programs that keep objects without such an API server: a
+//! webhook, a tool, a simulation. The provider follows them, too. Set the
+//! defaults first ([`tenant::defaulted`]), then ask whether the object is
+//! admitted.
 //!
-//! Whether an object is of the form that its resource definition wants is
-//! decided where it is read: what has a condition that there is not is
-//! [`Unreadable`](crate::model::Unreadable). Of the definitions' rules those are
-//! here that the model does not enforce.
+//! The reader of an object refuses forms that no resource definition has: such an
+//! object is [`Unreadable`](crate::model::Unreadable). This module has the rules of
+//! the definitions that the reader does not enforce.
 //!
-//! Deleting is always admitted.
+//! A deletion is always admitted.
 //!
 //! Source: Liqo 1.2.0 `pkg/webhooks/tenant`, `pkg/webhooks/resourceslice`,
 //! `deployments/liqo/charts/liqo-crds/crds`. They are the same in 1.0 and 1.1.
@@ -20,7 +18,7 @@
 //! # Examples
 //! ```
 //! use liqo_auth::{
-//!     admission::{self, Rule, Verdict},
+//!     admission::{self, Rule},
 //!     model::{Metadata, Namespace, Tenant, TenantSpec, names},
 //! };
 //!
@@ -37,12 +35,10 @@
 //! assert_eq!(tenant.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-consumer");
 //!
 //! let surroundings = admission::tenant::Surroundings { namespace: Some(&namespace), tenants: &[] };
-//! assert_eq!(admission::tenant::create(&tenant, &surroundings), Verdict::Allowed);
+//! assert_eq!(admission::tenant::create(&tenant, &surroundings), Ok(()));
 //!
 //! let surroundings = admission::tenant::Surroundings { tenants: &[&tenant], ..surroundings };
-//! let Verdict::Denied(denial) = admission::tenant::create(&tenant, &surroundings) else {
-//!     panic!("a second Tenant in the namespace");
-//! };
+//! let denial = admission::tenant::create(&tenant, &surroundings).unwrap_err();
 //! assert_eq!((denial.rule, denial.rule.status_code()), (Rule::TenantInNamespace, 403));
 //! # Ok::<(), liqo_auth::model::NameError>(())
 //! ```
@@ -53,47 +49,17 @@ pub mod tenant;
 
 pub use rule::Rule;
 
-/// Whether a change is admitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use]
-pub enum Verdict {
-    /// It is.
-    Allowed,
-    /// It is not.
-    Denied(Denial),
-}
-
-/// Why a change is not admitted, and at which field.
+/// A rule that refuses a change, and the field at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct Denial {
-    /// The rule that it breaks.
+    /// The broken rule.
     pub rule: Rule,
     /// The field's path, such as `spec.clusterID`.
     pub field: &'static str,
 }
 
-impl Verdict {
-    /// The same as a result.
-    ///
-    /// # Errors
-    /// The [`Denial`].
-    pub fn into_result(self) -> Result<(), Denial> {
-        match self {
-            Self::Allowed => Ok(()),
-            Self::Denied(denial) => Err(denial),
-        }
-    }
-
-    fn of(result: Result<(), Denial>) -> Self {
-        match result {
-            Ok(()) => Self::Allowed,
-            Err(denial) => Self::Denied(denial),
-        }
-    }
-}
-
-/// The rule holds, or denies.
+/// A denial unless the rule holds.
 fn hold(holds: bool, rule: Rule, field: &'static str) -> Result<(), Denial> {
     if holds {
         Ok(())
@@ -102,7 +68,7 @@ fn hold(holds: bool, rule: Rule, field: &'static str) -> Result<(), Denial> {
     }
 }
 
-/// Whether a field that may be missing is missing or a cluster ID in form.
+/// Whether an optional field is empty or has the form of a cluster ID.
 fn may_be_cluster_id(text: &str) -> bool {
     let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();

@@ -2,23 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{Denial, Rule, Verdict, hold, may_be_cluster_id};
+use super::{Denial, Rule, hold, may_be_cluster_id};
 use crate::model::{Metadata, Quantity, ResourceSlice, names};
 
-/// Whether a resource slice may be made, among every other one of the cluster.
-/// A replica always may, if its form holds: its name is another cluster's.
-pub fn create(new: &ResourceSlice, others: &[&ResourceSlice]) -> Verdict {
-    Verdict::of(created(new, others))
-}
-
-/// Whether who is in these groups may change a resource slice. Only for
-/// control-plane identities, which are in the group `liqo.io`, is there more
-/// than its form.
-pub fn update(old: &ResourceSlice, new: &ResourceSlice, groups: &[&str]) -> Verdict {
-    Verdict::of(updated(old, new, groups))
-}
-
-fn created(new: &ResourceSlice, others: &[&ResourceSlice]) -> Result<(), Denial> {
+/// Admits the creation of a resource slice beside all others of the cluster. The
+/// name of a replica may be taken already, since another cluster chose it.
+///
+/// # Errors
+/// [`Denial`].
+pub fn create(new: &ResourceSlice, others: &[&ResourceSlice]) -> Result<(), Denial> {
     formed(new)?;
     let is = |metadata: &Metadata, label: &str| {
         metadata.labels.get(label).map(String::as_str) == Some(names::TRUE)
@@ -32,7 +24,12 @@ fn created(new: &ResourceSlice, others: &[&ResourceSlice]) -> Result<(), Denial>
     hold(!taken, Rule::SliceName, "metadata.name")
 }
 
-fn updated(old: &ResourceSlice, new: &ResourceSlice, groups: &[&str]) -> Result<(), Denial> {
+/// Admits a change of a resource slice by a user in these groups. Identities of
+/// control planes, which are in the group `liqo.io`, may not change everything.
+///
+/// # Errors
+/// [`Denial`].
+pub fn update(old: &ResourceSlice, new: &ResourceSlice, groups: &[&str]) -> Result<(), Denial> {
     formed(new)?;
     if !groups.contains(&names::CONTROL_PLANE_ORGANIZATION) {
         return Ok(());
@@ -94,7 +91,7 @@ fn formed(new: &ResourceSlice) -> Result<(), Denial> {
     )
 }
 
-/// A field that is there may not be empty.
+/// A field that is present may not be empty.
 fn is_cluster_id(text: &str) -> bool {
     !text.is_empty() && may_be_cluster_id(text)
 }

@@ -14,7 +14,7 @@ pub enum Rule {
     ClusterIdForm,
     /// The cluster ID of a Tenant does not change.
     ClusterIdImmutable,
-    /// The namespace of a Tenant is there.
+    /// The namespace of a Tenant exists.
     NamespaceMissing,
     /// The namespace of a Tenant is a tenant namespace.
     TenantNamespace,
@@ -31,24 +31,24 @@ pub enum Rule {
     /// The name of a resource slice that is asked for here is unique in the
     /// cluster.
     SliceName,
-    /// Who has a control-plane identity does not change the label with the
-    /// cluster ID.
+    /// An identity of a control plane does not change the label with the cluster
+    /// ID.
     LabelChanged,
-    /// Nor deletes it.
+    /// An identity of a control plane does not delete that label.
     LabelDeleted,
-    /// Nor adds it.
+    /// An identity of a control plane does not add that label.
     LabelAdded,
-    /// Who has a control-plane identity does not change the cordon annotation.
+    /// An identity of a control plane does not change the cordon annotation.
     CordonChanged,
-    /// Nor deletes it.
+    /// An identity of a control plane does not delete that annotation.
     CordonDeleted,
-    /// Nor adds it.
+    /// An identity of a control plane does not add that annotation.
     CordonAdded,
 }
 
 impl Rule {
-    /// The HTTP status code with which it is refused: 400 and 403 by Liqo's
-    /// webhooks, 422 by the API server, for a rule of the resource definition.
+    /// The HTTP status code of the refusal: 400, 403 or 500 by Liqo's webhooks, 422
+    /// by the API server for a rule of the resource definition.
     pub const fn status_code(self) -> u16 {
         match self {
             Self::ClusterIdForm | Self::ClusterIdImmutable | Self::QuantityForm => 422,

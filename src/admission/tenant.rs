@@ -1,19 +1,19 @@
 //! Tenants.
 
-use super::{Denial, Rule, Verdict, hold, may_be_cluster_id};
+use super::{Denial, Rule, hold, may_be_cluster_id};
 use crate::model::{AuthzPolicy, Metadata, Namespace, Tenant, TenantCondition, names};
 
-/// What stands round a Tenant.
+/// The objects beside a Tenant.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The namespace of the new object, if it is there.
+    /// The namespace of the new Tenant, if it exists.
     pub namespace: Option<&'a Namespace>,
     /// Every Tenant of the cluster.
     pub tenants: &'a [&'a Tenant],
 }
 
-/// The Tenant with what an API server with Liqo puts where nothing is: the
-/// label with the cluster ID, `KeysExchange` and `Active`.
+/// The Tenant with the defaults of an API server with Liqo: the label with the
+/// cluster ID, `KeysExchange` and `Active`.
 pub fn defaulted(tenant: &Tenant) -> Tenant {
     let mut tenant = tenant.clone();
     let cluster_id = tenant.spec.cluster_id.clone();
@@ -28,20 +28,11 @@ pub fn defaulted(tenant: &Tenant) -> Tenant {
     tenant
 }
 
-/// Whether a Tenant may be made.
-pub fn create(new: &Tenant, surroundings: &Surroundings<'_>) -> Verdict {
-    Verdict::of(created(new, surroundings))
-}
-
-/// Whether a Tenant may be changed.
+/// Admits the creation of a Tenant.
 ///
-/// Where two Tenants have one name already, since they were made before the
-/// rule was there, either may be changed: else neither could be taken away.
-pub fn update(old: &Tenant, new: &Tenant, surroundings: &Surroundings<'_>) -> Verdict {
-    Verdict::of(updated(old, new, surroundings))
-}
-
-fn created(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denial> {
+/// # Errors
+/// [`Denial`].
+pub fn create(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denial> {
     consistent(new, surroundings)?;
     let tenants = surroundings.tenants;
     let namespace = &new.metadata.namespace;
@@ -54,7 +45,14 @@ fn created(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denial> 
     hold(!in_cluster, Rule::TenantName, "metadata.name")
 }
 
-fn updated(old: &Tenant, new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denial> {
+/// Admits a change of a Tenant.
+///
+/// Two Tenants may have the same name if they are older than the rule. Then both
+/// may be changed. Otherwise nobody could delete either of them.
+///
+/// # Errors
+/// [`Denial`].
+pub fn update(old: &Tenant, new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denial> {
     let before = &old.spec.cluster_id;
     hold(
         before.is_empty() || *before == new.spec.cluster_id,
@@ -73,7 +71,7 @@ fn updated(old: &Tenant, new: &Tenant, surroundings: &Surroundings<'_>) -> Resul
     hold(!another, Rule::TenantName, "metadata.name")
 }
 
-/// What holds of a Tenant by itself and in its namespace.
+/// The rules on a Tenant itself and on its namespace.
 fn consistent(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denial> {
     let cluster_id = new.spec.cluster_id.as_str();
     hold(
@@ -102,7 +100,7 @@ fn consistent(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denia
     )
 }
 
-/// The value of a label; one that is missing is empty, as in Liqo.
+/// The value of a label. As in Liqo, a missing label is an empty one.
 fn label<'m>(metadata: &'m Metadata, name: &str) -> &'m str {
     metadata.labels.get(name).map_or("", String::as_str)
 }

@@ -1,13 +1,13 @@
-//! The provider's commitment: its key, and its signature over what the
-//! consumer is to believe.
+//! The provider's commitment: its key, and its signature over the answer to the
+//! consumer.
 //!
-//! It travels as an annotation of Tenant and Identity, so that unmodified
-//! Liqo passes it on unread. What is signed is not the certificate, so that it
-//! outlives renewals.
+//! An annotation of Tenant and Identity carries the commitment. Unmodified Liqo
+//! passes the annotation on. The signature does not cover the certificate, so
+//! that the commitment outlives renewals.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
+use super::signed_word::{self, SignedWord};
 use crate::{
     crypto::{
         Answer, BoxError, Fingerprint, Nonce, Payload, PublicKey, SignatureId, SigningKey,
@@ -22,7 +22,7 @@ use crate::{
 /// (SubjectPublicKeyInfo) and its signature, each in base64, with a dot between.
 pub const COMMITMENT_ANNOTATION: &str = "liqo-auth/commitment";
 
-/// How sure a consumer can be of whom it talks to.
+/// How sure a consumer can be about the provider.
 ///
 /// # Examples
 /// ```
@@ -33,7 +33,7 @@ pub const COMMITMENT_ANNOTATION: &str = "liqo-auth/commitment";
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Assurance {
-    /// No proof of the provider's key: unmodified Liqo, or anyone.
+    /// The provider has proven no key. It may be unmodified Liqo, or anyone.
     Unproven,
     /// The provider has the key that it had the first time.
     Continuity,
@@ -42,7 +42,7 @@ pub enum Assurance {
     Authenticated,
 }
 
-/// What a commitment is about.
+/// The content of a commitment.
 pub(crate) struct Committed<'a> {
     pub(crate) nonce: &'a [u8],
     pub(crate) provider: &'a ClusterId,
@@ -52,12 +52,9 @@ pub(crate) struct Committed<'a> {
     pub(crate) auth_params: &'a AuthParams,
 }
 
-/// A public key and a signature over [`Committed`] by it.
+/// The provider's public key, and its signature over [`Committed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Commitment {
-    key: Vec<u8>,
-    signature: Vec<u8>,
-}
+pub(crate) struct Commitment(SignedWord);
 
 impl Commitment {
     /// Has the provider's key sign, now or later.
@@ -67,10 +64,8 @@ impl Commitment {
     ) -> Result<Answer<Self>, BoxError> {
         let message = committed.message();
         let payload = Payload::commitment(&message, key.public_key());
-        Ok(sign_verified(key, &payload)?.map(|signature| Self {
-            key: key.public_key().spki_der().to_vec(),
-            signature: signature.into_bytes(),
-        }))
+        let signature = sign_verified(key, &payload)?;
+        Ok(signature.map(|signature| Self(SignedWord::new(key.public_key(), signature))))
     }
 
     /// The name of the signature that [`make`](Self::make) asks the key for.
@@ -78,79 +73,56 @@ impl Commitment {
         Payload::commitment(&committed.message(), key).id()
     }
 
-    /// Verifies it and gives the provider's key.
+    /// Verifies the commitment and gives the provider's key.
     pub(crate) fn verify(
         &self,
         committed: &Committed<'_>,
         policy: &Policy,
     ) -> Result<PublicKey, CommitmentFault> {
-        let key = PublicKey::from_spki_der(&self.key, policy).map_err(CommitmentFault::Key)?;
-        key.verify(
-            key.csr_scheme(),
-            &committed.message(),
-            &self.signature,
-            policy,
-        )
-        .map_err(CommitmentFault::Signature)?;
+        let Self(SignedWord { key, signature }) = self;
+        let key = PublicKey::from_spki_der(key, policy).map_err(CommitmentFault::Key)?;
+        key.verify(key.csr_scheme(), &committed.message(), signature, policy)
+            .map_err(CommitmentFault::Signature)?;
         Ok(key)
     }
 
     pub(crate) fn from_annotation(text: &str, policy: &Policy) -> Result<Self, CommitmentFault> {
-        let limit = 2 * (policy.limits().public_key + policy.limits().signature);
-        let (key, signature) = text
-            .split_once('.')
-            .filter(|_| text.len() <= limit)
-            .ok_or(CommitmentFault::Encoding)?;
-        let decode = |text: &str| STANDARD.decode(text).map_err(|_| CommitmentFault::Encoding);
-        Ok(Self {
-            key: decode(key)?,
-            signature: decode(signature)?,
-        })
+        let word = SignedWord::from_annotation(text, policy);
+        word.map(Self).ok_or(CommitmentFault::Encoding)
     }
 
     pub(crate) fn to_annotation(&self) -> String {
-        format!(
-            "{}.{}",
-            STANDARD.encode(&self.key),
-            STANDARD.encode(&self.signature)
-        )
+        self.0.to_annotation()
     }
 }
 
 impl Committed<'_> {
-    /// The SHA-256 of what is signed and by which key: whether a commitment is
-    /// still the one to be made.
+    /// The SHA-256 of the signed message and the provider's key. It shows whether a
+    /// stored commitment is still the right one.
     pub(crate) fn digest(&self, provider_key: &PublicKey) -> [u8; 32] {
         let hash = Sha256::new_with_prefix(self.message());
         hash.chain_update(provider_key.spki_der()).finalize().into()
     }
 
-    /// The domain tag, then each field with its length in front, as 8 bytes
-    /// big-endian.
     fn message(&self) -> Vec<u8> {
-        let mut message = b"liqo-auth provider commitment v1\0".to_vec();
-        for field in [
-            self.nonce,
-            self.provider.as_str().as_bytes(),
-            self.consumer.as_str().as_bytes(),
-            self.consumer_key.spki_der(),
-            self.namespace.as_bytes(),
-            self.auth_params.api_server.as_bytes(),
-            self.auth_params.ca.as_slice(),
-            self.auth_params
-                .proxy_url
-                .as_deref()
-                .unwrap_or_default()
-                .as_bytes(),
-        ] {
-            message.extend(u64::try_from(field.len()).unwrap_or(u64::MAX).to_be_bytes());
-            message.extend(field);
-        }
-        message
+        let proxy_url = self.auth_params.proxy_url.as_deref().unwrap_or_default();
+        signed_word::message(
+            b"liqo-auth provider commitment v1\0",
+            &[
+                self.nonce,
+                self.provider.as_str().as_bytes(),
+                self.consumer.as_str().as_bytes(),
+                self.consumer_key.spki_der(),
+                self.namespace.as_bytes(),
+                self.auth_params.api_server.as_bytes(),
+                self.auth_params.ca.as_slice(),
+                proxy_url.as_bytes(),
+            ],
+        )
     }
 }
 
-/// What a consumer knows of a provider's key before it looks.
+/// What a consumer already knows about a provider's key.
 pub(crate) struct KnownProvider<'a> {
     pub(crate) fingerprints: &'a [Fingerprint],
     pub(crate) pinned: Option<Fingerprint>,
@@ -158,8 +130,8 @@ pub(crate) struct KnownProvider<'a> {
 }
 
 impl KnownProvider<'_> {
-    /// Grades a provider by the commitment in its annotation, if there is one.
-    /// A provider that is known by a key has to prove it.
+    /// Grades a provider by the commitment in its annotation. The annotation may be
+    /// missing only if no key of the provider is known.
     pub(crate) fn grade(
         &self,
         annotation: Option<&str>,

@@ -1,13 +1,14 @@
-//! What one side can know of the other beyond what the exchange itself proves.
+//! What one side can know about the other, beyond the proofs of the exchange.
 //!
 //! | question | see |
 //! |---|---|
-//! | is the provider the one meant? | [`commitment`] |
-//! | does the new key belong to the holder of the old one? | [`succession`] |
-//! | did both administrators agree on the same? | [`transcript`] |
-//! | which version does the peer run? | [`peer_version`] |
+//! | Is this the right provider? | [`commitment`] |
+//! | Does the new key belong to the holder of the old one? | [`succession`] |
+//! | Do both administrators see the same objects? | [`transcript`] |
+//! | Which version does the peer run? | [`peer_version`] |
 
 pub mod commitment;
 pub mod peer_version;
+mod signed_word;
 pub mod succession;
 pub mod transcript;

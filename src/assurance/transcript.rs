@@ -1,10 +1,10 @@
-//! A short code over what two clusters agreed on, which their administrators
-//! read to each other: whether somebody changed a file on its way.
+//! A short code over the agreement of two clusters. Their administrators read it
+//! to each other. Different codes show that somebody changed a file on its way.
 //!
-//! Each side computes it from its own objects ([`Provider::transcript`],
-//! [`Consumer::transcript`]), also where the other one runs Liqo; SECURITY.md
-//! has a recipe without this library. It is the same before and after a
-//! renewal, since no certificate is in it.
+//! Each side computes the code from its own objects ([`Provider::transcript`],
+//! [`Consumer::transcript`]). The other side may run Liqo: SECURITY.md has a
+//! recipe without this library. A renewal does not change the code, since no
+//! certificate is part of it.
 //!
 //! The code is the first 128 bits of the SHA-256 of a text of nine lines:
 //!
@@ -20,8 +20,8 @@
 //! namespace <SHA-256 of the name of the provider's tenant namespace>
 //! ```
 //!
-//! Each hash is written in 64 lower-case hexadecimal digits, each line ends in
-//! a line feed. Where two codes differ, the texts say in what.
+//! Each hash is written in 64 lower-case hexadecimal digits. Each line ends in a
+//! line feed. If two codes differ, the texts show the line.
 //!
 //! [`Provider::transcript`]: crate::Provider::transcript
 //! [`Consumer::transcript`]: crate::Consumer::transcript
@@ -31,85 +31,68 @@ use core::{fmt, str::FromStr};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    crypto::{Nonce, PublicKey},
+    crypto::{Hex, Nonce, PublicKey},
     model::{AuthParams, ClusterId},
 };
 
-/// What two clusters agreed on, hashed line by line.
-///
-/// # Examples
-/// ```
-/// use liqo_auth::{
-///     assurance::transcript::{Agreement, Transcript},
-///     crypto::{Entropy, KeyPair, Nonce, SigningKey},
-///     model::AuthParams,
-/// };
-///
-/// let key = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));
-/// let nonce = Nonce::random(&Entropy::from_bytes([2; 32]));
-/// let auth_params = AuthParams { api_server: "https://172.19.0.3:6443".into(), ..AuthParams::default() };
-/// let transcript = Transcript::of(&Agreement {
-///     provider: &"cl-provider".parse()?,
-///     consumer: &"cl-consumer".parse()?,
-///     nonce: &nonce,
-///     consumer_key: key.public_key(),
-///     auth_params: &auth_params,
-///     namespace: "liqo-tenant-cl-consumer",
-/// });
-/// let read_aloud = transcript.code().to_string();
-/// assert_eq!(read_aloud.len(), 8 * 5 + 7);
-/// assert_eq!(read_aloud.parse(), Ok(transcript.code()));
-/// # Ok::<(), liqo_auth::model::NameError>(())
-/// ```
+/// The agreement of two clusters, hashed line by line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transcript {
     text: String,
 }
 
-/// What a transcript is about.
+/// The content of a transcript.
 #[derive(Debug, Clone, Copy)]
-pub struct Agreement<'a> {
-    /// The provider.
-    pub provider: &'a ClusterId,
-    /// The consumer.
-    pub consumer: &'a ClusterId,
+pub(crate) struct Agreement<'a> {
+    pub(crate) provider: &'a ClusterId,
+    pub(crate) consumer: &'a ClusterId,
     /// The nonce that the consumer signed.
-    pub nonce: &'a Nonce,
-    /// The key that it signed it with.
-    pub consumer_key: &'a PublicKey,
-    /// What the provider answered: of it, API server, CA and proxy count, and
-    /// not the credentials.
-    pub auth_params: &'a AuthParams,
+    pub(crate) nonce: &'a Nonce,
+    /// The key that signed the nonce.
+    pub(crate) consumer_key: &'a PublicKey,
+    /// The provider's answer. API server, CA and proxy count. The credentials do
+    /// not.
+    pub(crate) auth_params: &'a AuthParams,
     /// The tenant namespace on the provider.
-    pub namespace: &'a str,
+    pub(crate) namespace: &'a str,
 }
 
 /// 128 bits that people can read aloud: eight numbers of five digits, each of
 /// 16 bits, with hyphens between.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::assurance::transcript::Code;
+///
+/// let text = "57920-62326-30938-32023-61992-48412-15597-26962";
+/// let code: Code = text.replace('-', " ").parse()?;
+/// assert_eq!(code.to_string(), text);
+/// # Ok::<(), liqo_auth::assurance::transcript::CodeError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code([u16; GROUPS]);
 
-/// Why a text is no [`Code`].
+/// A text is no [`Code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodeError {
-    /// There are more or fewer than eight numbers.
+    /// The text has not eight numbers.
     #[error("a transcript's code has eight numbers, and this has {found}")]
     Groups {
-        /// How many there are.
+        /// The count of numbers.
         found: usize,
     },
     /// A number is not one of five digits up to 65535.
     #[error("number {index} of the code is not one of five digits from 00000 to 65535")]
     Number {
-        /// Which one, counted from 1.
+        /// The position of the number, counted from 1.
         index: usize,
     },
 }
 
 impl Transcript {
     /// The transcript of an agreement.
-    pub fn of(agreement: &Agreement<'_>) -> Self {
+    pub(crate) fn of(agreement: &Agreement<'_>) -> Self {
         let AuthParams {
             api_server,
             ca,
@@ -134,17 +117,12 @@ impl Transcript {
             ("proxy", proxy_url.as_deref().unwrap_or_default().as_bytes()),
             ("namespace", agreement.namespace.as_bytes()),
         ] {
-            text.push_str(name);
-            text.push(' ');
-            for byte in Sha256::digest(value) {
-                text.push_str(&format!("{byte:02x}"));
-            }
-            text.push('\n');
+            text.push_str(&format!("{name} {}\n", Hex(&Sha256::digest(value))));
         }
         Self { text }
     }
 
-    /// What the administrators compare.
+    /// The code that the administrators compare.
     pub fn code(&self) -> Code {
         let hash = Sha256::digest(self.text.as_bytes());
         let mut groups = [0; GROUPS];
@@ -156,12 +134,12 @@ impl Transcript {
         Code(groups)
     }
 
-    /// The nine lines that are hashed: to see in what two transcripts differ.
+    /// The nine lines that are hashed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The names of the lines in which the two differ, such as `ca`.
+    /// The names of the lines in which two transcripts differ, such as `ca`.
     pub fn differences(&self, other: &Self) -> Vec<&str> {
         self.text
             .lines()

@@ -1,6 +1,6 @@
 //! Writing the log.
 
-use super::{Entry, EntryHash, Event, details::cut, entry::Body};
+use super::{Entry, EntryContent, EntryHash, Event, details::cut};
 use crate::{
     crypto::RecordKey,
     error::Rule,
@@ -13,7 +13,7 @@ use crate::{
 /// ```
 /// use liqo_auth::{
 ///     Provider,
-///     audit::{self, Chain, Entry},
+///     audit::{Chain, Entry, Verifier},
 ///     crypto::{Authority, Entropy, RecordKey},
 ///     machine::{Env, Objects},
 ///     provider::Endpoint,
@@ -26,18 +26,21 @@ use crate::{
 /// let env = Env { now, entropy: Entropy::from_bytes([7; 32]) };
 /// let step = provider.invite(&Objects::new().view(&"cl-consumer".parse()?), env)?;
 /// // … the step's effects are applied, and then:
-/// let mut chain = Chain::begin(provider.cluster_id().clone()).sealed_by(key.clone());
+/// let mut chain = Chain::begin(provider.cluster_id().clone(), Some(key.clone()));
 /// let mut log: Vec<Entry> = step.events.iter().map(|event| chain.append(now, event)).collect();
 ///
 /// // Another day, from the last line:
 /// let last = Entry::parse(log[1].line().as_bytes())?;
-/// let mut chain = Chain::resume(&last).sealed_by(key.clone());
+/// let mut chain = Chain::resume(&last, Some(key.clone()));
 /// log.push(chain.append(now, &step.events[0]));
 ///
-/// let lines = || log.iter().map(|entry| entry.line().as_bytes());
-/// let summary = audit::verify(lines(), Some(&key))?;
+/// let mut verifier = Verifier::new(Some(&key), Some(chain.head()));
+/// for entry in &log {
+///     verifier.line(entry.line().as_bytes())?;
+/// }
+/// let summary = verifier.finish()?;
 /// assert_eq!((summary.entries, summary.head), (3, Some(chain.head())));
-/// assert!(audit::verify(lines().skip(1), Some(&key)).is_err());
+/// assert!(Verifier::new(Some(&key), None).line(log[1].line().as_bytes()).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -49,40 +52,33 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A log without entries, of that cluster.
-    pub fn begin(cluster: ClusterId) -> Self {
+    /// The end of a log without entries, of this cluster. With a key, each entry
+    /// gets a MAC.
+    pub fn begin(cluster: ClusterId, key: Option<RecordKey>) -> Self {
         Self {
             cluster,
-            key: None,
+            key,
             sequence: 0,
             head: EntryHash::NONE,
         }
     }
 
-    /// A log that goes on after this entry. The entries before it are not
-    /// looked at: [`verify`](super::verify) does.
-    pub fn resume(last: &Entry) -> Self {
+    /// The end of a log whose last entry is this one. With a key, each entry from
+    /// here on gets a MAC. The entries before are not verified.
+    pub fn resume(last: &Entry, key: Option<RecordKey>) -> Self {
+        let content = last.content();
         Self {
-            cluster: last.cluster().clone(),
-            key: None,
-            sequence: last.sequence(),
+            cluster: content.cluster.clone(),
+            key,
+            sequence: content.sequence,
             head: last.hash(),
         }
     }
 
-    /// The same log, with a MAC in each entry from here on.
-    #[must_use]
-    pub fn sealed_by(self, key: RecordKey) -> Self {
-        Self {
-            key: Some(key),
-            ..self
-        }
-    }
-
-    /// Adds a decision, once what it decided has been carried out.
+    /// Adds a decision whose step has been carried out.
     pub fn append(&mut self, now: Timestamp, event: &Event) -> Entry {
         self.sequence = self.sequence.saturating_add(1);
-        let body = Body {
+        let content = EntryContent {
             sequence: self.sequence,
             time: now,
             cluster: self.cluster.clone(),
@@ -94,13 +90,13 @@ impl Chain {
             details: event.decision.details(),
             previous: self.head,
         };
-        let entry = Entry::make(body, self.key.as_ref());
+        let entry = Entry::make(content, self.key.as_ref());
         self.head = entry.hash();
         entry
     }
 
-    /// The hash of the last entry, which names the whole log: to be kept
-    /// elsewhere. All zeros before the first.
+    /// The hash of the last entry, or zeros if the log has none. It names the
+    /// whole log. Keep it elsewhere to notice a missing end.
     pub fn head(&self) -> EntryHash {
         self.head
     }

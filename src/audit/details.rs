@@ -1,4 +1,4 @@
-//! What a decision says besides its name.
+//! Rule and details of a decision.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::error::Rule;
 
 impl Decision {
     /// The rule that was kept, or broken by what was refused, if the decision is
-    /// about one.
-    pub fn rule(&self) -> Option<Rule> {
+    /// about a rule.
+    pub(crate) fn rule(&self) -> Option<Rule> {
         match self {
             Self::HandshakeVerified | Self::NonceMade => Some(Rule::Nonce),
             Self::KeySucceeded { .. } | Self::KeyReleased => Some(Rule::PinnedKey),
@@ -18,27 +18,11 @@ impl Decision {
             Self::RightsWithdrawn => Some(Rule::OwnRecords),
             Self::CertificateIssued { .. } => Some(Rule::RequestContent),
             Self::Refused(error) => error.rule(),
-            Self::Invited
-            | Self::Approved
-            | Self::Disapproved { .. }
-            | Self::AwsKeyGiven { .. }
-            | Self::AwsKeyRevoked { .. }
-            | Self::RightsGranted
-            | Self::ResourcesGranted
-            | Self::ResourcesDenied { .. }
-            | Self::ResourcesReconsidered
-            | Self::SliceCordoned
-            | Self::SliceUncordoned
-            | Self::Ended
-            | Self::Forgotten
-            | Self::PeeringUserMade { .. }
-            | Self::PeeringUserDeleted { .. }
-            | Self::SliceRequested
-            | Self::RenewalRequested => None,
+            _ => None,
         }
     }
 
-    /// What it says besides, by the names of the fields.
+    /// Further facts by their names.
     pub(crate) fn details(&self) -> BTreeMap<String, String> {
         let mut details = BTreeMap::new();
         let mut say = |name: &str, value: String| {
@@ -84,31 +68,13 @@ impl Decision {
                     say("field", error.at().field.to_owned());
                 }
             }
-            Self::Invited
-            | Self::NonceMade
-            | Self::HandshakeVerified
-            | Self::Approved
-            | Self::RightsGranted
-            | Self::RightsWithdrawn
-            | Self::ConditionLifted
-            | Self::KeyReleased
-            | Self::ResourcesGranted
-            | Self::ResourcesReconsidered
-            | Self::SliceCordoned
-            | Self::SliceUncordoned
-            | Self::Ended
-            | Self::Forgotten
-            | Self::NonceSigned
-            | Self::IdentityTaken { certificate: None }
-            | Self::PinsReleased
-            | Self::SliceRequested
-            | Self::RenewalRequested => {}
+            _ => {}
         }
         details
     }
 }
 
-/// No string makes a line longer than a line may be.
+/// At most 300 characters of a text, so that a line has a limited length.
 pub(super) fn cut(text: &str) -> String {
     const SHOWN: usize = 300;
     match text.char_indices().nth(SHOWN) {

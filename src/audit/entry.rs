@@ -12,14 +12,14 @@ use crate::{
     model::{ClusterId, Timestamp, ValueError, read_hex, write_hex},
 };
 
-/// One decision in the log: numbered, and bound to the one before it.
+/// One decision in the log: numbered, and bound to the entry before it.
 ///
-/// There is none whose hash does not hold; whether it follows on another, and
-/// whether its MAC holds, a [`Verifier`](super::Verifier) says.
+/// The hash of every `Entry` holds. A [`Verifier`](super::Verifier) says whether
+/// the entry follows on the one before it and whether its MAC holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     line: String,
-    body: Body,
+    content: EntryContent,
     hash: EntryHash,
     mac: Option<EntryHash>,
 }
@@ -28,36 +28,46 @@ pub struct Entry {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryHash(pub(super) [u8; 32]);
 
-/// An entry without what is computed over it. The order of the fields is the
-/// order in which they are written.
+/// What an entry says. The fields are written in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Body {
-    pub(super) sequence: u64,
-    pub(super) time: Timestamp,
+#[non_exhaustive]
+pub struct EntryContent {
+    /// The number of the entry, from 1.
+    pub sequence: u64,
+    /// The time of the decision.
+    pub time: Timestamp,
+    /// The cluster that decided: the log's owner.
     #[serde(with = "as_text")]
-    pub(super) cluster: ClusterId,
+    pub cluster: ClusterId,
+    /// The cluster that the decision concerns.
     #[serde(with = "as_text")]
-    pub(super) peer: ClusterId,
-    pub(super) decision: String,
+    pub peer: ClusterId,
+    /// The decision: [`Decision::name`](super::Decision::name).
+    pub decision: String,
+    /// The rule of DESIGN.md that was kept or broken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) rule: Option<u8>,
+    pub rule: Option<u8>,
+    /// The object of the decision, such as `Tenant ns/name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) object: Option<String>,
+    pub object: Option<String>,
+    /// The fingerprint of the key that the decision rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) key: Option<String>,
+    pub key: Option<String>,
+    /// Further facts by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) details: BTreeMap<String, String>,
+    pub details: BTreeMap<String, String>,
+    /// The hash of the entry before this one. The first entry has zeros here.
     #[serde(with = "as_text")]
-    pub(super) previous: EntryHash,
+    pub previous: EntryHash,
 }
 
 impl Entry {
     /// Reads a line of a log, without its line feed.
     ///
     /// # Errors
-    /// [`LogFault`]: it has another form than the one that is written, or its
-    /// hash is not the one over it.
+    /// [`LogFault`] if the line has another form than [`Chain`](super::Chain)
+    /// writes, or if its hash is wrong.
     pub fn parse(line: &[u8]) -> Result<Self, LogFault> {
         if line.len() > LONGEST_LINE {
             return Err(LogFault::TooLong {
@@ -73,9 +83,9 @@ impl Entry {
         };
         let digits = |text: &str| text.parse().map_err(|_: ValueError| LogFault::Form);
         let (hash, mac) = (digits(hash)?, mac.map(digits).transpose()?);
-        let body: Body =
+        let content: EntryContent =
             serde_json::from_str(&format!("{written}}}")).map_err(|_| LogFault::Form)?;
-        if body.write() != written {
+        if content.write() != written {
             return Err(LogFault::Form);
         }
         if EntryHash::of(written) != hash {
@@ -83,14 +93,14 @@ impl Entry {
         }
         Ok(Self {
             line: line.to_owned(),
-            body,
+            content,
             hash,
             mac,
         })
     }
 
-    pub(super) fn make(body: Body, key: Option<&RecordKey>) -> Self {
-        let written = body.write();
+    pub(super) fn make(content: EntryContent, key: Option<&RecordKey>) -> Self {
+        let written = content.write();
         let hash = EntryHash::of(&written);
         let mac = key.map(|key| EntryHash(key.mac(DOMAIN, &[&hash.0])));
         let mut line = format!("{written}{HASH}{hash}");
@@ -100,81 +110,36 @@ impl Entry {
         line.push_str("\"}");
         Self {
             line,
-            body,
+            content,
             hash,
             mac,
         }
     }
 
-    /// Whether the MAC is of that key or a predecessor of it; none if there is
-    /// no MAC.
+    /// Whether this key or a predecessor of it made the MAC. `None` if the entry
+    /// has no MAC.
     pub(super) fn is_sealed_by(&self, key: &RecordKey) -> Option<bool> {
         let mac = self.mac?;
         Some(key.verify(DOMAIN, &[&self.hash.0], &mac.0))
     }
 
-    /// The line as it is written, without a line feed.
+    /// The line without its line feed.
     pub fn line(&self) -> &str {
         &self.line
     }
 
-    /// Its number, from 1.
-    pub fn sequence(&self) -> u64 {
-        self.body.sequence
+    /// What the entry says.
+    pub fn content(&self) -> &EntryContent {
+        &self.content
     }
 
-    /// When it was made.
-    pub fn time(&self) -> Timestamp {
-        self.body.time
-    }
-
-    /// Who decided: the log's owner.
-    pub fn cluster(&self) -> &ClusterId {
-        &self.body.cluster
-    }
-
-    /// Whom it concerns.
-    pub fn peer(&self) -> &ClusterId {
-        &self.body.peer
-    }
-
-    /// What was decided: [`Decision::name`](super::Decision::name).
-    pub fn decision(&self) -> &str {
-        &self.body.decision
-    }
-
-    /// The rule of DESIGN.md that was kept or broken.
-    pub fn rule(&self) -> Option<u8> {
-        self.body.rule
-    }
-
-    /// The object that it is about, such as `Tenant ns/name`.
-    pub fn object(&self) -> Option<&str> {
-        self.body.object.as_deref()
-    }
-
-    /// The fingerprint of the key that it rests on.
-    pub fn key(&self) -> Option<&str> {
-        self.body.key.as_deref()
-    }
-
-    /// What else the decision says.
-    pub fn details(&self) -> &BTreeMap<String, String> {
-        &self.body.details
-    }
-
-    /// The hash of the entry before it; all zeros in the first one.
-    pub fn previous(&self) -> EntryHash {
-        self.body.previous
-    }
-
-    /// Its own hash.
+    /// The hash of this entry.
     pub fn hash(&self) -> EntryHash {
         self.hash
     }
 }
 
-impl Body {
+impl EntryContent {
     /// The line up to the hash.
     fn write(&self) -> String {
         // Strings and numbers only: it cannot fail.

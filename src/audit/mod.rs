@@ -1,38 +1,38 @@
-//! What was decided: every decision of a machine, as a value, and a log of
-//! them that nobody changes unnoticed.
+//! Every decision of a machine as a value, and a log of decisions that shows
+//! every change to it.
 //!
 //! A [`Step`](crate::machine::Step) carries the decisions that it makes. They
-//! count once its effects were applied; then a [`Chain`] makes an [`Entry`] of
-//! each, and [`verify`] reads the log again.
+//! count once its effects were applied. Then a [`Chain`] makes an [`Entry`] of
+//! each. A [`Verifier`] reads the log again.
 //!
 //! # The log, byte for byte
 //!
-//! One entry a line, in UTF-8, with a line feed after it. A line is one JSON
-//! object without white space between its members, which stand in this order:
+//! Each entry is one line in UTF-8 that ends in a line feed. A line is one JSON
+//! object without white space between its members. The order of the members is:
 //!
 //! | member | what |
 //! |---|---|
 //! | `sequence` | the number of the entry, from 1 |
-//! | `time` | when it was made, in RFC 3339 in UTC, whole seconds |
-//! | `cluster` | who decided: the cluster ID of the log's owner |
-//! | `peer` | whom it concerns: the other cluster |
-//! | `decision` | what was decided: [`Decision::name`] |
-//! | `rule` | the rule of DESIGN.md that was kept or, of a refusal, broken; left out where there is none |
-//! | `object` | the object that it is about, such as `Tenant ns/name`; left out where there is none |
-//! | `key` | the fingerprint of the key that it rests on; left out where there is none |
-//! | `details` | what else the decision says: an object of strings, its members in the order of their names; left out where there is nothing |
-//! | `previous` | the hash of the entry before it; 64 zeros in the first one |
+//! | `time` | the time of the decision, in RFC 3339 in UTC, whole seconds |
+//! | `cluster` | the ID of the cluster that decided: the log's owner |
+//! | `peer` | the ID of the other cluster |
+//! | `decision` | the name of the decision: [`Decision::name`] |
+//! | `rule` | the number of the rule of DESIGN.md that was kept, or broken by what was refused; optional |
+//! | `object` | the object of the decision, such as `Tenant ns/name`; optional |
+//! | `key` | the fingerprint of the key that the decision rests on; optional |
+//! | `details` | further facts: an object of strings, its members in the order of their names; optional |
+//! | `previous` | the hash of the entry before this one; 64 zeros in the first entry |
 //! | `hash` | SHA-256 over the bytes of the line before `,"hash":` |
-//! | `mac` | HMAC-SHA-256 under the record key; left out in a log without a key |
+//! | `mac` | HMAC-SHA-256 under the record key; missing in a log without a key |
 //!
 //! Hashes and MACs are 64 lower-case hexadecimal digits. In strings `"` and `\`
 //! have a backslash before them, control characters are `\b`, `\f`, `\n`, `\r`,
 //! `\t` or `\u` with four lower-case digits, and everything else stands for
-//! itself. What the MAC is over are two parts, each with its length in front as
-//! 8 bytes, big-endian: the text `liqo-auth audit log v1`, and the 32 bytes of
-//! the hash.
+//! itself. The MAC is over two parts: the text `liqo-auth audit log v1`, and the
+//! 32 bytes of the hash. Each part has its length in front, as 8 bytes,
+//! big-endian.
 //!
-//! Without this library, the hash of the first line of a log is
+//! Without this library, a shell computes the hash of the first line of a log:
 //!
 //! ```sh
 //! head -n 1 audit.log | sed 's/,"hash":.*//' | tr -d '\n' | openssl dgst -sha256
@@ -40,11 +40,11 @@
 //!
 //! # What it shows
 //!
-//! - An entry that was changed, left out, moved or put in breaks the chain.
-//! - Who can write the log and has no record key cannot write it anew, where
-//!   it is verified with the key.
-//! - That the end is missing shows only to who knows a hash from there: keep
-//!   the head elsewhere from time to time, and have it looked for.
+//! - An entry that was changed, removed, moved or inserted breaks the chain.
+//! - If the log is verified with the record key, a writer without that key
+//!   cannot forge it.
+//! - A missing end does not break the chain. Keep the head of the log elsewhere
+//!   from time to time, and give it to the [`Verifier`].
 
 mod chain;
 mod details;
@@ -53,9 +53,9 @@ mod event;
 mod verification;
 
 pub use chain::Chain;
-pub use entry::{Entry, EntryHash};
+pub use entry::{Entry, EntryContent, EntryHash};
 pub use event::{Decision, Event};
-pub use verification::{LogError, LogFault, Summary, Verifier, verify};
+pub use verification::{LogError, LogFault, Summary, Verifier};
 
 /// The longest line of a log that is written or read, in bytes, without its
 /// line feed.

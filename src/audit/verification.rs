@@ -8,7 +8,7 @@ use crate::{
 
 /// Reads a log line by line, and says where it was changed.
 ///
-/// Lines come without their line feeds; who reads a file stops at
+/// Lines come without their line feeds. No line is longer than
 /// [`LONGEST_LINE`](super::LONGEST_LINE) bytes.
 #[derive(Debug)]
 pub struct Verifier<'k> {
@@ -18,27 +18,28 @@ pub struct Verifier<'k> {
     summary: Summary,
 }
 
-/// What a whole log is.
+/// The summary of a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: u64,
-    /// When its first entry was made.
+    /// The time of the first entry.
     pub first: Option<Timestamp>,
-    /// When its last entry was made.
+    /// The time of the last entry.
     pub last: Option<Timestamp>,
-    /// The hash of its last entry.
+    /// The hash of the last entry.
     pub head: Option<EntryHash>,
 }
 
-/// Where and how a log is not what was written.
+/// The first fault of a log, and its line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {fault}")]
 pub struct LogError {
-    /// The line, from 1; the one after the last if something is missing there.
+    /// The number of the line, from 1. If the end is missing, the number after the
+    /// last line.
     pub line: u64,
-    /// What is wrong.
+    /// The fault.
     pub fault: LogFault,
 }
 
@@ -52,7 +53,7 @@ pub enum LogFault {
         /// The longest line that is read, in bytes.
         limit: usize,
     },
-    /// The line is no entry, or not in the form in which entries are written.
+    /// The line is no entry in its only form.
     #[error("it is no entry in the form in which entries are written")]
     Form,
     /// The hash is not the one over the line.
@@ -61,7 +62,7 @@ pub enum LogFault {
     /// The number is not the next one.
     #[error("expected entry {expected}, found {found}")]
     Sequence {
-        /// The number that had to come.
+        /// The number of the next entry.
         expected: u64,
         /// The number found.
         found: u64,
@@ -78,68 +79,34 @@ pub enum LogFault {
     /// The MAC is not this key's.
     #[error("its MAC is not by this record key or a predecessor")]
     Mac,
-    /// The entry that was kept elsewhere is not there: the end is missing, or
-    /// this is another log.
+    /// The entry whose hash was kept elsewhere is missing: the end of the log is
+    /// missing, or this is another log.
     #[error("the entry {wanted} is missing: the log was cut off, or written anew")]
     HeadMissing {
-        /// The hash that was looked for.
+        /// The hash of the missing entry.
         wanted: EntryHash,
     },
 }
 
-/// Verifies a whole log: that nothing in it was changed, left out or put in;
-/// with the key, that who wrote it had the key.
-///
-/// # Errors
-/// [`LogError`], at the first line that is wrong.
-pub fn verify<'l>(
-    lines: impl IntoIterator<Item = &'l [u8]>,
-    key: Option<&RecordKey>,
-) -> Result<Summary, LogError> {
-    let mut verifier = Verifier::new();
-    if let Some(key) = key {
-        verifier = verifier.with_key(key);
-    }
-    for line in lines {
-        verifier.line(line)?;
-    }
-    verifier.finish()
-}
-
 impl<'k> Verifier<'k> {
-    /// Nothing was read yet.
-    pub fn new() -> Self {
+    /// A reader of a log from its first line on.
+    ///
+    /// With a key, each entry has to have a MAC by it. A head is the hash of an
+    /// entry that was kept elsewhere: the log has to contain that entry.
+    pub fn new(key: Option<&'k RecordKey>, head: Option<EntryHash>) -> Self {
         Self {
-            key: None,
-            wanted: None,
+            key,
+            wanted: head,
             cluster: None,
             summary: Summary::default(),
-        }
-    }
-
-    /// Verifies the MACs too: each entry has to have one.
-    #[must_use]
-    pub fn with_key(self, key: &'k RecordKey) -> Self {
-        Self {
-            key: Some(key),
-            ..self
-        }
-    }
-
-    /// Looks for an entry, by the hash that was kept elsewhere.
-    #[must_use]
-    pub fn looking_for(self, head: EntryHash) -> Self {
-        Self {
-            wanted: Some(head),
-            ..self
         }
     }
 
     /// Reads the next line, without its line feed.
     ///
     /// # Errors
-    /// [`LogError`] if it is not the one that comes here. What was read before
-    /// it holds.
+    /// [`LogError`] if the line is not the next one of the log. The lines before
+    /// it hold.
     pub fn line(&mut self, line: &[u8]) -> Result<Entry, LogError> {
         let number = self.summary.entries.saturating_add(1);
         self.check(line, number).map_err(|fault| LogError {
@@ -164,14 +131,16 @@ impl<'k> Verifier<'k> {
 
     fn check(&mut self, line: &[u8], expected: u64) -> Result<Entry, LogFault> {
         let entry = Entry::parse(line)?;
-        let found = entry.sequence();
+        let content = entry.content();
+        let found = content.sequence;
         if found != expected {
             return Err(LogFault::Sequence { expected, found });
         }
-        if entry.previous() != self.summary.head.unwrap_or(EntryHash::NONE) {
+        if content.previous != self.summary.head.unwrap_or(EntryHash::NONE) {
             return Err(LogFault::Previous);
         }
-        if self.cluster.get_or_insert_with(|| entry.cluster().clone()) != entry.cluster() {
+        let owner = self.cluster.get_or_insert_with(|| content.cluster.clone());
+        if *owner != content.cluster {
             return Err(LogFault::OtherCluster);
         }
         match self.key.map(|key| entry.is_sealed_by(key)) {
@@ -180,16 +149,10 @@ impl<'k> Verifier<'k> {
             Some(Some(true)) | None => {}
         }
         self.summary.entries = found;
-        self.summary.first.get_or_insert(entry.time());
-        self.summary.last = Some(entry.time());
+        self.summary.first.get_or_insert(content.time);
+        self.summary.last = Some(content.time);
         self.summary.head = Some(entry.hash());
         self.wanted = self.wanted.filter(|wanted| *wanted != entry.hash());
         Ok(entry)
-    }
-}
-
-impl Default for Verifier<'_> {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -49,7 +49,7 @@ pub enum SignatureScheme {
 impl Algorithm {
     /// How Liqo signs a nonce with such a key: ECDSA over SHA-256 on every
     /// curve (Liqo `SignNonce`).
-    pub const fn nonce_scheme(self) -> SignatureScheme {
+    pub(crate) const fn nonce_scheme(self) -> SignatureScheme {
         match self {
             Self::Ed25519 => SignatureScheme::Ed25519,
             Self::Rsa { .. } => SignatureScheme::RsaPkcs1Sha256,
@@ -59,7 +59,7 @@ impl Algorithm {
 
     /// How Go's `x509.CreateCertificateRequest` signs with such a key: ECDSA
     /// over the hash that is as strong as the curve.
-    pub const fn csr_scheme(self) -> SignatureScheme {
+    pub(crate) const fn csr_scheme(self) -> SignatureScheme {
         match self {
             Self::Ed25519 => SignatureScheme::Ed25519,
             Self::Rsa { .. } => SignatureScheme::RsaPkcs1Sha256,

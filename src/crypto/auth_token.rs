@@ -1,11 +1,11 @@
 //! The shared token of the protocol of Liqo 0.2 to 0.10.
 
-use core::fmt;
+use core::fmt::{self, Write};
 
 use hmac::Mac;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::{Entropy, keyed};
+use super::{Entropy, Hex, keyed};
 use crate::policy::{Forms, Policy};
 
 /// A token that one cluster shows to another: 128 hexadecimal digits in lower
@@ -117,12 +117,10 @@ impl AuthToken {
 
     pub(crate) fn derive(entropy: &Entropy, context: &str) -> Self {
         let mut bytes: [u8; LENGTH / 2] = entropy.derive("auth token", &[context.as_bytes()]);
+        // The room is there from the start, so that no part is left behind.
         let mut text = String::with_capacity(LENGTH);
-        for byte in bytes {
-            for digit in [byte >> 4, byte & 15] {
-                text.extend(char::from_digit(digit.into(), 16));
-            }
-        }
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{}", Hex(&bytes));
         bytes.zeroize();
         Self(text)
     }

@@ -5,27 +5,22 @@ mod approved;
 use core::{fmt, time::Duration};
 use std::sync::Arc;
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyUsagePurpose, SerialNumber,
-};
 use sha2::{Digest, Sha256};
 
 use super::{
-    BoxError, CaBundle, CaBundleError, Certificate, CertificateChain, Csr, Entropy, KeyPair,
+    BoxError, CaBundle, Certificate, CertificateChain, CertificateError, Csr, Entropy, KeyPair,
     NotAtOnce, PublicKey, SigningKey, Subject,
-    certificate_chain::LABEL,
-    der::{CONTEXT_PRIMITIVE_0, SEQUENCE, element, single},
-    name::Name,
+    certificate::LABEL,
+    der::{Reader, SEQUENCE, UTF8_STRING, element, single},
+    name::{COMMON_NAME, relative_name},
+    new_certificate::{self, NewCertificate},
     pem_block,
-    rcgen_key::{Signer, Unsigned, key_bits},
-    rcgen_name,
 };
 use crate::{model::Timestamp, policy::Policy};
 
 /// An authority that issues client certificates as the signer
-/// `kubernetes.io/kube-apiserver-client` does. Its key may be anywhere, if the
-/// key answers at once.
+/// `kubernetes.io/kube-apiserver-client` does. The key may be anywhere, but has to
+/// answer at once.
 ///
 /// # Examples
 /// ```
@@ -58,9 +53,6 @@ use crate::{model::Timestamp, policy::Policy};
 pub struct Authority {
     key: Arc<dyn SigningKey>,
     bundle: CaBundle,
-    pem: String,
-    // Invariant: rcgen writes its name as the certificate's subject is written.
-    issuer: Arc<CertificateParams>,
 }
 
 /// Why an [`Authority`] could not be made, or did not issue.
@@ -69,7 +61,7 @@ pub struct Authority {
 pub enum AuthorityError {
     /// The authority's certificate cannot be read, or is none of an authority.
     #[error("the authority's certificate is refused: {0}")]
-    Certificate(CaBundleError),
+    Certificate(CertificateError),
     /// There is more than one certificate where the authority's own belongs.
     #[error("there are {found} certificates where the authority's own belongs")]
     NotOneCertificate {
@@ -79,25 +71,18 @@ pub enum AuthorityError {
     /// The authority's certificate is for another key.
     #[error("the authority's certificate is for another key")]
     Key,
-    /// The authority's name cannot be written again as it stands in its
-    /// certificate: a part with two values, a part that is there twice, or a
-    /// type of string that is not for names.
-    #[error("the authority's name cannot be copied byte for byte: \"{found}\"")]
-    Name {
-        /// The name, escaped and cut to a readable length.
-        found: String,
-    },
-    /// The authority's own certificate does not hold at this time.
+    /// The authority's own certificate is not valid at this time.
     #[error("the authority's certificate holds from {not_before} to {not_after}; it is {now}")]
     NotValid {
-        /// When it begins to hold.
+        /// The first second in which it is valid.
         not_before: Timestamp,
-        /// The last second in which it holds.
+        /// The last second in which it is valid.
         not_after: Timestamp,
         /// The time given.
         now: Timestamp,
     },
-    /// The request is for another subject or key than the certificate.
+    /// The request is for another subject or key than the certificate, or cannot be
+    /// certified.
     #[error("the request is for another subject or key")]
     Request,
     /// The key did not sign.
@@ -106,15 +91,15 @@ pub enum AuthorityError {
         /// What the key reported.
         reason: String,
     },
-    /// The key answers later, or refuses. A certificate whose key needs time is
-    /// for a `CsrSigner` of its own.
+    /// The key answers later, or refuses. For an authority whose key needs time,
+    /// implement a `CsrSigner`.
     #[error("the authority's key did not sign: {0}")]
     NotAtOnce(NotAtOnce),
 }
 
 impl Authority {
-    /// A new authority with an Ed25519 key out of the entropy, whose
-    /// self-signed certificate holds from `now` on for `lifetime`.
+    /// A new authority. Its Ed25519 key comes from the entropy. Its self-signed
+    /// certificate is valid from `now` on for `lifetime`.
     ///
     /// # Errors
     /// [`AuthorityError::Signing`], [`AuthorityError::NotAtOnce`].
@@ -128,7 +113,7 @@ impl Authority {
         Self::with_key(common_name, key, now, lifetime, entropy)
     }
 
-    /// A new authority with a key that there is already.
+    /// A new authority with an existing key.
     ///
     /// # Errors
     /// [`AuthorityError::Signing`], [`AuthorityError::NotAtOnce`].
@@ -139,32 +124,27 @@ impl Authority {
         lifetime: Duration,
         entropy: &Entropy,
     ) -> Result<Self, AuthorityError> {
-        let mut params = template(now - BACKDATE, now + lifetime);
-        params.serial_number = Some(serial(
-            entropy.derive("authority serial", &[common_name.as_bytes()]),
-        ));
-        params
-            .distinguished_name
-            .push(DnType::CommonName, common_name);
-        params.key_usages = vec![
-            KeyUsagePurpose::DigitalSignature,
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::CrlSign,
-        ];
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_identifier_method = KeyIdMethod::PreSpecified(key_identifier(key.public_key()));
-        let signer = Signer::new(&*key);
-        let certificate = params.self_signed(&signer);
-        let certificate = certificate.map_err(|error| signing(signer.why(error)))?;
-        let pem = pem_block::write(LABEL, certificate.der());
+        let attribute = relative_name(COMMON_NAME, UTF8_STRING, common_name);
+        let name = element(SEQUENCE, &[&attribute]);
+        let certificate = NewCertificate {
+            serial: entropy.derive("authority serial", &[common_name.as_bytes()]),
+            issuer: &name,
+            subject: &name,
+            not_before: now - BACKDATE,
+            not_after: now + lifetime,
+            key: key.public_key(),
+            extensions: &new_certificate::of_authority(&key_identifier(key.public_key())),
+        };
+        let der = certificate.sign(&*key).map_err(signing)?;
+        let pem = pem_block::write(LABEL, &der);
         Self::from_pem(pem.as_bytes(), key, &Policy::strict())
     }
 
-    /// An authority whose certificate and key there are already.
+    /// The authority with an existing certificate and key.
     ///
     /// # Errors
-    /// [`AuthorityError::Certificate`], [`AuthorityError::NotOneCertificate`],
-    /// [`AuthorityError::Key`] or [`AuthorityError::Name`].
+    /// [`AuthorityError::Certificate`], [`AuthorityError::NotOneCertificate`] or
+    /// [`AuthorityError::Key`].
     pub fn from_pem(
         certificate: &[u8],
         key: Arc<dyn SigningKey>,
@@ -176,36 +156,23 @@ impl Authority {
             let found = bundle.certificates().len();
             return Err(AuthorityError::NotOneCertificate { found });
         };
-        if certificate.spki_der() != key.public_key().spki_der() {
+        if certificate.spki_der != key.public_key().spki_der() {
             return Err(AuthorityError::Key);
         }
-        let issuer = issuer(certificate, key.public_key()).ok_or_else(|| AuthorityError::Name {
-            found: certificate.subject(),
-        })?;
-        let pem = pem_block::write(LABEL, certificate.der());
-        Ok(Self {
-            key,
-            bundle,
-            pem,
-            issuer: Arc::new(issuer),
-        })
+        Ok(Self { key, bundle })
     }
 
-    /// The authority's certificate, as the CA of what it issues.
+    /// The authority's certificate, as it was given. It is the CA of the issued
+    /// certificates.
     pub const fn ca_bundle(&self) -> &CaBundle {
         &self.bundle
     }
 
-    /// The authority's certificate in canonical PEM.
-    pub fn certificate_pem(&self) -> &str {
-        &self.pem
-    }
-
     /// Issues a client certificate for a request.
     ///
-    /// The subject is copied from the request as it is encoded there. The
-    /// certificate holds from five minutes before `now` on, until `lifetime`
-    /// after it or until the authority's own certificate ends.
+    /// The subject is copied byte for byte from the request. The certificate is
+    /// valid from five minutes before `now` on. It ends `lifetime` after `now`, or
+    /// with the authority's own certificate if that is earlier.
     ///
     /// # Errors
     /// [`AuthorityError::Request`], [`AuthorityError::NotValid`] or
@@ -222,21 +189,20 @@ impl Authority {
         let name = csr
             .name_for(subject, public_key)
             .ok_or(AuthorityError::Request)?;
-        self.issue_to(&name, public_key, now, lifetime, csr, entropy)
+        self.issue_to(name, public_key, now, lifetime, csr, entropy)
     }
 
     fn issue_to(
         &self,
-        name: &Name<'_>,
+        name: &[u8],
         public_key: &PublicKey,
         now: Timestamp,
         lifetime: Duration,
         csr: &Csr,
         entropy: &Entropy,
     ) -> Result<CertificateChain, AuthorityError> {
-        let name = rcgen_name::of_name(name).ok_or(AuthorityError::Request)?;
-        let certificate = self.certificate()?;
-        let (not_before, not_after) = (certificate.not_before(), certificate.not_after());
+        let authority = self.certificate()?;
+        let (not_before, not_after) = (authority.not_before, authority.not_after);
         if now < not_before || now > not_after {
             return Err(AuthorityError::NotValid {
                 not_before,
@@ -244,23 +210,21 @@ impl Authority {
                 now,
             });
         }
-        let mut params = template(now - BACKDATE, not_after.min(now + lifetime));
-        params.serial_number = Some(serial(
-            entropy.derive("certificate serial", &[&csr.digest()]),
-        ));
-        params.distinguished_name = name;
-        params.key_usages = vec![
-            KeyUsagePurpose::DigitalSignature,
-            KeyUsagePurpose::KeyEncipherment,
-        ];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        params.custom_extensions = extensions(certificate);
-        let signer = Signer::new(&*self.key);
-        let issuer = Issuer::from_params(&self.issuer, &signer);
-        let certificate = params.signed_by(&Unsigned(public_key), &issuer);
-        let certificate = certificate.map_err(|error| signing(signer.why(error)))?;
-        CertificateChain::of_leaf(certificate.der())
-            .ok_or_else(|| signing(rcgen::Error::CouldNotParseCertificate.into()))
+        // Go, and with it a Kubernetes API server, finds an authority by the bytes
+        // of its name.
+        let (issuer, _) = authority.names();
+        let (key_identifier, _) = authority.key_identifiers();
+        let certificate = NewCertificate {
+            serial: entropy.derive("certificate serial", &[&csr.digest()]),
+            issuer,
+            subject: name,
+            not_before: now - BACKDATE,
+            not_after: not_after.min(now + lifetime),
+            key: public_key,
+            extensions: &new_certificate::of_client(key_identifier),
+        };
+        let der = certificate.sign(&*self.key).map_err(signing)?;
+        CertificateChain::of_leaf(der).ok_or(AuthorityError::Request)
     }
 
     fn certificate(&self) -> Result<&Certificate, AuthorityError> {
@@ -283,52 +247,21 @@ impl fmt::Debug for Authority {
 /// How far clocks may differ: the Kubernetes signer's number.
 const BACKDATE: Duration = Duration::from_secs(5 * 60);
 
-const BASIC_CONSTRAINTS: &[u64] = &[2, 5, 29, 19];
-const AUTHORITY_KEY: &[u64] = &[2, 5, 29, 35];
-
-fn template(not_before: Timestamp, not_after: Timestamp) -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.not_before = not_before.to_date_time();
-    params.not_after = not_after.to_date_time();
-    params.distinguished_name = DistinguishedName::new();
-    params
-}
-
-/// Positive, and of 16 bytes whatever was drawn.
-fn serial(mut drawn: [u8; 16]) -> SerialNumber {
-    drawn[0] = (drawn[0] & 0x7f) | 0x40;
-    SerialNumber::from_slice(&drawn)
-}
-
-/// The extensions that rcgen would write in another order than Kubernetes'
-/// signer does, or not without a SubjectKeyIdentifier, which that leaves out.
-fn extensions(authority: &Certificate) -> Vec<CustomExtension> {
-    let mut no_authority =
-        CustomExtension::from_oid_content(BASIC_CONSTRAINTS, element(SEQUENCE, &[]));
-    no_authority.set_criticality(true);
-    let mut extensions = vec![no_authority];
-    if let (Some(identifier), _) = authority.key_identifiers() {
-        let identifier = element(SEQUENCE, &[&element(CONTEXT_PRIMITIVE_0, &[identifier])]);
-        extensions.push(CustomExtension::from_oid_content(AUTHORITY_KEY, identifier));
-    }
-    extensions
-}
-
-/// The issuer of what the authority signs, if rcgen writes its name byte for
-/// byte as it stands in the authority's certificate. Go, and with it a
-/// Kubernetes API server, finds an authority by these bytes.
-fn issuer(authority: &Certificate, key: &PublicKey) -> Option<CertificateParams> {
-    let (subject, _) = authority.names();
-    let mut params = template(authority.not_before(), authority.not_after());
-    let name = Name::read(single(subject, SEQUENCE).ok()?).ok()?;
-    params.distinguished_name = rcgen_name::of_name(&name)?;
-    (rcgen_name::written(&params.distinguished_name, key)? == subject).then_some(params)
-}
-
 /// RFC 7093 section 2, method 1: the first 20 bytes of the SHA-256 of the key.
 fn key_identifier(key: &PublicKey) -> Vec<u8> {
     let digest = Sha256::digest(key_bits(key));
     digest.iter().take(20).copied().collect()
+}
+
+/// The content of a key's subjectPublicKey (RFC 5280 section 4.1).
+pub(super) fn key_bits(key: &PublicKey) -> &[u8] {
+    single(key.spki_der(), SEQUENCE)
+        .and_then(|content| {
+            let mut information = Reader::new(content);
+            information.expect(SEQUENCE)?;
+            information.bit_string()
+        })
+        .unwrap_or_default()
 }
 
 fn signing(error: BoxError) -> AuthorityError {

@@ -29,7 +29,7 @@ mod rsa {
             message,
             &mut signature,
         )?;
-        Ok(Signature::new(signature))
+        Ok(Signature(signature))
     }
 
     /// A new key in PKCS#8.
@@ -86,7 +86,7 @@ mod ecdsa {
         let mut padded = vec![0; wide.output_len().saturating_sub(narrow.output_len())];
         padded.extend_from_slice(hash.as_ref());
         let signature = key.sign_digest(&Digest::import_less_safe(&padded, wide)?)?;
-        Ok(Signature::new(signature.as_ref().to_vec()))
+        Ok(Signature(signature.as_ref().to_vec()))
     }
 
     /// A new key in PKCS#8.

@@ -2,105 +2,47 @@
 
 use core::fmt;
 
-use super::{
-    Certificate, Fingerprint, PemError,
-    certificate_chain::LABEL,
-    pem_block::{self, ManyError},
-};
+use super::{Certificate, CertificateError};
 use crate::policy::{Forms, Policy};
 
-/// A bundle of certificates, all of them of authorities.
+/// A bundle of certificates of authorities.
 ///
-/// Its framing is read leniently in every policy: a bundle is written by an
-/// administrator, by hand or out of a file with comments, and no right depends
-/// on its form. NUL bytes at its end are taken and left out: Liqo writes some
-/// when it copies a CA that an option gives, because it decodes base64 into a
-/// buffer of the greatest length possible.
+/// Every policy reads the framing leniently. Administrators write bundles by hand
+/// or copy them from files with comments, and no right depends on the form. NUL
+/// bytes at the end are dropped: Liqo writes some when it copies a CA from an
+/// option, because it decodes base64 into a buffer of the greatest possible length.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CaBundle {
     pem: Vec<u8>,
     certificates: Vec<Certificate>,
 }
 
-/// Why a text is no [`CaBundle`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CaBundleError {
-    /// There is nothing but white space.
-    #[error("the CA bundle is empty")]
-    Empty,
-    /// There are more bytes than the policy reads.
-    #[error("the CA bundle has {found} bytes; at most {limit} are read")]
-    TooLong {
-        /// The length found, in bytes.
-        found: usize,
-        /// The longest length read.
-        limit: usize,
-    },
-    /// The PEM is not blocks `CERTIFICATE`.
-    #[error("the CA bundle cannot be read: {0}")]
-    Pem(PemError),
-    /// There are more certificates than the policy reads.
-    #[error("the CA bundle has more than {limit} certificates")]
-    TooMany {
-        /// The most that are read.
-        limit: usize,
-    },
-    /// A block is no X.509 certificate.
-    #[error("block {index} of the CA bundle is no X.509 certificate")]
-    Unreadable {
-        /// Which block, counted from 0.
-        index: usize,
-    },
-    /// A certificate is not one of an authority.
-    #[error("certificate {index} of the CA bundle is not one of an authority")]
-    NotAnAuthority {
-        /// Which certificate, counted from 0.
-        index: usize,
-    },
-}
-
 impl CaBundle {
     /// Reads a bundle.
     ///
     /// # Errors
-    /// [`CaBundleError`] says what is wrong. Whether a bundle may be empty is
-    /// the caller's to say.
-    pub fn from_pem(bytes: &[u8], policy: &Policy) -> Result<Self, CaBundleError> {
+    /// [`CertificateError`].
+    pub fn from_pem(bytes: &[u8], policy: &Policy) -> Result<Self, CertificateError> {
         let limits = policy.limits();
         if bytes.len() > limits.certificates {
             let (found, limit) = (bytes.len(), limits.certificates);
-            return Err(CaBundleError::TooLong { found, limit });
+            return Err(CertificateError::TooLong { found, limit });
         }
         let pem = without_padding(bytes);
         if pem.iter().all(u8::is_ascii_whitespace) {
-            return Err(CaBundleError::Empty);
+            return Err(CertificateError::Empty);
         }
-        let limit = limits.ca_bundle;
-        let blocks = pem_block::read_many(pem, LABEL, Forms::Compatible, limit);
-        let blocks = blocks.map_err(|error| match error {
-            ManyError::Pem(error) => CaBundleError::Pem(error),
-            ManyError::TooMany => CaBundleError::TooMany { limit },
-        })?;
-        let certificates = blocks
-            .into_iter()
-            .enumerate()
-            .map(|(index, der)| {
-                let certificate =
-                    Certificate::read(der).ok_or(CaBundleError::Unreadable { index })?;
-                if !certificate.is_authority() {
-                    return Err(CaBundleError::NotAnAuthority { index });
-                }
-                Ok(certificate)
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            pem: pem.to_vec(),
-            certificates,
-        })
+        let certificates = Certificate::read_many(pem, Forms::Compatible, limits.ca_bundle)?;
+        match certificates.iter().position(|one| !one.is_authority()) {
+            Some(index) => Err(CertificateError::NotAnAuthority { index }),
+            None => Ok(Self {
+                pem: pem.to_vec(),
+                certificates,
+            }),
+        }
     }
 
-    /// The text as it was given, without NUL bytes at its end.
+    /// The text as it was given, without the NUL bytes at its end.
     pub fn pem(&self) -> &[u8] {
         &self.pem
     }
@@ -108,14 +50,6 @@ impl CaBundle {
     /// The certificates in their order.
     pub fn certificates(&self) -> &[Certificate] {
         &self.certificates
-    }
-
-    /// The SHA-256 of each certificate, in their order.
-    pub fn fingerprints(&self) -> Vec<Fingerprint> {
-        self.certificates
-            .iter()
-            .map(Certificate::fingerprint)
-            .collect()
     }
 }
 
@@ -128,8 +62,8 @@ impl fmt::Debug for CaBundle {
     }
 }
 
-/// A bundle without what Liqo pads one with: what stands before the first NUL of
-/// the NULs and white space at its end.
+/// A bundle without the padding of Liqo: its end is the first NUL among the NULs
+/// and white space at the end.
 pub(crate) fn without_padding(bytes: &[u8]) -> &[u8] {
     let padding = bytes
         .iter()
@@ -148,7 +82,7 @@ pub(crate) fn without_padding(bytes: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::{Authority, Entropy};
+    use crate::crypto::{Authority, Entropy, PemError, certificate::LABEL, pem_block};
 
     fn authority(name: &str) -> Vec<u8> {
         let entropy = Entropy::from_bytes([5; 32]);
@@ -156,8 +90,8 @@ mod tests {
         let life = core::time::Duration::from_secs(3600);
         Authority::new(name, now, life, &entropy)
             .unwrap()
-            .certificate_pem()
-            .as_bytes()
+            .ca_bundle()
+            .pem()
             .to_vec()
     }
 
@@ -168,7 +102,7 @@ mod tests {
         for policy in [Policy::strict(), Policy::compatible()] {
             let read = CaBundle::from_pem(&bundle, &policy).unwrap();
             assert_eq!(read.pem(), bundle);
-            assert_eq!(read.fingerprints().len(), 2);
+            assert_eq!(read.certificates().len(), 2);
             let padded = CaBundle::from_pem(&[&bundle[..], b"\0\0\n\0"].concat(), &policy);
             assert_eq!(padded.unwrap(), read);
         }
@@ -176,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_is_no_bundle_is_refused() {
-        use CaBundleError::*;
+        use CertificateError::*;
         let one = authority("one");
         let key = pem_block::write("PRIVATE KEY", &[1; 40]).into_bytes();
         let label = PemError::Label {

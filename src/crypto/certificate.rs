@@ -1,4 +1,4 @@
-//! What one certificate (RFC 5280) says.
+//! The content of one certificate (RFC 5280).
 
 use core::fmt;
 
@@ -8,23 +8,30 @@ use x509_parser::{
 };
 
 use super::{
-    Fingerprint, Subject,
+    CertificateError, Fingerprint, Hex, Subject,
     der::{Reader, SEQUENCE, single},
     name::Name,
+    pem_block,
 };
-use crate::model::Timestamp;
+use crate::{model::Timestamp, policy::Forms};
 
-/// What one certificate says: it has been read, and nothing in it is trusted.
+/// The content of one certificate. Nothing in it is trusted.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Certificate {
-    der: Vec<u8>,
+    /// The certificate in DER.
+    pub der: Vec<u8>,
+    /// The SubjectPublicKeyInfo in DER. It has not been verified as a
+    /// [`PublicKey`](super::PublicKey) is.
+    pub spki_der: Vec<u8>,
+    /// The first second in which the certificate is valid.
+    pub not_before: Timestamp,
+    /// The last second in which the certificate is valid.
+    pub not_after: Timestamp,
     subject: Vec<u8>,
     issuer: Vec<u8>,
-    spki_der: Vec<u8>,
     serial: Vec<u8>,
-    not_before: Timestamp,
-    not_after: Timestamp,
-    // From the extensions; `None` where there is none.
+    // From the extensions; `None` if the extension is missing.
     authority: bool,
     client_authentication: bool,
     digital_signature: Option<bool>,
@@ -33,11 +40,6 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// The certificate in DER.
-    pub fn der(&self) -> &[u8] {
-        &self.der
-    }
-
     /// Whether the subject is exactly this: one O, one CN and nothing else, in
     /// PrintableString or UTF8String.
     pub fn subject_is(&self, subject: &Subject) -> bool {
@@ -58,33 +60,14 @@ impl Certificate {
             .unwrap_or_default()
     }
 
-    /// When the certificate begins to hold.
-    pub const fn not_before(&self) -> Timestamp {
-        self.not_before
-    }
-
-    /// The last second in which the certificate holds.
-    pub const fn not_after(&self) -> Timestamp {
-        self.not_after
-    }
-
-    /// The SubjectPublicKeyInfo in DER. It has not been checked as a
-    /// [`PublicKey`](super::PublicKey) is.
-    pub fn spki_der(&self) -> &[u8] {
-        &self.spki_der
-    }
-
     /// The serial number in lower-case hexadecimal.
     pub fn serial(&self) -> String {
-        self.serial
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        Hex(&self.serial).to_string()
     }
 
     /// Whether the certificate is one of an authority (BasicConstraints
     /// CA:TRUE, version 3).
-    pub const fn is_authority(&self) -> bool {
+    pub(super) const fn is_authority(&self) -> bool {
         self.authority
     }
 
@@ -97,7 +80,7 @@ impl Certificate {
         self.client_authentication
     }
 
-    /// Whether the key may sign: a KeyUsage that says otherwise counts.
+    /// Whether the key may sign. Without a KeyUsage, it may.
     pub(super) fn is_for_digital_signature(&self) -> bool {
         self.digital_signature.unwrap_or(true)
     }
@@ -113,6 +96,21 @@ impl Certificate {
             self.subject_key_identifier.as_deref(),
             self.authority_key_identifier.as_deref(),
         )
+    }
+
+    /// Reads the certificates of a text in PEM: at least one, and at most `limit`.
+    pub(super) fn read_many(
+        pem: &[u8],
+        forms: Forms,
+        limit: usize,
+    ) -> Result<Vec<Self>, CertificateError> {
+        let blocks = pem_block::read_many(pem, LABEL, forms, limit);
+        let blocks = blocks.map_err(CertificateError::Pem)?;
+        if blocks.len() > limit {
+            return Err(CertificateError::TooMany { limit });
+        }
+        let read = |(index, der)| Self::read(der).ok_or(CertificateError::Unreadable { index });
+        blocks.into_iter().enumerate().map(read).collect()
     }
 
     /// Reads a certificate. `None` if the bytes are no certificate, if bytes follow
@@ -199,6 +197,8 @@ impl fmt::Debug for Certificate {
             .finish_non_exhaustive()
     }
 }
+
+pub(super) const LABEL: &str = "CERTIFICATE";
 
 fn name(raw: &[u8]) -> Option<Name<'_>> {
     Name::read(single(raw, SEQUENCE).ok()?).ok()

@@ -1,19 +1,18 @@
-//! A client certificate with what stands between it and its authority.
+//! A client certificate and the certificates between it and its authority.
 
 use core::{fmt, time::Duration};
 
 use super::{
-    CaBundle, Certificate, Fingerprint, Issuance, PemError, PublicKey, Subject,
-    issuance::Attempts,
-    pem_block::{self, ManyError},
+    CaBundle, Certificate, Fingerprint, Issuance, PemError, PublicKey, Subject, certificate::LABEL,
+    issuance::Attempts, pem_block,
 };
 use crate::{model::Timestamp, policy::Policy};
 
-/// A client certificate and the intermediate ones after it, as a provider gave
+/// A client certificate, followed by intermediate certificates, as a provider gave
 /// them: blocks `CERTIFICATE` and nothing else. The bytes are kept as they are.
 ///
-/// That it can be read says nothing about whom it is for:
-/// [`check_client`](Self::check_client) does.
+/// Reading a chain verifies nothing. [`check_client`](Self::check_client) verifies
+/// the client's certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CertificateChain {
     pem: Vec<u8>,
@@ -22,23 +21,23 @@ pub struct CertificateChain {
     intermediates: Vec<Certificate>,
 }
 
-/// What the client certificate of an identity has to be.
+/// The expected content of a client certificate.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientCertificateExpectation<'a> {
-    /// Whom it is for.
+    /// The subject.
     pub subject: &'a Subject,
-    /// The key that it is for.
+    /// The key.
     pub key: &'a PublicKey,
-    /// When it is to hold.
+    /// The present time. The certificate has to be valid then.
     pub now: Timestamp,
 }
 
-/// Why a text is no chain of certificates, or not the one that it should be.
+/// Why certificates are refused: a client chain or a CA bundle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
     /// There are no bytes.
-    #[error("the certificate is empty")]
+    #[error("there is no certificate")]
     Empty,
     /// There are more bytes than the policy reads.
     #[error("the certificates have {found} bytes; at most {limit} are read")]
@@ -116,10 +115,16 @@ pub enum CertificateError {
     /// The certificate is one of an authority.
     #[error("the certificate is one of an authority, not of a client")]
     Authority,
+    /// A certificate of a CA bundle is not one of an authority.
+    #[error("certificate {index} of the CA bundle is not one of an authority")]
+    NotAnAuthority {
+        /// The position of the certificate, counted from 0.
+        index: usize,
+    },
 }
 
 impl CertificateChain {
-    /// Reads a chain, the client's certificate first.
+    /// Reads a chain. The client's certificate comes first.
     ///
     /// # Errors
     /// [`CertificateError`], up to [`CertificateError::Unreadable`].
@@ -136,29 +141,21 @@ impl CertificateChain {
             _ => {}
         }
         let limit = limits.client_chain;
-        let blocks = pem_block::read_many(pem, LABEL, policy.forms(), limit);
-        let blocks = blocks.map_err(|error| match error {
-            ManyError::Pem(error) => CertificateError::Pem(error),
-            ManyError::TooMany => CertificateError::TooMany { limit },
-        })?;
-        let mut certificates = blocks.into_iter().enumerate().map(|(index, der)| {
-            Certificate::read(der).ok_or(CertificateError::Unreadable { index })
-        });
-        let leaf = certificates.next().ok_or(CertificateError::Empty)??;
-        let intermediates = certificates.collect::<Result<_, _>>()?;
+        let mut certificates = Certificate::read_many(pem, policy.forms(), limit)?.into_iter();
+        let leaf = certificates.next().ok_or(CertificateError::Empty)?;
         Ok(Self {
             pem: pem.to_vec(),
             leaf: Box::new(leaf),
-            intermediates,
+            intermediates: certificates.collect(),
         })
     }
 
-    /// The chain of one certificate that was made here. `None` if it cannot be
-    /// read.
-    pub(super) fn of_leaf(der: &[u8]) -> Option<Self> {
+    /// The chain of one certificate that this library made. `None` if the
+    /// certificate cannot be read.
+    pub(super) fn of_leaf(der: Vec<u8>) -> Option<Self> {
         Some(Self {
-            pem: pem_block::write(LABEL, der).into_bytes(),
-            leaf: Box::new(Certificate::read(der.to_vec())?),
+            pem: pem_block::write(LABEL, &der).into_bytes(),
+            leaf: Box::new(Certificate::read(der)?),
             intermediates: Vec::new(),
         })
     }
@@ -173,12 +170,12 @@ impl CertificateChain {
         &self.leaf
     }
 
-    /// Checks that the client's certificate is for this subject and key, holds
-    /// now, lives no longer than the policy takes, is for client
-    /// authentication, and is no authority's.
+    /// Checks the client's certificate: its subject and key, that it is valid now,
+    /// lives no longer than the policy accepts, is for client authentication, and
+    /// is not one of an authority.
     ///
     /// # Errors
-    /// [`CertificateError`] says what is different.
+    /// [`CertificateError`] names the difference.
     pub fn check_client(
         &self,
         expectation: &ClientCertificateExpectation<'_>,
@@ -186,10 +183,10 @@ impl CertificateChain {
     ) -> Result<(), CertificateError> {
         let ClientCertificateExpectation { subject, key, now } = *expectation;
         let leaf = &self.leaf;
-        if leaf.spki_der() != key.spki_der() {
+        if leaf.spki_der != key.spki_der() {
             return Err(CertificateError::Key {
                 expected: key.fingerprint(),
-                found: Fingerprint::of(leaf.spki_der()),
+                found: Fingerprint::of(&leaf.spki_der),
             });
         }
         if !leaf.subject_is(subject) {
@@ -198,7 +195,7 @@ impl CertificateChain {
                 found: leaf.subject(),
             });
         }
-        let (not_before, not_after) = (leaf.not_before(), leaf.not_after());
+        let (not_before, not_after) = (leaf.not_before, leaf.not_after);
         if now < not_before {
             return Err(CertificateError::NotYetValid { not_before, now });
         }
@@ -222,11 +219,11 @@ impl CertificateChain {
         Ok(())
     }
 
-    /// Whether an authority of the bundle issued the client's certificate,
-    /// directly or by the intermediate ones of the chain.
+    /// Whether an authority of the bundle issued the client's certificate, directly
+    /// or by the intermediates of the chain.
     ///
-    /// A provider whose serving certificate has another authority than its
-    /// clients' is legal, so that this is a question and no check.
+    /// This is a question and no check: serving certificates and client certificates
+    /// of a provider may have different authorities.
     pub fn issued_by(&self, bundle: &CaBundle) -> Issuance {
         let mut attempts = Attempts::default();
         let mut best = Issuance::No;
@@ -259,8 +256,6 @@ impl fmt::Debug for CertificateChain {
             .finish()
     }
 }
-
-pub(super) const LABEL: &str = "CERTIFICATE";
 
 const fn days(duration: &Duration) -> u64 {
     duration.as_secs() / (24 * 60 * 60)

@@ -142,7 +142,7 @@ impl Csr {
         let information = canonical_information(subject, public_key);
         let payload = Payload::certification_request(&information, public_key);
         Ok(sign_verified(key, &payload)?.map(|signature| {
-            let signature = bit_string(signature.as_bytes());
+            let signature = bit_string(&signature.0);
             let algorithm = payload.scheme().identifier();
             let der = element(SEQUENCE, &[&information, algorithm, &signature]);
             Self {
@@ -274,25 +274,25 @@ impl Csr {
         Sha256::digest(&self.der).into()
     }
 
-    /// The subject as it is encoded in the request, if the request is for this
-    /// subject and key. All else was compared when the request was made or
-    /// verified.
-    pub(super) fn name_for(&self, subject: &Subject, key: &PublicKey) -> Option<Name<'_>> {
-        let (name, spki) = self.name_and_key()?;
-        (subject.is_said_by(&name) && spki == key.spki_der()).then_some(name)
+    /// The `Name` of the request in DER, if the request is for this subject and key.
+    /// Everything else was compared when the request was made or verified.
+    pub(super) fn name_for(&self, subject: &Subject, key: &PublicKey) -> Option<&[u8]> {
+        let (raw, name, spki) = self.name_and_key()?;
+        (subject.is_said_by(&name) && spki == key.spki_der()).then_some(raw)
     }
 
-    /// The name as it stands in the request.
-    pub(super) fn name(&self) -> Option<Name<'_>> {
-        self.name_and_key().map(|(name, _)| name)
+    /// The `Name` of the request in DER.
+    pub(super) fn name(&self) -> Option<&[u8]> {
+        self.name_and_key().map(|(raw, _, _)| raw)
     }
 
-    fn name_and_key(&self) -> Option<(Name<'_>, &[u8])> {
+    fn name_and_key(&self) -> Option<(&[u8], Name<'_>, &[u8])> {
         let request = single(&self.der, SEQUENCE).ok()?;
         let mut information = Reader::new(Reader::new(request).expect(SEQUENCE).ok()?);
         information.expect(INTEGER).ok()?;
-        let name = Name::read(information.expect(SEQUENCE).ok()?).ok()?;
-        Some((name, information.next().ok()?.raw))
+        let raw = information.next().ok()?.raw;
+        let name = Name::read(single(raw, SEQUENCE).ok()?).ok()?;
+        Some((raw, name, information.next().ok()?.raw))
     }
 }
 

@@ -1,17 +1,21 @@
-//! The few pieces of DER (ITU-T X.690) that are written and compared here.
+//! The parts of DER (ITU-T X.690) that this library writes and compares.
 
 use core::fmt;
 
+pub(super) const BOOLEAN: u8 = 0x01;
 pub(super) const INTEGER: u8 = 0x02;
 pub(super) const BIT_STRING: u8 = 0x03;
 pub(super) const OCTET_STRING: u8 = 0x04;
 pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
 pub(super) const UTF8_STRING: u8 = 0x0c;
 pub(super) const PRINTABLE_STRING: u8 = 0x13;
+pub(super) const UTC_TIME: u8 = 0x17;
+pub(super) const GENERALIZED_TIME: u8 = 0x18;
 pub(super) const SEQUENCE: u8 = 0x30;
 pub(super) const SET: u8 = 0x31;
 pub(super) const CONTEXT_PRIMITIVE_0: u8 = 0x80;
 pub(super) const CONTEXT_0: u8 = 0xa0;
+pub(super) const CONTEXT_3: u8 = 0xa3;
 
 /// What is wrong with an encoding in DER.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

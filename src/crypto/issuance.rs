@@ -47,7 +47,7 @@ impl Issuance {
             return Self::NamesOnly;
         };
         attempts.0 = left;
-        verify(authority.spki_der(), algorithm, signed, signature).unwrap_or(Self::No)
+        verify(&authority.spki_der, algorithm, signed, signature).unwrap_or(Self::No)
     }
 }
 

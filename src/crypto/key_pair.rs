@@ -224,11 +224,11 @@ impl SigningKey for KeyPair {
             #[cfg(not(feature = "aws-lc-rs"))]
             Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
                 let signature = ed25519_dalek::Signer::try_sign(key, message)?;
-                Signature::new(signature.to_vec())
+                Signature(signature.to_vec())
             }
             #[cfg(feature = "aws-lc-rs")]
             Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
-                Signature::new(key.try_sign(message)?.as_ref().to_vec())
+                Signature(key.try_sign(message)?.as_ref().to_vec())
             }
             #[cfg(feature = "rsa")]
             Private::Rsa(key) if scheme == SignatureScheme::RsaPkcs1Sha256 => {

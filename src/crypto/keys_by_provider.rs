@@ -1,4 +1,4 @@
-//! A key for each provider, beside the cluster's one key.
+//! A key for each provider.
 
 use core::fmt;
 use std::{collections::BTreeMap, sync::Arc};
@@ -6,13 +6,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Answer, BoxError, KeyStore, SigningKey};
 use crate::model::ClusterId;
 
-/// A key for each provider that has one of its own, and the cluster's key for
-/// all others.
+/// Keys of their own for some providers, and the cluster's key for all others.
 ///
-/// With one key, as Liqo has it, every provider can see which other providers
-/// this cluster has, by comparing keys, and a key that leaks opens them all. A
-/// provider that knows the cluster's key already is told of its own by a
-/// succession: [`migrate`](Self::migrate).
+/// With one key, as in Liqo, providers that compare keys see that they have the same
+/// consumer. A leaked key opens them all. If a provider already knows the cluster's
+/// key, a succession introduces its own key: see [`insert`](Self::insert).
 ///
 /// # Examples
 /// ```
@@ -22,8 +20,8 @@ use crate::model::ClusterId;
 /// let key = |seed| Arc::new(KeyPair::from_entropy(&Entropy::from_bytes([seed; 32])));
 /// let (known, new) = ("cl-known".parse()?, "cl-new".parse()?);
 /// let store = KeysByProvider::new(key(1))
-///     .insert("cl-new".parse()?, key(2))
-///     .migrate("cl-known".parse()?, key(3));
+///     .insert("cl-new".parse()?, key(2), None)
+///     .insert("cl-known".parse()?, key(3), Some(key(1)));
 /// assert!(store.predecessor(&new)?.at_once()?.is_none());
 /// assert!(store.predecessor(&known)?.at_once()?.is_some());
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
@@ -49,33 +47,11 @@ impl KeysByProvider {
         }
     }
 
-    /// A key for a provider that knows no other one, or does not any more.
+    /// The same with a key for this provider. If the provider knows an earlier key,
+    /// such as the cluster's, give that as predecessor: it signs the new key, and
+    /// serves until the provider has accepted the new one.
     #[must_use]
-    pub fn insert(self, provider: ClusterId, key: Arc<dyn SigningKey>) -> Self {
-        self.with(provider, key, None)
-    }
-
-    /// A key for a provider that knows the cluster's: the cluster's key signs
-    /// it, and serves until the provider has taken it. Then
-    /// [`insert`](Self::insert) says so.
-    #[must_use]
-    pub fn migrate(self, provider: ClusterId, key: Arc<dyn SigningKey>) -> Self {
-        let cluster = Arc::clone(&self.cluster);
-        self.with(provider, key, Some(cluster))
-    }
-
-    /// A key for a provider that knows this earlier one.
-    #[must_use]
-    pub fn rotate(
-        self,
-        provider: ClusterId,
-        key: Arc<dyn SigningKey>,
-        predecessor: Arc<dyn SigningKey>,
-    ) -> Self {
-        self.with(provider, key, Some(predecessor))
-    }
-
-    fn with(
+    pub fn insert(
         mut self,
         provider: ClusterId,
         key: Arc<dyn SigningKey>,
@@ -123,9 +99,9 @@ mod tests {
         };
         let id = |name: &str| name.parse::<ClusterId>().unwrap();
         let store = KeysByProvider::new(key(1))
-            .insert(id("own"), key(2))
-            .migrate(id("migrated"), key(3))
-            .rotate(id("rotated"), key(5), key(4));
+            .insert(id("own"), key(2), None)
+            .insert(id("migrated"), key(3), Some(key(1)))
+            .insert(id("rotated"), key(5), Some(key(4)));
         let public = |key: Arc<dyn SigningKey>| key.public_key().clone();
         for (name, own, predecessor) in [
             ("other", 1, None),

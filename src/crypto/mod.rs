@@ -24,25 +24,26 @@ mod ca_bundle;
 mod certificate;
 mod certificate_chain;
 mod client_key;
-mod cluster_keys;
 mod csr;
 mod csr_diagnosis;
 mod der;
 mod ed25519;
 mod entropy;
 mod fingerprint;
+mod hex;
 mod issuance;
 mod key_error;
 mod key_pair;
 mod key_store;
 mod keys_by_provider;
 mod name;
+mod new_certificate;
 mod nonce;
 mod pem_block;
 mod public_key;
 mod question;
+#[cfg(test)]
 mod rcgen_key;
-mod rcgen_name;
 mod record_key;
 mod request_id;
 #[cfg(feature = "rsa")]
@@ -59,12 +60,11 @@ pub use algorithm::{Algorithm, SignatureScheme};
 pub use answer::{Answer, NotAtOnce};
 pub use auth_token::{AuthToken, TokenError};
 pub use authority::{Authority, AuthorityError};
+pub use ca_bundle::CaBundle;
 pub(crate) use ca_bundle::without_padding;
-pub use ca_bundle::{CaBundle, CaBundleError};
 pub use certificate::Certificate;
 pub use certificate_chain::{CertificateChain, CertificateError, ClientCertificateExpectation};
 pub use client_key::{ClientKey, ExecPlugin, PrivateKeyPem};
-pub use cluster_keys::ClusterKeysError;
 pub use csr::{Csr, CsrError};
 pub use der::DerError;
 pub use entropy::Entropy;
@@ -86,8 +86,7 @@ pub use signing_key::{BoxError, Payload, Purpose, Signature, SigningKey};
 pub use structured_nonce::StructuredNonce;
 pub use subject::Subject;
 
-// The signed payloads that only the library makes, and the check of what came
-// back from a key.
 pub(crate) use entropy::{keyed, keyed_hash};
+pub(crate) use hex::Hex;
 pub(crate) use record_key::SealMaker;
 pub(crate) use signing_key::sign_verified;

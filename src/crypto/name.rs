@@ -4,6 +4,7 @@ use core::fmt::Write;
 
 use super::der::{
     DerError, DottedOid, OBJECT_IDENTIFIER, PRINTABLE_STRING, Reader, SEQUENCE, SET, UTF8_STRING,
+    element,
 };
 
 /// id-at-organizationName, 2.5.4.10.
@@ -153,6 +154,13 @@ fn is_object_identifier(content: &[u8]) -> bool {
             .all(|number| number.first() != Some(&CONTINUES))
 }
 
+/// A relative name of one attribute, in DER.
+pub(super) fn relative_name(kind: &[u8], tag: u8, value: &str) -> Vec<u8> {
+    let kind = element(OBJECT_IDENTIFIER, &[kind]);
+    let value = element(tag, &[value.as_bytes()]);
+    element(SET, &[&element(SEQUENCE, &[&kind, &value])])
+}
+
 /// The name of a string type of ASN.1.
 pub(super) const fn string_type(tag: u8) -> &'static str {
     match tag {
@@ -195,7 +203,6 @@ const TEXT_LIMIT: usize = 128;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::der::element;
 
     #[test]
     fn text_shows_structure_and_hides_nothing() {

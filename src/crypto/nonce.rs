@@ -1,4 +1,4 @@
-//! The text that a consumer signs.
+//! The nonce: the text that a consumer signs.
 
 use core::fmt;
 
@@ -11,21 +11,21 @@ use sha2::{Digest, Sha256};
 use super::{Entropy, StructuredNonce};
 use crate::policy::{Forms, Policy};
 
-/// The text of a nonce, always in a form that may be signed, its bytes kept as
-/// they were given: what is signed is the text, not what it decodes to.
+/// The text of a nonce, in a form that may be signed. The text is kept exactly as
+/// it came, since the consumer signs the text, not the decoded bytes.
 ///
-/// In the strict policy: 88 characters, the padded base64 (RFC 4648 section 4)
-/// of 64 bytes, of which at least 16 differ, so that no counter, constant or
-/// text of somebody else's protocol passes for one. In the compatible policy:
-/// the padded base64 of 16 to 96 bytes in either alphabet, with at most one
-/// final newline. Source: Liqo `authentication.GenerateNonce`.
+/// Strict policy: 88 characters, the padded base64 (RFC 4648 section 4) of 64
+/// bytes. At least 16 of the bytes differ, so that no counter, constant or text of
+/// another protocol passes for a nonce. Compatible policy: the padded base64 of 16
+/// to 96 bytes in either alphabet, with at most one final newline. Source: Liqo
+/// `authentication.GenerateNonce`.
 ///
 /// # Examples
 /// ```
 /// use liqo_auth::{crypto::{Entropy, Nonce, NonceError}, policy::Policy};
 ///
 /// let nonce = Nonce::random(&Entropy::from_bytes([7; 32]));
-/// assert_eq!(Nonce::parse(nonce.as_bytes(), &Policy::strict())?, nonce);
+/// assert_eq!(Nonce::parse(nonce.as_str().as_bytes(), &Policy::strict())?, nonce);
 /// assert_eq!(Nonce::parse(b"", &Policy::strict()), Err(NonceError::Empty));
 /// # Ok::<(), NonceError>(())
 /// ```
@@ -99,7 +99,7 @@ impl Nonce {
     /// Reads a nonce.
     ///
     /// # Errors
-    /// [`NonceError`] says which rule of its form it breaks.
+    /// [`NonceError`] names the broken rule.
     pub fn parse(text: &[u8], policy: &Policy) -> Result<Self, NonceError> {
         let limit = policy.limits().nonce;
         if text.is_empty() {
@@ -142,31 +142,31 @@ impl Nonce {
         Self::build(|counter| entropy.derive("random nonce", &[&counter.to_be_bytes()]))
     }
 
-    /// The text: what is signed.
-    pub fn as_bytes(&self) -> &[u8] {
+    /// The text in bytes.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// The text: what is signed.
+    /// The text. The consumer signs exactly this.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What this library wrote into the nonce, if it made it.
+    /// The content of the nonce, if this library made it.
     ///
-    /// One nonce of unmodified Liqo in 2^32 has the same first four bytes by
-    /// chance; it then fails to name the two clusters.
+    /// By chance, one nonce of unmodified Liqo in 2^32 begins with the same four
+    /// bytes. Such a nonce does not name the two clusters.
     pub const fn structured(&self) -> Option<&StructuredNonce> {
         self.structured.as_ref()
     }
 
     /// The SHA-256 of the text.
-    pub fn digest(&self) -> [u8; 32] {
+    pub(crate) fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.as_bytes()).into()
     }
 
-    /// The first nonce in a row of candidates that is taken for random. The
-    /// first candidate practically always is.
+    /// The first candidate that looks random. Practically always this is the very
+    /// first one.
     pub(super) fn build(candidate: impl Fn(u32) -> [u8; LENGTH]) -> Self {
         let mut counter = 0;
         loop {
@@ -194,10 +194,10 @@ impl fmt::Debug for Nonce {
     }
 }
 
-/// How many bytes a nonce of Liqo has.
+/// The length of a nonce of Liqo, in bytes.
 pub(super) const LENGTH: usize = 64;
-/// How many of them differ at least. Of 64 random bytes, fewer than 16 values
-/// are found once in about 10^50 draws.
+/// The fewest different values among these bytes. Random bytes have fewer about
+/// once in 10^50 draws.
 const DISTINCT: usize = 16;
 
 fn decode(text: &[u8], forms: Forms) -> Result<Vec<u8>, NonceError> {

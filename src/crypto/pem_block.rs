@@ -1,6 +1,6 @@
 //! Textual encoding (RFC 7468): blocks between BEGIN and END lines.
 
-use pem::{EncodeConfig, LineEnding, Pem};
+use base64::{Engine, engine::general_purpose::STANDARD};
 use zeroize::Zeroizing;
 
 use super::{PrivateKeyPem, name::escape_bounded};
@@ -50,28 +50,25 @@ pub enum PemError {
     LineLength,
 }
 
-/// The content of the one block that `text` is.
+/// The content of the one block of a text.
 ///
-/// In the canonical form there is nothing but the block as Go's
-/// `pem.EncodeToMemory` writes it. In the compatible form there may be text
-/// before it, any line length, CR LF, and any number of final newlines; never a
-/// second block and never another label.
+/// In the canonical form the text is the block as Go's `pem.EncodeToMemory` writes
+/// it. The compatible form allows text before the block, any line length, CR LF,
+/// and any number of final newlines. A second block or another label is never
+/// allowed.
 pub(super) fn read_one(
     text: &[u8],
     label: &'static str,
     forms: Forms,
 ) -> Result<Vec<u8>, PemError> {
     let block = Block::find(text, label)?;
-    let der = decode(block.raw)?;
-    block.check_alone()?;
-    if forms == Forms::Canonical && write(label, &der).as_bytes() != text {
-        return Err(block.why_not_canonical());
-    }
+    let der = block.decode()?;
+    block.check_only(forms)?;
     Ok(der)
 }
 
-/// As [`read_one`], for a private key: what is decoded is wiped, and decoded in
-/// a time that does not depend on it. The crate `pem` does neither.
+/// As [`read_one`], for a private key: the content is wiped, and decoded in constant
+/// time.
 pub(super) fn read_secret(
     text: &[u8],
     label: &'static str,
@@ -80,75 +77,74 @@ pub(super) fn read_secret(
     let block = Block::find(text, label)?;
     let (_, der) = pem_rfc7468::decode_vec(block.raw).map_err(|_| PemError::Base64)?;
     let der = Zeroizing::new(der);
-    block.check_alone()?;
-    let written = write_secret(label, &der)?;
-    if forms == Forms::Canonical && written.as_str().as_bytes() != text {
-        return Err(block.why_not_canonical());
-    }
+    block.check_only(forms)?;
     Ok(der)
 }
 
-/// The contents of the blocks that `text` is: at least one of them, and at
-/// most `limit`.
+/// The contents of the blocks of a text: at least one. If the text has more than
+/// `limit` blocks, only one more than the limit is read.
 pub(super) fn read_many(
     text: &[u8],
     label: &'static str,
     forms: Forms,
     limit: usize,
-) -> Result<Vec<Vec<u8>>, ManyError> {
+) -> Result<Vec<Vec<u8>>, PemError> {
     let mut blocks = Vec::new();
     let mut rest = text;
     loop {
         let block = Block::find(rest, label)?;
-        let der = decode(block.raw)?;
-        if blocks.len() == limit {
-            return Err(ManyError::TooMany);
+        blocks.push(block.decode()?);
+        if blocks.len() > limit {
+            return Ok(blocks);
         }
-        if forms == Forms::Canonical
-            && (!block.before.is_empty() || block.raw != write(label, &der).as_bytes())
-        {
-            return Err(block.why_not_canonical().into());
+        if forms == Forms::Canonical {
+            block.check_canonical()?;
         }
-        blocks.push(der);
         rest = block.after;
         if rest.is_empty() {
             return Ok(blocks);
         }
         match block.check_alone() {
             Err(PemError::SecondBlock) => {}
-            Err(error) => return Err(error.into()),
-            Ok(()) if forms == Forms::Canonical => return Err(PemError::TrailingSpace.into()),
+            Err(error) => return Err(error),
+            Ok(()) if forms == Forms::Canonical => return Err(PemError::TrailingSpace),
             Ok(()) => return Ok(blocks),
         }
     }
 }
 
-/// Why many blocks could not be read.
-pub(super) enum ManyError {
-    Pem(PemError),
-    TooMany,
-}
-
 /// One block with lines of 64 characters, LF, and one final newline.
 pub(super) fn write(label: &str, der: &[u8]) -> String {
-    let config = EncodeConfig::new().set_line_ending(LineEnding::LF);
-    pem::encode_config(&Pem::new(label, der), config)
+    let digits = STANDARD.encode(der);
+    let mut text = String::with_capacity(digits.len() + digits.len() / LINE + 2 * label.len() + 40);
+    let mut rest = digits.as_str();
+    text.extend(["-----BEGIN ", label, "-----\n"]);
+    while !rest.is_empty() {
+        // All digits are ASCII.
+        let (line, after) = rest.split_at_checked(LINE).unwrap_or((rest, ""));
+        text.extend([line, "\n"]);
+        rest = after;
+    }
+    text.extend(["-----END ", label, "-----\n"]);
+    text
 }
 
-/// As [`write`], for a private key: no copy of it is left behind.
+/// As [`write`], for a private key: no copy of it stays in memory.
 pub(super) fn write_secret(label: &'static str, der: &[u8]) -> Result<PrivateKeyPem, PemError> {
     pem_rfc7468::encode_string(label, pem_rfc7468::LineEnding::LF, der)
         .map(PrivateKeyPem::new)
         .map_err(|_| PemError::Base64)
 }
 
-/// The lines of one block, and what stands round them. The readers of PEM look
-/// for dashes anywhere and take what they find first: here the block's first
-/// and last lines have to be lines, and of the label that belongs there.
+/// One block, and the text before and after it. Other readers of PEM look for
+/// dashes anywhere. Here the BEGIN and the END of a block have to be whole lines with
+/// the right label.
 struct Block<'a> {
     before: &'a [u8],
     /// All from the BEGIN line to the newline of the END line.
     raw: &'a [u8],
+    /// The lines between these two.
+    base64: &'a [u8],
     after: &'a [u8],
 }
 
@@ -179,10 +175,15 @@ impl<'a> Block<'a> {
         let raw = framed
             .get(..framed.len() - after.len())
             .ok_or(PemError::Framing)?;
-        Ok(Self { before, raw, after })
+        Ok(Self {
+            before,
+            raw,
+            base64,
+            after,
+        })
     }
 
-    /// Nothing but white space follows.
+    /// Only white space follows the block.
     fn check_alone(&self) -> Result<(), PemError> {
         if self.after.windows(BEGIN.len()).any(|part| part == BEGIN) {
             Err(PemError::SecondBlock)
@@ -193,35 +194,53 @@ impl<'a> Block<'a> {
         }
     }
 
-    fn why_not_canonical(&self) -> PemError {
+    /// The form allows this block as the only one of a text.
+    fn check_only(&self, forms: Forms) -> Result<(), PemError> {
+        self.check_alone()?;
+        if forms == Forms::Canonical {
+            self.check_canonical()?;
+            if !self.after.is_empty() {
+                return Err(PemError::TrailingSpace);
+            }
+        }
+        Ok(())
+    }
+
+    /// The block has the one form that [`write`] gives.
+    fn check_canonical(&self) -> Result<(), PemError> {
         if !self.before.is_empty() {
-            PemError::TextBefore
+            Err(PemError::TextBefore)
         } else if self.raw.contains(&b'\r') {
-            PemError::CarriageReturn
+            Err(PemError::CarriageReturn)
         } else if !self.raw.ends_with(b"\n") {
-            PemError::NoFinalNewline
-        } else if !self.after.is_empty() {
-            PemError::TrailingSpace
+            Err(PemError::NoFinalNewline)
+        } else if !has_full_lines(self.base64) {
+            Err(PemError::LineLength)
         } else {
-            PemError::LineLength
+            Ok(())
         }
     }
-}
 
-impl From<PemError> for ManyError {
-    fn from(error: PemError) -> Self {
-        Self::Pem(error)
+    /// The content: base64 in its only form, but for line ends.
+    fn decode(&self) -> Result<Vec<u8>, PemError> {
+        let mut digits = self.base64.to_vec();
+        digits.retain(|byte| !b"\r\n".contains(byte));
+        STANDARD.decode(digits).map_err(|_| PemError::Base64)
     }
 }
 
-const BEGIN: &[u8] = b"-----BEGIN";
-
-/// The content of a block whose lines have been found.
-fn decode(raw: &[u8]) -> Result<Vec<u8>, PemError> {
-    // The errors of the crate quote what they found.
-    let block = pem::parse(raw).map_err(|_| PemError::Base64)?;
-    Ok(block.into_contents())
+/// Whether all lines but the last one have 64 characters.
+fn has_full_lines(base64: &[u8]) -> bool {
+    let Some(lines) = base64.strip_suffix(b"\n") else {
+        return base64.is_empty();
+    };
+    let mut lines = lines.rsplit(|byte| *byte == b'\n');
+    let last = lines.next().map_or(0, <[u8]>::len);
+    (1..=LINE).contains(&last) && lines.all(|line| line.len() == LINE)
 }
+
+const LINE: usize = 64;
+const BEGIN: &[u8] = b"-----BEGIN";
 
 /// The label in a BEGIN or END line.
 fn boundary<'a>(line: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {

@@ -78,15 +78,10 @@ impl PublicKey {
         Self::read(der, policy, Admission::FirstSeen)
     }
 
-    /// Reads a key that [`from_spki_der`](Self::from_spki_der) has taken
-    /// before, such as one that is pinned: the order of an Ed25519 key, and an
-    /// RSA modulus, whose test takes milliseconds, are not tested again.
-    ///
-    /// Only for keys out of the caller's own records.
-    ///
-    /// # Errors
-    /// [`KeyError`] says which other rule the key breaks.
-    pub fn from_known_spki_der(der: &[u8], policy: &Policy) -> Result<Self, KeyError> {
+    /// Reads a key that [`from_spki_der`](Self::from_spki_der) has accepted before.
+    /// The order of an Ed25519 key and the modulus of an RSA key are not tested
+    /// again, since that takes long. Only for keys from our own sealed records.
+    pub(crate) fn from_known_spki_der(der: &[u8], policy: &Policy) -> Result<Self, KeyError> {
         Self::read(der, policy, Admission::Known)
     }
 

@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for CertificateChain {
 /// The bytes in base64.
 impl<'de> Deserialize<'de> for Signature {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Bytes::deserialize(deserializer).map(|bytes| Self::new(bytes.into_vec()))
+        Bytes::deserialize(deserializer).map(|bytes| Self(bytes.into_vec()))
     }
 }
 

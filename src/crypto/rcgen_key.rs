@@ -1,14 +1,11 @@
-//! Our keys as `rcgen` takes them.
+//! Keys for `rcgen`, by which tests make certificates that this library does not
+//! write itself.
 
 use core::cell::OnceCell;
 
 use rcgen::{PublicKeyData, SignatureAlgorithm};
 
-use super::{
-    Algorithm, BoxError, Payload, PublicKey, SigningKey,
-    der::{Reader, SEQUENCE, single},
-    sign_verified,
-};
+use super::{Algorithm, BoxError, Payload, PublicKey, SigningKey, sign_verified};
 
 /// A key that signs certificates, wherever it is.
 pub(super) struct Signer<'a> {
@@ -25,11 +22,6 @@ impl<'a> Signer<'a> {
         let failure = OnceCell::new();
         Self { key, failure }
     }
-
-    /// What the key reported, or else what rcgen did.
-    pub(super) fn why(self, error: rcgen::Error) -> BoxError {
-        self.failure.into_inner().unwrap_or_else(|| error.into())
-    }
 }
 
 impl rcgen::SigningKey for Signer<'_> {
@@ -38,7 +30,7 @@ impl rcgen::SigningKey for Signer<'_> {
         let signature = sign_verified(self.key, &payload);
         // rcgen cannot wait.
         match signature.and_then(|signature| Ok(signature.at_once()?)) {
-            Ok(signature) => Ok(signature.into_bytes()),
+            Ok(signature) => Ok(signature.0),
             Err(error) => {
                 // It is asked to sign once.
                 let _ = self.failure.set(error);
@@ -50,7 +42,7 @@ impl rcgen::SigningKey for Signer<'_> {
 
 impl PublicKeyData for Signer<'_> {
     fn der_bytes(&self) -> &[u8] {
-        key_bits(self.key.public_key())
+        super::authority::key_bits(self.key.public_key())
     }
 
     fn algorithm(&self) -> &'static SignatureAlgorithm {
@@ -66,23 +58,12 @@ impl rcgen::SigningKey for Unsigned<'_> {
 
 impl PublicKeyData for Unsigned<'_> {
     fn der_bytes(&self) -> &[u8] {
-        key_bits(self.0)
+        super::authority::key_bits(self.0)
     }
 
     fn algorithm(&self) -> &'static SignatureAlgorithm {
         algorithm(self.0)
     }
-}
-
-/// The content of a key's subjectPublicKey (RFC 5280 section 4.1).
-pub(super) fn key_bits(key: &PublicKey) -> &[u8] {
-    single(key.spki_der(), SEQUENCE)
-        .and_then(|content| {
-            let mut information = Reader::new(content);
-            information.expect(SEQUENCE)?;
-            information.bit_string()
-        })
-        .unwrap_or_default()
 }
 
 /// As [`PublicKey::csr_scheme`] has it.
@@ -92,10 +73,6 @@ fn algorithm(key: &PublicKey) -> &'static SignatureAlgorithm {
         Algorithm::Rsa { .. } => &rcgen::PKCS_RSA_SHA256,
         Algorithm::EcdsaP256 => &rcgen::PKCS_ECDSA_P256_SHA256,
         Algorithm::EcdsaP384 => &rcgen::PKCS_ECDSA_P384_SHA384,
-        #[cfg(feature = "ecdsa")]
         Algorithm::EcdsaP521 => &rcgen::PKCS_ECDSA_P521_SHA512,
-        // Without the feature there are no such keys, and no such constant.
-        #[cfg(not(feature = "ecdsa"))]
-        Algorithm::EcdsaP521 => &rcgen::PKCS_ECDSA_P384_SHA384,
     }
 }

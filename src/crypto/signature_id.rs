@@ -23,11 +23,6 @@ impl SignatureId {
         hash.update(Sha256::digest(payload.bytes()));
         Self(hash.finalize().into())
     }
-
-    /// The 32 bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
 }
 
 /// 64 hexadecimal digits, in lower case.

@@ -7,53 +7,51 @@ use zeroize::Zeroize;
 use super::{Answer, ClientKey, Nonce, PublicKey, SignatureId, SignatureScheme};
 use crate::policy::Policy;
 
-/// The error of an embedder's own code, as this library passes it on.
+/// The error of an embedder's own code. The library passes it on.
 pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
 
-/// A private key that signs what this library asks it to.
+/// A private key that signs the payloads of this library.
 ///
-/// The key may live in memory ([`KeyPair`](super::KeyPair)), in a hardware
-/// module or behind a service. A wrong answer does no harm: every signature is
-/// verified before it is used, unless the key
-/// [says](Self::verifies_its_signatures) that it does so itself, and one that
-/// does not fit is an error.
+/// The key may be in memory ([`KeyPair`](super::KeyPair)), in a hardware module or
+/// behind a service. A wrong answer does no harm: the library verifies every
+/// signature before it uses it, unless the key
+/// [vouches](Self::verifies_its_signatures) for its signatures.
 ///
-/// A key that needs time, in a KMS or behind another language's callback,
-/// answers [`Answer::Pending`]. The step then names what it waits for
-/// ([`Awaited::Signature`](crate::machine::Awaited::Signature)), and asks for the
-/// same payload at each look until the key answers. What the key answered is
-/// stored, and the payload does not come again.
+/// A key may need time, in a KMS or behind a callback in another language. Then it
+/// answers [`Answer::Pending`]. The step names the signature that it waits for
+/// ([`Awaited::Signature`](crate::machine::Awaited::Signature)) and asks for the same
+/// payload at each look until the key answers. The answer is stored, so that the
+/// same payload does not come again.
 pub trait SigningKey: Send + Sync {
     /// The public half.
     fn public_key(&self) -> &PublicKey;
 
-    /// Signs [`Payload::bytes`] with [`Payload::scheme`], now or later:
+    /// Signs [`Payload::bytes`] with [`Payload::scheme`], now or later.
     /// [`Payload::id`] names the signature.
     ///
     /// # Errors
-    /// What kept the key from signing.
+    /// The reason why the key cannot sign.
     fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError>;
 
-    /// How a kubeconfig reaches the private key.
+    /// The way from a kubeconfig to the private key.
     fn client_key(&self) -> ClientKey;
 
-    /// Whether every signature that [`sign`](Self::sign) gives is the key's own
-    /// for certain, so that it need not be verified again, which takes twice as
-    /// long as an Ed25519 signature itself.
+    /// Whether every signature of [`sign`](Self::sign) is certainly the key's own.
+    /// Then the library does not verify it again, which would take twice as long as
+    /// an Ed25519 signature.
     ///
-    /// `false` unless an implementation says otherwise, and right for all that
-    /// is not this process: a hardware module, a service, a file that another
-    /// process may change. A wrong `true` costs a signature that the peer will
-    /// refuse, found out there and not here; and one that was made by a faulty
-    /// computation may give the private key away to whoever sees it. It never
-    /// makes a foreign signature count: those are verified in any case.
+    /// The default is `false`. That is right for every key outside this process: in
+    /// a hardware module, behind a service, in a file that another process may
+    /// change. With a wrong `true`, the peer receives a wrong signature and refuses
+    /// it. A signature from a faulty computation may even reveal the private key.
+    /// Signatures of others are verified in any case.
     fn verifies_its_signatures(&self) -> bool {
         false
     }
 }
 
-/// What is to be signed. Only this library makes one, so that a key which signs
-/// payloads only can never be used to sign something else.
+/// A message to sign. Only this library makes payloads. So a key that signs only
+/// payloads can never be used to sign anything else.
 #[derive(Debug, Clone, Copy)]
 pub struct Payload<'a> {
     purpose: Purpose,
@@ -62,12 +60,11 @@ pub struct Payload<'a> {
     bytes: &'a [u8],
 }
 
-/// What a signature is for.
+/// The purpose of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// To prove to a provider that the consumer holds its key: the text of the
-    /// provider's nonce.
+    /// A consumer signs the provider's nonce, to prove that it holds its key.
     Nonce,
     /// A certificate request signs itself (RFC 2986).
     CertificationRequest,
@@ -79,16 +76,9 @@ pub enum Purpose {
     KeySuccession,
 }
 
-/// A signature, as a key gave it.
-///
-/// # Examples
-/// ```
-/// use liqo_auth::crypto::Signature;
-///
-/// assert_eq!(Signature::new(vec![1, 2]).as_bytes(), [1, 2]);
-/// ```
+/// The bytes of a signature, as a key gave them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signature(Vec<u8>);
+pub struct Signature(pub Vec<u8>);
 
 impl<'a> Payload<'a> {
     pub(crate) fn nonce(nonce: &'a Nonce, key: &'a PublicKey) -> Self {
@@ -132,7 +122,7 @@ impl<'a> Payload<'a> {
         SignatureId::of(self)
     }
 
-    /// What the signature is for.
+    /// The purpose of the signature.
     pub const fn purpose(&self) -> Purpose {
         self.purpose
     }
@@ -142,12 +132,12 @@ impl<'a> Payload<'a> {
         self.key
     }
 
-    /// How it is to be made.
+    /// The scheme of the signature.
     pub const fn scheme(&self) -> SignatureScheme {
         self.scheme
     }
 
-    /// The message. It is not hashed yet.
+    /// The message, which is not hashed yet.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -166,25 +156,8 @@ impl Purpose {
     }
 }
 
-impl Signature {
-    /// The bytes that a key gave.
-    pub const fn new(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-
-    /// The bytes as they travel.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// The bytes as they travel.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.0
-    }
-}
-
-/// A signature of the key, once it is certain to be the key's: a key that is broken or
-/// elsewhere is found out here, and not by the peer.
+/// Has a key sign, and verifies the signature. So a broken key shows here, and not
+/// at the peer.
 pub(crate) fn sign_verified(
     key: &dyn SigningKey,
     payload: &Payload<'_>,
@@ -199,7 +172,7 @@ pub(crate) fn sign_verified(
     let verdict = key.public_key().verify(
         payload.scheme(),
         payload.bytes(),
-        signature.as_bytes(),
+        &signature.0,
         &Policy::strict(),
     );
     if let Err(error) = verdict {

@@ -1,8 +1,9 @@
-//! Strategies for keys, nonces, certificate requests and certificates, honest
-//! and hostile, with the feature `proptest`.
+//! Strategies for certificate requests, certificates and texts in place of a nonce,
+//! honest and hostile, with the feature `proptest`. [`Nonce`] implements
+//! [`Arbitrary`].
 //!
-//! What is hostile here is well made: every length is right, and whoever has
-//! the key has signed it. So it comes as far as the rule that it breaks.
+//! The hostile values are well made: every length is right, and the right key has
+//! signed. So they reach the rule that they break.
 //!
 //! # Examples
 //! ```
@@ -35,37 +36,36 @@ use base64::{
 use proptest::{
     collection::vec,
     option,
-    prelude::{Just, any},
+    prelude::{Arbitrary, Just, any},
     prop_oneof,
     sample::{Index, select},
     strategy::{BoxedStrategy, Strategy},
 };
 
 use super::{
-    Authority, Entropy, KeyPair, Nonce, Payload, SigningKey,
+    Authority, Entropy, Nonce, Payload, SigningKey,
     der::{
         BIT_STRING, CONTEXT_0, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, PRINTABLE_STRING,
-        SEQUENCE, SET, UTF8_STRING, bit_string, element,
+        SEQUENCE, UTF8_STRING, bit_string, element,
     },
+    name::relative_name,
     pem_block,
 };
 use crate::model::ClusterId;
 
-/// Any Ed25519 key.
-pub fn key_pair() -> BoxedStrategy<Arc<KeyPair>> {
-    any::<[u8; 32]>()
-        .prop_map(|bytes| Arc::new(KeyPair::from_entropy(&Entropy::from_bytes(bytes))))
-        .boxed()
-}
-
 /// A nonce as Liqo makes it.
-pub fn nonce() -> BoxedStrategy<Nonce> {
-    any::<[u8; 32]>()
-        .prop_map(|bytes| Nonce::random(&Entropy::from_bytes(bytes)))
-        .boxed()
+impl Arbitrary for Nonce {
+    type Parameters = ();
+    type Strategy = BoxedStrategy<Self>;
+
+    fn arbitrary_with((): ()) -> BoxedStrategy<Self> {
+        any::<[u8; 32]>()
+            .prop_map(|bytes| Self::random(&Entropy::from_bytes(bytes)))
+            .boxed()
+    }
 }
 
-/// What somebody would have signed in place of a nonce.
+/// Texts that somebody might have signed in place of a nonce.
 pub fn any_nonce_text() -> BoxedStrategy<Vec<u8>> {
     let text = |bytes: Vec<u8>| STANDARD.encode(bytes);
     let base64 = prop_oneof![
@@ -84,7 +84,7 @@ pub fn any_nonce_text() -> BoxedStrategy<Vec<u8>> {
 }
 
 /// Certificate requests in PEM that this key has signed: the honest one of this
-/// consumer's control plane, and what is near it.
+/// consumer's control plane, and similar ones.
 pub fn any_csr(key: Arc<dyn SigningKey>, consumer: &ClusterId) -> BoxedStrategy<Vec<u8>> {
     let spki = key.public_key().spki_der().to_vec();
     let version = mostly(vec![INTEGER, 1, 0], vec(any::<u8>(), 0..4));
@@ -106,7 +106,7 @@ pub fn any_csr(key: Arc<dyn SigningKey>, consumer: &ClusterId) -> BoxedStrategy<
 }
 
 /// Client certificates in PEM that this authority has signed: an honest one for
-/// this key and consumer, which holds in November 2026, and what is near it.
+/// this key and consumer, valid in November 2026, and similar ones.
 pub fn any_certificate(
     authority: &Authority,
     authority_key: Arc<dyn SigningKey>,
@@ -171,7 +171,7 @@ fn mostly<T: Clone + core::fmt::Debug + 'static>(
     prop_oneof![9 => Just(honest), 1 => other].boxed()
 }
 
-/// The subject of a consumer's control plane, and what is near it.
+/// The subject of a consumer's control plane, and similar names.
 fn any_name(consumer: &ClusterId) -> BoxedStrategy<Vec<u8>> {
     let part = |kind: u8, text: &str| relative_name(&[0x55, 4, kind], PRINTABLE_STRING, text);
     let honest = [part(10, "liqo.io"), part(3, consumer.as_str())].concat();
@@ -200,12 +200,6 @@ fn any_name(consumer: &ClusterId) -> BoxedStrategy<Vec<u8>> {
     mostly(honest, parts)
         .prop_map(|parts| element(SEQUENCE, &[&parts]))
         .boxed()
-}
-
-fn relative_name(kind: &[u8], tag: u8, text: &str) -> Vec<u8> {
-    let kind = element(OBJECT_IDENTIFIER, &[kind]);
-    let value = element(tag, &[text.as_bytes()]);
-    element(SET, &[&element(SEQUENCE, &[&kind, &value])])
 }
 
 /// The extensions of a client's certificate, and others.
@@ -243,13 +237,13 @@ fn wrong_algorithm(key: &dyn SigningKey) -> BoxedStrategy<Vec<u8>> {
     mostly(honest, vec(any::<u8>(), 0..12))
 }
 
-/// What the key says about the payload, as X.509 puts it together.
+/// The payload with its signature, in the form of X.509.
 fn signed(key: &dyn SigningKey, payload: &Payload<'_>, algorithm: &[u8]) -> Vec<u8> {
     let signature = key
         .sign(payload)
         .ok()
         .and_then(|answer| answer.at_once().ok());
-    let signature = signature.map(super::Signature::into_bytes);
+    let signature = signature.map(|signature| signature.0);
     let signature = bit_string(&signature.unwrap_or_default());
     element(SEQUENCE, &[payload.bytes(), algorithm, &signature])
 }
@@ -272,7 +266,7 @@ fn changed(bytes: Vec<u8>, changes: &Changes) -> Vec<u8> {
     kept.copied().collect()
 }
 
-/// In one block, and in what is near it.
+/// One PEM block, and similar framings.
 fn in_pem(
     label: &'static str,
     der: impl Strategy<Value = Vec<u8>> + 'static,

@@ -1,4 +1,4 @@
-//! A nonce that means something to who made it.
+//! A nonce with a content that its maker recognises.
 
 use sha2::{Digest, Sha256};
 
@@ -7,9 +7,9 @@ use crate::model::{ClusterId, Timestamp};
 
 /// The 64 bytes of a nonce that this library made.
 ///
-/// To an unmodified consumer they are random. To the provider that holds the
-/// [`RecordKey`] they are its own, with an expiry and the two clusters' names,
-/// and need no stored state.
+/// To an unmodified consumer these bytes are random. The provider that holds the
+/// [`RecordKey`] recognises its own nonce, with its expiry and the names of both
+/// clusters, and stores no state for that.
 ///
 /// | bytes | content |
 /// |---|---|
@@ -47,8 +47,8 @@ pub struct StructuredNonce {
 impl StructuredNonce {
     /// A new nonce of this provider for this consumer.
     ///
-    /// The expiry is kept in 32 bits: one after 2106-02-07T06:28:15Z is taken
-    /// for that second, one before 1970 for the epoch.
+    /// The expiry has 32 bits. A later one than 2106-02-07T06:28:15Z becomes that
+    /// second. One before 1970 becomes the epoch.
     pub fn issue(
         provider: &ClusterId,
         consumer: &ClusterId,
@@ -80,24 +80,24 @@ impl StructuredNonce {
         })
     }
 
-    /// When the nonce ends.
+    /// The expiry of the nonce.
     pub fn expires(&self) -> Timestamp {
         Timestamp::EPOCH + core::time::Duration::from_secs(self.expires.into())
     }
 
-    /// Whether the nonce names these two clusters. Anyone can make one that
-    /// does: it proves nothing, but a nonce that names others is not for us.
+    /// Whether the nonce names these two clusters. This proves nothing, since anyone
+    /// can make such a nonce. But a nonce that names other clusters is not for us.
     pub fn names(&self, provider: &ClusterId, consumer: &ClusterId) -> bool {
         self.names == names_digest(provider, consumer)
     }
 
     /// Whether the nonce commits its maker to a key.
-    pub fn commits(&self) -> bool {
+    pub(crate) fn commits(&self) -> bool {
         self.commitment != commitment_digest(None)
     }
 
     /// Whether the nonce commits its maker to this key.
-    pub fn commits_to(&self, provider_key: &PublicKey) -> bool {
+    pub(crate) fn commits_to(&self, provider_key: &PublicKey) -> bool {
         self.commitment == commitment_digest(Some(provider_key))
     }
 

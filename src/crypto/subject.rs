@@ -4,8 +4,9 @@ use core::fmt;
 
 use sha2::{Digest, Sha256};
 
-use super::der::{OBJECT_IDENTIFIER, PRINTABLE_STRING, SEQUENCE, SET, UTF8_STRING, element};
-use super::name::{COMMON_NAME, Name, ORGANIZATION};
+use super::Hex;
+use super::der::{PRINTABLE_STRING, SEQUENCE, UTF8_STRING, element};
+use super::name::{COMMON_NAME, Name, ORGANIZATION, relative_name};
 use crate::{
     model::{ClusterId, names},
     policy::Forms,
@@ -37,7 +38,7 @@ impl Subject {
     /// consumer's ID (Liqo `authentication.GenerateCSRForControlPlane`).
     pub fn control_plane(consumer: &ClusterId) -> Self {
         Self {
-            organization: "liqo.io".to_owned(),
+            organization: names::CONTROL_PLANE_ORGANIZATION.to_owned(),
             common_name: consumer.to_string(),
         }
     }
@@ -46,14 +47,11 @@ impl Subject {
     /// slice's name and the first six bytes of the ID's SHA-256 in hexadecimal
     /// (Liqo `authentication.CommonNameResourceSliceCSR`).
     pub fn resource_slice(name: &str, consumer: &ClusterId) -> Self {
-        let hash = Sha256::digest(consumer.as_str());
-        let mut common_name = format!("{name}-");
-        for byte in hash.iter().take(6) {
-            common_name.push_str(&format!("{byte:02x}"));
-        }
+        let hash: [u8; 32] = Sha256::digest(consumer.as_str()).into();
+        let (suffix, _) = hash.split_at(6);
         Self {
             organization: consumer.to_string(),
-            common_name,
+            common_name: format!("{name}-{}", Hex(suffix)),
         }
     }
 
@@ -61,13 +59,9 @@ impl Subject {
     /// `liqo-peer-user-<consumer>-` and the suffix in hexadecimal (Liqo
     /// `authentication.GenerateCSRForPeerUser`).
     pub fn peering_user(consumer: &ClusterId, suffix: [u8; 16]) -> Self {
-        let mut common_name = format!("{}-", names::peering_user(consumer));
-        for byte in suffix {
-            common_name.push_str(&format!("{byte:02x}"));
-        }
         Self {
             organization: names::CONTROL_PLANE_ORGANIZATION.to_owned(),
-            common_name,
+            common_name: format!("{}-{}", names::peering_user(consumer), Hex(&suffix)),
         }
     }
 
@@ -128,12 +122,6 @@ impl fmt::Display for Subject {
             self.common_name.escape_debug()
         )
     }
-}
-
-fn relative_name(kind: &[u8], tag: u8, value: &str) -> Vec<u8> {
-    let kind = element(OBJECT_IDENTIFIER, &[kind]);
-    let value = element(tag, &[value.as_bytes()]);
-    element(SET, &[&element(SEQUENCE, &[&kind, &value])])
 }
 
 /// The characters for which Go's `encoding/asn1` chooses PrintableString.

@@ -10,9 +10,7 @@ use super::{
     },
 };
 use crate::{
-    crypto::{
-        CaBundleError, CertificateError, CsrError, KeyError, NonceError, SignatureError, TokenError,
-    },
+    crypto::{CertificateError, CsrError, KeyError, NonceError, SignatureError, TokenError},
     model::{KubeconfigError, NameError, StrictJsonError, UrlError},
 };
 
@@ -226,7 +224,7 @@ family! {
         },
         /// The CA bundle holds something else than CA certificates.
         #[error("CA bundle: {0}")]
-        CaBundle(CaBundleError) => {
+        CaBundle(CertificateError) => {
             code: "ca-bundle-refused",
             rule: Broken(Rule::IdentityContent),
             advice: "Have the provider put the CA of its API server into the Identity, and \

@@ -4,53 +4,36 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
     error::{Error, PeerMisbehaved},
-    model::{AwsConfig, ObjectRef},
+    model::{AwsConfig, Identity, Resource},
 };
 
-/// An AWS user whose names have the form that AWS gives them. The secret part
-/// of its key stays in the Identity.
+/// An AWS user. Its names have the forms of AWS. The secret part of its key stays
+/// in the Identity.
 ///
 /// Source: Liqo `authv1beta1.AwsConfig`; AWS IAM and EKS API references.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AwsUser {
-    arn: String,
-    access_key_id: String,
-    region: String,
-    cluster: String,
-}
-
-impl AwsUser {
     /// The ARN, such as `arn:aws:iam::123456789012:user/liqo-x`.
-    pub fn arn(&self) -> &str {
-        &self.arn
-    }
-
+    pub arn: String,
     /// The public part of the access key.
-    pub fn access_key_id(&self) -> &str {
-        &self.access_key_id
-    }
-
+    pub access_key_id: String,
     /// The region of the cluster, such as `eu-west-1`.
-    pub fn region(&self) -> &str {
-        &self.region
-    }
-
+    pub region: String,
     /// The name of the cluster in EKS.
-    pub fn cluster(&self) -> &str {
-        &self.cluster
-    }
+    pub cluster: String,
 }
 
-/// The first field that has not the form that AWS gives it.
+/// A field that has not the form of AWS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed {
     /// The field's path in an Identity.
     pub(crate) field: &'static str,
-    /// What it should be.
+    /// The expected form.
     pub(crate) expected: &'static str,
 }
 
-/// The user, if every name has its form.
+/// The user, if every name has the form of AWS.
 pub(crate) fn user(config: &AwsConfig) -> Result<AwsUser, Malformed> {
     let check = |holds: bool, field: &'static str, expected: &'static str| {
         holds.then_some(()).ok_or(Malformed { field, expected })
@@ -89,18 +72,18 @@ pub(crate) fn user(config: &AwsConfig) -> Result<AwsUser, Malformed> {
 }
 
 /// The user of an Identity that a provider gave.
-pub(super) fn check(config: &AwsConfig, id: &ObjectRef) -> Result<AwsUser, Error> {
+pub(super) fn check(config: &AwsConfig, identity: &Identity) -> Result<AwsUser, Error> {
     user(config).map_err(|Malformed { field, expected }| {
         Error::new(
             PeerMisbehaved::AwsField { expected },
-            Some(id.clone()),
+            Some(identity.id()),
             field,
         )
     })
 }
 
-/// EKS gives its CA as base64, and Liqo passes that on as it is: the PEM in it.
-/// `None` where it is PEM already, or nothing that can be read.
+/// The PEM of a CA in base64. EKS gives its CA in base64, and Liqo passes that on.
+/// `None` if the CA is PEM already, or is no base64.
 pub(super) fn certificate_authority(ca: &[u8]) -> Option<Vec<u8>> {
     if ca.starts_with(b"-----BEGIN ") {
         return None;

@@ -15,37 +15,40 @@ use crate::{
     },
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, shortened},
     model::{
-        ApiServerUrl, AuthParams, ClusterId, Identity, IdentityType, NamespaceName, ObjectRef,
-        ProxyUrl, Resource, Timestamp, names,
+        ApiServerUrl, AuthParams, ClusterId, Identity, IdentityType, NamespaceName, ProxyUrl,
+        Resource, Timestamp, names,
     },
     policy::{Forms, Policy},
 };
 
-/// What an Identity has to be for.
+/// The expected content of an Identity.
 #[derive(Debug, Clone, Copy)]
 pub struct IdentityExpectation<'a> {
     /// The consumer: this cluster.
     pub consumer: &'a ClusterId,
-    /// The provider that it has to be of.
+    /// The provider that gave the Identity.
     pub provider: &'a ClusterId,
-    /// This cluster's key, which the certificate has to carry.
+    /// This cluster's key. The certificate has to carry it.
     pub key: &'a PublicKey,
     /// The present time.
     pub now: Timestamp,
-    /// The proxy that was asked for, if one was.
+    /// The proxy that this cluster asked for.
     pub proxy_url: Option<&'a ProxyUrl>,
-    /// The provider's tenant namespace, where it is not `liqo-tenant-<consumer>`.
+    /// The provider's tenant namespace, if it is not `liqo-tenant-<consumer>`.
     pub namespace: Option<&'a NamespaceName>,
-    /// Whether the provider's certificate is publicly trusted, so that there
-    /// may be no CA bundle.
+    /// Whether the serving certificate of the provider is publicly trusted, so that
+    /// the CA bundle may be missing.
     pub publicly_trusted: bool,
-    /// API server and CA of the first time, if this is not it.
+    /// API server and CA of the first Identity, if there was one.
     pub pins: Option<&'a EndpointPins>,
-    /// Whether AWS keys are taken in place of a certificate.
+    /// The name of the resource slice that the Identity is for. `None` for the
+    /// control plane.
+    pub slice: Option<&'a str>,
+    /// Whether AWS keys are accepted in place of a certificate.
     pub aws: bool,
 }
 
-/// An Identity that a consumer may use: there is no other way to make one.
+/// An Identity that a consumer may use. Only [`identity`] makes one.
 #[derive(Debug, Clone)]
 pub struct VerifiedIdentity {
     credentials: Credentials,
@@ -56,29 +59,29 @@ pub struct VerifiedIdentity {
     pins: EndpointPins,
 }
 
-/// What an Identity authenticates by: one of them, never both.
+/// The credentials of an Identity: exactly one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Credentials {
     /// A client certificate, with its intermediates.
     Certificate(CertificateChain),
-    /// An AWS user, whose keys are in the Identity.
+    /// An AWS user. Its keys are in the Identity.
     Aws(AwsUser),
 }
 
-/// API server and CA of a provider, to be compared with later ones.
+/// API server and CA of a provider. Later Identities have to have the same.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EndpointPins {
     pub(crate) api_server: String,
-    /// SHA-256 of the bundle as it came, without what pads it.
+    /// SHA-256 of the bundle without its padding.
     pub(crate) ca: [u8; 32],
 }
 
-/// Verifies an Identity of a control plane: its names, its certificate, the
-/// URLs, the CA bundle and the namespace in it.
+/// Verifies an Identity: its names, its certificate, the URLs, the CA bundle and
+/// the namespace.
 ///
-/// The provider's commitment is not looked at: [`consumer`](crate::consumer)
-/// does, which knows the nonce.
+/// The provider's commitment is not verified here, since this needs the nonce:
+/// [`consumer`](crate::consumer) verifies it.
 ///
 /// # Errors
 /// [`PeerMisbehaved`], [`PeerIncompatible`] or [`PolicyRefusal`], at the field
@@ -88,31 +91,9 @@ pub fn identity(
     expectation: &IdentityExpectation<'_>,
     policy: &Policy,
 ) -> Result<VerifiedIdentity, Error> {
-    verify(identity, None, expectation, policy)
-}
-
-/// Verifies an Identity of a resource slice of that name: as that of a control
-/// plane, but for the slice's subject, and with no namespace in it.
-///
-/// # Errors
-/// As [`identity`].
-pub fn slice_identity(
-    identity: &Identity,
-    slice: &str,
-    expectation: &IdentityExpectation<'_>,
-    policy: &Policy,
-) -> Result<VerifiedIdentity, Error> {
-    verify(identity, Some(slice), expectation, policy)
-}
-
-fn verify(
-    identity: &Identity,
-    slice: Option<&str>,
-    expectation: &IdentityExpectation<'_>,
-    policy: &Policy,
-) -> Result<VerifiedIdentity, Error> {
-    let at = Identified { id: identity.id() };
-    check_whose(identity, slice, expectation, &at)?;
+    let slice = expectation.slice;
+    let at = Identified(identity);
+    check_whose(identity, expectation, &at)?;
     let auth_params = &identity.spec.auth_params;
     match (&auth_params.aws_config, auth_params.signed_crt.is_empty()) {
         (Some(_), false) => {
@@ -140,7 +121,7 @@ fn verify(
         Some(_) => check_no_namespace(identity, &at)?,
     };
     let (credentials, issued_by_bundle) = match &auth_params.aws_config {
-        Some(config) => (Credentials::Aws(aws::check(config, &at.id)?), true),
+        Some(config) => (Credentials::Aws(aws::check(config, identity)?), true),
         None => {
             let subject = match slice {
                 None => Subject::control_plane(expectation.consumer),
@@ -167,30 +148,14 @@ fn verify(
     })
 }
 
-/// The provider that an Identity says it is of: whose
-/// [`View`](crate::machine::View) to look at. Nothing is verified but the form of
-/// the name.
-///
-/// # Errors
-/// [`PeerMisbehaved::ClusterId`] if it is no cluster ID.
-pub fn claimed_provider(identity: &Identity) -> Result<ClusterId, Error> {
-    identity.spec.cluster_id.parse().map_err(|error| {
-        Error::new(
-            PeerMisbehaved::ClusterId(error),
-            Some(identity.id()),
-            "spec.clusterID",
-        )
-    })
-}
-
 impl VerifiedIdentity {
-    /// What it authenticates by.
+    /// The credentials.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
     }
 
-    /// The client certificate, with its intermediates; none where there are
-    /// AWS keys instead.
+    /// The client certificate, with its intermediates. `None` if there are AWS keys
+    /// instead.
     pub fn certificate(&self) -> Option<&CertificateChain> {
         match &self.credentials {
             Credentials::Certificate(chain) => Some(chain),
@@ -198,9 +163,9 @@ impl VerifiedIdentity {
         }
     }
 
-    /// When the certificate expires; AWS keys do not.
-    pub fn valid_until(&self) -> Option<Timestamp> {
-        self.certificate().map(|chain| chain.leaf().not_after())
+    /// The end of the certificate. AWS keys have no end.
+    pub(crate) fn valid_until(&self) -> Option<Timestamp> {
+        self.certificate().map(|chain| chain.leaf().not_after)
     }
 
     /// The provider's API server.
@@ -208,24 +173,24 @@ impl VerifiedIdentity {
         &self.api_server
     }
 
-    /// The proxy to reach it by.
+    /// The proxy in front of the API server.
     pub fn proxy_url(&self) -> Option<&ProxyUrl> {
         self.proxy_url.as_ref()
     }
 
-    /// The tenant namespace on the provider; none in the identity of a resource
+    /// The tenant namespace on the provider. `None` in the Identity of a resource
     /// slice.
     pub fn namespace(&self) -> Option<&NamespaceName> {
         self.namespace.as_ref()
     }
 
-    /// Whether a CA of the bundle issued the certificate. A serving CA that did
-    /// not is legal.
+    /// Whether a CA of the bundle issued the certificate. A serving CA that did not
+    /// issue it is legal.
     pub fn issued_by_bundle(&self) -> bool {
         self.issued_by_bundle
     }
 
-    /// What later Identities of this provider have to have in common with it.
+    /// The pins for later Identities of this provider.
     pub fn pins(&self) -> &EndpointPins {
         &self.pins
     }
@@ -239,7 +204,7 @@ fn provider_pins(auth_params: &AuthParams) -> EndpointPins {
 }
 
 impl EndpointPins {
-    fn check(&self, present: &Self, at: &Identified) -> Result<(), Error> {
+    fn check(&self, present: &Self, at: &Identified<'_>) -> Result<(), Error> {
         if self.api_server != present.api_server {
             return Err(at.field("spec.authParams.apiServer", PeerMisbehaved::EndpointChanged));
         }
@@ -259,24 +224,22 @@ impl fmt::Debug for EndpointPins {
     }
 }
 
-/// The Identity that is verified, for its errors.
-struct Identified {
-    id: ObjectRef,
-}
+/// The Identity of the errors.
+struct Identified<'a>(&'a Identity);
 
-impl Identified {
+impl Identified<'_> {
     fn field(&self, field: &'static str, fault: impl Into<Fault>) -> Error {
-        Error::new(fault, Some(self.id.clone()), field)
+        Error::new(fault, Some(self.0.id()), field)
     }
 }
 
 fn check_whose(
     identity: &Identity,
-    slice: Option<&str>,
     expectation: &IdentityExpectation<'_>,
-    at: &Identified,
+    at: &Identified<'_>,
 ) -> Result<(), Error> {
     let provider = expectation.provider;
+    let slice = expectation.slice;
     let (name, expected) = match slice {
         None => (names::identity_name(provider), IdentityType::ControlPlane),
         Some(slice) => (
@@ -284,7 +247,7 @@ fn check_whose(
             IdentityType::ResourceSlice,
         ),
     };
-    check_names(&identity.metadata, &at.id, &name, provider)?;
+    check_names(identity, &name, provider)?;
     if let Some(slice) = slice {
         let label = identity
             .metadata
@@ -293,14 +256,14 @@ fn check_whose(
         check_name(
             label.map(String::as_str).unwrap_or_default(),
             slice,
-            &at.id,
+            identity,
             "metadata.labels[liqo.io/resourceslice-name]",
         )?;
     }
     check_name(
         &identity.spec.cluster_id,
         provider.as_str(),
-        &at.id,
+        identity,
         "spec.clusterID",
     )?;
     if identity.spec.identity_type != expected {
@@ -313,7 +276,7 @@ fn check_whose(
 fn check_proxy(
     auth_params: &AuthParams,
     expectation: &IdentityExpectation<'_>,
-    at: &Identified,
+    at: &Identified<'_>,
 ) -> Result<Option<ProxyUrl>, Error> {
     let proxy_url: Option<ProxyUrl> =
         match auth_params.proxy_url.as_deref() {
@@ -333,7 +296,7 @@ fn check_bundle(
     auth_params: &AuthParams,
     expectation: &IdentityExpectation<'_>,
     policy: &Policy,
-    at: &Identified,
+    at: &Identified<'_>,
 ) -> Result<Option<CaBundle>, Error> {
     if auth_params.ca.is_empty() {
         return if expectation.publicly_trusted {
@@ -352,13 +315,13 @@ fn check_bundle(
         .map_err(|error| at.field("spec.authParams.ca", PeerMisbehaved::CaBundle(error)))
 }
 
-/// Strict: the namespace expected. Compatible: any name of a namespace, for
-/// providers whose tenant namespaces are named by hand.
+/// The strict policy accepts the expected namespace. The compatible policy accepts
+/// any name of a namespace, since some providers name them by hand.
 fn check_namespace(
     identity: &Identity,
     expectation: &IdentityExpectation<'_>,
     policy: &Policy,
-    at: &Identified,
+    at: &Identified<'_>,
 ) -> Result<NamespaceName, Error> {
     let found = identity.spec.namespace.as_deref().unwrap_or_default();
     let expected = match expectation.namespace {
@@ -377,10 +340,10 @@ fn check_namespace(
         .map_err(|error| at.field("spec.namespace", PeerIncompatible::NamespaceName(error)))
 }
 
-/// The rights of a resource slice's identity are not those of one namespace.
+/// The rights of a slice's Identity do not belong to one namespace.
 fn check_no_namespace(
     identity: &Identity,
-    at: &Identified,
+    at: &Identified<'_>,
 ) -> Result<Option<NamespaceName>, Error> {
     match identity.spec.namespace.as_deref() {
         None | Some("") => Ok(None),
@@ -399,7 +362,7 @@ fn check_certificate(
     subject: &Subject,
     expectation: &IdentityExpectation<'_>,
     policy: &Policy,
-    at: &Identified,
+    at: &Identified<'_>,
 ) -> Result<CertificateChain, Error> {
     let wrong = |error| {
         at.field(

@@ -1,9 +1,9 @@
-//! Verification alone: from objects as they came to values that cannot exist
-//! otherwise.
+//! Verification alone: from received objects to values that only verification
+//! makes.
 //!
-//! The verifier builds what must be there and compares. These calls keep
-//! nothing and ask nobody: pins, used nonces and taken names are the machines'
-//! to know ([`provider`](crate::provider), [`consumer`](crate::consumer)).
+//! The verifier builds the one right object and compares. These functions keep no
+//! state and ask no backend. The machines ([`provider`](crate::provider),
+//! [`consumer`](crate::consumer)) know about pins, used nonces and taken names.
 
 mod aws;
 mod identity;
@@ -12,10 +12,7 @@ mod resource_slice;
 mod tenant;
 
 pub use aws::AwsUser;
-pub use identity::{
-    Credentials, EndpointPins, IdentityExpectation, VerifiedIdentity, claimed_provider, identity,
-    slice_identity,
-};
+pub use identity::{Credentials, EndpointPins, IdentityExpectation, VerifiedIdentity, identity};
 pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use resource_slice::{ResourceSliceExpectation, VerifiedSlice, resource_slice};
 pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
@@ -30,22 +27,18 @@ pub(crate) use tenant::{
 
 use crate::{
     error::{Error, PeerMisbehaved, shortened},
-    model::{ClusterId, Metadata, ObjectRef, names},
+    model::{ClusterId, Resource, names},
 };
 
-/// Name and label are those of the cluster or peer that they stand for.
-fn check_names(
-    metadata: &Metadata,
-    id: &ObjectRef,
-    name: &str,
-    labelled: &ClusterId,
-) -> Result<(), Error> {
-    check_name(&metadata.name, name, id, "metadata.name")?;
+/// Checks an object's name, and the cluster ID in its label.
+fn check_names(object: &impl Resource, name: &str, labelled: &ClusterId) -> Result<(), Error> {
+    let metadata = object.metadata();
+    check_name(&metadata.name, name, object, "metadata.name")?;
     let label = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
     check_name(
         label.map(String::as_str).unwrap_or_default(),
         labelled.as_str(),
-        id,
+        object,
         "metadata.labels[liqo.io/remote-cluster-id]",
     )
 }
@@ -53,7 +46,7 @@ fn check_names(
 pub(crate) fn check_name(
     found: &str,
     expected: &str,
-    id: &ObjectRef,
+    object: &impl Resource,
     field: &'static str,
 ) -> Result<(), Error> {
     if found == expected {
@@ -64,7 +57,7 @@ pub(crate) fn check_name(
             expected: expected.to_owned(),
             found: shortened(found),
         },
-        Some(id.clone()),
+        Some(object.id()),
         field,
     ))
 }

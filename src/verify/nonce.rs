@@ -1,4 +1,4 @@
-//! What a consumer signs (rule 8).
+//! The nonce that a consumer signs (rule 8).
 
 use crate::{
     crypto::Nonce,
@@ -7,22 +7,22 @@ use crate::{
     policy::Policy,
 };
 
-/// For whom a nonce has to be.
+/// The expected content of a nonce.
 #[derive(Debug, Clone, Copy)]
 pub struct NonceExpectation<'a> {
-    /// The provider that it is from.
+    /// The provider that made the nonce.
     pub provider: &'a ClusterId,
-    /// The consumer that is to sign it: this cluster.
+    /// The consumer that is to sign the nonce: this cluster.
     pub consumer: &'a ClusterId,
     /// The present time.
     pub now: Timestamp,
-    /// Whether the provider is known by a key, so that its nonce has to commit
-    /// to one: nobody else's is signed for it.
+    /// Whether a key of the provider is known. Then its nonce has to commit to a
+    /// key.
     pub known_by_key: bool,
 }
 
-/// Verifies that a text may be signed: it has the form of a nonce, and if it is
-/// one of this library's, it names these two clusters and has not expired.
+/// Verifies that a text may be signed. The text has the form of a nonce. If this
+/// library made the nonce, it names these two clusters and has not expired.
 ///
 /// # Errors
 /// [`PeerMisbehaved::NonceForm`], [`PeerMisbehaved::NonceForOthers`],
@@ -50,7 +50,7 @@ pub fn nonce_to_sign(
     nonce_at(text, expectation, policy, None)
 }
 
-/// The same, with the object that the text was read from.
+/// The same, with the object that contains the text.
 pub(crate) fn nonce_at(
     text: &[u8],
     expectation: &NonceExpectation<'_>,

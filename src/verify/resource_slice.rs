@@ -4,26 +4,25 @@ use super::check_name;
 use crate::{
     crypto::{Csr, PublicKey, Subject},
     error::{Error, PeerMisbehaved, PolicyRefusal, shortened},
-    model::{ClusterId, ObjectRef, Resource, ResourceSlice, names},
+    model::{ClusterId, Resource, ResourceSlice, names},
     policy::Policy,
 };
 
-/// What a ResourceSlice has to be of.
+/// The expected content of a ResourceSlice.
 #[derive(Debug, Clone, Copy)]
 pub struct ResourceSliceExpectation<'a> {
-    /// The consumer that it has to name.
+    /// The consumer that the slice has to name.
     pub consumer: &'a ClusterId,
-    /// The provider that it may name, where one is expected.
+    /// The provider that the slice may name. `None` accepts any.
     pub provider: Option<&'a ClusterId>,
-    /// The tenant namespace that it has to lie in, where one is expected.
+    /// The tenant namespace of the slice. `None` accepts any.
     pub namespace: Option<&'a str>,
-    /// The key of the consumer's Tenant. Without one, no handshake is required:
-    /// the request speaks for whatever key it carries.
+    /// The key of the consumer's Tenant. With `None`, the request may carry any key,
+    /// as for peers without a handshake.
     pub tenant_key: Option<&'a PublicKey>,
 }
 
-/// A ResourceSlice whose names, key and request hold: there is no other way to
-/// make one.
+/// A ResourceSlice whose names, key and request hold. Only verification makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedSlice {
     consumer: ClusterId,
@@ -35,7 +34,7 @@ pub struct VerifiedSlice {
 /// Verifies a ResourceSlice: its names, its key (rule 3), and its request
 /// (rules 1 and 2), whose subject is `O=<consumer>, CN=<slice>-<12 hex>`.
 ///
-/// Whether the user name is free is the caller's to know. Source: Liqo
+/// The caller checks that the user name is free. Source: Liqo
 /// `CheckCSRForResourceSlice`.
 ///
 /// # Errors
@@ -96,31 +95,30 @@ impl VerifiedSlice {
         &self.name
     }
 
-    /// The key that the certificate is asked for.
+    /// The key of the request.
     pub fn public_key(&self) -> &PublicKey {
         &self.public_key
     }
 
-    /// Its request.
+    /// The request.
     pub fn csr(&self) -> &Csr {
         &self.csr
     }
 
-    /// Whom the certificate is for.
+    /// The subject of the certificate.
     pub fn subject(&self) -> Subject {
         Subject::resource_slice(&self.name, &self.consumer)
     }
 }
 
-/// That the slice's names are those of the consumer, and its own is one.
+/// Checks that the slice names the consumer, and that its own name is well formed.
 pub(crate) fn slice_names(
     slice: &ResourceSlice,
     expectation: &ResourceSliceExpectation<'_>,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let id = slice.id();
     let consumer = expectation.consumer.as_str();
-    slice_name(&id, policy)?;
+    slice_name(slice, policy)?;
     if let Some(expected) = expectation.namespace
         && slice.metadata.namespace != expected
     {
@@ -129,7 +127,7 @@ pub(crate) fn slice_names(
                 expected: expected.to_owned(),
                 found: shortened(&slice.metadata.namespace),
             },
-            Some(id),
+            Some(slice.id()),
             "metadata.namespace",
         ));
     }
@@ -138,13 +136,13 @@ pub(crate) fn slice_names(
     check_name(
         label(names::REMOTE_CLUSTER_ID_LABEL).unwrap_or_default(),
         consumer,
-        &id,
+        slice,
         "metadata.labels[liqo.io/remote-cluster-id]",
     )?;
     check_name(
         label(names::REPLICATION_ORIGIN_LABEL).unwrap_or(consumer),
         consumer,
-        &id,
+        slice,
         "metadata.labels[liqo.io/originID]",
     )?;
     check_name(
@@ -154,17 +152,17 @@ pub(crate) fn slice_names(
             .as_deref()
             .unwrap_or_default(),
         consumer,
-        &id,
+        slice,
         "spec.consumerClusterID",
     )?;
     if let (Some(found), Some(provider)) = (&slice.spec.provider_cluster_id, expectation.provider) {
-        check_name(found, provider.as_str(), &id, "spec.providerClusterID")?;
+        check_name(found, provider.as_str(), slice, "spec.providerClusterID")?;
     }
     Ok(())
 }
 
-/// That the slice's request is the one that has to be there; one that was
-/// verified before is recognised by its digest.
+/// Verifies the request of the slice. A request that was verified earlier is
+/// recognised by its digest.
 pub(crate) fn slice_request(
     slice: &ResourceSlice,
     expectation: &ResourceSliceExpectation<'_>,
@@ -192,14 +190,15 @@ pub(crate) fn slice_request(
     })
 }
 
-/// The name of an object (RFC 1123 subdomain) that leaves room for the hash in
-/// the common name.
-fn slice_name(id: &ObjectRef, policy: &Policy) -> Result<(), Error> {
-    let (found, limit) = (id.name.len(), policy.limits().resource_slice_name);
+/// Checks that the name is one of an object (RFC 1123 subdomain), and leaves room
+/// for the hash in the common name.
+fn slice_name(slice: &ResourceSlice, policy: &Policy) -> Result<(), Error> {
+    let name = &slice.metadata.name;
+    let (found, limit) = (name.len(), policy.limits().resource_slice_name);
     if found > limit {
         return Err(Error::new(
             PolicyRefusal::SliceNameTooLong { found, limit },
-            Some(id.clone()),
+            Some(slice.id()),
             "metadata.name",
         ));
     }
@@ -210,14 +209,14 @@ fn slice_name(id: &ObjectRef, policy: &Policy) -> Result<(), Error> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    if id.name.split('.').all(is_label) {
+    if name.split('.').all(is_label) {
         return Ok(());
     }
     Err(Error::new(
         PeerMisbehaved::SliceName {
-            found: shortened(&id.name),
+            found: shortened(name),
         },
-        Some(id.clone()),
+        Some(slice.id()),
         "metadata.name",
     ))
 }

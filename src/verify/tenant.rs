@@ -4,24 +4,21 @@ use super::{check_name, check_names};
 use crate::{
     crypto::{Csr, Nonce, PublicKey, Subject},
     error::{Error, PeerMisbehaved, PolicyRefusal},
-    model::{
-        AuthzPolicy, ClusterId, Metadata, NamespaceName, ObjectRef, ProxyUrl, Resource, Tenant,
-        names,
-    },
+    model::{AuthzPolicy, ClusterId, Metadata, NamespaceName, ProxyUrl, Resource, Tenant, names},
     policy::{Limits, Policy},
 };
 
-/// What a Tenant has to be for.
+/// The expected content of a Tenant.
 #[derive(Debug, Clone, Copy)]
 pub struct TenantExpectation<'a> {
-    /// The cluster that it has to name.
+    /// The consumer that the Tenant has to name.
     pub consumer: &'a ClusterId,
-    /// The nonce that has to be signed.
+    /// The nonce that the Tenant has to sign.
     pub nonce: &'a Nonce,
 }
 
-/// A Tenant whose names, key, request and signature hold: there is no other
-/// way to make one.
+/// A Tenant whose names, key, request and signature hold. Only verification makes
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedTenant {
     cluster_id: ClusterId,
@@ -33,8 +30,8 @@ pub struct VerifiedTenant {
 /// Verifies a Tenant: its names, its key (rule 3), its request (rules 1 and
 /// 2), and its signature over the nonce.
 ///
-/// Whether the nonce is fresh and one's own, and the name free, is the
-/// caller's to know. Source: Liqo `CheckCSRForControlPlane`, `VerifyNonce`.
+/// The caller checks that the nonce is fresh and its own, and that the name is
+/// free. Source: Liqo `CheckCSRForControlPlane`, `VerifyNonce`.
 ///
 /// # Errors
 /// [`PeerMisbehaved`] or [`PolicyRefusal`], at the field that is wrong.
@@ -48,8 +45,8 @@ pub fn tenant(
     Ok(verified)
 }
 
-/// The consumer that a Tenant says it is of: whose [`View`](crate::machine::View)
-/// to look at. Nothing is verified but the form of the name.
+/// The consumer that a Tenant names. Only the form of the name is verified. Use the
+/// [`View`](crate::machine::View) of this consumer.
 ///
 /// # Errors
 /// [`PeerMisbehaved::ClusterId`] if it is no cluster ID.
@@ -69,58 +66,58 @@ impl VerifiedTenant {
         &self.cluster_id
     }
 
-    /// Its key.
+    /// The consumer's key.
     pub fn public_key(&self) -> &PublicKey {
         &self.public_key
     }
 
-    /// Its request.
+    /// The consumer's request.
     pub fn csr(&self) -> &Csr {
         &self.csr
     }
 
-    /// The proxy that it wants its Identity to name.
+    /// The proxy that the consumer wants in its Identity.
     pub fn proxy_url(&self) -> Option<&ProxyUrl> {
         self.proxy_url.as_ref()
     }
 }
 
-/// What was verified before, and need not be again.
+/// Facts that were verified earlier.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
-    /// The pinned key, which is only compared: it was tested when it was first
+    /// The pinned key. It is only compared, since it was tested when it was first
     /// seen.
     pub(crate) public_key: &'a PublicKey,
     /// SHA-256 of the request that this key signed, in DER.
     pub(crate) csr: Option<&'a [u8; 32]>,
 }
 
-/// All but the signature over the nonce.
+/// Verifies everything except the signature over the nonce.
 pub(crate) fn claim(
     tenant: &Tenant,
     consumer: &ClusterId,
     known: Option<Known<'_>>,
     policy: &Policy,
 ) -> Result<VerifiedTenant, Error> {
-    let id = tenant.id();
     tenant_names(tenant, consumer, policy)?;
     if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
         return Err(Error::new(
             PeerMisbehaved::SelfDeclaredPolicy,
-            Some(id),
+            Some(tenant.id()),
             "spec.authzPolicy",
         ));
     }
     let proxy_url = proxy_url(tenant)?;
-    let public_key = public_key(tenant, &id, known.map(|known| known.public_key), policy)?;
+    let public_key = public_key(tenant, known.map(|known| known.public_key), policy)?;
     let pem = tenant.spec.csr.as_slice();
     let recognized = known
         .and_then(|known| known.csr)
         .and_then(|digest| Csr::recognize(pem, digest, policy));
     let csr = match recognized {
         Some(csr) => csr,
-        None => Csr::verify(pem, &Subject::control_plane(consumer), &public_key, policy)
-            .map_err(|error| Error::new(PeerMisbehaved::Csr(error), Some(id), "spec.csr"))?,
+        None => Csr::verify(pem, &Subject::control_plane(consumer), &public_key, policy).map_err(
+            |error| Error::new(PeerMisbehaved::Csr(error), Some(tenant.id()), "spec.csr"),
+        )?,
     };
     Ok(VerifiedTenant {
         cluster_id: consumer.clone(),
@@ -130,19 +127,18 @@ pub(crate) fn claim(
     })
 }
 
-/// That a Tenant is this consumer's, by its names.
+/// Checks that the names of a Tenant are those of this consumer.
 pub(crate) fn tenant_names(
     tenant: &Tenant,
     consumer: &ClusterId,
     policy: &Policy,
 ) -> Result<(), Error> {
-    let id = tenant.id();
     name_length(consumer, policy)?;
-    check_names(&tenant.metadata, &id, consumer.as_str(), consumer)?;
+    check_names(tenant, consumer.as_str(), consumer)?;
     check_name(
         &tenant.spec.cluster_id,
         consumer.as_str(),
-        &id,
+        tenant,
         "spec.clusterID",
     )
 }
@@ -202,8 +198,8 @@ pub(crate) fn default_namespace(peer: &ClusterId) -> Result<NamespaceName, Error
     })
 }
 
-/// What of a received Tenant is stored: its spec under its own name, nothing
-/// that only this side may say.
+/// The part of a received Tenant that is stored: its spec under its own name,
+/// without the fields of this side.
 pub(crate) fn without_status(received: &Tenant, peer: &ClusterId, namespace: String) -> Tenant {
     let mut spec = received.spec.clone();
     spec.authz_policy = Some(AuthzPolicy::KeysExchange);
@@ -222,7 +218,6 @@ pub(crate) fn without_status(received: &Tenant, peer: &ClusterId, namespace: Str
 
 fn public_key(
     tenant: &Tenant,
-    id: &ObjectRef,
     pinned: Option<&PublicKey>,
     policy: &Policy,
 ) -> Result<PublicKey, Error> {
@@ -232,7 +227,7 @@ fn public_key(
     {
         return Ok(pinned.clone());
     }
-    let at = |fault: PeerMisbehaved| Error::new(fault, Some(id.clone()), "spec.publicKey");
+    let at = |fault: PeerMisbehaved| Error::new(fault, Some(tenant.id()), "spec.publicKey");
     let key = PublicKey::from_tenant_field(field, policy)
         .map_err(|error| at(PeerMisbehaved::PublicKey(error)))?;
     match pinned {

@@ -131,7 +131,7 @@ fn objects_are_deleted_in_order() {
         exchange.at_provider.insert(other);
     }
     exchange.at_provider.insert(stays[1].clone());
-    let until = exchange.certificate().leaf().not_after();
+    let until = exchange.certificate().leaf().not_after;
 
     let step = exchange.provider.end(&exchange.provider_view()).unwrap();
     assert_eq!(deleted(&step), [exchange.stored_tenant().id()]);
@@ -255,17 +255,17 @@ fn the_same_key_is_accepted_after_a_new_invitation() {
 fn the_record_stays_until_every_certificate_has_expired() {
     let notary = Notary::forgetful(30 * YEAR);
     let mut exchange = authenticated(&notary);
-    let first = exchange.certificate().leaf().not_after();
+    let first = exchange.certificate().leaf().not_after;
     // A fast clock is set back. The next certificate expires earlier than the
     // one before it.
     let right = now() + DAY;
     exchange.now = right + 80 * DAY;
     while !exchange.turn_of_provider().is_settled() {}
-    let second = exchange.certificate().leaf().not_after();
+    let second = exchange.certificate().leaf().not_after;
     assert!(second > first);
     exchange.now = right;
     while !exchange.turn_of_provider().is_settled() {}
-    let third = exchange.certificate().leaf().not_after();
+    let third = exchange.certificate().leaf().not_after;
     assert!(third < second);
     end(&mut exchange);
     let provider::Phase::Ended { kept_until } = exchange.provider_phase() else {

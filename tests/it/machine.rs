@@ -45,7 +45,7 @@ fn both_sides_report_their_status_in_one_form() {
             ..
         } = status.control_plane;
         assert_eq!(holder, Holder::ControlPlane);
-        assert_eq!(valid_until, Some(exchange.certificate().leaf().not_after()));
+        assert_eq!(valid_until, Some(exchange.certificate().leaf().not_after));
         assert!(renewed_at > Some(exchange.now) && renewed_at < valid_until);
         assert_eq!(refused, None);
     }

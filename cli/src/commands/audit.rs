@@ -35,25 +35,17 @@ fn show(context: &Context) -> Result<()> {
     let home = Home::open(context.home()?, Use::Read)?;
     let mut table = Table::new(["TIME", "PEER", "DECISION", "RULE", "OBJECT", "DETAILS"]);
     home.verify_log(None, |entry| {
-        let details: Vec<String> = entry
-            .key()
-            .map(|key| format!("key={key}"))
-            .into_iter()
-            .chain(
-                entry
-                    .details()
-                    .iter()
-                    .map(|(name, value)| format!("{name}={value}")),
-            )
-            .collect();
+        let entry = entry.content();
+        let key = entry.key.iter().map(|key| format!("key={key}"));
+        let details = entry.details.iter();
+        let details = details.map(|(name, value)| format!("{name}={value}"));
+        let details: Vec<String> = key.chain(details).collect();
         table.row([
-            entry.time().to_string(),
-            entry.peer().to_string(),
-            entry.decision().to_owned(),
-            entry
-                .rule()
-                .map_or_else(String::new, |rule| rule.to_string()),
-            entry.object().unwrap_or_default().to_owned(),
+            entry.time.to_string(),
+            entry.peer.to_string(),
+            entry.decision.clone(),
+            entry.rule.map_or_else(String::new, |rule| rule.to_string()),
+            entry.object.clone().unwrap_or_default(),
             details.join(" "),
         ]);
     })?;

@@ -126,7 +126,7 @@ impl Inspection<'_> {
 
     /// The dates of a certificate, for people.
     fn dates(&self, certificate: &Certificate) -> String {
-        let (from, until) = (certificate.not_before(), certificate.not_after());
+        let (from, until) = (certificate.not_before, certificate.not_after);
         let state = if self.now > until {
             format!("expired {} ago", age(self.now.since(until)))
         } else if self.now < from {

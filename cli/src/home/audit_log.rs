@@ -78,10 +78,7 @@ impl Home {
         mut each: impl FnMut(&Entry),
     ) -> Result<Summary> {
         let key = self.record_key()?;
-        let mut verifier = Verifier::new().with_key(&key);
-        if let Some(wanted) = wanted {
-            verifier = verifier.looking_for(wanted);
-        }
+        let mut verifier = Verifier::new(Some(&key), wanted);
         if let Some(file) = self.root.open_log(AUDIT_LOG_FILE, false)? {
             let mut lines = BufReader::new(file);
             let mut number = 0_u64;
@@ -127,11 +124,11 @@ impl Home {
         }
         let (mut file, end) = self.end_of_log()?;
         let is_new = end.is_none();
+        let key = Some(self.record_key()?);
         let mut chain = match end {
-            None => Chain::begin(self.cluster_id().clone()),
-            Some(last) => Chain::resume(&last),
-        }
-        .sealed_by(self.record_key()?);
+            None => Chain::begin(self.cluster_id().clone(), key),
+            Some(last) => Chain::resume(&last, key),
+        };
         let mut text = String::new();
         for (time, event) in &decisions {
             text.push_str(chain.append(*time, event).line());

@@ -187,7 +187,7 @@ fn authority(blueprint: &Blueprint) -> Result<(SecretBytes, SecretBytes)> {
             Authority::with_key(&name, Arc::new(key), blueprint.now, TEN_YEARS, &entropy()?)
                 .context("the authority cannot be made")?;
         return Ok((
-            authority.certificate_pem().as_bytes().into(),
+            authority.ca_bundle().pem().into(),
             pem.as_str().as_bytes().into(),
         ));
     };
@@ -197,7 +197,7 @@ fn authority(blueprint: &Blueprint) -> Result<(SecretBytes, SecretBytes)> {
     let authority = Authority::from_pem(&given.certificate, Arc::new(key), &policy)
         .map_err(|error| Failure::usage(format!("--ca-cert: {error}")))?;
     Ok((
-        authority.certificate_pem().as_bytes().into(),
+        authority.ca_bundle().pem().into(),
         given.key.as_slice().into(),
     ))
 }

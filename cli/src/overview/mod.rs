@@ -143,7 +143,7 @@ pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
 
 impl Certificate {
     pub(crate) fn new(certificate: &liqo_auth::crypto::Certificate, renewal: Renewal) -> Self {
-        let ends = certificate.not_after();
+        let ends = certificate.not_after;
         Self {
             fingerprint: certificate.fingerprint().to_string(),
             until: ends.to_string(),

@@ -36,8 +36,7 @@ impl Consumer {
         let held = CertificateChain::from_pem(certificate, policy).ok();
         let key = match keys.predecessor {
             Some(key)
-                if held
-                    .is_some_and(|held| held.leaf().spki_der() == key.public_key().spki_der()) =>
+                if held.is_some_and(|held| held.leaf().spki_der == key.public_key().spki_der()) =>
             {
                 key
             }

@@ -129,7 +129,7 @@ impl AcceptedIdentity {
         match (self.verified.credentials(), held.verified.credentials()) {
             (Credentials::Certificate(new), Credentials::Certificate(old)) => {
                 let (new, old) = (new.leaf(), old.leaf());
-                if new.der() == old.der() {
+                if new.der == old.der {
                     return Ok(if same_endpoint {
                         Comparison::Same
                     } else {
@@ -137,19 +137,17 @@ impl AcceptedIdentity {
                     });
                 }
                 let follows = held.by_predecessor && !self.by_predecessor;
-                if follows || new.not_after() > old.not_after() {
+                if follows || new.not_after > old.not_after {
                     return Ok(Comparison::Newer);
                 }
                 let fault = Precondition::NotNewer {
-                    found: new.not_after(),
-                    held: old.not_after(),
+                    found: new.not_after,
+                    held: old.not_after,
                 };
                 Err((fault.into(), "spec.authParams.signedCRT"))
             }
             (Credentials::Aws(new), Credentials::Aws(old)) => {
-                if (new.arn(), new.cluster(), new.region())
-                    != (old.arn(), old.cluster(), old.region())
-                {
+                if (&new.arn, &new.cluster, &new.region) != (&old.arn, &old.cluster, &old.region) {
                     return Err(other("spec.authParams.awsConfig"));
                 }
                 Ok(Comparison::Newer)
@@ -203,6 +201,7 @@ impl Holding<'_> {
             namespace: settings.remote_tenant_namespace.as_ref(),
             publicly_trusted: settings.publicly_trusted,
             pins: self.endpoint.as_ref(),
+            slice: self.holder.slice(),
             aws: settings.accept_aws,
         };
         let accepted =
@@ -215,12 +214,11 @@ impl Holding<'_> {
                 first_seen,
                 proven_nonce,
             };
-        if let Holder::Slice(name) = &self.holder {
-            let verified = verify::slice_identity(identity, name, &expectation, policy)?;
+        let verified = verify::identity(identity, &expectation, policy)?;
+        if expectation.slice.is_some() {
             let (assurance, provider_key) = self.look.assurance_of_endpoint();
             return Ok(accepted(verified, assurance, provider_key, None, None));
         }
-        let verified = verify::identity(identity, &expectation, policy)?;
         let pinned = record.and_then(|record| record.provider_key);
         let signed = self
             .look

@@ -133,7 +133,7 @@ impl Signing<'_> {
             let signed = Event::new(peer, Decision::NonceSigned);
             plan.tell(signed.by_key(key.public_key().fingerprint()));
         }
-        Ok(signature.map(|signature| signature.into_bytes()))
+        Ok(signature.map(|signature| signature.0))
     }
 
     /// The signature that was stored, if it is this key's over this nonce.

@@ -38,7 +38,7 @@ impl Authority {
         let lifetime = asked
             .and_then(Result::ok)
             .map_or(DEFAULT_LIFETIME, Duration::from_secs);
-        self.issue_to(&name, &key, now, lifetime, &csr, entropy)
+        self.issue_to(name, &key, now, lifetime, &csr, entropy)
             .map(Some)
     }
 }
@@ -87,7 +87,7 @@ mod tests {
             now: now(),
         };
         chain.check_client(&expected, &Policy::strict()).unwrap();
-        assert_eq!(chain.leaf().not_after(), now() + HOUR);
+        assert_eq!(chain.leaf().not_after, now() + HOUR);
 
         let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
         let entropy = Entropy::from_bytes([3; 32]);

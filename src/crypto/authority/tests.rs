@@ -31,12 +31,12 @@ fn a_certificate_looks_like_the_kubernetes_signers() {
     assert_eq!(chain, issue(3));
     assert_ne!(chain.leaf().serial(), issue(4).leaf().serial());
     let leaf = chain.leaf();
-    assert_eq!(leaf.not_before(), now() - Duration::from_secs(300));
-    assert_eq!(leaf.not_after(), now() + HOUR);
+    assert_eq!(leaf.not_before, now() - Duration::from_secs(300));
+    assert_eq!(leaf.not_after, now() + HOUR);
     assert_eq!(leaf.serial().len(), 32);
     assert_eq!(leaf.issuer(), "CN=ca");
 
-    let read = x509_cert::Certificate::from_der(leaf.der()).unwrap();
+    let read = x509_cert::Certificate::from_der(&leaf.der).unwrap();
     let extensions: Vec<_> = read
         .tbs_certificate()
         .extensions()
@@ -73,7 +73,7 @@ fn the_authoritys_end_bounds_the_certificates() {
         )
     };
     let not_after = now() + HOUR;
-    assert_eq!(issue(now()).unwrap().leaf().not_after(), not_after);
+    assert_eq!(issue(now()).unwrap().leaf().not_after, not_after);
     let late = now() + 2 * HOUR;
     let not_before = now() - Duration::from_secs(300);
     let error = AuthorityError::NotValid {
@@ -106,7 +106,7 @@ fn an_authority_is_read_again_with_its_own_key_only() {
     let other: Arc<dyn SigningKey> = Arc::new(KeyPair::from_entropy(&entropy(2)));
     let policy = Policy::strict();
     let authority = Authority::with_key("ca", Arc::clone(&key), now(), HOUR, &entropy(3)).unwrap();
-    let pem = authority.certificate_pem().as_bytes();
+    let pem = authority.ca_bundle().pem();
     let again = Authority::from_pem(pem, key.clone(), &policy).unwrap();
     assert_eq!(again.ca_bundle(), authority.ca_bundle());
     let error = |pem: &[u8], key| Authority::from_pem(pem, key, &policy).unwrap_err();
@@ -118,7 +118,7 @@ fn an_authority_is_read_again_with_its_own_key_only() {
     );
     assert_eq!(
         error(b"", key),
-        AuthorityError::Certificate(CaBundleError::Empty)
+        AuthorityError::Certificate(CertificateError::Empty)
     );
 }
 
@@ -127,7 +127,7 @@ fn times_are_written_as_their_century_asks() {
     let year = 365 * 24 * HOUR;
     let certificate = |start: &str, life| {
         let authority = Authority::new("ca", start.parse().unwrap(), life, &entropy(1)).unwrap();
-        authority.certificate().unwrap().der().to_vec()
+        authority.certificate().unwrap().der.clone()
     };
     let contains = |der: Vec<u8>, part: &[u8]| der.windows(part.len()).any(|window| window == part);
     assert!(contains(
@@ -142,7 +142,7 @@ fn times_are_written_as_their_century_asks() {
 
 #[test]
 fn an_authoritys_name_is_copied_byte_for_byte() {
-    use super::super::{certificate_chain::LABEL, der::*, name::COMMON_NAME, pem_block};
+    use super::super::{certificate::LABEL, der::*, name::COMMON_NAME, pem_block};
 
     let key: Arc<dyn SigningKey> = Arc::new(KeyPair::from_entropy(&entropy(1)));
     let original = Authority::with_key("ca", Arc::clone(&key), now(), HOUR, &entropy(3)).unwrap();
@@ -164,7 +164,7 @@ fn an_authoritys_name_is_copied_byte_for_byte() {
             let raw = fields.next().unwrap().raw;
             parts.push(if raw == found { name } else { raw });
         }
-        let mut rest = Reader::new(single(certificate.der(), SEQUENCE).unwrap());
+        let mut rest = Reader::new(single(&certificate.der, SEQUENCE).unwrap());
         rest.next().unwrap();
         let der = element(SEQUENCE, &[&element(SEQUENCE, &parts), rest.rest()]);
         let pem = pem_block::write(LABEL, &der);
@@ -178,7 +178,6 @@ fn an_authoritys_name_is_copied_byte_for_byte() {
         cn(PRINTABLE_STRING, b"kubernetes"),
         cn(0x16, b"a@b"),
         cn(0x1e, &[0, b'x', 4, 0x41]),
-        cn(0x1c, &[0, 0, 0, b'x']),
         cn(0x14, b"t61"),
         [
             element(SET, &[&attribute(&[0x55, 4, 6], PRINTABLE_STRING, b"IT")]),
@@ -188,6 +187,20 @@ fn an_authoritys_name_is_copied_byte_for_byte() {
         .concat(),
         // No name at all.
         Vec::new(),
+        // The same kind twice, two values in one part, and odd types of string.
+        [
+            element(SET, &[&attribute(unit, UTF8_STRING, b"a")]),
+            element(SET, &[&attribute(unit, UTF8_STRING, b"b")]),
+        ]
+        .concat(),
+        element(
+            SET,
+            &[
+                &attribute(COMMON_NAME, UTF8_STRING, b"a"),
+                &attribute(unit, UTF8_STRING, b"b"),
+            ],
+        ),
+        cn(0x12, b"123"),
     ] {
         let name = element(SEQUENCE, &[&name]);
         let authority = rename(&name).unwrap();
@@ -198,64 +211,140 @@ fn an_authoritys_name_is_copied_byte_for_byte() {
         assert_eq!(chain.leaf().names().1, name);
         assert_eq!(chain.issued_by(authority.ca_bundle()), Issuance::Verified);
     }
-    let twice = [
-        element(SET, &[&attribute(unit, UTF8_STRING, b"a")]),
-        element(SET, &[&attribute(unit, UTF8_STRING, b"b")]),
-    ]
-    .concat();
-    let pair = [
-        attribute(COMMON_NAME, UTF8_STRING, b"a"),
-        attribute(unit, UTF8_STRING, b"b"),
-    ]
-    .concat();
-    for (name, found) in [
-        (twice, "OU=a, OU=b"),
-        (element(SET, &[&pair]), "CN=a + OU=b"),
-        (cn(PRINTABLE_STRING, b"a@b"), "CN=a@b"),
-        (cn(0x12, b"123"), "CN=123"),
-    ] {
-        let error = rename(&element(SEQUENCE, &[&name])).unwrap_err();
-        let found = found.to_owned();
-        assert_eq!(error, AuthorityError::Name { found });
+    // Strings that not every reader takes.
+    for name in [cn(PRINTABLE_STRING, b"a@b"), cn(0x1c, &[0, 0, 0, b'x'])] {
+        let unreadable = CertificateError::Unreadable { index: 0 };
+        assert_eq!(
+            rename(&element(SEQUENCE, &[&name])).unwrap_err(),
+            AuthorityError::Certificate(unreadable)
+        );
     }
 }
 
 #[test]
-fn an_authoritys_name_with_odd_kinds_is_copied_or_refused() {
-    use super::super::der::{OBJECT_IDENTIFIER, SET, UTF8_STRING};
+fn names_with_odd_kinds_are_copied_or_unreadable() {
+    use super::super::der::{OBJECT_IDENTIFIER, SET};
 
     let key = KeyPair::from_entropy(&entropy(1));
-    for (kind, is_copied) in [
-        (&[][..], false),
-        (&[0x80], false),
-        (&[0xff; 30], false),
-        // 2.999
-        (&[0x88, 0x37], false),
-        (&[0x80, 0x01], false),
-        (&[0x2a], true),
-        (&[0x2a, 0x80], false),
-        (&[0x2a, 0x80, 1], false),
-        (&[0x55, 4, 3], true),
-        (&[0x2a, 0x81, 0xff, 0x7f], true),
-        (
-            &[0x2a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
-            true,
-        ),
-        (
-            &[
-                0x2a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f,
-            ],
-            false,
-        ),
-    ] {
+    let attribute = |kind: &[u8]| {
         let oid = element(OBJECT_IDENTIFIER, &[kind]);
         let attribute = element(SEQUENCE, &[&oid, &element(UTF8_STRING, &[b"x"])]);
-        let raw = element(SEQUENCE, &[&element(SET, &[&attribute])]);
-        let name = Name::read(single(&raw, SEQUENCE).unwrap()).unwrap();
-        let written = rcgen_name::of_name(&name)
-            .and_then(|name| rcgen_name::written(&name, key.public_key()));
-        assert_eq!(written == Some(raw), is_copied, "{kind:x?}");
+        element(SEQUENCE, &[&element(SET, &[&attribute])])
+    };
+    for kind in [
+        &[][..],
+        &[0x80],
+        &[0xff; 30],
+        // 2.999
+        &[0x88, 0x37],
+        &[0x80, 0x01],
+        &[0x2a],
+        &[0x2a, 0x80],
+        &[0x2a, 0x80, 1],
+        &[0x55, 4, 3],
+        &[0x2a, 0x81, 0xff, 0x7f],
+    ] {
+        let name = attribute(kind);
+        let certificate = NewCertificate {
+            serial: [7; 16],
+            issuer: &name,
+            subject: &name,
+            not_before: now(),
+            not_after: now() + HOUR,
+            key: key.public_key(),
+            extensions: &new_certificate::of_client(None),
+        };
+        let read = CertificateChain::of_leaf(certificate.sign(&key).unwrap());
+        assert!(
+            read.is_none_or(|chain| chain.leaf().names() == (&name[..], &name[..])),
+            "{kind:x?}"
+        );
     }
+}
+
+/// Both certificates are those of `rcgen`, byte for byte.
+#[test]
+fn another_writer_makes_the_same_certificates() {
+    use rcgen::{
+        BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType, DnValue,
+        ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyUsagePurpose, SerialNumber,
+    };
+
+    use crate::crypto::{
+        der::CONTEXT_PRIMITIVE_0,
+        rcgen_key::{Signer, Unsigned},
+    };
+
+    let key = Arc::new(KeyPair::from_entropy(&entropy(1)));
+    let authority = Authority::with_key("ca", key.clone(), now(), 24 * HOUR, &entropy(3)).unwrap();
+    let client = KeyPair::from_entropy(&entropy(2));
+    let subject = Subject::control_plane(&"cl-consumer".parse().unwrap());
+    let csr = Csr::make(&subject, &client).unwrap().at_once().unwrap();
+    let chain = authority
+        .issue(
+            &csr,
+            &subject,
+            client.public_key(),
+            now(),
+            HOUR,
+            &entropy(4),
+        )
+        .unwrap();
+
+    let identifier = key_identifier(key.public_key());
+    let params = |ours: &Certificate, name: &[(DnType, DnValue)]| {
+        let mut params = CertificateParams::default();
+        params.not_before = ours.not_before.to_date_time();
+        params.not_after = ours.not_after.to_date_time();
+        let digits = ours.serial();
+        let serial = digits
+            .as_bytes()
+            .chunks(2)
+            .map(|digits| u8::from_str_radix(core::str::from_utf8(digits).unwrap(), 16).unwrap());
+        params.serial_number = Some(SerialNumber::from(serial.collect::<Vec<u8>>()));
+        params.distinguished_name = DistinguishedName::new();
+        for (kind, value) in name {
+            params.distinguished_name.push(kind.clone(), value.clone());
+        }
+        params
+    };
+    let ours = authority.certificate().unwrap();
+    let mut root = params(
+        ours,
+        &[(DnType::CommonName, DnValue::Utf8String("ca".into()))],
+    );
+    root.key_usages = vec![
+        KeyUsagePurpose::DigitalSignature,
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::CrlSign,
+    ];
+    root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    root.key_identifier_method = KeyIdMethod::PreSpecified(identifier.clone());
+    let signer = Signer::new(&*key);
+    assert_eq!(&ours.der, root.self_signed(&signer).unwrap().der().as_ref());
+
+    let printable = |text: &str| DnValue::PrintableString(text.try_into().unwrap());
+    let mut leaf = params(
+        chain.leaf(),
+        &[
+            (DnType::OrganizationName, printable("liqo.io")),
+            (DnType::CommonName, printable("cl-consumer")),
+        ],
+    );
+    leaf.key_usages = vec![
+        KeyUsagePurpose::DigitalSignature,
+        KeyUsagePurpose::KeyEncipherment,
+    ];
+    leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let mut no_authority =
+        CustomExtension::from_oid_content(&[2, 5, 29, 19], element(SEQUENCE, &[]));
+    no_authority.set_criticality(true);
+    let identifier = element(SEQUENCE, &[&element(CONTEXT_PRIMITIVE_0, &[&identifier])]);
+    let authority_key = CustomExtension::from_oid_content(&[2, 5, 29, 35], identifier);
+    leaf.custom_extensions = vec![no_authority, authority_key];
+    let issuer = Issuer::from_params(&root, &signer);
+    let leaf = leaf.signed_by(&Unsigned(client.public_key()), &issuer);
+    assert_eq!(&chain.leaf().der, leaf.unwrap().der().as_ref());
 }
 
 fn issues_with(key: KeyPair) {

@@ -5,7 +5,7 @@ use rcgen::{
 
 use super::*;
 use crate::crypto::{
-    Authority, CaBundleError, Csr, Entropy, KeyPair, SigningKey,
+    Authority, Csr, Entropy, KeyPair, SigningKey,
     rcgen_key::{Signer, Unsigned},
 };
 
@@ -100,7 +100,7 @@ fn anything_else_is_refused_with_its_reason() {
         })
     );
     let early = setting.now - HOUR;
-    let not_before = chain.leaf().not_before();
+    let not_before = chain.leaf().not_before;
     assert_eq!(
         check(&|expectation| expectation.now = early),
         CertificateError::NotYetValid {
@@ -109,7 +109,7 @@ fn anything_else_is_refused_with_its_reason() {
         }
     );
     let late = setting.now + 2 * HOUR;
-    let not_after = chain.leaf().not_after();
+    let not_after = chain.leaf().not_after;
     assert_eq!(
         check(&|expectation| expectation.now = late),
         CertificateError::Expired {
@@ -330,7 +330,7 @@ fn a_clients_certificate_is_no_authoritys() {
     let leaf = setting.issue(HOUR);
     assert_eq!(
         CaBundle::from_pem(leaf.pem(), &Policy::strict()),
-        Err(CaBundleError::NotAnAuthority { index: 0 })
+        Err(CertificateError::NotAnAuthority { index: 0 })
     );
 }
 
@@ -346,7 +346,7 @@ fn a_chain_is_certificates_and_nothing_else() {
         found: "PRIVATE KEY".to_owned(),
         expected: LABEL,
     };
-    let trailing = [chain.leaf().der(), &[0]].concat();
+    let trailing = [&chain.leaf().der[..], &[0]].concat();
     for (pem, error) in [
         (vec![], CertificateError::Empty),
         (
@@ -402,7 +402,7 @@ fn issuance_is_verified() {
     // The same name with another key.
     let impostor = Authority::new("ca", setting.now, HOUR, &entropy(8)).unwrap();
     assert_eq!(chain.issued_by(impostor.ca_bundle()), Issuance::No);
-    let both = [other.certificate_pem(), setting.authority.certificate_pem()].concat();
-    let both = CaBundle::from_pem(both.as_bytes(), &Policy::strict()).unwrap();
+    let both = [other.ca_bundle().pem(), setting.authority.ca_bundle().pem()].concat();
+    let both = CaBundle::from_pem(&both, &Policy::strict()).unwrap();
     assert_eq!(chain.issued_by(&both), Issuance::Verified);
 }

@@ -21,7 +21,7 @@ fn with_name(name: &[u8], key: &KeyPair) -> Vec<u8> {
     let information = information(name, key.public_key());
     let payload = Payload::certification_request(&information, key.public_key());
     let signature = key.sign(&payload).unwrap().at_once().unwrap();
-    let signature = bit_string(signature.as_bytes());
+    let signature = bit_string(&signature.0);
     let algorithm = payload.scheme().identifier();
     let der = element(SEQUENCE, &[&information, algorithm, &signature]);
     pem_block::write(LABEL, &der).into_bytes()
@@ -104,7 +104,7 @@ fn a_key_that_signs_wrongly_is_found_out() {
             self.0.public_key()
         }
         fn sign(&self, _payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
-            Ok(Answer::Ready(Signature::new(vec![1; 64])))
+            Ok(Answer::Ready(Signature(vec![1; 64])))
         }
         fn client_key(&self) -> ClientKey {
             ClientKey::NotExportable
@@ -138,7 +138,7 @@ fn every_bit_counts_although_it_is_signed() {
         let mut information = good.clone();
         information[bit / 8] ^= 1 << (bit % 8);
         let payload = Payload::certification_request(&information, key.public_key());
-        let signature = bit_string(key.sign(&payload).unwrap().at_once().unwrap().as_bytes());
+        let signature = bit_string(&key.sign(&payload).unwrap().at_once().unwrap().0);
         let algorithm = payload.scheme().identifier();
         let der = element(SEQUENCE, &[&information, algorithm, &signature]);
         let pem = pem_block::write(LABEL, &der).into_bytes();

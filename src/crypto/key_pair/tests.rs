@@ -48,7 +48,7 @@ fn works(pair: &KeyPair) {
         let signature = pair.sign(&payload).unwrap().at_once().unwrap();
         let (scheme, message) = (payload.scheme(), payload.bytes());
         public
-            .verify(scheme, message, signature.as_bytes(), &Policy::strict())
+            .verify(scheme, message, &signature.0, &Policy::strict())
             .unwrap();
     }
     let again = read(pair.to_pkcs8_pem().as_str()).unwrap();
@@ -222,7 +222,7 @@ fn signs_as_liqo(algorithm: &str) {
             .unwrap()
             .at_once()
             .unwrap();
-        let encoded = STANDARD.encode(signature.as_bytes());
+        let encoded = STANDARD.encode(&signature.0);
         assert_eq!(encoded, text("signature"), "{}", text("id"));
         signed += 1;
     }

@@ -227,6 +227,7 @@ impl Look<'_> {
             namespace: liqos.as_ref(),
             publicly_trusted: configuration.settings.publicly_trusted,
             pins,
+            slice: None,
             aws: false,
         };
         verify::identity(&identity, &expectation, self.policy()).map_err(|error| {

@@ -126,7 +126,7 @@ fn take(
 ) -> Result<Asked, Error> {
     holding.check(chain)?;
     let now = request.now;
-    let until = chain.leaf().not_after();
+    let until = chain.leaf().not_after;
     if let Some(present) = renews.filter(|present| until <= present.until()) {
         // Nothing is renewed again and again without getting anywhere.
         let refused = RefusedRenewal::without_progress(request.id, now, until);

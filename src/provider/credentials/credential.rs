@@ -55,7 +55,7 @@ impl Credential {
 
     /// When it ends by itself, if it does.
     pub(in crate::provider) fn valid_until(&self) -> Option<Timestamp> {
-        self.chain().map(|chain| chain.leaf().not_after())
+        self.chain().map(|chain| chain.leaf().not_after)
     }
 
     /// The address with the credential.

@@ -99,11 +99,11 @@ impl Answering<'_> {
     fn verify(&self, renew: &Renew, holder: &Holder) -> Result<(), Error> {
         let id = renew.id();
         let identity = holder.identity_name(&self.look.configuration.cluster_id);
-        verify::check_name(&renew.metadata.name, &identity, &id, "metadata.name")?;
+        verify::check_name(&renew.metadata.name, &identity, renew, "metadata.name")?;
         verify::check_name(
             &renew.spec.consumer_cluster_id,
             self.look.peer().as_str(),
-            &id,
+            renew,
             "spec.consumerClusterID",
         )?;
         let policy = self.look.policy();

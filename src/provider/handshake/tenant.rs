@@ -158,7 +158,7 @@ impl Look<'_> {
             None => admission::tenant::create(tenant, &surroundings),
             Some(stored) => admission::tenant::update(stored, tenant, &surroundings),
         };
-        verdict.into_result().map_err(|denial| {
+        verdict.map_err(|denial| {
             let field = denial.field;
             Error::new(PolicyRefusal::NotAdmitted(denial), Some(tenant.id()), field)
         })

@@ -65,7 +65,7 @@ impl IssuedCertificate {
             leaf: Bytes::from(leaf.fingerprint().as_bytes().as_slice()),
             csr: Bytes::from(csr.digest().as_slice()),
             at: now.unix(),
-            until: leaf.not_after().unix(),
+            until: leaf.not_after.unix(),
             replaced: replaced.map(|leaf| Bytes::from(leaf.as_bytes().as_slice())),
         }
     }

@@ -6,7 +6,7 @@ mod tenants;
 
 use liqo_auth::{
     admission::{
-        Denial, Rule, Verdict, resource_slice,
+        Denial, Rule, resource_slice,
         tenant::{self, Surroundings},
     },
     error::{Fault, PolicyRefusal},
@@ -109,19 +109,19 @@ fn objects_that_liqo_admitted_are_admitted() {
         let mut sent = liqo.tenant.clone();
         sent.metadata.labels.clear();
         let sent = tenant::defaulted(&sent);
-        assert_eq!(create(&sent, namespace, &[]), Verdict::Allowed);
+        assert_eq!(create(&sent, namespace, &[]), Ok(()));
         assert_eq!(
             update(&sent, &liqo.tenant, namespace, &[&liqo.tenant]),
-            Verdict::Allowed
+            Ok(())
         );
     }
     for stage in ["2-resourceslice", "3-cordon", "4-drain", "5-active-again"] {
         for side in ["cluster-a", "cluster-b"] {
             let seen = objects(&vectors().join("exchange").join(stage).join(side));
             for slice in seen.iter().filter_map(ResourceSlice::from_object) {
-                assert_eq!(resource_slice::create(slice, &[]), Verdict::Allowed);
+                assert_eq!(resource_slice::create(slice, &[]), Ok(()));
                 let same = resource_slice::update(slice, slice, &["liqo.io"]);
-                assert_eq!(same, Verdict::Allowed);
+                assert_eq!(same, Ok(()));
             }
         }
     }
@@ -153,7 +153,7 @@ fn the_provider_stores_no_tenant_that_liqo_would_deny() {
     assert_eq!(error.at().field, "metadata.namespace");
 }
 
-fn create(new: &Tenant, namespace: Option<&Namespace>, tenants: &[&Tenant]) -> Verdict {
+fn create(new: &Tenant, namespace: Option<&Namespace>, tenants: &[&Tenant]) -> Result<(), Denial> {
     tenant::create(new, &Surroundings { namespace, tenants })
 }
 
@@ -162,12 +162,12 @@ fn update(
     new: &Tenant,
     namespace: Option<&Namespace>,
     tenants: &[&Tenant],
-) -> Verdict {
+) -> Result<(), Denial> {
     tenant::update(old, new, &Surroundings { namespace, tenants })
 }
 
-fn denied(rule: Rule, field: &'static str) -> Verdict {
-    Verdict::Denied(Denial { rule, field })
+fn denied(rule: Rule, field: &'static str) -> Result<(), Denial> {
+    Err(Denial { rule, field })
 }
 
 fn namespace(peer: &str) -> Namespace {

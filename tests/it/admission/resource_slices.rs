@@ -1,7 +1,7 @@
 //! Which ResourceSlices are denied on creation and update.
 
 use liqo_auth::{
-    admission::{Rule, Verdict, resource_slice},
+    admission::{Rule, resource_slice},
     model::{Metadata, ResourceSlice, names},
 };
 
@@ -21,7 +21,7 @@ fn two_slices_that_a_consumer_requests_cannot_have_the_same_name() {
         slice(name, "liqo-tenant-cl-a", &labels)
     };
     let new = asked("mypool", "liqo-tenant-cl-b");
-    assert_eq!(resource_slice::create(&new, &[]), Verdict::Allowed);
+    assert_eq!(resource_slice::create(&new, &[]), Ok(()));
     let taken = asked("mypool", "liqo-tenant-cl-c");
     assert_eq!(
         resource_slice::create(&new, &[&taken]),
@@ -35,11 +35,11 @@ fn two_slices_that_a_consumer_requests_cannot_have_the_same_name() {
         &asked("other", "liqo-tenant-cl-c"),
         &local,
     ] {
-        assert_eq!(resource_slice::create(&new, &[other]), Verdict::Allowed);
+        assert_eq!(resource_slice::create(&new, &[other]), Ok(()));
     }
     assert_eq!(
         resource_slice::create(&replica("mypool"), &[&taken]),
-        Verdict::Allowed
+        Ok(())
     );
 }
 
@@ -112,10 +112,10 @@ fn a_control_plane_user_can_change_neither_the_label_nor_the_cordon_annotation()
             denied(rule, field)
         );
         for others in [&["system:masters"][..], &["cl-a"], &[]] {
-            assert_eq!(resource_slice::update(&old, &new, others), Verdict::Allowed);
+            assert_eq!(resource_slice::update(&old, &new, others), Ok(()));
         }
         let same = resource_slice::update(&old, &old, &["liqo.io"]);
-        assert_eq!(same, Verdict::Allowed);
+        assert_eq!(same, Ok(()));
     }
 }
 

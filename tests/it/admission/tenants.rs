@@ -1,7 +1,7 @@
 //! Which Tenants are denied on creation and update.
 
 use liqo_auth::{
-    admission::{Denial, Rule, Verdict, tenant},
+    admission::{Denial, Rule, tenant},
     model::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, names},
 };
 
@@ -34,15 +34,12 @@ fn a_tenant_gets_the_defaults_of_the_api_server() {
 #[test]
 fn a_tenant_in_its_tenant_namespace_is_admitted() {
     let (namespace, new) = (namespace("cl-a"), a_tenant("cl-a"));
-    assert_eq!(create(&new, Some(&namespace), &[]), Verdict::Allowed);
-    assert_eq!(
-        update(&new, &new, Some(&namespace), &[&new]),
-        Verdict::Allowed
-    );
+    assert_eq!(create(&new, Some(&namespace), &[]), Ok(()));
+    assert_eq!(update(&new, &new, Some(&namespace), &[&new]), Ok(()));
     // Liqo's webhook does not restrict the Tenant's name.
     let mut named = new;
     named.metadata.name = "another".to_owned();
-    assert_eq!(create(&named, Some(&namespace), &[]), Verdict::Allowed);
+    assert_eq!(create(&named, Some(&namespace), &[]), Ok(()));
 }
 
 #[test]
@@ -92,7 +89,7 @@ fn an_invalid_tenant_is_denied_on_creation_and_update() {
         (&upper, Some(&good), Rule::ClusterIdForm, "spec.clusterID"),
         (&hyphen, Some(&good), Rule::ClusterIdForm, "spec.clusterID"),
     ] {
-        let denied = Verdict::Denied(Denial { rule, field });
+        let denied = Err(Denial { rule, field });
         assert_eq!(create(new, namespace, &[]), denied, "{rule:?}");
         assert_eq!(update(new, new, namespace, &[new]), denied, "{rule:?}");
     }
@@ -122,7 +119,7 @@ fn a_second_tenant_in_a_namespace_or_of_the_same_name_is_denied() {
     // can be deleted.
     assert_eq!(
         update(&new, &new, Some(&namespace), &[&new, &elsewhere]),
-        Verdict::Allowed
+        Ok(())
     );
 }
 
@@ -144,6 +141,6 @@ fn the_cluster_id_of_a_tenant_is_immutable() {
     );
     assert_eq!(
         update(&without, &new, Some(&namespace), &[&without]),
-        Verdict::Allowed
+        Ok(())
     );
 }

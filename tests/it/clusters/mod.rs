@@ -5,3 +5,4 @@ pub(crate) mod exchange;
 pub(crate) mod iam;
 pub(crate) mod notary;
 pub(crate) mod pool;
+pub(crate) mod succession;

@@ -77,7 +77,7 @@ fn reproduce(algorithm: &str) {
         let signature = STANDARD.decode(text(&vector, "signature")).unwrap();
         let scheme = key.public_key().nonce_scheme();
         key.public_key()
-            .verify(scheme, nonce.as_bytes(), &signature, &policy)
+            .verify(scheme, nonce.as_str().as_bytes(), &signature, &policy)
             .unwrap();
     }
 }
@@ -122,7 +122,7 @@ fn the_real_certificate_is_accepted() {
     assert_eq!(chain.pem(), certificate);
     assert_eq!(chain.leaf().issuer(), "CN=cluster-b-ca");
     assert_eq!(chain.leaf().serial(), "00d06f2934ef4c191dbec104bd4976b4c6");
-    let key = PublicKey::from_spki_der(chain.leaf().spki_der(), &policy).unwrap();
+    let key = PublicKey::from_spki_der(&chain.leaf().spki_der, &policy).unwrap();
     let subject = Subject::control_plane(&"cluster-a".parse().unwrap());
     let now = "2026-11-20T23:00:00Z".parse().unwrap();
     let expectation = ClientCertificateExpectation {

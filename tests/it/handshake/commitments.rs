@@ -74,7 +74,7 @@ fn a_nonce_of_unmodified_liqo_is_signed_and_its_provider_is_unproven() {
     let nonce = Nonce::random(&Entropy::from_bytes([5; 32]));
     assert_eq!(nonce.structured(), None);
     exchange.turn_of_provider();
-    let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", nonce.as_bytes());
+    let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", nonce.as_str().as_bytes());
     exchange.at_provider.insert(secret);
     exchange.vouched.push(nonce);
     exchange.settle();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
+    assurance::succession::KEY_SUCCESSION_ANNOTATION,
     audit::Decision,
     crypto::{Entropy, Nonce, SignatureError, SigningKey},
     error::{Error, Fault, PeerMisbehaved, Rule, SuccessionFault},
@@ -14,8 +14,9 @@ use liqo_auth::{
 };
 
 use crate::clusters::{
-    exchange::{Exchange, Setup, ed25519, id},
+    exchange::{Exchange, Setup, ed25519},
     notary::{DAY, Notary, YEAR},
+    succession,
 };
 
 #[test]
@@ -44,7 +45,7 @@ fn a_key_may_succeed_another_if_the_old_key_signs() {
     let events = settle(&mut exchange);
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     let second = exchange.certificate();
-    assert_eq!(second.leaf().spki_der(), new.public_key().spki_der());
+    assert_eq!(second.leaf().spki_der, new.public_key().spki_der());
     assert!(events.iter().any(|decision| matches!(
         decision,
         Decision::CertificateIssued { replaces, .. }
@@ -73,8 +74,8 @@ fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
         (
             "made by the new key in the old one's name",
             |nonce| {
-                let text = word(nonce, "cl-provider", &ed25519(60), &ed25519(60)).to_annotation();
-                let by_old = word(nonce, "cl-provider", &ed25519(1), &ed25519(60)).to_annotation();
+                let text = word(nonce, "cl-provider", &ed25519(60), &ed25519(60));
+                let by_old = word(nonce, "cl-provider", &ed25519(1), &ed25519(60));
                 let (pinned, _) = by_old.split_once('.').unwrap();
                 let (_, signature) = text.split_once('.').unwrap();
                 format!("{pinned}.{signature}")
@@ -83,25 +84,25 @@ fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
         ),
         (
             "of a key that is not pinned",
-            |nonce| word(nonce, "cl-provider", &ed25519(61), &ed25519(60)).to_annotation(),
+            |nonce| word(nonce, "cl-provider", &ed25519(61), &ed25519(60)),
             fault(SuccessionFault::OtherKey),
         ),
         (
             "for a third key",
-            |nonce| word(nonce, "cl-provider", &ed25519(1), &ed25519(61)).to_annotation(),
+            |nonce| word(nonce, "cl-provider", &ed25519(1), &ed25519(61)),
             mismatch(),
         ),
         (
             "over another nonce",
             |_| {
                 let nonce = Nonce::random(&Entropy::from_bytes([5; 32]));
-                word(&nonce, "cl-provider", &ed25519(1), &ed25519(60)).to_annotation()
+                word(&nonce, "cl-provider", &ed25519(1), &ed25519(60))
             },
             mismatch(),
         ),
         (
             "for another provider",
-            |nonce| word(nonce, "cl-elsewhere", &ed25519(1), &ed25519(60)).to_annotation(),
+            |nonce| word(nonce, "cl-elsewhere", &ed25519(1), &ed25519(60)),
             mismatch(),
         ),
         (
@@ -290,8 +291,7 @@ fn signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
 
 /// The Tenant of the new key, with a succession signed by the old key.
 fn following(nonce: &Nonce, old: &Arc<dyn SigningKey>, new: &Arc<dyn SigningKey>) -> Tenant {
-    let succession = word(nonce, "cl-provider", old, new);
-    with_annotation(signing(nonce, new), &succession.to_annotation())
+    with_annotation(signing(nonce, new), &word(nonce, "cl-provider", old, new))
 }
 
 fn word(
@@ -299,17 +299,8 @@ fn word(
     provider: &str,
     old: &Arc<dyn SigningKey>,
     new: &Arc<dyn SigningKey>,
-) -> KeySuccession {
-    let succeeding = Succeeding {
-        provider: &id(provider),
-        consumer: &id("cl-consumer"),
-        successor: new.public_key(),
-        nonce,
-    };
-    KeySuccession::make(&succeeding, old)
-        .unwrap()
-        .at_once()
-        .unwrap()
+) -> String {
+    succession::annotation(nonce, (provider, "cl-consumer"), old, new)
 }
 
 fn with_annotation(mut tenant: Tenant, text: &str) -> Tenant {

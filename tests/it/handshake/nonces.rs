@@ -134,7 +134,7 @@ fn a_nonce_of_another_provider_or_for_another_consumer_is_refused() {
     for nonce in foreign {
         let mut exchange = Setup::new().exchange();
         exchange.turn_of_provider();
-        let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", nonce.as_bytes());
+        let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", nonce.as_str().as_bytes());
         exchange.at_provider.insert(secret);
         let tenant = tenant_signing(&nonce, &ed25519(1));
         let error = exchange.hand_over(tenant).unwrap_err();
@@ -186,7 +186,7 @@ fn a_used_nonce_is_refused_after_its_tenant_is_deleted() {
     let mut put_back = Setup::new().exchange();
     put_back.at_provider = exchange.at_provider.clone();
     put_back.sent = exchange.sent.clone();
-    let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", used.as_bytes());
+    let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", used.as_str().as_bytes());
     put_back.at_provider.insert(secret);
     let error = refused(&mut put_back);
     assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
@@ -224,7 +224,7 @@ fn a_used_nonce_is_refused_even_after_many_replacements() {
         exchange.now = exchange.now + Duration::from_secs(1);
     }
     delete_tenant(&mut exchange);
-    let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", used.as_bytes());
+    let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", used.as_str().as_bytes());
     exchange.at_provider.insert(secret);
     let error = exchange.hand_over(tenant).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
@@ -316,7 +316,7 @@ fn put_to_be_signed(exchange: &mut Exchange, nonce: &Nonce) {
     let mut secret = Secret::default();
     secret.metadata.name = names::SIGNED_NONCE_SECRET.to_owned();
     secret.metadata.namespace = "liqo-tenant-cl-provider".to_owned();
-    let text = nonce.as_bytes().to_vec();
+    let text = nonce.as_str().as_bytes().to_vec();
     secret.data.insert(names::NONCE.to_owned(), text.into());
     exchange.at_consumer.insert(secret.into());
 }

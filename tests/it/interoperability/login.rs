@@ -41,7 +41,7 @@ fn a_kubeconfig_of_each_algorithm_logs_in_over_each_version_of_tls() {
             let seen = log_in(&text, &ca_of_provider(), exchange.now, version)
                 .unwrap_or_else(|error| panic!("{algorithm} over {version:?}: {error}"));
             assert_eq!(subject(&seen), "O=liqo.io, CN=cl-consumer", "{algorithm}");
-            assert_eq!(seen.as_ref(), exchange.certificate().leaf().der());
+            assert_eq!(seen.as_ref(), exchange.certificate().leaf().der);
         }
     }
 }
@@ -74,7 +74,7 @@ fn a_kubeconfig_logs_in_from_five_minutes_before_its_issue_until_it_expires() {
     let exchange = authenticated(Algorithm::Ed25519);
     let version = &rustls::version::TLS13;
     let text = exchange.kubeconfig();
-    let until = exchange.certificate().leaf().not_after();
+    let until = exchange.certificate().leaf().not_after;
     let five_minutes = Duration::from_secs(300);
     for time in [exchange.now - five_minutes, exchange.now, until] {
         log_in(&text, &ca_of_provider(), time, version).unwrap();
@@ -197,7 +197,7 @@ fn server(
     version: &'static SupportedProtocolVersion,
 ) -> ServerConnection {
     let authorities = clients.certificates().iter();
-    let authorities = authorities.map(|authority| authority.der().to_vec().into());
+    let authorities = authorities.map(|authority| authority.der.clone().into());
     let clients = WebPkiClientVerifier::builder_with_provider(
         Arc::new(roots(authorities.collect())),
         provider(),

@@ -261,7 +261,7 @@ impl Outcome {
             at_consumer: ids(&rehearsal.at_consumer),
             request: tenant.spec.csr.as_slice().to_vec(),
             certified_subject_and_key: chain.leaf().subject_is(&Subject::control_plane(consumer))
-                && chain.leaf().spki_der().ends_with(&key),
+                && chain.leaf().spki_der.ends_with(&key),
             key,
             rights: bindings.collect(),
         }

@@ -104,7 +104,7 @@ proptest! {
         };
         let of = |policy| verify::nonce_to_sign(&text, &expectation, &policy);
         if let Ok(nonce) = of(Policy::strict()) {
-            prop_assert_eq!(nonce.as_bytes(), &text[..]);
+            prop_assert_eq!(nonce.as_str().as_bytes(), &text[..]);
             prop_assert_eq!(text.len(), 88);
             prop_assert_eq!(of(Policy::compatible()), Ok(nonce));
         }

@@ -216,7 +216,7 @@ impl Recording {
             .get::<Secret>(&namespace, names::NONCE_SECRET)
             .unwrap()
             .clone();
-        let text = self.nonce.as_bytes().to_vec();
+        let text = self.nonce.as_str().as_bytes().to_vec();
         secret.data.insert(names::NONCE.to_owned(), text.into());
         exchange.at_provider.insert(secret.into());
         exchange

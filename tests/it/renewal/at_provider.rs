@@ -57,7 +57,7 @@ fn a_certificate_is_renewed_at_two_thirds_of_its_life() {
     assert_eq!(handed_out(&exchange), second.pem());
     assert_eq!(step.outbox.len(), 1);
     assert!(step.notices.contains(&Notice::RenewalNotCarried));
-    assert_eq!(second.leaf().not_after(), due + 90 * DAY);
+    assert_eq!(second.leaf().not_after, due + 90 * DAY);
     assert_eq!(notary.signed(), 2);
 }
 
@@ -160,7 +160,7 @@ fn a_certificate_that_does_not_expire_later_is_no_renewal() {
     let mut exchange = authenticated(&notary, YEAR);
     let first = exchange.certificate();
     let end = now() + 100 * DAY;
-    assert_eq!(first.leaf().not_after(), end);
+    assert_eq!(first.leaf().not_after, end);
     exchange.now = machine::due_at(now(), end);
     let step = exchange.turn_of_provider();
     let refusal = PolicyRefusal::RenewalEndsNoLater {
@@ -249,7 +249,7 @@ fn after_ten_years_the_certificate_is_valid_and_no_signature_was_needless() {
         exchange.now = end;
         settle(&mut exchange);
         assert_eq!(exchange.provider_phase().name(), "Authenticated");
-        assert!(exchange.certificate().leaf().not_after() > end);
+        assert!(exchange.certificate().leaf().not_after > end);
         let interval = machine::due_at(now(), now() + lifetime).since(now());
         let needed = 1 + (10 * YEAR).as_secs().div_ceil(interval.as_secs());
         let needed = usize::try_from(needed).unwrap();

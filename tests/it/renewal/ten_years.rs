@@ -154,7 +154,11 @@ impl Life {
     /// provider makes a nonce for the new key.
     fn rotate_the_key(&mut self) {
         let cluster_key: Arc<dyn SigningKey> = ed25519(1);
-        let keys = KeysByProvider::new(cluster_key).migrate(id("cl-provider"), ed25519(50));
+        let keys = KeysByProvider::new(Arc::clone(&cluster_key)).insert(
+            id("cl-provider"),
+            ed25519(50),
+            Some(cluster_key),
+        );
         self.two.consumer = Consumer::builder(id("cl-consumer"), Arc::new(keys)).build();
         self.rest();
         let two = &mut self.two;
@@ -187,7 +191,7 @@ impl Life {
             let chain = self.certificate_in_kubeconfig(identity);
             let leaf = chain.leaf();
             assert!(
-                leaf.not_before() <= two.now && two.now < leaf.not_after(),
+                leaf.not_before <= two.now && two.now < leaf.not_after,
                 "{when}: {identity} at {}",
                 two.now
             );

@@ -102,7 +102,7 @@ fn a_certificate_of_90_seconds_is_renewed_in_time_without_a_loop() {
             panic!("it does not say when to look again");
         };
         assert!(wake_at > pool.now, "it would look again at once");
-        assert!(wake_at <= pool.certificate("mypool").leaf().not_after());
+        assert!(wake_at <= pool.certificate("mypool").leaf().not_after);
         pool.now = wake_at;
         let old = pool.certificate("mypool");
         // Crashes between record and Secret, and between Secret and status. The
@@ -113,7 +113,7 @@ fn a_certificate_of_90_seconds_is_renewed_in_time_without_a_loop() {
         pool.settle();
         let new = pool.certificate("mypool");
         if new.pem() != old.pem() {
-            assert!(new.leaf().not_after() > old.leaf().not_after());
+            assert!(new.leaf().not_after > old.leaf().not_after);
             certificates.push(new);
         }
         if pool.now.since(start) > Duration::from_secs(3599) {
@@ -131,7 +131,7 @@ fn a_certificate_of_90_seconds_is_renewed_in_time_without_a_loop() {
     );
     assert_eq!(
         key(1).public_key().spki_der(),
-        certificates[3].leaf().spki_der()
+        certificates[3].leaf().spki_der
     );
 }
 
@@ -145,7 +145,7 @@ fn without_a_renewal_the_certificate_stays_until_it_expires() {
     pool.settle();
     assert_eq!(pool.said("mypool"), ACCEPTED);
     assert_eq!(pool.certificate("mypool").pem(), issued.pem());
-    let expired = issued.leaf().not_after() + Duration::from_secs(1);
+    let expired = issued.leaf().not_after + Duration::from_secs(1);
     assert_eq!(pool.wake_at, Some(expired));
 
     // A signer that fails is asked again soon, and nothing else is delayed.
@@ -177,8 +177,8 @@ fn without_a_renewal_the_certificate_stays_until_it_expires() {
     assert_eq!(
         pool.refused[0].1.fault(),
         &PolicyRefusal::RenewalEndsNoLater {
-            found: issued.leaf().not_after(),
-            present: issued.leaf().not_after(),
+            found: issued.leaf().not_after,
+            present: issued.leaf().not_after,
         }
         .into()
     );
@@ -234,7 +234,7 @@ fn without_a_required_handshake_a_slice_may_have_its_own_key() {
     assert_eq!(pool.refused, []);
     assert_eq!(pool.said("mypool"), ACCEPTED);
     assert_eq!(
-        pool.certificate("mypool").leaf().spki_der(),
+        pool.certificate("mypool").leaf().spki_der,
         stranger.public_key().spki_der()
     );
 

@@ -2,7 +2,7 @@
 //! peer that it said may have none.
 
 use liqo_auth::{
-    admission::{Verdict, tenant as admission},
+    admission::tenant as admission,
     machine::Effect,
     model::{AuthzPolicy, ClusterId, Metadata, Namespace, Resource, Tenant, names},
 };
@@ -57,7 +57,7 @@ pub(super) fn receive(
         namespace: home.get("", &namespace),
         tenants: &tenants,
     };
-    if let Verdict::Denied(denial) = admission::create(&tenant, &surroundings) {
+    if let Err(denial) = admission::create(&tenant, &surroundings) {
         return Err(Failure::new(
             Code::Refused,
             format!("{subject}: {}: {denial}", tenant.id()),

@@ -75,7 +75,7 @@ fn alone(
     chain: Option<&CertificateChain>,
 ) -> Option<(ClusterId, Result<VerifiedIdentity, Error>)> {
     let leaf = chain?.leaf();
-    let key = PublicKey::from_spki_der(leaf.spki_der(), &Policy::compatible()).ok()?;
+    let key = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()).ok()?;
     let namespace = identity.spec.namespace.as_deref().unwrap_or_default();
     // The default namespace names the consumer; the certificate's subject has
     // to be of the same.
@@ -96,6 +96,7 @@ fn alone(
         namespace: None,
         publicly_trusted: false,
         pins: None,
+        slice: None,
         aws: true,
     };
     let verified = verify::identity(identity, &expectation, &inspection.context.policy);
@@ -124,8 +125,8 @@ fn describe(
         escaped(spec.namespace.as_deref().unwrap_or("none")),
     );
     if let Ok(bundle) = CaBundle::from_pem(auth_params.ca.as_slice(), &Policy::compatible()) {
-        for fingerprint in bundle.fingerprints() {
-            report.say("CA", fingerprint.to_string());
+        for authority in bundle.certificates() {
+            report.say("CA", authority.fingerprint().to_string());
         }
     }
     match CertificateChain::from_pem(auth_params.signed_crt.as_slice(), &Policy::compatible()) {
@@ -140,7 +141,7 @@ fn describe(
                 format!("{}, serial {}", escaped(&leaf.subject()), leaf.serial()),
             );
             report.say("Dates", inspection.dates(leaf));
-            match PublicKey::from_spki_der(leaf.spki_der(), &Policy::compatible()) {
+            match PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()) {
                 Ok(key) => report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint())),
                 Err(error) => report.say("Key", format!("unusable: {error}")),
             }

@@ -45,7 +45,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Report {
                     let leaf = chain.leaf();
                     report.say("Certificate", escaped(&leaf.subject()));
                     report.say("Dates", inspection.dates(leaf));
-                    if key.is_some_and(|key| key.spki_der() != leaf.spki_der()) {
+                    if key.is_some_and(|key| key.spki_der() != leaf.spki_der) {
                         report.wrong(
                             "status.authParams.signedCRT: the certificate is of another key than the request. The provider answers it anew."
                                 .to_owned(),

@@ -158,7 +158,7 @@ fn answer(
     };
     let leaf = chain.leaf();
     report.say("Dates", inspection.dates(leaf));
-    if leaf.subject_is(&verified.subject()) && leaf.spki_der() == verified.public_key().spki_der() {
+    if leaf.subject_is(&verified.subject()) && leaf.spki_der == verified.public_key().spki_der() {
         report.verified("the certificate is for the slice, and of its key");
     } else {
         report.wrong(format!(

@@ -87,7 +87,12 @@ fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Repor
         None => report.unverified("the signature: give the consumer's home with --home"),
         Some(key) => {
             let policy = &inspection.context.policy;
-            match key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy) {
+            match key.verify(
+                key.nonce_scheme(),
+                nonce.as_str().as_bytes(),
+                signature,
+                policy,
+            ) {
                 Ok(()) => report.verified("this cluster's key signed the nonce"),
                 Err(error) => report.wrong(format!(
                     "data.signedNonce: {error}. Delete the Secret, and have the nonce signed again."
@@ -212,8 +217,8 @@ fn kubeconfig(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report)
         kubeconfig.certificate_authority.as_slice(),
         &Policy::compatible(),
     );
-    for fingerprint in ca.iter().flat_map(CaBundle::fingerprints) {
-        report.say("CA", fingerprint.to_string());
+    for authority in ca.iter().flat_map(CaBundle::certificates) {
+        report.say("CA", authority.fingerprint().to_string());
     }
     let pem = match &kubeconfig.credential {
         UserCredential::KeyData { certificate, .. }
@@ -228,7 +233,7 @@ fn kubeconfig(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report)
     certificate(inspection, chain.leaf(), report);
     if let UserCredential::KeyData { key, .. } = &kubeconfig.credential {
         match KeyPair::from_pkcs8_pem(key.expose(), &policy) {
-            Ok(key) if key.public_key().spki_der() == chain.leaf().spki_der() => {
+            Ok(key) if key.public_key().spki_der() == chain.leaf().spki_der => {
                 report.verified("the private key is that of the certificate");
             }
             Ok(_) => report.wrong(
@@ -246,7 +251,7 @@ fn certificate(inspection: &Inspection<'_>, leaf: &Certificate, report: &mut Rep
         format!("{}, serial {}", escaped(&leaf.subject()), leaf.serial()),
     );
     report.say("Dates", inspection.dates(leaf));
-    if let Ok(key) = PublicKey::from_spki_der(leaf.spki_der(), &Policy::compatible()) {
+    if let Ok(key) = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()) {
         report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
                 format!("{}, serial {}", escaped(&leaf.subject()), leaf.serial()),
             );
             report.say("Dates", inspection.dates(leaf));
-            let Ok(key) = PublicKey::from_spki_der(leaf.spki_der(), &Policy::compatible()) else {
+            let Ok(key) = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()) else {
                 report.wrong("status.certificate: its key cannot be read.".to_owned());
                 return report;
             };

@@ -50,7 +50,7 @@ pub(super) fn judge(
             escaped(&leaf.subject())
         ));
     };
-    let Ok(carried) = PublicKey::from_spki_der(leaf.spki_der(), &Policy::compatible()) else {
+    let Ok(carried) = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()) else {
         return report.wrong("spec.authParams.signedCRT: its key cannot be read.".to_owned());
     };
     let expectation = ClientCertificateExpectation {

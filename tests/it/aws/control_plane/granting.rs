@@ -55,8 +55,8 @@ fn a_peer_of_a_provider_on_eks_gets_an_aws_user_and_no_certificate() {
     let Credentials::Aws(user) = issued.credentials() else {
         panic!("{:?}", issued.credentials());
     };
-    assert_eq!(user.arn(), config.aws_user_arn);
-    assert_eq!(user.access_key_id(), config.aws_access_key_id);
+    assert_eq!(user.arn, config.aws_user_arn);
+    assert_eq!(user.access_key_id, config.aws_access_key_id);
     assert_eq!(issued.certificate(), None::<&CertificateChain>);
     assert_eq!(issued.valid_until(), None);
     assert!(matches!(issued.renewal(), Renewal::Never));

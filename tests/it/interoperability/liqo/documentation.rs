@@ -57,7 +57,7 @@ fn the_ca_issued_the_certificate_for_the_tenants_key() {
             .leaf()
             .subject_is(&Subject::control_plane(&id("cl01")))
     );
-    assert_eq!(chain.leaf().spki_der(), key().spki_der());
+    assert_eq!(chain.leaf().spki_der, key().spki_der());
 }
 
 #[test]
@@ -210,6 +210,7 @@ fn verified_identity(
         namespace: None,
         publicly_trusted: false,
         pins: None,
+        slice: None,
         aws: false,
     };
     verify::identity(identity, &expectation, &Policy::strict())
