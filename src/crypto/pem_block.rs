@@ -221,10 +221,19 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The content: base64 in its only form, but for line ends.
+    /// The content: base64 in its only form, but for the ends of its lines.
     fn decode(&self) -> Result<Vec<u8>, PemError> {
-        let mut digits = self.base64.to_vec();
-        digits.retain(|byte| !b"\r\n".contains(byte));
+        let mut digits = Vec::with_capacity(self.base64.len());
+        let lines = self.base64.trim_ascii_start();
+        let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
+        for line in lines.split(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            // A blank line would end headers (RFC 1421), which are not allowed.
+            if line.is_empty() && !lines.is_empty() {
+                return Err(PemError::Base64);
+            }
+            digits.extend_from_slice(line);
+        }
         STANDARD.decode(digits).map_err(|_| PemError::Base64)
     }
 }

@@ -180,7 +180,7 @@ impl Clusters {
             strict: by(Policy::strict()),
             compatible: by(Policy::compatible()),
             line: json!({
-                "nonce": core::str::from_utf8(self.nonce.as_bytes())?,
+                "nonce": self.nonce.as_str(),
                 "consumer": expectation.consumer.as_str(),
                 "tenant": Object::from(tenant).to_value(),
             })
@@ -199,6 +199,7 @@ impl Clusters {
             namespace: None,
             publicly_trusted: false,
             pins: None,
+            slice: None,
             aws: false,
         };
         let by = |policy: Policy| match verify::identity(&identity, &expectation, &policy) {

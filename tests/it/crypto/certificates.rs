@@ -11,15 +11,13 @@ fn with_replaced(from: &[u8], to: &[u8]) -> Result<CertificateChain, Certificate
     let lifetime = core::time::Duration::from_secs(86_400);
     let entropy = Entropy::from_bytes([7; 32]);
     let authority = Authority::new("an authority", now, lifetime, &entropy).unwrap();
-    let pem = authority.certificate_pem();
-    let mut der = pem::parse(pem).unwrap().into_contents();
+    let pem = authority.ca_bundle().pem();
+    let mut der = pem_rfc7468::decode_vec(pem).unwrap().1;
     let at = der.windows(from.len()).position(|bytes| bytes == from);
     let at = at.expect("the certificate has these bytes");
     der[at..at + to.len()].copy_from_slice(to);
-    let text = pem::encode_config(
-        &pem::Pem::new("CERTIFICATE", der),
-        pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF),
-    );
+    let text =
+        pem_rfc7468::encode_string("CERTIFICATE", pem_rfc7468::LineEnding::LF, &der).unwrap();
     CertificateChain::from_pem(text.as_bytes(), &Policy::strict())
 }
 
