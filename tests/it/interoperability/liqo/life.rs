@@ -8,7 +8,8 @@ use std::{
 };
 
 use liqo_auth::{
-    crypto::{Answer, BoxError, CertificateChain, RecordKey},
+    consumer::{Consumer, PeerSettings},
+    crypto::{Answer, BoxError, CertificateChain, OneKey, RecordKey},
     machine::Objects,
     model::{
         Bytes, CertificateSigningRequest, Object, ObjectRef, Resource, ResourceSlice,
@@ -319,8 +320,18 @@ fn at_stage(stage: &str) -> Exchange {
     .key(Arc::clone(&recording.provider_key))
     .signer(Arc::new(Recorded::new()))
     .build();
+    // As with Liqo, an administrator applies a slice by hand.
+    let settings = PeerSettings {
+        sign_slices_made_by_anyone: true,
+        ..PeerSettings::default()
+    };
+    let keys = Arc::new(OneKey(Arc::clone(&recording.consumer_key)));
+    let consumer = Consumer::builder(exchange::id(recording.consumer_id()), keys)
+        .peer(exchange::id(recording.provider_id()), settings)
+        .build();
     Exchange {
         provider,
+        consumer,
         at_provider,
         at_consumer: objects(&folder.join("cluster-a")),
         ..without_keys
