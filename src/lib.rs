@@ -110,7 +110,7 @@
 //!     panic!("not authenticated");
 //! };
 //! assert_eq!(
-//!     stored.kubeconfig_secret().to_string(),
+//!     stored.kubeconfig_secret.to_string(),
 //!     "Secret liqo-tenant-cl-provider/kubeconfig-controlplane-cl-provider",
 //! );
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
