@@ -9,6 +9,7 @@ use x509_parser::{
 
 use super::{
     CertificateError, Fingerprint, Hex, Subject,
+    certificate_frame::is_framed,
     der::{Reader, SEQUENCE, single},
     name::Name,
     pem_block,
@@ -114,17 +115,14 @@ impl Certificate {
     }
 
     /// Reads a certificate. `None` if the bytes are no certificate, if bytes follow
-    /// it, if an extension is repeated or unreadable, if a name is malformed, or if
-    /// the signature's algorithm differs between its two places.
+    /// it, if the frame is not that of RFC 5280, if an extension is unreadable, or
+    /// if a name is malformed.
     pub(super) fn read(der: Vec<u8>) -> Option<Self> {
-        // Lengths in another form than DER's would hide what two readers see
-        // differently.
-        single(&der, SEQUENCE).ok()?;
-        let (rest, parsed) = X509Certificate::from_der(&der).ok()?;
-        if !rest.is_empty() {
+        if !is_framed(&der) {
             return None;
         }
-        if parsed.signature_algorithm != parsed.tbs_certificate.signature {
+        let (rest, parsed) = X509Certificate::from_der(&der).ok()?;
+        if !rest.is_empty() {
             return None;
         }
         let usages = parsed.extended_key_usage().ok()?;

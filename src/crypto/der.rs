@@ -129,6 +129,14 @@ impl<'a> Reader<'a> {
         Ok(element.content)
     }
 
+    /// The content of the next element, if that element has this tag.
+    pub(super) fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, DerError> {
+        match self.rest.first() {
+            Some(found) if *found == tag => self.expect(tag).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The bytes of a `BIT STRING` without unused bits.
     pub(super) fn bit_string(&mut self) -> Result<&'a [u8], DerError> {
         match self.expect(BIT_STRING)?.split_first() {

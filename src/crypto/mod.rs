@@ -23,6 +23,7 @@ mod aws_lc_signing;
 mod ca_bundle;
 mod certificate;
 mod certificate_chain;
+mod certificate_frame;
 mod client_key;
 mod csr;
 mod csr_diagnosis;

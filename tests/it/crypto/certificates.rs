@@ -1,5 +1,6 @@
 //! Certificates that some X.509 readers accept and others do not are refused.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     crypto::{Authority, CertificateChain, CertificateError, Entropy},
     policy::Policy,
@@ -7,18 +8,28 @@ use liqo_auth::{
 
 /// The certificate of an authority, with some bytes of its DER replaced.
 fn with_replaced(from: &[u8], to: &[u8]) -> Result<CertificateChain, CertificateError> {
+    with_all_replaced(&[(from, to)])
+}
+
+fn with_all_replaced(
+    replacements: &[(&[u8], &[u8])],
+) -> Result<CertificateChain, CertificateError> {
     let now = "2026-11-20T13:00:00Z".parse().unwrap();
     let lifetime = core::time::Duration::from_secs(86_400);
     let entropy = Entropy::from_bytes([7; 32]);
     let authority = Authority::new("an authority", now, lifetime, &entropy).unwrap();
-    let pem = authority.ca_bundle().pem();
-    let mut der = pem_rfc7468::decode_vec(pem).unwrap().1;
-    let at = der.windows(from.len()).position(|bytes| bytes == from);
-    let at = at.expect("the certificate has these bytes");
-    der[at..at + to.len()].copy_from_slice(to);
-    let text =
-        pem_rfc7468::encode_string("CERTIFICATE", pem_rfc7468::LineEnding::LF, &der).unwrap();
-    CertificateChain::from_pem(text.as_bytes(), &Policy::strict())
+    let mut der = authority.ca_bundle().certificates()[0].der.clone();
+    for (from, to) in replacements {
+        let at = der.windows(from.len()).position(|bytes| bytes == *from);
+        let at = at.expect("the certificate has these bytes");
+        der[at..at + to.len()].copy_from_slice(to);
+    }
+    let mut pem = String::from("-----BEGIN CERTIFICATE-----\n");
+    for line in STANDARD.encode(der).as_bytes().chunks(64) {
+        pem.extend([core::str::from_utf8(line).unwrap(), "\n"]);
+    }
+    pem.push_str("-----END CERTIFICATE-----\n");
+    CertificateChain::from_pem(pem.as_bytes(), &Policy::strict())
 }
 
 #[track_caller]
@@ -60,11 +71,39 @@ fn an_attribute_type_that_is_no_object_identifier_is_refused() {
 }
 
 #[test]
-fn different_signature_algorithms_in_the_two_places_are_refused() {
-    // Ed25519 is replaced by Ed448 in the first place, which is inside the
-    // signed part.
+fn the_algorithm_of_the_signature_is_the_same_in_both_places() {
+    // Ed25519, at first within what is signed; Ed448 in its place.
     is_unreadable(
         b"\x30\x05\x06\x03\x2b\x65\x70",
         b"\x30\x05\x06\x03\x2b\x65\x71",
     );
+    // The same with another tag.
+    is_unreadable(
+        b"\x30\x05\x06\x03\x2b\x65\x70",
+        b"\x70\x05\x06\x03\x2b\x65\x70",
+    );
+}
+
+/// The identifiers of the key usage and of the key's identifier.
+const KEY_USAGE: &[u8] = b"\x06\x03\x55\x1d\x0f";
+const SUBJECT_KEY_IDENTIFIER: &[u8] = b"\x06\x03\x55\x1d\x0e";
+
+#[test]
+fn each_extension_stands_once() {
+    // A kind that this library does not read.
+    const UNKNOWN: &[u8] = b"\x06\x03\x55\x1d\x63";
+    assert!(with_replaced(SUBJECT_KEY_IDENTIFIER, UNKNOWN).is_ok());
+    let twice = [(SUBJECT_KEY_IDENTIFIER, UNKNOWN), (KEY_USAGE, UNKNOWN)];
+    let refused = with_all_replaced(&twice).unwrap_err();
+    assert_eq!(refused, CertificateError::Unreadable { index: 0 });
+    is_unreadable(SUBJECT_KEY_IDENTIFIER, KEY_USAGE);
+}
+
+#[test]
+fn each_part_ends_where_its_frame_ends() {
+    // The extensions, one byte shorter than what they hold.
+    is_unreadable(b"\xa3\x42\x30\x40", b"\xa3\x41\x30\x40");
+    is_unreadable(b"\xa3\x42\x30\x40", b"\xa3\x42\x30\x3f");
+    // The critical mark of the key usage, with a tag of its own.
+    is_unreadable(b"\x1d\x0f\x01\x01\xff", b"\x1d\x0f\x41\x01\xff");
 }

@@ -1,0 +1,59 @@
+//! The frame of a certificate (RFC 5280 section 4.1), read without tolerance.
+//!
+//! A reader that skips what it does not expect sees another certificate than the
+//! next reader does. So each part has its place, its tag and its end, before the
+//! certificate's content is read.
+
+use std::collections::BTreeSet;
+
+use super::der::{
+    BOOLEAN, CONTEXT_0, CONTEXT_3, DerError, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader,
+    SEQUENCE, single,
+};
+
+/// Whether the certificate has the parts of RFC 5280 and no others, names the
+/// algorithm of its signature twice alike, and has each extension once.
+pub(super) fn is_framed(der: &[u8]) -> bool {
+    read(der).is_ok_and(|is_framed| is_framed)
+}
+
+fn read(der: &[u8]) -> Result<bool, DerError> {
+    let mut certificate = Reader::new(single(der, SEQUENCE)?);
+    let mut signed = Reader::new(certificate.expect(SEQUENCE)?);
+    if let Some(version) = signed.optional(CONTEXT_0)? {
+        single(version, INTEGER)?;
+    }
+    signed.expect(INTEGER)?;
+    let algorithm = signed.next()?;
+    let (_issuer, _validity) = (signed.expect(SEQUENCE)?, signed.expect(SEQUENCE)?);
+    let (_subject, _public_key) = (signed.expect(SEQUENCE)?, signed.expect(SEQUENCE)?);
+    signed.optional(ISSUER_UNIQUE_ID)?;
+    signed.optional(SUBJECT_UNIQUE_ID)?;
+    let extensions = signed.optional(CONTEXT_3)?;
+    signed.end()?;
+    let names_one_algorithm = algorithm.tag == SEQUENCE && certificate.next()?.raw == algorithm.raw;
+    certificate.bit_string()?;
+    certificate.end()?;
+    let are_unique = extensions.map_or(Ok(true), are_unique)?;
+    Ok(names_one_algorithm && are_unique)
+}
+
+/// Whether each extension has its parts and stands once.
+fn are_unique(extensions: &[u8]) -> Result<bool, DerError> {
+    let mut extensions = Reader::new(single(extensions, SEQUENCE)?);
+    let mut kinds = BTreeSet::new();
+    while !extensions.is_empty() {
+        let mut extension = Reader::new(extensions.expect(SEQUENCE)?);
+        let kind = extension.expect(OBJECT_IDENTIFIER)?;
+        extension.optional(BOOLEAN)?;
+        extension.expect(OCTET_STRING)?;
+        extension.end()?;
+        if !kinds.insert(kind) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+const ISSUER_UNIQUE_ID: u8 = 0x81;
+const SUBJECT_UNIQUE_ID: u8 = 0x82;
