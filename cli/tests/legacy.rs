@@ -187,6 +187,11 @@ fn a_server_that_is_not_trusted_hears_no_token() {
 #[test]
 fn liqo_0_2_gets_service_accounts() {
     let folder = Folder::with_token_homes();
+    let serve = "legacy serve --trust-whoever-holds-the-token --listen 127.0.0.1:0";
+    let run = folder.run(&format!(
+        "{serve} --home cl-foreign --service-accounts liqo"
+    ));
+    assert_eq!(run.code, 2, "{run:?}");
     let options = "--home cl-foreign --listen 127.0.0.1:0 --service-accounts guests";
     let server = Server::start(&folder, options);
     let token = folder.ok("legacy get token --home cl-foreign");

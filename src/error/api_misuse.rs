@@ -88,6 +88,15 @@ family! {
                 }
             }
         },
+        /// The service accounts of homes of Liqo 0.2 are to lie in this cluster's own
+        /// namespace.
+        #[error("the service accounts lie in the namespace of this cluster's own Secrets")]
+        AccountsInOwnNamespace => {
+            code: "service-accounts-in-own-namespace",
+            rule: Besides(CALLER),
+            advice: "Name a namespace that holds nothing else for the service accounts, since a \
+                     home may read the Secret there that its cluster ID names.",
+        },
         /// The AWS user that was given does not have the form that AWS gives one.
         #[error("the AWS user that was given lacks {expected}")]
         AwsUser {

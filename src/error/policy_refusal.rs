@@ -68,6 +68,18 @@ family! {
             advice: "Find the Kubernetes user or group that has the name, and rename the cluster \
                      or resource slice unless that user or group is no longer needed.",
         },
+        /// The cluster ID names a Secret of somebody else's, and Liqo 0.2 lets a home
+        /// read the Secret that its ID names.
+        #[error("{name:?} is the name of a Secret that belongs to somebody else")]
+        SecretNameTaken {
+            /// The name.
+            name: String,
+        } => {
+            code: "secret-name-taken",
+            rule: Broken(Rule::UniquePrincipal),
+            advice: "Rename the home cluster, or delete the Secret of that name in the namespace \
+                     of the service accounts if nobody needs it.",
+        },
         /// The namespace is not the tenant namespace expected.
         #[error("expected the namespace {expected:?}, found {found:?}")]
         UnexpectedNamespace {

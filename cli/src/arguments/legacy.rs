@@ -72,7 +72,8 @@ pub(crate) struct Serve {
     /// Let in anyone who sends the empty token: authentication is switched off
     #[arg(long)]
     pub(crate) allow_empty_token_from_anyone: bool,
-    /// Answer homes of Liqo 0.2 with service accounts in this namespace, which must hold no others
+    /// Answer homes of Liqo 0.2 with service accounts in this namespace, which must hold nothing
+    /// else
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) service_accounts: Option<NamespaceName>,
     /// How many are dealt with at once; others wait

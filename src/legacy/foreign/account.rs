@@ -7,7 +7,7 @@ use super::{
     observed::account_token,
 };
 use crate::{
-    error::Error,
+    error::{ApiMisuse, Error, LocalFault, PolicyRefusal},
     legacy::{HttpResponse, IdentityRequest},
     machine::{Awaited, missing::missing},
     model::{
@@ -19,10 +19,10 @@ use crate::{
 
 /// A request for a service account.
 pub(super) struct AccountForm<'a> {
-    pub(super) look: Look<'a>,
-    pub(super) request: &'a IdentityRequest,
+    look: Look<'a>,
+    request: &'a IdentityRequest,
     /// Where the accounts are.
-    pub(super) namespace: &'a NamespaceName,
+    namespace: &'a NamespaceName,
 }
 
 impl Form for AccountForm<'_> {
@@ -74,8 +74,15 @@ impl Form for AccountForm<'_> {
             .peer
             .change(|claim| claim.account.clone_from(uid));
         self.grant(account, plan)?;
-        if objects.token.is_none() {
-            plan.create(token_secret(&self.request.peer, account));
+        let wanted = token_secret(&self.request.peer, account);
+        match objects.token {
+            None => plan.create(wanted),
+            Some(present) if is_of_account(present, &wanted) => {}
+            // Another home may make Secrets here.
+            Some(present) => {
+                let id = Some(present.id());
+                return Err(Error::new(LocalFault::Conflict, id, "type"));
+            }
         }
         let token = objects.token.and_then(|secret| secret.get(names::TOKEN));
         match token.map(core::str::from_utf8) {
@@ -90,7 +97,37 @@ impl Form for AccountForm<'_> {
     }
 }
 
-impl AccountForm<'_> {
+impl<'a> AccountForm<'a> {
+    /// The form for a request whose cluster ID names no Secret of anybody else.
+    ///
+    /// The role of 0.2 lets a home read the Secret that its cluster ID names, and
+    /// the home chooses the ID. So the namespace holds no Secret of this cluster's
+    /// own, and the ID is checked until the role is there. After that, a Secret of
+    /// the ID's name is the home's: the role says who may make one.
+    pub(super) fn of(
+        look: Look<'a>,
+        request: &'a IdentityRequest,
+        namespace: &'a NamespaceName,
+    ) -> Result<Self, Error> {
+        if namespace.as_str() == look.configuration.settings.namespace {
+            let misuse = ApiMisuse::AccountsInOwnNamespace;
+            return Err(Error::new(misuse, None, ""));
+        }
+        let objects = &look.observed.account;
+        let id = request.peer.as_str();
+        if objects.role.is_none() && (objects.namesake.is_some() || is_reserved(id)) {
+            let refusal = PolicyRefusal::SecretNameTaken {
+                name: id.to_owned(),
+            };
+            return Err(Error::new(refusal, None, "clusterID"));
+        }
+        Ok(Self {
+            look,
+            request,
+            namespace,
+        })
+    }
+
     /// Makes the roles and their bindings.
     fn grant(&self, account: &ServiceAccount, plan: &mut Plan<'_>) -> Result<(), Error> {
         let (peer, objects) = (&self.request.peer, &self.look.observed.account);
@@ -169,6 +206,24 @@ fn token_secret(peer: &ClusterId, account: &ServiceAccount) -> Secret {
         secret_type: Some(names::SERVICE_ACCOUNT_TOKEN.to_owned()),
         ..Secret::default()
     }
+}
+
+/// Whether the token in the Secret is one that Kubernetes issued for the account.
+fn is_of_account(present: &Secret, wanted: &Secret) -> bool {
+    let account = names::SERVICE_ACCOUNT_NAME_ANNOTATION;
+    let account = |secret: &Secret| secret.metadata.annotations.get(account).cloned();
+    present.secret_type == wanted.secret_type && account(present) == account(wanted)
+}
+
+/// Whether a Secret of that name is one that this library, Liqo or Kubernetes
+/// makes, now or later.
+fn is_reserved(name: &str) -> bool {
+    let prefixes = ["remote-", "liqo-"];
+    let exact = [names::AUTH_TOKEN_SECRET, names::CLUSTER_KEYS_SECRET];
+    prefixes.iter().any(|prefix| name.starts_with(prefix))
+        || exact.contains(&name)
+        // The token of a service account.
+        || name.contains("-token-")
 }
 
 fn metadata(peer: &ClusterId, namespace: &str) -> Metadata {

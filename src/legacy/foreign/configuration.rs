@@ -26,7 +26,10 @@ pub struct ForeignSettings {
     ///
     /// Liqo used `liqo`, and its role lets every home cluster create Secrets
     /// in the namespace: by one with an annotation a home obtains the token of
-    /// any service account there. Use a namespace with no other accounts.
+    /// any service account there. Use a namespace with nothing else in it; this
+    /// cluster's own [`namespace`](Self::namespace) is refused. An ID that names a
+    /// Secret of somebody else is refused, since a home may read the Secret that its
+    /// ID names.
     pub service_accounts: Option<NamespaceName>,
     /// The cluster's name for people, which `/ids` tells; its ID by default.
     pub name: Option<String>,

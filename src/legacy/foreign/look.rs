@@ -89,11 +89,9 @@ impl<'a> Look<'a> {
             request.version,
             &self.configuration.settings.service_accounts,
         ) {
-            (ProtocolVersion::V0_2, Some(namespace)) => &AccountForm {
-                look: *self,
-                request,
-                namespace,
-            },
+            (ProtocolVersion::V0_2, Some(namespace)) => {
+                &AccountForm::of(*self, request, namespace)?
+            }
             // Such a request is not read then.
             (ProtocolVersion::V0_2, None) => return Ok(Reply::second_identity(request)),
             (ProtocolVersion::V0_3 | ProtocolVersion::V0_4, _) => {

@@ -34,7 +34,11 @@ pub use configuration::ForeignSettings;
 pub use own_token::TokenStore;
 pub use reply::{Reading, Reply};
 
-use self::{configuration::Configuration, look::Look, observed::Observed};
+use self::{
+    configuration::Configuration,
+    look::Look,
+    observed::{Observed, account_token},
+};
 use super::{
     AuthToken, HttpRequest, HttpResponse, IdentityRequest, Outcome, TokenProtocol,
     http::{CERTIFICATE_PATH, IDENTITY_PATH, IDS_PATH},
@@ -125,15 +129,18 @@ impl Foreign {
             label: names::DISCOVERY_CLUSTER_ID_LABEL,
             value: peer.to_string(),
         };
-        let own = |name: String| {
-            Interest::Object(ObjectRef::new(
-                Kind::Secret,
-                self.0.settings.namespace.as_str(),
-                name,
-            ))
+        let secret = |namespace: &str, name: String| {
+            Interest::Object(ObjectRef::new(Kind::Secret, namespace, name))
         };
+        let own = |name: String| secret(self.0.settings.namespace.as_str(), name);
         let named = |kind, name: String| Interest::Named { kind, name };
-        vec![
+        let accounts = self.0.settings.service_accounts.iter();
+        // Whoever made them, since the names are what counts.
+        let named_secrets = accounts.flat_map(|namespace| {
+            [peer.to_string(), account_token(peer)].map(|name| secret(namespace.as_str(), name))
+        });
+        let mut interests: Vec<Interest> = named_secrets.collect();
+        interests.extend([
             labelled(Kind::Namespace),
             labelled(Kind::Secret),
             labelled(Kind::ForeignCluster),
@@ -151,7 +158,8 @@ impl Foreign {
                 label: names::PEERING_PERMISSIONS_LABEL,
                 value: names::BASIC_PERMISSIONS.to_owned(),
             },
-        ]
+        ]);
+        interests
     }
 
     /// The peer that a change of this object concerns, if there is one.

@@ -40,6 +40,8 @@ pub(super) struct CertificateObjects<'o> {
 pub(super) struct AccountObjects<'o> {
     pub(super) account: Option<&'o ServiceAccount>,
     pub(super) token: Option<&'o Secret>,
+    /// The Secret that the home may read: of the name of its ID.
+    pub(super) namesake: Option<&'o Secret>,
     pub(super) role: Option<&'o Role>,
     pub(super) role_binding: Option<&'o RoleBinding>,
     pub(super) cluster_role: Option<&'o ClusterRole>,
@@ -114,6 +116,7 @@ impl<'o> AccountObjects<'o> {
         Ok(Self {
             account: view.find(namespace, &name)?,
             token: view.find(namespace, &account_token(view.peer()))?,
+            namesake: view.find(namespace, view.peer().as_str())?,
             role: view.find(namespace, &name)?,
             role_binding: view.find(namespace, &name)?,
             cluster_role: view.find("", &name)?,

@@ -173,7 +173,7 @@ pub(crate) fn foreign_settings() -> ForeignSettings {
 pub(crate) fn foreign_of_accounts() -> ForeignSettings {
     ForeignSettings {
         policy: Policy::compatible(),
-        service_accounts: Some("liqo".parse().unwrap()),
+        service_accounts: Some("guests".parse().unwrap()),
         ..foreign_settings()
     }
 }

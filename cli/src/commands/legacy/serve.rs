@@ -1,9 +1,11 @@
 //! `legacy serve`: a foreign cluster's authentication service.
 
+use liqo_auth::model::names;
+
 use crate::{
     arguments::Serve,
     commands::Context,
-    failure::Result,
+    failure::{Failure, Result},
     home::{Home, Use},
     input,
     legacy::{
@@ -72,6 +74,13 @@ pub(super) fn prepare(
     home: &mut Home,
     choices: ForeignChoices,
 ) -> Result<ForeignSide> {
+    let accounts = choices.accounts.as_ref();
+    if accounts.is_some_and(|accounts| accounts.as_str() == names::LIQO_NAMESPACE) {
+        return Err(Failure::usage(format!(
+            "--service-accounts {}: this cluster's own Secrets lie there, and a home may read the Secret that its ID names; name a namespace with nothing else in it",
+            names::LIQO_NAMESPACE
+        )));
+    }
     let side = ForeignSide::new(home, choices, &context.policy, context.clock)?;
     side.ensure_token(home)?;
     side.ensure_basic_role(home)?;

@@ -35,7 +35,7 @@ fn the_service_account_is_assigned_to_the_home_cluster() {
     let pair = accepted();
     let account = pair
         .at_foreign
-        .get::<ServiceAccount>("liqo", REMOTE)
+        .get::<ServiceAccount>("guests", REMOTE)
         .unwrap();
     are_liqos_labels(account);
     assert_eq!(
@@ -47,7 +47,7 @@ fn the_service_account_is_assigned_to_the_home_cluster() {
 #[test]
 fn the_role_allows_secrets_of_the_cluster_ids_name() {
     let pair = accepted();
-    let role = pair.at_foreign.get::<Role>("liqo", REMOTE).unwrap();
+    let role = pair.at_foreign.get::<Role>("guests", REMOTE).unwrap();
     are_liqos_labels(role);
     let text = serde_json::json!([
         { "apiGroups": [""], "resources": ["secrets"], "verbs": ["create"] },
@@ -58,7 +58,7 @@ fn the_role_allows_secrets_of_the_cluster_ids_name() {
     assert_eq!(role.rules, rules);
     let account = pair
         .at_foreign
-        .get::<ServiceAccount>("liqo", REMOTE)
+        .get::<ServiceAccount>("guests", REMOTE)
         .unwrap();
     let owner = &role.metadata.owner_references[0];
     assert_eq!(
@@ -85,8 +85,11 @@ fn the_cluster_role_allows_peering_requests_of_the_cluster_ids_name() {
 #[test]
 fn the_bindings_link_the_roles_and_the_service_account() {
     let pair = accepted();
-    let subjects = [RbacSubject::service_account("liqo", REMOTE)];
-    let binding = pair.at_foreign.get::<RoleBinding>("liqo", REMOTE).unwrap();
+    let subjects = [RbacSubject::service_account("guests", REMOTE)];
+    let binding = pair
+        .at_foreign
+        .get::<RoleBinding>("guests", REMOTE)
+        .unwrap();
     are_liqos_labels(binding);
     assert_eq!(binding.subjects, subjects);
     assert_eq!(binding.role_ref, RoleRef::role(REMOTE));
@@ -118,7 +121,7 @@ fn the_cluster_wide_rights_are_deleted_with_the_service_account() {
     delete_account(&mut pair);
     assert!(
         pair.at_foreign
-            .get::<ServiceAccount>("liqo", REMOTE)
+            .get::<ServiceAccount>("guests", REMOTE)
             .is_none()
     );
     assert!(pair.at_foreign.get::<ClusterRole>("", REMOTE).is_none());
@@ -127,8 +130,12 @@ fn the_cluster_wide_rights_are_deleted_with_the_service_account() {
             .get::<ClusterRoleBinding>("", REMOTE)
             .is_none()
     );
-    assert!(pair.at_foreign.get::<RoleBinding>("liqo", REMOTE).is_none());
-    assert!(pair.at_foreign.get::<Role>("liqo", REMOTE).is_none());
+    assert!(
+        pair.at_foreign
+            .get::<RoleBinding>("guests", REMOTE)
+            .is_none()
+    );
+    assert!(pair.at_foreign.get::<Role>("guests", REMOTE).is_none());
 }
 
 #[test]
@@ -136,7 +143,7 @@ fn after_its_deletion_a_new_service_account_is_created_and_shared() {
     let mut pair = accepted();
     let old = pair
         .at_foreign
-        .get::<ServiceAccount>("liqo", REMOTE)
+        .get::<ServiceAccount>("guests", REMOTE)
         .unwrap();
     let old = old.metadata.uid.clone();
     delete_account(&mut pair);
@@ -151,7 +158,7 @@ fn after_its_deletion_a_new_service_account_is_created_and_shared() {
     assert_eq!(pair.status(), AuthStatus::Accepted);
     let account = pair
         .at_foreign
-        .get::<ServiceAccount>("liqo", REMOTE)
+        .get::<ServiceAccount>("guests", REMOTE)
         .unwrap();
     assert_ne!(account.metadata.uid, old);
 }
@@ -197,7 +204,7 @@ fn rights(pair: &Pair) -> usize {
 fn delete_account(pair: &mut Pair) {
     let mut account = pair
         .at_foreign
-        .get::<ServiceAccount>("liqo", REMOTE)
+        .get::<ServiceAccount>("guests", REMOTE)
         .unwrap()
         .clone();
     account.metadata.deletion_timestamp = Some(now());

@@ -3,6 +3,7 @@
 mod answers;
 mod anything;
 mod requests;
+mod service_accounts;
 
 use liqo_auth::legacy::{HttpResponse, Request};
 use serde_json::Value;
