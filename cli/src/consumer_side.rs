@@ -175,6 +175,9 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
         Notice::SignedNonceIsStale => {
             "The nonce was replaced: a consumer with Liqo has to delete its Secret liqo-signed-nonce before it signs the new one.".to_owned()
         }
+        Notice::NonceAskedAfterEnd => {
+            "Somebody asked for a nonce for a peer whose peering has ended: invite the peer, by create nonce, if it may come again.".to_owned()
+        }
         Notice::NoClusterRole { label_value } => format!(
             "There is no ClusterRole labelled app.kubernetes.io/name={label_value}: the peer has a certificate, and no rights."
         ),

@@ -165,6 +165,12 @@ impl Nonce {
         Sha256::digest(self.as_bytes()).into()
     }
 
+    /// The SHA-256 of the bytes that the text stands for: one for all spellings.
+    pub(crate) fn bytes_digest(&self) -> [u8; 32] {
+        let bytes = decode(self.as_bytes(), Forms::Compatible);
+        Sha256::digest(bytes.unwrap_or_default()).into()
+    }
+
     /// The first candidate that looks random. Practically always this is the very
     /// first one.
     pub(super) fn build(candidate: impl Fn(u32) -> [u8; LENGTH]) -> Self {

@@ -132,8 +132,9 @@ family! {
             advice: "Replace the nonce by one of this provider's own, and have the consumer sign \
                      the new nonce and generate its Tenant again.",
         },
-        /// The nonce has served another key, request or Tenant already.
-        #[error("the nonce was used already")]
+        /// The nonce has served another key, request or Tenant already, or it is
+        /// not on offer any more: it was replaced, or its peering has ended.
+        #[error("the nonce was used already, or is not on offer any more")]
         NonceUsed => {
             code: "nonce-used",
             rule: Broken(Rule::Nonce),

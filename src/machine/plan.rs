@@ -273,22 +273,17 @@ impl<R: Records> Plan<R> {
 
     /// Deletes an object that carries rights, before anything else happens.
     pub(crate) fn withdraw(&mut self, stored: &impl Resource) {
-        self.delete_at(
-            stored.id(),
-            Version::of(stored.metadata()),
-            Rank::Withdrawal,
-        );
+        self.delete_at(stored.id(), stored.metadata(), Rank::Withdrawal);
     }
 
     /// Deletes an object.
     pub(crate) fn delete(&mut self, stored: &impl Resource) {
-        self.delete_at(stored.id(), Version::of(stored.metadata()), Rank::Rule);
+        self.delete_at(stored.id(), stored.metadata(), Rank::Rule);
     }
 
     /// Deletes an object that cannot be read.
     pub(crate) fn delete_unreadable(&mut self, stored: &Unreadable) {
-        let version = Version::of(&stored.metadata);
-        self.delete_at(stored.id.clone(), version, Rank::Rule);
+        self.delete_at(stored.id.clone(), &stored.metadata, Rank::Rule);
     }
 
     /// Takes a finalizer off an object that cannot be read.
@@ -307,17 +302,21 @@ impl<R: Records> Plan<R> {
 
     /// Deletes a record, after everything that it is about.
     pub(crate) fn forget(&mut self, record: &Secret) {
-        self.delete_at(record.id(), Version::of(&record.metadata), Rank::Forgetting);
+        self.delete_at(record.id(), &record.metadata, Rank::Forgetting);
     }
 
-    fn delete_at(&mut self, id: ObjectRef, version: Version, rank: Rank) {
+    /// An object that is being deleted already is not deleted again: a finalizer
+    /// of the peer's would make an effect of each look.
+    fn delete_at(&mut self, id: ObjectRef, metadata: &Metadata, rank: Rank) {
         self.changes.retain(|change| change.id != id);
-        self.changes.push(Rc::new(Change {
-            id,
-            version,
-            wanted: Wanted::Deleted,
-            rank,
-        }));
+        if metadata.deletion_timestamp.is_none() {
+            self.changes.push(Rc::new(Change {
+                id,
+                version: Version::of(metadata),
+                wanted: Wanted::Deleted,
+                rank,
+            }));
+        }
     }
 
     /// Says what the peer should have by now.

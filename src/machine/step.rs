@@ -112,6 +112,10 @@ pub enum Notice {
     /// The nonce was replaced: an unmodified consumer's Secret
     /// `liqo-signed-nonce` has to be deleted before it signs the new one.
     SignedNonceIsStale,
+    /// Somebody asked for a nonce, as Liqo does, for a peer whose peering has
+    /// ended. Only [`Provider::invite`](crate::Provider::invite) lets such a peer
+    /// in again.
+    NonceAskedAfterEnd,
     /// No ClusterRole was seen that the peer could be bound to: it has a
     /// certificate, and no rights.
     NoClusterRole {

@@ -106,7 +106,9 @@ impl<'a> Look<'a> {
             return Ok(Phase::Drained);
         }
         observed.check_record()?;
-        if let Some(error) = &observed.spoilt {
+        if let Some(error) = &observed.spoilt
+            && !observed.is_over(self.now)
+        {
             return Ok(Phase::Refused(error.clone()));
         }
         if let Some(tenant) = observed.unreadable_tenant {
@@ -292,6 +294,7 @@ impl<'a> Look<'a> {
                 rights::withdraw(self, plan);
                 self.delete_unanswered(plan);
                 rights::let_tenant_go(self, plan);
+                plan.records.peer.change(|record| record.offered = None);
             }
             (Phase::Refused(error), _) => plan.refuse(error.clone()),
             // These phases have a Tenant.

@@ -11,7 +11,7 @@ use crate::{
     machine::{View, replication, sealed::Opened},
     model::{
         ClusterId, ClusterRole, ClusterRoleBinding, Kind, Metadata, Namespace, ObjectRef, Renew,
-        Resource, RoleBinding, Secret, Tenant, TenantCondition, Unreadable, names,
+        Resource, RoleBinding, Secret, Tenant, TenantCondition, Timestamp, Unreadable, names,
     },
     verify::VerifiedTenant,
 };
@@ -134,9 +134,17 @@ impl<'o> Observed<'o> {
         }
     }
 
-    /// Whether the peer has been here before.
+    /// Whether the peer has been here before. An invitation alone does not say
+    /// so.
     pub(super) fn is_known(&self) -> bool {
-        self.record.is_some()
+        self.record().is_some_and(|record| !record.is_invitation())
+    }
+
+    /// Whether a peering is over: the peer was here, its Tenant is gone, and no
+    /// invitation is on record since.
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        let invited = self.record().is_some_and(|record| record.invites(now));
+        self.is_known() && self.tenant_metadata().is_none() && !invited
     }
 
     /// The peer's record.

@@ -29,6 +29,7 @@ mod crypto;
 mod data;
 mod ending;
 mod handshake;
+mod hostile;
 #[cfg(feature = "yaml")]
 mod interoperability;
 #[cfg(feature = "legacy")]

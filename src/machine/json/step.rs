@@ -89,6 +89,7 @@ impl Serialize for Notice {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::SignedNonceIsStale => of_type("signedNonceIsStale"),
+            Self::NonceAskedAfterEnd => of_type("nonceAskedAfterEnd"),
             Self::NoClusterRole { label_value } => {
                 json!({ "type": "noClusterRole", "labelValue": label_value })
             }

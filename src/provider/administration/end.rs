@@ -12,7 +12,7 @@
 use crate::{
     audit::{Decision, Event},
     error::{Error, Precondition},
-    machine::{Awaited, Step, View, replication},
+    machine::{Awaited, Notice, Step, View, replication},
     model::{
         Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, TenantCondition,
         Timestamp, names,
@@ -40,6 +40,7 @@ impl Provider {
         }
         let look = self.look_at(view, &observed, Timestamp::EPOCH);
         let mut plan = look.plan();
+        plan.records.peer.change(|record| record.offered = None);
         let tenant = observed.tenant_id().zip(observed.tenant_metadata());
         let Some((id, metadata)) = tenant else {
             if let Some(nonce) = observed.nonce {
@@ -47,16 +48,13 @@ impl Provider {
             }
             return Ok(plan.finish());
         };
-        if metadata.deletion_timestamp.is_some() {
-            return Ok(plan.finish());
-        }
         match (observed.tenant, observed.unreadable_tenant) {
             (Some(tenant), _) => plan.delete(tenant),
             (None, Some(tenant)) => plan.delete_unreadable(tenant),
             (None, None) => {}
         }
         let ours = |finalizer: &String| finalizer == names::TENANT_FINALIZER;
-        if !metadata.finalizers.iter().any(ours) {
+        if !metadata.finalizers.iter().any(ours) && metadata.deletion_timestamp.is_none() {
             // The Tenant goes at once: no later look tells of the end.
             plan.tell(Event::new(view.peer(), Decision::Ended).about(id));
         }
@@ -77,13 +75,16 @@ pub(in crate::provider) fn clean_up(
         return;
     };
     delete_unanswered(look, &opened.record.held, plan);
+    let is_clean = look.observed.nonce.is_none() && look.observed.spoilt.is_none();
     match kept_until {
-        Some(until) if until <= look.now => {
+        // While a nonce Secret is there, what it holds must not pass for a first
+        // invitation.
+        Some(until) if until <= look.now && is_clean => {
             plan.forget(secret);
             let forgotten = Event::new(look.peer(), Decision::Forgotten);
             plan.tell(forgotten.about(secret.id()));
         }
-        until => plan.wake_by(until),
+        until => plan.wake_by(until.filter(|until| look.now < *until)),
     }
 }
 
@@ -121,30 +122,34 @@ fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
 }
 
 /// Deletes what the peering has put into the tenant namespace, and nobody needs
-/// any more. The empty Secret by which Liqo asks for a nonce is no leftover.
+/// any more. The empty Secret by which Liqo asks for a nonce goes, too: after an
+/// end, only an administrator invites.
 fn delete_leftovers(look: &Look<'_>, plan: &mut Plan<'_>) {
     let (observed, view) = (look.observed, look.view);
     let namespace = observed.namespace_name();
-    let nonce = observed.nonce.filter(|secret| {
-        secret
-            .get(names::NONCE)
-            .is_some_and(|nonce| !nonce.is_empty())
-    });
-    let is_ours = |metadata: &Metadata| {
+    if let Some(nonce) = observed.nonce {
+        let is_empty = nonce.get(names::NONCE).is_none_or(<[u8]>::is_empty);
+        if is_empty && nonce.metadata.deletion_timestamp.is_none() {
+            plan.notify(Notice::NonceAskedAfterEnd);
+        }
+    }
+    let is_left = |metadata: &Metadata, name: &str| {
         let peer = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+        let is_the_peers = peer.map(String::as_str) == Some(observed.peer.as_str());
         metadata.namespace == namespace
-            && peer.map(String::as_str) == Some(observed.peer.as_str())
-            && metadata.name.starts_with(names::ISSUED_CERTIFICATE_SECRET)
+            && (name == names::NONCE_SECRET
+                || (is_the_peers && name.starts_with(names::ISSUED_CERTIFICATE_SECRET)))
     };
-    let certificates = view
-        .readable::<Secret>()
-        .filter(|secret| is_ours(&secret.metadata));
-    for secret in nonce.into_iter().chain(certificates) {
+    let secrets = view.readable::<Secret>();
+    for secret in secrets.filter(|secret| is_left(&secret.metadata, &secret.metadata.name)) {
         plan.delete(secret);
+    }
+    let unreadable = view.unreadable(Kind::Secret);
+    for secret in unreadable.filter(|secret| is_left(&secret.metadata, &secret.id.name)) {
+        plan.delete_unreadable(secret);
     }
     let renewals = view.readable::<Renew>().filter(|renew| {
         renew.metadata.namespace == namespace
-            && renew.metadata.deletion_timestamp.is_none()
             && replication::is_replica_of(&renew.metadata, &observed.peer)
     });
     for renew in renewals {

@@ -52,7 +52,6 @@ impl Provider {
     pub fn replace_nonce(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
         let observed = self.observe(view)?;
-        observed.check_readable()?;
         let look = self.look_at(view, &observed, env.now);
         let mut plan = look.plan();
         make_nonce(&look, WhyNonce::Asked, &env, &mut plan)?;

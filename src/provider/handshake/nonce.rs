@@ -8,7 +8,11 @@ use crate::{
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     machine::{Awaited, Env, Notice},
     model::{Metadata, Namespace, Secret, Tenant, Timestamp, names},
-    provider::{look::Look, phase::Phase, record::Plan},
+    provider::{
+        look::Look,
+        phase::Phase,
+        record::{NonceMark, Plan, Record},
+    },
     verify::{self, VerifiedTenant},
 };
 
@@ -66,7 +70,8 @@ impl AwaitsTenant {
 ///
 /// # Errors
 /// [`PolicyRefusal`](crate::error::PolicyRefusal) if the tenant namespace is
-/// missing, and the default name would be too long.
+/// missing, and the default name would be too long; why an object of the
+/// handshake cannot be read.
 pub(in crate::provider) fn make_nonce(
     look: &Look<'_>,
     why: WhyNonce,
@@ -74,14 +79,12 @@ pub(in crate::provider) fn make_nonce(
     plan: &mut Plan<'_>,
 ) -> Result<(), Error> {
     let (configuration, observed) = (look.configuration, look.observed);
-    let expires = look.now + configuration.nonce_lifetime;
+    observed.check_readable()?;
     let nonce = StructuredNonce::issue(
         &configuration.cluster_id,
         look.peer(),
         configuration.key.as_ref().map(|key| key.public_key()),
-        observed
-            .record()
-            .map_or(expires, |record| record.unused_from(expires)),
+        look.now + configuration.nonce_lifetime,
         &configuration.record_key,
         &env.entropy,
     );
@@ -89,6 +92,11 @@ pub(in crate::provider) fn make_nonce(
         verify::default_namespace(look.peer())?;
         plan.create(Namespace::for_tenant(look.peer()));
     }
+    // The invitation is on record before the nonce is handed out.
+    plan.records.peer.change_or_make(
+        || Record::new(None, look.now),
+        |record| record.offered = Some(NonceMark::of(&nonce)),
+    );
     let data = BTreeMap::from([(names::NONCE.to_owned(), nonce.as_bytes().to_vec().into())]);
     match observed.nonce {
         None => plan.create(Secret {
@@ -123,18 +131,34 @@ pub(in crate::provider) fn make_nonce(
 /// The phase of a peer of which there is no Tenant.
 pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase, Error> {
     let observed = look.observed;
-    Ok(match present(look) {
-        PresentNonce::Usable(nonce) => Phase::AwaitsTenant(AwaitsTenant { nonce }),
+    let record = observed.record();
+    let ended = || Phase::Ended {
+        kept_until: record.and_then(Record::forgettable_from),
+    };
+    let present = present(look);
+    if let PresentNonce::Usable(nonce) = present {
+        return Ok(Phase::AwaitsTenant(AwaitsTenant { nonce }));
+    }
+    if record.is_some_and(|record| record.invites(look.now)) {
+        // The nonce on offer is not where the peer could read it.
+        return Ok(Phase::NeedsNonce(match present {
+            PresentNonce::Absent => WhyNonce::Absent,
+            _ => WhyNonce::Asked,
+        }));
+    }
+    if observed.is_known() {
         // Whatever stands there, the peer may have put it there.
-        _ if observed.is_known() => Phase::Ended {
-            kept_until: observed
-                .record()
-                .and_then(|record| record.forgettable_from()),
-        },
+        return Ok(ended());
+    }
+    let is_going = |secret: &Secret| secret.metadata.deletion_timestamp.is_some();
+    Ok(match present {
         // An empty Secret is how Liqo asks for a nonce.
-        PresentNonce::Absent if observed.nonce.is_some() => Phase::NeedsNonce(WhyNonce::Absent),
-        PresentNonce::Absent | PresentNonce::Used => Phase::Uninvited,
+        PresentNonce::Absent if observed.nonce.is_some_and(|secret| !is_going(secret)) => {
+            Phase::NeedsNonce(WhyNonce::Absent)
+        }
         PresentNonce::Expired(_) => Phase::NeedsNonce(WhyNonce::Expired),
+        PresentNonce::Absent | PresentNonce::Used if record.is_some() => ended(),
+        PresentNonce::Absent | PresentNonce::Used => Phase::Uninvited,
         unusable => {
             let nonce = unusable.into_usable(look)?;
             Phase::AwaitsTenant(AwaitsTenant { nonce })
@@ -153,10 +177,8 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
         Err(error) => return PresentNonce::Malformed(error),
         Ok(nonce) => nonce,
     };
-    if observed
-        .record()
-        .is_some_and(|record| record.has_used(&nonce))
-    {
+    let record = observed.record();
+    if record.is_some_and(|record| record.has_used(&nonce)) {
         return PresentNonce::Used;
     }
     if look.view.vouches_for(&nonce) {
@@ -168,6 +190,8 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
     });
     match ours {
         None => PresentNonce::Foreign,
+        // It was replaced, or its peering has ended.
+        Some(_) if !record.is_some_and(|record| record.offers(&nonce)) => PresentNonce::Used,
         Some(structured) if structured.expires() <= look.now => {
             PresentNonce::Expired(structured.expires())
         }

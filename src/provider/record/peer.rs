@@ -27,10 +27,10 @@ pub(in crate::provider) struct Record {
     /// The pinned key; none once it was released.
     pub(in crate::provider) public_key: Option<PublicKey>,
     pub(in crate::provider) proof: Option<Proof>,
-    pub(in crate::provider) used: Vec<UsedNonce>,
-    /// Nonces that expire by then count as used: some were, and are no longer
-    /// listed.
-    pub(in crate::provider) all_used_until: Option<i64>,
+    /// The nonce on offer: the invitation. A nonce that this provider made is
+    /// usable only while it is the one on offer.
+    pub(in crate::provider) offered: Option<NonceMark>,
+    pub(in crate::provider) used: Vec<NonceMark>,
     /// The strictest condition that was seen since it was last lifted.
     pub(in crate::provider) condition: TenantCondition,
     /// How often it was lifted, from the time on at which the record was made:
@@ -66,11 +66,11 @@ pub(in crate::provider) enum Verdict {
     Denied(String),
 }
 
-/// A nonce that must not serve again.
+/// A nonce, by the digest of the bytes that it decodes to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::provider) struct UsedNonce {
+pub(in crate::provider) struct NonceMark {
     digest: Bytes,
-    /// When it has expired by itself, in seconds since the Unix epoch.
+    /// When the nonce expires, in seconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<i64>,
 }
@@ -90,10 +90,10 @@ struct Written {
     public_key: Option<Bytes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     proof: Option<WrittenProof>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    used: Vec<UsedNonce>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    all_used_until: Option<i64>,
+    offered: Option<NonceMark>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    used: Vec<NonceMark>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     condition: Option<TenantCondition>,
     #[serde(default)]
@@ -145,8 +145,8 @@ impl Record {
         Self {
             public_key,
             proof: None,
+            offered: None,
             used: Vec::new(),
-            all_used_until: None,
             condition: TenantCondition::Active,
             lifts: u64::try_from(now.unix()).unwrap_or(0),
             held: HeldCredentials::default(),
@@ -168,44 +168,44 @@ impl Record {
         seal.seal(namespace, name(seal.peer), self.write())
     }
 
+    /// Whether nothing is on record but an invitation: the peer has never come.
+    pub(in crate::provider) fn is_invitation(&self) -> bool {
+        self.offered.is_some() && self.public_key.is_none() && self.used.is_empty()
+    }
+
+    /// Whether the nonce on offer has not expired yet.
+    pub(in crate::provider) fn invites(&self, now: Timestamp) -> bool {
+        let until = self.offered.as_ref().and_then(|offered| offered.until);
+        until.is_some_and(|until| now.unix() < until)
+    }
+
+    /// Whether this nonce is the one on offer.
+    pub(in crate::provider) fn offers(&self, nonce: &Nonce) -> bool {
+        self.offered
+            .as_ref()
+            .is_some_and(|offered| offered.is_of(nonce))
+    }
+
     pub(in crate::provider) fn has_used(&self, nonce: &Nonce) -> bool {
-        let expires = nonce.structured().map(|nonce| nonce.expires().unix());
-        let digest = nonce.digest();
-        matches!((expires, self.all_used_until), (Some(expires), Some(until)) if expires <= until)
-            || self
-                .used
-                .iter()
-                .any(|used| used.digest.as_slice() == digest)
+        // Records of the first edition have the digest of the text.
+        let text = nonce.digest();
+        let mut used = self.used.iter();
+        used.any(|used| used.is_of(nonce) || used.digest.as_slice() == text)
     }
 
-    /// The expiry for a new nonce that this record does not count as used
-    /// already.
-    pub(in crate::provider) fn unused_from(&self, expires: Timestamp) -> Timestamp {
-        let after = self
-            .all_used_until
-            .and_then(|until| Timestamp::from_unix(until.saturating_add(1)).ok());
-        after.map_or(expires, |after| expires.max(after))
-    }
-
-    /// Notes that the nonce has served; what has expired since is forgotten.
+    /// Notes that the nonce has served; what has expired since is forgotten. No
+    /// nonce is on offer any more.
     pub(in crate::provider) fn use_up(&mut self, nonce: &Nonce, now: Timestamp) {
+        self.offered = None;
         self.used
             .retain(|used| used.until.is_none_or(|until| now.unix() < until));
         if !self.has_used(nonce) {
-            self.used.push(UsedNonce {
-                digest: Bytes::from(nonce.digest().as_slice()),
-                until: nonce.structured().map(|nonce| nonce.expires().unix()),
-            });
+            self.used.push(NonceMark::of(nonce));
         }
-        // Those that an embedder vouched for have no expiry, and come one at a
-        // time: of them the last are enough.
+        // An own nonce that is no longer listed is not on offer either. Those
+        // that an embedder vouched for come one at a time: the last are enough.
         let surplus = self.used.len().saturating_sub(USED_NONCES);
-        let dropped = self.used.drain(..surplus);
-        self.all_used_until = dropped
-            .filter_map(|used| used.until)
-            .chain(self.all_used_until)
-            .max()
-            .filter(|until| now.unix() < *until);
+        self.used.drain(..surplus);
     }
 
     /// Remembers until when a certificate may hold.
@@ -244,7 +244,6 @@ impl Record {
     pub(in crate::provider) fn forgettable_from(&self) -> Option<Timestamp> {
         let used = self.used.iter().filter_map(|used| used.until);
         let last = used
-            .chain(self.all_used_until)
             .chain(self.certificates_until.map(|until| until.saturating_add(1)))
             .max();
         let last = Timestamp::from_unix(last.unwrap_or(0)).ok()?;
@@ -275,8 +274,8 @@ impl Record {
         Some(Self {
             public_key,
             proof,
+            offered: written.offered,
             used: written.used,
-            all_used_until: written.all_used_until,
             condition: written.condition.unwrap_or(TenantCondition::Active),
             lifts: written.lifts,
             held: HeldCredentials {
@@ -306,8 +305,8 @@ impl Record {
                 commitment: proof.commitment.clone(),
                 verdict: proof.verdict.clone(),
             }),
+            offered: self.offered.clone(),
             used: self.used.clone(),
-            all_used_until: self.all_used_until,
             condition: (self.condition != TenantCondition::Active).then_some(self.condition),
             lifts: self.lifts,
             issued: self.held.issued.clone(),
@@ -331,6 +330,19 @@ impl WrittenAwsKeys {
     }
 }
 
+impl NonceMark {
+    pub(in crate::provider) fn of(nonce: &Nonce) -> Self {
+        Self {
+            digest: Bytes::from(nonce.bytes_digest().as_slice()),
+            until: nonce.structured().map(|nonce| nonce.expires().unix()),
+        }
+    }
+
+    fn is_of(&self, nonce: &Nonce) -> bool {
+        self.digest.as_slice() == nonce.bytes_digest()
+    }
+}
+
 impl StoredCommitment {
     pub(in crate::provider) fn new(about: [u8; 32], commitment: &Commitment) -> Self {
         Self {
@@ -349,5 +361,5 @@ impl StoredCommitment {
 }
 
 /// How many used nonces are listed at most: more than a day's lifetime sees,
-/// unless someone replaces it every quarter of an hour.
+/// unless someone replaces the nonce every quarter of an hour.
 const USED_NONCES: usize = 96;

@@ -3,7 +3,8 @@
 //! Whoever can write the Tenant (the peer's file, applied again, can) must not
 //! lift by that what was recorded. Who patches the Tenant with `kubectl`
 //! therefore adds the record's own token, which lies beside the record in the
-//! provider's namespace, holds for one lifting, and is in no file of the peer:
+//! provider's namespace, holds for one lifting to one condition, and is in no
+//! file of the peer:
 //!
 //! ```sh
 //! token=$(kubectl get secret -n liqo liqo-auth-provider-cl-consumer \
@@ -49,7 +50,7 @@ pub(in crate::provider) fn set_condition(
                 tenant.spec.tenant_condition = Some(condition);
             }
             if let Some(record) = record.filter(|_| is_milder) {
-                let token = lift_token(look.configuration, record, look.peer());
+                let token = lift_token(look.configuration, record, condition, look.peer());
                 let annotations = &mut tenant.metadata.annotations;
                 annotations.insert(names::LIFT_CONDITION_ANNOTATION.to_owned(), token);
             }
@@ -82,9 +83,11 @@ pub(in crate::provider) fn apply_lift(look: &Look<'_>, plan: &mut Plan<'_>) {
     let is_held = said < record.condition;
     let annotations = &tenant.metadata.annotations;
     let given = annotations.get(names::LIFT_CONDITION_ANNOTATION);
-    let is_valid =
-        given.is_some_and(|token| is_lift_token(look.configuration, token, record, look.peer()));
-    if is_held && is_valid {
+    let lifts_to = given.and_then(|token| {
+        milder_than(record.condition)
+            .find(|to| is_lift_token(look.configuration, token, record, *to, look.peer()))
+    });
+    if is_held && lifts_to == Some(said) {
         plan.records.peer.forget(|record| set(record, said));
         let lifted = Event::new(look.peer(), Decision::ConditionLifted).about(tenant.id());
         plan.tell_upon_forgetting(look.configuration.record_id(look.peer()), lifted);
@@ -95,22 +98,32 @@ pub(in crate::provider) fn apply_lift(look: &Look<'_>, plan: &mut Plan<'_>) {
         plan.notify(Notice::ConditionHeld { condition });
     }
     // The token may come before the condition.
-    if given.is_some() && !is_valid {
+    if given.is_some() && lifts_to.is_none() {
         plan.edit(tenant, take_token_off);
     }
 }
 
-/// Puts the token beside the record, where there is something to lift.
+/// Puts the tokens beside the record: one for each condition that is milder.
 pub(in crate::provider) fn offer_lift(
     configuration: &Configuration,
     record: &Record,
     peer: &ClusterId,
     secret: &mut Secret,
 ) {
-    if record.condition != TenantCondition::Active {
-        let token = lift_token(configuration, record, peer).into_bytes();
-        secret.data.insert(TOKEN_FIELD.to_owned(), token.into());
+    for to in milder_than(record.condition) {
+        let field = match to {
+            TenantCondition::Active => TOKEN_FIELD,
+            _ => TOKEN_FIELD_TO_CORDONED,
+        };
+        let token = lift_token(configuration, record, to, peer).into_bytes();
+        secret.data.insert(field.to_owned(), token.into());
     }
+}
+
+fn milder_than(condition: TenantCondition) -> impl Iterator<Item = TenantCondition> {
+    [TenantCondition::Active, TenantCondition::Cordoned]
+        .into_iter()
+        .filter(move |milder| *milder < condition)
 }
 
 fn take_token_off(tenant: &mut Tenant) {
@@ -118,9 +131,14 @@ fn take_token_off(tenant: &mut Tenant) {
     annotations.remove(names::LIFT_CONDITION_ANNOTATION);
 }
 
-fn lift_token(configuration: &Configuration, record: &Record, peer: &ClusterId) -> String {
+fn lift_token(
+    configuration: &Configuration,
+    record: &Record,
+    to: TenantCondition,
+    peer: &ClusterId,
+) -> String {
     let counted = record.lifts.to_be_bytes();
-    let parts = token_parts(configuration, record, peer, &counted);
+    let parts = token_parts(configuration, record, to, peer, &counted);
     let mac = configuration.record_key.mac(DOMAIN, &parts);
     let token = mac.get(..TOKEN_LENGTH).unwrap_or(&mac);
     URL_SAFE_NO_PAD.encode(token)
@@ -130,37 +148,51 @@ fn is_lift_token(
     configuration: &Configuration,
     token: &str,
     record: &Record,
+    to: TenantCondition,
     peer: &ClusterId,
 ) -> bool {
     let counted = record.lifts.to_be_bytes();
-    let parts = token_parts(configuration, record, peer, &counted);
+    let parts = token_parts(configuration, record, to, peer, &counted);
     token.len() <= LONGEST_TOKEN
         && URL_SAFE_NO_PAD
             .decode(token)
             .is_ok_and(|token| configuration.record_key.verify(DOMAIN, &parts, &token))
 }
 
+/// A token to `Active` has no part for the condition that it lifts to. The first
+/// edition wrote it so beside the records that are stored.
 fn token_parts<'t>(
     configuration: &'t Configuration,
     record: &Record,
+    to: TenantCondition,
     peer: &'t ClusterId,
     counted: &'t [u8],
-) -> [&'t [u8]; 4] {
-    [
+) -> Vec<&'t [u8]> {
+    let mut parts = vec![
         configuration.cluster_id.as_str().as_bytes(),
         peer.as_str().as_bytes(),
-        match record.condition {
-            TenantCondition::Active => b"Active",
-            TenantCondition::Cordoned => b"Cordoned",
-            TenantCondition::Drained => b"Drained",
-        },
+        name(record.condition),
         counted,
-    ]
+    ];
+    if to != TenantCondition::Active {
+        parts.push(name(to));
+    }
+    parts
+}
+
+fn name(condition: TenantCondition) -> &'static [u8] {
+    match condition {
+        TenantCondition::Active => b"Active",
+        TenantCondition::Cordoned => b"Cordoned",
+        TenantCondition::Drained => b"Drained",
+    }
 }
 
 const DOMAIN: &str = "liqo-auth condition lift v1";
 /// The key of the token in the Secret of the record.
 const TOKEN_FIELD: &str = "liftCondition";
+/// The key of the token that lifts a drain to `Cordoned`.
+const TOKEN_FIELD_TO_CORDONED: &str = "liftConditionToCordoned";
 const TOKEN_LENGTH: usize = 16;
 /// Of a whole MAC in base64.
 const LONGEST_TOKEN: usize = 43;

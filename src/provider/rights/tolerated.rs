@@ -54,7 +54,10 @@ pub(in crate::provider) fn tolerate(
     plan: &mut Plan<'_>,
 ) -> Result<(), Error> {
     let observed = look.observed;
-    plan.records.peer.make(|| Record::new(None, look.now));
+    plan.records.peer.change_or_make(
+        || Record::new(None, look.now),
+        |record| record.offered = None,
+    );
     if observed.namespace.is_none() {
         verify::default_namespace(look.peer())?;
         plan.create(Namespace::for_tenant(look.peer()));

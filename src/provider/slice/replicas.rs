@@ -10,7 +10,8 @@ use super::{
 use crate::{
     error::{Disposition, Error},
     model::{
-        AuthParams, Kind, ObjectRef, Resource, ResourceSlice, TenantCondition, Unreadable, names,
+        AuthParams, Kind, Metadata, ObjectRef, Resource, ResourceSlice, TenantCondition,
+        Unreadable, names,
     },
     provider::{
         look::Look,
@@ -71,12 +72,15 @@ impl<'a> Slices<'a> {
         if look.observed.slice_records.is_empty() {
             return;
         }
+        // A finalizer of a drained peer's keeps the slice and nothing else.
+        let is_drained = is_drained(&look);
+        let stays = |metadata: &Metadata| !(is_drained && metadata.deletion_timestamp.is_some());
         let readable = look.view.readable::<ResourceSlice>();
         let mut present: BTreeSet<String> = readable
-            .filter(|slice| slice.metadata.namespace == namespace)
+            .filter(|slice| slice.metadata.namespace == namespace && stays(&slice.metadata))
             .map(|slice| slice_name(look.peer(), &slice.metadata.name))
             .collect();
-        for unreadable in &self.unreadable {
+        for unreadable in self.unreadable.iter().filter(|it| stays(&it.metadata)) {
             if unreadable.id.name.is_empty() {
                 // It may be any of them.
                 return;
@@ -104,11 +108,10 @@ impl<'a> Slices<'a> {
     /// up none of the others.
     pub(in crate::provider) fn advance(&self, plan: &mut Plan<'_>) {
         let look = &self.look;
-        let is_drained = look.observed.condition() == TenantCondition::Drained
-            && look.observed.tenant_metadata().is_some();
+        let is_drained = is_drained(look);
         for unreadable in &self.unreadable {
             let is_here = unreadable.id.namespace == look.observed.namespace_name();
-            if is_drained && is_here && unreadable.metadata.deletion_timestamp.is_none() {
+            if is_drained && is_here {
                 plan.delete_unreadable(unreadable);
             }
             plan.refuse(unreadable.error());
@@ -163,6 +166,11 @@ impl<'a> Slices<'a> {
             .chain(broken)
             .collect()
     }
+}
+
+fn is_drained(look: &Look<'_>) -> bool {
+    look.observed.condition() == TenantCondition::Drained
+        && look.observed.tenant_metadata().is_some()
 }
 
 /// Whether somebody says that it is this peer's replica. The local slices of a

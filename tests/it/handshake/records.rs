@@ -58,6 +58,10 @@ fn a_record_key_without_its_predecessor_refuses_old_nonces_and_records() {
     exchange.turn_of_provider();
     exchange.deliver("nonce");
     exchange.provider = setup.provider(new_key());
+    // The invitation is on record, too.
+    assert_broken_seal(&mut exchange);
+    let record = secret_ref("liqo", PROVIDER_RECORD);
+    exchange.at_provider.remove(&record).unwrap();
     let message = MessageBody::Tenant(Box::new(exchange.tenant()));
     let error = exchange.hand_over(message).unwrap_err();
     assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());

@@ -225,7 +225,7 @@ fn a_patch_of_the_tenant_lifts_a_condition_with_the_token_on_record() {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     pool.write_condition(TenantCondition::Drained).settle();
-    let first = token(&pool);
+    let first = token_in(&pool, "liftConditionToCordoned");
 
     // The condition and the token are written one after the other, in either
     // order.
@@ -383,10 +383,14 @@ fn a_single_slice_stays_cordoned_until_the_administrator_lifts_it() {
     assert_eq!(pool.records(), Vec::<String>::new());
 }
 
-/// The token in the record's Secret.
+/// The token to `Active` in the record's Secret.
 fn token(pool: &Pool) -> String {
+    token_in(pool, "liftCondition")
+}
+
+fn token_in(pool: &Pool, field: &str) -> String {
     let record = pool.secret("liqo", RECORD).unwrap();
-    String::from_utf8(record.get("liftCondition").unwrap().to_vec()).unwrap()
+    String::from_utf8(record.get(field).unwrap().to_vec()).unwrap()
 }
 
 /// The token of another provider's record.

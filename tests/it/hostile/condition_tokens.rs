@@ -1,0 +1,92 @@
+//! Whoever writes the Tenant while the administrator makes a condition milder
+//! gets no milder one than the administrator said.
+
+use liqo_auth::model::{TenantCondition, names};
+
+use crate::clusters::pool::Pool;
+
+const RECORD: &str = "liqo-auth-provider-cl-consumer";
+
+#[test]
+fn a_lift_to_cordoned_never_becomes_active() {
+    // The administrator's word reaches the Tenant, and the provider stops.
+    let mut pool = drained();
+    let step = {
+        let view = pool.at_provider.view(&crate::clusters::pool::consumer());
+        pool.provider
+            .set_condition(&view, TenantCondition::Cordoned)
+            .unwrap()
+    };
+    let [to_tenant, to_record] = &step.effects[..] else {
+        panic!("{:#?}", step.effects);
+    };
+    pool.at_provider.apply(to_tenant).unwrap();
+    let token = pool.tenant().metadata.annotations[names::LIFT_CONDITION_ANNOTATION].clone();
+
+    // The peer applies its Tenant again, which says Active.
+    pool.write_condition(TenantCondition::Active).settle();
+    assert_eq!(condition(&pool), TenantCondition::Drained);
+
+    // The word holds for what the administrator said.
+    pool.edit_tenant(|tenant| {
+        let annotations = &mut tenant.metadata.annotations;
+        annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), token);
+    });
+    pool.write_condition(TenantCondition::Cordoned).settle();
+    assert_eq!(condition(&pool), TenantCondition::Cordoned);
+    assert!(pool.at_provider.apply(to_record).is_err());
+}
+
+/// The record offers one token for each condition that is milder.
+#[test]
+fn each_token_lifts_to_its_own_condition() {
+    use TenantCondition::{Active, Cordoned, Drained};
+    let fields = [
+        ("liftCondition", Active),
+        ("liftConditionToCordoned", Cordoned),
+    ];
+    for (field, milder) in fields {
+        for said in [Active, Cordoned] {
+            let mut pool = drained();
+            let token = token(&pool, field).unwrap();
+            pool.edit_tenant(|tenant| {
+                tenant.spec.tenant_condition = Some(said);
+                let annotations = &mut tenant.metadata.annotations;
+                annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), token);
+            })
+            .settle();
+            let expected = if said == milder { milder } else { Drained };
+            assert_eq!(condition(&pool), expected, "{field} {said:?}");
+        }
+    }
+    let mut pool = Pool::new();
+    pool.write_condition(Cordoned).settle();
+    assert!(token(&pool, "liftCondition").is_some());
+    assert!(token(&pool, "liftConditionToCordoned").is_none());
+}
+
+fn drained() -> Pool {
+    let mut pool = Pool::new();
+    pool.write_condition(TenantCondition::Drained).settle();
+    assert_eq!(condition(&pool), TenantCondition::Drained);
+    pool
+}
+
+/// The recorded condition.
+fn condition(pool: &Pool) -> TenantCondition {
+    let record = pool.secret("liqo", RECORD).unwrap();
+    let text = record.get("record").unwrap();
+    let record: serde_json::Value = serde_json::from_slice(text).unwrap();
+    match record.get("condition").and_then(|it| it.as_str()) {
+        None => TenantCondition::Active,
+        Some("Cordoned") => TenantCondition::Cordoned,
+        Some("Drained") => TenantCondition::Drained,
+        Some(other) => panic!("{other}"),
+    }
+}
+
+fn token(pool: &Pool, field: &str) -> Option<String> {
+    let record = pool.secret("liqo", RECORD).unwrap();
+    let token = record.get(field)?.to_vec();
+    Some(String::from_utf8(token).unwrap())
+}
