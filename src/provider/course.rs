@@ -294,7 +294,9 @@ impl<'a> Look<'a> {
                 rights::withdraw(self, plan);
                 self.delete_unanswered(plan);
                 rights::let_tenant_go(self, plan);
-                plan.records.peer.change(|record| record.offered = None);
+                if self.observed.is_known() {
+                    plan.records.peer.change(|record| record.offered = None);
+                }
             }
             (Phase::Refused(error), _) => plan.refuse(error.clone()),
             // These phases have a Tenant.

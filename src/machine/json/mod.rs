@@ -28,7 +28,7 @@
 //!
 //! | `type` | fields |
 //! |---|---|
-//! | `signedNonceIsStale`, `providerUnproven`, `issuedByAnotherCa`, `renewalNotCarried`, `newKeyAwaitsNonce` | |
+//! | `signedNonceIsStale`, `nonceAskedAfterEnd`, `providerUnproven`, `issuedByAnotherCa`, `renewalNotCarried`, `newKeyAwaitsNonce` | |
 //! | `noClusterRole` | `labelValue` |
 //! | `conditionHeld` | `condition` |
 //! | `providerKeyFirstSeen` | `fingerprint` |

@@ -19,7 +19,10 @@ pub(in crate::provider) fn tighten(look: &Look<'_>, plan: &mut Plan<'_>) {
         return;
     };
     let condition = said_by(tenant);
-    let recorded = plan.records.peer.planned().map(|record| record.condition);
+    // Before its first proof, nothing of a peer is recorded.
+    let known = plan.records.peer.planned();
+    let known = known.filter(|record| !record.is_invitation());
+    let recorded = known.map(|record| record.condition);
     if recorded.is_none_or(|recorded| condition <= recorded) {
         return;
     }

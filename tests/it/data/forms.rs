@@ -84,6 +84,7 @@ fn notices_have_their_json_forms() {
     let identity = || ObjectRef::new(Kind::Identity, "a", "b");
     let notices = [
         Notice::SignedNonceIsStale,
+        Notice::NonceAskedAfterEnd,
         Notice::NoClusterRole {
             label_value: "virtual-kubelet-remote",
         },

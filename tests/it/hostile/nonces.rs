@@ -39,7 +39,7 @@ fn a_used_nonce_in_another_spelling_is_used() {
         let spelled =
             Nonce::parse(spell(&exchange.nonce()).as_bytes(), &Policy::compatible()).unwrap();
         end(&mut exchange);
-        plant(&mut exchange, spelled.as_bytes(), false);
+        plant(&mut exchange, spelled.as_str().as_bytes(), false);
         let tenant = signed_by_consumer(&mut exchange, spelled);
         assert_is_used(exchange.hand_over(tenant));
     }
@@ -53,7 +53,7 @@ fn a_replaced_nonce_is_used() {
     replace_nonce(&mut exchange);
     assert_ne!(exchange.nonce(), replaced);
 
-    plant(&mut exchange, replaced.as_bytes(), false);
+    plant(&mut exchange, replaced.as_str().as_bytes(), false);
     let tenant = signed_by_consumer(&mut exchange, replaced);
     assert_is_used(exchange.hand_over(tenant));
     // The nonce on offer takes the place of the planted one.
@@ -71,10 +71,10 @@ fn a_nonce_that_outlives_its_peering_invites_nobody() {
         replace_nonce(&mut exchange);
         let fresh = exchange.nonce();
         if kept_by_finalizer {
-            plant(&mut exchange, fresh.as_bytes(), true);
+            plant(&mut exchange, fresh.as_str().as_bytes(), true);
         }
         end(&mut exchange);
-        plant(&mut exchange, fresh.as_bytes(), kept_by_finalizer);
+        plant(&mut exchange, fresh.as_str().as_bytes(), kept_by_finalizer);
         assert_eq!(exchange.phases().0, "Ended");
         let tenant = signed_by_consumer(&mut exchange, fresh);
         assert_is_used(exchange.hand_over(tenant));
@@ -91,7 +91,7 @@ fn a_nonce_that_outlives_the_record_invites_nobody() {
     exchange.at_provider = crate::clusters::exchange::cluster_roles();
     let namespace = liqo_auth::model::Namespace::for_tenant(exchange.consumer.cluster_id());
     exchange.at_provider.insert(namespace.into());
-    plant(&mut exchange, nonce.as_bytes(), false);
+    plant(&mut exchange, nonce.as_str().as_bytes(), false);
     assert_eq!(exchange.phases().0, "Uninvited");
     let tenant = signed_by_consumer(&mut exchange, nonce);
     assert_is_used(exchange.hand_over(tenant));
