@@ -262,7 +262,7 @@ fn replace_nonce(exchange: &mut Exchange) {
 /// Puts a nonce Secret into the tenant namespace, over one that is there.
 fn plant(exchange: &mut Exchange, text: &[u8], with_finalizer: bool) {
     let Object::Secret(mut secret) = nonce_secret(NAMESPACE, text) else {
-        unreachable!();
+        panic!("a Secret is made");
     };
     if with_finalizer {
         secret.metadata.finalizers = vec!["peer.example.com/keep".to_owned()];
