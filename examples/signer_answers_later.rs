@@ -43,7 +43,7 @@ fn by_what_the_signer_was_asked(authority: &Authority) -> Result<(), BoxError> {
     let (mut objects, consumer) = at_the_proof(&provider)?;
 
     let step = provider.reconcile(&objects.view(&consumer), env()?)?;
-    let [Awaited::Certificate(id)] = step.wait.awaiting[..] else {
+    let [Awaited::Credential(id)] = step.wait.awaiting[..] else {
         return Err("the signer should have said that it will take a while".into());
     };
     println!("the request {id} lies on the desk");

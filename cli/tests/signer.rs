@@ -122,7 +122,10 @@ fn approved_and_not_signed() -> Folder {
 
 fn is_refused(run: &Run) {
     assert_eq!(run.code, 3, "{run:?}");
-    assert!(run.err.contains("the signer denied the request"), "{run:?}");
+    assert!(
+        run.err.contains("the request for a credential was denied"),
+        "{run:?}"
+    );
     assert!(run.err.contains("Ask the administrator"), "{run:?}");
 }
 

@@ -46,12 +46,12 @@ impl Decision {
                     say("replaces", replaces.to_string());
                 }
             }
-            Self::AwsKeyGiven {
+            Self::CredentialGiven {
                 request,
-                access_key_id,
+                credential,
             } => {
                 say("request", request.to_string());
-                say("accessKey", access_key_id.clone());
+                say("credential", credential.clone());
             }
             Self::AwsKeyRevoked { access_key_id } => say("accessKey", access_key_id.clone()),
             Self::ConditionRecorded { condition } => say("condition", format!("{condition:?}")),

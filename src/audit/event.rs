@@ -58,12 +58,13 @@ pub enum Decision {
         /// The certificate that it replaces.
         replaces: Option<Fingerprint>,
     },
-    /// The peer was given an AWS user's access key in place of a certificate.
-    AwsKeyGiven {
+    /// The peer was given another credential than a certificate, such as an AWS
+    /// user's access key.
+    CredentialGiven {
         /// The request that it answers.
         request: RequestId,
-        /// The public part of the access key.
-        access_key_id: String,
+        /// What names the credential: the public part of the access key.
+        credential: String,
     },
     /// The administrator said that an access key was deleted.
     AwsKeyRevoked {
@@ -171,7 +172,7 @@ impl Decision {
             Self::Approved => "Approved",
             Self::Disapproved { .. } => "Disapproved",
             Self::CertificateIssued { .. } => "CertificateIssued",
-            Self::AwsKeyGiven { .. } => "AwsKeyGiven",
+            Self::CredentialGiven { .. } => "CredentialGiven",
             Self::AwsKeyRevoked { .. } => "AwsKeyRevoked",
             Self::RightsGranted => "RightsGranted",
             Self::RightsWithdrawn => "RightsWithdrawn",

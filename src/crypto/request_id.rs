@@ -50,12 +50,15 @@ impl RequestId {
         Self(hash.finalize().into())
     }
 
-    /// The request for a peer's AWS user, and the keys that it had before.
-    pub(crate) fn of_aws_user(csr: &Csr, tenant_uid: &str, earlier: u64) -> Self {
+    /// The request for a credential of another kind than a certificate, for the
+    /// object of this UID. `domain` names the kind; `earlier` is the number of
+    /// credentials that the holder had before.
+    pub(crate) fn of_credential(domain: &str, csr: &Csr, uid: &str, earlier: u64) -> Self {
         let mut hash = Sha256::new();
-        hash.update(b"liqo-auth AWS user request v1\0");
+        hash.update(domain);
+        hash.update([0]);
         hash.update(csr.digest());
-        hash.update(Sha256::digest(tenant_uid.as_bytes()));
+        hash.update(Sha256::digest(uid.as_bytes()));
         hash.update(earlier.to_be_bytes());
         Self(hash.finalize().into())
     }

@@ -97,15 +97,16 @@ family! {
             advice: "Name a namespace that holds nothing else for the service accounts, since a \
                      home may read the Secret there that its cluster ID names.",
         },
-        /// The AWS user that was given does not have the form that AWS gives one.
-        #[error("the AWS user that was given lacks {expected}")]
-        AwsUser {
+        /// The credential that a backend gave does not have its form, such as an
+        /// AWS user without an ARN.
+        #[error("the credential that was given lacks {expected}")]
+        CredentialForm {
             /// What is missing.
             expected: &'static str,
         } => {
-            code: "aws-user-malformed",
+            code: "credential-malformed",
             rule: Besides(CALLER),
-            advice: "Make the AWS backend answer with every field exactly as AWS gives it.",
+            advice: "Make the backend answer with every field exactly as the issuer gives it.",
         },
     }
 }

@@ -11,8 +11,9 @@ use core::fmt;
 pub enum Backend {
     /// [`KeyStore`](crate::crypto::KeyStore) or [`SigningKey`](crate::crypto::SigningKey).
     Keys,
-    /// [`CsrSigner`](crate::provider::CsrSigner).
-    CsrSigner,
+    /// What gives credentials: [`CsrSigner`](crate::provider::CsrSigner) or
+    /// [`AwsIdentities`](crate::provider::AwsIdentities).
+    Credentials,
     /// [`Principals`](crate::provider::Principals).
     Principals,
     /// [`ResourceSlicePolicy`](crate::provider::ResourceSlicePolicy).
@@ -21,20 +22,17 @@ pub enum Backend {
     Tokens,
     /// [`Approver`](crate::provider::Approver).
     Approver,
-    /// [`AwsIdentities`](crate::provider::AwsIdentities).
-    AwsIdentities,
 }
 
 impl fmt::Display for Backend {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Keys => "the key store",
-            Self::CsrSigner => "the signer",
+            Self::Credentials => "the signer or the AWS backend",
             Self::Principals => "the look-up of principals",
             Self::ResourceSlicePolicy => "the policy for resource slices",
             Self::Tokens => "the token store",
             Self::Approver => "the approver",
-            Self::AwsIdentities => "the AWS identities",
         })
     }
 }

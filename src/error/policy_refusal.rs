@@ -154,15 +154,16 @@ family! {
             advice: "Give each consumer one Tenant, in its own tenant namespace, with its cluster \
                      ID as name and label.",
         },
-        /// The signer denied the request.
-        #[error("the signer denied the request: {reason:?}")]
-        SigningDenied {
-            /// What the signer said.
+        /// The signer, or the backend for AWS, denied the request.
+        #[error("the request for a credential was denied: {reason:?}")]
+        CredentialDenied {
+            /// What the backend said.
             reason: String,
         } => {
-            code: "signing-denied",
-            rule: Besides("the signer decides by its own rules"),
-            advice: "Ask the administrator of the signer why the request was denied.",
+            code: "credential-denied",
+            rule: Besides("the signer and the backend for AWS decide by their own rules"),
+            advice: "Ask the administrator of the signer, or of the AWS account, why the request \
+                     was denied.",
         },
         /// The certificate that the signer gave ends no later than the present
         /// one.
@@ -177,16 +178,6 @@ family! {
             rule: Besides("the present certificate stays valid, so nothing is broken"),
             advice: "Check when the signer's own CA certificate ends and which lifetime the \
                      signer allows, and extend the one that is too short.",
-        },
-        /// The backend for AWS made no user for the peer.
-        #[error("there is no AWS user for the peer: {reason:?}")]
-        AwsDenied {
-            /// What the backend said.
-            reason: String,
-        } => {
-            code: "aws-denied",
-            rule: Besides("the backend for AWS decides by its own rules"),
-            advice: "Ask the administrator of the AWS account why no user was made.",
         },
         /// The approver denied the request.
         #[error("the request was not approved: {reason:?}")]

@@ -155,12 +155,11 @@ fn the_error_of_every_backend_can_be_downcast() {
 
     for backend in [
         Backend::Keys,
-        Backend::CsrSigner,
+        Backend::Credentials,
         Backend::Principals,
         Backend::ResourceSlicePolicy,
         Backend::Tokens,
         Backend::Approver,
-        Backend::AwsIdentities,
     ] {
         let error = Error::backend(backend, Box::new(Throttled(7)));
         // Also in a copy, and after the error was moved to another place.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::Part;
-use crate::model::{Kind, Object, names};
+use crate::model::{Kind, Object, SECRET_FIELDS};
 
 /// Changes `target` as RFC 7396 section 2 says.
 pub(crate) fn apply(target: &mut Value, patch: &Value) {
@@ -63,7 +63,7 @@ pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Opt
 }
 
 /// The patch as it may be shown: what it sets in a Secret, and the secret part
-/// of an access key wherever it stands, is left out.
+/// of a credential wherever it stands, is left out.
 pub(crate) fn without_secrets(patch: &Value, kind: Kind) -> Value {
     let mut shown = patch.clone();
     hide(&mut shown, kind == Kind::Secret);
@@ -75,7 +75,7 @@ fn hide(value: &mut Value, in_secret: bool) {
         Value::Object(fields) => {
             for (key, value) in fields {
                 let is_data = in_secret && matches!(key.as_str(), "data" | "stringData");
-                if is_data || key == names::AWS_SECRET_ACCESS_KEY {
+                if is_data || SECRET_FIELDS.contains(&key.as_str()) {
                     *value = Value::from("..");
                 } else {
                     hide(value, in_secret);

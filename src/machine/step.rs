@@ -190,10 +190,9 @@ pub enum Awaited {
     /// The approver's word, or an administrator's:
     /// [`Provider::approve`](crate::Provider::approve).
     Approval,
-    /// The signer's answer.
-    Certificate(RequestId),
-    /// An AWS user for the peer, in place of a certificate.
-    AwsIdentity(RequestId),
+    /// The answer to this request for a credential: the signer's certificate,
+    /// or an AWS user.
+    Credential(RequestId),
     /// The provider's Identity.
     Identity,
     /// The provider's decision on this resource slice.

@@ -11,6 +11,7 @@ mod reading;
 pub mod strategy;
 mod values;
 
+pub(crate) use kinds::auth_params::SECRET_FIELDS;
 pub use kinds::auth_params::{AuthParams, AwsConfig};
 pub use kinds::certificate_signing_request::{
     CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestSpec,

@@ -105,7 +105,7 @@ impl ProviderBuilder {
     }
 
     /// Who signs certificate requests. Without a signer,
-    /// [`Awaited::Certificate`](crate::machine::Awaited::Certificate) names the
+    /// [`Awaited::Credential`](crate::machine::Awaited::Credential) names the
     /// request at each look, and nothing is signed.
     #[must_use]
     pub fn signer(mut self, signer: Arc<dyn CsrSigner>) -> Self {

@@ -276,7 +276,7 @@ impl<'a> Look<'a> {
             }
             (Phase::NeedsCredential(needs), Some(tenant)) => {
                 let holding = self.control_plane(tenant, &needs.tenant, &needs.nonce);
-                holding.ask(&needs.request, plan)?;
+                needs.request.ask(&holding, plan)?;
             }
             (Phase::NeedsRights(issued), Some(tenant)) => {
                 let holding = self.control_plane(tenant, &issued.verified, &issued.nonce);

@@ -54,10 +54,9 @@ impl<'a> Look<'a> {
         };
         AuthParams {
             ca,
-            signed_crt: Bytes::default(),
             api_server: endpoint.api_server().as_str().to_owned(),
             proxy_url: proxy.map(|url| url.as_str().to_owned()),
-            aws_config: None,
+            ..AuthParams::default()
         }
     }
 }

@@ -148,6 +148,26 @@ pub fn identity(
     })
 }
 
+impl Credentials {
+    pub(crate) fn certificate(&self) -> Option<&CertificateChain> {
+        match self {
+            Self::Certificate(chain) => Some(chain),
+            Self::Aws(_) => None,
+        }
+    }
+
+    /// Whether a credential that has no end may replace `held`. An access key may
+    /// change; its user, cluster and region may not.
+    pub(crate) fn continues(&self, held: &Self) -> bool {
+        match (self, held) {
+            (Self::Aws(new), Self::Aws(old)) => {
+                (&new.arn, &new.cluster, &new.region) == (&old.arn, &old.cluster, &old.region)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl VerifiedIdentity {
     /// The credentials.
     pub fn credentials(&self) -> &Credentials {
@@ -157,10 +177,7 @@ impl VerifiedIdentity {
     /// The client certificate, with its intermediates. `None` if there are AWS keys
     /// instead.
     pub fn certificate(&self) -> Option<&CertificateChain> {
-        match &self.credentials {
-            Credentials::Certificate(chain) => Some(chain),
-            Credentials::Aws(_) => None,
-        }
+        self.credentials.certificate()
     }
 
     /// The end of the certificate. AWS keys have no end.

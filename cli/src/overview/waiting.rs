@@ -36,7 +36,7 @@ fn words(awaited: &Awaited, peer: &ClusterId) -> String {
         Awaited::Approval => format!("this side: `approve tenant {peer}`"),
         Awaited::Nonce => format!("{peer}: its nonce"),
         Awaited::Tenant => format!("{peer}: its Tenant"),
-        Awaited::Certificate(_) => "this side: `renew` signs the request".to_owned(),
+        Awaited::Credential(_) => "this side: `renew` signs the request".to_owned(),
         Awaited::Identity => format!("{peer}: its Identity"),
         Awaited::SliceDecision(slice) => format!("{peer}: to decide on {}", slice.name),
         Awaited::Renewal(identity) => format!("{peer}: a new certificate for {}", identity.name),

@@ -146,12 +146,8 @@ impl AcceptedIdentity {
                 };
                 Err((fault.into(), "spec.authParams.signedCRT"))
             }
-            (Credentials::Aws(new), Credentials::Aws(old)) => {
-                if (&new.arn, &new.cluster, &new.region) != (&old.arn, &old.cluster, &old.region) {
-                    return Err(other("spec.authParams.awsConfig"));
-                }
-                Ok(Comparison::Newer)
-            }
+            (new, old) if new.continues(old) => Ok(Comparison::Newer),
+            (Credentials::Aws(_), Credentials::Aws(_)) => Err(other("spec.authParams.awsConfig")),
             _ => Err(other("spec.authParams")),
         }
     }

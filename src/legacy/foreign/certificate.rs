@@ -99,7 +99,7 @@ impl<'a> CertificateForm<'a> {
                     lifetime,
                     now: self.now,
                 })
-                .map_err(|error| Error::backend(Backend::CsrSigner, error))?,
+                .map_err(|error| Error::backend(Backend::Credentials, error))?,
         };
         match answer {
             Answer::Ready(chain) => {
@@ -109,14 +109,14 @@ impl<'a> CertificateForm<'a> {
                 Ok(())
             }
             Answer::Pending => {
-                plan.await_for(Awaited::Certificate(id));
+                plan.await_for(Awaited::Credential(id));
                 Ok(())
             }
             Answer::Denied(reason) => {
                 let reason = shortened(&reason);
                 let field = "certificateSigningRequest";
                 Err(Error::new(
-                    PolicyRefusal::SigningDenied { reason },
+                    PolicyRefusal::CredentialDenied { reason },
                     None,
                     field,
                 ))

@@ -40,7 +40,7 @@
 //! | `type` | fields |
 //! |---|---|
 //! | `invitation`, `nonce`, `tenant`, `names`, `approval`, `identity`, `ownKey` | |
-//! | `certificate`, `awsIdentity`, `signature` | `id` |
+//! | `credential`, `signature` | `id` |
 //! | `sliceDecision`, `renewal`, `end`, `uid`, `sliceRequest`, `resources`, `token` | `object` |
 //! | `awsRevocation` | `userArn`, `accessKeyId` |
 //!

@@ -32,6 +32,9 @@ pub struct AuthParams {
     pub aws_config: Option<AwsConfig>,
 }
 
+/// The fields of an [`AuthParams`] whose values nothing shows.
+pub(crate) const SECRET_FIELDS: [&str; 1] = ["awsSecretAccessKey"];
+
 /// An AWS user and its access key, for a provider on EKS.
 ///
 /// Source: Liqo `authv1beta1.AwsConfig`.

@@ -224,14 +224,14 @@ impl NewPeeringUser {
     ///
     /// # Errors
     /// As [`continue_with`](Self::continue_with);
-    /// [`PolicyRefusal::SigningDenied`]; [`LocalFault::Backend`].
+    /// [`PolicyRefusal::CredentialDenied`]; [`LocalFault::Backend`].
     pub fn have_signed_by(&self, signer: &dyn CsrSigner) -> Result<Option<PeeringUser>, Error> {
         let signing = signer.sign(&self.request);
-        match signing.map_err(|error| Error::backend(Backend::CsrSigner, error))? {
+        match signing.map_err(|error| Error::backend(Backend::Credentials, error))? {
             Answer::Ready(chain) => self.continue_with(&chain).map(Some),
             Answer::Pending => Ok(None),
             Answer::Denied(reason) => Err(Error::new(
-                PolicyRefusal::SigningDenied {
+                PolicyRefusal::CredentialDenied {
                     reason: crate::error::shortened(&reason),
                 },
                 None,

@@ -93,7 +93,7 @@ pub(super) fn in_force(holding: &Holding<'_>) -> Option<Credential> {
 pub(super) fn request(holding: &Holding<'_>) -> AwsIdentityRequest {
     let earlier = holding.held.map_or(0, |held| held.aws.count());
     AwsIdentityRequest {
-        id: RequestId::of_aws_user(holding.csr, holding.uid, earlier),
+        id: RequestId::of_credential(DOMAIN, holding.csr, holding.uid, earlier),
         peer: holding.look.peer().clone(),
         holder: holding.holder.clone(),
         subject: holding.subject.clone(),
@@ -112,15 +112,15 @@ pub(super) fn ask(
         None => Ok(Answer::Pending),
         Some(identities) => identities.identity(request),
     };
-    match answer.map_err(|error| Error::backend(Backend::AwsIdentities, error))? {
+    match answer.map_err(|error| Error::backend(Backend::Credentials, error))? {
         Answer::Ready(config) => take(holding, request, &config, plan),
         Answer::Pending => {
-            plan.await_for(Awaited::AwsIdentity(request.id));
+            plan.await_for(Awaited::Credential(request.id));
             Ok(())
         }
         Answer::Denied(reason) => {
             let reason = shortened(&reason);
-            let refusal = PolicyRefusal::AwsDenied { reason };
+            let refusal = PolicyRefusal::CredentialDenied { reason };
             plan.refuse(Error::new(refusal, Some(holding.about.clone()), "spec.csr"));
             Ok(())
         }
@@ -135,7 +135,7 @@ fn take(
 ) -> Result<(), Error> {
     verify::aws_user(config).map_err(|malformed| {
         let expected = malformed.expected;
-        Error::new(ApiMisuse::AwsUser { expected }, None, "")
+        Error::new(ApiMisuse::CredentialForm { expected }, None, "")
     })?;
     let (csr, uid, now) = (holding.csr, holding.uid, holding.look.now);
     plan.records
@@ -147,9 +147,9 @@ fn take(
             record.authenticated.get_or_insert(now.unix());
         });
     }
-    let given = Decision::AwsKeyGiven {
+    let given = Decision::CredentialGiven {
         request: request.id,
-        access_key_id: config.aws_access_key_id.clone(),
+        credential: config.aws_access_key_id.clone(),
     };
     plan.tell(
         Event::new(&request.peer, given)
@@ -158,3 +158,6 @@ fn take(
     );
     Ok(())
 }
+
+/// What the names of requests for AWS users are for.
+const DOMAIN: &str = "liqo-auth AWS user request v1";

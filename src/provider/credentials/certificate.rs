@@ -88,13 +88,13 @@ pub(super) fn ask(
         None => Answer::Pending,
         Some(Signer::Backend(signer)) => signer
             .sign(request)
-            .map_err(|error| Error::backend(Backend::CsrSigner, error))?,
+            .map_err(|error| Error::backend(Backend::Credentials, error))?,
         Some(Signer::Kubernetes) => kubernetes::ask(holding, request, plan)?,
     };
     match answer {
         Answer::Ready(chain) => take(holding, request, renews, &chain, plan),
         Answer::Pending => {
-            plan.await_for(Awaited::Certificate(request.id));
+            plan.await_for(Awaited::Credential(request.id));
             Ok(Asked::NotTaken)
         }
         Answer::Denied(reason) => {
@@ -105,7 +105,7 @@ pub(super) fn ask(
                     refuse_renewal(holding, present, refused, plan);
                 }
                 None => {
-                    let refusal = PolicyRefusal::SigningDenied { reason };
+                    let refusal = PolicyRefusal::CredentialDenied { reason };
                     plan.refuse(Error::new(refusal, Some(holding.about.clone()), "spec.csr"));
                 }
             }

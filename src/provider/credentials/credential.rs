@@ -1,9 +1,11 @@
 //! A credential, and the request for one.
 
-use super::{AwsIdentityRequest, SigningRequest};
+use super::{AwsIdentityRequest, Holding, SigningRequest, aws, certificate};
 use crate::{
     crypto::{CertificateChain, RequestId},
+    error::Error,
     model::{AuthParams, AwsConfig, Bytes, Timestamp},
+    provider::record::Plan,
     verify::{self, Credentials},
 };
 
@@ -12,7 +14,8 @@ use crate::{
 #[derive(Clone)]
 pub(in crate::provider) struct Credential {
     shown: Credentials,
-    aws_config: Option<AwsConfig>,
+    /// The credential as an Identity carries it, without an address.
+    carried: AuthParams,
 }
 
 /// A request for a credential, as a backend gets it.
@@ -26,10 +29,24 @@ pub enum CredentialRequest {
 }
 
 impl Credential {
+    /// The credential on record for exactly this holder's request, if it can
+    /// still be used.
+    pub(super) fn in_force(holding: &Holding<'_>) -> Option<Self> {
+        if holding.look.configuration.aws.is_some() {
+            aws::in_force(holding)
+        } else {
+            certificate::in_force(holding)
+        }
+    }
+
     pub(in crate::provider) fn certificate(chain: CertificateChain) -> Self {
+        let carried = AuthParams {
+            signed_crt: Bytes::from(chain.pem()),
+            ..AuthParams::default()
+        };
         Self {
             shown: Credentials::Certificate(chain),
-            aws_config: None,
+            carried,
         }
     }
 
@@ -37,7 +54,10 @@ impl Credential {
     pub(in crate::provider) fn aws(config: &AwsConfig) -> Option<Self> {
         Some(Self {
             shown: Credentials::Aws(verify::aws_user(config).ok()?),
-            aws_config: Some(config.clone()),
+            carried: AuthParams {
+                aws_config: Some(config.clone()),
+                ..AuthParams::default()
+            },
         })
     }
 
@@ -47,10 +67,7 @@ impl Credential {
     }
 
     pub(in crate::provider) fn chain(&self) -> Option<&CertificateChain> {
-        match &self.shown {
-            Credentials::Certificate(chain) => Some(chain),
-            Credentials::Aws(_) => None,
-        }
+        self.shown.certificate()
     }
 
     /// When it ends by itself, if it does.
@@ -61,17 +78,39 @@ impl Credential {
     /// The address with the credential.
     pub(in crate::provider) fn added_to(&self, address: AuthParams) -> AuthParams {
         AuthParams {
-            signed_crt: self
-                .chain()
-                .map(|chain| Bytes::from(chain.pem()))
-                .unwrap_or_default(),
-            aws_config: self.aws_config.clone(),
-            ..address
+            ca: address.ca,
+            api_server: address.api_server,
+            proxy_url: address.proxy_url,
+            ..self.carried.clone()
         }
     }
 }
 
 impl CredentialRequest {
+    /// The request for the holder's next credential.
+    pub(super) fn of(holding: &Holding<'_>) -> Self {
+        if holding.look.configuration.aws.is_some() {
+            Self::Aws(aws::request(holding))
+        } else {
+            Self::Certificate(certificate::request(holding))
+        }
+    }
+
+    /// Asks for the credential, and stores what comes.
+    ///
+    /// # Errors
+    /// What the backend reports, or what is wrong with its answer.
+    pub(in crate::provider) fn ask(
+        &self,
+        holding: &Holding<'_>,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Certificate(request) => certificate::ask(holding, request, None, plan).map(drop),
+            Self::Aws(request) => aws::ask(holding, request, plan),
+        }
+    }
+
     /// Names the request: the same as long as nothing about it changes.
     pub fn id(&self) -> RequestId {
         match self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Credential, CredentialRequest, Renewal, aws, certificate, renewal};
+use super::{Credential, CredentialRequest, Renewal, renewal};
 use crate::{
     crypto::{CertificateChain, ClientCertificateExpectation, Csr, Nonce, PublicKey, Subject},
     error::{ApiMisuse, Error},
@@ -64,40 +64,9 @@ pub(in crate::provider) struct CertificateSecret<'a> {
 impl Holding<'_> {
     /// Whether the holder has its credential, or what is to be asked for.
     pub(in crate::provider) fn standing(&self) -> Standing {
-        let in_force = if self.look.configuration.aws.is_some() {
-            aws::in_force(self)
-        } else {
-            certificate::in_force(self)
-        };
-        match in_force {
+        match Credential::in_force(self) {
             Some(credential) => Standing::InForce(credential),
-            None => Standing::Needs(self.request()),
-        }
-    }
-
-    /// The request for the holder's next credential.
-    pub(super) fn request(&self) -> CredentialRequest {
-        if self.look.configuration.aws.is_some() {
-            CredentialRequest::Aws(aws::request(self))
-        } else {
-            CredentialRequest::Certificate(certificate::request(self))
-        }
-    }
-
-    /// Asks for the credential, and stores what comes.
-    ///
-    /// # Errors
-    /// What the backend reports, or what is wrong with its answer.
-    pub(in crate::provider) fn ask(
-        &self,
-        request: &CredentialRequest,
-        plan: &mut Plan<'_>,
-    ) -> Result<(), Error> {
-        match request {
-            CredentialRequest::Certificate(request) => {
-                certificate::ask(self, request, None, plan).map(drop)
-            }
-            CredentialRequest::Aws(request) => aws::ask(self, request, plan),
+            None => Standing::Needs(CredentialRequest::of(self)),
         }
     }
 

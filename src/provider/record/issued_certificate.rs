@@ -151,7 +151,7 @@ impl RefusedRenewal {
 
     pub(in crate::provider) fn error(&self, present: Timestamp, tenant: ObjectRef) -> Error {
         let refusal = match &self.why {
-            WhyRefused::Denied(reason) => PolicyRefusal::SigningDenied {
+            WhyRefused::Denied(reason) => PolicyRefusal::CredentialDenied {
                 reason: reason.clone(),
             },
             WhyRefused::EndsAt(found) => PolicyRefusal::RenewalEndsNoLater {

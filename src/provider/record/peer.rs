@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    HeldCredentials, HeldKey, IssuedCertificate, RefusedRenewal, SigningAttempt,
+    HeldCredentials, HeldKey,
     aws_keys::{AccessKey, AwsKeys, SliceKey},
 };
 use crate::{
@@ -98,14 +98,11 @@ struct Written {
     condition: Option<TenantCondition>,
     #[serde(default)]
     lifts: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    issued: Option<IssuedCertificate>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    refused_renewal: Option<RefusedRenewal>,
+    /// Without the access key, which lies beside those of the slices.
+    #[serde(flatten)]
+    held: HeldCredentials,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certificates_until: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    signing: Option<SigningAttempt>,
     #[serde(default, skip_serializing_if = "WrittenAwsKeys::is_unused")]
     aws: WrittenAwsKeys,
 }
@@ -279,10 +276,8 @@ impl Record {
             condition: written.condition.unwrap_or(TenantCondition::Active),
             lifts: written.lifts,
             held: HeldCredentials {
-                issued: written.issued,
                 aws: written.aws.held,
-                refused_renewal: written.refused_renewal,
-                signing: written.signing,
+                ..written.held
             },
             certificates_until: written.certificates_until,
             aws: AwsKeys {
@@ -309,10 +304,11 @@ impl Record {
             used: self.used.clone(),
             condition: (self.condition != TenantCondition::Active).then_some(self.condition),
             lifts: self.lifts,
-            issued: self.held.issued.clone(),
-            refused_renewal: self.held.refused_renewal.clone(),
+            held: HeldCredentials {
+                aws: HeldKey::default(),
+                ..self.held.clone()
+            },
             certificates_until: self.certificates_until,
-            signing: self.held.signing.clone(),
             aws: WrittenAwsKeys {
                 held: self.held.aws.clone(),
                 of_slices: self.aws.of_slices.clone(),

@@ -207,7 +207,7 @@ impl<'a> SliceLook<'a> {
                 );
             }
             SlicePhase::NeedsCredential(needs) => {
-                self.holding(&needs.slice).ask(&needs.request, plan)?;
+                needs.request.ask(&self.holding(&needs.slice), plan)?;
             }
             SlicePhase::NeedsDecision(settled) => self.decide(settled, plan),
             SlicePhase::NeedsStatus(settled)

@@ -115,7 +115,7 @@ fn pending_denied_and_malformed_answers_affect_one_slice() {
     assert_eq!(pool.phase("mypool"), "NeedsCredential");
     let awaits = |step: &Step| {
         let mut awaiting = step.wait.awaiting.iter();
-        awaiting.any(|awaited| matches!(awaited, Awaited::AwsIdentity(_)))
+        awaiting.any(|awaited| matches!(awaited, Awaited::Credential(_)))
     };
     assert!(awaits(&pool.reconcile()));
 
@@ -124,7 +124,7 @@ fn pending_denied_and_malformed_answers_affect_one_slice() {
     let reason = "no more users".to_owned();
     assert_eq!(
         pool.refused[0].1.fault(),
-        &PolicyRefusal::AwsDenied { reason }.into()
+        &PolicyRefusal::CredentialDenied { reason }.into()
     );
 
     let mut malformed = config("AKIAIOSFODNN7EXAMPLE");
@@ -134,7 +134,7 @@ fn pending_denied_and_malformed_answers_affect_one_slice() {
     let expected = "the name of an AWS region";
     assert_eq!(
         pool.refused[0].1.fault(),
-        &ApiMisuse::AwsUser { expected }.into()
+        &ApiMisuse::CredentialForm { expected }.into()
     );
 
     with_slice(&pool, |phase| match phase {

@@ -120,8 +120,7 @@ fn awaited_things_have_their_json_forms() {
         Awaited::Tenant,
         Awaited::Names,
         Awaited::Approval,
-        Awaited::Certificate(request),
-        Awaited::AwsIdentity(request),
+        Awaited::Credential(request),
         Awaited::Identity,
         Awaited::SliceDecision(tenant_ref()),
         Awaited::Renewal(tenant_ref()),
@@ -164,9 +163,9 @@ fn events_have_their_json_forms() {
             until: now(),
             replaces: Some(fingerprint()),
         },
-        Decision::AwsKeyGiven {
+        Decision::CredentialGiven {
             request,
-            access_key_id: access_key_id(),
+            credential: access_key_id(),
         },
         Decision::AwsKeyRevoked {
             access_key_id: access_key_id(),
@@ -410,7 +409,7 @@ fn request_id() -> RequestId {
     let mut awaiting = step.wait.awaiting.into_iter();
     awaiting
         .find_map(|awaited| match awaited {
-            Awaited::Certificate(id) => Some(id),
+            Awaited::Credential(id) => Some(id),
             _ => None,
         })
         .unwrap()

@@ -99,7 +99,7 @@ fn denial(step: &Step) -> Option<&str> {
     step.refused
         .iter()
         .find_map(|refused| match refused.error.fault() {
-            Fault::Policy(PolicyRefusal::SigningDenied { reason }) => Some(reason.as_str()),
+            Fault::Policy(PolicyRefusal::CredentialDenied { reason }) => Some(reason.as_str()),
             _ => None,
         })
 }
@@ -129,7 +129,7 @@ fn a_certificate_needs_three_steps() {
     };
     assert_eq!(id.kind, Kind::CertificateSigningRequest);
     assert_eq!(version.resource_version, request.metadata.resource_version);
-    assert!(matches!(step.wait.awaiting[..], [Awaited::Certificate(_)]));
+    assert!(matches!(step.wait.awaiting[..], [Awaited::Credential(_)]));
 
     // Until the signer answers, nothing is to be done.
     assert!(exchange.turn_of_provider().is_settled());

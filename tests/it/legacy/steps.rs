@@ -255,7 +255,7 @@ fn names_and_certificates_may_come_later() {
         let reply = handle(&pair.foreign, &pair.at_foreign, &request);
         assert!(matches!(
             reply.step.wait.awaiting[..],
-            [Awaited::Certificate(_)]
+            [Awaited::Credential(_)]
         ));
         assert!(reply.response.is_none() && reply.step.effects.is_empty());
     }

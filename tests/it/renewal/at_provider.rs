@@ -76,7 +76,7 @@ fn a_failed_renewal_leaves_the_current_certificate() {
     let Renewal::Due(request) = renewal_of(&exchange) else {
         panic!("{:?}", renewal_of(&exchange));
     };
-    assert_eq!(step.wait.awaiting, [Awaited::Certificate(request.id)]);
+    assert_eq!(step.wait.awaiting, [Awaited::Credential(request.id)]);
     assert_eq!(step.outbox.len(), 1);
     assert_eq!(exchange.at_provider, before);
 
@@ -85,7 +85,7 @@ fn a_failed_renewal_leaves_the_current_certificate() {
     assert_eq!(
         faults(&step),
         [LocalFault::Backend {
-            backend: Backend::CsrSigner,
+            backend: Backend::Credentials,
             message: "the signer is away".into()
         }
         .into()]
@@ -120,7 +120,7 @@ fn a_denied_renewal_is_repeated_a_few_times_but_not_in_a_loop() {
     exchange.now = now() + 60 * DAY;
     notary.mood(Mood::Denies("not on Saturdays"));
     let asked = notary.asked();
-    let denied = PolicyRefusal::SigningDenied {
+    let denied = PolicyRefusal::CredentialDenied {
         reason: "not on Saturdays".into(),
     };
     for _ in 0..5 {

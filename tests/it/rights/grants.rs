@@ -35,7 +35,7 @@ fn a_pending_signer_is_awaited() {
     assert_eq!(step.effects, []);
     assert_eq!(step.outbox, []);
     assert_eq!(step.refused, []);
-    assert_eq!(step.wait.awaiting, [Awaited::Certificate(request.id)]);
+    assert_eq!(step.wait.awaiting, [Awaited::Credential(request.id)]);
     assert_eq!(request.subject, Subject::control_plane(&id("cl-consumer")));
     assert_eq!(&request.public_key, ed25519(1).public_key());
 
@@ -59,7 +59,7 @@ fn without_a_signer_the_caller_carries_the_request() {
     let request = request(&exchange);
     let step = exchange.turn_of_provider();
     assert!(step.is_settled());
-    assert_eq!(step.wait.awaiting, [Awaited::Certificate(request.id)]);
+    assert_eq!(step.wait.awaiting, [Awaited::Credential(request.id)]);
 
     let answer = Ledger::new().sign(&request).unwrap();
     assert!(matches!(answer, Answer::Ready(_)), "{answer:?}");
@@ -82,7 +82,7 @@ fn a_denial_of_the_signer_is_reported_without_control_characters() {
     let [error] = &exchange.refused[..] else {
         panic!("{:?}", exchange.refused);
     };
-    let liqo_auth::error::Fault::Policy(PolicyRefusal::SigningDenied { reason }) = error.fault()
+    let liqo_auth::error::Fault::Policy(PolicyRefusal::CredentialDenied { reason }) = error.fault()
     else {
         panic!("{error:?}");
     };
@@ -172,7 +172,7 @@ fn a_signer_that_fails_is_asked_again() {
         .reconcile(&view, exchange.env())
         .unwrap_err();
     let expected = LocalFault::Backend {
-        backend: Backend::CsrSigner,
+        backend: Backend::Credentials,
         message: "no route to host".to_owned(),
     };
     assert_eq!(error.fault(), &expected.into());

@@ -61,13 +61,13 @@ fn a_signer_may_answer_later_or_deny() {
     pool.bring(replica("mypool")).settle();
     assert_eq!(pool.phase("mypool"), "NeedsCredential");
     let step = pool.reconcile();
-    let awaited = |awaited: &Awaited| matches!(awaited, Awaited::Certificate(_));
+    let awaited = |awaited: &Awaited| matches!(awaited, Awaited::Credential(_));
     assert!(step.wait.awaiting.iter().any(awaited));
     pool.signer.answer(Some(Answer::Denied("not today".into())));
     pool.settle();
     assert_eq!(
         pool.refused[0].1.fault(),
-        &PolicyRefusal::SigningDenied {
+        &PolicyRefusal::CredentialDenied {
             reason: "not today".into()
         }
         .into()
@@ -157,7 +157,7 @@ fn without_a_renewal_the_certificate_stays_until_it_expires() {
     assert_eq!(
         pool.refused[0].1.fault(),
         &LocalFault::Backend {
-            backend: Backend::CsrSigner,
+            backend: Backend::Credentials,
             message: "the signer is away".into()
         }
         .into()
@@ -200,7 +200,7 @@ fn without_a_renewal_the_certificate_stays_until_it_expires() {
     assert_eq!(asked(&pool), before + 1);
     assert_eq!(
         pool.refused[0].1.fault(),
-        &PolicyRefusal::SigningDenied {
+        &PolicyRefusal::CredentialDenied {
             reason: "not today".into()
         }
         .into()

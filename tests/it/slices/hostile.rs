@@ -212,7 +212,7 @@ fn a_failing_signer_does_not_prevent_a_cordon() {
     pool.write_condition(TenantCondition::Cordoned);
     let step = pool.look(usize::MAX);
     let failed = LocalFault::Backend {
-        backend: Backend::CsrSigner,
+        backend: Backend::Credentials,
         message: "the signer is away".into(),
     };
     assert_eq!(step.refused[0].error.fault(), &Fault::Local(failed.clone()));

@@ -272,7 +272,7 @@ fn a_signer_may_answer_later_or_deny() {
     let error = answer(Answer::Denied("no".to_owned())).unwrap_err();
     assert_eq!(
         error.fault(),
-        &Fault::Policy(PolicyRefusal::SigningDenied {
+        &Fault::Policy(PolicyRefusal::CredentialDenied {
             reason: "no".to_owned()
         })
     );

@@ -128,16 +128,16 @@ fn a_pending_answer_is_awaited() {
     let step = exchange.turn_of_provider();
     assert!(step.is_settled());
     assert!(step.outbox.is_empty());
-    assert_eq!(step.wait.awaiting, [Awaited::AwsIdentity(request)]);
+    assert_eq!(step.wait.awaiting, [Awaited::Credential(request)]);
 
     // The AWS user is made by hand, without asking AWS.
     let key = config("AKIAIOSFODNN7EXAMPLE");
     iam.says(Ok(Answer::Ready(key.clone())));
     let step = exchange.turn_of_provider();
     let decisions: Vec<_> = step.events.iter().map(|event| &event.decision).collect();
-    let expected = Decision::AwsKeyGiven {
+    let expected = Decision::CredentialGiven {
         request,
-        access_key_id: key.aws_access_key_id.clone(),
+        credential: key.aws_access_key_id.clone(),
     };
     assert_eq!(decisions, [&expected]);
     iam.says(Err("nobody is to be asked again"));
@@ -157,7 +157,10 @@ fn a_denial_and_a_failure_change_nothing() {
     assert_eq!(step.refused.len(), 1);
     assert_eq!(step.refused[0].object, Some(tenant));
     let reason = "no more\nusers".to_owned();
-    assert_eq!(policy_refusal(&step), PolicyRefusal::AwsDenied { reason });
+    assert_eq!(
+        policy_refusal(&step),
+        PolicyRefusal::CredentialDenied { reason }
+    );
     let shown = step.refused[0].error.to_string();
     assert!(!shown.contains('\n'), "{shown}");
 
@@ -166,7 +169,7 @@ fn a_denial_and_a_failure_change_nothing() {
     let error = exchange.provider.reconcile(&view, exchange.env());
     let error = error.unwrap_err();
     let expected = LocalFault::Backend {
-        backend: Backend::AwsIdentities,
+        backend: Backend::Credentials,
         message: "the network is down".to_owned(),
     };
     assert_eq!(error.fault(), &expected.into());
@@ -216,7 +219,10 @@ fn an_aws_user_that_a_consumer_would_refuse_is_not_handed_out() {
             .provider
             .reconcile(&view, exchange.env())
             .unwrap_err();
-        assert_eq!(error.fault(), &ApiMisuse::AwsUser { expected }.into());
+        assert_eq!(
+            error.fault(),
+            &ApiMisuse::CredentialForm { expected }.into()
+        );
         assert!(!format!("{error} {error:?}").contains("hunter2"));
     }
 }
