@@ -232,7 +232,8 @@ impl Limits {
             legacy_request: 32 * 1024,
             legacy_answer: 256 * 1024,
             wrong_token_delay: Duration::from_millis(250),
-            wrong_token_longest_delay: Duration::from_secs(8),
+            // Liqo's home waits five seconds for an answer.
+            wrong_token_longest_delay: Duration::from_secs(3),
         }
     }
 

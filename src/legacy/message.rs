@@ -237,14 +237,18 @@ struct CertificateBody {
 
 impl CertificateBody {
     fn identity(&self) -> Result<(ProtocolVersion, ClusterIdentity), RequestError> {
-        match (&self.cluster_id, &self.cluster) {
+        // An empty text is an absent field.
+        let id = self.cluster_id.as_ref().filter(|id| !id.is_empty());
+        let cluster = self.cluster.as_ref();
+        let cluster = cluster.filter(|MapOnly(cluster)| *cluster != ClusterIdentity::default());
+        match (id, cluster) {
             (Some(id), Some(MapOnly(cluster))) if *id != cluster.cluster_id => {
                 Err(RequestError::TwoClusters)
             }
             (_, Some(MapOnly(cluster))) => Ok((ProtocolVersion::V0_4, cluster.clone())),
             // Liqo 0.3 has no names, and takes the ID for one.
             (id, None) => {
-                let cluster_id = id.clone().unwrap_or_default();
+                let cluster_id = id.cloned().unwrap_or_default();
                 let cluster_name = cluster_id.clone();
                 Ok((
                     ProtocolVersion::V0_3,

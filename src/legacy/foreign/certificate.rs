@@ -18,8 +18,8 @@ use crate::{
     },
     machine::{Awaited, Holder, missing::missing},
     model::{
-        ClusterId, ClusterRole, Metadata, Namespace, NamespaceName, RbacSubject, RoleBinding,
-        RoleRef, Secret, Timestamp, names,
+        ClusterId, ClusterRole, Metadata, Namespace, NamespaceName, ProtocolVersion, RbacSubject,
+        RoleBinding, RoleRef, Secret, Timestamp, names,
     },
     policy::{Forms, Policy},
     provider::SigningRequest,
@@ -195,13 +195,19 @@ impl<'a> CertificateForm<'a> {
         HttpResponse::text(202, write(&response))
     }
 
-    /// Strict: named by the ID, which nobody else can choose. Compatible: by
-    /// name and ID as Liqo does, where that is a name for a namespace.
+    /// Strict: named by the ID, which nobody else can choose. Compatible: as Liqo
+    /// does, by the ID for 0.3, later by name and ID, where that is a name for a
+    /// namespace.
     fn tenant_namespace(&self) -> Namespace {
         let peer = &self.request.peer;
         let liqos = objects::tenant_namespace(&self.request.name, peer);
         let name = match self.policy().forms() {
-            Forms::Compatible if liqos.parse::<NamespaceName>().is_ok() => liqos,
+            Forms::Compatible
+                if self.request.version != ProtocolVersion::V0_3
+                    && liqos.parse::<NamespaceName>().is_ok() =>
+            {
+                liqos
+            }
             Forms::Canonical | Forms::Compatible => names::tenant_namespace(peer),
         };
         let mut labels = labels(peer);

@@ -295,3 +295,19 @@ fn a_token_that_others_stored_is_not_accepted() {
         &Fault::Local(LocalFault::Token(TokenError::Empty))
     );
 }
+
+/// Liqo's home waits five seconds for an answer, and shows a refusal only if it
+/// comes before.
+#[test]
+fn a_refusal_comes_before_liqo_gives_up() {
+    let limits = Policy::compatible().limits().clone();
+    let mut throttle = liqo_auth::legacy::Throttle::default();
+    let outcome = Outcome::WrongToken {
+        peer: HOME.parse().unwrap(),
+        is_empty: false,
+    };
+    for _ in 0..20 {
+        let delay = throttle.delay(Some(&outcome), now(), &limits);
+        assert!(delay <= core::time::Duration::from_secs(3), "{delay:?}");
+    }
+}
