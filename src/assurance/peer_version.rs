@@ -228,11 +228,20 @@ impl TokenForm {
         forms.into_iter().find(|form| form.as_str() == noted)
     }
 
-    /// Notes the form on the ForeignCluster.
+    /// Notes the form on the ForeignCluster, whose URL goes by that form's name.
     #[cfg(feature = "legacy")]
     pub(crate) fn note(self, foreign: &mut ForeignCluster) {
         let annotations = &mut foreign.metadata.annotations;
         annotations.insert(TOKEN_FORM_ANNOTATION.to_owned(), self.as_str().to_owned());
+        let spec = &mut foreign.spec;
+        let (own, other) = match self {
+            Self::Accounts => (&mut spec.auth_url, &mut spec.foreign_auth_url),
+            Self::Certificates => (&mut spec.foreign_auth_url, &mut spec.auth_url),
+        };
+        let url = core::mem::take(other);
+        if !url.is_empty() {
+            *own = url;
+        }
     }
 
     const fn as_str(self) -> &'static str {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use liqo_auth::{
     crypto::OneKey,
-    error::Error,
+    error::{Error, Fault, PolicyRefusal},
     legacy::{
         AuthToken, HomeCluster, HomeClusterSettings, HttpResponse, Next, Phase, Request,
         TokenProtocol,
@@ -124,11 +124,12 @@ impl HomeSide {
             };
             let next = cluster.reconcile(&home.view(&peer), &self.clock.env()?);
             let Next { step, request, .. } = next.map_err(|error| self.failure(&error))?;
-            if let Some(refused) = step.refused.first() {
-                return Err(self.failure(&refused.error));
-            }
             let is_idle = step.effects.is_empty();
             apply(&mut home, &step.effects, self.clock)?;
+            if let Some(refused) = step.refused.first() {
+                home.save()?;
+                return Err(self.failure(&refused.error));
+            }
             if let Some(request) = request {
                 home.save()?;
                 return Ok(Turn::Send(Box::new(request)));
@@ -215,6 +216,15 @@ impl HomeSide {
     }
 
     fn failure(&self, error: &Error) -> Failure {
+        if *error.fault() == Fault::Policy(PolicyRefusal::NoCaBundle) {
+            return Failure::new(
+                Code::Refused,
+                format!(
+                    "{} gave an identity without the CA of its API server. The answer is kept. If that API server's certificate is publicly trusted, take it with: liqo-auth legacy peer --publicly-trusted",
+                    self.foreign
+                ),
+            );
+        }
         Failure::of(&self.path.display().to_string(), error)
     }
 }

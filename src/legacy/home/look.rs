@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::{
     Asks, Next, Phase, Request, Tls, configuration::Configuration, identity::AcceptedIdentity,
-    observed::Observed, record::HomeRecord,
+    observed::Observed, receiving::proxy_url, record::HomeRecord,
 };
 use crate::{
     assurance::peer_version::TokenForm,
-    crypto::{Answer, SigningKey},
+    crypto::{Answer, ClientKey, SigningKey},
     error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal},
     legacy::{
         AuthToken, HttpRequest, TokenProtocol, http::IDS_PATH, message::Outgoing, objects,
@@ -70,6 +70,12 @@ impl<'a> Look<'a> {
         let Some(version) = self.version()? else {
             return Ok(Phase::NeedsIds);
         };
+        if observed
+            .record()
+            .is_some_and(|record| record.kept.is_some())
+        {
+            return Ok(Phase::AnswerKept);
+        }
         if version != Some(ProtocolVersion::V0_2) {
             let Answer::Ready(key) = self.find_key()? else {
                 return Ok(Phase::NeedsKey);
@@ -101,6 +107,7 @@ impl<'a> Look<'a> {
                 let id = ObjectRef::new(Kind::Secret, namespace, name);
                 plan.await_for(Awaited::Token(id));
             }
+            Phase::AnswerKept => self.take_kept(env.now, &mut plan)?,
             Phase::Accepted(_) => self.set_status(AuthStatus::Accepted, env.now, &mut plan),
             Phase::IdentityLost => {
                 let id = cluster.map(Resource::id);
@@ -118,9 +125,12 @@ impl<'a> Look<'a> {
     /// there.
     pub(super) fn set_status(&self, outcome: AuthStatus, now: Timestamp, plan: &mut Plan<'_>) {
         if let Some(cluster) = self.observed.foreign_cluster {
+            // A form that the policy refuses has no outcome to tell.
+            let version = self.version().ok().flatten().flatten();
+            let version = version.unwrap_or(ProtocolVersion::V0_4);
             plan.edit(cluster, |cluster| {
                 if cluster.status.auth_status() != outcome {
-                    cluster.status.set_auth_status(outcome, now);
+                    cluster.status.set_auth_status(outcome, version, now);
                 }
             });
         }
@@ -141,6 +151,8 @@ impl<'a> Look<'a> {
         }
         if present.is_none_or(|present| present.get(names::TOKEN) != wanted.get(names::TOKEN)) {
             plan.put(present, wanted);
+            // The peer is asked anew.
+            plan.records.peer.change(|record| record.kept = None);
         }
         if self.observed.identity.is_none() {
             self.set_status(AuthStatus::Pending, now, plan);
@@ -181,8 +193,17 @@ impl<'a> Look<'a> {
             return Ok(None);
         };
         let token = self.remote_token()?;
+        // What would keep the identity from being stored is told before the peer
+        // gives it, since it gives it once.
+        proxy_url(cluster)?;
         let csr = match self.find_key()? {
-            Answer::Ready(key) => self.recorded(&*key),
+            Answer::Ready(key) if version != Some(ProtocolVersion::V0_2) => {
+                if key.client_key() == ClientKey::NotExportable {
+                    return Err(Error::new(LocalFault::KeyNotExportable, None, ""));
+                }
+                self.recorded(&*key)
+            }
+            Answer::Ready(_) => None,
             Answer::Pending | Answer::Denied(_) => None,
         };
         let origin_token = self.origin_token()?;

@@ -95,6 +95,10 @@ pub enum Phase {
     AwaitsToken,
     /// The token was refused. Nothing is sent until someone sets `Pending`.
     Refused,
+    /// An answer with an identity is here, and this side's settings refuse it. It is
+    /// kept, since the peer gives an identity once, and taken when the settings
+    /// allow it. Nothing is sent meanwhile.
+    AnswerKept,
     /// The identity is here.
     Accepted(AcceptedIdentity),
     /// The identity was here, and is not given again by itself.

@@ -6,6 +6,7 @@ use super::{
     Asks, Request,
     configuration::Configuration,
     look::{Look, Plan},
+    record::{HomeRecord, KeptAnswer},
 };
 use crate::{
     assurance::peer_version::TokenForm,
@@ -59,9 +60,10 @@ impl Configuration {
             };
             return Err(wrong(fault, "clusterId"));
         }
-        let form = match info.guest_namespace {
+        let form = match info.guest_namespace.as_deref() {
+            // An empty text is an absent field.
+            None | Some("") => TokenForm::Certificates,
             Some(_) => TokenForm::Accounts,
-            None => TokenForm::Certificates,
         };
         plan.edit(cluster, |cluster| {
             let identity = &mut cluster.spec.cluster_identity;
@@ -102,8 +104,14 @@ impl Look<'_> {
         }
         let is_of_accounts = version == Some(ProtocolVersion::V0_2);
         match response.status {
-            200..=299 if is_of_accounts => self.receive_account(response, now, plan),
-            200..=299 => self.receive_certificate(cluster, response, now, plan),
+            200..=299 => {
+                let body = response.body.clone();
+                let answer = match is_of_accounts {
+                    true => KeptAnswer::Account(body),
+                    false => KeptAnswer::Certificate(body),
+                };
+                self.take_or_keep(cluster, answer, now, plan)
+            }
             401 | 403 => {
                 let outcome = match with_token {
                     true => AuthStatus::Refused,
@@ -132,15 +140,85 @@ impl Look<'_> {
         Ok(())
     }
 
+    /// Takes the identity. The peer gives it once: if the answer lacks the CA, which
+    /// a setting of this side's may allow, it is kept until the setting does.
+    fn take_or_keep(
+        &self,
+        cluster: &ForeignCluster,
+        answer: KeptAnswer,
+        now: Timestamp,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        match self.take(cluster, &answer, now, plan) {
+            Err(error) if is_about_ca(&error) && self.has_room(&answer) => {
+                plan.refuse(error);
+                let keep = |record: &mut HomeRecord| record.kept = Some(answer.clone());
+                let new = HomeRecord::keeping(answer.clone());
+                plan.records.peer.change_or_make(|| new, keep);
+                Ok(())
+            }
+            taken => taken,
+        }
+    }
+
+    /// Takes the answer that was kept, if the settings allow it by now. If the
+    /// answer turns out to be wrong, the peer is asked again.
+    pub(super) fn take_kept(&self, now: Timestamp, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let kept = self
+            .observed
+            .record()
+            .and_then(|record| record.kept.as_ref());
+        let (Some(cluster), Some(kept)) = (self.observed.foreign_cluster, kept) else {
+            return Ok(());
+        };
+        let is_over = match self.take(cluster, kept, now, plan) {
+            Ok(()) => true,
+            Err(error) => {
+                let is_over = match error.fault() {
+                    Fault::PeerMisbehaved(_) | Fault::PeerIncompatible(_) => true,
+                    Fault::Policy(_) => !is_about_ca(&error),
+                    _ => return Err(error),
+                };
+                plan.refuse(error);
+                is_over
+            }
+        };
+        if is_over {
+            plan.records.peer.change(|record| record.kept = None);
+        }
+        Ok(())
+    }
+
+    /// Whether the record can hold the answer.
+    fn has_room(&self, answer: &KeptAnswer) -> bool {
+        let (_, body) = answer.field();
+        body.expose().len() <= self.policy().limits().certificates
+    }
+
+    fn take(
+        &self,
+        cluster: &ForeignCluster,
+        answer: &KeptAnswer,
+        now: Timestamp,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        match answer {
+            KeptAnswer::Account(body) => self.receive_account(body.expose(), now, plan),
+            KeptAnswer::Certificate(body) => {
+                self.receive_certificate(cluster, body.expose(), now, plan)
+            }
+        }
+    }
+
     fn receive_certificate(
         &self,
         cluster: &ForeignCluster,
-        response: &HttpResponse,
+        body: &[u8],
         now: Timestamp,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         let limit = self.policy().limits().legacy_answer;
-        let answer: CertificateResponse = read_strict_json(response.body.expose(), limit)
+        let answer: CertificateResponse = read_strict_json(body, limit)
             .map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
         if !answer.aws.0.is_empty() {
             let fault: Fault = match answer.certificate.is_empty() {
@@ -244,12 +322,12 @@ impl Look<'_> {
 
     fn receive_account(
         &self,
-        response: &HttpResponse,
+        body: &[u8],
         now: Timestamp,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         let policy = self.policy();
-        let kubeconfig = read_kubeconfig(response.body.expose(), policy)?;
+        let kubeconfig = read_kubeconfig(body, policy)?;
         let expected = names::remote_account(&self.configuration.cluster_id);
         if kubeconfig.user != expected {
             let found = shortened(&kubeconfig.user);
@@ -275,7 +353,7 @@ impl Look<'_> {
 }
 
 /// The proxy that this cluster's own administrator named.
-fn proxy_url(cluster: &ForeignCluster) -> Result<Option<String>, Error> {
+pub(super) fn proxy_url(cluster: &ForeignCluster) -> Result<Option<String>, Error> {
     let text = cluster.spec.foreign_proxy_url.as_str();
     if text.is_empty() {
         return Ok(None);
@@ -285,6 +363,11 @@ fn proxy_url(cluster: &ForeignCluster) -> Result<Option<String>, Error> {
         Error::new(LocalFault::AuthUrl(error), id, "spec.foreignProxyUrl")
     })?;
     Ok(Some(url.as_str().to_owned()))
+}
+
+/// Whether the setting of publicly trusted API servers is in the way.
+fn is_about_ca(error: &Error) -> bool {
+    *error.fault() == Fault::Policy(PolicyRefusal::NoCaBundle)
 }
 
 fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<ServiceAccountKubeconfig, Error> {

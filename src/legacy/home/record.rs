@@ -26,6 +26,38 @@ pub(super) struct HomeRecord {
     csr: Vec<u8>,
     /// API server and CA of the first identity.
     pub(super) pins: Option<EndpointPins>,
+    /// The answer that the settings refused.
+    pub(super) kept: Option<KeptAnswer>,
+}
+
+/// An answer with an identity, as it came.
+#[derive(Clone, PartialEq)]
+pub(super) enum KeptAnswer {
+    /// The kubeconfig of a service account: 0.2.
+    Account(SecretBytes),
+    /// A certificate: 0.3 or later.
+    Certificate(SecretBytes),
+}
+
+impl KeptAnswer {
+    /// The key and the value in the record.
+    pub(super) fn field(&self) -> (&'static str, &SecretBytes) {
+        match self {
+            Self::Account(body) => (ACCOUNT_ANSWER, body),
+            Self::Certificate(body) => (CERTIFICATE_ANSWER, body),
+        }
+    }
+}
+
+impl HomeRecord {
+    /// A record of an answer, before there is a request in it.
+    pub(super) fn keeping(answer: KeptAnswer) -> Self {
+        Self {
+            csr: Vec::new(),
+            pins: None,
+            kept: Some(answer),
+        }
+    }
 }
 
 impl Look<'_> {
@@ -70,6 +102,7 @@ impl Look<'_> {
             let new = HomeRecord {
                 csr: csr.clone(),
                 pins: None,
+                kept: None,
             };
             record.change_or_make(|| new, |record| record.csr = csr);
         }
@@ -129,6 +162,11 @@ impl Fields for HomeRecord {
         Some(Self {
             csr: secret.get(names::CSR)?.to_vec(),
             pins,
+            kept: match (secret.get(ACCOUNT_ANSWER), secret.get(CERTIFICATE_ANSWER)) {
+                (None, None) => None,
+                (Some(body), None) => Some(KeptAnswer::Account(body.into())),
+                (_, Some(body)) => Some(KeptAnswer::Certificate(body.into())),
+            },
         })
     }
 
@@ -137,6 +175,10 @@ impl Fields for HomeRecord {
         if let Some(pins) = &self.pins {
             fields.push((API_SERVER, pins.api_server.as_bytes()));
             fields.push((CA_DIGEST, &pins.ca));
+        }
+        if let Some(kept) = &self.kept {
+            let (key, body) = kept.field();
+            fields.push((key, body.expose()));
         }
         let fields = fields.into_iter();
         fields
@@ -147,3 +189,5 @@ impl Fields for HomeRecord {
 
 const API_SERVER: &str = "apiServer";
 const CA_DIGEST: &str = "caDigest";
+const ACCOUNT_ANSWER: &str = "accountAnswer";
+const CERTIFICATE_ANSWER: &str = "certificateAnswer";

@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Metadata, Timestamp, reading::absent::or_null};
+use crate::model::{Metadata, ProtocolVersion, Timestamp, reading::absent::or_null};
 
 /// Another cluster, as Liqo 0.2 to 0.10 knew it, with the fields that
 /// authentication needs. Source: Liqo `discoveryv1alpha1.ForeignCluster`.
@@ -160,9 +160,21 @@ impl ForeignClusterStatus {
         }
     }
 
-    /// Says the outcome by both names, since each version keeps only its own.
-    pub fn set_auth_status(&mut self, status: AuthStatus, now: Timestamp) {
-        self.auth_status = Some(status);
+    /// Says the outcome by the name that the version has for it: `authStatus` in
+    /// 0.2, the condition later. An API server refuses or drops the other one.
+    pub fn set_auth_status(
+        &mut self,
+        status: AuthStatus,
+        version: ProtocolVersion,
+        now: Timestamp,
+    ) {
+        if version == ProtocolVersion::V0_2 {
+            self.auth_status = Some(status);
+            self.peering_conditions
+                .retain(|present| present.condition_type != AUTHENTICATION_STATUS);
+            return;
+        }
+        self.auth_status = None;
         let (condition_status, reason, message) = status.condition();
         let condition = PeeringCondition {
             condition_type: AUTHENTICATION_STATUS.to_owned(),
@@ -235,12 +247,15 @@ mod tests {
             AuthStatus::Refused,
             AuthStatus::EmptyRefused,
         ] {
-            let mut both = ForeignClusterStatus::default();
-            both.set_auth_status(status, "2026-11-20T13:00:00Z".parse().unwrap());
-            assert_eq!(both.auth_status(), status);
-            // What an API server of 0.3 to 0.10 keeps of it.
-            both.auth_status = None;
-            assert_eq!(both.auth_status(), status);
+            let now = "2026-11-20T13:00:00Z".parse().unwrap();
+            let mut found = ForeignClusterStatus::default();
+            found.set_auth_status(status, ProtocolVersion::V0_2, now);
+            assert_eq!(found.auth_status(), status);
+            assert_eq!(found.peering_conditions.len(), 0);
+            // The peer was updated.
+            found.set_auth_status(status, ProtocolVersion::V0_4, now);
+            assert_eq!(found.auth_status, None);
+            assert_eq!(found.auth_status(), status);
         }
     }
 }

@@ -13,8 +13,8 @@ use liqo_auth::{
     },
     machine::{Effect, Env, Objects, Step},
     model::{
-        AuthStatus, ClusterId, ForeignCluster, Object, Resource, Secret, ServiceAccount, Timestamp,
-        names,
+        AuthStatus, ClusterId, ForeignCluster, Object, ProtocolVersion, Resource, Secret,
+        ServiceAccount, Timestamp, names,
     },
     policy::Policy,
     provider::{AuthoritySigner, Endpoint},
@@ -82,7 +82,11 @@ impl Pair {
 
     pub(crate) fn set_status(&mut self, status: AuthStatus) {
         let mut cluster = self.cluster().clone();
-        cluster.status.set_auth_status(status, now());
+        let version = match cluster.status.auth_status {
+            Some(_) => ProtocolVersion::V0_2,
+            None => ProtocolVersion::V0_4,
+        };
+        cluster.status.set_auth_status(status, version, now());
         self.at_home.insert(cluster.into());
     }
 

@@ -81,6 +81,7 @@ fn next(phase: &Phase) -> String {
         Phase::NeedsRecord | Phase::NeedsIdentity { .. } => "is asked for an identity",
         Phase::AwaitsToken => "its token is awaited",
         Phase::Refused => "another token is awaited",
+        Phase::AnswerKept => "its answer is kept: legacy peer says which flag takes it",
         Phase::Accepted(identity) => return identity.kubeconfig_secret.to_string(),
         Phase::IdentityLost => "the identity was here, and is gone",
         Phase::Ending => "is being deleted",

@@ -2,8 +2,9 @@
 
 use liqo_auth::{
     error::{Fault, PolicyRefusal},
-    legacy::HomeClusterSettings,
-    model::{AuthStatus, ProtocolVersion},
+    legacy::{ForeignSettings, HomeClusterSettings, Reading},
+    model::{AuthStatus, Kind, ProtocolVersion},
+    policy::Policy,
 };
 
 use crate::legacy::pair::{
@@ -77,4 +78,98 @@ fn a_peer_without_a_path_for_certificates_counts_as_0_2() {
     response.status = 404;
     pair.receive(&request, &response).unwrap();
     assert_eq!(pair.next_request().unwrap().http.path, "/identity");
+}
+
+/// Liqo 0.3 adds nothing to the name; 0.4 to 0.10 add a part of a hash.
+#[test]
+fn the_tenant_namespace_has_the_name_of_each_version() {
+    for (version, name) in [
+        (ProtocolVersion::V0_3, "liqo-tenant-cl-home"),
+        (ProtocolVersion::V0_4, "liqo-tenant-cl-home-7131e7"),
+    ] {
+        let home = HomeClusterSettings {
+            peer_versions: [(FOREIGN.parse().unwrap(), version)].into(),
+            ..home_settings()
+        };
+        let foreign = ForeignSettings {
+            policy: Policy::compatible(),
+            ..foreign_settings()
+        };
+        let mut pair = Pair::of(foreign, home);
+        let token = pair.token();
+        pair.set_token(&token);
+        pair.run();
+        assert_eq!(pair.status(), AuthStatus::Accepted);
+        let namespaces: Vec<String> = pair
+            .at_foreign
+            .iter()
+            .filter(|object| object.id().kind == Kind::Namespace)
+            .map(|object| object.id().name)
+            .collect();
+        assert_eq!(namespaces, [name], "{version}");
+    }
+}
+
+/// An API server with strict validation refuses another version's fields.
+#[test]
+fn a_foreign_cluster_is_written_in_its_versions_own_form() {
+    for (mut pair, [written, absent]) in [
+        (
+            Pair::new(),
+            [
+                ["/spec/foreignAuthUrl", "/status/peeringConditions"],
+                ["/spec/authUrl", "/status/authStatus"],
+            ],
+        ),
+        (
+            Pair::of_accounts(),
+            [
+                ["/spec/authUrl", "/status/authStatus"],
+                ["/spec/foreignAuthUrl", "/status/peeringConditions"],
+            ],
+        ),
+    ] {
+        pair.run();
+        assert_eq!(pair.status(), AuthStatus::EmptyRefused);
+        let cluster = serde_json::to_value(pair.cluster()).unwrap();
+        for path in written {
+            assert!(cluster.pointer(path).is_some(), "{path}: {cluster}");
+        }
+        for path in absent {
+            assert!(cluster.pointer(path).is_none(), "{path}: {cluster}");
+        }
+    }
+}
+
+/// Kubernetes' conventions: an empty text is an absent field.
+#[test]
+fn an_empty_field_is_an_absent_one() {
+    let foreign = crate::legacy::pair::foreign(foreign_settings());
+    for (body, peer, version) in [
+        (
+            r#"{"clusterID":"","cluster":{"clusterID":"a"}}"#,
+            "a",
+            ProtocolVersion::V0_4,
+        ),
+        (
+            r#"{"clusterID":"a","cluster":{"clusterID":"","clusterName":""}}"#,
+            "a",
+            ProtocolVersion::V0_3,
+        ),
+    ] {
+        let request = crate::legacy::pair::post(&serde_json::from_str(body).unwrap());
+        let Reading::Identity(read) = foreign.read(&request) else {
+            panic!("refused: {body}");
+        };
+        assert_eq!((read.peer.as_str(), read.version), (peer, version));
+    }
+    let mut pair = Pair::new();
+    let ids = pair.next_request().unwrap();
+    let mut response = liqo_auth::legacy::HttpResponse::unavailable();
+    response.status = 200;
+    let body = format!(r#"{{"clusterId":"{FOREIGN}","guestNamespace":""}}"#);
+    response.body = body.into_bytes().into();
+    pair.receive(&ids, &response).unwrap();
+    let request = pair.next_request().unwrap();
+    assert_eq!(request.http.path, "/identity/certificate");
 }

@@ -57,9 +57,6 @@ fn a_home_stores_nothing_of_a_wrong_answer() {
             "apiServerCA",
             |fault| matches!(fault, Fault::PeerMisbehaved(PeerMisbehaved::CaBundle(_))),
         ),
-        ("apiServerCA", "".into(), "apiServerCA", |fault| {
-            matches!(fault, Fault::Policy(PolicyRefusal::NoCaBundle))
-        }),
         (
             "apiServerUrl",
             "https://kubernetes.default.svc".into(),

@@ -2,6 +2,7 @@
 
 mod answers;
 mod anything;
+mod kept_answers;
 mod requests;
 mod service_accounts;
 
