@@ -135,7 +135,7 @@ fn take(
     }
     let replaces = replaced(holding);
     let records = &mut plan.records;
-    records.peer.change(|record| record.remember_until(until));
+    records.remember_until(&holding.holder, until);
     let issued = IssuedCertificate::new(chain, &request.csr, replaces, now);
     records.held(&holding.holder, |held| held.take(issued));
     if let Holder::Slice(slice) = &holding.holder {

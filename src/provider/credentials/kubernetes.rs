@@ -101,9 +101,7 @@ fn begin(holding: &Holding<'_>, request: &SigningRequest, attempt: u8, plan: &mu
     let name = name_of(&look, request, attempt);
     let until = look.now + request.lifetime;
     let attempt = SigningAttempt::new(request.id, attempt, name.clone(), until);
-    plan.records
-        .peer
-        .change(|record| record.remember_until(until));
+    plan.records.remember_until(&holding.holder, until);
     plan.records
         .held(&holding.holder, |held| held.signing = Some(attempt));
     if look

@@ -111,6 +111,12 @@ impl AwsKeys {
         self.of_slices.is_empty() && self.superseded.is_empty()
     }
 
+    /// Whether a key may still make its holder the user of this slice. Of a key
+    /// that was replaced, the slice is not known.
+    pub(in crate::provider) fn may_open(&self, slice: &str) -> bool {
+        !self.superseded.is_empty() || self.of_slices.iter().any(|one| one.slice == slice)
+    }
+
     /// The keys that another one replaced.
     pub(in crate::provider) fn superseded(&self) -> &[AccessKey] {
         &self.superseded

@@ -26,7 +26,7 @@ use crate::machine::{
     record::WorkingRecord,
     sealed::{self, Opened, Seal},
 };
-use crate::model::Secret;
+use crate::model::{Secret, Timestamp};
 
 /// What a call at the provider changes.
 pub(super) type Plan<'a> = machine::plan::Plan<Records<'a>>;
@@ -72,6 +72,16 @@ impl<'a> Records<'a> {
                 Some((_, Err(_))) => WorkingRecord::unreadable(),
             }
         })
+    }
+
+    /// Remembers until when a certificate of a holder may hold: the peer's name
+    /// is taken until then, and that of a slice as well.
+    pub(super) fn remember_until(&mut self, holder: &Holder, until: Timestamp) {
+        self.peer.change(|record| record.remember_until(until));
+        if let Holder::Slice(slice) = holder {
+            self.slice(slice)
+                .change(|record| record.remember_until(until));
+        }
     }
 
     /// Changes what a holder has, if its record is there.

@@ -36,6 +36,10 @@ pub(in crate::provider) struct SliceRecord {
     pub(in crate::provider) held: HeldCredentials,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) decided: Option<Decided>,
+    /// When the last of all certificates of slices of this name has ended, in
+    /// seconds since the Unix epoch. Until then the name belongs to the slice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    certificates_until: Option<i64>,
     /// Whether this side's administrator cordoned the slice.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub(in crate::provider) cordoned: bool,
@@ -155,6 +159,9 @@ impl SliceRecord {
         let same_replica = self.uid == slice.metadata.uid;
         let same_request = same_replica && self.csr.as_ref() == Some(&csr);
         if !same_replica {
+            if let Some(issued) = &self.held.issued {
+                self.certificates_until = self.certificates_until.max(Some(issued.until().unix()));
+            }
             // What was issued for another replica is none of this one's.
             self.held.issued = None;
         }
@@ -170,6 +177,33 @@ impl SliceRecord {
         self.key = Some(Bytes::from(key.as_bytes().as_slice()));
         self.held.refused_renewal = None;
         self.drained = false;
+    }
+
+    /// Remembers until when a certificate may hold.
+    pub(in crate::provider) fn remember_until(&mut self, until: Timestamp) {
+        self.certificates_until = self.certificates_until.max(Some(until.unix()));
+    }
+
+    /// From when on no certificate of a slice of this name holds; nothing if
+    /// there was none. A certificate is good through the second that it ends
+    /// with.
+    pub(in crate::provider) fn unused_from(&self) -> Option<Timestamp> {
+        let issued = self.held.issued.as_ref();
+        let issued = issued.map(|issued| issued.until().unix());
+        let last = self.certificates_until.max(issued)?;
+        Timestamp::from_unix(last.saturating_add(1)).ok()
+    }
+
+    /// What is left of the record when the slice is gone: the name, until when
+    /// it is taken, and the administrator's word.
+    pub(in crate::provider) fn tombstone(&self) -> Self {
+        let until = self.unused_from();
+        Self {
+            slice: self.slice.clone(),
+            certificates_until: until.map(|until| until.unix().saturating_sub(1)),
+            cordoned: self.cordoned,
+            ..Self::default()
+        }
     }
 
     /// The decision on what the slice asks for now.

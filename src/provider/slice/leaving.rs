@@ -3,7 +3,7 @@
 use super::{replica::SliceLook, status};
 use crate::{
     audit::{Decision, Event},
-    model::{Resource, Secret, names},
+    model::{Resource, Secret, Timestamp, names},
     provider::{
         credentials::delete_unanswered,
         look::Look,
@@ -55,22 +55,37 @@ impl<'a> LeftBehind<'a> {
     }
 
     /// Whether the record stays: a slice of that name is cordoned when it comes
-    /// again.
+    /// again, or the name is that of a user.
     fn is_kept(&self, look: &Look<'_>) -> bool {
-        self.record.cordoned && look.observed.tenant_metadata().is_some()
+        let is_cordoned = self.record.cordoned && look.observed.tenant_metadata().is_some();
+        let peer = look.observed.record();
+        is_cordoned
+            || self.taken_until(look).is_some()
+            || peer.is_some_and(|peer| peer.aws.may_open(&self.record.slice))
+    }
+
+    /// Until when the name is that of a user who holds a certificate.
+    pub(super) fn taken_until(&self, look: &Look<'_>) -> Option<Timestamp> {
+        self.record.unused_from().filter(|until| look.now < *until)
     }
 
     pub(super) fn is_settled(&self, look: &Look<'_>) -> bool {
-        self.is_kept(look) && self.certificate.is_none()
+        self.is_kept(look) && self.certificate.is_none() && *self.record == self.record.tombstone()
     }
 
-    /// Deletes the certificate, then the record that names it.
+    /// Deletes the certificate, then the record that names it, or what nobody
+    /// needs any more of it.
     pub(super) fn clean_up(&self, look: &Look<'_>, plan: &mut Plan<'_>) {
         delete_unanswered(look, &self.record.held, plan);
         if let Some(certificate) = self.certificate {
             plan.delete(certificate);
         }
-        if !self.is_kept(look) {
+        if self.is_kept(look) {
+            let name = &self.record.slice;
+            plan.records
+                .slice(name)
+                .forget(|record| *record = record.tombstone());
+        } else {
             plan.forget(self.secret);
         }
     }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::{Disposition, Error},
     model::{
-        AuthParams, Kind, Metadata, ObjectRef, Resource, ResourceSlice, TenantCondition,
+        AuthParams, Kind, Metadata, ObjectRef, Resource, ResourceSlice, TenantCondition, Timestamp,
         Unreadable, names,
     },
     provider::{
@@ -26,6 +26,8 @@ pub(in crate::provider) struct Slices<'a> {
     unreadable: Vec<&'a Unreadable>,
     left_behind: Vec<LeftBehind<'a>>,
     broken: Vec<(ObjectRef, Error)>,
+    /// When the first name of a slice that is gone becomes free.
+    first_free: Option<Timestamp>,
 }
 
 impl<'a> Slices<'a> {
@@ -61,6 +63,7 @@ impl<'a> Slices<'a> {
             unreadable: look.view.unreadable(Kind::ResourceSlice).collect(),
             left_behind: Vec::new(),
             broken: Vec::new(),
+            first_free: None,
         };
         slices.find_left_behind(&namespace);
         slices
@@ -96,6 +99,8 @@ impl<'a> Slices<'a> {
                 Err(error) => self.broken.push((secret.id(), error.clone())),
                 Ok(opened) => {
                     let left = LeftBehind::of(&look, secret, &opened.record);
+                    let taken_until = left.taken_until(&look);
+                    self.first_free = self.first_free.into_iter().chain(taken_until).min();
                     if !left.is_settled(&look) {
                         self.left_behind.push(left);
                     }
@@ -129,6 +134,7 @@ impl<'a> Slices<'a> {
         for left in &self.left_behind {
             left.clean_up(look, plan);
         }
+        plan.wake_by(self.first_free);
         for (id, error) in &self.broken {
             plan.refuse_at(id.clone(), error.clone());
         }

@@ -171,8 +171,8 @@ fn a_crash_after_any_effect_leads_to_one_key_for_each_slice() {
     }
 }
 
-/// The slice's record is deleted with the slice. The peer's record keeps the
-/// key.
+/// The slice's record keeps the name, as the key still belongs to that user.
+/// The peer's record keeps the key.
 #[test]
 fn the_key_of_a_deleted_slice_awaits_revocation() {
     let iam = Arc::new(Iam::default());
@@ -181,7 +181,9 @@ fn the_key_of_a_deleted_slice_awaits_revocation() {
     let first = given(&pool, "mypool").aws_access_key_id;
     assert_eq!(awaited_revocations(&pool.reconcile()), [""; 0]);
     pool.remove("mypool").settle();
-    assert_eq!(pool.records(), [""; 0]);
+    let record = pool.secret("liqo", &pool.records()[0]).unwrap();
+    let record = record.data["record"].expose();
+    assert_eq!(record, br#"{"slice":"mypool"}"#, "no secret part of a key");
     assert_eq!(awaited_revocations(&pool.reconcile()), [first.as_str()]);
 
     // A new slice of the same name is another slice and gets another key.
@@ -196,6 +198,12 @@ fn the_key_of_a_deleted_slice_awaits_revocation() {
     assert_eq!(pool.events.last().unwrap().decision, decision);
     assert_eq!(awaited_revocations(&pool.reconcile()), [""; 0]);
     assert_eq!(given(&pool, "mypool").aws_access_key_id, second);
+
+    pool.remove("mypool").settle();
+    assert_eq!(pool.records().len(), 1);
+    revoke(&mut pool, &second);
+    pool.settle();
+    assert_eq!(pool.records(), [""; 0]);
 }
 
 /// A step has one effect on the peer's record. That effect records all keys.

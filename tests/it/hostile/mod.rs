@@ -2,5 +2,6 @@
 
 mod condition_tokens;
 mod nonces;
+mod slice_names;
 mod unreadable_slices;
 mod unreadable_tenants;

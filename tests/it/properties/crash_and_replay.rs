@@ -65,7 +65,13 @@ proptest! {
         undisturbed.settle().unwrap();
         undisturbed.play(Event::Slice { wanted: slice.is_some() }).unwrap();
         undisturbed.settle().unwrap();
-        prop_assert_eq!(names_of(&disturbed), names_of(&undisturbed));
+        let mut names = names_of(&disturbed);
+        if slice.is_none() {
+            // The name of a slice that is gone may be on record, since a
+            // certificate of its still holds.
+            names[0].retain(|id| !id.name.starts_with("liqo-auth-slice-"));
+        }
+        prop_assert_eq!(names, names_of(&undisturbed));
         let phases = slice_phases(&disturbed);
         prop_assert_eq!(&phases, &slice_phases(&undisturbed));
         prop_assert!(phases.is_empty() || phases == ["Accepted", "Held"]);

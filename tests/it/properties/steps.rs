@@ -135,7 +135,15 @@ fn places(effect: &Effect, stored: Option<&Object>, may_forget: bool) -> Vec<Pla
             true => Place::PeersRecord,
             false => Place::SlicesRecord,
         };
-        return match (is_deletion, may_forget) {
+        // The record of a slice that is gone keeps its name only.
+        let is_tombstone = match effect {
+            Effect::Replace {
+                object: Object::Secret(record),
+                ..
+            } => !String::from_utf8_lossy(record.data["record"].expose()).contains("\"uid\""),
+            _ => false,
+        };
+        return match (is_deletion, may_forget || is_tombstone) {
             (true, _) => vec![Place::Forgetting],
             (false, true) => vec![record, Place::Forgetting],
             (false, false) => vec![record],

@@ -157,7 +157,6 @@ const AUTHENTICATED_STILL: &[&str] = &[
     "5-active-again",
     "6-slice-deleted",
 ];
-const WITH_SLICE: &[&str] = &["2-resourceslice", "3-cordon", "5-active-again"];
 
 const DIFFERENCES: &[Difference] = &[
     Difference {
@@ -176,9 +175,9 @@ const DIFFERENCES: &[Difference] = &[
         why: "the provider proves its own key",
     },
     Difference {
-        stages: WITH_SLICE,
+        stages: AUTHENTICATED_STILL,
         line: "Secret liqo/liqo-auth-slice-7f61cfefb9819a333c5a0486b2ab7744 |  | absent | present",
-        why: "what was issued and decided, out of the peer's reach",
+        why: "what was issued and decided, out of the peer's reach; then, that the name is taken",
     },
     Difference {
         stages: &["2-resourceslice"],

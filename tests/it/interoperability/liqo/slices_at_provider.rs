@@ -49,9 +49,9 @@ const DIFFERENCES: &[Difference] = &[
         why: "pin, proof, used nonces and the condition, out of the peer's reach",
     },
     Difference {
-        stages: SLICE,
+        stages: ALL,
         line: "Secret liqo/liqo-auth-slice-…: ours only",
-        why: "what was issued and decided, out of the peer's reach",
+        why: "what was issued and decided, out of the peer's reach; then, that the name is taken",
     },
     Difference {
         stages: SLICE,
