@@ -109,7 +109,7 @@ fn a_key_succession() {
     let succeeding = Succeeding {
         provider: &provider,
         consumer: &consumer,
-        successor: new.public_key(),
+        successor: new.public_key().spki_der(),
         nonce: &nonce(&vectors),
     };
     let made = KeySuccession::make(&succeeding, &old).unwrap();

@@ -23,8 +23,8 @@ pub(crate) struct Succeeding<'a> {
     pub(crate) provider: &'a ClusterId,
     /// The consumer that owns the key.
     pub(crate) consumer: &'a ClusterId,
-    /// The new key.
-    pub(crate) successor: &'a PublicKey,
+    /// The SubjectPublicKeyInfo of the new key.
+    pub(crate) successor: &'a [u8],
     /// The provider's nonce. The new key signs it in the same Tenant, so that a
     /// succession serves once.
     pub(crate) nonce: &'a Nonce,
@@ -88,7 +88,7 @@ impl Succeeding<'_> {
                 self.provider.as_str().as_bytes(),
                 self.consumer.as_str().as_bytes(),
                 predecessor.spki_der(),
-                self.successor.spki_der(),
+                self.successor,
                 self.nonce.as_bytes(),
             ],
         )
@@ -116,7 +116,7 @@ mod tests {
         let succeeding = Succeeding {
             provider: &provider,
             consumer: &consumer,
-            successor: new.public_key(),
+            successor: new.public_key().spki_der(),
             nonce: &first,
         };
         let made = KeySuccession::make(&succeeding, old)
@@ -137,7 +137,7 @@ mod tests {
                 ..succeeding
             },
             Succeeding {
-                successor: third.public_key(),
+                successor: third.public_key().spki_der(),
                 ..succeeding
             },
             Succeeding {

@@ -217,7 +217,7 @@ impl Csr {
     /// The request for the subject and the key that it names itself, signed by
     /// that key. Whoever approved it answers for both.
     pub(super) fn as_claimed(pem: &[u8], policy: &Policy) -> Result<(Self, PublicKey), CsrError> {
-        let key = Self::claimed_key(pem, policy)?;
+        let key = Self::claimed_key(pem, false, policy)?;
         let der = pem_block::read_one(pem, LABEL, policy.forms())?;
         let mut request = Reader::new(single(&der, SEQUENCE)?);
         let information = request.next()?.raw;
@@ -227,12 +227,17 @@ impl Csr {
     }
 
     /// The key that a text asks a certificate for, where it does not come
-    /// beside the request. Nothing is verified but the rules for keys.
+    /// beside the request. Nothing is verified but the rules for keys; of a key
+    /// that is known, only the form.
     ///
     /// # Errors
     /// [`CsrError`] if the text is no request, [`CsrError::PublicKey`] if its
     /// key breaks the rules.
-    pub(crate) fn claimed_key(pem: &[u8], policy: &Policy) -> Result<PublicKey, CsrError> {
+    pub(crate) fn claimed_key(
+        pem: &[u8],
+        is_known: bool,
+        policy: &Policy,
+    ) -> Result<PublicKey, CsrError> {
         let limit = policy.limits().csr;
         match pem.len() {
             0 => return Err(CsrError::Empty),
@@ -244,7 +249,11 @@ impl Csr {
         information.expect(INTEGER)?;
         information.expect(SEQUENCE)?;
         let key = information.next()?.raw;
-        PublicKey::from_spki_der(key, policy).map_err(CsrError::PublicKey)
+        match is_known {
+            true => PublicKey::from_known_spki_der(key, policy),
+            false => PublicKey::from_spki_der(key, policy),
+        }
+        .map_err(CsrError::PublicKey)
     }
 
     /// The request whose verification is on record by its [`digest`](Self::digest),

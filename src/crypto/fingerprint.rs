@@ -33,7 +33,7 @@ impl Fingerprint {
         Self(bytes)
     }
 
-    pub(super) fn of(der: &[u8]) -> Self {
+    pub(crate) fn of(der: &[u8]) -> Self {
         Self(Sha256::digest(der).into())
     }
 }

@@ -21,8 +21,8 @@ pub(crate) use aws::user as aws_user;
 pub(crate) use nonce::nonce_at;
 pub(crate) use resource_slice::{slice_names, slice_request};
 pub(crate) use tenant::{
-    Known, claim, default_namespace, name_length, nonce_signature, proxy_url, tenant_names,
-    without_status,
+    Known, claim, default_namespace, name_length, nonce_signature, pinned_key, proxy_url,
+    tenant_names, without_status,
 };
 
 use crate::{

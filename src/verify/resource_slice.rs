@@ -171,13 +171,13 @@ pub(crate) fn slice_request(
 ) -> Result<VerifiedSlice, Error> {
     let at = |error| Error::new(PeerMisbehaved::Csr(error), Some(slice.id()), "spec.csr");
     let pem = slice.spec.csr.as_slice();
+    let recognized = known.and_then(|digest| Csr::recognize(pem, digest, policy));
     let public_key = match expectation.tenant_key {
         Some(key) => key.clone(),
-        None => Csr::claimed_key(pem, policy).map_err(at)?,
+        None => Csr::claimed_key(pem, recognized.is_some(), policy).map_err(at)?,
     };
     let name = slice.metadata.name.clone();
     let subject = Subject::resource_slice(&name, expectation.consumer);
-    let recognized = known.and_then(|digest| Csr::recognize(pem, digest, policy));
     let csr = match recognized {
         Some(csr) => csr,
         None => Csr::verify(pem, &subject, &public_key, policy).map_err(at)?,

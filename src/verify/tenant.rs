@@ -2,7 +2,7 @@
 
 use super::{check_name, check_names};
 use crate::{
-    crypto::{Csr, Nonce, PublicKey, Subject},
+    crypto::{Csr, Fingerprint, Nonce, PublicKey, Subject},
     error::{Error, PeerMisbehaved, PolicyRefusal},
     model::{AuthzPolicy, ClusterId, Metadata, NamespaceName, ProxyUrl, Resource, Tenant, names},
     policy::{Limits, Policy},
@@ -222,19 +222,28 @@ fn public_key(
     policy: &Policy,
 ) -> Result<PublicKey, Error> {
     let field = tenant.spec.public_key.as_slice();
-    if let Some(pinned) = pinned
-        && (field == pinned.to_tenant_field() || field == pinned.to_pem().as_bytes())
-    {
-        return Ok(pinned.clone());
-    }
     let at = |fault: PeerMisbehaved| Error::new(fault, Some(tenant.id()), "spec.publicKey");
-    let key = PublicKey::from_tenant_field(field, policy)
-        .map_err(|error| at(PeerMisbehaved::PublicKey(error)))?;
-    match pinned {
-        Some(pinned) if *pinned != key => Err(at(PeerMisbehaved::KeyChanged {
-            pinned: pinned.fingerprint().to_string(),
-            found: key.fingerprint().to_string(),
-        })),
-        _ => Ok(key),
+    let malformed = |error| at(PeerMisbehaved::PublicKey(error));
+    let Some(pinned) = pinned else {
+        return PublicKey::from_tenant_field(field, policy).map_err(malformed);
+    };
+    pinned_key(field, pinned, policy).map_err(at)?;
+    Ok(pinned.clone())
+}
+
+/// That a field carries the pinned key. The bytes are compared: a key that
+/// nobody pinned costs no arithmetic.
+pub(crate) fn pinned_key(
+    field: &[u8],
+    pinned: &PublicKey,
+    policy: &Policy,
+) -> Result<(), PeerMisbehaved> {
+    let claimed = PublicKey::claimed_spki_der(field, policy).map_err(PeerMisbehaved::PublicKey)?;
+    if claimed == pinned.spki_der() {
+        return Ok(());
     }
+    Err(PeerMisbehaved::KeyChanged {
+        pinned: pinned.fingerprint().to_string(),
+        found: Fingerprint::of(&claimed).to_string(),
+    })
 }

@@ -120,7 +120,7 @@ impl Signing<'_> {
         Succeeding {
             provider: self.look.peer(),
             consumer: &self.look.configuration.cluster_id,
-            successor: self.keys.current.public_key(),
+            successor: self.keys.current.public_key().spki_der(),
             nonce: self.nonce,
         }
     }

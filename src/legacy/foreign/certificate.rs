@@ -49,7 +49,7 @@ impl<'a> CertificateForm<'a> {
             let field = "certificateSigningRequest";
             Error::new(PeerMisbehaved::Csr(error), None, field)
         };
-        let key = Csr::claimed_key(&request.csr, policy).map_err(wrong)?;
+        let key = Csr::claimed_key(&request.csr, false, policy).map_err(wrong)?;
         let subject = Subject::control_plane(&request.peer);
         let csr = Csr::verify(&request.csr, &subject, &key, policy).map_err(wrong)?;
         Ok(Self {

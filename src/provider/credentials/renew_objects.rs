@@ -8,7 +8,7 @@
 
 use crate::{
     assurance::peer_version::{self, Ability},
-    crypto::{Csr, PublicKey, Subject},
+    crypto::{Csr, Subject},
     error::{Error, PeerMisbehaved},
     machine::{Holder, Notice},
     model::{AuthParams, IdentityType, Renew, Resource, Tenant, names},
@@ -109,16 +109,10 @@ impl Answering<'_> {
         let policy = self.look.policy();
         let pinned = self.verified.public_key();
         let key = renew.spec.public_key.as_slice();
-        if !key.is_empty() && !is_said_by(key, pinned) {
+        // Liqo 1.0.2 to 1.1 write the key in DER.
+        if !key.is_empty() && key != pinned.spki_der() {
             let at = |fault| Error::new(fault, Some(id.clone()), "spec.publicKey");
-            let found = PublicKey::from_tenant_field(key, policy)
-                .map_err(|error| at(PeerMisbehaved::PublicKey(error)))?;
-            if found != *pinned {
-                return Err(at(PeerMisbehaved::KeyChanged {
-                    pinned: pinned.fingerprint().to_string(),
-                    found: found.fingerprint().to_string(),
-                }));
-            }
+            verify::pinned_key(key, pinned, policy).map_err(at)?;
         }
         let pem = renew.spec.csr.as_slice();
         let proven = self.verified.csr().digest();
@@ -141,9 +135,4 @@ impl Answering<'_> {
         }
         Ok(())
     }
-}
-
-/// Liqo 1.0.0 writes an Ed25519 key raw, 1.0.2 to 1.1 write any key in DER.
-fn is_said_by(field: &[u8], key: &PublicKey) -> bool {
-    field == key.to_tenant_field() || field == key.spki_der() || field == key.to_pem().as_bytes()
 }

@@ -3,6 +3,7 @@
 use super::nonce;
 use crate::{
     assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
+    crypto::PublicKey,
     error::{Error, Fault, PeerMisbehaved},
     model::{Resource, Tenant},
     provider::look::Look,
@@ -38,17 +39,19 @@ impl Look<'_> {
         };
         let succession = KeySuccession::from_annotation(annotation, policy).map_err(wrong)?;
         let nonce = nonce::present(self).into_usable(self)?;
-        let verified = verify::claim(tenant, self.peer(), None, policy)?;
+        // The new key is tested only once the pinned key has signed its bytes.
+        let field = tenant.spec.public_key.as_slice();
+        let successor = PublicKey::claimed_spki_der(field, policy).map_err(|_| changed)?;
         let succeeding = Succeeding {
             provider: &self.configuration.cluster_id,
             consumer: self.peer(),
-            successor: verified.public_key(),
+            successor: &successor,
             nonce: &nonce,
         };
         succession
             .verify(&succeeding, pinned, policy)
             .map_err(wrong)?;
-        Ok(verified)
+        verify::claim(tenant, self.peer(), None, policy)
     }
 }
 

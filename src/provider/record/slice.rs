@@ -144,8 +144,13 @@ impl SliceRecord {
     /// The digest of the request that was verified for this key.
     pub(in crate::provider) fn known_csr(&self, key: &[u8; 32]) -> Option<[u8; 32]> {
         let same_key = self.key.as_ref()?.as_slice() == key;
-        let digest = self.csr.as_ref()?.as_slice().try_into().ok()?;
-        same_key.then_some(digest)
+        self.any_known_csr().filter(|_| same_key)
+    }
+
+    /// The digest of the request that was verified, for whichever key. The key
+    /// stands in the request.
+    pub(in crate::provider) fn any_known_csr(&self) -> Option<[u8; 32]> {
+        self.csr.as_ref()?.as_slice().try_into().ok()
     }
 
     /// Takes this replica's verified request.
