@@ -38,7 +38,7 @@ fn main() -> Result<(), BoxError> {
 }
 
 fn by_what_the_signer_was_asked(authority: &Authority) -> Result<(), BoxError> {
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(SigningService::default());
     let provider = provider(authority)?.signer(desk.clone()).build();
     let (mut objects, consumer) = at_the_proof(&provider)?;
 
@@ -56,7 +56,7 @@ fn by_what_the_signer_was_asked(authority: &Authority) -> Result<(), BoxError> {
 }
 
 fn by_what_the_phase_shows(authority: &Authority) -> Result<(), BoxError> {
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(SigningService::default());
     let provider = provider(authority)?.signer(desk.clone()).build();
     let (mut objects, consumer) = at_the_proof(&provider)?;
 
@@ -86,9 +86,9 @@ fn by_what_the_phase_shows(authority: &Authority) -> Result<(), BoxError> {
 /// A desk with requests. Each request lies there until its certificate is
 /// beside it.
 #[derive(Default)]
-struct Desk(Mutex<BTreeMap<RequestId, (SigningRequest, Option<CertificateChain>)>>);
+struct SigningService(Mutex<BTreeMap<RequestId, (SigningRequest, Option<CertificateChain>)>>);
 
-impl CsrSigner for Desk {
+impl CsrSigner for SigningService {
     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         let mut desk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, certificate) = desk
@@ -101,7 +101,7 @@ impl CsrSigner for Desk {
     }
 }
 
-impl Desk {
+impl SigningService {
     fn lay_down(&self, request: &SigningRequest, chain: CertificateChain) {
         let mut desk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         desk.insert(request.id, (request.clone(), Some(chain)));

@@ -10,9 +10,9 @@ use liqo_auth::{
     crypto::{CertificateChain, SigningKey, Subject},
     model::{Secret, names},
     policy::Policy,
-    rehearsal::{ALL, Event, Rehearsal},
+    rehearsal::{ALL, Occurrence, Rehearsal},
 };
-use liqo_auth_fuzz::{draw, events};
+use liqo_auth_fuzz::{draw, occurrences};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((head, bytes)) = bytes.split_first_chunk::<18>() else {
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     if is_forged && let Some(message) = draw(&rehearsal.forgeries(), forgery.as_slice()) {
         let number = rehearsal.messages().len();
         rehearsal.forge(message);
-        let event = Event::Deliver {
+        let event = Occurrence::Deliver {
             message: number,
             effects: ALL,
         };
@@ -50,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn play(rehearsal: &mut Rehearsal, bytes: &[u8]) {
-    for event in events(bytes) {
+    for event in occurrences(bytes) {
         rehearsal.play(event).expect("nothing is wrong on our side");
     }
 }

@@ -8,7 +8,7 @@ use liqo_auth::{
     machine::{Env, Message, MessageBody},
     model::{Object, manifest},
     policy::{Limits, Policy},
-    rehearsal::{ALL, Event, Rehearsal},
+    rehearsal::{ALL, Occurrence, Rehearsal},
 };
 use proptest::{
     strategy::{Strategy, ValueTree},
@@ -33,7 +33,7 @@ pub fn draw<T: core::fmt::Debug>(strategy: &impl Strategy<Value = T>, bytes: &[u
 }
 
 /// The events of an exchange, three bytes for each.
-pub fn events(bytes: &[u8]) -> impl Iterator<Item = Event> {
+pub fn occurrences(bytes: &[u8]) -> impl Iterator<Item = Occurrence> {
     let (events, _) = bytes.as_chunks();
     events.iter().take(32).map(|&[kind, effects, number]| {
         // Most steps are carried out as a whole.
@@ -42,16 +42,16 @@ pub fn events(bytes: &[u8]) -> impl Iterator<Item = Event> {
             _ => ALL,
         };
         match kind % 16 {
-            0..4 => Event::Provider { effects },
-            4..8 => Event::Consumer { effects },
-            8..14 => Event::Deliver {
+            0..4 => Occurrence::Provider { effects },
+            4..8 => Occurrence::Consumer { effects },
+            8..14 => Occurrence::Deliver {
                 message: number.into(),
                 effects,
             },
-            14 => Event::Signer {
+            14 => Occurrence::Signer {
                 answers: number % 2 == 0,
             },
-            _ => Event::Wait {
+            _ => Occurrence::Wait {
                 seconds: u32::from(number) * 4,
             },
         }
@@ -69,7 +69,7 @@ pub fn awaiting() -> &'static Rehearsal {
     static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
     REHEARSAL.get_or_init(|| {
         let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys hold");
-        let provider = Event::Provider { effects: ALL };
+        let provider = Occurrence::Provider { effects: ALL };
         rehearsal.play(provider).expect("a nonce is made");
         rehearsal
     })

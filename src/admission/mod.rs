@@ -18,7 +18,7 @@
 //! # Examples
 //! ```
 //! use liqo_auth::{
-//!     admission::{self, Rule},
+//!     admission::{self, AdmissionRule},
 //!     model::{Metadata, Namespace, Tenant, TenantSpec, names},
 //! };
 //!
@@ -39,7 +39,7 @@
 //!
 //! let surroundings = admission::tenant::Surroundings { tenants: &[&tenant], ..surroundings };
 //! let denial = admission::tenant::create(&tenant, &surroundings).unwrap_err();
-//! assert_eq!((denial.rule, denial.rule.status_code()), (Rule::TenantInNamespace, 403));
+//! assert_eq!((denial.rule, denial.rule.status_code()), (AdmissionRule::TenantInNamespace, 403));
 //! # Ok::<(), liqo_auth::model::NameError>(())
 //! ```
 
@@ -47,20 +47,20 @@ pub mod resource_slice;
 mod rule;
 pub mod tenant;
 
-pub use rule::Rule;
+pub use rule::AdmissionRule;
 
 /// A rule that refuses a change, and the field at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct Denial {
     /// The broken rule.
-    pub rule: Rule,
+    pub rule: AdmissionRule,
     /// The field's path, such as `spec.clusterID`.
     pub field: &'static str,
 }
 
 /// A denial unless the rule holds.
-fn hold(holds: bool, rule: Rule, field: &'static str) -> Result<(), Denial> {
+fn hold(holds: bool, rule: AdmissionRule, field: &'static str) -> Result<(), Denial> {
     if holds {
         Ok(())
     } else {

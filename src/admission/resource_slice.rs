@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Denial, Rule, hold, may_be_cluster_id};
+use super::{AdmissionRule, Denial, hold, may_be_cluster_id};
 use crate::model::{Metadata, Quantity, ResourceSlice, names};
 
 /// Admits the creation of a resource slice beside all others of the cluster. The
@@ -21,7 +21,7 @@ pub fn create(new: &ResourceSlice, others: &[&ResourceSlice]) -> Result<(), Deni
     let taken = others.iter().any(|other| {
         is(&other.metadata, names::REPLICATION_LABEL) && other.metadata.name == new.metadata.name
     });
-    hold(!taken, Rule::SliceName, "metadata.name")
+    hold(!taken, AdmissionRule::SliceName, "metadata.name")
 }
 
 /// Admits a change of a resource slice by a user in these groups. Identities of
@@ -37,13 +37,21 @@ pub fn update(old: &ResourceSlice, new: &ResourceSlice, groups: &[&str]) -> Resu
     unchanged(
         (&old.metadata.labels, &new.metadata.labels),
         names::REMOTE_CLUSTER_ID_LABEL,
-        [Rule::LabelChanged, Rule::LabelDeleted, Rule::LabelAdded],
+        [
+            AdmissionRule::LabelChanged,
+            AdmissionRule::LabelDeleted,
+            AdmissionRule::LabelAdded,
+        ],
         "metadata.labels[liqo.io/remote-cluster-id]",
     )?;
     unchanged(
         (&old.metadata.annotations, &new.metadata.annotations),
         names::CORDON_ANNOTATION,
-        [Rule::CordonChanged, Rule::CordonDeleted, Rule::CordonAdded],
+        [
+            AdmissionRule::CordonChanged,
+            AdmissionRule::CordonDeleted,
+            AdmissionRule::CordonAdded,
+        ],
         "metadata.annotations[liqo.io/cordon]",
     )
 }
@@ -51,7 +59,7 @@ pub fn update(old: &ResourceSlice, new: &ResourceSlice, groups: &[&str]) -> Resu
 fn unchanged(
     (old, new): (&BTreeMap<String, String>, &BTreeMap<String, String>),
     name: &str,
-    [changed, deleted, added]: [Rule; 3],
+    [changed, deleted, added]: [AdmissionRule; 3],
     field: &'static str,
 ) -> Result<(), Denial> {
     match (old.get(name), new.get(name)) {
@@ -68,12 +76,12 @@ fn formed(new: &ResourceSlice) -> Result<(), Denial> {
     let spec = &new.spec;
     hold(
         is_id(&spec.consumer_cluster_id),
-        Rule::ClusterIdForm,
+        AdmissionRule::ClusterIdForm,
         "spec.consumerClusterID",
     )?;
     hold(
         is_id(&spec.provider_cluster_id),
-        Rule::ClusterIdForm,
+        AdmissionRule::ClusterIdForm,
         "spec.providerClusterID",
     )?;
     let quantities = |amounts: &BTreeMap<String, Quantity>| {
@@ -81,12 +89,12 @@ fn formed(new: &ResourceSlice) -> Result<(), Denial> {
     };
     hold(
         quantities(&spec.resources),
-        Rule::QuantityForm,
+        AdmissionRule::QuantityForm,
         "spec.resources",
     )?;
     hold(
         quantities(&new.status.resources),
-        Rule::QuantityForm,
+        AdmissionRule::QuantityForm,
         "status.resources",
     )
 }

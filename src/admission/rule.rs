@@ -9,7 +9,7 @@ use crate::model::names;
 /// `Display` is what Liqo answers, as far as it is the same each time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum AdmissionRule {
     /// A cluster ID has the form of one.
     ClusterIdForm,
     /// The cluster ID of a Tenant does not change.
@@ -46,7 +46,7 @@ pub enum Rule {
     CordonAdded,
 }
 
-impl Rule {
+impl AdmissionRule {
     /// The HTTP status code of the refusal: 400, 403 or 500 by Liqo's webhooks, 422
     /// by the API server for a rule of the resource definition.
     pub const fn status_code(self) -> u16 {
@@ -59,7 +59,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for AdmissionRule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let annotation = |verb: &str, formatter: &mut fmt::Formatter<'_>| {
             let name = names::CORDON_ANNOTATION;

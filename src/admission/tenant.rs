@@ -1,6 +1,6 @@
 //! Tenants.
 
-use super::{Denial, Rule, hold, may_be_cluster_id};
+use super::{AdmissionRule, Denial, hold, may_be_cluster_id};
 use crate::model::{AuthzPolicy, Metadata, Namespace, Tenant, TenantCondition, names};
 
 /// The objects beside a Tenant.
@@ -39,10 +39,14 @@ pub fn create(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denia
     let in_namespace = tenants
         .iter()
         .any(|other| other.metadata.namespace == *namespace);
-    hold(!in_namespace, Rule::TenantInNamespace, "metadata.namespace")?;
+    hold(
+        !in_namespace,
+        AdmissionRule::TenantInNamespace,
+        "metadata.namespace",
+    )?;
     let name = &new.metadata.name;
     let in_cluster = tenants.iter().any(|other| other.metadata.name == *name);
-    hold(!in_cluster, Rule::TenantName, "metadata.name")
+    hold(!in_cluster, AdmissionRule::TenantName, "metadata.name")
 }
 
 /// Admits a change of a Tenant.
@@ -56,7 +60,7 @@ pub fn update(old: &Tenant, new: &Tenant, surroundings: &Surroundings<'_>) -> Re
     let before = &old.spec.cluster_id;
     hold(
         before.is_empty() || *before == new.spec.cluster_id,
-        Rule::ClusterIdImmutable,
+        AdmissionRule::ClusterIdImmutable,
         "spec.clusterID",
     )?;
     consistent(new, surroundings)?;
@@ -68,7 +72,7 @@ pub fn update(old: &Tenant, new: &Tenant, surroundings: &Surroundings<'_>) -> Re
         (Some(only), None) => only.metadata.uid != new.metadata.uid,
         _ => false,
     };
-    hold(!another, Rule::TenantName, "metadata.name")
+    hold(!another, AdmissionRule::TenantName, "metadata.name")
 }
 
 /// The rules on a Tenant itself and on its namespace.
@@ -76,26 +80,26 @@ fn consistent(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denia
     let cluster_id = new.spec.cluster_id.as_str();
     hold(
         may_be_cluster_id(cluster_id),
-        Rule::ClusterIdForm,
+        AdmissionRule::ClusterIdForm,
         "spec.clusterID",
     )?;
     let Some(namespace) = surroundings.namespace else {
-        return hold(false, Rule::NamespaceMissing, "metadata.namespace");
+        return hold(false, AdmissionRule::NamespaceMissing, "metadata.namespace");
     };
     let metadata = &namespace.metadata;
     hold(
         label(metadata, names::TENANT_NAMESPACE_LABEL) == names::TRUE,
-        Rule::TenantNamespace,
+        AdmissionRule::TenantNamespace,
         "metadata.namespace",
     )?;
     hold(
         label(&new.metadata, names::REMOTE_CLUSTER_ID_LABEL) == cluster_id,
-        Rule::LabelMatchesSpec,
+        AdmissionRule::LabelMatchesSpec,
         "metadata.labels[liqo.io/remote-cluster-id]",
     )?;
     hold(
         label(metadata, names::REMOTE_CLUSTER_ID_LABEL) == cluster_id,
-        Rule::NamespaceOfSameCluster,
+        AdmissionRule::NamespaceOfSameCluster,
         "spec.clusterID",
     )
 }

@@ -32,15 +32,15 @@ use crate::{
 
 /// A version of Liqo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version(pub u16, pub u16, pub u16);
+pub struct LiqoVersion(pub u16, pub u16, pub u16);
 
 /// The versions from one on, and before another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VersionRange {
     /// The first of them.
-    pub from: Version,
+    pub from: LiqoVersion,
     /// The first that is none of them any more; none if there is no end.
-    pub before: Option<Version>,
+    pub before: Option<LiqoVersion>,
 }
 
 /// What a peer may be.
@@ -70,7 +70,7 @@ pub struct Observation {
 /// # Examples
 /// ```
 /// use liqo_auth::{
-///     assurance::peer_version::{self, Ability, Version},
+///     assurance::peer_version::{self, Ability, LiqoVersion},
 ///     machine::Objects,
 ///     model::{Metadata, Tenant, TenantSpec},
 /// };
@@ -292,7 +292,7 @@ impl Peer {
         this_library: true,
     };
 
-    const fn liqo(from: Version, before: Option<Version>) -> Self {
+    const fn liqo(from: LiqoVersion, before: Option<LiqoVersion>) -> Self {
         Self {
             liqo: Some(VersionRange { from, before }),
             this_library: false,
@@ -482,7 +482,7 @@ fn is_about(labels: &std::collections::BTreeMap<String, String>, view: &View<'_>
     peer.map(String::as_str) == Some(view.peer().as_str())
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for LiqoVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(major, minor, patch) = self;
         write!(formatter, "{major}.{minor}.{patch}")
@@ -533,9 +533,9 @@ impl fmt::Display for Evidence {
 }
 
 const TOKEN_FORM_ANNOTATION: &str = "liqo-auth/token-protocol";
-const V0_2: Version = Version(0, 2, 0);
-const V0_3: Version = Version(0, 3, 0);
-const V0_11: Version = Version(0, 11, 0);
-const V1_0: Version = Version(1, 0, 0);
-const V1_0_2: Version = Version(1, 0, 2);
-const V1_2: Version = Version(1, 2, 0);
+const V0_2: LiqoVersion = LiqoVersion(0, 2, 0);
+const V0_3: LiqoVersion = LiqoVersion(0, 3, 0);
+const V0_11: LiqoVersion = LiqoVersion(0, 11, 0);
+const V1_0: LiqoVersion = LiqoVersion(1, 0, 0);
+const V1_0_2: LiqoVersion = LiqoVersion(1, 0, 2);
+const V1_2: LiqoVersion = LiqoVersion(1, 2, 0);

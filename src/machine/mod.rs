@@ -40,7 +40,7 @@ pub use mirror::{Follower, Mirror, MirrorError, NotYet};
 pub use objects::{ApplyError, Objects};
 pub use renewal::due_at;
 pub use request::{ApiRequest, Method};
-pub use status::{HolderStatus, Role, Stage, Status};
+pub use status::{HolderStatus, Side, Stage, Status};
 pub use step::{Awaited, Effect, Env, Notice, Part, Refused, Step, Version, Wait};
 pub use view::{Interest, View};
 pub use watch::{Concerns, Requirement, Watch};

@@ -12,7 +12,7 @@ use crate::{
 #[non_exhaustive]
 pub struct Status {
     /// What this side is in the peering.
-    pub role: Role,
+    pub side: Side,
     /// The other cluster.
     pub peer: ClusterId,
     /// The control plane's identity.
@@ -25,7 +25,7 @@ pub struct Status {
 
 /// What a side is in a peering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum Side {
     /// This side lets the peer in.
     Provider,
     /// This side uses the peer's resources.

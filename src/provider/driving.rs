@@ -4,7 +4,7 @@ use super::{Provider, SlicePhase, SliceStatus, credentials::Renewal, phase::Phas
 use crate::{
     error::Error,
     machine::{
-        self, Concerns, Env, Holder, HolderStatus, Machine, Message, Mirror, Role, Stage, Step,
+        self, Concerns, Env, Holder, HolderStatus, Machine, Message, Mirror, Side, Stage, Step,
         View, Watch,
     },
     model::{ClusterId, Object, Timestamp},
@@ -26,7 +26,7 @@ impl Machine for Provider {
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<machine::Status, Error> {
         let status = self.look(view, now)?;
         Ok(machine::Status {
-            role: Role::Provider,
+            side: Side::Provider,
             peer: view.peer().clone(),
             control_plane: of_control_plane(status.phase),
             slices: status.slices.into_iter().map(of_slice).collect(),

@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-pub use course::{events, events_of_a_life};
+pub use course::{occurrences, occurrences_of_a_life};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
         SigningKey,
     },
     error::Error,
-    machine::{Env, Message, Objects, Step, replication},
+    machine::{Env, Message, Objects, Side, Step, replication},
     model::{ClusterRole, Kind, Metadata, Object, TenantCondition, Timestamp, names},
     provider::{self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, SigningRequest},
 };
@@ -34,11 +34,11 @@ use crate::{
 ///
 /// # Examples
 /// ```
-/// use liqo_auth::rehearsal::{Event, Rehearsal};
+/// use liqo_auth::rehearsal::{Occurrence, Rehearsal};
 ///
 /// let mut rehearsal = Rehearsal::new(7)?;
 /// // The provider makes its nonce, and crashes before it is stored.
-/// rehearsal.play(Event::Provider { effects: 1 })?;
+/// rehearsal.play(Occurrence::Provider { effects: 1 })?;
 /// rehearsal.settle()?;
 /// assert!(rehearsal.is_complete()?);
 /// assert_eq!(rehearsal.certificates_signed(), 1);
@@ -65,7 +65,7 @@ pub struct Rehearsal {
 /// Something that happens. Effects beyond the number given are lost, as in a
 /// crash; so are the messages of a step that was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum Occurrence {
     /// The provider looks at its objects.
     Provider {
         /// How many effects are carried out.
@@ -188,9 +188,9 @@ impl Rehearsal {
     /// # Errors
     /// Only what is wrong on one's own side; what a side refuses is no error
     /// here, and stores nothing.
-    pub fn play(&mut self, event: Event) -> Result<(), Error> {
+    pub fn play(&mut self, event: Occurrence) -> Result<(), Error> {
         match event {
-            Event::Provider { effects } => {
+            Occurrence::Provider { effects } => {
                 let env = self.env();
                 let view = self.at_provider.view(self.consumer.cluster_id());
                 // The administrator wants the peer, and says so as often as it
@@ -201,14 +201,14 @@ impl Rehearsal {
                 };
                 self.carry_out(Side::Provider, step, effects);
             }
-            Event::Consumer { effects } => {
+            Occurrence::Consumer { effects } => {
                 let env = self.env();
                 let step = self
                     .consumer
                     .reconcile(&self.at_consumer.view(self.provider.cluster_id()), env)?;
                 self.carry_out(Side::Consumer, step, effects);
             }
-            Event::Deliver { message, effects } => {
+            Occurrence::Deliver { message, effects } => {
                 let number = message.checked_rem(self.in_the_air.len());
                 let message = number
                     .and_then(|number| self.in_the_air.get(number))
@@ -217,9 +217,11 @@ impl Rehearsal {
                     self.deliver(message, effects);
                 }
             }
-            Event::Signer { answers } => *lock(&self.signer.answers) = answers,
-            Event::Wait { seconds } => self.now = self.now + Duration::from_secs(seconds.into()),
-            Event::Slice { wanted } => {
+            Occurrence::Signer { answers } => *lock(&self.signer.answers) = answers,
+            Occurrence::Wait { seconds } => {
+                self.now = self.now + Duration::from_secs(seconds.into())
+            }
+            Occurrence::Slice { wanted } => {
                 let env = self.env();
                 let view = self.at_consumer.view(self.provider.cluster_id());
                 let step = if wanted {
@@ -230,8 +232,8 @@ impl Rehearsal {
                 };
                 self.carry_out_if_taken(Side::Consumer, step);
             }
-            Event::Replicate { effects } => self.replicate(effects)?,
-            Event::Condition { condition } => {
+            Occurrence::Replicate { effects } => self.replicate(effects)?,
+            Occurrence::Condition { condition } => {
                 let view = self.at_provider.view(self.consumer.cluster_id());
                 let step = self.provider.set_condition(&view, condition);
                 self.carry_out_if_taken(Side::Provider, step);
@@ -252,8 +254,8 @@ impl Rehearsal {
         // A handful of rounds is what an exchange takes; more would be a loop.
         for _ in 0..16 {
             let before = (self.at_provider.clone(), self.at_consumer.clone());
-            self.play(Event::Provider { effects: ALL })?;
-            self.play(Event::Consumer { effects: ALL })?;
+            self.play(Occurrence::Provider { effects: ALL })?;
+            self.play(Occurrence::Consumer { effects: ALL })?;
             for message in self.last_of_each_kind() {
                 self.deliver(message, ALL);
             }
@@ -391,12 +393,6 @@ impl Rehearsal {
 
 /// All effects of a step.
 pub const ALL: usize = usize::MAX;
-
-#[derive(Clone, Copy)]
-enum Side {
-    Provider,
-    Consumer,
-}
 
 /// A signer that remembers what it signed, as the Kubernetes API does.
 struct Ledger {

@@ -23,7 +23,7 @@ use liqo_auth::{
     machine::MessageBody,
     model::{Identity, Object, Tenant},
     policy::Policy,
-    rehearsal::{ALL, Event, Rehearsal},
+    rehearsal::{ALL, Occurrence, Rehearsal},
     verify::{self, IdentityExpectation, TenantExpectation},
 };
 use proptest::{
@@ -119,7 +119,7 @@ impl Clusters {
     fn new() -> Result<Self, Failure> {
         let key = Arc::new(KeyPair::from_entropy(&Entropy::from_bytes([7; 32])));
         let mut rehearsal = Rehearsal::with_consumer_key(7, key.clone())?;
-        rehearsal.play(Event::Provider { effects: ALL })?;
+        rehearsal.play(Occurrence::Provider { effects: ALL })?;
         let [message] = rehearsal.messages() else {
             return Err("the provider sends one message".into());
         };

@@ -2,7 +2,7 @@
 //! consumer.
 
 use liqo_auth::machine::{
-    Holder, HolderStatus, Machine, Notice, Objects, Role, Stage, Status, View,
+    Holder, HolderStatus, Machine, Notice, Objects, Side, Stage, Status, View,
 };
 
 use crate::clusters::{
@@ -15,8 +15,8 @@ fn both_sides_report_their_status_in_one_form() {
     let mut exchange = Setup::new().exchange();
     let [provider, consumer] = looks(&exchange);
     assert_eq!(
-        (provider.role, consumer.role),
-        (Role::Provider, Role::Consumer)
+        (provider.side, consumer.side),
+        (Side::Provider, Side::Consumer)
     );
     assert_eq!(provider.peer, *exchange.consumer.cluster_id());
     assert_eq!(consumer.peer, *exchange.provider.cluster_id());
@@ -61,8 +61,8 @@ fn a_status_has_the_same_notices_as_a_step() {
     let roles_are_missing = |notice: &Notice| matches!(notice, Notice::NoClusterRole { .. });
     for (status, machine, view) in both(&exchange) {
         let step = machine.reconcile(&view, exchange.env()).unwrap();
-        assert_eq!(status.notices, step.notices, "{:?}", status.role);
-        let wants_roles = status.role == Role::Provider;
+        assert_eq!(status.notices, step.notices, "{:?}", status.side);
+        let wants_roles = status.side == Side::Provider;
         assert_eq!(status.notices.iter().any(roles_are_missing), wants_roles);
         assert_eq!(
             status.notices.contains(&Notice::ProviderUnproven),

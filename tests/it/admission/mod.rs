@@ -6,7 +6,7 @@ mod tenants;
 
 use liqo_auth::{
     admission::{
-        Denial, Rule, resource_slice,
+        AdmissionRule, Denial, resource_slice,
         tenant::{self, Surroundings},
     },
     error::{Fault, PolicyRefusal},
@@ -21,70 +21,78 @@ use crate::{
 #[test]
 fn rules_have_liqos_messages_and_status_codes() {
     for (rule, code, words) in [
-        (Rule::ClusterIdImmutable, 422, "ClusterID is immutable"),
         (
-            Rule::ClusterIdForm,
+            AdmissionRule::ClusterIdImmutable,
+            422,
+            "ClusterID is immutable",
+        ),
+        (
+            AdmissionRule::ClusterIdForm,
             422,
             "should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'",
         ),
         (
-            Rule::NamespaceMissing,
+            AdmissionRule::NamespaceMissing,
             500,
             "failed getting the tenant namespace",
         ),
         (
-            Rule::TenantNamespace,
+            AdmissionRule::TenantNamespace,
             400,
             "resources Tenant must be created in a tenant namespace, check the documentation for further info",
         ),
         (
-            Rule::LabelMatchesSpec,
+            AdmissionRule::LabelMatchesSpec,
             400,
             "the \"liqo.io/remote-cluster-id\" label must match the cluster ID in the specs",
         ),
         (
-            Rule::NamespaceOfSameCluster,
+            AdmissionRule::NamespaceOfSameCluster,
             403,
             "the Tenant must have the same cluster ID of its tenant namespace",
         ),
         (
-            Rule::TenantInNamespace,
+            AdmissionRule::TenantInNamespace,
             403,
             "a Tenant already exists in the tenant namespace",
         ),
         (
-            Rule::TenantName,
+            AdmissionRule::TenantName,
             403,
             "tenant should have a unique name across the cluster: a Tenant with the same name already exists in the cluster",
         ),
         (
-            Rule::SliceName,
+            AdmissionRule::SliceName,
             403,
             "a resourceslice with the same name already exists in the cluster",
         ),
         (
-            Rule::LabelChanged,
+            AdmissionRule::LabelChanged,
             403,
             "can't change the remoteClusterID label",
         ),
         (
-            Rule::LabelDeleted,
+            AdmissionRule::LabelDeleted,
             403,
             "can't delete the remoteClusterID label",
         ),
-        (Rule::LabelAdded, 403, "can't add the remoteClusterID label"),
         (
-            Rule::CordonChanged,
+            AdmissionRule::LabelAdded,
+            403,
+            "can't add the remoteClusterID label",
+        ),
+        (
+            AdmissionRule::CordonChanged,
             403,
             "control plane users can't change the liqo.io/cordon annotation",
         ),
         (
-            Rule::CordonDeleted,
+            AdmissionRule::CordonDeleted,
             403,
             "control plane users can't delete the liqo.io/cordon annotation",
         ),
         (
-            Rule::CordonAdded,
+            AdmissionRule::CordonAdded,
             403,
             "control plane users can't add the liqo.io/cordon annotation",
         ),
@@ -138,7 +146,7 @@ fn the_provider_stores_no_tenant_that_liqo_would_deny() {
     let tenant = exchange.tenant();
     let error = exchange.hand_over(tenant).unwrap_err();
     let denial = Denial {
-        rule: Rule::TenantInNamespace,
+        rule: AdmissionRule::TenantInNamespace,
         field: "metadata.namespace",
     };
     assert_eq!(
@@ -166,7 +174,7 @@ fn update(
     tenant::update(old, new, &Surroundings { namespace, tenants })
 }
 
-fn denied(rule: Rule, field: &'static str) -> Result<(), Denial> {
+fn denied(rule: AdmissionRule, field: &'static str) -> Result<(), Denial> {
     Err(Denial { rule, field })
 }
 

@@ -1,7 +1,7 @@
 //! Which ResourceSlices are denied on creation and update.
 
 use liqo_auth::{
-    admission::{Rule, resource_slice},
+    admission::{AdmissionRule, resource_slice},
     model::{Metadata, ResourceSlice, names},
 };
 
@@ -25,7 +25,7 @@ fn two_slices_that_a_consumer_requests_cannot_have_the_same_name() {
     let taken = asked("mypool", "liqo-tenant-cl-c");
     assert_eq!(
         resource_slice::create(&new, &[&taken]),
-        denied(Rule::SliceName, "metadata.name")
+        denied(AdmissionRule::SliceName, "metadata.name")
     );
     // The name may be that of another cluster's slice, or of a slice that is
     // not replicated.
@@ -73,37 +73,37 @@ fn a_control_plane_user_can_change_neither_the_label_nor_the_cordon_annotation()
         (
             with(Some("a"), None),
             with(Some("b"), None),
-            Rule::LabelChanged,
+            AdmissionRule::LabelChanged,
             label,
         ),
         (
             with(Some("a"), None),
             with(None, None),
-            Rule::LabelDeleted,
+            AdmissionRule::LabelDeleted,
             label,
         ),
         (
             with(None, None),
             with(Some("a"), None),
-            Rule::LabelAdded,
+            AdmissionRule::LabelAdded,
             label,
         ),
         (
             with(None, Some("")),
             with(None, Some("x")),
-            Rule::CordonChanged,
+            AdmissionRule::CordonChanged,
             cordon,
         ),
         (
             with(None, Some("")),
             with(None, None),
-            Rule::CordonDeleted,
+            AdmissionRule::CordonDeleted,
             cordon,
         ),
         (
             with(None, None),
             with(None, Some("")),
-            Rule::CordonAdded,
+            AdmissionRule::CordonAdded,
             cordon,
         ),
     ] {
@@ -130,12 +130,12 @@ fn malformed_ids_and_quantities_of_a_slice_are_denied() {
     for (slice, rule, field) in [
         (
             with(|slice| slice.spec.consumer_cluster_id = Some("A".to_owned())),
-            Rule::ClusterIdForm,
+            AdmissionRule::ClusterIdForm,
             "spec.consumerClusterID",
         ),
         (
             with(|slice| slice.spec.provider_cluster_id = Some(String::new())),
-            Rule::ClusterIdForm,
+            AdmissionRule::ClusterIdForm,
             "spec.providerClusterID",
         ),
         (
@@ -147,12 +147,12 @@ fn malformed_ids_and_quantities_of_a_slice_are_denied() {
                         .insert("cpu".to_owned(), "2 cores".into()),
                 )
             }),
-            Rule::QuantityForm,
+            AdmissionRule::QuantityForm,
             "spec.resources",
         ),
         (
             with(|slice| drop(slice.status.resources.insert("cpu".to_owned(), "".into()))),
-            Rule::QuantityForm,
+            AdmissionRule::QuantityForm,
             "status.resources",
         ),
     ] {

@@ -1,7 +1,7 @@
 //! Which Tenants are denied on creation and update.
 
 use liqo_auth::{
-    admission::{Denial, Rule, tenant},
+    admission::{AdmissionRule, Denial, tenant},
     model::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, names},
 };
 
@@ -63,31 +63,51 @@ fn an_invalid_tenant_is_denied_on_creation_and_update() {
         (
             &a_tenant("cl-a"),
             None,
-            Rule::NamespaceMissing,
+            AdmissionRule::NamespaceMissing,
             "metadata.namespace",
         ),
         (
             &a_tenant("cl-a"),
             Some(&plain),
-            Rule::TenantNamespace,
+            AdmissionRule::TenantNamespace,
             "metadata.namespace",
         ),
         (
             &a_tenant("cl-a"),
             Some(&not_true),
-            Rule::TenantNamespace,
+            AdmissionRule::TenantNamespace,
             "metadata.namespace",
         ),
-        (&relabelled, Some(&good), Rule::LabelMatchesSpec, label),
-        (&unlabelled, Some(&good), Rule::LabelMatchesSpec, label),
+        (
+            &relabelled,
+            Some(&good),
+            AdmissionRule::LabelMatchesSpec,
+            label,
+        ),
+        (
+            &unlabelled,
+            Some(&good),
+            AdmissionRule::LabelMatchesSpec,
+            label,
+        ),
         (
             &a_tenant("cl-a"),
             Some(&other_namespace),
-            Rule::NamespaceOfSameCluster,
+            AdmissionRule::NamespaceOfSameCluster,
             "spec.clusterID",
         ),
-        (&upper, Some(&good), Rule::ClusterIdForm, "spec.clusterID"),
-        (&hyphen, Some(&good), Rule::ClusterIdForm, "spec.clusterID"),
+        (
+            &upper,
+            Some(&good),
+            AdmissionRule::ClusterIdForm,
+            "spec.clusterID",
+        ),
+        (
+            &hyphen,
+            Some(&good),
+            AdmissionRule::ClusterIdForm,
+            "spec.clusterID",
+        ),
     ] {
         let denied = Err(Denial { rule, field });
         assert_eq!(create(new, namespace, &[]), denied, "{rule:?}");
@@ -102,18 +122,18 @@ fn a_second_tenant_in_a_namespace_or_of_the_same_name_is_denied() {
     neighbour.metadata.name = "neighbour".to_owned();
     assert_eq!(
         create(&new, Some(&namespace), &[&neighbour]),
-        denied(Rule::TenantInNamespace, "metadata.namespace")
+        denied(AdmissionRule::TenantInNamespace, "metadata.namespace")
     );
     let mut elsewhere = a_tenant("cl-b");
     elsewhere.metadata.name = "cl-a".to_owned();
     elsewhere.metadata.uid = "2".to_owned();
     assert_eq!(
         create(&new, Some(&namespace), &[&elsewhere]),
-        denied(Rule::TenantName, "metadata.name")
+        denied(AdmissionRule::TenantName, "metadata.name")
     );
     assert_eq!(
         update(&new, &new, Some(&namespace), &[&elsewhere]),
-        denied(Rule::TenantName, "metadata.name")
+        denied(AdmissionRule::TenantName, "metadata.name")
     );
     // Two Tenants that already have the same name may be changed, so that one
     // can be deleted.
@@ -129,7 +149,7 @@ fn the_cluster_id_of_a_tenant_is_immutable() {
     let (old, new) = (a_tenant("cl-a"), a_tenant("cl-b"));
     assert_eq!(
         update(&old, &new, Some(&namespace), &[&old]),
-        denied(Rule::ClusterIdImmutable, "spec.clusterID")
+        denied(AdmissionRule::ClusterIdImmutable, "spec.clusterID")
     );
     // The cluster ID cannot be removed either, because Liqo would then accept
     // any new one.
@@ -137,7 +157,7 @@ fn the_cluster_id_of_a_tenant_is_immutable() {
     without.spec.cluster_id.clear();
     assert_eq!(
         update(&old, &without, Some(&namespace), &[&old]),
-        denied(Rule::ClusterIdImmutable, "spec.clusterID")
+        denied(AdmissionRule::ClusterIdImmutable, "spec.clusterID")
     );
     assert_eq!(
         update(&without, &new, Some(&namespace), &[&without]),

@@ -12,7 +12,7 @@ use liqo_auth::{
         Tenant, TenantCondition, names,
     },
     policy::Policy,
-    rehearsal::{ALL, Event, Rehearsal, events, events_of_a_life},
+    rehearsal::{ALL, Occurrence, Rehearsal, occurrences, occurrences_of_a_life},
 };
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ proptest! {
     /// rights, one certificate for the one request, and no object that an
     /// undisturbed exchange would not leave.
     #[test]
-    fn any_course_of_events_ends_like_the_undisturbed_exchange(seed: u64, events in events()) {
+    fn any_course_of_events_ends_like_the_undisturbed_exchange(seed: u64, events in occurrences()) {
         let mut undisturbed = Rehearsal::new(seed).unwrap();
         undisturbed.settle().unwrap();
         let mut disturbed = Rehearsal::new(seed).unwrap();
@@ -46,7 +46,7 @@ proptest! {
     #[test]
     fn any_course_of_a_life_ends_like_an_undisturbed_one(
         seed: u64,
-        events in events_of_a_life(),
+        events in occurrences_of_a_life(),
     ) {
         let mut disturbed = Rehearsal::new(seed).unwrap();
         disturbed.settle().unwrap();
@@ -54,7 +54,7 @@ proptest! {
             disturbed.play(*event).unwrap();
         }
         disturbed
-            .play(Event::Condition { condition: TenantCondition::Active })
+            .play(Occurrence::Condition { condition: TenantCondition::Active })
             .unwrap();
         disturbed.settle().unwrap();
         prop_assert!(disturbed.is_complete().unwrap());
@@ -63,7 +63,7 @@ proptest! {
         let slice = disturbed.at_consumer.get::<ResourceSlice>(namespace, "mypool");
         let mut undisturbed = Rehearsal::new(seed).unwrap();
         undisturbed.settle().unwrap();
-        undisturbed.play(Event::Slice { wanted: slice.is_some() }).unwrap();
+        undisturbed.play(Occurrence::Slice { wanted: slice.is_some() }).unwrap();
         undisturbed.settle().unwrap();
         let mut names = names_of(&disturbed);
         if slice.is_none() {
@@ -80,7 +80,7 @@ proptest! {
         // certificate.
         let anew = events.iter().filter(|event| matches!(
             event,
-            Event::Slice { wanted: true } | Event::Condition { .. }
+            Occurrence::Slice { wanted: true } | Occurrence::Condition { .. }
         ));
         prop_assert!(disturbed.certificates_signed() <= 2 + anew.count());
     }
@@ -99,7 +99,7 @@ fn a_crash_after_each_effect_of_each_step_loses_nothing() {
                 for step in 0..steps_before {
                     crashing.play(turn(step % 2 == 0, ALL)).unwrap();
                     crashing
-                        .play(Event::Deliver {
+                        .play(Occurrence::Deliver {
                             message: step,
                             effects: ALL,
                         })
@@ -107,7 +107,7 @@ fn a_crash_after_each_effect_of_each_step_loses_nothing() {
                 }
                 crashing.play(turn(at_provider, effects)).unwrap();
                 crashing
-                    .play(Event::Deliver {
+                    .play(Occurrence::Deliver {
                         message: steps_before,
                         effects,
                     })
@@ -133,7 +133,7 @@ fn a_message_delivered_again_changes_nothing() {
     let before = (rehearsal.at_provider.clone(), rehearsal.at_consumer.clone());
     for message in 0..rehearsal.messages().len() {
         rehearsal
-            .play(Event::Deliver {
+            .play(Occurrence::Deliver {
                 message,
                 effects: ALL,
             })
@@ -183,11 +183,11 @@ fn an_authenticated_consumers_tenant_is_refused_with_another_signature() {
     ));
 }
 
-fn turn(at_provider: bool, effects: usize) -> Event {
+fn turn(at_provider: bool, effects: usize) -> Occurrence {
     if at_provider {
-        Event::Provider { effects }
+        Occurrence::Provider { effects }
     } else {
-        Event::Consumer { effects }
+        Occurrence::Consumer { effects }
     }
 }
 

@@ -7,7 +7,7 @@ use liqo_auth::{
     machine::{Concerns, Env, Interest, Message, MessageBody, Mirror, Objects, Step, Watch},
     model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names, strategy},
     policy::Policy,
-    rehearsal::{ALL, Event, Rehearsal, events},
+    rehearsal::{ALL, Occurrence, Rehearsal, occurrences},
     verify::{self, NonceExpectation, TenantExpectation},
 };
 use proptest::prelude::*;
@@ -112,7 +112,7 @@ proptest! {
 
     /// Each side watches and looks up all objects that it writes.
     #[test]
-    fn each_side_watches_and_looks_up_what_it_writes(seed: u64, events in events()) {
+    fn each_side_watches_and_looks_up_what_it_writes(seed: u64, events in occurrences()) {
         let mut rehearsal = Rehearsal::new(seed).unwrap();
         for event in events {
             rehearsal.play(event).unwrap();
@@ -140,12 +140,12 @@ proptest! {
 
     /// No forgery leads to a certificate for another key or name.
     #[test]
-    fn forgeries_get_no_certificate(events in events(), forged in awaiting().forgeries()) {
+    fn forgeries_get_no_certificate(events in occurrences(), forged in awaiting().forgeries()) {
         let mut rehearsal = Rehearsal::new(SEED).unwrap();
-        rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+        rehearsal.play(Occurrence::Provider { effects: ALL }).unwrap();
         let message = rehearsal.messages().len();
         rehearsal.forge(forged);
-        rehearsal.play(Event::Deliver { message, effects: ALL }).unwrap();
+        rehearsal.play(Occurrence::Deliver { message, effects: ALL }).unwrap();
         for event in events {
             rehearsal.play(event).unwrap();
         }
@@ -189,7 +189,9 @@ fn awaiting() -> &'static Rehearsal {
     static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
     REHEARSAL.get_or_init(|| {
         let mut rehearsal = Rehearsal::new(SEED).unwrap();
-        rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+        rehearsal
+            .play(Occurrence::Provider { effects: ALL })
+            .unwrap();
         rehearsal
     })
 }

@@ -7,7 +7,7 @@ use liqo_auth::{
     error::Error,
     machine::{Effect, Objects, Part, Step},
     model::{Kind, Object, ObjectRef, names},
-    rehearsal::{ALL, Event, Rehearsal, events_of_a_life},
+    rehearsal::{ALL, Occurrence, Rehearsal, occurrences_of_a_life},
 };
 use proptest::prelude::*;
 
@@ -50,7 +50,7 @@ proptest! {
     #[test]
     fn every_step_at_the_provider_of_a_whole_life_is_in_order(
         seed: u64,
-        events in events_of_a_life(),
+        events in occurrences_of_a_life(),
     ) {
         let mut rehearsal = Rehearsal::new(seed).unwrap();
         rehearsal.settle().unwrap();
@@ -66,7 +66,7 @@ proptest! {
         }
         for look in 0.. {
             let before = rehearsal.at_provider.clone();
-            rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+            rehearsal.play(Occurrence::Provider { effects: ALL }).unwrap();
             if rehearsal.at_provider == before {
                 break;
             }

@@ -10,7 +10,7 @@ use liqo_auth::{
         ClusterRoleBinding, Kind, Metadata, Object, Resource, RoleBinding, Secret, Tenant,
         TenantCondition, names,
     },
-    rehearsal::{ALL, Event, Rehearsal},
+    rehearsal::{ALL, Occurrence, Rehearsal},
 };
 
 #[test]
@@ -36,7 +36,7 @@ fn a_tenant_applied_again_does_not_lift_the_condition() {
         .iter()
         .position(|message| matches!(message.body, MessageBody::Tenant(_)));
     rehearsal
-        .play(Event::Deliver {
+        .play(Occurrence::Deliver {
             message: number.unwrap(),
             effects: ALL,
         })
@@ -92,13 +92,15 @@ fn the_bindings_of_a_deleted_tenant_are_deleted_before_its_finalizer() {
     rehearsal.at_provider.insert(deleted.into());
     assert_eq!(phase(&rehearsal), "Ending");
 
-    rehearsal.play(Event::Provider { effects: 2 }).unwrap();
+    rehearsal.play(Occurrence::Provider { effects: 2 }).unwrap();
     assert_eq!(bindings(&rehearsal.at_provider), 0);
     assert_eq!(
         tenant(&rehearsal).metadata.finalizers,
         [names::TENANT_FINALIZER]
     );
-    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    rehearsal
+        .play(Occurrence::Provider { effects: ALL })
+        .unwrap();
     assert_eq!(phase(&rehearsal), "Ended");
 }
 
@@ -130,7 +132,9 @@ fn an_unreadable_secret_does_not_prevent_the_withdrawal_of_rights() {
                     rehearsal.at_provider.delete(&id, now);
                 }
             }
-            rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+            rehearsal
+                .play(Occurrence::Provider { effects: ALL })
+                .unwrap();
             assert_eq!(bindings(&rehearsal.at_provider), 0, "{name}, {condition:?}");
         }
     }
@@ -143,7 +147,9 @@ fn draining_works_without_a_valid_tenant() {
     broken.spec.csr = b"no request".as_slice().into();
     broken.spec.tenant_condition = Some(TenantCondition::Drained);
     rehearsal.at_provider.insert(broken.into());
-    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    rehearsal
+        .play(Occurrence::Provider { effects: ALL })
+        .unwrap();
     assert_eq!(bindings(&rehearsal.at_provider), 0);
 }
 
@@ -156,7 +162,9 @@ fn a_condition_is_recorded_even_if_the_tenant_is_invalid() {
     broken.spec.tenant_condition = Some(TenantCondition::Cordoned);
     rehearsal.at_provider.insert(broken.into());
     assert_eq!(phase(&rehearsal), "Refused");
-    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    rehearsal
+        .play(Occurrence::Provider { effects: ALL })
+        .unwrap();
     let before = rehearsal.at_provider.clone();
 
     // The condition is on record. If an Active Tenant is applied again, the
@@ -274,7 +282,7 @@ fn the_release_of_a_key_keeps_the_condition_and_the_used_nonces() {
         .iter()
         .position(|message| matches!(message.body, MessageBody::Tenant(_)));
     rehearsal
-        .play(Event::Deliver {
+        .play(Occurrence::Deliver {
             message: number.unwrap(),
             effects: ALL,
         })
@@ -288,7 +296,9 @@ fn rights_without_a_tenant_are_withdrawn() {
     let id = tenant(&rehearsal).id();
     rehearsal.at_provider.remove(&id).unwrap();
     assert_eq!(phase(&rehearsal), "Ending");
-    rehearsal.play(Event::Provider { effects: ALL }).unwrap();
+    rehearsal
+        .play(Occurrence::Provider { effects: ALL })
+        .unwrap();
     assert_eq!(bindings(&rehearsal.at_provider), 0);
     // The peer does not come back by itself.
     assert_eq!(phase(&rehearsal), "Ended");
