@@ -82,9 +82,9 @@ pub struct Limits {
     pub legacy_request: usize,
     /// The body of an answer of the legacy token protocol.
     pub legacy_answer: usize,
-    /// How long the refusal of a wrong token is held back at first.
+    /// How long the verdict after a wrong token is held back at first.
     pub wrong_token_delay: Duration,
-    /// How long the refusal of a wrong token is held back at most.
+    /// How long the verdict after a wrong token is held back at most.
     pub wrong_token_longest_delay: Duration,
 }
 

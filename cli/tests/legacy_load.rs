@@ -20,6 +20,7 @@ mod tool;
 use std::{
     collections::BTreeSet,
     fs,
+    net::Ipv4Addr,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -45,7 +46,7 @@ use serde_json::{Value, json};
 use server::Server;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::{sleep, timeout},
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
@@ -69,6 +70,8 @@ struct World {
 
 /// A home cluster: one key, one request.
 struct Home {
+    /// Its own, since the server limits what one address may have.
+    address: Ipv4Addr,
     id: ClusterId,
     key: KeyPair,
     csr: String,
@@ -207,21 +210,21 @@ async fn live(world: Arc<World>, number: usize) -> (Home, String) {
     for step in 0..4 {
         match (number + step) % 4 {
             0 => {
-                let (status, _) = world.ask(&malformed(number)).await;
+                let (status, _) = world.ask(&home, &malformed(number)).await;
                 assert_eq!(status, 400, "{}", home.id);
             }
             1 => {
-                let (status, _) = world.ask(&home.body("")).await;
+                let (status, _) = world.ask(&home, &home.body("")).await;
                 assert_eq!(status, 401, "{}", home.id);
             }
             2 => {
                 let wrong: String = world.token.chars().rev().collect();
-                let (status, body) = world.ask(&home.body(&wrong)).await;
+                let (status, body) = world.ask(&home, &home.body(&wrong)).await;
                 assert_eq!((status, body.as_str()), (401, "invalid token\n"));
             }
             _ => {
                 let asked = Instant::now();
-                let (status, body) = world.ask(&home.body(&world.token)).await;
+                let (status, body) = world.ask(&home, &home.body(&world.token)).await;
                 assert_eq!(status, 202, "{}: lost: {body}", home.id);
                 world.latencies.lock().unwrap().push(asked.elapsed());
                 world.issued.fetch_add(1, Ordering::Relaxed);
@@ -240,17 +243,18 @@ async fn come_again(world: Arc<World>, home: Home, identity: String) {
         csr: csr(&home.id, &key(1_000_000)),
         ..home
     };
-    let (status, body) = world.ask(&thief.body(&world.token)).await;
+    let (status, body) = world.ask(&thief, &thief.body(&world.token)).await;
     assert_eq!((status, body.as_str()), (403, "\n"), "{}", thief.id);
     let home = Home {
+        address: thief.address,
         csr: csr(&thief.id, &home.key),
         id: thief.id,
         key: home.key,
     };
-    let (mut status, body) = world.ask(&home.body(&world.token)).await;
+    let (mut status, body) = world.ask(&home, &home.body(&world.token)).await;
     if status == 202 {
         assert_eq!(body, identity, "{}", home.id);
-        (status, _) = world.ask(&home.body(&world.token)).await;
+        (status, _) = world.ask(&home, &home.body(&world.token)).await;
     }
     assert_eq!(status, 403, "{}", home.id);
 }
@@ -287,10 +291,10 @@ async fn be_slow(world: Arc<World>, number: usize) {
 
 impl World {
     /// Asks until there is an answer.
-    async fn ask(&self, body: &str) -> (u16, String) {
+    async fn ask(&self, home: &Home, body: &str) -> (u16, String) {
         let began = Instant::now();
         loop {
-            let answer = timeout(Duration::from_secs(60), self.ask_once(body)).await;
+            let answer = timeout(Duration::from_secs(60), self.ask_once(home, body)).await;
             match answer {
                 Ok(Some((status, body))) if status < 500 => {
                     self.requests.fetch_add(1, Ordering::Relaxed);
@@ -306,8 +310,10 @@ impl World {
     }
 
     /// None where no whole answer comes.
-    async fn ask_once(&self, body: &str) -> Option<(u16, String)> {
-        let stream = TcpStream::connect(&self.address).await.ok()?;
+    async fn ask_once(&self, home: &Home, body: &str) -> Option<(u16, String)> {
+        let socket = TcpSocket::new_v4().ok()?;
+        socket.bind((home.address, 0).into()).ok()?;
+        let stream = socket.connect(self.address.parse().ok()?).await.ok()?;
         let mut stream = self.handshake(stream).await.ok()?;
         let request = format!(
             "POST /identity/certificate HTTP/1.1\r\nhost: foreign\r\ncontent-length: {}\r\n\r\n{body}",
@@ -340,7 +346,14 @@ impl Home {
         let id: ClusterId = format!("home-{number}").parse().unwrap();
         let key = key(number);
         let csr = csr(&id, &key);
-        Self { id, key, csr }
+        let address =
+            Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + u32::try_from(number).unwrap() + 1);
+        Self {
+            address,
+            id,
+            key,
+            csr,
+        }
     }
 
     fn body(&self, token: &str) -> String {

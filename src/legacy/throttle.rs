@@ -5,17 +5,18 @@ use core::time::Duration;
 use super::Outcome;
 use crate::{model::Timestamp, policy::Limits};
 
-/// How many wrong tokens came lately, and how long the next refusal waits.
+/// How many wrong tokens came lately, and how long the next verdict waits.
 ///
 /// The delay doubles with each wrong token, from
 /// [`Limits::wrong_token_delay`] to [`Limits::wrong_token_longest_delay`], and
-/// halves again as time passes. It holds back **the refusal only**: a right
-/// token is answered at once whatever others did, and nothing is counted for a
-/// cluster ID, so that nobody locks another one out. A token has 512 bits; what
-/// this slows down is the load that guessing makes.
+/// halves again as time passes. Keep one for each source address, and tell that
+/// address **no verdict**, right or wrong, before the delay is over: a client that
+/// closes early does not wait for a refusal. Other addresses are not delayed, and
+/// nothing is counted for a cluster ID, so that nobody locks another one out. An
+/// empty token is not counted: an honest home sends it first. A token has 512 bits;
+/// what this slows down is the load that guessing makes.
 ///
-/// Keep one for the whole server, or one for each source address where the
-/// transport knows those. A restart forgets it, which does no harm.
+/// A restart forgets it, which does no harm.
 ///
 /// # Examples
 /// ```
@@ -38,15 +39,23 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// How long the response is to be held back, for the outcome that came with
-    /// it.
+    /// How long the next verdict is to be held back after this outcome.
     pub fn delay(
         &mut self,
         outcome: Option<&Outcome>,
         now: Timestamp,
         limits: &Limits,
     ) -> Duration {
-        if !matches!(outcome, Some(Outcome::WrongToken { .. })) {
+        let is_guess = |outcome: &Outcome| {
+            matches!(
+                outcome,
+                Outcome::WrongToken {
+                    is_empty: false,
+                    ..
+                }
+            )
+        };
+        if !outcome.is_some_and(is_guess) {
             return Duration::ZERO;
         }
         let longest = limits.wrong_token_longest_delay;
@@ -73,7 +82,7 @@ mod tests {
         let limits = Limits::default();
         let wrong = Outcome::WrongToken {
             peer: "a".parse().unwrap(),
-            is_empty: true,
+            is_empty: false,
         };
         let now: Timestamp = "2026-11-20T13:00:00Z".parse().unwrap();
         let mut throttle = Throttle::default();

@@ -67,14 +67,20 @@ impl Answering {
     ) -> (HttpResponse, Option<Outcome>) {
         let (response, outcome) = match self.foreign.read(request) {
             Reading::Reply(reply) => (reply.response, reply.outcome),
-            Reading::Identity(request) => self.ask(request, caller).await,
+            Reading::Identity(request) => {
+                let from = caller.remote.ip();
+                if self.hold_back.wait(from).await.is_none() {
+                    return (HttpResponse::unavailable(), None);
+                }
+                let (response, outcome) = self.ask(request, caller).await;
+                if let Ok(now) = self.side.clock().now() {
+                    self.hold_back.count(from, outcome.as_ref(), now);
+                }
+                (response, outcome)
+            }
             _ => (None, None),
         };
         let response = response.unwrap_or_else(HttpResponse::internal_error);
-        if let Ok(now) = self.side.clock().now() {
-            let from = caller.remote.ip();
-            self.hold_back.wait(from, outcome.as_ref(), now).await;
-        }
         (response, outcome)
     }
 

@@ -71,8 +71,9 @@ pub(super) async fn serve(
     }
 }
 
-const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
-const LONGEST_HEADERS: Duration = Duration::from_secs(10);
+/// Liqo's home gives up after five seconds.
+const LONGEST_HANDSHAKE: Duration = Duration::from_secs(4);
+const LONGEST_HEADERS: Duration = Duration::from_secs(4);
 const LARGEST_HEADERS: usize = 16 * 1024;
 /// Longer than all that may take its time: headers, body, the home, a wrong
 /// token.

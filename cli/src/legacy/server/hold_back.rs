@@ -1,9 +1,10 @@
-//! Slowing down wrong tokens.
+//! Slowing down those who guess, and limiting what one address may have.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     net::IpAddr,
-    sync::Mutex,
+    sync::{Arc, Mutex},
+    time::Instant,
 };
 
 use liqo_auth::{
@@ -11,84 +12,148 @@ use liqo_auth::{
     model::Timestamp,
     policy::Limits,
 };
-use tokio::sync::oneshot;
 
 use super::locked;
 
-/// Holds the refusals of wrong tokens back, longer and longer for the same
-/// address. A right token is never held back; nor is it kept out by refusals
-/// that wait: of those there are only so many, and the eldest goes when
-/// another one comes.
+/// Delays the verdicts about tokens for an address that sent wrong ones.
+///
+/// The delay comes before the next verdict, whether that is right or wrong, and
+/// only one request of the address waits for it. So a client that opens many
+/// connections, or closes each one early, learns no more verdicts than one that
+/// waits. Other addresses are not delayed.
 pub(super) struct HoldBack {
-    state: Mutex<State>,
-    most: usize,
+    addresses: Mutex<HashMap<IpAddr, Penalty>>,
     limits: Limits,
 }
 
-#[derive(Default)]
-struct State {
-    throttles: HashMap<IpAddr, Throttle>,
-    held: VecDeque<oneshot::Sender<()>>,
-    is_over: bool,
+struct Penalty {
+    throttle: Throttle,
+    /// No verdict is told before.
+    until: Instant,
+    has_waiter: bool,
 }
 
 impl HoldBack {
-    /// One that holds so many refusals back at once.
-    pub(super) fn new(most: usize, limits: Limits) -> Self {
+    pub(super) fn new(limits: Limits) -> Self {
         Self {
-            state: Mutex::default(),
-            most: most.max(1),
+            addresses: Mutex::default(),
             limits,
         }
     }
 
-    /// Waits as long as the outcome that came with a response has it wait.
-    pub(super) async fn wait(&self, from: IpAddr, outcome: Option<&Outcome>, now: Timestamp) {
-        let (delay, let_go) = {
-            let mut state = locked(&self.state);
-            let delay = state.delay(from, outcome, now, &self.limits);
-            if delay.is_zero() || state.is_over {
-                return;
+    /// Waits until the address may be told a verdict. None if another of its
+    /// requests waits already.
+    #[must_use]
+    pub(super) async fn wait(&self, from: IpAddr) -> Option<()> {
+        let from = network(from);
+        let (until, _waiter) = {
+            let mut addresses = locked(&self.addresses);
+            let now = Instant::now();
+            let penalty = addresses.get_mut(&from);
+            let Some(penalty) = penalty.filter(|penalty| penalty.until > now) else {
+                return Some(());
+            };
+            if penalty.has_waiter {
+                return None;
             }
-            let (sender, let_go) = oneshot::channel();
-            state.held.retain(|held| !held.is_closed());
-            if state.held.len() >= self.most {
-                // Dropped: it goes.
-                state.held.pop_front();
-            }
-            state.held.push_back(sender);
-            (delay, let_go)
+            penalty.has_waiter = true;
+            let waiter = Waiter {
+                hold_back: self,
+                from,
+            };
+            (penalty.until, waiter)
         };
-        // Over in either case.
-        let _ = tokio::time::timeout(delay, let_go).await;
+        tokio::time::sleep_until(until.into()).await;
+        Some(())
     }
 
-    /// Lets everybody go: the server stops.
-    pub(super) fn let_go(&self) {
-        let mut state = locked(&self.state);
-        state.is_over = true;
-        state.held.clear();
+    /// Counts a verdict. An empty token is no guess.
+    pub(super) fn count(&self, from: IpAddr, outcome: Option<&Outcome>, now: Timestamp) {
+        let Some(Outcome::WrongToken {
+            is_empty: false, ..
+        }) = outcome
+        else {
+            return;
+        };
+        let (from, instant) = (network(from), Instant::now());
+        let mut addresses = locked(&self.addresses);
+        if addresses.len() >= MOST_ADDRESSES && !addresses.contains_key(&from) {
+            let eldest = addresses.iter().min_by_key(|(_, penalty)| penalty.until);
+            if let Some(eldest) = eldest.map(|(address, _)| *address) {
+                addresses.remove(&eldest);
+            }
+        }
+        let penalty = addresses.entry(from).or_insert(Penalty {
+            throttle: Throttle::default(),
+            until: instant,
+            has_waiter: false,
+        });
+        let delay = penalty.throttle.delay(outcome, now, &self.limits);
+        penalty.until = penalty.until.max(instant + delay);
     }
 }
 
-impl State {
-    fn delay(
-        &mut self,
-        from: IpAddr,
-        outcome: Option<&Outcome>,
-        now: Timestamp,
-        limits: &Limits,
-    ) -> std::time::Duration {
-        if !matches!(outcome, Some(Outcome::WrongToken { .. })) {
-            return std::time::Duration::ZERO;
+/// A request that waits, also one whose client goes away meanwhile.
+struct Waiter<'a> {
+    hold_back: &'a HoldBack,
+    from: IpAddr,
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        if let Some(penalty) = locked(&self.hold_back.addresses).get_mut(&self.from) {
+            penalty.has_waiter = false;
         }
+    }
+}
+
+/// The connections of each address.
+#[derive(Clone)]
+pub(super) struct Shares {
+    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    most: usize,
+}
+
+/// The place of one connection in its address's share.
+pub(super) struct Share {
+    shares: Shares,
+    from: IpAddr,
+}
+
+impl Shares {
+    /// An eighth of all connections for each address.
+    pub(super) fn of(most_connections: usize) -> Self {
+        Self {
+            taken: Arc::default(),
+            most: (most_connections / 8).max(SMALLEST_SHARE),
+        }
+    }
+
+    /// A place for a connection, unless its address has its share.
+    pub(super) fn take(&self, from: IpAddr) -> Option<Share> {
         let from = network(from);
-        if self.throttles.len() >= MOST_ADDRESSES && !self.throttles.contains_key(&from) {
-            // As a restart would.
-            self.throttles.clear();
+        let mut taken = locked(&self.taken);
+        let number = taken.entry(from).or_default();
+        if *number >= self.most {
+            return None;
         }
-        let throttle = self.throttles.entry(from).or_default();
-        throttle.delay(outcome, now, limits)
+        *number += 1;
+        Some(Share {
+            shares: self.clone(),
+            from,
+        })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut taken = locked(&self.shares.taken);
+        if let Some(number) = taken.get_mut(&self.from) {
+            *number = number.saturating_sub(1);
+            if *number == 0 {
+                taken.remove(&self.from);
+            }
+        }
     }
 }
 
@@ -104,71 +169,77 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 const MOST_ADDRESSES: usize = 4096;
+const SMALLEST_SHARE: usize = 4;
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Arc, time::Duration};
+    use std::time::Duration;
 
     use super::*;
 
-    fn wrong() -> Outcome {
+    fn wrong(is_empty: bool) -> Outcome {
         Outcome::WrongToken {
             peer: "cl-a".parse().unwrap(),
-            is_empty: false,
+            is_empty,
         }
     }
 
-    fn limits(delay: Duration) -> Limits {
-        Limits {
-            wrong_token_delay: delay,
-            wrong_token_longest_delay: delay,
-            ..Limits::default()
-        }
+    fn now() -> Timestamp {
+        "2026-11-20T13:00:00Z".parse().unwrap()
     }
 
     #[test]
-    fn the_eldest_goes_when_there_are_too_many() {
+    fn one_request_of_an_address_waits_and_others_do_not() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .unwrap();
         runtime.block_on(async {
-            let hold_back = Arc::new(HoldBack::new(2, limits(Duration::from_secs(3600))));
-            let now: Timestamp = "2026-11-20T13:00:00Z".parse().unwrap();
-            let mut held = Vec::new();
-            for _ in 0..3 {
-                let hold_back = hold_back.clone();
-                held.push(tokio::spawn(async move {
-                    let outcome = wrong();
-                    let from = "192.0.2.1".parse().unwrap();
-                    hold_back.wait(from, Some(&outcome), now).await;
-                }));
-                tokio::task::yield_now().await;
-            }
-            held.remove(0).await.unwrap();
-            assert!(held.iter().all(|held| !held.is_finished()));
-            // Nobody else waits.
-            let from = "192.0.2.1".parse().unwrap();
-            hold_back.wait(from, None, now).await;
-            hold_back.let_go();
-            for held in held {
-                held.await.unwrap();
-            }
+            let limits = Limits {
+                wrong_token_delay: Duration::from_secs(3600),
+                wrong_token_longest_delay: Duration::from_secs(3600),
+                ..Limits::default()
+            };
+            let hold_back = Arc::new(HoldBack::new(limits));
+            let [guesser, other]: [IpAddr; 2] =
+                ["192.0.2.1", "192.0.2.2"].map(|address| address.parse().unwrap());
+            hold_back.count(guesser, Some(&wrong(true)), now());
+            assert_eq!(hold_back.wait(guesser).await, Some(()));
+            hold_back.count(guesser, Some(&wrong(false)), now());
+            let waiting = hold_back.clone();
+            let waiting = tokio::spawn(async move { waiting.wait(guesser).await });
+            tokio::task::yield_now().await;
+            assert_eq!(hold_back.wait(guesser).await, None);
+            assert_eq!(hold_back.wait(other).await, Some(()));
+            // The place of one that went away is free again.
+            waiting.abort();
+            assert!(waiting.await.is_err());
+            let again = tokio::time::timeout(Duration::from_millis(10), hold_back.wait(guesser));
+            assert!(again.await.is_err());
         });
     }
 
     #[test]
-    fn addresses_do_not_slow_each_other_down() {
-        let limits = Limits::default();
-        let now: Timestamp = "2026-11-20T13:00:00Z".parse().unwrap();
-        let mut state = State::default();
-        let outcome = wrong();
-        let mut delay =
-            |from: &str| state.delay(from.parse().unwrap(), Some(&outcome), now, &limits);
-        let first = delay("192.0.2.1");
-        assert_eq!(delay("192.0.2.1"), 2 * first);
-        assert_eq!(delay("192.0.2.2"), first);
-        assert_eq!(delay("2001:db8::1"), first);
-        assert_eq!(delay("2001:db8::2"), 2 * first);
+    fn the_memory_is_bounded() {
+        let hold_back = HoldBack::new(Limits::default());
+        for number in 0..=u32::try_from(MOST_ADDRESSES).unwrap() {
+            let from = std::net::Ipv4Addr::from_bits(number).into();
+            hold_back.count(from, Some(&wrong(false)), now());
+        }
+        assert_eq!(locked(&hold_back.addresses).len(), MOST_ADDRESSES);
+    }
+
+    #[test]
+    fn each_address_has_its_share() {
+        let shares = Shares::of(64);
+        let take = |from: &str| shares.take(from.parse().unwrap());
+        let held: Vec<Share> = (0..8).filter_map(|_| take("2001:db8::1")).collect();
+        assert_eq!(held.len(), 8);
+        // Of the same network.
+        assert!(take("2001:db8::2").is_none());
+        assert!(take("192.0.2.1").is_some());
+        drop(held);
+        assert!(take("2001:db8::2").is_some());
+        assert!(locked(&shares.taken).is_empty());
     }
 }

@@ -4,7 +4,7 @@
 //!   listener ──▶ connection ──▶ answer ──▶ desk (one thread, the home) ──▶ home
 //!     limit        TLS, times     │  ▲
 //!                                 ▼  │
-//!                               hold_back: wrong tokens
+//!                               hold_back: those who guess
 //! ```
 //!
 //! A connection carries one request: so its end says whether the response was
@@ -37,7 +37,11 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 pub(crate) use self::log::{Entry, Log};
-use self::{answer::Answering, desk::Desk, hold_back::HoldBack};
+use self::{
+    answer::Answering,
+    desk::Desk,
+    hold_back::{HoldBack, Shares},
+};
 use super::foreign_side::ForeignSide;
 use crate::{failure::Result, home::Resting};
 
@@ -108,7 +112,7 @@ impl Server {
             .context("the server's threads cannot be started")?;
         let answering = Arc::new(Answering {
             foreign: side.foreign().clone(),
-            hold_back: HoldBack::new(most_connections / 2, side.policy().limits().clone()),
+            hold_back: HoldBack::new(side.policy().limits().clone()),
             desk: sender,
             side,
             log: log.clone(),
@@ -117,6 +121,7 @@ impl Server {
             listener: self.listener,
             tls: TlsAcceptor::from(tls),
             places: Arc::new(Semaphore::new(most_connections)),
+            shares: Shares::of(most_connections),
             answering,
         };
         log.write(&Entry::Started {
@@ -135,6 +140,7 @@ struct Listening {
     listener: TcpListener,
     tls: TlsAcceptor,
     places: Arc<Semaphore>,
+    shares: Shares,
     answering: Arc<Answering>,
 }
 
@@ -164,16 +170,21 @@ impl Listening {
                     continue;
                 }
             };
+            let Some(share) = self.shares.take(remote.ip()) else {
+                let reason = "its address has as many connections as it may";
+                self.answering
+                    .log
+                    .write(&Entry::Unanswered { remote, reason });
+                continue;
+            };
             let (tls, answering) = (self.tls.clone(), self.answering.clone());
             let stopping = stopping.subscribe();
             connections.spawn(async move {
                 connection::serve(stream, remote, &tls, answering, stopping).await;
-                drop(place);
+                drop((place, share));
             });
         }
-        let Self { answering, .. } = self;
         let _ = stopping.send(true);
-        answering.hold_back.let_go();
         let all = async { while connections.join_next().await.is_some() {} };
         if tokio::time::timeout(GRACE, all).await.is_err() {
             connections.shutdown().await;
