@@ -26,7 +26,7 @@ pub enum WhyNonce {
     Expired,
     /// The peer was here before, and is invited anew.
     Ended,
-    /// Someone asked for a new one.
+    /// Someone asked for a new one, or the one on offer is not in the Secret.
     Asked,
 }
 

@@ -359,3 +359,22 @@ impl StoredCommitment {
 /// How many used nonces are listed at most: more than a day's lifetime sees,
 /// unless someone replaces the nonce every quarter of an hour.
 const USED_NONCES: usize = 96;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::Entropy;
+
+    /// The first edition wrote the digest of the text.
+    #[test]
+    fn a_nonce_that_is_marked_by_its_text_is_used() {
+        let [used, other] = [1, 2].map(|seed| Nonce::random(&Entropy::from_bytes([seed; 32])));
+        let mut record = Record::new(None, Timestamp::EPOCH);
+        record.used.push(NonceMark {
+            digest: Bytes::from(used.digest().as_slice()),
+            until: None,
+        });
+        assert!(record.has_used(&used));
+        assert!(!record.has_used(&other));
+    }
+}

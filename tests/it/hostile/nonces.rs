@@ -29,16 +29,24 @@ fn a_used_nonce_in_another_spelling_is_used() {
         let bytes = STANDARD.decode(nonce.as_str()).unwrap();
         format!("{}\n", URL_SAFE.encode(bytes))
     };
-    for spell in [newline, url_safe] {
+    for (spell, is_vouched_for) in [
+        (newline as fn(&Nonce) -> String, false),
+        (newline, true),
+        (url_safe, false),
+        (url_safe, true),
+    ] {
         let mut exchange = Setup {
             policy: Policy::compatible(),
             ..Setup::new()
         }
         .exchange();
         exchange.settle();
-        let spelled =
-            Nonce::parse(spell(&exchange.nonce()).as_bytes(), &Policy::compatible()).unwrap();
+        let spelled = spell(&exchange.nonce());
+        let spelled = Nonce::parse(spelled.as_bytes(), &Policy::compatible()).unwrap();
         end(&mut exchange);
+        if is_vouched_for {
+            exchange.vouched.push(spelled.clone());
+        }
         plant(&mut exchange, spelled.as_str().as_bytes(), false);
         let tenant = signed_by_consumer(&mut exchange, spelled);
         assert_is_used(exchange.hand_over(tenant));
