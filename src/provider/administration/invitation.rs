@@ -14,10 +14,11 @@ use crate::{
 };
 
 impl Provider {
-    /// Lets a peer in, or in again: makes the tenant namespace and the nonce,
-    /// or hands out the nonce that is there if it can still be signed. Without
-    /// this call, or Liqo's empty Secret `liqo-nonce`, nobody is invited: no
-    /// label that turns up somewhere makes a peer.
+    /// Lets a peer in, or in again: records the invitation, and makes the tenant
+    /// namespace and the nonce, or hands out the nonce that is there if it can
+    /// still be signed. Without this call, or Liqo's empty Secret `liqo-nonce`
+    /// before a first peering, nobody is invited: no label that turns up
+    /// somewhere makes a peer.
     ///
     /// # Errors
     /// As [`look`](Self::look); and why the peer cannot be invited.

@@ -29,12 +29,8 @@ fn a_used_nonce_in_another_spelling_is_used() {
         let bytes = STANDARD.decode(nonce.as_str()).unwrap();
         format!("{}\n", URL_SAFE.encode(bytes))
     };
-    for (spell, is_vouched_for) in [
-        (newline as fn(&Nonce) -> String, false),
-        (newline, true),
-        (url_safe, false),
-        (url_safe, true),
-    ] {
+    let cases = [newline, url_safe].map(|spell| [(spell, false), (spell, true)]);
+    for (spell, is_vouched_for) in cases.into_iter().flatten() {
         let mut exchange = Setup {
             policy: Policy::compatible(),
             ..Setup::new()
