@@ -46,8 +46,8 @@ pub enum Forms {
 ///
 /// They are checked before anything is decoded or computed. As data, their names
 /// are in camel case, and the durations end in their unit:
-/// `certificateLifetimeSeconds`, `wrongTokenDelayMilliseconds` and
-/// `wrongTokenLongestDelayMilliseconds`.
+/// `signingIntervalSeconds`, `certificateLifetimeSeconds`,
+/// `wrongTokenDelayMilliseconds` and `wrongTokenLongestDelayMilliseconds`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// A certificate signing request in PEM.
@@ -76,6 +76,10 @@ pub struct Limits {
     pub resource_slice_name: usize,
     /// How many resource slices of one peer are dealt with.
     pub resource_slices: usize,
+    /// How many requests of a peer's slices are taken at once to be signed.
+    pub signing_burst: u32,
+    /// After this time, one more request of a peer's slices is taken.
+    pub signing_interval: Duration,
     /// The longest life of a client certificate that a consumer stores.
     pub certificate_lifetime: Duration,
     /// The body of a request of the legacy token protocol.
@@ -165,6 +169,8 @@ struct WrittenLimits {
     cluster_id: Option<usize>,
     resource_slice_name: Option<usize>,
     resource_slices: Option<usize>,
+    signing_burst: Option<u32>,
+    signing_interval_seconds: Option<u64>,
     certificate_lifetime_seconds: Option<u64>,
     legacy_request: Option<usize>,
     legacy_answer: Option<usize>,
@@ -193,6 +199,8 @@ impl Policy {
         ] {
             *limit = written.unwrap_or(*limit);
         }
+        limits.signing_burst = written.signing_burst.unwrap_or(limits.signing_burst);
+        let interval = written.signing_interval_seconds.map(Duration::from_secs);
         let seconds = written
             .certificate_lifetime_seconds
             .map(Duration::from_secs);
@@ -203,6 +211,7 @@ impl Policy {
             .wrong_token_longest_delay_milliseconds
             .map(Duration::from_millis);
         for (limit, written) in [
+            (&mut limits.signing_interval, interval),
             (&mut limits.certificate_lifetime, seconds),
             (&mut limits.wrong_token_delay, first),
             (&mut limits.wrong_token_longest_delay, longest),
@@ -228,6 +237,9 @@ impl Limits {
             cluster_id: DEFAULT_NAMESPACE_CLUSTER_ID,
             resource_slice_name: COMMON_NAME_SLICE,
             resource_slices: 64,
+            // All slices of a peer twice: once more with another key.
+            signing_burst: 128,
+            signing_interval: Duration::from_secs(10 * 60),
             certificate_lifetime: Duration::from_secs(TEN_YEARS),
             legacy_request: 32 * 1024,
             legacy_answer: 256 * 1024,

@@ -338,7 +338,9 @@ impl<R: Records> Plan<R> {
 
     /// Says what a person may want to know.
     pub(crate) fn notify(&mut self, notice: Notice) {
-        self.notices.push(notice);
+        if !self.notices.contains(&notice) {
+            self.notices.push(notice);
+        }
     }
 
     /// Says what is missing.

@@ -159,6 +159,12 @@ pub enum Notice {
         /// Why.
         error: Error,
     },
+    /// The peer has had many requests of its slices signed of late: the next
+    /// waits.
+    SignaturesWait {
+        /// When the next is taken.
+        until: Timestamp,
+    },
     /// The provider knows this cluster by an earlier key; with its next nonce
     /// the new one follows.
     NewKeyAwaitsNonce,

@@ -117,6 +117,9 @@ impl Serialize for Notice {
                 "until": until.to_string(),
                 "error": error,
             }),
+            Self::SignaturesWait { until } => {
+                json!({ "type": "signaturesWait", "until": until.to_string() })
+            }
             Self::NewKeyAwaitsNonce => of_type("newKeyAwaitsNonce"),
         }
         .serialize(serializer)

@@ -6,6 +6,7 @@ mod grant;
 mod held;
 mod issued_certificate;
 mod peer;
+mod signing_rate;
 mod slice;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ pub use grant::Grant;
 pub(super) use held::{HeldCredentials, SigningAttempt};
 pub(super) use issued_certificate::{IssuedCertificate, RefusedRenewal};
 pub(super) use peer::{NonceMark, Proof, Record, StoredCommitment, Verdict, name};
+pub(super) use signing_rate::SigningRate;
 pub(super) use slice::{
     Decided, NAME_PREFIX as SLICE_NAME_PREFIX, Outcome, SliceRecord, name as slice_name,
 };

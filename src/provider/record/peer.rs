@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    HeldCredentials, HeldKey,
+    HeldCredentials, HeldKey, SigningRate,
     aws_keys::{AccessKey, AwsKeys, SliceKey},
 };
 use crate::{
@@ -41,6 +41,8 @@ pub(in crate::provider) struct Record {
     /// When the last of all certificates that were issued has expired, in
     /// seconds since the Unix epoch.
     pub(in crate::provider) certificates_until: Option<i64>,
+    /// How many requests of slices were taken of late.
+    pub(in crate::provider) signing_rate: SigningRate,
     /// The public parts of the access keys that the control plane has no more,
     /// and of those of its slices.
     pub(in crate::provider) aws: AwsKeys,
@@ -103,6 +105,8 @@ struct Written {
     held: HeldCredentials,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certificates_until: Option<i64>,
+    #[serde(default, skip_serializing_if = "SigningRate::is_unused")]
+    signing_rate: SigningRate,
     #[serde(default, skip_serializing_if = "WrittenAwsKeys::is_unused")]
     aws: WrittenAwsKeys,
 }
@@ -148,6 +152,7 @@ impl Record {
             lifts: u64::try_from(now.unix()).unwrap_or(0),
             held: HeldCredentials::default(),
             certificates_until: None,
+            signing_rate: SigningRate::default(),
             aws: AwsKeys::default(),
         }
     }
@@ -280,6 +285,7 @@ impl Record {
                 ..written.held
             },
             certificates_until: written.certificates_until,
+            signing_rate: written.signing_rate,
             aws: AwsKeys {
                 of_slices: written.aws.of_slices,
                 superseded: written.aws.superseded,
@@ -309,6 +315,7 @@ impl Record {
                 ..self.held.clone()
             },
             certificates_until: self.certificates_until,
+            signing_rate: self.signing_rate,
             aws: WrittenAwsKeys {
                 held: self.held.aws.clone(),
                 of_slices: self.aws.of_slices.clone(),

@@ -4,7 +4,7 @@ use super::{NeedsSliceCredential, SettledSlice, SlicePhase, SliceTerms, policy, 
 use crate::{
     crypto::Answer,
     error::{Backend, Error, Fault, PeerMisbehaved, PolicyRefusal},
-    machine::{Awaited, Holder},
+    machine::{Awaited, Holder, Notice},
     model::{Resource, ResourceSlice, Secret, TenantCondition, names},
     provider::{
         credentials::{CertificateSecret, Holding, RequestBasis, Standing},
@@ -200,14 +200,7 @@ impl<'a> SliceLook<'a> {
             SlicePhase::AwaitsRequest => plan.await_for(Awaited::SliceRequest(id())),
             SlicePhase::NeedsUid => plan.await_for(Awaited::Uid(id())),
             SlicePhase::AwaitsNames => plan.await_for(Awaited::Names),
-            SlicePhase::NeedsRecord(verified) => {
-                let slice = self.object;
-                let name = &slice.metadata.name;
-                plan.records.slice(name).change_or_make(
-                    || SliceRecord::of(name),
-                    |record| record.take_request(slice, verified),
-                );
-            }
+            SlicePhase::NeedsRecord(verified) => self.take_request(verified, plan),
             SlicePhase::NeedsCredential(needs) => {
                 needs.request.ask(&self.holding(&needs.slice), plan)?;
             }
@@ -223,6 +216,27 @@ impl<'a> SliceLook<'a> {
         }
         self.keep_up(phase, plan);
         Ok(())
+    }
+
+    /// Takes the request, if the peer's rate allows it: each request on record
+    /// is signed once, and again when its certificate is due. Several slices
+    /// share the rate, so that the planned record decides.
+    fn take_request(&self, verified: &VerifiedSlice, plan: &mut Plan<'_>) {
+        let (limits, now) = (self.look.policy().limits(), self.look.now);
+        let mut taken = Ok(());
+        plan.records
+            .peer
+            .change(|record| taken = record.signing_rate.take(limits, now));
+        if let Err(until) = taken {
+            plan.wake_by(Some(until));
+            return plan.notify(Notice::SignaturesWait { until });
+        }
+        let slice = self.object;
+        let name = &slice.metadata.name;
+        plan.records.slice(name).change_or_make(
+            || SliceRecord::of(name),
+            |record| record.take_request(slice, verified),
+        );
     }
 
     /// What is done to a slice in any phase: the marks of this side, and the

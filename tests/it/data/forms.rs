@@ -106,6 +106,7 @@ fn notices_have_their_json_forms() {
             until: now(),
             error: misdelivered(),
         },
+        Notice::SignaturesWait { until: now() },
         Notice::NewKeyAwaitsNonce,
     ];
     check("notice", notices.map(|notice| typed(json!(notice))));

@@ -6,6 +6,7 @@ mod courses;
 #[cfg(feature = "rsa")]
 mod foreign_keys;
 mod nonces;
+mod signing_rate;
 mod slice_names;
 mod unreadable_slices;
 mod unreadable_tenants;

@@ -1,0 +1,79 @@
+//! A peer cannot have certificates signed without end.
+
+use core::time::Duration;
+use std::sync::atomic::Ordering;
+
+use liqo_auth::{machine::Notice, model::ResourceSliceConditionStatus as Said};
+
+use crate::clusters::pool::{Pool, replica};
+
+const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
+const BURST: usize = 128;
+const INTERVAL: Duration = Duration::from_secs(600);
+
+/// The peer makes the same slice again and again.
+fn again(pool: &mut Pool) {
+    if pool.slice("mypool").is_some() {
+        pool.remove("mypool");
+    }
+    pool.bring(replica("mypool")).settle();
+}
+
+#[test]
+fn slices_made_again_and_again_are_signed_at_a_rate() {
+    let mut pool = Pool::new();
+    for _ in 0..BURST + 72 {
+        again(&mut pool);
+    }
+    assert_eq!(pool.signer.asked.load(Ordering::Relaxed), BURST);
+    // The peer is told why, and when it goes on.
+    assert_eq!(pool.refused, []);
+    assert_eq!(pool.wake_at, Some(pool.now + INTERVAL));
+    let step = pool.reconcile();
+    let waits = Notice::SignaturesWait {
+        until: pool.now + INTERVAL,
+    };
+    assert!(step.notices.contains(&waits), "{:?}", step.notices);
+    assert_eq!(pool.said("mypool"), [None, None]);
+
+    pool.wait(INTERVAL).settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert!(pool.reconcile().notices.is_empty());
+    again(&mut pool);
+    assert_eq!(pool.said("mypool"), [None, None]);
+    // The clock was a month ahead: nothing waits longer for it.
+    let right = pool.now;
+    pool.wait(Duration::from_secs(30 * 24 * 3600));
+    for _ in 0..BURST {
+        again(&mut pool);
+    }
+    pool.now = right;
+    again(&mut pool);
+    assert_eq!(pool.said("mypool"), [None, None]);
+    assert_eq!(pool.wake_at, Some(pool.now + INTERVAL));
+    pool.wait(INTERVAL).settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+}
+
+#[test]
+fn a_peer_with_all_its_slices_does_not_meet_the_rate() {
+    let mut pool = Pool::new();
+    for round in 0..2 {
+        for number in 0..64 {
+            let name = format!("pool{number}");
+            if round == 1 {
+                pool.remove(&name);
+            }
+            pool.bring(replica(&name));
+        }
+        pool.settle();
+        for number in 0..64 {
+            assert_eq!(pool.said(&format!("pool{number}")), ACCEPTED, "{number}");
+        }
+    }
+    // Renewals are this side's own.
+    pool.now = pool.slice_due();
+    pool.settle();
+    let waits = |notice: &Notice| matches!(notice, Notice::SignaturesWait { .. });
+    assert!(!pool.reconcile().notices.iter().any(waits));
+}
