@@ -76,6 +76,10 @@ pub struct Limits {
     pub resource_slice_name: usize,
     /// How many resource slices of one peer are dealt with.
     pub resource_slices: usize,
+    /// How many records of a peer's slices are kept: those of its slices, and of
+    /// slices that are gone while a certificate of theirs may hold. Beyond that no
+    /// new slice is taken.
+    pub slice_records: usize,
     /// How many requests of a peer's slices are taken at once to be signed.
     pub signing_burst: u32,
     /// After this time, one more request of a peer's slices is taken.
@@ -169,6 +173,7 @@ struct WrittenLimits {
     cluster_id: Option<usize>,
     resource_slice_name: Option<usize>,
     resource_slices: Option<usize>,
+    slice_records: Option<usize>,
     signing_burst: Option<u32>,
     signing_interval_seconds: Option<u64>,
     certificate_lifetime_seconds: Option<u64>,
@@ -194,6 +199,7 @@ impl Policy {
             (&mut limits.cluster_id, written.cluster_id),
             (&mut limits.resource_slice_name, written.resource_slice_name),
             (&mut limits.resource_slices, written.resource_slices),
+            (&mut limits.slice_records, written.slice_records),
             (&mut limits.legacy_request, written.legacy_request),
             (&mut limits.legacy_answer, written.legacy_answer),
         ] {
@@ -237,6 +243,7 @@ impl Limits {
             cluster_id: DEFAULT_NAMESPACE_CLUSTER_ID,
             resource_slice_name: COMMON_NAME_SLICE,
             resource_slices: 64,
+            slice_records: 1024,
             // All slices of a peer twice: once more with another key.
             signing_burst: 128,
             signing_interval: Duration::from_secs(10 * 60),

@@ -57,6 +57,19 @@ family! {
             advice: "Have the consumer delete the resource slices that it does not need, or raise \
                      the limit for this peer.",
         },
+        /// A new slice would need one more record than the policy allows: too many of
+        /// the peer's slices are gone whose certificates may still hold.
+        #[error("the peer has {limit} records of resource slices, and a new slice needs another")]
+        TooManySliceRecords {
+            /// Records allowed.
+            limit: usize,
+        } => {
+            code: "too-many-slice-records",
+            rule: Broken(Rule::OwnRecords),
+            advice: "Have the consumer keep its resource slices instead of making new ones, or \
+                     wait until certificates of deleted slices have ended, or raise the limit for \
+                     this peer.",
+        },
         /// The name belongs to a Kubernetes user or group already.
         #[error("{name:?} is the name of a principal already")]
         NameTaken {

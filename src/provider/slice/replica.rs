@@ -125,6 +125,11 @@ impl<'a> SliceLook<'a> {
             let error = PolicyRefusal::TooManySlices { limit };
             return Err(Error::new(error, Some(object.id()), ""));
         }
+        let limit = policy.limits().slice_records;
+        if self.record.is_none() && self.look.observed.slice_records.len() >= limit {
+            let error = PolicyRefusal::TooManySliceRecords { limit };
+            return Err(Error::new(error, Some(object.id()), ""));
+        }
         if self.terms.is_none() {
             return Ok(SlicePhase::AwaitsPeer);
         }

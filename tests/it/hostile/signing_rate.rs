@@ -3,7 +3,12 @@
 use core::time::Duration;
 use std::sync::atomic::Ordering;
 
-use liqo_auth::{machine::Notice, model::ResourceSliceConditionStatus as Said};
+use liqo_auth::{
+    error::Error,
+    machine::Notice,
+    model::ResourceSliceConditionStatus as Said,
+    policy::{Limits, Policy},
+};
 
 use crate::clusters::pool::{Pool, replica};
 
@@ -76,4 +81,33 @@ fn a_peer_with_all_its_slices_does_not_meet_the_rate() {
     pool.settle();
     let waits = |notice: &Notice| matches!(notice, Notice::SignaturesWait { .. });
     assert!(!pool.reconcile().notices.iter().any(waits));
+}
+
+#[test]
+fn records_of_slices_that_are_gone_have_a_limit() {
+    let limits = Limits {
+        slice_records: 3,
+        ..Limits::default()
+    };
+    let policy = Policy::strict().with_limits(limits);
+    let mut pool = Pool::with(|builder| builder.policy(policy));
+    for name in ["a", "b", "c"] {
+        pool.bring(replica(name)).settle();
+        pool.remove(name).settle();
+    }
+    let fault = |error: &Error| error.code().to_owned();
+    pool.bring(replica("d")).settle();
+    assert_eq!(pool.phase("d"), "Refused");
+    let refused = pool.reconcile().refused;
+    let refused: Vec<String> = refused
+        .iter()
+        .map(|refused| fault(&refused.error))
+        .collect();
+    assert_eq!(refused, ["too-many-slice-records"]);
+    // The name of a slice that has a record is no new one.
+    pool.bring(replica("a")).settle();
+    assert_eq!(pool.said("a"), ACCEPTED);
+
+    pool.wait(Duration::from_secs(366 * 24 * 3600)).settle();
+    assert_eq!(pool.said("d"), ACCEPTED);
 }
