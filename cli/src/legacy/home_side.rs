@@ -93,7 +93,9 @@ impl HomeSide {
                     self.path.display()
                 )));
             }
-            (None, Some(url)) => Effect::Create(foreign_cluster(&self.foreign, url).into()),
+            (None, Some(url)) => Effect::Create(
+                foreign_cluster(&self.foreign, url, self.choices.skips_tls_verification).into(),
+            ),
             (Some(_), None) => return Ok(false),
             (Some(present), Some(url)) if present.spec.auth_url() == url => return Ok(false),
             (Some(present), Some(url)) => Effect::Patch {
@@ -293,7 +295,7 @@ pub(crate) fn home_cluster(
     Ok(HomeCluster::new(id, keys, record_key, settings))
 }
 
-fn foreign_cluster(name: &str, auth_url: &str) -> ForeignCluster {
+fn foreign_cluster(name: &str, auth_url: &str, skips_tls_verification: bool) -> ForeignCluster {
     let mut cluster = ForeignCluster {
         metadata: Metadata {
             name: name.to_owned(),
@@ -302,8 +304,7 @@ fn foreign_cluster(name: &str, auth_url: &str) -> ForeignCluster {
         ..ForeignCluster::default()
     };
     auth_url.clone_into(&mut cluster.spec.foreign_auth_url);
-    // Liqo takes an absent value for yes.
-    cluster.spec.insecure_skip_tls_verify = Some(false);
+    cluster.spec.insecure_skip_tls_verify = skips_tls_verification.then_some(true);
     cluster
 }
 

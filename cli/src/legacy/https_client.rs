@@ -1,25 +1,39 @@
 //! Sends a home's requests over HTTPS.
 
-use std::{io, time::Duration};
+use std::{future::poll_fn, io, pin::pin, sync::Arc, time::Duration};
 
+use axum::body::{Body, HttpBody};
+use hyper::{Request as HttpsRequest, Uri, client::conn::http1, header::HOST};
+use hyper_util::rt::TokioIo;
 use liqo_auth::{
     legacy::{HttpResponse, Request, Tls},
     policy::Limits,
 };
-use ureq::{
-    Agent,
-    http::{Method, Uri, header::CONTENT_LENGTH},
-    tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem},
+use rustls::{
+    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
 };
+use tokio::{
+    net::TcpStream,
+    runtime::{Builder, Runtime},
+    time::timeout,
+};
+use tokio_rustls::TlsConnector;
 use zeroize::Zeroizing;
 
 use super::cryptography;
 use crate::failure::{Failure, Result};
 
-/// A client that trusts certain authorities and follows no redirection.
+/// A client that trusts certain certificates and follows no redirection. The
+/// environment does not decide by which proxy it goes.
 pub(crate) struct HttpsClient {
-    verifying: Agent,
-    not_verifying: Agent,
+    runtime: Runtime,
+    verifying: TlsConnector,
+    not_verifying: TlsConnector,
 }
 
 /// No answer came.
@@ -31,28 +45,52 @@ pub(crate) struct NoAnswer {
     pub(crate) is_not_trusted: bool,
 }
 
+/// Takes the certificates that were given, byte for byte, and those that they
+/// issued. A certificate that is given itself needs no name and may be a CA, as
+/// the one that Liqo's chart makes is.
+#[derive(Debug)]
+struct Verifier {
+    given: Vec<CertificateDer<'static>>,
+    issued: Arc<WebPkiServerVerifier>,
+    is_verifying: bool,
+}
+
 impl HttpsClient {
     /// A client that trusts the certificates in this PEM, and those that they
     /// issued.
-    pub(crate) fn trusting(authorities: &[u8]) -> Result<Self> {
-        let certificates: Vec<Certificate<'static>> = parse_pem(authorities)
-            .filter_map(|item| match item {
-                Ok(PemItem::Certificate(certificate)) => Some(certificate),
-                _ => None,
-            })
+    pub(crate) fn trusting(certificates: &[u8]) -> Result<Self> {
+        let given: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(certificates)
+            .filter_map(Result::ok)
             .collect();
-        if certificates.is_empty() {
+        if given.is_empty() {
             return Err(Failure::usage("--ca: there is no certificate (PEM) in it"));
         }
-        let tls = || {
-            TlsConfig::builder()
-                .provider(TlsProvider::Rustls)
-                .unversioned_rustls_crypto_provider(cryptography())
-                .root_certs(RootCerts::new_with_certs(&certificates))
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(given.iter().cloned());
+        let issued = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), cryptography())
+            .build()
+            .map_err(|error| Failure::usage(format!("--ca: {error}")))?;
+        let connector = |is_verifying| {
+            let verifier = Verifier {
+                given: given.clone(),
+                issued: issued.clone(),
+                is_verifying,
+            };
+            let config = ClientConfig::builder_with_provider(cryptography())
+                .with_safe_default_protocol_versions()?
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(verifier))
+                .with_no_client_auth();
+            Ok(TlsConnector::from(Arc::new(config)))
         };
+        let failed = |error: rustls::Error| Failure::usage(format!("TLS: {error}"));
         Ok(Self {
-            verifying: agent(tls().build()),
-            not_verifying: agent(tls().disable_verification(true).build()),
+            runtime: Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| Failure::at_odds(format!("no client can be made: {error}")))?,
+            verifying: connector(true).map_err(failed)?,
+            not_verifying: connector(false).map_err(failed)?,
         })
     }
 
@@ -61,53 +99,112 @@ impl HttpsClient {
     /// An answer that is larger than is read, or cannot be read to its end, is
     /// none.
     pub(crate) fn send(&self, request: &Request) -> Result<HttpResponse, NoAnswer> {
+        let exchange = self.exchange(request);
+        let answer = async { timeout(LONGEST_EXCHANGE, exchange).await };
+        self.runtime.block_on(answer).map_err(NoAnswer::of)?
+    }
+
+    async fn exchange(&self, request: &Request) -> Result<HttpResponse, NoAnswer> {
         let uri: Uri = request.url.parse().map_err(NoAnswer::of)?;
-        let method: Method = request.http.method.parse().map_err(NoAnswer::of)?;
-        let body = request.http.body.expose();
-        let mut sent = ureq::http::Request::builder().method(method).uri(uri);
-        for (name, value) in &request.http.headers {
-            sent = sent.header(name, value);
-        }
-        let agent = match request.tls {
+        let authority = uri.authority().ok_or_else(|| NoAnswer::new("no host"))?;
+        let host = authority.host();
+        let port = authority.port_u16().unwrap_or(443);
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let name = ServerName::try_from(bare.to_owned()).map_err(NoAnswer::of)?;
+        let stream = timeout(LONGEST_CONNECT, TcpStream::connect((bare, port))).await;
+        let stream = stream.map_err(NoAnswer::of)?.map_err(NoAnswer::of)?;
+        let tls = match request.tls {
             Tls::Verify => &self.verifying,
             Tls::Skip => &self.not_verifying,
         };
-        let answer = if body.is_empty() {
-            agent.run(sent.body(()).map_err(NoAnswer::of)?)
-        } else {
-            sent = sent.header(CONTENT_LENGTH, body.len());
-            agent.run(sent.body(body).map_err(NoAnswer::of)?)
+        let stream = tls.connect(name, stream).await.map_err(NoAnswer::of_tls)?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(NoAnswer::of)?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let mut sent = HttpsRequest::builder()
+            .method(request.http.method.as_str())
+            .uri(path)
+            .header(HOST, authority.as_str());
+        for (name, value) in &request.http.headers {
+            sent = sent.header(name, value);
+        }
+        let body = Body::from(request.http.body.expose().to_vec());
+        let sent = sent.body(body).map_err(NoAnswer::of)?;
+        let answer = async {
+            let answer = sender.send_request(sent).await.map_err(NoAnswer::of)?;
+            read(answer).await
         };
-        read(answer.map_err(NoAnswer::of_exchange)?)
+        let mut answer = pin!(answer);
+        tokio::select! {
+            answer = &mut answer => answer,
+            // What came with the end is still to be read.
+            _ = connection => answer.await,
+        }
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if !self.is_verifying || self.given.iter().any(|given| given == end_entity) {
+            return Ok(ServerCertVerified::assertion());
+        }
+        self.issued
+            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.issued
+            .verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.issued
+            .verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.issued.supported_verify_schemes()
     }
 }
 
 impl NoAnswer {
-    fn of(error: impl std::error::Error) -> Self {
+    fn new(reason: impl Into<String>) -> Self {
         Self {
-            reason: error.to_string(),
+            reason: reason.into(),
             is_not_trusted: false,
         }
     }
 
-    fn of_exchange(error: ureq::Error) -> Self {
-        let is_not_trusted = match &error {
-            ureq::Error::Rustls(error) => is_not_trusted(error),
-            ureq::Error::Io(error) => error
-                .get_ref()
-                .and_then(|inner| inner.downcast_ref())
-                .is_some_and(is_not_trusted),
-            _ => false,
-        };
+    fn of(error: impl std::error::Error) -> Self {
+        Self::new(error.to_string())
+    }
+
+    fn of_tls(error: io::Error) -> Self {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+        let is_not_trusted = matches!(inner, Some(rustls::Error::InvalidCertificate(_)));
         Self {
             is_not_trusted,
             ..Self::of(error)
         }
     }
-}
-
-fn is_not_trusted(error: &rustls::Error) -> bool {
-    matches!(error, rustls::Error::InvalidCertificate(_))
 }
 
 impl std::fmt::Display for NoAnswer {
@@ -116,46 +213,30 @@ impl std::fmt::Display for NoAnswer {
     }
 }
 
-fn agent(tls: TlsConfig) -> Agent {
-    Agent::config_builder()
-        .http_status_as_error(false)
-        .https_only(true)
-        // A redirection would carry the token away.
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        // The environment does not decide who gets the token.
-        .proxy(None)
-        .max_idle_connections(0)
-        .timeout_global(Some(LONGEST_EXCHANGE))
-        .timeout_connect(Some(LONGEST_CONNECT))
-        .tls_config(tls)
-        .build()
-        .new_agent()
-}
-
-fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<HttpResponse, NoAnswer> {
+async fn read(answer: hyper::Response<hyper::body::Incoming>) -> Result<HttpResponse, NoAnswer> {
     let limit = Limits::default().legacy_answer;
-    let header = |(name, value): (&ureq::http::HeaderName, &ureq::http::HeaderValue)| {
+    let (parts, body) = answer.into_parts();
+    let header = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         (name.to_string(), value)
     };
-    let headers = answer.headers().iter().map(header).collect();
-    let status = answer.status().as_u16();
+    let mut body = pin!(body);
     // So large that it never grows: what it would leave behind is not wiped.
-    let mut body = Zeroizing::new(Vec::with_capacity(limit.saturating_add(1)));
-    let room = u64::try_from(limit).unwrap_or(u64::MAX);
-    let mut reader = io::Read::take(answer.body_mut().as_reader(), room.saturating_add(1));
-    io::Read::read_to_end(&mut reader, &mut body).map_err(NoAnswer::of)?;
-    if body.len() > limit {
-        return Err(NoAnswer {
-            reason: format!("the answer is larger than {limit} bytes"),
-            is_not_trusted: false,
-        });
+    let mut content = Zeroizing::new(Vec::with_capacity(limit));
+    while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
+        let Ok(data) = frame.map_err(NoAnswer::of)?.into_data() else {
+            continue;
+        };
+        if data.len() > limit.saturating_sub(content.len()) {
+            let reason = format!("the answer is larger than {limit} bytes");
+            return Err(NoAnswer::new(reason));
+        }
+        content.extend_from_slice(&data);
     }
     Ok(HttpResponse {
-        status,
-        headers,
-        body: body.as_slice().into(),
+        status: parts.status.as_u16(),
+        headers: parts.headers.iter().map(header).collect(),
+        body: content.as_slice().into(),
     })
 }
 

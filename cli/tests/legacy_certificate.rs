@@ -1,0 +1,76 @@
+//! The certificate that Liqo's chart makes: a CA without names.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test panics")]
+
+#[path = "tool/server.rs"]
+mod server;
+mod tool;
+
+use std::process::Command;
+
+use server::Server;
+use tool::Folder;
+
+#[test]
+fn the_very_certificate_is_trusted_whatever_its_names_and_ca_flag() {
+    let folder = Folder::new();
+    folder.ok("init --home cl-home");
+    folder.ok("init --home cl-foreign");
+    for name in ["tls", "other"] {
+        let made = Command::new("openssl")
+            .args([
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "365",
+            ])
+            .args(["-subj", "/C=IT/ST=Turin/O=Liqo"])
+            .args([
+                "-keyout",
+                &format!("{name}.key"),
+                "-out",
+                &format!("{name}.crt"),
+            ])
+            .current_dir(folder.path("."))
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+    }
+    let options = "--home cl-foreign --listen 127.0.0.1:0 --tls-cert tls.crt --tls-key tls.key";
+    let server = Server::start(&folder, options);
+    let token = folder.ok("legacy get token --home cl-foreign");
+    let set = "legacy set remote-token --home cl-home --remote-cluster-id cl-foreign";
+    folder.ok_with(set, &token);
+    let peer = format!(
+        "legacy peer --home cl-home --foreign-cluster cl-foreign --auth-url {} --ca",
+        server.url
+    );
+    // The same names, and another key.
+    let run = folder.run(&format!("{peer} other.crt"));
+    assert_eq!(run.code, 3, "{run:?}");
+    folder.ok(&format!("{peer} tls.crt"));
+}
+
+#[test]
+fn a_foreign_cluster_of_our_own_says_nothing_about_verification_unless_asked() {
+    let folder = Folder::new();
+    folder.ok("init --home cl-home");
+    folder.ok("init --home cl-foreign");
+    let server = Server::start(&folder, "--home cl-foreign --listen 127.0.0.1:0");
+    let certificate = folder.ok("legacy get certificate --home cl-foreign");
+    folder.write("tls.crt", &certificate);
+    for (name, options) in [
+        ("a", ""),
+        (
+            "b",
+            "--policy compatible --skip-tls-verification-where-the-foreign-cluster-says-so",
+        ),
+    ] {
+        let peer = "legacy peer --home cl-home --wait 1s --ca tls.crt";
+        folder.run(&format!(
+            "{peer} --foreign-cluster {name} --auth-url {} {options}",
+            server.url
+        ));
+        let file = format!("cl-home/manifests/_cluster/foreigncluster.{name}.yaml");
+        let says = folder.read(&file).contains("insecureSkipTLSVerify: true");
+        assert_eq!(says, !options.is_empty(), "{name}");
+        assert!(!folder.read(&file).contains("insecureSkipTLSVerify: false"));
+    }
+}
