@@ -315,7 +315,7 @@ impl Record {
                 ..self.held.clone()
             },
             certificates_until: self.certificates_until,
-            signing_rate: self.signing_rate,
+            signing_rate: self.signing_rate.clone(),
             aws: WrittenAwsKeys {
                 held: self.held.aws.clone(),
                 of_slices: self.aws.of_slices.clone(),

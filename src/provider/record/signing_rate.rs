@@ -3,15 +3,45 @@
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use crate::{model::Timestamp, policy::Limits};
+use crate::{
+    model::{Bytes, ResourceSlice, Secret, Timestamp},
+    policy::Limits,
+    verify::VerifiedSlice,
+};
 
 /// A bucket that each request empties by one, and that time fills.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct SigningRate {
     /// When the bucket is full, in seconds since the Unix epoch.
     full_at: i64,
+    /// The last requests that were taken. After a crash before a slice's record
+    /// is written, its request is not counted again.
+    taken: Vec<Bytes>,
+}
+
+/// A request of a slice, in place of what the slice's record holds at present.
+pub(in crate::provider) struct Taking([u8; 32]);
+
+impl Taking {
+    /// The record's version makes each request that is put on record a new one,
+    /// also one that the record held before.
+    pub(in crate::provider) fn of(
+        slice: &ResourceSlice,
+        verified: &VerifiedSlice,
+        record: Option<&Secret>,
+    ) -> Self {
+        let version = record.map_or("", |secret| &secret.metadata.resource_version);
+        let mut hash = Sha256::new();
+        hash.update(verified.csr().digest());
+        for part in [&slice.metadata.name, &slice.metadata.uid, version] {
+            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hash.update(part);
+        }
+        Self(hash.finalize().into())
+    }
 }
 
 impl SigningRate {
@@ -21,9 +51,13 @@ impl SigningRate {
     /// When the next request can be taken, if the bucket is empty.
     pub(in crate::provider) fn take(
         &mut self,
+        request: &Taking,
         limits: &Limits,
         now: Timestamp,
     ) -> Result<(), Timestamp> {
+        if self.taken.iter().any(|taken| taken.as_slice() == request.0) {
+            return Ok(());
+        }
         let interval = limits.signing_interval;
         let whole = interval.saturating_mul(limits.signing_burst);
         // A clock that was ahead makes nothing wait longer than an empty bucket.
@@ -32,6 +66,9 @@ impl SigningRate {
         let next = full_at.saturating_add(seconds(interval));
         if next <= (now + whole).unix() {
             self.full_at = next;
+            self.taken.push(Bytes::from(request.0.as_slice()));
+            let surplus = self.taken.len().saturating_sub(limits.resource_slices);
+            self.taken.drain(..surplus);
             return Ok(());
         }
         self.full_at = full_at;

@@ -10,7 +10,7 @@ use crate::{
         credentials::{CertificateSecret, Holding, RequestBasis, Standing},
         look::Look,
         principals::{Claimant, PrincipalName, is_well_known},
-        record::{Outcome, Plan, SliceRecord, slice_name},
+        record::{Outcome, Plan, SliceRecord, Taking, slice_name},
     },
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
 };
@@ -228,16 +228,17 @@ impl<'a> SliceLook<'a> {
     /// share the rate, so that the planned record decides.
     fn take_request(&self, verified: &VerifiedSlice, plan: &mut Plan<'_>) {
         let (limits, now) = (self.look.policy().limits(), self.look.now);
+        let (slice, name) = (self.object, &self.object.metadata.name);
+        let record = record_of(&self.look, name).map(|(secret, _)| secret);
+        let request = Taking::of(slice, verified, record);
         let mut taken = Ok(());
         plan.records
             .peer
-            .change(|record| taken = record.signing_rate.take(limits, now));
+            .change(|record| taken = record.signing_rate.take(&request, limits, now));
         if let Err(until) = taken {
             plan.wake_by(Some(until));
             return plan.notify(Notice::SignaturesWait { until });
         }
-        let slice = self.object;
-        let name = &slice.metadata.name;
         plan.records.slice(name).change_or_make(
             || SliceRecord::of(name),
             |record| record.take_request(slice, verified),
