@@ -29,7 +29,7 @@ use liqo_auth::{
     machine::{Env, Message, Objects, Step},
     model::{ClusterId, Timestamp, manifest},
     policy::{Limits, Policy},
-    provider::{AuthoritySigner, Endpoint, Provider},
+    provider::{AuthoritySigner, Endpoint, NameTable, Provider},
 };
 
 fn main() -> Result<(), BoxError> {
@@ -74,6 +74,7 @@ fn provider(cluster_id: &ClusterId) -> Result<Provider, BoxError> {
     let signer = AuthoritySigner::new(authority, Entropy::draw(random)?);
     Ok(
         Provider::builder(cluster_id.clone(), endpoint, RecordKey::draw(random)?)
+            .principals(Arc::new(NameTable::default()))
             .signer(Arc::new(signer))
             .build(),
     )
@@ -90,7 +91,7 @@ impl Folder {
         Ok(Self(folder))
     }
 
-    /// Steps until there is nothing left to do.
+    /// Takes steps until nothing is left to do.
     fn settle(
         &self,
         mut next: impl FnMut(&Objects, Env) -> Result<Step, Error>,

@@ -1,6 +1,6 @@
-//! A private key that never leaves a hardware module. The consumer signs with
-//! it all the same. Its kubeconfig names a program that signs; without such a
-//! program no kubeconfig can be written.
+//! A private key that never leaves a hardware module. The consumer can sign with
+//! this key. Its kubeconfig names a program that signs. Without such a program, no
+//! kubeconfig can be written.
 //!
 //! ```sh
 //! cargo run --example key_elsewhere
@@ -13,19 +13,19 @@ use ed25519_dalek::Signer;
 use liqo_auth::{
     consumer::Consumer,
     crypto::{
-        Answer, Authority, BoxError, ClientKey, Entropy, ExecPlugin, OneKey, Payload, PublicKey,
-        Purpose, RecordKey, Signature, SigningKey,
+        Answer, Authority, BoxError, ClientKey, Entropy, OneKey, Payload, PublicKey, Purpose,
+        RecordKey, Signature, SigningKey,
     },
     error::{Fault, LocalFault},
     machine::{Env, Message, Objects, Step},
-    model::{Secret, Timestamp},
+    model::{ExecCredential, Secret, Timestamp},
     policy::Policy,
-    provider::{AuthoritySigner, Endpoint, Provider},
+    provider::{AuthoritySigner, Endpoint, NameTable, Provider},
 };
 
 fn main() -> Result<(), BoxError> {
     let module = Arc::new(HardwareModule::new()?);
-    let reachable = ClientKey::Exec(ExecPlugin {
+    let reachable = ClientKey::Exec(ExecCredential {
         api_version: "client.authentication.k8s.io/v1".to_owned(),
         command: "kubectl-hsm-login".to_owned(),
         args: vec!["--slot=9c".to_owned()],
@@ -36,7 +36,7 @@ fn main() -> Result<(), BoxError> {
     println!("With a program that reaches the key:\n\n{kubeconfig}");
 
     match handshake(SlotKey::open(&module, ClientKey::NotExportable)?) {
-        Ok(_) => Err("no kubeconfig can reach that key".into()),
+        Ok(_) => Err("a kubeconfig should not be able to use this key".into()),
         Err(error) => {
             let error: Box<liqo_auth::error::Error> = error.downcast()?;
             assert_eq!(error.fault(), &Fault::Local(LocalFault::KeyNotExportable));
@@ -85,7 +85,7 @@ impl SigningKey for SlotKey {
     }
 }
 
-/// Stands for the hardware: bytes go in, signatures come out.
+/// A replacement for the hardware. It takes bytes and returns signatures.
 struct HardwareModule(ed25519_dalek::SigningKey);
 
 impl HardwareModule {
@@ -134,7 +134,7 @@ fn handshake(key: SlotKey) -> Result<String, BoxError> {
             return Ok(String::from_utf8(text.expose().to_vec())?);
         }
     }
-    Err("the exchange came to a halt".into())
+    Err("the exchange did not finish".into())
 }
 
 fn provider() -> Result<Provider, BoxError> {
@@ -143,6 +143,7 @@ fn provider() -> Result<Provider, BoxError> {
     let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
     let record_key = RecordKey::draw(&mut getrandom::SysRng)?;
     Ok(Provider::builder("milan".parse()?, endpoint, record_key)
+        .principals(Arc::new(NameTable::default()))
         .signer(Arc::new(AuthoritySigner::new(authority, entropy()?)))
         .build())
 }
@@ -165,7 +166,7 @@ fn entropy() -> Result<Entropy, BoxError> {
     Ok(Entropy::draw(&mut getrandom::SysRng)?)
 }
 
-/// The time. An embedder reads its clock.
+/// A fixed time. A real embedder reads its clock.
 fn now() -> Result<Timestamp, BoxError> {
     Ok("2026-11-20T13:00:00Z".parse()?)
 }

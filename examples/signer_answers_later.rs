@@ -26,8 +26,8 @@ use liqo_auth::{
     machine::{Awaited, Env, Objects, Step},
     model::{ClusterId, Timestamp},
     provider::{
-        CredentialRequest, CsrSigner, Endpoint, Phase, Provider, ProviderBuilder, RequestId,
-        SigningRequest,
+        CredentialRequest, CsrSigner, Endpoint, NameTable, Phase, Provider, ProviderBuilder,
+        RequestId, SigningRequest,
     },
 };
 
@@ -44,14 +44,14 @@ fn by_what_the_signer_was_asked(authority: &Authority) -> Result<(), BoxError> {
 
     let step = provider.reconcile(&objects.view(&consumer), env()?)?;
     let [Awaited::Credential(id)] = step.wait.awaiting[..] else {
-        return Err("the signer should have said that it will take a while".into());
+        return Err("the signer should answer Pending".into());
     };
-    println!("the request {id} lies on the desk");
+    println!("the signing service has the request {id}");
 
     desk.sign_all(authority)?;
     settle(&provider, &mut objects, &consumer)?;
     let status = provider.look(&objects.view(&consumer), now()?)?;
-    println!("then the provider is at {}\n", status.phase.name());
+    println!("the provider's phase is now {}\n", status.phase.name());
     Ok(())
 }
 
@@ -62,18 +62,20 @@ fn by_what_the_phase_shows(authority: &Authority) -> Result<(), BoxError> {
 
     let status = provider.look(&objects.view(&consumer), now()?)?;
     let Phase::NeedsCredential(needs) = status.phase else {
-        return Err("the certificate should be what is missing".into());
+        return Err("the phase should be NeedsCredential".into());
     };
     let CredentialRequest::Certificate(request) = needs.request else {
         return Err("the provider should ask for a certificate".into());
     };
-    println!("someone is to sign {}", request.id);
+    println!("a person has to sign the request {}", request.id);
     desk.lay_down(&request, signed(&request, authority)?);
 
     settle(&provider, &mut objects, &consumer)?;
     match provider.look(&objects.view(&consumer), now()?)?.phase {
         Phase::Authenticated(issued) => {
             let until = issued
+                .credential
+                .shown
                 .valid_until()
                 .ok_or("there should be a certificate")?;
             println!("the Identity can be handed out until {until}");
@@ -83,8 +85,7 @@ fn by_what_the_phase_shows(authority: &Authority) -> Result<(), BoxError> {
     }
 }
 
-/// A desk with requests. Each request lies there until its certificate is
-/// beside it.
+/// A service that keeps each request until its certificate is signed.
 #[derive(Default)]
 struct SigningService(Mutex<BTreeMap<RequestId, (SigningRequest, Option<CertificateChain>)>>);
 
@@ -154,6 +155,7 @@ fn provider(authority: &Authority) -> Result<ProviderBuilder, BoxError> {
     let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
     let record_key = RecordKey::draw(&mut getrandom::SysRng)?;
     Ok(Provider::builder("milan".parse()?, endpoint, record_key)
+        .principals(Arc::new(NameTable::default()))
         .certificate_lifetime(Duration::from_secs(24 * 60 * 60)))
 }
 
@@ -190,7 +192,7 @@ fn entropy() -> Result<Entropy, BoxError> {
     Ok(Entropy::draw(&mut getrandom::SysRng)?)
 }
 
-/// The time. An embedder reads its clock.
+/// A fixed time. A real embedder reads its clock.
 fn now() -> Result<Timestamp, BoxError> {
     Ok("2026-11-20T13:00:00Z".parse()?)
 }

@@ -17,7 +17,7 @@ use std::fs;
 
 use liqo_auth::{
     crypto::{BoxError, Nonce},
-    model::Object,
+    model::{Object, Resource, Tenant},
     policy::Policy,
     verify::{self, TenantExpectation},
 };
@@ -42,7 +42,7 @@ fn judge(case: &Value) -> Result<String, BoxError> {
     let nonce = case["nonce"].as_str().unwrap_or_default();
     let nonce = Nonce::parse(nonce.as_bytes(), &policy)?;
     let object = Object::from_value(case["tenant"].clone());
-    let tenant = object.as_tenant().ok_or("there is no Tenant in the file")?;
+    let tenant = Tenant::from_object(&object).ok_or("there is no Tenant in the file")?;
 
     // An administrator knows which consumer to expect. This example accepts the
     // ID that the Tenant claims.
@@ -57,7 +57,7 @@ fn judge(case: &Value) -> Result<String, BoxError> {
         Ok(verified) => {
             let (consumer, key) = (verified.cluster_id(), verified.public_key());
             format!(
-                "taken: {consumer}, {}, {}",
+                "accepted: {consumer}, {}, {}",
                 key.algorithm(),
                 key.fingerprint()
             )

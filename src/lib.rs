@@ -2,11 +2,11 @@
 //! state machine without I/O.
 //!
 //! Before a **consumer** may use a **provider**'s resources, it authenticates.
-//! The library makes and checks everything that travels, and says what to
-//! store; whoever embeds it (a controller, a command-line tool, a test) reads
-//! and writes the objects and moves the messages. It interoperates with
-//! unmodified Liqo 1.0 and later on the other side, and by the feature `legacy`
-//! with 0.2 to 0.10.
+//! The library makes and checks every message, and says what to store. The
+//! embedder (a controller, a command-line tool, a test) reads and writes the
+//! objects and delivers the messages. The library interoperates with
+//! unmodified Liqo 1.0 and later on the other side, and with 0.2 to 0.10 if the
+//! feature `legacy` is on.
 //!
 //! ```text
 //!        consumer                                                  provider
@@ -32,16 +32,16 @@
 //! 1. Look up the peer's objects, as [`Provider::interests`] names them, and
 //!    make a [`View`] of them. A controller watches all peers at once
 //!    ([`Provider::watches`]), and a [`machine::Mirror`] gives the view.
-//! 2. Call [`Provider::reconcile`], or [`Provider::receive`] with a message of
-//!    the peer's. Time and randomness are arguments: [`Env`].
-//! 3. Apply the [`Step`]'s effects in their order, up to the first that fails.
-//!    If all were applied, send what its outbox holds. Tell people what it
-//!    refused.
-//! 4. Look again when one of the objects changes, or when [`Wait`] says so.
+//! 2. Call [`Provider::reconcile`], or [`Provider::receive`] with a message from
+//!    the peer. Time and randomness are arguments: [`Env`].
+//! 3. Apply the [`Step`]'s effects in their order, and stop at the first that
+//!    fails. If all were applied, send the messages in the outbox. Report the
+//!    refusals to people.
+//! 4. Repeat when one of the objects changes, or when [`Wait`] says so.
 //!
-//! A peering begins with [`Provider::invite`]: no label makes a peer. A crash
-//! anywhere in between loses nothing: the phase is derived from the objects that
-//! are there. [`Provider::look`] and [`Consumer::look`] tell the phase.
+//! A peering begins with [`Provider::invite`]: a label alone makes no peer. A
+//! crash between two steps loses nothing: the library derives the phase from the
+//! objects that exist. [`Provider::look`] and [`Consumer::look`] return the phase.
 //!
 //! # A whole exchange
 //!
@@ -54,31 +54,32 @@
 //!     consumer,
 //!     crypto::{Authority, Entropy, KeyPair, OneKey, RecordKey},
 //!     machine::{Objects, Step},
-//!     provider::{AuthoritySigner, Endpoint},
+//!     provider::{AuthoritySigner, Endpoint, NameTable},
 //! };
 //! # use core::time::Duration;
-//! # // An example has neither a clock nor randomness: callers have.
+//! # // The example has a fixed time and counted bytes, no clock and no randomness.
 //! # let now = "2026-11-20T13:00:00Z".parse()?;
 //! # let drawn = std::cell::Cell::new(0);
 //! # let entropy = || { drawn.set(drawn.get() + 1); Entropy::from_bytes([drawn.get(); 32]) };
 //! # let env = || Env { now, entropy: entropy() };
 //!
-//! // The provider: its name, where its API server is, and who signs.
+//! // The provider: its ID, its API server, and its signer.
 //! let authority = Authority::new("cl-provider-ca", now, Duration::from_secs(86_400), &entropy())?;
 //! let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
 //! let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+//!     .principals(Arc::new(NameTable::default()))
 //!     .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
 //!     .build();
 //!
-//! // The consumer: its name and its key.
+//! // The consumer: its ID and its key.
 //! let key = KeyPair::from_entropy(&entropy());
 //! let consumer = Consumer::builder("cl-consumer".parse()?, Arc::new(OneKey(Arc::new(key)))).build();
 //!
-//! // Where each keeps its objects: here in memory.
+//! // The objects of both clusters, in memory.
 //! let (mut at_provider, mut at_consumer) = (Objects::new(), Objects::new());
 //! let apply = |objects: &mut Objects, step: &Step| step.effects.iter().try_for_each(|effect| objects.apply(effect));
 //!
-//! // The provider wants this peer. The nonce travels to the consumer, the Tenant back.
+//! // The provider invites this peer. The consumer answers the nonce with a Tenant.
 //! let step = provider.invite(&at_provider.view(consumer.cluster_id()), env())?;
 //! apply(&mut at_provider, &step)?;
 //! for nonce in step.outbox {
@@ -90,7 +91,7 @@
 //!     }
 //! }
 //!
-//! // The provider works until nothing is left to do; the Identity travels.
+//! // The provider reconciles until nothing is left to do, and sends the Identity.
 //! let identity = loop {
 //!     let step = provider.reconcile(&at_provider.view(consumer.cluster_id()), env())?;
 //!     apply(&mut at_provider, &step)?;
@@ -120,25 +121,25 @@
 //!
 //! | to | see |
 //! |---|---|
-//! | let clusters in | [`provider`] |
-//! | get into another cluster | [`consumer`] |
-//! | meet Liqo 0.2 to 0.10, which has a shared token only | `legacy` (feature `legacy`) |
-//! | drive both sides by the same code | [`machine::Machine`] |
+//! | offer resources to other clusters | [`provider`] |
+//! | get access to another cluster | [`consumer`] |
+//! | peer with Liqo 0.2 to 0.10, which has a shared token only | `legacy` (feature `legacy`) |
+//! | drive both sides with the same code | [`machine::Machine`] |
 //! | only verify | [`verify`] |
 //! | read and write the objects | [`model`] |
-//! | keep a key elsewhere, or sign by another authority | [`crypto::SigningKey`], [`provider::CsrSigner`] |
+//! | keep a key elsewhere, or have another CA sign | [`crypto::SigningKey`], [`provider::CsrSigner`] |
 //! | be a provider on EKS | [`provider::AwsIdentities`] |
-//! | accept more or read less | [`policy`] |
-//! | know how sure it is that the provider is the one meant | [`assurance::commitment`] |
+//! | change which forms and sizes are accepted | [`policy`] |
+//! | verify that the provider is the intended one | [`assurance::commitment`] |
 //! | tell which version a peer runs | [`assurance::peer_version`] |
 //! | understand an error | [`error`] |
-//! | admit what Liqo's webhooks admit | [`admission`] |
-//! | keep what was decided | [`audit`] |
-//! | compare with the other administrator what was agreed on | [`assurance::transcript`] |
+//! | apply the rules of Liqo's admission webhooks | [`admission`] |
+//! | keep a log of the decisions | [`audit`] |
+//! | compare the result of an exchange with the other administrator | [`assurance::transcript`] |
 //! | know when a certificate is due | [`machine::due_at`] |
-//! | let a new key follow an old one | [`assurance::succession`] |
+//! | replace a key by a new one | [`assurance::succession`] |
 //! | carry slices and renewals between two clusters at hand | [`machine::replication`] |
-//! | test what embeds the library | `rehearsal` and `model::strategy` (feature `proptest`), [`machine::Objects`] |
+//! | test what embeds the library | `rehearsal`, and proptest's `Arbitrary` for the objects (feature `proptest`), [`machine::Objects`] |
 //!
 //! # Guarantees
 //!

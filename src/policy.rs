@@ -1,9 +1,9 @@
-//! What is accepted of a peer: [`Policy::strict`] (the default) and
-//! [`Policy::compatible`], and the [`Limits`] of what is read at all.
+//! What this side accepts from a peer: [`Policy::strict`] (the default) or
+//! [`Policy::compatible`], and the [`Limits`] on the size of input.
 //!
-//! A policy decides which *forms* of an honest message are taken. It never
-//! decides who may become whom: the rules on keys, subjects, nonces and names
-//! hold in every policy.
+//! A policy decides which *forms* of an honest message are accepted. It never
+//! decides which cluster may become which user: the rules on keys, subjects,
+//! nonces and names hold in every policy.
 
 use core::time::Duration;
 
@@ -15,18 +15,21 @@ use serde::{Deserialize, Deserializer};
 /// ```
 /// use liqo_auth::policy::{Forms, Policy};
 ///
-/// assert_eq!(Policy::default().forms(), Forms::Canonical);
-/// assert_eq!(Policy::compatible().forms(), Forms::Compatible);
+/// assert_eq!(Policy::default().forms, Forms::Canonical);
+/// assert_eq!(Policy::compatible().forms, Forms::Compatible);
 ///
-/// // As data: what is left out is as the forms have it.
+/// // As JSON: a field that is left out has the default of the chosen forms.
 /// let policy: Policy = serde_json::from_str(r#"{ "forms": "compatible", "limits": { "csr": 4096 } }"#)?;
-/// assert_eq!((policy.forms(), policy.limits().csr), (Forms::Compatible, 4096));
+/// assert_eq!((policy.forms, policy.limits.csr), (Forms::Compatible, 4096));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Policy {
-    forms: Forms,
-    limits: Limits,
+    /// Which forms are accepted.
+    pub forms: Forms,
+    /// How much is read.
+    pub limits: Limits,
 }
 
 /// How closely a peer's encoding has to follow the one that Liqo writes.
@@ -36,16 +39,17 @@ pub enum Forms {
     /// The one form that Liqo itself writes.
     #[default]
     Canonical,
-    /// A closed list of harmless variants besides: a subject in UTF8String or
-    /// with CN before O, other PEM framing, other forms of a nonce, longer
-    /// names and lives.
+    /// In addition, a closed list of harmless variants: a subject in UTF8String
+    /// or with CN before O, other PEM framing, other forms of a nonce, longer
+    /// names and lifetimes.
     Compatible,
 }
 
-/// Upper bounds on what is read, in bytes unless said otherwise.
+/// Upper bounds on input and on a peer's use of this side, in bytes unless stated
+/// otherwise.
 ///
-/// They are checked before anything is decoded or computed. As data, their names
-/// are in camel case, and the durations end in their unit:
+/// The limits are checked before any input is decoded. In JSON, their names are
+/// in camel case, and the names of durations end in the unit:
 /// `signingIntervalSeconds`, `certificateLifetimeSeconds`,
 /// `wrongTokenDelayMilliseconds` and `wrongTokenLongestDelayMilliseconds`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +84,17 @@ pub struct Limits {
     /// slices that are gone while a certificate of theirs may hold. Beyond that no
     /// new slice is taken.
     pub slice_records: usize,
+    /// How many resources a resource slice may ask for. A slice that asks for more
+    /// is denied its resources.
+    pub slice_resources: usize,
+    /// The longest name of a resource, in characters: in Kubernetes, a domain of
+    /// 253, a slash and a name of 63.
+    pub resource_name: usize,
+    /// The longest amount of a resource, in characters.
+    pub quantity: usize,
+    /// How many access keys of a peer are on record: those that its slices have,
+    /// and those that nobody deleted at AWS yet. Beyond that no key is asked for.
+    pub access_keys: usize,
     /// How many requests of a peer's slices are taken at once to be signed.
     pub signing_burst: u32,
     /// After this time, one more request of a peer's slices is taken.
@@ -90,9 +105,9 @@ pub struct Limits {
     pub legacy_request: usize,
     /// The body of an answer of the legacy token protocol.
     pub legacy_answer: usize,
-    /// How long the verdict after a wrong token is held back at first.
+    /// The delay of answers after the first wrong token.
     pub wrong_token_delay: Duration,
-    /// How long the verdict after a wrong token is held back at most.
+    /// The longest delay of answers after several wrong tokens.
     pub wrong_token_longest_delay: Duration,
 }
 
@@ -105,29 +120,13 @@ impl Policy {
         }
     }
 
-    /// The closed list of harmless variants besides, for peers that are not
-    /// Liqo itself or that were configured by hand.
+    /// Also a closed list of harmless variants ([`Forms::Compatible`]), for peers
+    /// that are not Liqo itself or that were configured by hand.
     pub const fn compatible() -> Self {
         Self {
             forms: Forms::Compatible,
             limits: Limits::compatible(),
         }
-    }
-
-    /// The same policy with other limits.
-    #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
-    }
-
-    /// Which forms are accepted.
-    pub const fn forms(&self) -> Forms {
-        self.forms
-    }
-
-    /// How much is read.
-    pub const fn limits(&self) -> &Limits {
-        &self.limits
     }
 }
 
@@ -148,7 +147,7 @@ impl<'de> Deserialize<'de> for Policy {
     }
 }
 
-/// The form of a policy as data.
+/// A policy as JSON.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct WrittenPolicy {
@@ -156,7 +155,7 @@ struct WrittenPolicy {
     limits: WrittenLimits,
 }
 
-/// The form of limits as data: those of the forms hold where one is left out.
+/// The limits as JSON. A limit that is left out has the default of the forms.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct WrittenLimits {
@@ -174,6 +173,10 @@ struct WrittenLimits {
     resource_slice_name: Option<usize>,
     resource_slices: Option<usize>,
     slice_records: Option<usize>,
+    slice_resources: Option<usize>,
+    resource_name: Option<usize>,
+    quantity: Option<usize>,
+    access_keys: Option<usize>,
     signing_burst: Option<u32>,
     signing_interval_seconds: Option<u64>,
     certificate_lifetime_seconds: Option<u64>,
@@ -200,6 +203,10 @@ impl Policy {
             (&mut limits.resource_slice_name, written.resource_slice_name),
             (&mut limits.resource_slices, written.resource_slices),
             (&mut limits.slice_records, written.slice_records),
+            (&mut limits.slice_resources, written.slice_resources),
+            (&mut limits.resource_name, written.resource_name),
+            (&mut limits.quantity, written.quantity),
+            (&mut limits.access_keys, written.access_keys),
             (&mut limits.legacy_request, written.legacy_request),
             (&mut limits.legacy_answer, written.legacy_answer),
         ] {
@@ -244,14 +251,20 @@ impl Limits {
             resource_slice_name: COMMON_NAME_SLICE,
             resource_slices: 64,
             slice_records: 1024,
-            // All slices of a peer twice: once more with another key.
+            slice_resources: 128,
+            resource_name: RESOURCE_NAME,
+            quantity: 64,
+            // All slices of a peer twice. The record holds the names of the keys.
+            access_keys: 128,
+            // Two requests for each slice of a peer: the second one after a change of
+            // key.
             signing_burst: 128,
             signing_interval: Duration::from_secs(10 * 60),
             certificate_lifetime: Duration::from_secs(TEN_YEARS),
             legacy_request: 32 * 1024,
             legacy_answer: 256 * 1024,
             wrong_token_delay: Duration::from_millis(250),
-            // Liqo's home waits five seconds for an answer.
+            // A Liqo home cluster waits five seconds for an answer.
             wrong_token_longest_delay: Duration::from_secs(3),
         }
     }
@@ -272,15 +285,17 @@ impl Default for Limits {
     }
 }
 
-/// What is left of a namespace's 63 characters after `liqo-tenant-`.
+/// The 63 characters of a namespace's name without the prefix `liqo-tenant-`.
 const DEFAULT_NAMESPACE_CLUSTER_ID: usize = 51;
-/// What is left of the 64 characters of a common name (X.520,
-/// ub-common-name) before `-` and the twelve digits of a consumer's hash.
+/// The 64 characters of a common name (X.520, ub-common-name) without the suffix of
+/// `-` and the twelve digits of a consumer's hash.
 const COMMON_NAME_SLICE: usize = 51;
+/// The longest domain, a slash, and the longest name behind it.
+const RESOURCE_NAME: usize = 253 + 1 + LABEL_VALUE;
 /// The longest value of a label.
 const LABEL_VALUE: usize = 63;
-/// Some ten times as many as an object of the exchange has; a resource slice
-/// with hundreds of storage classes and node labels has half of that.
+/// About ten times the values of an object of the exchange. A resource slice
+/// with hundreds of storage classes and node labels has about half this limit.
 const OBJECT_VALUES: usize = 2048;
 /// Ten years with their leap days, in seconds.
 const TEN_YEARS: u64 = 3653 * 24 * 60 * 60;

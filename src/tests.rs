@@ -11,7 +11,7 @@ use crate::{
     audit::{Chain, Decision, Entry, Event, Verifier},
     crypto::{KeyPair, Nonce, RecordKey, SigningKey},
     machine::sealed::Seal,
-    model::{AuthParams, ClusterId, Timestamp},
+    model::{AuthParams, ClusterId, Hex, Timestamp},
     policy::Policy,
 };
 
@@ -50,12 +50,7 @@ fn key(pem: &str) -> KeyPair {
 
 fn record_key(vectors: &Vectors) -> RecordKey {
     let key = RecordKey::new([4; 32]).unwrap();
-    let digits: String = key
-        .as_bytes()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    assert_eq!(digits, vectors.record_key);
+    assert_eq!(Hex(key.as_bytes()).to_string(), vectors.record_key);
     key
 }
 
@@ -132,13 +127,8 @@ fn a_sealed_record() {
         peer: &consumer,
     }
     .seal("liqo", "record".to_owned(), vectors.record.into_bytes());
-    let seal: String = secret
-        .get("seal")
-        .unwrap()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    assert_eq!(seal, vectors.seal);
+    let seal = secret.get("seal").unwrap();
+    assert_eq!(Hex(seal).to_string(), vectors.seal);
 }
 
 #[test]

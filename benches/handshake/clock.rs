@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// A piece of work that is measured.
 pub(crate) struct Stage {
     pub(crate) name: &'static str,
-    /// The primitives that the stage needs at least, and how often.
+    /// The primitives that the stage needs, with the least number of each.
     pub(crate) needs: &'static [(u32, &'static str)],
     run: Box<dyn FnMut(u64) -> Duration>,
 }
@@ -21,7 +21,8 @@ impl Stage {
         })
     }
 
-    /// A stage that measures its own time. `run` gets the number of turns.
+    /// A stage that measures its own time. The argument of `run` is the number of
+    /// turns.
     pub(crate) fn timed(name: &'static str, run: impl FnMut(u64) -> Duration + 'static) -> Self {
         Self {
             name,
@@ -41,9 +42,9 @@ impl Stage {
 
 /// Returns the nanoseconds of each stage.
 ///
-/// Each round runs all stages in turn. If the machine becomes slower, it
-/// becomes slower for all of them. The result is the median over the batches of
-/// a round, in the best round, as in `benches/reference`.
+/// Each round runs all stages in turn, so a slower machine affects all of them. The
+/// result is the median over the batches of a round, in the best round, as in
+/// `benches/reference`.
 pub(crate) fn measure(stages: &mut [Stage]) -> Vec<f64> {
     let turns: Vec<u64> = stages.iter_mut().map(turns_of_a_batch).collect();
     let mut best = vec![f64::INFINITY; stages.len()];

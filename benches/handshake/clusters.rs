@@ -8,7 +8,7 @@ use liqo_auth::{
     crypto::{Authority, Entropy, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
     machine::{Env, Message, MessageBody, Objects, Step},
     model::{ClusterId, ClusterRole, Identity, Metadata, Tenant, Timestamp, names},
-    provider::{self, AuthoritySigner, Endpoint, Provider},
+    provider::{self, AuthoritySigner, Endpoint, NameTable, Provider},
 };
 
 /// Both clusters before the handshake.
@@ -27,7 +27,7 @@ impl Clusters {
         Self::with(Arc::new(KeyPair::from_entropy(&entropy(1))), None)
     }
 
-    /// As [`Clusters::new`], with a provider that proves its own key.
+    /// As [`Clusters::new`], with a provider that commits to its key.
     pub(crate) fn with_commitment() -> Self {
         let key = KeyPair::from_entropy(&entropy(3));
         Self::with(
@@ -40,9 +40,12 @@ impl Clusters {
         let authority = Authority::new("provider-ca", now(), 10 * YEAR, &entropy(2)).unwrap();
         let record_key = RecordKey::new([1; 32]).unwrap();
         let endpoint = Endpoint::new(API_SERVER.parse().unwrap(), Some(authority.ca_bundle()));
-        let mut provider = Provider::builder(provider_id(), endpoint, record_key.clone()).signer(
-            Arc::new(AuthoritySigner::new(authority.clone(), entropy(4))),
-        );
+        let mut provider = Provider::builder(provider_id(), endpoint, record_key.clone())
+            .principals(Arc::new(NameTable::default()))
+            .signer(Arc::new(AuthoritySigner::new(
+                authority.clone(),
+                entropy(4),
+            )));
         if let Some(key) = providers {
             provider = provider.key(key);
         }
@@ -67,8 +70,8 @@ impl Clusters {
         }
     }
 
-    /// The handshake from the nonce to the kubeconfig, as two controllers do
-    /// it: through the machines. Every object is stored and read again.
+    /// The handshake from the nonce to the kubeconfig, through the machines, as two
+    /// controllers run it. Every object is stored and read again.
     pub(crate) fn handshake(&self) {
         let (provider, consumer) = (&self.provider, &self.consumer);
         let (consumer_id, provider_id) = (consumer.cluster_id(), provider.cluster_id());
@@ -99,12 +102,12 @@ impl Clusters {
             .unwrap();
         carry_out(step, &mut there);
         let step = consumer.reconcile(&there.view(provider_id), env()).unwrap();
-        assert_eq!(step.effects.len(), 2, "the kubeconfig, and its name");
+        assert_eq!(step.effects.len(), 2, "the kubeconfig, and its reference");
         carry_out(step, &mut there);
     }
 
-    /// Checks once that the measured code is a whole handshake.
-    pub(crate) fn check(&self) {
+    /// The provider's objects after a whole handshake. Both sides are checked.
+    pub(crate) fn authenticated(&self) -> Objects {
         let (mut here, mut there) = (self.roles.clone(), Objects::new());
         let (consumer_id, provider_id) = (self.consumer.cluster_id(), self.provider.cluster_id());
         for _ in 0..8 {
@@ -132,6 +135,7 @@ impl Clusters {
             peering.unwrap().phase,
             consumer::Phase::Authenticated(_)
         ));
+        here
     }
 
     /// The Tenant with which the consumer answers a nonce.
@@ -180,7 +184,7 @@ pub(crate) fn env() -> Env {
     }
 }
 
-/// Constant bytes in place of random ones. They cost the same each time.
+/// Constant bytes in place of random ones, so that each run costs the same.
 pub(crate) fn entropy(byte: u8) -> Entropy {
     Entropy::from_bytes([byte; 32])
 }

@@ -1,5 +1,5 @@
-//! Measures the handshake, as a whole and by stages, and compares it with the
-//! sum of its primitives.
+//! Measures the whole handshake and its stages, and compares them with the sums of
+//! their primitives.
 //!
 //! ```sh
 //! cargo bench --bench handshake                        # a table
@@ -19,7 +19,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a benchmark has a clock, and stops at the first thing that goes wrong"
+    reason = "a benchmark has a clock, and stops at the first failure"
 )]
 
 mod clock;
@@ -106,7 +106,7 @@ fn table() {
 }
 
 fn worst() {
-    println!("\nThe worst that the limits let through, milliseconds:");
+    println!("\nThe slowest inputs within the limits, milliseconds:");
     let mut hostile = hostile::stages();
     let nanoseconds = clock::measure(&mut hostile);
     let mut lines: Vec<_> = hostile.iter().zip(nanoseconds).collect();

@@ -18,7 +18,7 @@ pub(crate) const SHA: &str = "sha256";
 pub(crate) const HMAC: &str = "hmac-sha256";
 
 pub(crate) fn stages() -> Vec<Stage> {
-    // About the length of the part of a certificate that is signed.
+    // About the length of the signed part of a certificate.
     let message = [7; 256];
     let seed = [1; 32];
     let key = ed25519_dalek::SigningKey::from_bytes(&seed);
@@ -32,12 +32,13 @@ pub(crate) fn stages() -> Vec<Stage> {
                 .verify(black_box(&message), &signature)
                 .unwrap();
         }),
-        // Another party's key: on the curve, and of prime order.
+        // The key of a peer: the point is checked to be on the curve and of prime
+        // order.
         Stage::new(ADMIT, move || {
             let key = VerifyingKey::from_bytes(black_box(&encoded)).unwrap();
             assert!(is_torsion_free(&key.to_edwards()));
         }),
-        // The key of an authority. It signs nothing but its own certificate.
+        // The key of a CA: it is only decoded, since the rules for keys do not apply.
         Stage::new(READ, move || {
             black_box(VerifyingKey::from_bytes(black_box(&encoded)).unwrap());
         }),

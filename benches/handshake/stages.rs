@@ -28,12 +28,12 @@ use super::{
     primitives::{self, ADMIT, HMAC, READ, SHA, SIGN, VERIFY},
 };
 
-/// The primitives come first, because the sums are made of them.
+/// The primitives, and then the stages of the handshake.
 pub(crate) fn all() -> Vec<Stage> {
     let clusters = Rc::new(Clusters::new());
     let committing = Clusters::with_commitment();
-    clusters.check();
-    committing.check();
+    clusters.authenticated();
+    committing.authenticated();
     let nonce = make_nonce(&clusters);
     let tenant = clusters.tenant(&nonce);
     let verified = verify_tenant(&tenant, &nonce);
@@ -98,11 +98,11 @@ pub(crate) fn all() -> Vec<Stage> {
     stages
 }
 
-/// Each operation counts once, on whichever side. Keys: the consumer signs the
-/// nonce and its request; the provider admits the key, verifies request and
-/// nonce, and signs the certificate; the consumer verifies the certificate.
-/// Hashes: the nonce (random bytes, names, code), its check on both sides, the
-/// record's seal, the serial number, the request's digest, the endpoint's pin.
+/// The primitives of both sides together. Keys: the consumer signs the nonce and its
+/// request; the provider admits the key, verifies request and nonce, and signs the
+/// certificate; the consumer verifies the certificate. Hashes: the nonce (random
+/// bytes, names, authentication code), its check on both sides, the record's seal,
+/// the serial number, the request's digest, the endpoint's pin.
 const WHOLE: &[(u32, &str)] = &[
     (3, SIGN),
     (3, VERIFY),
@@ -128,9 +128,8 @@ fn stage(name: &'static str, clusters: &Rc<Clusters>, run: impl Fn(&Clusters) + 
     Stage::new(name, move || run(&clusters))
 }
 
-/// The same handshake without machines and stores, as Liqo's functions do it in
-/// `benches/reference`. The only machine is the consumer's, which signs the
-/// nonce.
+/// The same handshake without machines and stores, as with Liqo's functions in
+/// `benches/reference`. Only the consumer's machine is used, to sign the nonce.
 fn whole_functions(clusters: &Clusters) {
     let nonce = make_nonce(clusters);
     let tenant = clusters.tenant(&nonce);
@@ -171,18 +170,8 @@ fn issue(clusters: &Clusters, verified: &VerifiedTenant) -> CertificateChain {
 }
 
 fn verify_identity(identity: &Identity, key: &PublicKey) {
-    let expectation = IdentityExpectation {
-        consumer: &consumer_id(),
-        provider: &provider_id(),
-        key,
-        now: now(),
-        proxy_url: None,
-        namespace: None,
-        publicly_trusted: false,
-        pins: None,
-        slice: None,
-        aws: false,
-    };
+    let (consumer, provider) = (consumer_id(), provider_id());
+    let expectation = IdentityExpectation::new(&consumer, &provider, key, now());
     let verified = verify::identity(identity, &expectation, &Policy::strict()).unwrap();
     assert!(black_box(verified).issued_by_bundle());
 }
@@ -200,15 +189,15 @@ fn kubeconfig(identity: &Identity, key: &KeyPair) -> SecretBytes {
         user: identity.metadata.name.clone(),
         credential: UserCredential::KeyData {
             certificate: auth_params.signed_crt.clone(),
-            key: pem.as_str().as_bytes().into(),
+            key: pem.expose().as_bytes().into(),
         },
         namespace: identity.spec.namespace.clone(),
     };
     kubeconfig.to_yaml()
 }
 
-/// Signs a nonce, and nothing else. The payload exists only inside the
-/// consumer's machine; therefore the key measures the time.
+/// Measures only the signature over a nonce. Only the consumer's machine can make
+/// the payload, so the key measures the time.
 fn sign(nonce: &Nonce) -> Stage {
     let key = Arc::new(Stopwatch {
         key: KeyPair::from_entropy(&entropy(1)),

@@ -1,7 +1,6 @@
-//! One provider with one peer, with a thousand and with a hundred thousand
-//! peers. Each peer has completed the handshake. Measures how long one
-//! reconciliation of one peer takes, and how much memory a settled peer needs
-//! in the mirror and in the look-up of names.
+//! Measures a provider with one peer, with a thousand and with a hundred thousand
+//! peers that have completed the handshake: the time to reconcile one peer, and the
+//! memory of a settled peer in the mirror and in the look-up of names.
 //!
 //! ```sh
 //! cargo bench --bench peers             # 1, 1,000 and 100,000 peers
@@ -18,7 +17,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a benchmark has a clock, and stops at the first thing that goes wrong"
+    reason = "a benchmark has a clock, and stops at the first failure"
 )]
 
 use std::{
@@ -45,8 +44,7 @@ fn main() {
         .unwrap_or(100_000);
 
     println!("Memory of a settled peer, of {most}:");
-    // All clusters stay until the end, because freed memory would be used
-    // again.
+    // All clusters are kept until the end, because freed memory would be reused.
     let mut settled = Vec::new();
     for slices in [0, 1] {
         let before = resident();
@@ -63,8 +61,8 @@ fn main() {
     }
 
     let sizes = [1, 1000, most];
-    // As many one-peer clusters as there are measured peers. Otherwise the
-    // smallest size would profit from a warm cache.
+    // For one peer, as many clusters as measured peers. Otherwise the smallest size
+    // would benefit from a warm cache.
     let mut clusters: Vec<Vec<Cluster>> = Vec::new();
     for peers in sizes {
         let (number, each) = if peers == 1 { (KNOWN, 1) } else { (1, peers) };
@@ -94,14 +92,14 @@ fn main() {
             views[at].push(started.elapsed());
             let step = cluster.provider.reconcile(&view, env()).unwrap();
             looks[at].push(started.elapsed());
-            // The request of the new slice is recorded, and nothing else
-            // happens.
-            assert_eq!((step.effects.len(), step.refused.len()), (1, 0));
+            // The peer's record counts the request of the new slice, and the
+            // slice's record stores it.
+            assert_eq!((step.effects.len(), step.refused.len()), (2, 0));
             black_box(step);
         }
     }
     println!(
-        "\nA look at a peer with a settled slice and a new one (view, reconcile, name question):"
+        "\nReconciling a peer with a settled slice and a new one (view, reconcile, name question):"
     );
     let medians = |times: &mut Vec<Vec<Duration>>| -> Vec<Duration> {
         times.iter_mut().map(|times| median(times)).collect()
@@ -304,7 +302,7 @@ fn env() -> Env {
     }
 }
 
-/// Constant bytes in place of random ones. They cost the same each time.
+/// Constant bytes in place of random ones, so that each run costs the same.
 fn entropy(byte: u8) -> Entropy {
     Entropy::from_bytes([byte; 32])
 }

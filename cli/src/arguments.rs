@@ -30,9 +30,9 @@ pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
 
 /// Authenticate Liqo clusters from files.
 ///
-/// A home is a folder that stands for a cluster: it holds the cluster's keys
-/// and, as Kubernetes manifests, what Liqo's authentication would leave on its
-/// API server. The consumer wants resources, the provider gives them.
+/// A home is a folder that represents a cluster. It contains the cluster's keys
+/// and, as Kubernetes manifests, the objects that Liqo's authentication stores in
+/// the cluster's API server. The consumer uses resources of the provider.
 #[derive(Debug, Parser)]
 #[command(name = "liqo-auth", version, after_help = EXIT_CODES, after_long_help = LONG_HELP)]
 #[command(arg_required_else_help = true, propagate_version = true)]
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// The home: the folder that stands for this cluster
+    /// The home: the folder that represents this cluster
     #[arg(
         long,
         global = true,
@@ -54,7 +54,7 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) home: Option<PathBuf>,
-    /// Which forms of a peer's message are taken; neither widens who may become whom
+    /// Which forms of a peer's messages to accept; the rules on keys and names are always the same
     #[arg(
         long,
         global = true,
@@ -73,8 +73,8 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) color: ColorChoice,
-    /// Take this for the present time (RFC 3339), or one so far ahead (+300d): to judge old
-    /// files, to see what comes, and for tests
+    /// Use this time (RFC 3339), or a time in the future (+300d), instead of the present time:
+    /// to judge old files, to preview renewals, and for tests
     #[arg(
         long,
         global = true,
@@ -86,10 +86,10 @@ pub(crate) struct Global {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PolicyName {
-    /// Only what Liqo itself writes
+    /// Only the forms that Liqo itself writes
     #[default]
     Strict,
-    /// A closed list of harmless variants besides
+    /// Also a closed list of harmless variants
     Compatible,
 }
 
@@ -119,49 +119,49 @@ pub(crate) enum Command {
     /// Get tenants, identities, resource slices, renews, nonces or a kubeconfig
     #[command(subcommand)]
     Get(Get),
-    /// Generate the Tenant or the Identity that the peer is to apply
+    /// Generate the Tenant or the Identity for the peer to apply, or a peering user
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Generate(Generate),
     /// Apply what the peer sent: a Tenant, an Identity, a ResourceSlice or a Renew
     #[command(after_help = APPLY_EXAMPLES)]
     Apply(Apply),
-    /// Explain an object: whose, which key, what is verified, what is wrong
+    /// Explain an object: its cluster, its key, what is verified, what is wrong
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
-    /// A home at a glance: peers, certificates, slices, and what waits for whom
+    /// Show the state of a home: peers, certificates, slices, and who waits for whom
     Status(Status),
     /// Carry slices and renewals to the provider and the answers back, as Liqo's replicator does
     Replicate(RemoteHome),
-    /// Go on with the certificates that are due
+    /// Renew the certificates that are due
     #[command(after_help = RENEW_EXAMPLES)]
     Renew(Renew),
-    /// Give a tenant or a slice nothing new (on the provider)
+    /// Stop granting anything new to a tenant or a slice (on the provider)
     #[command(subcommand, after_help = CORDON_EXAMPLES)]
     Cordon(Cordon),
     /// Take a tenant's rights and slices back (on the provider)
     #[command(subcommand)]
     Drain(Drain),
-    /// Let a tenant or a slice have what it had (on the provider)
+    /// Lift the cordon or the drain of a tenant, or the cordon of a slice (on the provider)
     #[command(subcommand)]
     Uncordon(Uncordon),
-    /// Approve of what waits for it (on the provider)
+    /// Approve a request that waits for approval (on the provider)
     #[command(subcommand, after_help = APPROVE_EXAMPLES)]
     Approve(Approve),
-    /// Disapprove of what waits for approval (on the provider)
+    /// Deny a request that waits for approval (on the provider)
     #[command(subcommand, after_help = APPROVE_EXAMPLES)]
     Deny(Deny),
-    /// Have a request signed that the signer denied, or that failed (on the provider)
+    /// Request a signature again after a denied or failed request (on the provider)
     #[command(subcommand, after_help = SIGN_AGAIN_EXAMPLES)]
     SignAgain(SignAgain),
-    /// Forget what a peer was known by, when its administrator says that it has changed
+    /// Forget the pins of a peer, after its administrator has reported a change
     Release(Release),
     /// End the authentication with a provider cluster
     #[command(visible_alias = "unauth", after_help = UNAUTHENTICATE_EXAMPLES)]
     Unauthenticate(Unauthenticate),
-    /// Print the code that both sides compute of what they agreed on, to be read aloud
+    /// Print a code over the agreement with a peer, for two administrators to compare
     #[command(after_help = transcript::EXAMPLES)]
     Transcript(transcript::TranscriptOf),
-    /// The log of what this home decided
+    /// Verify or show the log of this home's decisions
     #[command(subcommand, after_help = audit::EXAMPLES)]
     Audit(audit::Audit),
     /// Speak the shared-token protocol of Liqo 0.2 to 0.10
@@ -177,21 +177,21 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// The cluster's ID; the folder's name in lower case unless given
+    /// The cluster's ID; by default, the folder's name in lower case
     #[arg(long, value_name = "ID")]
     pub(crate) cluster_id: Option<ClusterId>,
     #[command(flatten)]
     pub(crate) making: Making,
-    /// The authority that signs for peers (PEM), instead of a new one
+    /// The certificate of the CA that signs for peers (PEM), instead of a new CA
     #[arg(long, value_name = "FILE", requires = "ca_key")]
     pub(crate) ca_cert: Option<PathBuf>,
-    /// Its private key (PKCS#8 in PEM)
+    /// The private key of this CA (PKCS#8 in PEM)
     #[arg(long, value_name = "FILE", requires = "ca_cert")]
     pub(crate) ca_key: Option<PathBuf>,
-    /// By which CA peers know the API server (PEM), if it is another one
+    /// The CA of the API server's certificate (PEM), if it is not the CA that signs for peers
     #[arg(long, value_name = "FILE")]
     pub(crate) api_server_ca: Option<PathBuf>,
-    /// Have a person approve of each peer's request before it is signed
+    /// Require a person's approval of each peer's request before it is signed
     #[arg(long)]
     pub(crate) require_approval: bool,
 }
@@ -233,13 +233,13 @@ pub(crate) struct Authenticate {
     /// Make the homes that do not exist yet
     #[arg(long)]
     pub(crate) init: bool,
-    /// The local cluster's ID, if its home is made; the folder's name unless given
+    /// The local cluster's ID, for a new home; by default, the folder's name
     #[arg(long, value_name = "ID", requires = "init")]
     pub(crate) cluster_id: Option<ClusterId>,
-    /// The remote cluster's ID, if its home is made; the folder's name unless given
+    /// The remote cluster's ID, for a new home; by default, the folder's name
     #[arg(long, value_name = "ID", requires = "init")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
-    /// The URL of the remote cluster's API server, if its home is made
+    /// The URL of the remote cluster's API server, for a new home
     #[arg(
         long,
         value_name = "URL",
@@ -277,10 +277,10 @@ pub(crate) struct CreateNonce {
     /// The cluster ID of the remote cluster
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: ClusterId,
-    /// Let this cluster in without a handshake, if its Tenant says so
+    /// Let this cluster in without a handshake, if its Tenant asks for that
     #[arg(long)]
     pub(crate) tolerate_no_handshake: bool,
-    /// Make a new nonce in place of the one that is there
+    /// Replace the existing nonce with a new one
     #[arg(long)]
     pub(crate) replace: bool,
     /// Output the resulting namespace and nonce secret, with no additional output
@@ -296,20 +296,20 @@ pub(crate) enum Get {
     /// The Identities of this home (a consumer's)
     #[command(visible_alias = "identity")]
     Identities(List),
-    /// The ResourceSlices of this home: asked for by it, or by its peers
+    /// The ResourceSlices of this home: its own requests, and those of its peers
     #[command(name = "resourceslices", visible_aliases = ["rs", "resourceslice"])]
     ResourceSlices(List),
-    /// The Renews of this home, by which certificates are renewed
+    /// The Renews of this home: the objects that renew certificates
     #[command(visible_alias = "renew")]
     Renews(List),
-    /// The nonce for a consumer, with nothing else; without one, all nonces as a table
+    /// Only the text of a consumer's nonce; without --remote-cluster-id, a table of all nonces
     Nonce(GetNonce),
-    /// The kubeconfig for a provider: it holds the private key
+    /// The kubeconfig for a provider; it contains the private key
     Kubeconfig {
         /// The cluster ID of the remote cluster
         #[arg(long, value_name = "ID")]
         remote_cluster_id: ClusterId,
-        /// That of a resource slice, instead of the control plane's
+        /// The kubeconfig of this resource slice, instead of the control plane's
         #[arg(long, value_name = "NAME")]
         resourceslice: Option<String>,
     },
@@ -317,9 +317,9 @@ pub(crate) enum Get {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Only the one of this name
+    /// Only the object with this name
     pub(crate) name: Option<String>,
-    /// Only those in this namespace
+    /// Only the objects in this namespace
     #[arg(
         short,
         long,
@@ -327,7 +327,7 @@ pub(crate) struct List {
         conflicts_with = "all_namespaces"
     )]
     pub(crate) namespace: Option<NamespaceName>,
-    /// Name the namespaces too
+    /// Also show the namespaces
     #[arg(short = 'A', long)]
     pub(crate) all_namespaces: bool,
     /// Print manifests instead of a table
@@ -358,10 +358,10 @@ pub(crate) struct GenerateTenant {
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: ClusterId,
     /// The nonce to sign for the authentication with the remote cluster; "-" reads it
-    /// from standard input; without it, the one that was signed before
+    /// from standard input; by default, the nonce that was signed before
     #[arg(long, value_name = "NONCE")]
     pub(crate) nonce: Option<String>,
-    /// The namespace where the Tenant is to be applied; its default one unless given
+    /// The namespace where the Tenant is to be applied; by default, the provider's default one
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) remote_tenant_namespace: Option<String>,
     #[command(flatten)]
@@ -371,7 +371,7 @@ pub(crate) struct GenerateTenant {
     pub(crate) output: Format,
 }
 
-/// What is wanted of, or known about, a provider. It is kept in home.yaml.
+/// The administrator's settings for a provider. They are stored in home.yaml.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Known {
     /// The URL of the proxy to use for the communication with the remote cluster; "" for none
@@ -380,6 +380,9 @@ pub(crate) struct Known {
     /// The fingerprint of a key that the provider has to prove; it may be repeated
     #[arg(long = "provider-key", value_name = "SHA256:HEX")]
     pub(crate) provider_keys: Vec<Fingerprint>,
+    /// The Identity may come without the proof of the key that the provider's nonce promised
+    #[arg(long)]
+    pub(crate) accept_unproven_provider: bool,
     /// The provider's API server has a publicly trusted certificate: no CA is needed
     #[arg(long)]
     pub(crate) publicly_trusted: bool,
@@ -393,7 +396,8 @@ pub(crate) struct GenerateIdentity {
     /// The ID of the remote cluster
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: ClusterId,
-    /// The remote namespace where the Identity is to be applied; its default one unless given
+    /// The remote namespace where the Identity is to be applied; by default, the consumer's
+    /// default one
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) remote_tenant_namespace: Option<NamespaceName>,
     /// The format of the manifest
@@ -414,10 +418,10 @@ pub(crate) struct Apply {
 pub(crate) struct Inspect {
     /// The file; "-" for standard input
     pub(crate) file: PathBuf,
-    /// Whom it has to be of; what it says itself unless given
+    /// The cluster that the object must belong to; by default, the cluster that it names
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
-    /// The nonce that a Tenant has to have signed; the home's unless given
+    /// The nonce that a Tenant must be signed with; by default, the home's nonce
     #[arg(long, value_name = "NONCE")]
     pub(crate) nonce: Option<String>,
 }

@@ -23,21 +23,21 @@ use crate::{
 /// The consumer's side of one peering, over a home.
 pub(crate) type ConsumerSide<'h> = Driver<'h, Consumer>;
 
-/// Where the consumer's side came to, when nothing was left to do.
+/// The state of the consumer's side when no step is left.
 pub(crate) enum ConsumerStand {
     AwaitsNonce,
-    /// The Tenant can be handed out.
+    /// The Tenant is ready for the provider.
     AwaitsIdentity(Box<Tenant>),
     /// The kubeconfig is stored in this Secret.
     Authenticated(ObjectRef),
-    /// What is stored was refused.
+    /// A stored object was refused.
     Refused(Error),
-    /// What belonged to the peering waits for others to let it go.
+    /// The objects of the peering are being deleted. They still have finalizers.
     Ending,
 }
 
 impl<'h> ConsumerSide<'h> {
-    /// The peer's settings are taken as the home has them now.
+    /// Creates the side with the peer's present settings in the home.
     pub(crate) fn new(
         home: &'h mut Home,
         peer: &ClusterId,
@@ -52,7 +52,8 @@ impl<'h> ConsumerSide<'h> {
         })
     }
 
-    /// Why this home would not take an Identity. Nothing is changed.
+    /// Checks whether this home would accept an Identity. Returns the error if it
+    /// would not. Nothing changes.
     pub(crate) fn judge_identity(
         home: &Home,
         peer: &ClusterId,
@@ -65,7 +66,7 @@ impl<'h> ConsumerSide<'h> {
         Self::judge(home, peer, &consumer, clock, message)
     }
 
-    /// Where it stands, without going on.
+    /// The present state. No step is carried out.
     pub(crate) fn stand(&self) -> Result<Option<ConsumerStand>> {
         Ok(Some(match self.status()?.phase {
             Phase::AwaitsNonce => ConsumerStand::AwaitsNonce,
@@ -79,20 +80,20 @@ impl<'h> ConsumerSide<'h> {
         }))
     }
 
-    /// Goes on as far as possible without the peer, and saves the outcome.
+    /// Runs the consumer as far as possible without the peer, and saves the home.
     pub(crate) fn settle(&mut self) -> Result<(ConsumerStand, Vec<Notice>)> {
         let rest = self.go_on()?;
         match self.stand()? {
             Some(stand) => Ok((stand, rest.notices)),
             None => Err(Failure::at_odds(format!(
-                "{}: the peering with {} does not go on",
+                "{}: the peering with {} makes no progress",
                 self.home.path().display(),
                 self.peer
             ))),
         }
     }
 
-    /// The phases that the objects are in.
+    /// The phases of the control plane and of the slices.
     pub(crate) fn status(&self) -> Result<Status> {
         let status = self.machine.look(&self.view(), self.clock.now()?);
         status.map_err(|error| self.failure(&error))
@@ -112,7 +113,7 @@ impl<'h> ConsumerSide<'h> {
             label(namespace, names::REMOTE_CLUSTER_ID_LABEL) == self.peer.as_str()
                 && label(namespace, names::TENANT_NAMESPACE_LABEL) == names::TRUE
         });
-        // Whether there are two of them, the library knows.
+        // The library refuses two tenant namespaces of one peer.
         self.stand()?;
         if !found {
             let namespace = Namespace::for_tenant(&self.peer);
@@ -122,7 +123,7 @@ impl<'h> ConsumerSide<'h> {
         Ok(())
     }
 
-    /// Signs a nonce, in memory: the Tenant to hand out.
+    /// Signs a nonce in memory. Returns the Tenant for the provider.
     pub(crate) fn sign(&mut self, nonce: Nonce) -> Result<Tenant> {
         let subject = format!(
             "the nonce of {} is not signed, and nothing was changed",
@@ -139,7 +140,7 @@ impl<'h> ConsumerSide<'h> {
         tenant.ok_or_else(|| Failure::at_odds("this home has no key to sign with"))
     }
 
-    /// Takes an Identity in memory.
+    /// Receives an Identity in memory.
     pub(crate) fn receive_identity(&mut self, identity: &Identity, subject: &str) -> Result<()> {
         self.receive(identity.clone(), subject)?;
         Ok(())
@@ -169,47 +170,72 @@ fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> 
         .build())
 }
 
-/// What a person should know, in a sentence.
+/// A notice as a sentence. None for a notice that is not shown.
 pub(crate) fn sentence(notice: &Notice) -> Option<String> {
     Some(match notice {
         Notice::SignedNonceIsStale => {
-            "The nonce was replaced: a consumer with Liqo has to delete its Secret liqo-signed-nonce before it signs the new one.".to_owned()
+            "The nonce was replaced. On a consumer with Liqo, the administrator must delete the Secret liqo-signed-nonce before the consumer can sign the new nonce.".to_owned()
         }
         Notice::NonceAskedAfterEnd => {
-            "Somebody asked for a nonce for a peer whose peering has ended: invite the peer, by create nonce, if it may come again.".to_owned()
+            "A nonce was requested for a peer whose peering has ended. If the peer may come back, invite it with `create nonce`.".to_owned()
         }
         Notice::NoClusterRole { label_value } => format!(
-            "There is no ClusterRole labelled app.kubernetes.io/name={label_value}: the peer has a certificate, and no rights."
+            "There is no ClusterRole with the label app.kubernetes.io/name={label_value}: the peer has a certificate, but no rights."
         ),
         Notice::ProviderUnproven => {
             "The provider gave no proof of its own key: compare the CA's fingerprint with its administrator.".to_owned()
         }
         Notice::ProviderKeyFirstSeen { fingerprint } => format!(
-            "The provider proved the key {fingerprint}, and is known by it from now on: compare it with what its administrator says."
+            "The provider proved the key {fingerprint}, which is pinned from now on: compare it with the fingerprint that the provider's administrator tells you."
         ),
         Notice::RenewalNotCarried => {
-            "The certificate was renewed, and nothing carries it to the consumer: generate its Identity again, and hand it over.".to_owned()
+            "The certificate was renewed, but no Renew object carries it to the consumer: generate its Identity again, and send it to the consumer.".to_owned()
         }
         Notice::ConditionHeld { condition } => format!(
-            "The tenant stays {condition:?}, whatever its Tenant says, until its administrator uncordons it."
+            "The tenant stays {condition:?} until this cluster's administrator uncordons it. The condition in its Tenant has no effect."
         ),
         Notice::IssuedByAnotherCa => {
             "The client certificate was not issued by a CA of the bundle; that is legal if the API server's certificate comes from another CA.".to_owned()
         }
         Notice::CertificateDue { identity, until } => format!(
-            "{identity}: the certificate is due, and ends at {until}: authenticate again before that."
+            "{identity}: the certificate is due for renewal and expires at {until}: authenticate again before that."
         ),
         Notice::CannotRenew {
             identity,
             until,
             error,
         } => format!(
-            "{identity}: the certificate ends at {until}, and is not renewed: {error}. {}",
+            "{identity}: the certificate expires at {until}, and will not be renewed: {error}. {}",
             error.advice()
         ),
         Notice::NewKeyAwaitsNonce => {
-            "The provider knows this cluster by its earlier key: with the provider's next nonce the new one follows.".to_owned()
+            "The provider still has this cluster's earlier key. This cluster sends its new key with the provider's next nonce.".to_owned()
         }
+        Notice::SignaturesWait { until } => format!(
+            "The peer has sent more requests for resource slices than this cluster signs at once. The next one is signed at {until}."
+        ),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_notice_is_a_sentence() {
+        let until = "2026-11-20T13:00:00Z".parse().unwrap();
+        for (notice, expected) in [
+            (
+                Notice::SignaturesWait { until },
+                "The peer has sent more requests for resource slices than this cluster signs at once. The next one is signed at 2026-11-20T13:00:00Z.",
+            ),
+            (
+                Notice::NonceAskedAfterEnd,
+                "A nonce was requested for a peer whose peering has ended. If the peer may come back, invite it with `create nonce`.",
+            ),
+        ] {
+            assert_eq!(sentence(&notice).as_deref(), Some(expected));
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! What drives one side of a peering, over a home: the same for both sides.
+//! Drives one side of a peering on a home. Both sides use this code.
 
 use liqo_auth::{
     error::Error,
@@ -13,7 +13,7 @@ use crate::{
     signer::sign_approved,
 };
 
-/// One side of one peering, with its home.
+/// One side of one peering, with the home that stores its objects.
 pub(crate) struct Driver<'h, M> {
     pub(crate) home: &'h mut Home,
     pub(crate) peer: ClusterId,
@@ -21,7 +21,7 @@ pub(crate) struct Driver<'h, M> {
     pub(crate) clock: Clock,
 }
 
-/// What was said on the way, until nothing was left to do.
+/// The result of a run: the machine went on until no step was left.
 pub(crate) struct Rest {
     /// The last step, which has no effects.
     pub(crate) step: Step,
@@ -30,16 +30,17 @@ pub(crate) struct Rest {
 }
 
 impl<M: Machine> Driver<'_, M> {
-    /// Goes on as far as possible without the peer, and saves the outcome.
+    /// Runs the machine as far as possible without the peer, and saves the home.
     pub(crate) fn go_on(&mut self) -> Result<Rest> {
         self.go_on_by(|machine, view, env| machine.reconcile(view, env))
     }
 
-    /// The same by another choice of steps.
+    /// Like [`go_on`](Self::go_on), but `next` chooses each step.
     ///
-    /// What is approved is signed when nothing else is left to do. The home is
-    /// saved before: a request rests on what is on the disk. The home is saved
-    /// afterwards, too: a certificate is on the disk before it is used.
+    /// When no other step is left, the home's authority signs the approved
+    /// requests. The home is saved before that: a request is on the disk before it
+    /// is signed. The home is saved again afterwards: a certificate is on the disk
+    /// before it is used.
     pub(crate) fn go_on_by(
         &mut self,
         next: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
@@ -67,13 +68,14 @@ impl<M: Machine> Driver<'_, M> {
         Ok(Rest { step, notices })
     }
 
-    /// The next step, without taking it.
+    /// Computes the next step, and does not carry it out.
     pub(crate) fn look(&self) -> Result<Step> {
         let step = self.machine.reconcile(&self.view(), self.clock.env()?);
         step.map_err(|error| self.failure(&error))
     }
 
-    /// Why the machine would not take a message. Nothing is changed.
+    /// Checks whether the machine would accept a message. Returns the error if it
+    /// would not. Nothing changes.
     pub(crate) fn judge(
         home: &Home,
         peer: &ClusterId,
@@ -85,7 +87,8 @@ impl<M: Machine> Driver<'_, M> {
         Ok(step.map(|_| ()))
     }
 
-    /// Takes a message in memory. Nothing is saved yet, but a refusal is logged.
+    /// Receives a message in memory, and does not save the home. A refusal is
+    /// logged at once.
     pub(crate) fn receive(&mut self, body: impl Into<MessageBody>, subject: &str) -> Result<Step> {
         let message = Message::new(&self.peer, self.machine.cluster_id(), body);
         let step = self
@@ -98,7 +101,7 @@ impl<M: Machine> Driver<'_, M> {
         self.carry_out(step, subject)
     }
 
-    /// Does in memory what an administrator asks for.
+    /// Carries out an administrator's command in memory.
     pub(crate) fn administer(
         &mut self,
         subject: &str,
@@ -123,8 +126,8 @@ impl<M: Machine> Driver<'_, M> {
     }
 }
 
-/// Carries out one step after the other, in memory, until a step has no effects.
-/// Gives this step, and how many were carried out.
+/// Carries out steps in memory until a step has no effects. Returns this step and
+/// the number of steps before it.
 pub(crate) fn exhaust(
     home: &mut Home,
     peer: &ClusterId,
@@ -139,15 +142,16 @@ pub(crate) fn exhaust(
         home.carry_out(&step, clock.now()?)?;
     }
     Err(Failure::at_odds(format!(
-        "{}: the peering with {peer} does not come to rest",
+        "{}: the peering with {peer} does not reach a stable state",
         home.path().display()
     )))
 }
 
-/// What is wrong with a home.
+/// The failure for an error in a home.
 pub(crate) fn failure(home: &Home, error: &Error) -> Failure {
     Failure::of(&home.path().display().to_string(), error)
 }
 
-/// More steps than any exchange has: a machine that runs in circles is stopped.
+/// The maximum number of steps. No exchange has so many: the limit only stops an
+/// endless loop.
 const MOST_STEPS: usize = 32;

@@ -1,4 +1,4 @@
-//! Time and randomness, which the library has none of.
+//! Time and randomness. The library itself has no source of either.
 
 use std::{
     str::FromStr,
@@ -12,20 +12,20 @@ use liqo_auth::{crypto::Entropy, legacy::AuthToken, machine::Env, model::Timesta
 
 use crate::failure::Result;
 
-/// The present time, or the one that stands for it.
+/// The source of the present time: the system's clock, or the option `--now`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock(Option<Now>);
 
-/// A time that stands for the present one.
+/// The value of `--now`, which replaces the present time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Now {
     At(Timestamp),
-    /// So long after the system's.
+    /// This long after the system's time.
     In(Duration),
 }
 
 impl Clock {
-    /// The system's clock, unless a time is given.
+    /// The system's clock, or `other` instead of it.
     pub(crate) const fn new(other: Option<Now>) -> Self {
         Self(other)
     }
@@ -82,15 +82,15 @@ pub(crate) fn entropy() -> Result<Entropy> {
     Ok(Entropy::draw(&mut SysRng).context("the operating system gave no randomness")?)
 }
 
-/// Random bytes that are no secret.
+/// Random bytes that are not secret.
 pub(crate) fn random<const N: usize>() -> anyhow::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).context("the operating system gave no randomness")?;
     Ok(bytes)
 }
 
-/// What a service account shows, in base64, where an API server would sign a
-/// token for it.
+/// A random token for a service account, in base64. A real API server signs a token
+/// instead.
 pub(crate) fn service_account_token() -> anyhow::Result<String> {
     let entropy = Entropy::draw(&mut SysRng).context("the operating system gave no randomness")?;
     Ok(STANDARD.encode(AuthToken::make(&entropy).expose()))

@@ -1,4 +1,4 @@
-//! How a command can fail, and the exit code that says so.
+//! The failures of a command, and their exit codes.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ pub(crate) struct Failure {
     message: String,
 }
 
-/// The exit codes, apart from 0. The codes of clap for wrong usage are 2 too.
+/// The exit codes, except 0. clap also exits with 2 after wrong usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     /// The file system or the machine failed.
     Internal,
-    /// The command line cannot be right.
+    /// The command line is wrong.
     Usage,
-    /// What the peer sent was refused.
+    /// The input from the peer was refused.
     Refused,
-    /// Something else has to come first.
+    /// Something else is needed first.
     Waiting,
-    /// This side's own objects are at odds.
+    /// This side's own objects contradict each other.
     AtOdds,
 }
 
@@ -48,8 +48,8 @@ impl Failure {
         Self::new(Code::AtOdds, message)
     }
 
-    /// What the library refused: what is wrong where, under which rule, and
-    /// what to do. `subject` says what was to be done.
+    /// A refusal by the library: the error, its rule, and the advice. The message
+    /// begins with `subject`.
     pub(crate) fn of(subject: &str, error: &Error) -> Self {
         let code = match error.fault() {
             Fault::Local(LocalFault::SliceName { .. }) | Fault::ApiMisuse(_) => Code::Usage,
@@ -61,7 +61,7 @@ impl Failure {
         Self::new(code, format!("{subject}: {}", paragraph(error)))
     }
 
-    /// The same, with what was to be done before it.
+    /// The same failure, with `subject` before its message.
     pub(crate) fn about(self, subject: &str) -> Self {
         Self {
             message: format!("{subject}: {}", self.message),
@@ -70,8 +70,8 @@ impl Failure {
     }
 }
 
-/// Whether the input is not taken because this side holds something better. To
-/// wait does not help then: the input has to be another one.
+/// Whether the input was refused because this side has a newer object. Waiting
+/// does not help then: the peer must send other input.
 fn is_better_held(missing: &Precondition) -> bool {
     matches!(missing, Precondition::NotNewer { .. })
 }

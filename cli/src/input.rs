@@ -1,4 +1,4 @@
-//! Files and standard input, as a person hands them over.
+//! Reads the files and the standard input that a person gives to a command.
 
 use std::{
     fs::File,
@@ -23,7 +23,7 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     bounded(file, &shown)
 }
 
-/// What a file is called in messages.
+/// The name of a file in messages.
 pub(crate) fn name(path: &Path) -> String {
     if path == Path::new("-") {
         return "standard input".to_owned();
@@ -31,14 +31,14 @@ pub(crate) fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The text of a token in a file, or in standard input for `-`. White space
-/// about it is the file's, not the token's.
+/// The text of a token in a file, or in standard input for `-`, without the white
+/// space around it.
 pub(crate) fn token(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     Ok(Zeroizing::new(read(path)?.trim_ascii().to_vec()))
 }
 
-/// The text of a nonce: the argument, or standard input for `-`. White space
-/// about it is the file's, not the nonce's.
+/// The text of a nonce: the argument, or standard input for `-`, without the white
+/// space around it.
 pub(crate) fn nonce(argument: &str) -> Result<Zeroizing<Vec<u8>>> {
     let text = match argument {
         "-" => read(Path::new("-"))?,

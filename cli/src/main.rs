@@ -1,7 +1,7 @@
 //! Authenticate Liqo clusters from files.
 //!
-//! A home is a folder that stands for a cluster. The library decides; this
-//! tool keeps the objects, reads the clock, and talks to a person.
+//! A home is a folder that represents a cluster. The library makes all decisions.
+//! This tool stores the objects, reads the clock, and prints messages.
 
 #[cfg(not(unix))]
 compile_error!("a home needs the permissions and the symbolic links of a Unix file system");
@@ -9,6 +9,7 @@ compile_error!("a home needs the permissions and the symbolic links of a Unix fi
 mod arguments;
 mod commands;
 mod consumer_side;
+mod context;
 mod driver;
 mod environment;
 mod failure;

@@ -1,8 +1,8 @@
-//! A consumer's home and its provider's at once.
+//! Works on a consumer's home and its provider's home together.
 //!
-//! Between two real clusters Liqo's crd-replicator carries slices and renewals
-//! to the provider, and their statuses back. Here it is done for who has both
-//! homes in hand, with the rights that the provider gives, and no others.
+//! Between two real clusters, Liqo's crd-replicator carries slices and renewals to
+//! the provider, and their statuses back. This module does the same between two
+//! homes, but only while the provider grants rights to the consumer.
 
 use liqo_auth::{
     crypto::CertificateChain,
@@ -14,8 +14,8 @@ use liqo_auth::{
 
 use crate::{
     arguments::Remote,
-    commands::Context,
     consumer_side::ConsumerSide,
+    context::Context,
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Use},
@@ -29,14 +29,14 @@ pub(crate) struct Pair<'h> {
     clock: Clock,
 }
 
-/// Where the provider came to, when nothing was left to do, and what the
-/// consumer should know.
+/// The result of [`Pair::settle`]: the state of the provider, and the notices of
+/// the consumer.
 pub(crate) struct Rest {
     pub(crate) provider: ProviderStand,
     pub(crate) notices: Vec<Notice>,
 }
 
-/// A home, and the peer's own where it is at hand.
+/// The home of a command, and the peer's home if the command names it.
 pub(crate) struct Homes {
     pub(crate) local: Home,
     pub(crate) remote: Option<Home>,
@@ -59,9 +59,9 @@ impl<'h> Pair<'h> {
         })
     }
 
-    /// Goes on with both sides as far as they go, and carries to and fro what
-    /// they share. What one side gets is on the other's disk before: a crash
-    /// leaves what the next run goes on from.
+    /// Runs both sides as far as possible, and replicates the shared objects in both
+    /// directions. An object is on the disk of its own home before the other home
+    /// receives it, so that the next run can continue after a crash.
     pub(crate) fn settle(&mut self) -> Result<Rest> {
         for _ in 0..MOST_ROUNDS {
             let (_, notices) = self.consumer.settle()?;
@@ -72,7 +72,7 @@ impl<'h> Pair<'h> {
             };
             self.provider.home.carry_out(&forth, now)?;
             let provider = self.provider.settle()?;
-            // It may have taken the rights back just now.
+            // The provider may have removed the rights just now.
             let back = match self.is_open(now) {
                 true => self.between(replication::to_consumer)?,
                 false => Step::default(),
@@ -84,14 +84,14 @@ impl<'h> Pair<'h> {
             }
         }
         Err(Failure::at_odds(format!(
-            "{} and {} do not come to rest",
+            "{} and {} do not reach a stable state",
             self.consumer.home.path().display(),
             self.provider.home.path().display()
         )))
     }
 
-    /// Whether the consumer has an identity that holds, and the provider binds
-    /// rights to it: without either, nothing can be carried.
+    /// Whether the consumer has an unexpired identity, and the provider binds rights
+    /// to it. Replication requires both.
     fn is_open(&self, now: Timestamp) -> bool {
         has_identity(self.consumer.home, &self.consumer.peer, now)
             && binds(self.provider.home, &self.provider.peer)
@@ -104,13 +104,13 @@ impl<'h> Pair<'h> {
         let at_consumer = self.consumer.home.view(&self.consumer.peer);
         let at_provider = self.provider.home.view(&self.provider.peer);
         step(&at_consumer, &at_provider)
-            .map_err(|error| Failure::of("what the two homes share", &error))
+            .map_err(|error| Failure::of("the replication between the two homes", &error))
     }
 }
 
 impl Homes {
-    /// Opens the home that a command is about, and the remote one if it was
-    /// named, to change them.
+    /// Opens the home of a command, and the remote home if the command names it.
+    /// Both are opened for writing.
     pub(crate) fn open(context: &Context, remote: &Remote) -> Result<Self> {
         let path = context.home()?;
         let Some(remote_path) = &remote.remote_home else {
@@ -155,14 +155,14 @@ pub(crate) fn has_identity(home: &Home, provider: &ClusterId, now: Timestamp) ->
     })
 }
 
-/// Whether a certificate has come to its end; AWS keys do not.
+/// Whether a certificate has expired. AWS keys do not expire.
 fn has_expired(auth_params: &AuthParams, now: Timestamp) -> bool {
     let pem = auth_params.signed_crt.as_slice();
     CertificateChain::from_pem(pem, &Policy::compatible())
         .is_ok_and(|chain| chain.leaf().not_after < now)
 }
 
-/// Whether a home gives that consumer rights in its tenant namespace.
+/// Whether a home grants rights to that consumer.
 pub(crate) fn binds(home: &Home, consumer: &ClusterId) -> bool {
     home.all::<RoleBinding>().any(|binding| {
         let label = binding.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
@@ -174,5 +174,6 @@ pub(crate) fn binds(home: &Home, consumer: &ClusterId) -> bool {
     })
 }
 
-/// More than any two homes need: two machines that run in circles are stopped.
+/// The maximum number of rounds. No two homes need so many: the limit only stops an
+/// endless loop.
 const MOST_ROUNDS: usize = 16;

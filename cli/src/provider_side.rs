@@ -7,7 +7,7 @@ use std::sync::Arc;
 use liqo_auth::{
     crypto::{Authority, CaBundle, Nonce},
     error::Error,
-    machine::{Message, Notice, Step},
+    machine::{Follower, Message, Notice, Step},
     model::{ClusterId, Identity, NamespaceName, Secret, Tenant, TenantCondition, names},
     policy::Policy,
     provider::{Endpoint, NameRegistry, Phase, Provider, Status},
@@ -23,19 +23,19 @@ use crate::{
 /// The provider's side of one peering, over a home.
 pub(crate) type ProviderSide<'h> = Driver<'h, Provider>;
 
-/// Where the provider's side came to, when nothing was left to do.
+/// The state of the provider's side when no step is left.
 pub(crate) enum ProviderStand {
-    /// The nonce waits for its Tenant.
+    /// The nonce is ready. The provider waits for the Tenant that signs it.
     AwaitsTenant,
-    /// The Identity can be handed out.
+    /// The Identity is ready for the consumer.
     Authenticated,
-    /// The request waits for this side's administrator.
+    /// The request waits for the approval of this side's administrator.
     AwaitsApproval,
     /// The peer is let in without a handshake.
     Tolerated,
     /// The administrator drained the peer.
     Drained,
-    /// What is stored was refused.
+    /// A stored object was refused.
     Refused(Error),
     /// The Tenant was deleted.
     Ended,
@@ -56,7 +56,8 @@ impl<'h> ProviderSide<'h> {
         })
     }
 
-    /// Why this home would not take a Tenant. Nothing is changed.
+    /// Checks whether this home would accept a Tenant. Returns the error if it
+    /// would not. Nothing changes.
     pub(crate) fn judge_tenant(
         home: &Home,
         peer: &ClusterId,
@@ -69,14 +70,14 @@ impl<'h> ProviderSide<'h> {
         Self::judge(home, peer, &provider, clock, message)
     }
 
-    /// Goes on as far as possible without the peer, and saves the outcome.
+    /// Runs the provider as far as possible without the peer, and saves the home.
     pub(crate) fn settle(&mut self) -> Result<ProviderStand> {
         let rest = self.go_on()?;
         self.stand(rest.step)
     }
 
-    /// The same for a peer that is wanted. The peer is invited if it has not been
-    /// invited before, or not since its Tenant went.
+    /// Like [`settle`](Self::settle), but first invites a peer that was never
+    /// invited, or whose peering has ended.
     pub(crate) fn invite(&mut self) -> Result<ProviderStand> {
         let rest = self.go_on_by(|provider, view, env| {
             let phase = provider.look(view, env.now)?.phase;
@@ -89,7 +90,7 @@ impl<'h> ProviderSide<'h> {
         self.stand(rest.step)
     }
 
-    /// Where the side stands after a step that has nothing left to do.
+    /// The state of the side after a step without effects.
     fn stand(&self, step: Step) -> Result<ProviderStand> {
         Ok(match self.status()?.phase {
             Phase::Refused(error) => ProviderStand::Refused(error),
@@ -103,7 +104,7 @@ impl<'h> ProviderSide<'h> {
                 Some(refused) => ProviderStand::Refused(refused.error),
                 None => {
                     return Err(Failure::at_odds(format!(
-                        "{}: the peering with {} does not go on",
+                        "{}: the peering with {} makes no progress",
                         self.home.path().display(),
                         self.peer
                     )));
@@ -112,13 +113,13 @@ impl<'h> ProviderSide<'h> {
         })
     }
 
-    /// The phases that the objects are in.
+    /// The phases of the control plane and of the slices.
     pub(crate) fn status(&self) -> Result<Status> {
         let status = self.machine.look(&self.view(), self.clock.now()?);
         status.map_err(|error| self.failure(&error))
     }
 
-    /// Takes a Tenant in memory.
+    /// Receives a Tenant in memory.
     pub(crate) fn receive_tenant(&mut self, tenant: &Tenant, subject: &str) -> Result<()> {
         self.receive(tenant.clone(), subject)?;
         Ok(())
@@ -139,7 +140,7 @@ impl<'h> ProviderSide<'h> {
         Ok(held.or(said).unwrap_or(TenantCondition::Active))
     }
 
-    /// A new nonce in place of the one that is there.
+    /// Replaces the nonce with a new one, and saves the home.
     pub(crate) fn replace_nonce(&mut self) -> Result<Vec<Notice>> {
         let subject = self.home.path().display().to_string();
         let step = self.administer(&subject, |provider, view, env| {
@@ -149,7 +150,7 @@ impl<'h> ProviderSide<'h> {
         Ok(step.notices)
     }
 
-    /// The Identity to hand out, once the peer is authenticated.
+    /// The Identity for the peer. None unless the peer is authenticated.
     pub(crate) fn identity(&self, namespace: Option<&NamespaceName>) -> Result<Option<Identity>> {
         Ok(match self.status()?.phase {
             Phase::Authenticated(issued) => Some(issued.identity(namespace)),
@@ -157,7 +158,7 @@ impl<'h> ProviderSide<'h> {
         })
     }
 
-    /// The nonce that is there, in whatever state.
+    /// The stored nonce: fresh, used or expired.
     pub(crate) fn nonce(&self) -> Option<Nonce> {
         let secret = nonce_secret(self.home, &self.peer)?;
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
@@ -191,7 +192,7 @@ fn provider(home: &Home, policy: &Policy) -> Result<Provider> {
     Ok(builder.build())
 }
 
-/// Where peers reach this home's API server, and by which CA.
+/// The URL and the CA of this home's API server, for peers.
 pub(crate) fn endpoint(home: &Home, authority: &Authority) -> Result<Endpoint> {
     let bundle = match &home.settings.api_server_ca {
         None => authority.ca_bundle().clone(),
@@ -204,7 +205,7 @@ pub(crate) fn endpoint(home: &Home, authority: &Authority) -> Result<Endpoint> {
     ))
 }
 
-/// Who has which name in this home already.
+/// The names that principals in this home already have.
 fn principals(home: &Home) -> Result<NameRegistry> {
     let cluster_id = home.cluster_id().clone();
     let registry = NameRegistry::new(cluster_id, home.record_key()?, &entropy()?);
@@ -215,7 +216,7 @@ fn principals(home: &Home) -> Result<NameRegistry> {
     Ok(registry)
 }
 
-/// Refusals that stand in the home, as a failure.
+/// The failure for a refused object that is stored in the home.
 pub(crate) fn refused(home: &Home, error: &Error) -> Failure {
     Failure::new(
         crate::failure::Code::Refused,

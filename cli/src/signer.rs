@@ -18,8 +18,8 @@ use crate::{
     home::Home,
 };
 
-/// Signs every request that is approved and has no certificate. Says whether
-/// there was one. The home is saved before and afterwards.
+/// Signs every request that is approved and has no certificate. Returns whether any
+/// request got an answer. The home is saved before and after that.
 pub(crate) fn sign_approved(home: &mut Home, clock: Clock) -> Result<bool> {
     let is_open = |request: &&CertificateSigningRequest| {
         let conditions = &request.status.conditions;
@@ -61,10 +61,10 @@ pub(crate) fn sign_approved(home: &mut Home, clock: Clock) -> Result<bool> {
     Ok(!effects.is_empty())
 }
 
-/// Signs a request that this home answers for itself.
+/// Signs a request that needs no approval.
 pub(crate) fn sign(authority: &Authority, request: &SigningRequest) -> Result<CertificateChain> {
-    // The request's ID is a hash over what makes the request this one: no two
-    // have the same, and nobody can foresee it.
+    // The request's ID is a hash over the content of the request. No two requests
+    // have the same ID, and nobody can predict it.
     let serial_number = Entropy::from_bytes(*request.id.as_bytes());
     let chain = authority.issue(
         &request.csr,
@@ -77,7 +77,7 @@ pub(crate) fn sign(authority: &Authority, request: &SigningRequest) -> Result<Ce
     chain.map_err(|error| cannot_sign(&error))
 }
 
-/// What a request shows once this home has approved and signed it.
+/// The status of a request that this home has approved and signed.
 pub(crate) fn issued(chain: &CertificateChain, why: &str) -> CertificateSigningRequestStatus {
     let message = format!("Approved by liqo-auth: {why}");
     CertificateSigningRequestStatus {
@@ -86,7 +86,7 @@ pub(crate) fn issued(chain: &CertificateChain, why: &str) -> CertificateSigningR
     }
 }
 
-/// The version of an object that was seen.
+/// The version of an object, as an effect on this object requires it.
 pub(crate) fn version_of(metadata: &Metadata) -> Version {
     Version {
         uid: metadata.uid.clone(),

@@ -64,7 +64,7 @@ fn once_more_it_prints_the_same_and_changes_nothing() {
 fn homes_are_made_only_when_asked_to() {
     let folder = Folder::new();
     let error = folder.refused(AUTHENTICATE, "", 2);
-    assert!(error.contains("cl-consumer is no home"), "{error}");
+    assert!(error.contains("cl-consumer is not a home"), "{error}");
 }
 
 #[test]

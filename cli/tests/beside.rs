@@ -106,16 +106,19 @@ fn the_log_tells_what_was_decided_and_holds() {
     folder.write(path, &text.replacen("Invited", "Invaded", 1));
     let err = folder.refused(VERIFY, "", 5);
     assert!(
-        err.contains("audit.log, line 1: its hash is not the one over its content"),
+        err.contains("audit.log, line 1: the entry's hash does not match its content"),
         "{err}"
     );
     folder.write(path, text.lines().next().unwrap());
     let err = folder.refused(VERIFY, "", 5);
-    assert!(err.contains("line 1: it is no entry in the form"), "{err}");
+    assert!(
+        err.contains("line 1: the entry does not have the form"),
+        "{err}"
+    );
     folder.write(path, &"x".repeat(100_000));
     let err = folder.refused(VERIFY, "", 5);
     assert!(
-        err.contains("line 1: it is longer than the 16384 bytes"),
+        err.contains("line 1: the entry is longer than 16384 bytes"),
         "{err}"
     );
 }
@@ -129,7 +132,7 @@ fn a_log_that_somebody_else_wrote_has_no_mac_of_ours() {
     folder.write("cl-provider/audit.log", &theirs);
     let err = folder.refused(VERIFY, "", 5);
     assert!(
-        err.contains("line 1: its MAC is not by this record key"),
+        err.contains("line 1: the entry's MAC is not by this record key"),
         "{err}"
     );
 }
@@ -172,7 +175,7 @@ fn what_cannot_be_logged_is_not_done() {
     let create = "create nonce --home cl-provider --remote-cluster-id cl-consumer";
     let err = folder.refused(create, "", 5);
     assert!(
-        err.contains("audit.log: its last line: it is no entry"),
+        err.contains("audit.log, last line: the entry does not have the form"),
         "{err}"
     );
     // A link is not followed.
@@ -221,7 +224,7 @@ fn a_peering_user_is_made_once_and_deleted() {
 
     let err = folder.refused(GENERATE, "", 5);
     assert!(
-        err.contains("there is a peering user for this cluster already"),
+        err.contains("this cluster already has a peering user"),
         "{err}"
     );
     let deleted = folder.ok(DELETE);

@@ -67,7 +67,7 @@ fn a_drained_tenant_loses_rights_and_slices_until_it_is_let_in_again() {
     assert_eq!(folder.run("get rs --home cl-provider").out, "");
     assert!(bindings(&folder).is_empty());
     let run = folder.run(REPLICATE);
-    assert!(run.err.contains("gives cl-consumer no rights"), "{run:?}");
+    assert!(run.err.contains("grants cl-consumer no rights"), "{run:?}");
     let status = folder.ok("status --home cl-provider");
     assert!(status.contains("Drained"), "{status}");
     folder.ok(UNCORDON);
@@ -166,7 +166,8 @@ fn another_key_is_refused_until_the_first_is_released() {
     assert_eq!(run.code, 3, "{run:?}");
     let released = folder.ok("release --home cl-provider --remote-cluster-id cl-consumer");
     assert!(
-        released.starts_with("The key SHA256:") && released.contains("of the consumer cl-consumer"),
+        released.starts_with("The key SHA256:")
+            && released.contains("for the consumer cl-consumer"),
         "{released}"
     );
     folder.refused(

@@ -68,7 +68,7 @@ fn a_home_at_a_glance() {
     assert_eq!(peering["condition"], "Active");
     assert_eq!(
         peering["peerVersion"],
-        "Liqo 1.2.0 or later, or this library; what it wrote differs, as after an upgrade"
+        "Liqo 1.2.0 or later, or this library; the observations differ, as after an upgrade"
     );
     assert_eq!(peering["certificate"]["until"], "2027-11-20T13:00:00Z");
     assert_eq!(peering["certificate"]["due"], "2027-07-21T21:00:00Z");
@@ -115,7 +115,7 @@ fn every_kind_is_explained() {
         ] {
             let run = folder.run(&arguments);
             assert_eq!(run.code, 0, "{arguments}: {run:?}");
-            assert!(!run.out.contains("not explained"), "{}", run.out);
+            assert!(!run.out.contains("does not explain"), "{}", run.out);
             assert!(!run.out.contains("PRIVATE KEY"), "{}", run.out);
             kinds.insert(run.out.split(' ').next().unwrap().to_owned());
         }
@@ -207,8 +207,8 @@ fn a_slice_is_explained() {
         "  Replica of      cluster-a\n",
         "  Asks for        cpu=2, memory=4Gi\n",
         "  Authentication  Accepted since 2026-11-20T22:47:09Z: ResourceSlice authentication accepted\n",
-        "  Verified        the request is for the slice mypool of cluster-a and nothing else, and signed by its key\n",
-        "  Verified        the certificate is for the slice, and of its key\n",
+        "  Verified        the request is for the slice mypool of cluster-a and nothing else, and is signed by its key\n",
+        "  Verified        the certificate is for the slice, and contains its key\n",
     ] {
         assert!(report.contains(line), "{line}: {report}");
     }

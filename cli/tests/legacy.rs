@@ -40,9 +40,9 @@ fn one_command_shows_the_whole_exchange() {
         [
             "(remote) Token ensured",
             "(local) ForeignCluster correctly ensured",
-            "(local) The foreign cluster said who it is",
+            "(local) Cluster ID of the foreign cluster received",
             "(remote) The empty token is refused",
-            "(local) The foreign cluster wants its token",
+            "(local) The foreign cluster requires its token",
             "(local) Token of the foreign cluster set",
             "(remote) cl-home was given its identity (form 0.4)",
             "(local) Identity correctly received and stored",

@@ -70,10 +70,10 @@ fn files_that_are_no_manifest_of_a_peer() {
     let config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n";
     for (text, reason) in [
         ("", "there is no object in it"),
-        ("{", "no manifest"),
+        ("{", "not a manifest"),
         (
             config_map,
-            "a Tenant, an Identity, a ResourceSlice or a Renew, and nothing else",
+            "a peer sends only a Tenant, an Identity, a ResourceSlice or a Renew",
         ),
         (twice.as_str(), "kind"),
         (

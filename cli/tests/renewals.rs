@@ -21,7 +21,7 @@ fn what_is_due_is_renewed_on_both_sides_and_once() {
     let told = folder.ok(&format!("renew {BOTH} {NOW}"));
     assert!(before == folder.snapshot());
     assert!(
-        told.contains(" INFO   (local) certificate from cl-provider: until 2027-11-20T13:00:00Z, renewed from 2027-07-21T21:00:00Z on (in 243d)\n"),
+        told.contains(" INFO   (local) certificate from cl-provider: until 2027-11-20T13:00:00Z, renewal from 2027-07-21T21:00:00Z on (in 243d)\n"),
         "{told}"
     );
     let told = folder.ok(&format!("renew {BOTH} {LATER}"));
@@ -103,7 +103,7 @@ fn who_has_let_its_identity_expire_authenticates_again() {
     let run = folder.run(&format!("renew {BOTH} {after}"));
     assert!(
         run.err
-            .contains("cl-consumer has no identity of cl-provider that holds"),
+            .contains("cl-consumer has no valid identity from cl-provider"),
         "{run:?}"
     );
     folder.ok(&format!("authenticate {BOTH} {after}"));

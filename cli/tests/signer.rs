@@ -63,7 +63,7 @@ fn a_request_that_was_denied_is_signed_when_the_administrator_asks_again() {
         }
         assert_eq!(
             folder.ok(AGAIN),
-            " INFO  Tenant \"cl-consumer\" is signed again\n"
+            " INFO  The request of Tenant \"cl-consumer\" is signed again\n"
         );
         let identity = folder.ok(GENERATE);
         assert!(identity.contains("kind: Identity"), "{identity}");

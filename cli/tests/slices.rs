@@ -138,7 +138,7 @@ fn what_is_no_quantity_is_denied() {
     assert!(run.out.contains("ResourceSlice authentication: Accepted"));
     assert!(
         run.err.contains("ResourceSlice resources not accepted")
-            && run.err.contains("is no amount of a resource"),
+            && run.err.contains("is not a valid quantity"),
         "{}",
         run.err
     );
@@ -325,8 +325,8 @@ fn two_clusters_may_be_each_others_consumers() {
     folder.ok(&format!("create rs theirs {back} --pods 7"));
     assert_eq!(
         folder.ok(REPLICATE),
-        " INFO   (local) Slices and renewals are in step with cl-provider\n \
-         INFO   (remote) Slices and renewals are in step with cl-consumer\n"
+        " INFO   (local) Slices and renewals are in sync with cl-provider\n \
+         INFO   (remote) Slices and renewals are in sync with cl-consumer\n"
     );
     let told = folder.ok("renew --home cl-consumer --remote-home cl-provider --now +300d");
     assert_eq!(told.matches(": renewed, until ").count(), 8, "{told}");

@@ -126,7 +126,7 @@ fn a_home_judges_what_it_would_take() {
     let before = folder.snapshot();
     let out = folder.ok("inspect --home cl-provider tenant.yaml");
     assert!(
-        out.contains("it is one that this provider takes from cl-consumer"),
+        out.contains("this provider accepts this Tenant from cl-consumer"),
         "{out}"
     );
     assert!(before == folder.snapshot());
@@ -188,7 +188,7 @@ fn help_has_examples_and_exit_codes() {
         "Examples:",
         "liqo-auth generate tenant",
         "Exit codes:",
-        "  3  what the peer sent was refused",
+        "  3  the input from the peer was refused",
     ] {
         assert!(help.contains(part), "{part}: {help}");
     }

@@ -1,11 +1,12 @@
-//! Certificate requests: the input as PEM, and near-honest requests that the
-//! key has signed. The strict policy accepts exactly one request. Each request
-//! that the compatible policy accepts is the same one in canonical PEM.
+//! Certificate signing requests: the input as PEM, and near-honest requests that the
+//! key has signed. The strict policy accepts exactly one request. A request that the
+//! compatible policy accepts is also accepted in canonical PEM, with the same
+//! result.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
-    crypto::{Csr, SigningKey, Subject, strategy},
+    crypto::{Csr, Subject, strategy},
     policy::Policy,
 };
 use liqo_auth_fuzz::{awaiting, draw};
@@ -21,23 +22,20 @@ fuzz_target!(|bytes: &[u8]| {
 // Made once, because compiling the regular expressions takes long.
 thread_local! {
     static REQUESTS: BoxedStrategy<Vec<u8>> = {
-        let (consumer, key) = (awaiting().consumer(), awaiting().consumer_key());
+        let (consumer, key) = (&awaiting().consumer, &awaiting().consumer_key);
         strategy::any_csr(key.clone(), consumer.cluster_id())
     };
 }
 
 fn judge(pem: &[u8]) {
-    let (consumer, key) = (
-        awaiting().consumer().cluster_id(),
-        awaiting().consumer_key(),
-    );
+    let (consumer, key) = (awaiting().consumer.cluster_id(), &awaiting().consumer_key);
     let subject = Subject::control_plane(consumer);
     let public_key = key.public_key();
     if let Ok(csr) = Csr::verify(pem, &subject, public_key, &Policy::strict()) {
         let honest = Csr::make(&subject, &**key)
-            .expect("it signs")
+            .expect("the key signs")
             .at_once()
-            .expect("it answers");
+            .expect("the key answers immediately");
         assert_eq!(csr, honest);
         assert_eq!(csr.pem(), pem);
     }

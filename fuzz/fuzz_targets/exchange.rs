@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
-    crypto::{CertificateChain, SigningKey, Subject},
+    crypto::{CertificateChain, Subject},
     model::{Secret, names},
     policy::Policy,
     rehearsal::{ALL, Occurrence, Rehearsal},
@@ -20,30 +20,26 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let [choice, number, forgery @ ..] = head;
     let (before, after) = bytes.split_at(bytes.len().min(usize::from(*number)));
-    let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys hold");
+    let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys are valid");
     play(&mut rehearsal, before);
     let is_forged = choice & 1 == 1;
     if is_forged && let Some(message) = draw(&rehearsal.forgeries(), forgery.as_slice()) {
-        let number = rehearsal.messages().len();
-        rehearsal.forge(message);
+        let number = rehearsal.messages.len();
+        rehearsal.messages.push(message);
         let event = Occurrence::Deliver {
             message: number,
             effects: ALL,
         };
         rehearsal
             .play(event)
-            .expect("a message is no fault of ours");
+            .expect("a message from outside causes no local error");
     }
     play(&mut rehearsal, after);
-    rehearsal.settle().expect("nothing is wrong on our side");
+    rehearsal.settle().expect("no local error occurs");
     if is_forged {
         assert!(rehearsal.certificates_signed() <= 1);
     } else {
-        assert!(
-            rehearsal
-                .is_complete()
-                .expect("nothing is wrong on our side")
-        );
+        assert!(rehearsal.is_complete().expect("no local error occurs"));
         assert_eq!(rehearsal.certificates_signed(), 1);
     }
     certificate_is_the_consumers(&rehearsal);
@@ -51,12 +47,12 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn play(rehearsal: &mut Rehearsal, bytes: &[u8]) {
     for event in occurrences(bytes) {
-        rehearsal.play(event).expect("nothing is wrong on our side");
+        rehearsal.play(event).expect("no local error occurs");
     }
 }
 
 fn certificate_is_the_consumers(rehearsal: &Rehearsal) {
-    let consumer = rehearsal.consumer().cluster_id();
+    let consumer = rehearsal.consumer.cluster_id();
     let namespace = names::tenant_namespace(consumer);
     let secret: Option<&Secret> = rehearsal
         .at_provider
@@ -65,7 +61,7 @@ fn certificate_is_the_consumers(rehearsal: &Rehearsal) {
         let pem = secret.data[names::CERTIFICATE].expose();
         let chain = CertificateChain::from_pem(pem, &Policy::strict()).expect("it was issued");
         assert!(chain.leaf().subject_is(&Subject::control_plane(consumer)));
-        let key = rehearsal.consumer_key().public_key();
+        let key = rehearsal.consumer_key.public_key();
         assert_eq!(chain.leaf().spki_der, key.spki_der());
     }
 }

@@ -1,14 +1,14 @@
-//! Identities: those of a manifest, and near-honest ones whose certificate the
-//! right authority has signed. Nothing panics. A refused Identity changes
-//! nothing. An accepted one has the consumer's key and subject, and can be
-//! used.
+//! Identities: those of a manifest, and near-honest ones whose certificate the right
+//! CA has signed. Nothing panics. A refused Identity changes nothing. An accepted
+//! Identity has the consumer's key and subject, and the consumer writes a kubeconfig
+//! for it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
-    crypto::{SigningKey, Subject},
+    crypto::Subject,
     machine::Message,
-    model::{Identity, names},
+    model::{Identity, Resource, names},
     verify::{self, IdentityExpectation},
 };
 use liqo_auth_fuzz::{awaiting, draw, env, objects, policies};
@@ -16,7 +16,7 @@ use proptest::strategy::BoxedStrategy;
 
 fuzz_target!(|bytes: &[u8]| {
     for object in objects(bytes) {
-        if let Some(identity) = object.as_identity() {
+        if let Some(identity) = Identity::from_object(&object) {
             judge(identity);
         }
     }
@@ -32,27 +32,17 @@ thread_local! {
 
 fn judge(identity: &Identity) {
     let rehearsal = awaiting();
-    let (provider, consumer) = (rehearsal.provider().cluster_id(), rehearsal.consumer());
-    let key = rehearsal.consumer_key().public_key();
-    let expectation = IdentityExpectation {
-        consumer: consumer.cluster_id(),
-        provider,
-        key,
-        now: rehearsal.now(),
-        proxy_url: None,
-        namespace: None,
-        publicly_trusted: false,
-        pins: None,
-        slice: None,
-        aws: false,
-    };
+    let (provider, consumer) = (rehearsal.provider.cluster_id(), &rehearsal.consumer);
+    let key = rehearsal.consumer_key.public_key();
+    let expectation = IdentityExpectation::new(consumer.cluster_id(), provider, key, rehearsal.now);
     let [strict, compatible] =
         policies().map(|policy| verify::identity(identity, &expectation, &policy));
     assert!(strict.is_err() || compatible.is_ok(), "{compatible:?}");
     if let Ok(verified) = compatible {
         let leaf = verified
+            .credentials()
             .certificate()
-            .expect("no AWS keys are taken")
+            .expect("AWS keys are not accepted")
             .leaf();
         assert_eq!(leaf.spki_der, key.spki_der());
         assert!(leaf.subject_is(&Subject::control_plane(consumer.cluster_id())));
@@ -67,13 +57,13 @@ fn judge(identity: &Identity) {
             objects.apply(effect).expect("nothing is stored yet");
         }
         let step = consumer.reconcile(&objects.view(provider), env());
-        let step = step.expect("what was taken can be used");
+        let step = step.expect("an accepted Identity can be used");
         let kubeconfig = names::kubeconfig_secret(&names::identity_name(provider));
         let mut written = step.effects.iter().map(|effect| effect.id().name);
         assert!(written.any(|name| name == kubeconfig), "{step:?}");
     }
 
-    // Stored past the library, as another program may do it.
+    // Another program may store the Identity without the library.
     let mut stored = rehearsal.at_consumer.clone();
     stored.insert(identity.clone().into());
     if let Ok(step) = consumer.reconcile(&stored.view(provider), env()) {

@@ -1,4 +1,4 @@
-//! Answers of the legacy token protocol. Nothing panics. An answer that is no
+//! Answers of the legacy token protocol. Nothing panics. An answer without an
 //! identity for this home cluster is not stored.
 #![no_main]
 
@@ -57,8 +57,8 @@ fn answer(
             }
         }
     }
-    // A kubeconfig of version 0.2 may be honest. A certificate for our key
-    // cannot be forged.
+    // In version 0.2, the input may be a valid kubeconfig. In version 0.4, the fuzzer
+    // cannot make a certificate for the home cluster's key.
     let stored = objects.get::<ForeignCluster>("", "foreign");
     let status = stored.map(|cluster| cluster.status.auth_status());
     assert!(version == ProtocolVersion::V0_2 || status != Some(AuthStatus::Accepted));

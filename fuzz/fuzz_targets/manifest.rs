@@ -1,5 +1,5 @@
-//! Any text as a manifest. Nothing panics. Each object that was read can be
-//! written, and is the same when it is read again.
+//! Any text as a manifest. Nothing panics. Each object that was read can be written,
+//! and reading it again gives the same object.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -25,5 +25,5 @@ fuzz_target!(|text: &[u8]| {
 });
 
 fn read(text: &str) -> Vec<Object> {
-    manifest::read(text.as_bytes(), &Limits::default()).expect("it was written by this library")
+    manifest::read(text.as_bytes(), &Limits::default()).expect("this library wrote the text")
 }

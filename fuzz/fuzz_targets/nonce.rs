@@ -24,11 +24,11 @@ thread_local! {
 }
 
 fn judge(text: &[u8]) {
-    let (provider, consumer) = (awaiting().provider(), awaiting().consumer());
+    let (provider, consumer) = (&awaiting().provider, &awaiting().consumer);
     let expectation = NonceExpectation {
         provider: provider.cluster_id(),
         consumer: consumer.cluster_id(),
-        now: awaiting().now(),
+        now: awaiting().now,
         known_by_key: false,
     };
     let [strict, compatible] =
@@ -47,8 +47,8 @@ fn judge(text: &[u8]) {
 fn signed_only_if_strict(nonce: Nonce, is_strict: bool) {
     let view = awaiting()
         .at_consumer
-        .view(awaiting().provider().cluster_id());
-    let message = Message::new(view.peer(), awaiting().consumer().cluster_id(), nonce);
-    let step = awaiting().consumer().receive(&view, message, env());
+        .view(awaiting().provider.cluster_id());
+    let message = Message::new(view.peer(), awaiting().consumer.cluster_id(), nonce);
+    let step = awaiting().consumer.receive(&view, message, env());
     assert_eq!(step.is_ok(), is_strict, "{step:?}");
 }

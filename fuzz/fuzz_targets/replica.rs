@@ -1,21 +1,21 @@
-//! The objects that an authenticated peer may write on the provider: replicas
-//! of slices and renewals, both near-honest and arbitrary. Nothing panics, and
-//! the provider settles. It signs only for the peer's key and the slice's own
-//! user. No other object changes.
+//! The objects that an authenticated peer may write on the provider: replicas of
+//! slices and renewals, near-honest and arbitrary. Nothing panics, and the provider
+//! settles. The provider signs only for the peer's key and the slice's own subject.
+//! No other object changes.
 #![no_main]
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
-    crypto::{CertificateChain, Csr, SigningKey, Subject},
+    crypto::{CertificateChain, Csr, Subject},
     machine::Objects,
-    model::{Kind, Object, ObjectRef, Renew, Resource, ResourceSlice, names, strategy},
+    model::{Kind, Object, ObjectRef, Renew, Resource, ResourceSlice, Secret, names},
     policy::Policy,
     rehearsal::Rehearsal,
 };
 use liqo_auth_fuzz::{draw, env, objects};
-use proptest::strategy::BoxedStrategy;
+use proptest::{arbitrary::any, strategy::BoxedStrategy};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((how, bytes)) = bytes.split_first() else {
@@ -35,14 +35,14 @@ fuzz_target!(|bytes: &[u8]| {
 // Made once, because compiling the regular expressions takes long.
 thread_local! {
     static DRAWN: (BoxedStrategy<ResourceSlice>, BoxedStrategy<Renew>) =
-        (strategy::any_resource_slice(), strategy::any_renew());
+        (any::<ResourceSlice>(), any::<Renew>());
 }
 
-/// A slice of the peer. Each bit of `how` makes one field right.
+/// A slice of the peer. Each bit of `how` makes one field honest.
 fn near_honest(slice: ResourceSlice, how: u8) -> ResourceSlice {
     let right = |bit: u8| how & (1 << bit) != 0;
     let rehearsal = complete();
-    let consumer = rehearsal.consumer().cluster_id();
+    let consumer = rehearsal.consumer.cluster_id();
     let mut slice = replica(slice);
     if right(0) {
         slice.metadata.name = "mypool".to_owned();
@@ -51,14 +51,14 @@ fn near_honest(slice: ResourceSlice, how: u8) -> ResourceSlice {
         slice.spec.consumer_cluster_id = Some(consumer.to_string());
     }
     if right(2) {
-        slice.spec.provider_cluster_id = Some(rehearsal.provider().cluster_id().to_string());
+        slice.spec.provider_cluster_id = Some(rehearsal.provider.cluster_id().to_string());
     }
     if right(3) {
         let subject = Subject::resource_slice("mypool", consumer);
-        let csr = Csr::make(&subject, &**rehearsal.consumer_key())
+        let csr = Csr::make(&subject, &*rehearsal.consumer_key)
             .expect("the key signs")
             .at_once()
-            .expect("it answers");
+            .expect("the key answers immediately");
         slice.spec.csr = csr.pem().into();
     }
     if right(4) {
@@ -67,9 +67,9 @@ fn near_honest(slice: ResourceSlice, how: u8) -> ResourceSlice {
     slice
 }
 
-/// The object in the namespace and with the labels of a replica of the peer's.
+/// The object with the namespace and the labels of a replica from the peer.
 fn replica<K: Resource>(mut object: K) -> K {
-    let consumer = complete().consumer().cluster_id();
+    let consumer = complete().consumer.cluster_id();
     let metadata = object.metadata_mut();
     metadata.namespace = names::tenant_namespace(consumer);
     metadata.deletion_timestamp = None;
@@ -85,7 +85,7 @@ fn replica<K: Resource>(mut object: K) -> K {
 
 fn deal_with(written: Vec<Object>) {
     let rehearsal = complete();
-    let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer().cluster_id());
+    let (provider, consumer) = (&rehearsal.provider, rehearsal.consumer.cluster_id());
     let mut store = rehearsal.at_provider.clone();
     for object in written {
         store.insert(object);
@@ -94,7 +94,7 @@ fn deal_with(written: Vec<Object>) {
     let mut rests = false;
     for _ in 0..32 {
         let step = provider.reconcile(&store.view(consumer), env());
-        let step = step.expect("what a peer writes is no fault of ours");
+        let step = step.expect("a peer's objects cause no local error");
         for effect in &step.effects {
             store.apply(effect).expect("nobody else writes");
         }
@@ -103,7 +103,7 @@ fn deal_with(written: Vec<Object>) {
             break;
         }
     }
-    assert!(rests, "it does not come to rest");
+    assert!(rests, "the provider does not settle");
     assert_eq!(before, others(&store));
     certificates_are_the_slices(&store);
 }
@@ -122,9 +122,9 @@ fn others(store: &Objects) -> BTreeMap<ObjectRef, Object> {
 
 fn certificates_are_the_slices(store: &Objects) {
     let rehearsal = complete();
-    let consumer = rehearsal.consumer().cluster_id();
+    let consumer = rehearsal.consumer.cluster_id();
     let prefix = format!("{}-", names::ISSUED_CERTIFICATE_SECRET);
-    for secret in store.iter().filter_map(Object::as_secret) {
+    for secret in store.iter().filter_map(Secret::from_object) {
         let Some(slice) = secret.metadata.name.strip_prefix(&prefix) else {
             continue;
         };
@@ -132,7 +132,7 @@ fn certificates_are_the_slices(store: &Objects) {
         let chain = CertificateChain::from_pem(pem, &Policy::strict()).expect("it was issued");
         let subject = Subject::resource_slice(slice, consumer);
         assert!(chain.leaf().subject_is(&subject));
-        let key = rehearsal.consumer_key().public_key();
+        let key = rehearsal.consumer_key.public_key();
         assert_eq!(chain.leaf().spki_der, key.spki_der());
     }
 }
@@ -141,8 +141,8 @@ fn certificates_are_the_slices(store: &Objects) {
 fn complete() -> &'static Rehearsal {
     static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
     REHEARSAL.get_or_init(|| {
-        let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys hold");
-        rehearsal.settle().expect("nothing is wrong on our side");
+        let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys are valid");
+        rehearsal.settle().expect("no local error occurs");
         rehearsal
     })
 }

@@ -1,13 +1,13 @@
-//! Tenants: those of a manifest, and near-honest ones signed with the
-//! consumer's key. Nothing panics. A refused Tenant changes nothing. Of all
-//! requests that the key can sign, the strict policy accepts one.
+//! Tenants: those of a manifest, and near-honest ones signed with the consumer's key.
+//! Nothing panics. A refused Tenant changes nothing. Of all requests that the key can
+//! sign, the strict policy accepts exactly one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
-    crypto::{Csr, SigningKey, Subject},
+    crypto::{Csr, Subject},
     machine::Message,
-    model::Tenant,
+    model::{Resource, Tenant},
     policy::Policy,
     verify::{self, TenantExpectation},
 };
@@ -16,7 +16,7 @@ use proptest::strategy::BoxedStrategy;
 
 fuzz_target!(|bytes: &[u8]| {
     for object in objects(bytes) {
-        if let Some(tenant) = object.as_tenant() {
+        if let Some(tenant) = Tenant::from_object(&object) {
             judge(tenant);
         }
     }
@@ -47,19 +47,16 @@ fn judge(tenant: &Tenant) {
     );
 
     let rehearsal = awaiting();
-    let provider = rehearsal.provider().cluster_id();
+    let provider = rehearsal.provider.cluster_id();
     let message = Message::new(&consumer, provider, tenant.clone());
     let view = rehearsal.at_provider.view(&consumer);
-    let received = rehearsal.provider().receive(&view, message, env());
+    let received = rehearsal.provider.receive(&view, message, env());
     assert!(received.is_err() || strict.is_ok(), "{received:?}");
 
-    // Stored past the library, as another program may do it.
+    // Another program may store the Tenant without the library.
     let mut stored = rehearsal.at_provider.clone();
     stored.insert(tenant.clone().into());
-    if let Ok(step) = rehearsal
-        .provider()
-        .reconcile(&stored.view(&consumer), env())
-    {
+    if let Ok(step) = rehearsal.provider.reconcile(&stored.view(&consumer), env()) {
         assert!(
             step.refused.is_empty() || step.effects.is_empty(),
             "{step:?}"
@@ -67,25 +64,22 @@ fn judge(tenant: &Tenant) {
         for effect in &step.effects {
             stored
                 .apply(effect)
-                .expect("it follows from what is stored");
+                .expect("the effect applies to the stored objects");
         }
     }
 }
 
 fn strict_takes_one_request(tenant: &Tenant) {
-    let (consumer, key) = (
-        awaiting().consumer().cluster_id(),
-        awaiting().consumer_key(),
-    );
+    let (consumer, key) = (awaiting().consumer.cluster_id(), &awaiting().consumer_key);
     let expectation = TenantExpectation {
         consumer,
         nonce: nonce(),
     };
     if let Ok(verified) = verify::tenant(tenant, &expectation, &Policy::strict()) {
         let honest = Csr::make(&Subject::control_plane(consumer), &**key)
-            .expect("it signs")
+            .expect("the key signs")
             .at_once()
-            .expect("it answers");
+            .expect("the key answers immediately");
         assert_eq!(verified.public_key(), key.public_key());
         assert_eq!(tenant.spec.csr.as_slice(), honest.pem());
     }

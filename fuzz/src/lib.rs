@@ -68,7 +68,7 @@ pub fn objects(bytes: &[u8]) -> Vec<Object> {
 pub fn awaiting() -> &'static Rehearsal {
     static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
     REHEARSAL.get_or_init(|| {
-        let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys hold");
+        let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys are valid");
         let provider = Occurrence::Provider { effects: ALL };
         rehearsal.play(provider).expect("a nonce is made");
         rehearsal
@@ -77,7 +77,7 @@ pub fn awaiting() -> &'static Rehearsal {
 
 /// The nonce of [`awaiting`].
 pub fn nonce() -> &'static Nonce {
-    match awaiting().messages() {
+    match awaiting().messages.as_slice() {
         [
             Message {
                 body: MessageBody::Nonce(nonce),
@@ -90,7 +90,7 @@ pub fn nonce() -> &'static Nonce {
 
 pub fn env() -> Env {
     Env {
-        now: awaiting().now(),
+        now: awaiting().now,
         entropy: Entropy::from_bytes([9; 32]),
     }
 }

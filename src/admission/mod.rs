@@ -1,14 +1,14 @@
-//! What an API server with Liqo admits: the rules of Liqo's webhooks and
-//! resource definitions on Tenants and resource slices.
+//! The admission rules of an API server with Liqo: the rules of Liqo's webhooks
+//! and resource definitions for Tenants and resource slices.
 //!
-//! These rules serve programs that keep objects without such an API server: a
+//! These rules are for programs that store objects without such an API server: a
 //! webhook, a tool, a simulation. The provider follows them, too. Set the
-//! defaults first ([`tenant::defaulted`]), then ask whether the object is
+//! defaults first ([`tenant::defaulted`]), then check whether the object is
 //! admitted.
 //!
-//! The reader of an object refuses forms that no resource definition has: such an
-//! object is [`Unreadable`](crate::model::Unreadable). This module has the rules of
-//! the definitions that the reader does not enforce.
+//! The parser already refuses an object whose form does not fit its resource
+//! definition: such an object is [`Unreadable`](crate::model::Unreadable). This
+//! module has the other rules of the resource definitions.
 //!
 //! A deletion is always admitted.
 //!
@@ -49,7 +49,7 @@ pub mod tenant;
 
 pub use rule::AdmissionRule;
 
-/// A rule that refuses a change, and the field at fault.
+/// The refusal of a change: the broken rule, and the field that breaks it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct Denial {
@@ -59,7 +59,7 @@ pub struct Denial {
     pub field: &'static str,
 }
 
-/// A denial unless the rule holds.
+/// Returns a denial if `holds` is false.
 fn hold(holds: bool, rule: AdmissionRule, field: &'static str) -> Result<(), Denial> {
     if holds {
         Ok(())

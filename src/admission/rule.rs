@@ -1,16 +1,16 @@
-//! The rules, with the words and status codes that tools know from Liqo.
+//! The rules, with Liqo's error messages and status codes.
 
 use core::fmt;
 
 use crate::model::names;
 
-/// A rule of Liqo's on Tenants and resource slices.
+/// A rule of Liqo for Tenants and resource slices.
 ///
-/// `Display` is what Liqo answers, as far as it is the same each time.
+/// `Display` prints Liqo's error message without its variable parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AdmissionRule {
-    /// A cluster ID has the form of one.
+    /// A cluster ID matches Liqo's pattern for cluster IDs.
     ClusterIdForm,
     /// The cluster ID of a Tenant does not change.
     ClusterIdImmutable,
@@ -18,7 +18,7 @@ pub enum AdmissionRule {
     NamespaceMissing,
     /// The namespace of a Tenant is a tenant namespace.
     TenantNamespace,
-    /// The label of a Tenant says the cluster ID of its spec.
+    /// The cluster ID in a Tenant's label equals the one in its spec.
     LabelMatchesSpec,
     /// The cluster ID of a Tenant is that of its namespace.
     NamespaceOfSameCluster,
@@ -26,10 +26,9 @@ pub enum AdmissionRule {
     TenantInNamespace,
     /// The name of a Tenant is unique in the cluster.
     TenantName,
-    /// An amount of a resource has the form of one.
+    /// An amount of a resource has the form of a Kubernetes quantity.
     QuantityForm,
-    /// The name of a resource slice that is asked for here is unique in the
-    /// cluster.
+    /// Two resource slices that this cluster requests do not have the same name.
     SliceName,
     /// An identity of a control plane does not change the label with the cluster
     /// ID.

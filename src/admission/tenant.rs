@@ -1,9 +1,9 @@
-//! Tenants.
+//! The admission rules for Tenants.
 
 use super::{AdmissionRule, Denial, hold, may_be_cluster_id};
 use crate::model::{AuthzPolicy, Metadata, Namespace, Tenant, TenantCondition, names};
 
-/// The objects beside a Tenant.
+/// The other objects that the rules for a Tenant read.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The namespace of the new Tenant, if it exists.
@@ -104,7 +104,7 @@ fn consistent(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denia
     )
 }
 
-/// The value of a label. As in Liqo, a missing label is an empty one.
+/// The value of a label. As in Liqo, a missing label counts as empty.
 fn label<'m>(metadata: &'m Metadata, name: &str) -> &'m str {
     metadata.labels.get(name).map_or("", String::as_str)
 }

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use super::signed_word::{self, SignedWord};
 use crate::{
     crypto::{
-        Answer, BoxError, Fingerprint, Nonce, Payload, PublicKey, SignatureId, SigningKey,
-        sign_verified,
+        Answer, BoxError, Fingerprint, Nonce, Payload, PublicKey, RequestId, SigningKey,
+        StructuredNonce, sign_verified,
     },
     error::CommitmentFault,
     model::{AuthParams, ClusterId},
@@ -22,7 +22,7 @@ use crate::{
 /// (SubjectPublicKeyInfo) and its signature, each in base64, with a dot between.
 pub const COMMITMENT_ANNOTATION: &str = "liqo-auth/commitment";
 
-/// How sure a consumer can be about the provider.
+/// How well a consumer knows who the provider is.
 ///
 /// # Examples
 /// ```
@@ -57,7 +57,7 @@ pub(crate) struct Committed<'a> {
 pub(crate) struct Commitment(SignedWord);
 
 impl Commitment {
-    /// Has the provider's key sign, now or later.
+    /// Asks the provider's key for the signature. The key may answer later.
     pub(crate) fn make(
         committed: &Committed<'_>,
         key: &dyn SigningKey,
@@ -69,7 +69,7 @@ impl Commitment {
     }
 
     /// The name of the signature that [`make`](Self::make) asks the key for.
-    pub(crate) fn signature_id(committed: &Committed<'_>, key: &PublicKey) -> SignatureId {
+    pub(crate) fn signature_id(committed: &Committed<'_>, key: &PublicKey) -> RequestId {
         Payload::commitment(&committed.message(), key).id()
     }
 
@@ -127,11 +127,14 @@ pub(crate) struct KnownProvider<'a> {
     pub(crate) fingerprints: &'a [Fingerprint],
     pub(crate) pinned: Option<Fingerprint>,
     pub(crate) nonce: Option<&'a Nonce>,
+    /// Whether the provider may leave out the proof that its nonce promised.
+    pub(crate) may_be_unproven: bool,
 }
 
 impl KnownProvider<'_> {
     /// Grades a provider by the commitment in its annotation. The annotation may be
-    /// missing only if no key of the provider is known.
+    /// missing only if no key of the provider is known, and the nonce committed to
+    /// none.
     pub(crate) fn grade(
         &self,
         annotation: Option<&str>,
@@ -139,7 +142,9 @@ impl KnownProvider<'_> {
         policy: &Policy,
     ) -> Result<(Assurance, Option<Fingerprint>), CommitmentFault> {
         let Some(annotation) = annotation else {
-            return if self.fingerprints.is_empty() && self.pinned.is_none() {
+            let nonce = self.nonce.and_then(Nonce::structured);
+            let is_promised = nonce.is_some_and(StructuredNonce::commits) && !self.may_be_unproven;
+            return if self.fingerprints.is_empty() && self.pinned.is_none() && !is_promised {
                 Ok((Assurance::Unproven, None))
             } else {
                 Err(CommitmentFault::Missing)

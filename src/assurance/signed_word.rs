@@ -1,4 +1,4 @@
-//! A key and its signature, as an annotation carries them.
+//! A key and its signature, in the form of an annotation.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
@@ -25,7 +25,7 @@ impl SignedWord {
 
     /// Reads an annotation's value. `None` if its form is wrong.
     pub(super) fn from_annotation(text: &str, policy: &Policy) -> Option<Self> {
-        let limit = 2 * (policy.limits().public_key + policy.limits().signature);
+        let limit = 2 * (policy.limits.public_key + policy.limits.signature);
         let (key, signature) = text.split_once('.').filter(|_| text.len() <= limit)?;
         Some(Self {
             key: STANDARD.decode(key).ok()?,

@@ -6,7 +6,7 @@
 
 use super::signed_word::{self, SignedWord};
 use crate::{
-    crypto::{Answer, BoxError, Nonce, Payload, PublicKey, SignatureId, SigningKey, sign_verified},
+    crypto::{Answer, BoxError, Nonce, Payload, PublicKey, RequestId, SigningKey, sign_verified},
     error::SuccessionFault,
     model::ClusterId,
     policy::Policy,
@@ -16,7 +16,7 @@ use crate::{
 /// (SubjectPublicKeyInfo) and its signature, each in base64, with a dot between.
 pub const KEY_SUCCESSION_ANNOTATION: &str = "liqo-auth/key-succession";
 
-/// What the old key signs, beside itself.
+/// The content that the old key signs, together with the old key itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Succeeding<'a> {
     /// The provider that is to accept the new key.
@@ -26,7 +26,7 @@ pub(crate) struct Succeeding<'a> {
     /// The SubjectPublicKeyInfo of the new key.
     pub(crate) successor: &'a [u8],
     /// The provider's nonce. The new key signs it in the same Tenant, so that a
-    /// succession serves once.
+    /// succession can be used only once.
     pub(crate) nonce: &'a Nonce,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Succeeding<'a> {
 pub(crate) struct KeySuccession(SignedWord);
 
 impl KeySuccession {
-    /// Has the old key sign the new one, now or later.
+    /// Asks the old key to sign the new one. The key may answer later.
     pub(crate) fn make(
         succeeding: &Succeeding<'_>,
         predecessor: &dyn SigningKey,
@@ -47,11 +47,11 @@ impl KeySuccession {
     }
 
     /// The name of the signature that [`make`](Self::make) asks the old key for.
-    pub(crate) fn signature_id(succeeding: &Succeeding<'_>, old: &PublicKey) -> SignatureId {
+    pub(crate) fn signature_id(succeeding: &Succeeding<'_>, old: &PublicKey) -> RequestId {
         Payload::key_succession(&succeeding.message(old), old).id()
     }
 
-    /// Verifies that the old key is the pinned one and signed exactly this.
+    /// Verifies that the old key is the pinned one, and that it signed this content.
     pub(crate) fn verify(
         &self,
         succeeding: &Succeeding<'_>,
@@ -68,7 +68,7 @@ impl KeySuccession {
             .map_err(SuccessionFault::Signature)
     }
 
-    /// Reads the annotation. Nothing is verified but its form.
+    /// Reads the annotation. Only its form is verified.
     pub(crate) fn from_annotation(text: &str, policy: &Policy) -> Result<Self, SuccessionFault> {
         let word = SignedWord::from_annotation(text, policy);
         word.map(Self).ok_or(SuccessionFault::Encoding)

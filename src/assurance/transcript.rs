@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Each hash is written in 64 lower-case hexadecimal digits. Each line ends in a
-//! line feed. If two codes differ, the texts show the line.
+//! line feed. If two codes differ, comparing the texts shows which line differs.
 //!
 //! [`Provider::transcript`]: crate::Provider::transcript
 //! [`Consumer::transcript`]: crate::Consumer::transcript
@@ -31,8 +31,8 @@ use core::{fmt, str::FromStr};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    crypto::{Hex, Nonce, PublicKey},
-    model::{AuthParams, ClusterId},
+    crypto::{Nonce, PublicKey},
+    model::{AuthParams, ClusterId, Hex, ValueError},
 };
 
 /// The agreement of two clusters, hashed line by line.
@@ -50,8 +50,8 @@ pub(crate) struct Agreement<'a> {
     pub(crate) nonce: &'a Nonce,
     /// The key that signed the nonce.
     pub(crate) consumer_key: &'a PublicKey,
-    /// The provider's answer. API server, CA and proxy count. The credentials do
-    /// not.
+    /// The provider's answer. Its API server, CA and proxy are part of the
+    /// transcript. Its credentials are not.
     pub(crate) auth_params: &'a AuthParams,
     /// The tenant namespace on the provider.
     pub(crate) namespace: &'a str,
@@ -67,28 +67,10 @@ pub(crate) struct Agreement<'a> {
 /// let text = "57920-62326-30938-32023-61992-48412-15597-26962";
 /// let code: Code = text.replace('-', " ").parse()?;
 /// assert_eq!(code.to_string(), text);
-/// # Ok::<(), liqo_auth::assurance::transcript::CodeError>(())
+/// # Ok::<(), liqo_auth::model::ValueError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code([u16; GROUPS]);
-
-/// A text is no [`Code`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CodeError {
-    /// The text has not eight numbers.
-    #[error("a transcript's code has eight numbers, and this has {found}")]
-    Groups {
-        /// The count of numbers.
-        found: usize,
-    },
-    /// A number is not one of five digits up to 65535.
-    #[error("number {index} of the code is not one of five digits from 00000 to 65535")]
-    Number {
-        /// The position of the number, counted from 1.
-        index: usize,
-    },
-}
 
 impl Transcript {
     /// The transcript of an agreement.
@@ -99,7 +81,7 @@ impl Transcript {
             proxy_url,
             ..
         } = agreement.auth_params;
-        // Liqo leaves NUL bytes behind a bundle that an option gave.
+        // If the CA bundle comes from an option, Liqo leaves NUL bytes after it.
         let ca: Vec<u8> = ca
             .as_slice()
             .iter()
@@ -166,22 +148,20 @@ impl fmt::Debug for Code {
     }
 }
 
-/// With hyphens or white space between the numbers, as a person types it.
+/// Accepts hyphens or white space between the numbers, as a person types them.
 impl FromStr for Code {
-    type Err = CodeError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, CodeError> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let separator = |character: char| character == '-' || character.is_ascii_whitespace();
         let numbers = || text.split(separator).filter(|number| !number.is_empty());
-        let found = numbers().count();
-        if found != GROUPS {
-            return Err(CodeError::Groups { found });
-        }
         let mut groups = [0; GROUPS];
-        for ((group, number), index) in groups.iter_mut().zip(numbers()).zip(1..) {
+        if numbers().count() != GROUPS {
+            return Err(FORM);
+        }
+        for (group, number) in groups.iter_mut().zip(numbers()) {
             let digits = number.len() == 5 && number.bytes().all(|byte| byte.is_ascii_digit());
-            let value = digits.then(|| number.parse().ok()).flatten();
-            *group = value.ok_or(CodeError::Number { index })?;
+            *group = number.parse().ok().filter(|_| digits).ok_or(FORM)?;
         }
         Ok(Self(groups))
     }
@@ -189,6 +169,8 @@ impl FromStr for Code {
 
 const HEADING: &str = "liqo-auth transcript v1";
 const GROUPS: usize = 8;
+const FORM: ValueError =
+    ValueError("a transcript's code has eight numbers of five digits, from 00000 to 65535");
 
 #[cfg(test)]
 mod tests {
@@ -207,24 +189,15 @@ mod tests {
         ] {
             assert_eq!(typed.parse(), Ok(code), "{typed:?}");
         }
-        for (typed, error) in [
-            ("", CodeError::Groups { found: 0 }),
-            ("00000-00001", CodeError::Groups { found: 2 }),
-            (&format!("{text}-00000"), CodeError::Groups { found: 9 }),
-            (
-                &text.replace("65535", "65536"),
-                CodeError::Number { index: 3 },
-            ),
-            (
-                &text.replace("00004", "0004"),
-                CodeError::Number { index: 4 },
-            ),
-            (
-                &text.replace("00004", "+0004"),
-                CodeError::Number { index: 4 },
-            ),
+        for typed in [
+            "",
+            "00000-00001",
+            &format!("{text}-00000"),
+            &text.replace("65535", "65536"),
+            &text.replace("00004", "0004"),
+            &text.replace("00004", "+0004"),
         ] {
-            assert_eq!(typed.parse::<Code>(), Err(error), "{typed:?}");
+            assert_eq!(typed.parse::<Code>(), Err(FORM), "{typed:?}");
         }
     }
 

@@ -52,8 +52,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The end of a log without entries, of this cluster. With a key, each entry
-    /// gets a MAC.
+    /// The end of this cluster's new log, which has no entries. With a key, each
+    /// entry gets a MAC.
     pub fn begin(cluster: ClusterId, key: Option<RecordKey>) -> Self {
         Self {
             cluster,
@@ -75,7 +75,7 @@ impl Chain {
         }
     }
 
-    /// Adds a decision whose step has been carried out.
+    /// Adds a decision whose step was carried out.
     pub fn append(&mut self, now: Timestamp, event: &Event) -> Entry {
         self.sequence = self.sequence.saturating_add(1);
         let content = EntryContent {

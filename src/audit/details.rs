@@ -6,8 +6,8 @@ use super::Decision;
 use crate::error::Rule;
 
 impl Decision {
-    /// The rule that was kept, or broken by what was refused, if the decision is
-    /// about a rule.
+    /// The rule that the decision kept, or that the refused content broke. None if
+    /// the decision has no rule.
     pub(crate) fn rule(&self) -> Option<Rule> {
         match self {
             Self::HandshakeVerified | Self::NonceMade => Some(Rule::Nonce),
@@ -74,7 +74,7 @@ impl Decision {
     }
 }
 
-/// At most 300 characters of a text, so that a line has a limited length.
+/// Cuts a text to at most 300 characters, so that the length of a line is limited.
 pub(super) fn cut(text: &str) -> String {
     const SHOWN: usize = 300;
     match text.char_indices().nth(SHOWN) {

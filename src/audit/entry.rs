@@ -3,19 +3,19 @@
 use core::{fmt, str::FromStr};
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use super::{LONGEST_LINE, LogFault};
 use crate::{
     crypto::RecordKey,
-    model::{ClusterId, Timestamp, ValueError, read_hex, write_hex},
+    model::{ClusterId, Hex, Timestamp, ValueError, parsed, read_hex},
 };
 
-/// One decision in the log: numbered, and bound to the entry before it.
+/// One decision in the log, with its number and the hash of the entry before it.
 ///
-/// The hash of every `Entry` holds. A [`Verifier`](super::Verifier) says whether
-/// the entry follows on the one before it and whether its MAC holds.
+/// The hash of every `Entry` is right. A [`Verifier`](super::Verifier) checks
+/// whether the entry follows the one before it, and whether its MAC is right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     line: String,
@@ -24,11 +24,11 @@ pub struct Entry {
     mac: Option<EntryHash>,
 }
 
-/// The SHA-256 of an entry, which names the whole log up to it.
+/// The SHA-256 of an entry. It covers the whole log up to this entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryHash(pub(super) [u8; 32]);
 
-/// What an entry says. The fields are written in this order.
+/// The content of an entry. The fields are written in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -38,27 +38,24 @@ pub struct EntryContent {
     /// The time of the decision.
     pub time: Timestamp,
     /// The cluster that decided: the log's owner.
-    #[serde(with = "as_text")]
     pub cluster: ClusterId,
     /// The cluster that the decision concerns.
-    #[serde(with = "as_text")]
     pub peer: ClusterId,
     /// The decision: [`Decision::name`](super::Decision::name).
     pub decision: String,
-    /// The rule of DESIGN.md that was kept or broken.
+    /// The rule of DESIGN.md that was kept or broken, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<u8>,
     /// The object of the decision, such as `Tenant ns/name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
-    /// The fingerprint of the key that the decision rests on.
+    /// The fingerprint of the key on which the decision rests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Further facts by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub details: BTreeMap<String, String>,
     /// The hash of the entry before this one. The first entry has zeros here.
-    #[serde(with = "as_text")]
     pub previous: EntryHash,
 }
 
@@ -128,7 +125,7 @@ impl Entry {
         &self.line
     }
 
-    /// What the entry says.
+    /// The content of the entry.
     pub fn content(&self) -> &EntryContent {
         &self.content
     }
@@ -142,7 +139,7 @@ impl Entry {
 impl EntryContent {
     /// The line up to the hash.
     fn write(&self) -> String {
-        // Strings and numbers only: it cannot fail.
+        // The serialization of strings and numbers cannot fail.
         let mut text = serde_json::to_string(self).unwrap_or_default();
         text.pop();
         text
@@ -150,7 +147,7 @@ impl EntryContent {
 }
 
 impl EntryHash {
-    /// What stands before the first entry.
+    /// The `previous` hash of the first entry.
     pub(super) const NONE: Self = Self([0; 32]);
 
     fn of(written: &str) -> Self {
@@ -160,13 +157,25 @@ impl EntryHash {
 
 impl fmt::Display for EntryHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_hex(&self.0, formatter)
+        Hex(&self.0).fmt(formatter)
     }
 }
 
 impl fmt::Debug for EntryHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl Serialize for EntryHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for EntryHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
     }
 }
 
@@ -181,27 +190,6 @@ impl FromStr for EntryHash {
             .ok_or(ValueError(
                 "the hash of an entry has 64 lower-case hexadecimal digits",
             ))
-    }
-}
-
-/// Values that are written and read as their own text.
-mod as_text {
-    use core::{fmt, str::FromStr};
-
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<T: fmt::Display, S: Serializer>(
-        value: &T,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub(super) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<T, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|_| D::Error::custom("another text"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! One decision: about whom, about what, and on account of which key.
+//! One decision, with its peer, its object and its key.
 
 use core::fmt;
 
@@ -8,18 +8,18 @@ use crate::{
     model::{ClusterId, ObjectRef, TenantCondition, Timestamp},
 };
 
-/// A decision, whom it concerns, and the key that it rests on.
+/// A decision, with the peer that it concerns and the key on which it rests.
 ///
-/// A step that is carried out again after a crash carries its decisions again:
-/// they are there at least once.
+/// If a step is carried out again after a crash, it contains its decisions again. So
+/// each decision is reported at least once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
     /// The other cluster.
     pub peer: ClusterId,
-    /// The object that it is about, if it is about one.
+    /// The object of the decision, if it has one.
     pub object: Option<ObjectRef>,
-    /// The peer's key or the one that it was decided by, if there is one.
+    /// The key on which the decision rests, if any: the peer's or this cluster's.
     pub key: Option<Fingerprint>,
     /// What was decided.
     pub decision: Decision,
@@ -31,20 +31,20 @@ pub struct Event {
 pub enum Decision {
     /// The administrator let the peer in.
     Invited,
-    /// A nonce was made; another one may have gone for it.
+    /// A nonce was made. It may replace an earlier one.
     NonceMade,
     /// The handshake was verified, and the key pinned.
     HandshakeVerified,
-    /// The pinned key was followed by another, which it signed.
+    /// The pinned key was replaced by another key, which the pinned key signed.
     KeySucceeded {
         /// The key that was pinned until then.
         predecessor: Fingerprint,
     },
-    /// The administrator approved of the request.
+    /// The administrator approved the request.
     Approved,
-    /// The administrator disapproved of the request.
+    /// The administrator rejected the request.
     Disapproved {
-        /// What they said.
+        /// The administrator's reason.
         reason: String,
     },
     /// A certificate was issued.
@@ -53,29 +53,29 @@ pub enum Decision {
         request: RequestId,
         /// The certificate.
         certificate: Fingerprint,
-        /// When it expires.
+        /// When the certificate expires.
         until: Timestamp,
         /// The certificate that it replaces.
         replaces: Option<Fingerprint>,
     },
-    /// The peer was given another credential than a certificate, such as an AWS
+    /// The peer received a credential that is not a certificate, such as an AWS
     /// user's access key.
     CredentialGiven {
         /// The request that it answers.
         request: RequestId,
-        /// What names the credential: the public part of the access key.
+        /// The name of the credential: the public part of the access key.
         credential: String,
     },
-    /// The administrator said that an access key was deleted.
+    /// The administrator confirmed that an access key was deleted.
     AwsKeyRevoked {
         /// The public part of the access key.
         access_key_id: String,
     },
     /// The peer got its rights.
     RightsGranted,
-    /// The peer's rights were taken back.
+    /// The peer's rights were withdrawn.
     RightsWithdrawn,
-    /// A stricter condition of the peer holds from now on.
+    /// A stricter condition of the peer was recorded.
     ConditionRecorded {
         /// The condition.
         condition: TenantCondition,
@@ -91,7 +91,7 @@ pub enum Decision {
         /// Why.
         reason: String,
     },
-    /// The administrator had a resource slice decided on anew.
+    /// The administrator asked for a new decision on a resource slice.
     ResourcesReconsidered,
     /// The administrator cordoned a resource slice.
     SliceCordoned,
@@ -99,11 +99,11 @@ pub enum Decision {
     SliceUncordoned,
     /// The peering was ended from this side.
     Ended,
-    /// What was kept of a peer after its end was forgotten.
+    /// The records of an ended peering were deleted.
     Forgotten,
     /// A peering user was made.
     PeeringUserMade {
-        /// Its name.
+        /// The name of the user.
         user: String,
     },
     /// A peering user was deleted.
@@ -113,23 +113,23 @@ pub enum Decision {
     },
     /// The provider's nonce was signed.
     NonceSigned,
-    /// The provider's Identity was taken.
+    /// The provider's Identity was accepted.
     IdentityTaken {
-        /// The certificate; none where there are AWS keys instead.
+        /// The certificate. None for AWS keys.
         certificate: Option<Fingerprint>,
     },
     /// The administrator released API server, CA and key of a provider.
     PinsReleased,
-    /// A resource slice was asked for.
+    /// A resource slice was requested.
     SliceRequested,
-    /// A renewal was asked for.
+    /// A renewal was requested.
     RenewalRequested,
     /// Something was refused.
     Refused(Error),
 }
 
 impl Event {
-    /// That something of the peer was refused.
+    /// An event about something of the peer that was refused.
     pub fn refused(peer: &ClusterId, error: &Error) -> Self {
         Self {
             object: error.at().object.clone(),
@@ -146,14 +146,14 @@ impl Event {
         }
     }
 
-    /// The same, about an object.
+    /// The same event, about an object.
     #[must_use]
     pub(crate) fn about(mut self, object: ObjectRef) -> Self {
         self.object = Some(object);
         self
     }
 
-    /// The same, on account of a key.
+    /// The same event, with the key on which it rests.
     #[must_use]
     pub(crate) fn by_key(mut self, key: Fingerprint) -> Self {
         self.key = Some(key);

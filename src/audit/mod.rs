@@ -1,9 +1,9 @@
-//! Every decision of a machine as a value, and a log of decisions that shows
-//! every change to it.
+//! The decisions of a machine as values, and a log that shows whether an
+//! entry was changed.
 //!
-//! A [`Step`](crate::machine::Step) carries the decisions that it makes. They
-//! count once its effects were applied. Then a [`Chain`] makes an [`Entry`] of
-//! each. A [`Verifier`] reads the log again.
+//! A [`Step`](crate::machine::Step) contains its decisions. They count after its
+//! effects are applied. Then a [`Chain`] turns each decision into an [`Entry`]. A
+//! [`Verifier`] checks the log.
 //!
 //! # The log, byte for byte
 //!
@@ -17,19 +17,19 @@
 //! | `cluster` | the ID of the cluster that decided: the log's owner |
 //! | `peer` | the ID of the other cluster |
 //! | `decision` | the name of the decision: [`Decision::name`] |
-//! | `rule` | the number of the rule of DESIGN.md that was kept, or broken by what was refused; optional |
+//! | `rule` | the number of the rule of DESIGN.md that the decision kept, or that the refused content broke; optional |
 //! | `object` | the object of the decision, such as `Tenant ns/name`; optional |
-//! | `key` | the fingerprint of the key that the decision rests on; optional |
-//! | `details` | further facts: an object of strings, its members in the order of their names; optional |
+//! | `key` | the fingerprint of the key on which the decision rests; optional |
+//! | `details` | further facts: an object of strings, sorted by member name; optional |
 //! | `previous` | the hash of the entry before this one; 64 zeros in the first entry |
 //! | `hash` | SHA-256 over the bytes of the line before `,"hash":` |
 //! | `mac` | HMAC-SHA-256 under the record key; missing in a log without a key |
 //!
-//! Hashes and MACs are 64 lower-case hexadecimal digits. In strings `"` and `\`
-//! have a backslash before them, control characters are `\b`, `\f`, `\n`, `\r`,
-//! `\t` or `\u` with four lower-case digits, and everything else stands for
-//! itself. The MAC is over two parts: the text `liqo-auth audit log v1`, and the
-//! 32 bytes of the hash. Each part has its length in front, as 8 bytes,
+//! Hashes and MACs are 64 lower-case hexadecimal digits. In strings, `"` and `\`
+//! have a backslash before them. Control characters are `\b`, `\f`, `\n`, `\r`, `\t`
+//! or `\u` with four lower-case digits. All other characters are written as they
+//! are. The MAC covers two parts: the text `liqo-auth audit log v1`, and the 32
+//! bytes of the hash. Before each part, its length is written as 8 bytes,
 //! big-endian.
 //!
 //! Without this library, a shell computes the hash of the first line of a log:
@@ -38,7 +38,7 @@
 //! head -n 1 audit.log | sed 's/,"hash":.*//' | tr -d '\n' | openssl dgst -sha256
 //! ```
 //!
-//! # What it shows
+//! # What the log shows
 //!
 //! - An entry that was changed, removed, moved or inserted breaks the chain.
 //! - If the log is verified with the record key, a writer without that key
@@ -57,6 +57,5 @@ pub use entry::{Entry, EntryContent, EntryHash};
 pub use event::{Decision, Event};
 pub use verification::{LogError, LogFault, Summary, Verifier};
 
-/// The longest line of a log that is written or read, in bytes, without its
-/// line feed.
+/// The maximum length of a log's line, in bytes, without its line feed.
 pub const LONGEST_LINE: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! Reading the log.
+//! Verifying the log.
 
 use super::{Entry, EntryHash};
 use crate::{
@@ -6,9 +6,9 @@ use crate::{
     model::{ClusterId, Timestamp},
 };
 
-/// Reads a log line by line, and says where it was changed.
+/// Reads a log line by line, and reports where it was changed.
 ///
-/// Lines come without their line feeds. No line is longer than
+/// Pass each line without its line feed. A line has at most
 /// [`LONGEST_LINE`](super::LONGEST_LINE) bytes.
 #[derive(Debug)]
 pub struct Verifier<'k> {
@@ -43,21 +43,21 @@ pub struct LogError {
     pub fault: LogFault,
 }
 
-/// What is wrong with a log.
+/// The fault of a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogFault {
-    /// The line is longer than any that is written.
-    #[error("it is longer than the {limit} bytes that an entry may have")]
+    /// The line is longer than an entry can be.
+    #[error("the entry is longer than {limit} bytes")]
     TooLong {
-        /// The longest line that is read, in bytes.
+        /// The maximum length of a line, in bytes.
         limit: usize,
     },
-    /// The line is no entry in its only form.
-    #[error("it is no entry in the form in which entries are written")]
+    /// The line does not have exactly the form of an entry.
+    #[error("the entry does not have the form of this log")]
     Form,
-    /// The hash is not the one over the line.
-    #[error("its hash is not the one over its content")]
+    /// The hash does not match the content of the line.
+    #[error("the entry's hash does not match its content")]
     Hash,
     /// The number is not the next one.
     #[error("expected entry {expected}, found {found}")]
@@ -67,17 +67,17 @@ pub enum LogFault {
         /// The number found.
         found: u64,
     },
-    /// The entry does not follow on the one before it.
-    #[error("it does not follow on the entry before it")]
+    /// The entry does not follow the one before it.
+    #[error("the entry does not follow the one before it")]
     Previous,
-    /// The entry is of another cluster's log.
-    #[error("it is of another cluster's log than the entries before it")]
+    /// The entry belongs to another cluster's log.
+    #[error("the entry belongs to another cluster's log than the entries before it")]
     OtherCluster,
-    /// There is no MAC, and the log is verified with a key.
-    #[error("it has no MAC")]
+    /// The entry has no MAC, but the log is verified with a key.
+    #[error("the entry has no MAC")]
     MacMissing,
-    /// The MAC is not this key's.
-    #[error("its MAC is not by this record key or a predecessor")]
+    /// The MAC is not by this key or a predecessor.
+    #[error("the entry's MAC is not by this record key or a predecessor")]
     Mac,
     /// The entry whose hash was kept elsewhere is missing: the end of the log is
     /// missing, or this is another log.
@@ -89,10 +89,10 @@ pub enum LogFault {
 }
 
 impl<'k> Verifier<'k> {
-    /// A reader of a log from its first line on.
+    /// A verifier that begins at the first line of a log.
     ///
-    /// With a key, each entry has to have a MAC by it. A head is the hash of an
-    /// entry that was kept elsewhere: the log has to contain that entry.
+    /// With a key, each entry must have a MAC by that key. `head` is the hash of an
+    /// entry that was kept elsewhere. The log must contain that entry.
     pub fn new(key: Option<&'k RecordKey>, head: Option<EntryHash>) -> Self {
         Self {
             key,
@@ -105,8 +105,8 @@ impl<'k> Verifier<'k> {
     /// Reads the next line, without its line feed.
     ///
     /// # Errors
-    /// [`LogError`] if the line is not the next one of the log. The lines before
-    /// it hold.
+    /// [`LogError`] if the line is not the next one of the log. The lines before it
+    /// are valid.
     pub fn line(&mut self, line: &[u8]) -> Result<Entry, LogError> {
         let number = self.summary.entries.saturating_add(1);
         self.check(line, number).map_err(|fault| LogError {
@@ -115,7 +115,7 @@ impl<'k> Verifier<'k> {
         })
     }
 
-    /// The end of the log.
+    /// Ends the verification and returns the summary.
     ///
     /// # Errors
     /// [`LogFault::HeadMissing`].

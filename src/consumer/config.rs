@@ -11,8 +11,8 @@ use crate::{
     policy::Policy,
 };
 
-/// What a consumer is configured with, as data. [`read_document`] reads it and
-/// refuses unknown fields.
+/// A consumer's configuration as data. [`read_document`] reads it and refuses
+/// unknown fields.
 ///
 /// | field | value | if left out |
 /// |---|---|---|
@@ -67,14 +67,14 @@ pub struct ConsumerConfig {
     /// The policy for all peers.
     #[serde(default)]
     pub policy: Policy,
-    /// What is wanted of, or known about, each provider.
+    /// The settings of each provider.
     #[serde(default)]
     pub peers: BTreeMap<ClusterId, PeerSettings>,
 }
 
 impl ConsumerConfig {
-    /// A builder with this configuration and these keys, among them the one that
-    /// [`key`](Self::key) names.
+    /// A builder with this configuration and these keys. The keys must include the
+    /// one that [`key`](Self::key) names.
     pub fn builder(self, keys: Arc<dyn KeyStore>) -> ConsumerBuilder {
         let mut builder = ConsumerBuilder::new(self.cluster_id, keys).policy(self.policy);
         if let Some(namespace) = &self.namespace {

@@ -13,7 +13,7 @@ use crate::{
     verify,
 };
 
-/// What a consumer wants of, or knows about, one provider.
+/// A consumer's settings for one provider.
 ///
 /// # Examples
 /// ```
@@ -29,52 +29,64 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct PeerSettings {
-    /// The proxy to reach the provider by, which the Tenant asks for.
+    /// The proxy through which the consumer reaches the provider. The Tenant asks
+    /// for it.
     #[serde(rename = "proxyURL")]
     pub proxy_url: Option<ProxyUrl>,
-    /// The provider's tenant namespace, which the Tenant then names; none for
-    /// the default one, which it does not name.
+    /// The tenant namespace on the provider, which the Tenant then names. If none,
+    /// the Tenant names no namespace, and the provider uses the default one.
     pub remote_tenant_namespace: Option<NamespaceName>,
-    /// Fingerprints of the keys that the provider may have. If there are any,
-    /// it has to prove one of them.
+    /// Fingerprints of the keys that the provider may have. If the list is not
+    /// empty, the provider has to prove one of these keys.
     pub provider_keys: Vec<Fingerprint>,
-    /// Whether the provider's certificate is publicly trusted, so that its
-    /// Identity may come without a CA bundle.
+    /// Whether the provider may leave out the proof of its key although its nonce
+    /// committed to one. Someone on the way who makes an Identity of their own
+    /// leaves it out, too. The compatible policy accepts that; for a provider whose
+    /// nonces commit to nothing, such as unmodified Liqo, it makes no difference.
+    pub accept_unproven_provider: bool,
+    /// Whether the provider's API server has a publicly trusted certificate, so that
+    /// the Identity needs no CA bundle.
     pub publicly_trusted: bool,
-    /// The policy for this provider, where it is not the consumer's.
+    /// The policy for this provider, if it differs from the consumer's.
     pub policy: Option<Policy>,
     /// Whether the provider runs on EKS, so that its Identities may carry an AWS
     /// user's keys in place of a certificate.
     pub accept_aws: bool,
     /// Who renews the certificates.
     pub renewal: RenewalScheme,
-    /// Whether a resource slice for this provider is completed and signed, no
-    /// matter by whom it was made: by hand, by `liqoctl`, or by a provider that
-    /// has rights in its tenant namespace here. Otherwise only the slices of
-    /// [`Consumer::request_slice`](crate::Consumer::request_slice) are signed.
+    /// Whether every resource slice for this provider is completed and signed. That
+    /// includes slices made by hand, by `liqoctl`, or by a provider that has rights
+    /// in its tenant namespace on this cluster. Otherwise, only slices that were
+    /// requested with [`Consumer::request_slice`](crate::Consumer::request_slice)
+    /// are signed.
     pub sign_slices_made_by_anyone: bool,
 }
 
-/// Who renews a certificate, and how the next one comes.
+/// How certificates are renewed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum RenewalScheme {
-    /// As the provider shows it: the channel of Liqo 1.2 is made with the
-    /// Identity; if it stays empty until the certificate is due, a request is
-    /// put into it, which Liqo 1.0 and 1.1 answer.
+    /// The consumer learns from the provider's answers who renews. It creates a
+    /// Renew without a request beside the control plane's Identity. Liqo 1.2 and
+    /// later write new certificates to it. If the Renew has no answer when the
+    /// certificate is due, the consumer adds a request, which Liqo 1.0 and 1.1
+    /// answer.
     #[default]
     ByEvidence,
-    /// The provider by itself, as Liqo does from 1.2 on: a Renew lies beside the
-    /// Identity for as long as that is there, and carries new certificates.
+    /// The provider renews by itself, as Liqo does since 1.2. A Renew exists as long
+    /// as the control plane's Identity, and the provider writes new certificates to
+    /// it.
     ByProvider,
-    /// The provider on request, as in Liqo 1.0 and 1.1: when a certificate is
-    /// due, a Renew with a request is made, and deleted when it was answered.
-    /// Here and where nothing is known of the provider yet, the annotation
-    /// `liqo.io/renew: "true"` on an Identity makes it due at once.
+    /// The provider renews on request, as in Liqo 1.0 and 1.1. When a certificate is
+    /// due, the consumer creates a Renew with a request, and deletes it after the
+    /// answer. With this scheme, and with `ByEvidence` as long as the provider is
+    /// not known to renew by itself, the annotation `liqo.io/renew: "true"` on an
+    /// Identity makes its certificate due at once.
     ByConsumer,
-    /// A person: nothing is replicated to this provider, and no Renew is made.
-    /// That a certificate is due is a [notice](crate::machine::Notice::CertificateDue).
+    /// A person renews. Nothing is replicated to this provider, and the consumer
+    /// creates no Renew. If a certificate is due, the consumer reports a
+    /// [notice](crate::machine::Notice::CertificateDue).
     ByHand,
 }
 
@@ -91,24 +103,22 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    /// The policy for a provider.
     pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
         let settings = self.peers.get(peer);
         let own = settings.and_then(|settings| settings.policy.as_ref());
         own.unwrap_or(&self.policy)
     }
 
-    /// What is wanted of, or known about, a provider.
     pub(super) fn settings(&self, peer: &ClusterId) -> &PeerSettings {
         self.peers.get(peer).unwrap_or(&self.default_settings)
     }
 
-    /// The Secret that is a provider's record.
+    /// The Secret that holds a provider's record.
     pub(super) fn record_id(&self, peer: &ClusterId) -> ObjectRef {
         ObjectRef::new(Kind::Secret, self.namespace.as_str(), record::name(peer))
     }
 
-    /// That the peer is another cluster, with a name that can be one.
+    /// Checks that the peer is another cluster, and that its name is not too long.
     pub(super) fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
         if *peer == self.cluster_id {
             return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
@@ -136,7 +146,7 @@ impl ConsumerBuilder {
         self
     }
 
-    /// What is wanted of, or known about, one provider.
+    /// The settings of one provider.
     #[must_use]
     pub fn peer(mut self, provider: ClusterId, settings: PeerSettings) -> Self {
         self.0.peers.insert(provider, settings);
@@ -150,7 +160,7 @@ impl ConsumerBuilder {
         self
     }
 
-    /// The consumer.
+    /// Builds the consumer.
     pub fn build(self) -> Consumer {
         Consumer(Arc::new(self.0))
     }

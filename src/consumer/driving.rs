@@ -60,10 +60,7 @@ fn of_control_plane(phase: Phase) -> HolderStatus {
     let status = HolderStatus::new(Holder::ControlPlane, phase.name(), stage);
     match phase {
         Phase::Authenticated(stored) => with_identity(status, &stored),
-        Phase::Refused(error) => HolderStatus {
-            refused: Some(error),
-            ..status
-        },
+        Phase::Refused(error) => status.refused(error),
         _ => status,
     }
 }
@@ -82,10 +79,7 @@ fn of_slice(slice: SliceStatus) -> HolderStatus {
     let status = HolderStatus::new(Holder::Slice(slice.slice.name), slice.phase.name(), stage);
     match slice.phase {
         SlicePhase::Held(stored) => with_identity(status, &stored),
-        SlicePhase::Refused(error) => HolderStatus {
-            refused: Some(error),
-            ..status
-        },
+        SlicePhase::Refused(error) => status.refused(error),
         _ => status,
     }
 }
@@ -97,7 +91,7 @@ fn with_identity(status: HolderStatus, stored: &StoredIdentity) -> HolderStatus 
         Renewal::Never | Renewal::Due | Renewal::Awaited { .. } | Renewal::Answered => (None, None),
     };
     HolderStatus {
-        valid_until: stored.accepted.valid_until(),
+        valid_until: stored.accepted.identity.credentials().valid_until(),
         renewed_at,
         refused,
         ..status

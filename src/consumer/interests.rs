@@ -1,4 +1,4 @@
-//! What a consumer looks up, and whom a change concerns.
+//! The objects that a consumer reads, and the peers that a change concerns.
 
 use super::Consumer;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Consumer {
-    /// What a controller watches, for all peers.
+    /// The watches of a controller, for all peers.
     pub fn watches(&self) -> Vec<Watch> {
         let of_peers =
             |kind| Watch::all(kind).with(Requirement::Exists(names::REMOTE_CLUSTER_ID_LABEL));
@@ -23,9 +23,8 @@ impl Consumer {
         ]
     }
 
-    /// What to look up once, to see all of one peer. If the peer's tenant
-    /// namespace has another name than Liqo's, the Secrets in it belong to this
-    /// as well.
+    /// The look-ups for all objects of one peer. If the tenant namespace of the
+    /// peer does not have Liqo's default name, also look up the Secrets in it.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
         let labelled = |kind| Interest::Labelled {
             kind,
@@ -51,8 +50,8 @@ impl Consumer {
             replicated(Kind::Renew),
             named(Kind::Renew),
             Interest::Object(self.0.record_id(peer)),
-            // By name as well: what stands there without its label is in the
-            // way, and not absent.
+            // These lookups need no label. An object without its label still
+            // occupies its name, so it must not count as absent.
             Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
             Interest::InNamespace {
                 kind: Kind::Secret,
@@ -61,9 +60,9 @@ impl Consumer {
         ]
     }
 
-    /// Whom a change of this object concerns, as a consumer. A replica of a
-    /// resource slice or of a Renew is another cluster's, and concerns this one
-    /// as a provider.
+    /// The peers that a change of this object concerns, on the consumer's side. A
+    /// replica of a resource slice or of a Renew belongs to another cluster. It
+    /// concerns this cluster as a provider.
     pub fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
         let is_replica = object
             .any_metadata()

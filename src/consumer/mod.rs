@@ -1,4 +1,4 @@
-//! The consumer's side: who wants to use another cluster.
+//! The consumer's side. A consumer is a cluster that uses another cluster.
 //!
 //! ```text
 //!               no Identity                                   Identity
@@ -7,40 +7,43 @@
 //!      AwaitsNonce ──▶ NeedsSignature ──▶ AwaitsIdentity ──▶ NeedsKubeconfig ──▶ Authenticated
 //!           │   receive(Nonce)                ▲   receive(Identity)   │
 //!           └─────────────────────────────────┘                       └──▶ Refused
-//!      NeedsKey: at any point, while the key store has none or has not answered
-//!      NeedsIdentity: the stored Identity is of no use any more, and a Renew
-//!                     brought one that is
-//!      Ending: after unauthenticate, until all of it is gone
+//!      NeedsKey: at any point, while the key store has no key or has not answered
+//!      NeedsIdentity: the stored Identity cannot be used any more, and a Renew
+//!                     contains one that can
+//!      Ending: after unauthenticate, until all objects of the peering are gone
 //! ```
 //!
-//! The resource slices stand beside the phase, each with one of its own: see
-//! [`SlicePhase`]. Renewal happens inside `Authenticated`: see
-//! [`StoredIdentity::renewal`].
+//! Each resource slice has a phase of its own: see [`SlicePhase`]. Renewal happens
+//! inside `Authenticated`: see [`StoredIdentity::renewal`].
 //!
-//! The phase is derived from the objects that are there, each time anew.
-//! [`Consumer::look`] tells which one it is; [`Consumer::reconcile`] makes the
-//! step that leads on; [`Consumer::receive`] takes a message of the peer. A key
-//! that answers later is asked at each look; each answer is stored when it
-//! comes, and the Tenant waits for all of them.
+//! Each look derives the phase from the stored objects. [`Consumer::look`] returns
+//! the phase, [`Consumer::reconcile`] makes the next step, and [`Consumer::receive`]
+//! takes a message of the peer. If a key answers later, each look asks it again.
+//! Each answer is stored when it comes, and the Tenant waits for all answers.
 
 mod administration;
 mod config;
 mod configuration;
+mod course;
 mod credentials;
 mod driving;
 mod handshake;
 mod interests;
+mod keys;
 mod look;
 mod observed;
 mod phase;
 mod record;
+mod records;
 mod slice;
 
 use std::sync::Arc;
 
 pub use config::ConsumerConfig;
 pub use configuration::{ConsumerBuilder, PeerSettings, RenewalScheme};
-pub use credentials::{renewal::Renewal, stored_identity::StoredIdentity, taking::OfferedIdentity};
+pub use credentials::{
+    offered::OfferedIdentity, renewal::Renewal, stored_identity::StoredIdentity,
+};
 pub use handshake::accepted::AcceptedIdentity;
 pub use phase::{Phase, Status};
 pub use slice::{ResourcesDecision, SliceOptions, SlicePhase, SliceStatus};
@@ -50,7 +53,7 @@ use self::{
     configuration::Configuration,
     look::Look,
     observed::Observed,
-    record::{Plan, Records},
+    records::{Plan, Records},
 };
 use crate::{
     audit::{Decision, Event},
@@ -60,8 +63,8 @@ use crate::{
     model::{ClusterId, Timestamp, names},
 };
 
-/// The consumer's side, for all its peers: configuration only, cheap to clone
-/// and to share.
+/// The consumer's side, for all its peers. A `Consumer` holds configuration only, so
+/// it is cheap to clone and to share.
 ///
 /// # Examples
 /// ```
@@ -98,7 +101,7 @@ use crate::{
 pub struct Consumer(Arc<Configuration>);
 
 impl Consumer {
-    /// A consumer of that name, with its keys.
+    /// A builder for the consumer with this name and these keys.
     pub fn builder(cluster_id: ClusterId, keys: Arc<dyn KeyStore>) -> ConsumerBuilder {
         ConsumerBuilder::new(cluster_id, keys)
     }
@@ -108,60 +111,56 @@ impl Consumer {
         &self.0.cluster_id
     }
 
-    /// Where the peering stands: the phase that the objects are in, and that of
-    /// each resource slice.
+    /// The state of the peering: the phase of the control plane and of each resource
+    /// slice, derived from the stored objects.
     ///
     /// # Errors
-    /// What is wrong on this side:
-    /// [`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]. What is wrong
-    /// with what the peer sent is [`Phase::Refused`].
+    /// A fault on this side: [`LocalFault`](crate::error::LocalFault),
+    /// [`ApiMisuse`]. A fault in what the peer sent is no error, but
+    /// [`Phase::Refused`].
     pub fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error> {
         self.with_look(view, now, |look| look.status())
     }
 
-    /// The step that leads on from the phase that the objects are in, and from
-    /// that of each resource slice.
+    /// The next step for the control plane and for each resource slice.
     ///
     /// # Errors
-    /// As [`look`](Self::look); what the peer did wrong, and what is wrong
-    /// with a slice, is in [`Step::refused`].
+    /// As [`look`](Self::look). A fault of the peer or of a slice is no error, but
+    /// part of [`Step::refused`].
     pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        self.with_look(view, env.now, |look| {
-            let mut plan = look.plan();
+        self.plan_with(view, env.now, |look, plan| {
             let phase = look.phase()?;
-            look.go_on(&phase, &mut plan)?;
-            look.go_on_with_slices(phase.accepted(), &mut plan);
-            Ok(plan.finish())
+            look.go_on(&phase, plan)?;
+            look.go_on_with_slices(phase.accepted(), plan);
+            Ok(())
         })
     }
 
-    /// Takes what the peer sent: its nonce, or its Identity. It is verified as
-    /// a whole before anything is signed or stored.
+    /// Takes a message of the peer: its nonce or its Identity. The whole message is
+    /// verified before anything is signed or stored.
     ///
     /// # Errors
-    /// Why it is not taken; nothing is to be stored then.
+    /// The reason why the message is refused. The caller then stores nothing.
     pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
-        self.with_look(view, env.now, |look| {
+        self.plan_with(view, env.now, |look, plan| {
             message.check_delivery(self.cluster_id(), view.peer())?;
             if ending::is_ending(look.observed) {
                 return Err(Error::new(Precondition::StillEnding, None, ""));
             }
-            let mut plan = look.plan();
             match message.body {
-                MessageBody::Nonce(nonce) => look.receive_nonce(&nonce, &mut plan)?,
-                MessageBody::Identity(identity) => look.receive_identity(&identity, &mut plan)?,
+                MessageBody::Nonce(nonce) => look.receive_nonce(&nonce, plan),
+                MessageBody::Identity(identity) => look.receive_identity(&identity, plan),
                 MessageBody::Tenant(_) => {
                     let fault = ApiMisuse::UnexpectedMessage { message: "Tenant" };
-                    return Err(Error::new(fault, None, ""));
+                    Err(Error::new(fault, None, ""))
                 }
             }
-            Ok(plan.finish())
         })
     }
 
-    /// Forgets API server, CA and key of a provider, because its administrator
-    /// says, by another way, that they were changed. The next Identity is
-    /// believed as the first was.
+    /// Forgets the pinned API server, CA and key of a provider. Call this if the
+    /// provider's administrator confirms by another channel that they changed. The
+    /// next Identity is trusted like the first one.
     ///
     /// # Errors
     /// As [`look`](Self::look).
@@ -173,11 +172,26 @@ impl Consumer {
                 record.endpoint = None;
                 record.provider_key = None;
                 record.proven_nonce = None;
+                record.signed_before.clear();
                 record.released = true;
             });
             plan.tell(Event::new(view.peer(), Decision::PinsReleased));
         }
         Ok(plan.finish())
+    }
+
+    /// The step of one call, whose changes `act` plans.
+    fn plan_with(
+        &self,
+        view: &View<'_>,
+        now: Timestamp,
+        act: impl FnOnce(&Look<'_>, &mut Plan<'_>) -> Result<(), Error>,
+    ) -> Result<Step, Error> {
+        self.with_look(view, now, |look| {
+            let mut plan = look.plan();
+            act(look, &mut plan)?;
+            Ok(plan.finish())
+        })
     }
 
     fn with_look<T>(

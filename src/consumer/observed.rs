@@ -1,21 +1,22 @@
-//! What counts of a view, for the consumer.
+//! The objects of a view that the consumer uses.
 
 use super::{configuration::Configuration, record::Record};
 use crate::{
     error::Error,
-    machine::View,
-    model::{ClusterId, Identity, Namespace, Renew, Secret, names},
+    machine::{View, replication},
+    model::{ClusterId, Identity, Namespace, Renew, ResourceSlice, Secret, names},
 };
 
-/// One provider's objects by the parts that they play; those of a resource slice
-/// are in its [`Holding`](super::credentials::holding::Holding).
+/// One provider's objects by their roles. The objects of a resource slice are in its
+/// [`Holding`](super::credentials::holding::Holding).
 pub(super) struct Observed<'a> {
     pub(super) peer: ClusterId,
     pub(super) namespace: Option<&'a Namespace>,
     pub(super) signed_nonce: Option<&'a Secret>,
     pub(super) identity: Option<&'a Identity>,
     pub(super) kubeconfig: Option<&'a Secret>,
-    /// The peer writes in it: one that cannot be read spoils nothing else.
+    /// The peer writes to the Renew, so an unreadable Renew must not block anything
+    /// else.
     pub(super) renew: Result<Option<&'a Renew>, Error>,
     pub(super) record: Option<(&'a Secret, Record)>,
 }
@@ -46,7 +47,8 @@ impl<'a> Observed<'a> {
         })
     }
 
-    /// The tenant namespace's name: its own, or the one that it will have.
+    /// The name of the tenant namespace, or its future name if it does not exist
+    /// yet.
     pub(super) fn namespace_name(&self) -> String {
         namespace_name(self.namespace, &self.peer)
     }
@@ -55,7 +57,7 @@ impl<'a> Observed<'a> {
         self.record.as_ref().map(|(_, record)| record)
     }
 
-    /// The nonce that is or was to be signed, where there is one.
+    /// The nonce in the Secret `liqo-signed-nonce`, signed or not, with that Secret.
     pub(super) fn nonce_text(&self) -> Option<(&'a Secret, &'a [u8])> {
         let secret = self.signed_nonce?;
         let text = secret.get(names::NONCE)?;
@@ -66,7 +68,7 @@ impl<'a> Observed<'a> {
         self.renew.as_ref().ok().copied().flatten()
     }
 
-    /// Whether anything stands where the nonce's signature belongs.
+    /// Whether the Secret has a signature, valid or not.
     pub(super) fn has_signature(&self) -> bool {
         let signature = self
             .signed_nonce
@@ -80,4 +82,11 @@ fn namespace_name(namespace: Option<&Namespace>, peer: &ClusterId) -> String {
         Some(namespace) => namespace.metadata.name.clone(),
         None => names::tenant_namespace(peer),
     }
+}
+
+/// Whether this side asks the slice of the peer: it is to be replicated to the
+/// peer, and is no replica.
+pub(super) fn is_asked_of(slice: &ResourceSlice, peer: &ClusterId) -> bool {
+    replication::is_shared_with(&slice.metadata, peer)
+        && slice.metadata.label(names::REPLICATED_LABEL) != Some(names::TRUE)
 }

@@ -1,15 +1,16 @@
-//! The phases of a peering, as the consumer tells them.
+//! The phases of a peering on the consumer's side.
 
 use super::{AcceptedIdentity, OfferedIdentity, SliceStatus, StoredIdentity};
 use crate::{crypto::Nonce, error::Error, machine::Notice, model::Tenant};
 
-/// Where a peering stands: what [`Consumer::look`](super::Consumer::look) tells.
+/// The state of a peering, as [`Consumer::look`](super::Consumer::look) returns it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Status {
     /// The phase of the control plane's authentication.
     pub phase: Phase,
-    /// The resource slices that are asked of the provider, each for itself.
+    /// The resource slices that this side requests from the provider, each with its
+    /// own phase.
     pub slices: Vec<SliceStatus>,
     /// Facts that a person may want to know.
     pub notices: Vec<Notice>,
@@ -23,29 +24,30 @@ pub struct Status {
 pub enum Phase {
     /// The key store has no key for this provider, or has not answered yet.
     NeedsKey,
-    /// The provider's nonce is awaited.
+    /// The consumer waits for the provider's nonce.
     AwaitsNonce,
     /// This nonce is stored. Its signature, the certificate request or the
     /// succession of this cluster's key is missing.
     NeedsSignature(Nonce),
-    /// All that needs a key is stored: the Tenant can be sent, again and again.
+    /// Everything that needs a key is stored. The Tenant can be sent any number of
+    /// times.
     AwaitsIdentity(Box<Tenant>),
-    /// The Identity that is stored cannot be used any more, and the provider gave
-    /// one that can be: it is to be taken.
+    /// The stored Identity cannot be used any more. The provider gave one that can
+    /// be used, and the next step stores it.
     NeedsIdentity(Box<OfferedIdentity>),
-    /// The Identity is verified; its kubeconfig is to be stored.
+    /// The Identity is verified. The next step stores its kubeconfig.
     NeedsKubeconfig(Box<AcceptedIdentity>),
     /// The kubeconfig is stored.
     Authenticated(Box<StoredIdentity>),
-    /// What the peer sent cannot be taken.
+    /// Something that the peer sent cannot be accepted.
     Refused(Error),
-    /// This side ended the peering, or the Identity is being deleted: what
-    /// belongs to it goes.
+    /// This side ended the peering, or the Identity is being deleted. The objects
+    /// that belong to it are removed.
     Ending,
 }
 
 impl Phase {
-    /// The Identity that was verified, where one was.
+    /// The verified Identity, if the phase has one.
     pub(super) fn accepted(&self) -> Option<&AcceptedIdentity> {
         match self {
             Self::NeedsIdentity(offered) => Some(&offered.accepted),

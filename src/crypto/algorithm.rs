@@ -1,6 +1,8 @@
-//! Which keys and signatures there are.
+//! The algorithms of keys and signatures.
 
 use core::fmt;
+
+use serde::Serialize;
 
 /// The algorithm of a key, with its size.
 ///
@@ -30,13 +32,14 @@ pub enum Algorithm {
     EcdsaP521,
 }
 
-/// How a message is signed: the algorithm and its hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The scheme of a signature: the algorithm and the hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum SignatureScheme {
     /// Pure Ed25519 (RFC 8032), 64 bytes.
     Ed25519,
-    /// RSASSA-PKCS1-v1_5 over SHA-256 (RFC 8017), as long as the modulus.
+    /// RSASSA-PKCS1-v1_5 over SHA-256 (RFC 8017), of the length of the modulus.
     RsaPkcs1Sha256,
     /// ECDSA over SHA-256, as a DER `ECDSA-Sig-Value` (RFC 3279 section 2.2.3).
     EcdsaSha256,
@@ -47,8 +50,8 @@ pub enum SignatureScheme {
 }
 
 impl Algorithm {
-    /// How Liqo signs a nonce with such a key: ECDSA over SHA-256 on every
-    /// curve (Liqo `SignNonce`).
+    /// The scheme with which Liqo signs a nonce with such a key: ECDSA uses SHA-256
+    /// on every curve (Liqo `SignNonce`).
     pub(crate) const fn nonce_scheme(self) -> SignatureScheme {
         match self {
             Self::Ed25519 => SignatureScheme::Ed25519,
@@ -57,8 +60,8 @@ impl Algorithm {
         }
     }
 
-    /// How Go's `x509.CreateCertificateRequest` signs with such a key: ECDSA
-    /// over the hash that is as strong as the curve.
+    /// The scheme with which Go's `x509.CreateCertificateRequest` signs with such a
+    /// key: ECDSA uses the hash that matches the curve.
     pub(crate) const fn csr_scheme(self) -> SignatureScheme {
         match self {
             Self::Ed25519 => SignatureScheme::Ed25519,
@@ -71,8 +74,8 @@ impl Algorithm {
 }
 
 impl SignatureScheme {
-    /// The DER of the `AlgorithmIdentifier` on X.509: RSA with NULL
-    /// parameters (RFC 4055), the others with none (RFC 8410, RFC 5758).
+    /// The DER of the `AlgorithmIdentifier` in X.509: RSA has NULL parameters
+    /// (RFC 4055), the others have none (RFC 8410, RFC 5758).
     pub(super) const fn identifier(self) -> &'static [u8] {
         match self {
             Self::Ed25519 => &[0x30, 5, 6, 3, 0x2b, 0x65, 0x70],

@@ -1,10 +1,11 @@
-//! What a backend answers, now or later.
+//! The answers of backends.
 
-/// A backend's answer: the signer's, the approver's, a key's, a look-up's.
+/// The answer of a backend, such as a signer, an approver, a key or a look-up.
 ///
 /// A backend that needs time answers [`Pending`](Self::Pending). The step then
-/// says in [`Wait::awaiting`](crate::machine::Wait::awaiting) what is missing, and the
-/// same question comes at each look until the backend answers.
+/// lists the missing answer in
+/// [`Wait::awaiting`](crate::machine::Wait::awaiting), and every later call asks
+/// the same question until the backend answers.
 ///
 /// # Examples
 /// ```
@@ -18,17 +19,17 @@
 pub enum Answer<T> {
     /// The answer itself.
     Ready(T),
-    /// The answer comes later: look again when it is there.
+    /// The backend answers later: call again when the answer is available.
     Pending,
     /// The backend refuses, for this reason.
     Denied(String),
 }
 
-/// Why an answer that is needed at once is not there.
+/// Why an answer that is needed immediately is missing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAtOnce {
-    /// The answer comes later.
-    #[error("the answer comes later, and is needed at once")]
+    /// The backend answers later.
+    #[error("the backend answers later, but the answer is needed immediately")]
     Pending,
     /// The backend refuses, for this reason.
     #[error("the backend refuses: {0:?}")]
@@ -45,7 +46,7 @@ impl<T> Answer<T> {
         }
     }
 
-    /// The value, where nothing can wait for a later answer.
+    /// The value, for a caller that cannot wait for a later answer.
     ///
     /// # Errors
     /// [`NotAtOnce`].

@@ -5,12 +5,15 @@ use core::fmt::{self, Write};
 use hmac::Mac;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::{Entropy, Hex, keyed};
-use crate::policy::{Forms, Policy};
+use super::{Entropy, keyed};
+use crate::{
+    model::Hex,
+    policy::{Forms, Policy},
+};
 
-/// A token that one cluster shows to another: 128 hexadecimal digits in lower
-/// case, of 64 random bytes; with the compatible policy any visible ASCII text
-/// of up to 512 bytes, since administrators set tokens by hand.
+/// A token that a home cluster shows to a foreign cluster: 64 random bytes as 128
+/// lower-case hexadecimal digits. The compatible policy accepts any visible ASCII
+/// text of up to 512 bytes, since administrators set tokens by hand.
 ///
 /// It is wiped on drop, and `Debug` does not show it. Source: Liqo
 /// `auth.GenerateToken`.
@@ -33,14 +36,14 @@ use crate::policy::{Forms, Policy};
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct AuthToken(String);
 
-/// Why bytes are no [`AuthToken`]. Nothing of them is shown.
+/// Why bytes are not an [`AuthToken`]. The error shows none of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// There are no bytes: an empty token would let everyone in.
+    /// The token is empty. An empty token would admit everyone.
     #[error("the token is empty")]
     Empty,
-    /// There are more bytes than a token may have.
+    /// The token has too many bytes.
     #[error("the token has {found} bytes, expected at most {limit}")]
     TooLong {
         /// The length found, in bytes.
@@ -48,7 +51,7 @@ pub enum TokenError {
         /// The longest length allowed.
         limit: usize,
     },
-    /// The length is another than that of a token that Liqo makes.
+    /// The token does not have the length of Liqo's tokens.
     #[error("the token has {found} characters, expected {expected}")]
     Length {
         /// The length found.
@@ -56,10 +59,10 @@ pub enum TokenError {
         /// The length of a token.
         expected: usize,
     },
-    /// A byte is none that a token may have.
-    #[error("byte {at} of the token is none that a token has")]
+    /// The token has a byte that is not allowed.
+    #[error("byte {at} of the token is not allowed in a token")]
     Character {
-        /// Where the byte stands, counted from 0.
+        /// The position of the byte, counted from 0.
         at: usize,
     },
 }
@@ -85,7 +88,7 @@ impl AuthToken {
                 limit: LONGEST,
             });
         }
-        let is_allowed = match policy.forms() {
+        let is_allowed = match policy.forms {
             Forms::Canonical if found != LENGTH => {
                 return Err(TokenError::Length {
                     found,
@@ -102,7 +105,7 @@ impl AuthToken {
         Ok(Self(bytes.iter().copied().map(char::from).collect()))
     }
 
-    /// Whether these bytes are the token. The time that it takes says nothing
+    /// Whether these bytes are the token. The time of the comparison reveals nothing
     /// about the token.
     pub fn matches(&self, given: &[u8]) -> bool {
         tag(given)
@@ -117,7 +120,7 @@ impl AuthToken {
 
     pub(crate) fn derive(entropy: &Entropy, context: &str) -> Self {
         let mut bytes: [u8; LENGTH / 2] = entropy.derive("auth token", &[context.as_bytes()]);
-        // The room is there from the start, so that no part is left behind.
+        // The capacity suffices: a growing buffer would leave copies in memory.
         let mut text = String::with_capacity(LENGTH);
         // Writing to a String cannot fail.
         let _ = write!(text, "{}", Hex(&bytes));
@@ -143,8 +146,8 @@ impl fmt::Debug for AuthToken {
 const LENGTH: usize = 128;
 const LONGEST: usize = 512;
 
-/// Two tokens are compared by their MACs, so that neither content nor length
-/// shows in the time. The key need not be secret for that.
+/// The MAC of a token. Tokens are compared by their MACs, so that the time reveals
+/// neither content nor length. The MAC key does not have to be secret.
 fn tag(token: &[u8]) -> hmac::Hmac<sha2::Sha256> {
     let mut mac = keyed(b"liqo-auth token comparison key 1");
     mac.update(token);

@@ -1,4 +1,4 @@
-//! A small certificate authority: the embedded default.
+//! A small certificate authority (CA), the default signer.
 
 mod approved;
 
@@ -18,9 +18,9 @@ use super::{
 };
 use crate::{model::Timestamp, policy::Policy};
 
-/// An authority that issues client certificates as the signer
-/// `kubernetes.io/kube-apiserver-client` does. The key may be anywhere, but has to
-/// answer at once.
+/// A CA that issues client certificates as the signer
+/// `kubernetes.io/kube-apiserver-client` does. Its key may be any [`SigningKey`]
+/// that answers immediately.
 ///
 /// # Examples
 /// ```
@@ -59,20 +59,20 @@ pub struct Authority {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorityError {
-    /// The authority's certificate cannot be read, or is none of an authority.
+    /// The authority's certificate cannot be read, or is not a CA certificate.
     #[error("the authority's certificate is refused: {0}")]
     Certificate(CertificateError),
-    /// There is more than one certificate where the authority's own belongs.
-    #[error("there are {found} certificates where the authority's own belongs")]
+    /// The text does not have exactly one certificate, the authority's own.
+    #[error("found {found} certificates, expected only the authority's own")]
     NotOneCertificate {
-        /// How many there are.
+        /// The number of certificates.
         found: usize,
     },
     /// The authority's certificate is for another key.
     #[error("the authority's certificate is for another key")]
     Key,
     /// The authority's own certificate is not valid at this time.
-    #[error("the authority's certificate holds from {not_before} to {not_after}; it is {now}")]
+    #[error("the authority's certificate is valid from {not_before} to {not_after}, not at {now}")]
     NotValid {
         /// The first second in which it is valid.
         not_before: Timestamp,
@@ -81,9 +81,8 @@ pub enum AuthorityError {
         /// The time given.
         now: Timestamp,
     },
-    /// The request is for another subject or key than the certificate, or cannot be
-    /// certified.
-    #[error("the request is for another subject or key")]
+    /// The request is for another subject or key than expected, or is invalid.
+    #[error("the request is for another subject or key, or is invalid")]
     Request,
     /// The key did not sign.
     #[error("the authority's key did not sign: {reason}")]
@@ -98,8 +97,9 @@ pub enum AuthorityError {
 }
 
 impl Authority {
-    /// A new authority. Its Ed25519 key comes from the entropy. Its self-signed
-    /// certificate is valid from `now` on for `lifetime`.
+    /// A new authority with an Ed25519 key from the entropy. Its self-signed
+    /// certificate is valid from five minutes before `now` until `lifetime` after
+    /// `now`.
     ///
     /// # Errors
     /// [`AuthorityError::Signing`], [`AuthorityError::NotAtOnce`].
@@ -210,8 +210,7 @@ impl Authority {
                 now,
             });
         }
-        // Go, and with it a Kubernetes API server, finds an authority by the bytes
-        // of its name.
+        // Go, and so a Kubernetes API server, finds a CA by the bytes of its name.
         let (issuer, _) = authority.names();
         let (key_identifier, _) = authority.key_identifiers();
         let certificate = NewCertificate {
@@ -244,7 +243,7 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// How far clocks may differ: the Kubernetes signer's number.
+/// The tolerated difference of clocks, as in the Kubernetes signer.
 const BACKDATE: Duration = Duration::from_secs(5 * 60);
 
 /// RFC 7093 section 2, method 1: the first 20 bytes of the SHA-256 of the key.

@@ -1,4 +1,4 @@
-//! RSA and ECDSA by AWS-LC.
+//! Verifies RSA and ECDSA signatures with AWS-LC.
 
 #[cfg(feature = "ecdsa")]
 use aws_lc_rs::signature::{
@@ -10,12 +10,12 @@ use aws_lc_rs::signature::{ParsedPublicKey, UnparsedPublicKey, VerificationAlgor
 
 use super::{Algorithm, SignatureError, SignatureScheme};
 
-/// A key that AWS-LC has read, in the form that AWS-LC takes: an
-/// `RSAPublicKey` in DER, or an uncompressed point.
+/// A key that AWS-LC has parsed, with its bytes: an `RSAPublicKey` in DER, or an
+/// uncompressed point.
 pub(super) struct VerificationKey {
     algorithm: Algorithm,
     bytes: Box<[u8]>,
-    // For the scheme of nonces; a certificate request of another is rarer.
+    // Parsed for the scheme of nonces. Another scheme is rarer, and parses again.
     parsed: ParsedPublicKey,
 }
 
@@ -95,8 +95,8 @@ fn verification(
     })
 }
 
-/// The form that a signature has, so that a broken one is told from a wrong
-/// one.
+/// Checks the form of a signature, so that the error distinguishes a malformed
+/// signature from a wrong one.
 fn check_form(algorithm: Algorithm, signature: &[u8]) -> Result<(), SignatureError> {
     use super::der::{Reader, SEQUENCE, single};
 

@@ -1,4 +1,4 @@
-//! RSA and ECDSA signatures and keys by AWS-LC.
+//! Makes RSA and ECDSA signatures and keys with AWS-LC.
 
 #[cfg(feature = "rsa")]
 pub(super) use rsa::*;
@@ -60,10 +60,10 @@ mod ecdsa {
 
     /// Signs with any of the three hashes on any of the three curves.
     ///
-    /// AWS-LC signs a digest of the length that belongs to the curve only, and
-    /// Liqo signs nonces over SHA-256 on every curve. ECDSA takes a digest that
-    /// is shorter than the curve's order as the number that it is (FIPS 186-5
-    /// section 6.4.1): zeros before it change nothing.
+    /// AWS-LC signs only a digest of the length that belongs to the curve, but Liqo
+    /// signs nonces over SHA-256 on every curve. ECDSA reads a digest that is
+    /// shorter than the curve's order as a number (FIPS 186-5 section 6.4.1), so
+    /// leading zeros do not change the signature.
     pub(in crate::crypto) fn sign_ecdsa(
         key: &EcdsaKeyPair,
         scheme: SignatureScheme,

@@ -1,11 +1,11 @@
-//! The authorities that a consumer trusts for one API server.
+//! The CAs that a consumer trusts for one API server.
 
 use core::fmt;
 
 use super::{Certificate, CertificateError};
 use crate::policy::{Forms, Policy};
 
-/// A bundle of certificates of authorities.
+/// A bundle of CA certificates.
 ///
 /// Every policy reads the framing leniently. Administrators write bundles by hand
 /// or copy them from files with comments, and no right depends on the form. NUL
@@ -23,7 +23,7 @@ impl CaBundle {
     /// # Errors
     /// [`CertificateError`].
     pub fn from_pem(bytes: &[u8], policy: &Policy) -> Result<Self, CertificateError> {
-        let limits = policy.limits();
+        let limits = &policy.limits;
         if bytes.len() > limits.certificates {
             let (found, limit) = (bytes.len(), limits.certificates);
             return Err(CertificateError::TooLong { found, limit });
@@ -62,8 +62,8 @@ impl fmt::Debug for CaBundle {
     }
 }
 
-/// A bundle without the padding of Liqo: its end is the first NUL among the NULs
-/// and white space at the end.
+/// The bundle without the padding of Liqo: if NUL bytes and white space follow the
+/// content, the bundle ends before the first such NUL.
 pub(crate) fn without_padding(bytes: &[u8]) -> &[u8] {
     let padding = bytes
         .iter()

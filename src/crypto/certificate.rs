@@ -8,13 +8,16 @@ use x509_parser::{
 };
 
 use super::{
-    CertificateError, Fingerprint, Hex, Subject,
+    CertificateError, Fingerprint, Subject,
     certificate_frame::is_framed,
     der::{Reader, SEQUENCE, single},
     name::Name,
     pem_block,
 };
-use crate::{model::Timestamp, policy::Forms};
+use crate::{
+    model::{Hex, Timestamp},
+    policy::Forms,
+};
 
 /// The content of one certificate. Nothing in it is trusted.
 #[derive(Clone, PartialEq, Eq)]
@@ -22,7 +25,7 @@ use crate::{model::Timestamp, policy::Forms};
 pub struct Certificate {
     /// The certificate in DER.
     pub der: Vec<u8>,
-    /// The SubjectPublicKeyInfo in DER. It has not been verified as a
+    /// The SubjectPublicKeyInfo in DER. It is not checked as a
     /// [`PublicKey`](super::PublicKey) is.
     pub spki_der: Vec<u8>,
     /// The first second in which the certificate is valid.
@@ -41,20 +44,20 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Whether the subject is exactly this: one O, one CN and nothing else, in
+    /// Whether the subject is exactly this one: one O, one CN and nothing else, in
     /// PrintableString or UTF8String.
     pub fn subject_is(&self, subject: &Subject) -> bool {
         name(&self.subject).is_some_and(|name| subject.is_said_by(&name))
     }
 
-    /// The subject as text, escaped and cut to a readable length.
+    /// The subject as text, escaped and shortened.
     pub fn subject(&self) -> String {
         name(&self.subject)
             .map(|name| name.to_text())
             .unwrap_or_default()
     }
 
-    /// The issuer as text, escaped and cut to a readable length.
+    /// The issuer as text, escaped and shortened.
     pub fn issuer(&self) -> String {
         name(&self.issuer)
             .map(|name| name.to_text())
@@ -66,8 +69,7 @@ impl Certificate {
         Hex(&self.serial).to_string()
     }
 
-    /// Whether the certificate is one of an authority (BasicConstraints
-    /// CA:TRUE, version 3).
+    /// Whether this is a CA certificate (BasicConstraints CA:TRUE, version 3).
     pub(super) const fn is_authority(&self) -> bool {
         self.authority
     }
@@ -81,17 +83,17 @@ impl Certificate {
         self.client_authentication
     }
 
-    /// Whether the key may sign. Without a KeyUsage, it may.
+    /// Whether the KeyUsage allows digital signatures. Without a KeyUsage, it does.
     pub(super) fn is_for_digital_signature(&self) -> bool {
         self.digital_signature.unwrap_or(true)
     }
 
-    /// The whole encodings of subject and issuer.
+    /// Subject and issuer in DER.
     pub(super) fn names(&self) -> (&[u8], &[u8]) {
         (&self.subject, &self.issuer)
     }
 
-    /// The identifiers of the certificate's own key and of its issuer's.
+    /// The SubjectKeyIdentifier and the AuthorityKeyIdentifier.
     pub(super) fn key_identifiers(&self) -> (Option<&[u8]>, Option<&[u8]>) {
         (
             self.subject_key_identifier.as_deref(),
@@ -114,9 +116,9 @@ impl Certificate {
         blocks.into_iter().enumerate().map(read).collect()
     }
 
-    /// Reads a certificate. `None` if the bytes are no certificate, if bytes follow
-    /// it, if the frame is not that of RFC 5280, if an extension is unreadable, or
-    /// if a name is malformed.
+    /// Reads a certificate. `None` if the bytes are not a certificate, if bytes
+    /// follow it, if its structure is not that of RFC 5280, if an extension is
+    /// unreadable, or if a name is malformed.
     pub(super) fn read(der: Vec<u8>) -> Option<Self> {
         if !is_framed(&der) {
             return None;
@@ -172,8 +174,7 @@ impl Certificate {
         Some(Self { der, ..certificate })
     }
 
-    /// What is signed, the content of the AlgorithmIdentifier, and the
-    /// signature.
+    /// The signed part, the content of the AlgorithmIdentifier, and the signature.
     pub(super) fn signed(&self) -> Option<(&[u8], &[u8], &[u8])> {
         let mut parts = Reader::new(single(&self.der, SEQUENCE).ok()?);
         let signed = parts.next().ok()?.raw;

@@ -1,4 +1,4 @@
-//! A client certificate and the certificates between it and its authority.
+//! A client certificate and the intermediate certificates up to its CA.
 
 use core::{fmt, time::Duration};
 
@@ -8,15 +8,16 @@ use super::{
 };
 use crate::{model::Timestamp, policy::Policy};
 
-/// A client certificate, followed by intermediate certificates, as a provider gave
-/// them: blocks `CERTIFICATE` and nothing else. The bytes are kept as they are.
+/// A client certificate, followed by intermediate certificates, as a provider
+/// issued them: PEM blocks `CERTIFICATE` and nothing else. The bytes are kept
+/// unchanged.
 ///
 /// Reading a chain verifies nothing. [`check_client`](Self::check_client) verifies
 /// the client's certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CertificateChain {
     pem: Vec<u8>,
-    // Boxed, since a chain is often one variant of an enum.
+    // Boxed to keep the type small, since a chain is often in a variant of an enum.
     leaf: Box<Certificate>,
     intermediates: Vec<Certificate>,
 }
@@ -28,7 +29,7 @@ pub struct ClientCertificateExpectation<'a> {
     pub subject: &'a Subject,
     /// The key.
     pub key: &'a PublicKey,
-    /// The present time. The certificate has to be valid then.
+    /// The present time, at which the certificate has to be valid.
     pub now: Timestamp,
 }
 
@@ -36,30 +37,30 @@ pub struct ClientCertificateExpectation<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// There are no bytes.
+    /// The text is empty.
     #[error("there is no certificate")]
     Empty,
-    /// There are more bytes than the policy reads.
+    /// The text is longer than the policy allows.
     #[error("the certificates have {found} bytes; at most {limit} are read")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
-        /// The longest length read.
+        /// The longest length allowed.
         limit: usize,
     },
-    /// The PEM is not blocks `CERTIFICATE` in a form that the policy takes.
+    /// The PEM is not blocks `CERTIFICATE` in a form that the policy accepts.
     #[error("the certificate cannot be read: {0}")]
     Pem(PemError),
-    /// There are more certificates than the policy reads.
+    /// The text has more certificates than the policy allows.
     #[error("there are more than {limit} certificates")]
     TooMany {
-        /// The most that are read.
+        /// The most certificates allowed.
         limit: usize,
     },
-    /// A block is no X.509 certificate.
-    #[error("block {index} is no X.509 certificate")]
+    /// A block is not an X.509 certificate.
+    #[error("block {index} is not an X.509 certificate")]
     Unreadable {
-        /// Which block, counted from 0.
+        /// The position of the block, counted from 0.
         index: usize,
     },
     /// The certificate is for another key.
@@ -73,50 +74,50 @@ pub enum CertificateError {
     /// The certificate is for another subject.
     #[error("the certificate's subject is \"{found}\", not \"{expected}\"")]
     Subject {
-        /// The subject that it must have.
+        /// The expected subject.
         expected: String,
-        /// The subject found, escaped and cut to a readable length.
+        /// The subject found, escaped and shortened.
         found: String,
     },
-    /// The certificate does not hold yet.
-    #[error("the certificate holds from {not_before} on; it is {now}")]
+    /// The certificate is not valid yet.
+    #[error("the certificate is valid from {not_before} on; the present time is {now}")]
     NotYetValid {
-        /// When it begins to hold.
+        /// The first second in which the certificate is valid.
         not_before: Timestamp,
         /// The time given.
         now: Timestamp,
     },
-    /// The certificate holds no longer.
-    #[error("the certificate held until {not_after}; it is {now}")]
+    /// The certificate has expired.
+    #[error("the certificate was valid until {not_after}; the present time is {now}")]
     Expired {
-        /// The last second in which it held.
+        /// The last second in which the certificate was valid.
         not_after: Timestamp,
         /// The time given.
         now: Timestamp,
     },
-    /// The certificate lives longer than the policy takes.
+    /// The certificate's lifetime is longer than the policy allows.
     #[error(
-        "the certificate lives for {} days; at most {} are taken",
+        "the certificate is valid for {} days; at most {} are allowed",
         days(found),
         days(limit)
     )]
     Lifetime {
-        /// How long it lives.
+        /// The certificate's lifetime.
         found: Duration,
-        /// The longest life taken.
+        /// The longest lifetime allowed.
         limit: Duration,
     },
     /// The certificate is not for client authentication.
     #[error("the certificate is not for client authentication (ExtendedKeyUsage)")]
     NotForClientAuthentication,
-    /// The certificate's key may not sign.
+    /// The certificate's KeyUsage does not allow digital signatures.
     #[error("the certificate's key is not for digital signatures (KeyUsage)")]
     NotForSignatures,
-    /// The certificate is one of an authority.
-    #[error("the certificate is one of an authority, not of a client")]
+    /// The certificate is a CA certificate.
+    #[error("the certificate is a CA certificate, not a client certificate")]
     Authority,
-    /// A certificate of a CA bundle is not one of an authority.
-    #[error("certificate {index} of the CA bundle is not one of an authority")]
+    /// A certificate of a CA bundle is not a CA certificate.
+    #[error("certificate {index} of the CA bundle is not a CA certificate")]
     NotAnAuthority {
         /// The position of the certificate, counted from 0.
         index: usize,
@@ -129,7 +130,7 @@ impl CertificateChain {
     /// # Errors
     /// [`CertificateError`], up to [`CertificateError::Unreadable`].
     pub fn from_pem(pem: &[u8], policy: &Policy) -> Result<Self, CertificateError> {
-        let limits = policy.limits();
+        let limits = &policy.limits;
         match pem.len() {
             0 => return Err(CertificateError::Empty),
             found if found > limits.certificates => {
@@ -141,7 +142,7 @@ impl CertificateChain {
             _ => {}
         }
         let limit = limits.client_chain;
-        let mut certificates = Certificate::read_many(pem, policy.forms(), limit)?.into_iter();
+        let mut certificates = Certificate::read_many(pem, policy.forms, limit)?.into_iter();
         let leaf = certificates.next().ok_or(CertificateError::Empty)?;
         Ok(Self {
             pem: pem.to_vec(),
@@ -150,7 +151,7 @@ impl CertificateChain {
         })
     }
 
-    /// The chain of one certificate that this library made. `None` if the
+    /// The chain with one certificate that this library made. `None` if the
     /// certificate cannot be read.
     pub(super) fn of_leaf(der: Vec<u8>) -> Option<Self> {
         Some(Self {
@@ -171,8 +172,8 @@ impl CertificateChain {
     }
 
     /// Checks the client's certificate: its subject and key, that it is valid now,
-    /// lives no longer than the policy accepts, is for client authentication, and
-    /// is not one of an authority.
+    /// that its lifetime is allowed, that it is for client authentication and
+    /// digital signatures, and that it is not a CA certificate.
     ///
     /// # Errors
     /// [`CertificateError`] names the difference.
@@ -202,7 +203,7 @@ impl CertificateChain {
         if now > not_after {
             return Err(CertificateError::Expired { not_after, now });
         }
-        let limit = policy.limits().certificate_lifetime;
+        let limit = policy.limits.certificate_lifetime;
         let found = not_after.since(not_before);
         if found > limit {
             return Err(CertificateError::Lifetime { found, limit });
@@ -219,11 +220,11 @@ impl CertificateChain {
         Ok(())
     }
 
-    /// Whether an authority of the bundle issued the client's certificate, directly
-    /// or by the intermediates of the chain.
+    /// Whether a CA of the bundle issued the client's certificate, directly or through
+    /// the intermediates of the chain.
     ///
-    /// This is a question and no check: serving certificates and client certificates
-    /// of a provider may have different authorities.
+    /// The result is information, not a check: the serving CA and the client CA of a
+    /// provider may differ.
     pub fn issued_by(&self, bundle: &CaBundle) -> Issuance {
         let mut attempts = Attempts::default();
         let mut best = Issuance::No;

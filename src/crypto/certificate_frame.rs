@@ -1,8 +1,8 @@
-//! The frame of a certificate (RFC 5280 section 4.1), read without tolerance.
+//! A strict check of a certificate's structure (RFC 5280 section 4.1).
 //!
-//! A reader that skips what it does not expect sees another certificate than the
-//! next reader does. So each part has its place, its tag and its end, before the
-//! certificate's content is read.
+//! Readers that skip unexpected parts may read different contents from the same
+//! certificate. So the position, tag and end of each part are checked before the
+//! content is read.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use super::der::{
     SEQUENCE, single,
 };
 
-/// Whether the certificate has the parts of RFC 5280 and no others, names the
-/// algorithm of its signature twice alike, and has each extension once.
+/// Whether the certificate has exactly the parts of RFC 5280, names the same
+/// signature algorithm in both places, and has no repeated extension.
 pub(super) fn is_framed(der: &[u8]) -> bool {
     read(der).is_ok_and(|is_framed| is_framed)
 }
@@ -38,7 +38,7 @@ fn read(der: &[u8]) -> Result<bool, DerError> {
     Ok(names_one_algorithm && are_unique)
 }
 
-/// Whether each extension has its parts and stands once.
+/// Whether each extension is well-formed and occurs once.
 fn are_unique(extensions: &[u8]) -> Result<bool, DerError> {
     let mut extensions = Reader::new(single(extensions, SEQUENCE)?);
     let mut kinds = BTreeSet::new();

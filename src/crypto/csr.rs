@@ -1,21 +1,22 @@
-//! Certificate signing requests (RFC 2986), made and verified by building the
-//! one that is right.
+//! Certificate signing requests (RFC 2986). To verify a request, the library builds
+//! the expected one and compares.
 
 use core::fmt;
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
 use super::{
-    Answer, BoxError, DerError, Fingerprint, Payload, PemError, PublicKey, SignatureError,
-    SignatureId, SigningKey, Subject, csr_diagnosis,
+    Answer, BoxError, DerError, Fingerprint, Payload, PemError, PublicKey, RequestId,
+    SignatureError, SigningKey, Subject, csr_diagnosis,
     der::{CONTEXT_0, INTEGER, Reader, SEQUENCE, bit_string, element, single},
     name::Name,
     pem_block, sign_verified,
 };
 use crate::policy::{Forms, Policy};
 
-/// A request that this library has made or verified: for one subject and one
-/// key, signed by that key, and nothing else in it.
+/// A request that this library has made or verified. It contains one subject and
+/// one key, is signed by that key, and contains nothing else.
 ///
 /// ```text
 /// CertificationRequest ::= SEQUENCE {
@@ -44,29 +45,31 @@ use crate::policy::{Forms, Policy};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct Csr {
     pem: Vec<u8>,
     der: Vec<u8>,
+    /// It is asked for some twenty times in a handshake.
+    digest: OnceLock<[u8; 32]>,
 }
 
-/// Why a text is not the certificate signing request that it should be.
+/// Why a text is not the expected certificate signing request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CsrError {
-    /// There are no bytes.
+    /// The request is empty.
     #[error("the request is empty")]
     Empty,
-    /// There are more bytes than the policy reads.
+    /// The request is longer than the policy allows.
     #[error("the request has {found} bytes; at most {limit} are read")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
-        /// The longest length read.
+        /// The longest length allowed.
         limit: usize,
     },
     /// The PEM is not one block `CERTIFICATE REQUEST` in a form that the policy
-    /// takes.
+    /// accepts.
     #[error("the request cannot be read: {0}")]
     Pem(PemError),
     /// The DER is not that of a request.
@@ -75,24 +78,23 @@ pub enum CsrError {
     /// The version is not 0.
     #[error("the request's version is not 0 (v1)")]
     Version,
-    /// The subject is another one, or has more in it.
+    /// The subject is another one, or has additional attributes.
     #[error("the request's subject is \"{found}\", not \"{expected}\"")]
     Subject {
         /// The subject that the request must have.
         expected: String,
-        /// The subject found, escaped and cut to a readable length.
+        /// The subject found, escaped and shortened.
         found: String,
     },
-    /// The subject says what it should, in a string type that the policy does
-    /// not take.
+    /// The subject has the right text, in a string type that the policy refuses.
     #[error("the request's subject is in {found}, not in {expected}")]
     StringType {
-        /// The type that belongs there.
+        /// The expected type.
         expected: &'static str,
         /// The type found.
         found: &'static str,
     },
-    /// The subject says what it should, with CN before O.
+    /// The subject has the right text, but CN before O.
     #[error("the request's subject has CN before O")]
     SubjectOrder,
     /// The request is for another key.
@@ -103,40 +105,40 @@ pub enum CsrError {
         /// The fingerprint of the key found.
         found: Fingerprint,
     },
-    /// The request's key breaks the rules for keys.
+    /// The request's key breaks a rule for keys.
     #[error("the request's key: {0}")]
     PublicKey(super::KeyError),
-    /// The attributes are not there; an empty set belongs there.
-    #[error("the request has no set of attributes; an empty one belongs there")]
+    /// The field of the attributes is missing. It has to be an empty set.
+    #[error("the request has no set of attributes; expected an empty one")]
     AttributesMissing,
-    /// The request asks for more than a subject and a key.
+    /// The request has attributes, such as requested extensions.
     #[error("the request has attributes: {found}")]
     Attributes {
         /// Their object identifiers, dotted.
         found: String,
     },
-    /// The request says that it is signed in another way than its key signs.
+    /// The request names another signature algorithm than that of its key.
     #[error("the request's signature algorithm is {found}, not {expected}")]
     SignatureAlgorithm {
         /// The object identifier found, dotted.
         found: String,
-        /// How the key signs.
+        /// The scheme of the key.
         expected: super::SignatureScheme,
     },
-    /// The request's own signature is not its key's.
+    /// The request's self-signature does not verify.
     #[error("the request is not signed by its key: {0}")]
     SelfSignature(SignatureError),
 }
 
 impl Csr {
     /// Makes the request for this subject and key, byte for byte as Go's
-    /// `x509.CreateCertificateRequest` does. Ed25519 and RSA give the same
-    /// request each time; ECDSA does not. A key that answers later is asked for
-    /// [the same signature](Self::signature_id) each time.
+    /// `x509.CreateCertificateRequest` does. With Ed25519 and RSA, the request is
+    /// the same each time; with ECDSA it is not. If a key answers later, every call
+    /// asks it for [the same signature](Self::signature_id).
     ///
     /// # Errors
-    /// What the key reports, or a [`SignatureError`] if the signature that it
-    /// gave is not its own.
+    /// The key's error, or a [`SignatureError`] if the key returned a wrong
+    /// signature.
     pub fn make(subject: &Subject, key: &dyn SigningKey) -> Result<Answer<Self>, BoxError> {
         let public_key = key.public_key();
         let information = canonical_information(subject, public_key);
@@ -145,58 +147,55 @@ impl Csr {
             let signature = bit_string(&signature.0);
             let algorithm = payload.scheme().identifier();
             let der = element(SEQUENCE, &[&information, algorithm, &signature]);
-            Self {
-                pem: pem_block::write(LABEL, &der).into_bytes(),
-                der,
-            }
+            Self::new(pem_block::write(LABEL, &der).into_bytes(), der)
         }))
     }
 
-    /// The name of the signature that [`make`](Self::make) asks the key for.
-    pub fn signature_id(subject: &Subject, key: &PublicKey) -> SignatureId {
+    /// The ID of the signature that [`make`](Self::make) asks the key for.
+    pub fn signature_id(subject: &Subject, key: &PublicKey) -> RequestId {
         let information = canonical_information(subject, key);
         Payload::certification_request(&information, key).id()
     }
 
-    /// Verifies that a text is the request for this subject and key, signed by
-    /// it.
+    /// Verifies that a text is the request for this subject and key, signed by the
+    /// key.
     ///
-    /// The request that must be there is built, and compared byte for byte. In
-    /// the compatible policy four are built: each string type and each order.
+    /// The library builds the expected request and compares byte for byte. With the
+    /// compatible policy it builds four: each string type in each order.
     ///
     /// # Errors
-    /// [`CsrError`] says what is different.
+    /// [`CsrError`] names the difference.
     pub fn verify(
         pem: &[u8],
         subject: &Subject,
         key: &PublicKey,
         policy: &Policy,
     ) -> Result<Self, CsrError> {
-        let limit = policy.limits().csr;
-        match pem.len() {
-            0 => return Err(CsrError::Empty),
-            found if found > limit => return Err(CsrError::TooLong { found, limit }),
-            _ => {}
-        }
-        let der = pem_block::read_one(pem, LABEL, policy.forms())?;
+        let der = read(pem, policy)?;
         let mut request = Reader::new(single(&der, SEQUENCE)?);
         let found = request.next()?.raw;
         if !subject
-            .encodings(policy.forms())
+            .encodings(policy.forms)
             .iter()
             .any(|name| information(name, key) == found)
         {
             return Err(csr_diagnosis::of_information(found, subject, key));
         }
         Self::verify_signature(request, found, key, policy)?;
-        let pem = match policy.forms() {
+        let pem = match policy.forms {
             Forms::Canonical => pem.to_vec(),
             Forms::Compatible => pem_block::write(LABEL, &der).into_bytes(),
         };
-        Ok(Self { pem, der })
+        Ok(Self::new(pem, der))
     }
 
-    /// Verifies what follows the information that is signed.
+    fn new(pem: Vec<u8>, der: Vec<u8>) -> Self {
+        let digest = OnceLock::new();
+        Self { pem, der, digest }
+    }
+
+    /// Verifies the signature algorithm and the signature, which follow the signed
+    /// information.
     fn verify_signature(
         mut request: Reader<'_>,
         information: &[u8],
@@ -214,37 +213,30 @@ impl Csr {
             .map_err(CsrError::SelfSignature)
     }
 
-    /// The request for the subject and the key that it names itself, signed by
-    /// that key. Whoever approved it answers for both.
+    /// Reads a request without an expected subject and key, and verifies that its own
+    /// key signed it. The approver of the request is responsible for both.
     pub(super) fn as_claimed(pem: &[u8], policy: &Policy) -> Result<(Self, PublicKey), CsrError> {
         let key = Self::claimed_key(pem, false, policy)?;
-        let der = pem_block::read_one(pem, LABEL, policy.forms())?;
+        let der = pem_block::read_one(pem, LABEL, policy.forms)?;
         let mut request = Reader::new(single(&der, SEQUENCE)?);
         let information = request.next()?.raw;
         Self::verify_signature(request, information, &key, policy)?;
         let pem = pem_block::write(LABEL, &der).into_bytes();
-        Ok((Self { pem, der }, key))
+        Ok((Self::new(pem, der), key))
     }
 
-    /// The key that a text asks a certificate for, where it does not come
-    /// beside the request. Nothing is verified but the rules for keys; of a key
-    /// that is known, only the form.
+    /// The key in a request, for messages that do not carry the key separately. Only
+    /// the rules for keys are checked; for a known key, only the form.
     ///
     /// # Errors
-    /// [`CsrError`] if the text is no request, [`CsrError::PublicKey`] if its
-    /// key breaks the rules.
+    /// [`CsrError`] if the text is not a request, [`CsrError::PublicKey`] if the
+    /// key breaks a rule.
     pub(crate) fn claimed_key(
         pem: &[u8],
         is_known: bool,
         policy: &Policy,
     ) -> Result<PublicKey, CsrError> {
-        let limit = policy.limits().csr;
-        match pem.len() {
-            0 => return Err(CsrError::Empty),
-            found if found > limit => return Err(CsrError::TooLong { found, limit }),
-            _ => {}
-        }
-        let der = pem_block::read_one(pem, LABEL, policy.forms())?;
+        let der = read(pem, policy)?;
         let mut information = Reader::new(Reader::new(single(&der, SEQUENCE)?).expect(SEQUENCE)?);
         information.expect(INTEGER)?;
         information.expect(SEQUENCE)?;
@@ -256,31 +248,26 @@ impl Csr {
         .map_err(CsrError::PublicKey)
     }
 
-    /// The request whose verification is on record by its [`digest`](Self::digest),
-    /// if this text is still it.
+    /// The request in this text, if its [`digest`](Self::digest) is this one: that of
+    /// a request whose verification is recorded.
     pub(crate) fn recognize(pem: &[u8], digest: &[u8; 32], policy: &Policy) -> Option<Self> {
-        if pem.len() > policy.limits().csr {
+        if pem.len() > policy.limits.csr {
             return None;
         }
-        let der = pem_block::read_one(pem, LABEL, policy.forms()).ok()?;
+        let der = pem_block::read_one(pem, LABEL, policy.forms).ok()?;
         let pem = pem_block::write(LABEL, &der).into_bytes();
-        let csr = Self { pem, der };
+        let csr = Self::new(pem, der);
         (csr.digest() == *digest).then_some(csr)
     }
 
-    /// The request in its canonical PEM: what goes to a signer.
+    /// The request in canonical PEM, for a signer.
     pub fn pem(&self) -> &[u8] {
         &self.pem
     }
 
-    /// The request in DER.
-    pub fn der(&self) -> &[u8] {
-        &self.der
-    }
-
     /// The SHA-256 of the request in DER.
     pub fn digest(&self) -> [u8; 32] {
-        Sha256::digest(&self.der).into()
+        *self.digest.get_or_init(|| Sha256::digest(&self.der).into())
     }
 
     /// The `Name` of the request in DER, if the request is for this subject and key.
@@ -305,6 +292,14 @@ impl Csr {
     }
 }
 
+impl PartialEq for Csr {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.pem, &self.der) == (&other.pem, &other.der)
+    }
+}
+
+impl Eq for Csr {}
+
 impl fmt::Debug for Csr {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -328,7 +323,17 @@ impl From<DerError> for CsrError {
 
 const LABEL: &str = "CERTIFICATE REQUEST";
 
-/// The CertificationRequestInfo of the one canonical request.
+/// The CertificationRequestInfo of the canonical request.
+/// The DER of a request in PEM.
+fn read(pem: &[u8], policy: &Policy) -> Result<Vec<u8>, CsrError> {
+    let limit = policy.limits.csr;
+    match pem.len() {
+        0 => Err(CsrError::Empty),
+        found if found > limit => Err(CsrError::TooLong { found, limit }),
+        _ => Ok(pem_block::read_one(pem, LABEL, policy.forms)?),
+    }
+}
+
 fn canonical_information(subject: &Subject, key: &PublicKey) -> Vec<u8> {
     subject
         .encodings(Forms::Canonical)

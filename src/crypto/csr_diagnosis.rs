@@ -1,5 +1,5 @@
-//! What is different in a request that is not the right one: for messages, and
-//! never for a decision.
+//! Finds the difference between a refused request and the expected one. The result
+//! is only for messages, never for a decision.
 
 use super::{
     CsrError, DerError, Fingerprint, PublicKey, SignatureScheme, Subject,
@@ -9,7 +9,8 @@ use super::{
     name::{Name, ORGANIZATION, string_type},
 };
 
-/// Why a CertificationRequestInfo is none of those for the subject and key.
+/// Why a CertificationRequestInfo is not one of those expected for the subject and
+/// key.
 pub(super) fn of_information(found: &[u8], subject: &Subject, key: &PublicKey) -> CsrError {
     diagnose(found, subject, key).unwrap_or_else(CsrError::Der)
 }
@@ -62,7 +63,7 @@ fn of_name(name: &Name<'_>, subject: &Subject) -> Option<CsrError> {
     if subject.is_said_by(name) {
         return None;
     }
-    // The right text in a type that is taken by no policy.
+    // The right text in a string type that no policy accepts.
     let odd = name
         .attributes()
         .find(|attribute| string_type(attribute.tag) != "PrintableString");
@@ -81,8 +82,8 @@ fn of_name(name: &Name<'_>, subject: &Subject) -> Option<CsrError> {
     })
 }
 
-/// The name says what it should, in a form that only the compatible policy
-/// takes.
+/// Why the strict policy refuses a name with the right text: the order or a string
+/// type.
 fn of_form(name: &Name<'_>) -> Option<CsrError> {
     let first = name.attributes().next()?;
     if first.kind != ORGANIZATION {

@@ -17,7 +17,7 @@ pub(super) const CONTEXT_PRIMITIVE_0: u8 = 0x80;
 pub(super) const CONTEXT_0: u8 = 0xa0;
 pub(super) const CONTEXT_3: u8 = 0xa3;
 
-/// What is wrong with an encoding in DER.
+/// A fault of a DER encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DerError {
@@ -27,31 +27,30 @@ pub enum DerError {
     /// Bytes follow the element.
     #[error("{count} bytes follow the end of the DER")]
     TrailingBytes {
-        /// How many.
+        /// The number of bytes.
         count: usize,
     },
-    /// A length is not written in the shortest form, or is indefinite.
+    /// A length is not in the shortest form, or is indefinite.
     #[error("a DER length is not in its shortest form")]
     Length,
-    /// A tag in the high-tag-number form, which nothing here uses.
+    /// A tag is in the high-tag-number form, which no structure here uses.
     #[error("a DER tag has more than one byte")]
     Tag,
-    /// An element is of another type than the one that stands there.
+    /// An element has another tag than the expected one.
     #[error("a DER element has tag {found:#04x}, not {expected:#04x}")]
     Unexpected {
         /// The tag found.
         found: u8,
-        /// The tag that has to be there.
+        /// The expected tag.
         expected: u8,
     },
     /// The content of an element breaks the rules of its type: a padded or
     /// negative integer, unused bits.
-    #[error("a DER element's content is not in its only form")]
+    #[error("the content of a DER element is not in its canonical form")]
     Content,
 }
 
-/// One element with the given tag, whose content is the parts one after
-/// another.
+/// One element with the given tag. Its content is the concatenation of the parts.
 pub(super) fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let length = parts.iter().map(|part| part.len()).sum();
     let mut out = Vec::with_capacity(length + 6);
@@ -68,7 +67,7 @@ pub(super) fn bit_string(bytes: &[u8]) -> Vec<u8> {
     element(BIT_STRING, &[&[0], bytes])
 }
 
-/// The one element that `input` is.
+/// The content of the only element in `input`.
 pub(super) fn single(input: &[u8], tag: u8) -> Result<&[u8], DerError> {
     let mut reader = Reader::new(input);
     let content = reader.expect(tag)?;
@@ -76,7 +75,7 @@ pub(super) fn single(input: &[u8], tag: u8) -> Result<&[u8], DerError> {
     Ok(content)
 }
 
-/// Reads elements one after another; lengths must be in their shortest form.
+/// Reads elements one after another, with lengths in their shortest form.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
@@ -145,8 +144,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The magnitude of an `INTEGER` that is not negative, without the sign
-    /// byte.
+    /// The magnitude of a non-negative `INTEGER`, without the sign byte.
     pub(super) fn unsigned(&mut self) -> Result<&'a [u8], DerError> {
         match self.expect(INTEGER)? {
             [] => Err(DerError::Content),
@@ -199,8 +197,8 @@ impl fmt::Display for DottedOid<'_> {
     }
 }
 
-/// Checks that every constructed element below `input` has lengths in their
-/// shortest form, down to a fixed depth.
+/// Checks that all elements in `input`, down to this depth, have lengths in their
+/// shortest form.
 pub(super) fn check_lengths(input: &[u8], depth: usize) -> Result<(), DerError> {
     let mut reader = Reader::new(input);
     while !reader.is_empty() {
@@ -234,7 +232,7 @@ fn read_length(input: &[u8]) -> Result<(usize, &[u8]), DerError> {
     if count == 0 {
         return Err(DerError::Length);
     }
-    // Nothing that is read here comes near 4 GiB.
+    // No input is near 4 GiB.
     if count > 4 {
         return Err(DerError::Truncated);
     }
@@ -286,6 +284,16 @@ mod tests {
             check_lengths(&[0x30, 3, 4, 0x81, 0], 4),
             Err(DerError::Length)
         );
+        // A length in another form, so many levels down.
+        let nested = |levels| (0..levels).fold(vec![4, 0x81, 0], |der, _| element(0x30, &[&der]));
+        for levels in 0..4 {
+            let der = nested(levels);
+            assert_eq!(check_lengths(&der, levels), Err(DerError::Length));
+            let looks_less_deep = levels
+                .checked_sub(1)
+                .map(|depth| check_lengths(&der, depth));
+            assert!(looks_less_deep.is_none_or(|checked| checked.is_ok()));
+        }
     }
 
     #[test]

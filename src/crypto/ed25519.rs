@@ -1,14 +1,17 @@
-//! Which Ed25519 keys and signatures are taken.
+//! The checks of Ed25519 keys and signatures.
 
 use curve25519_dalek::{EdwardsPoint, Scalar, traits::IsIdentity};
-use ed25519_dalek::{Signature, Verifier, VerifyingKey};
+pub(super) use ed25519_dalek::{Signature, SigningKey, VerifyingKey};
+use ed25519_dalek::{Verifier, pkcs8::DecodePrivateKey};
 
+#[cfg(not(feature = "aws-lc-rs"))]
+use super::BoxError;
 use super::{KeyError, SignatureError};
 
-/// A key in its canonical encoding, on the curve, of the prime order.
+/// Reads a key that is canonically encoded, on the curve, and of prime order.
 ///
-/// Only of such keys is it true that a signature is bound to one key and one
-/// message, whichever way somebody else verifies it.
+/// Only for such keys, a signature belongs to one key and one message, whatever
+/// verification rules another verifier uses.
 pub(super) fn verifying_key(bytes: &[u8; 32]) -> Result<VerifyingKey, KeyError> {
     if !is_canonical(bytes) {
         return Err(KeyError::Ed25519NonCanonical);
@@ -24,18 +27,17 @@ pub(super) fn verifying_key(bytes: &[u8; 32]) -> Result<VerifyingKey, KeyError> 
     Ok(key)
 }
 
-/// Verifies as `VerifyingKey::verify_strict` does, for keys that came out of
-/// [`verifying_key`] or out of a private key, without its decoding of R.
+/// Verifies as `VerifyingKey::verify_strict` does, but without decoding R. The key
+/// must come from [`verifying_key`] or from a private key.
 ///
-/// `verify_strict` takes what `verify` takes, if moreover neither A nor R is of
-/// small order. That is the same here as asking that R is not the identity:
+/// `verify_strict` accepts a signature if `verify` accepts it and neither A nor R
+/// has small order. For these keys, it suffices that R is not the identity:
 ///
-/// - A is not of small order, or it would not be a key.
+/// - A is a checked key, so it does not have small order.
 /// - `verify` computes the point `R' = s · B - k · A`, encodes it, and compares
 ///   bytes. So R is encoded canonically, and R = R'.
-/// - B and A are of the prime order l, and so is what is added up of them: R'
-///   has no torsion component, whatever k and s are. In the subgroup of order l
-///   only the identity is of small order.
+/// - B and A have the prime order l. So R' is in the subgroup of order l, whatever
+///   k and s are. In this subgroup only the identity has small order.
 pub(super) fn verify(
     key: &VerifyingKey,
     message: &[u8],
@@ -48,6 +50,16 @@ pub(super) fn verify(
         .map_err(|_| SignatureError::Mismatch)
 }
 
+#[cfg(not(feature = "aws-lc-rs"))]
+pub(super) fn sign(key: &SigningKey, message: &[u8]) -> Result<Vec<u8>, BoxError> {
+    Ok(ed25519_dalek::Signer::try_sign(key, message)?.to_vec())
+}
+
+/// The private key in a PKCS#8 document.
+pub(super) fn read_pkcs8(der: &[u8]) -> Option<SigningKey> {
+    SigningKey::from_pkcs8_der(der).ok()
+}
+
 /// The point (0, 1).
 const IDENTITY: [u8; 32] = {
     let mut bytes = [0; 32];
@@ -55,8 +67,8 @@ const IDENTITY: [u8; 32] = {
     bytes
 };
 
-/// RFC 8032 section 5.1.3: y is less than p = 2^255 - 19, and the sign bit is
-/// zero if x is, which it is for y = 1 and y = -1.
+/// RFC 8032 section 5.1.3: y is less than p = 2^255 - 19, and the sign bit is zero
+/// if x is zero. x is zero for y = 1 and y = -1.
 fn is_canonical(bytes: &[u8; 32]) -> bool {
     let [low, middle @ .., high] = bytes;
     let y_high = high & 0x7f;
@@ -67,13 +79,13 @@ fn is_canonical(bytes: &[u8; 32]) -> bool {
     y_is_reduced && !(x_is_zero && *high & 0x80 != 0)
 }
 
-/// Whether the point lies in the subgroup of prime order l, that is, whether
-/// `l · A` is the identity.
+/// Whether the point is in the subgroup of prime order l, that is, whether `l · A`
+/// is the identity.
 ///
-/// `Scalar` reduces modulo l, so that `l` itself is no scalar, but `-1` is the
-/// integer `l - 1`; its digits are taken as they are, and `(l - 1) · A + A` is
-/// `l · A`. The point is public: the variable-time multiplication may be used,
-/// which takes two thirds of the time of `is_torsion_free`.
+/// `Scalar` reduces modulo l, so it cannot represent `l`. But the scalar `-1` is
+/// the integer `l - 1`, and `(l - 1) · A + A` is `l · A`. The point is public, so a
+/// variable-time multiplication is allowed. It takes two thirds of the time of
+/// `is_torsion_free`.
 fn is_torsion_free(point: &EdwardsPoint) -> bool {
     let product =
         EdwardsPoint::vartime_double_scalar_mul_basepoint(&-Scalar::ONE, point, &Scalar::ZERO);
@@ -93,8 +105,8 @@ mod tests {
 
     use super::*;
 
-    /// A signature by whoever knows the key's logarithm `a`, over a nonce `r`
-    /// and with a torsion point added to R.
+    /// A signature with the private scalar `a` and the nonce `r`, and with a torsion
+    /// point added to R.
     fn sign(a: Scalar, r: Scalar, torsion: EdwardsPoint, message: &[u8]) -> Signature {
         let key = (ED25519_BASEPOINT_POINT * a).compress();
         let nonce = (ED25519_BASEPOINT_POINT * r + torsion).compress();
@@ -144,7 +156,7 @@ mod tests {
         let a = Scalar::from(7_u8);
         let key = (ED25519_BASEPOINT_POINT * a).compress().to_bytes();
         let key = verifying_key(&key).unwrap();
-        // Without the comparison, the first of them would be taken.
+        // Without the comparison with the identity, `verify` would accept this one.
         let zero = sign(a, Scalar::ZERO, EIGHT_TORSION[0], b"message");
         assert!(Verifier::verify(&key, b"message", &zero).is_ok());
         for torsion in EIGHT_TORSION {

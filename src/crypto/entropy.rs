@@ -1,4 +1,4 @@
-//! Randomness as a value.
+//! Randomness as an argument.
 
 use core::fmt;
 
@@ -7,44 +7,44 @@ use rand_core::TryCryptoRng;
 use sha2::Sha256;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// 32 random bytes, to be used for one call, from which that call derives what
-/// it needs by label and context.
+/// 32 random bytes for one call. The call derives all random values from them, by
+/// label and context.
 ///
-/// Given the same bytes, the same call makes the same objects. They are wiped
+/// The same call with the same bytes makes the same objects. The bytes are wiped
 /// on drop, and `Debug` does not show them.
 ///
 /// # Examples
 /// ```
 /// use liqo_auth::crypto::Entropy;
 ///
-/// let entropy = Entropy::from_bytes([7; 32]); // from a generator, of course
+/// let entropy = Entropy::from_bytes([7; 32]); // real bytes come from a generator
 /// assert_eq!(format!("{entropy:?}"), "Entropy(…)");
 /// ```
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Entropy([u8; 32]);
 
 impl Entropy {
-    /// 32 bytes from a generator.
+    /// 32 bytes from a random number generator.
     ///
     /// # Errors
-    /// What the generator reports.
+    /// The error of the generator.
     pub fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
         let mut entropy = Self([0; 32]);
         rng.try_fill_bytes(&mut entropy.0)?;
         Ok(entropy)
     }
 
-    /// 32 bytes that the caller has drawn. They must be uniform and secret, and
-    /// must not be used for another call.
+    /// 32 bytes from the caller. They must be uniformly random and secret, and must
+    /// not be used for another call.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// `N` bytes that belong to this label and context.
+    /// `N` bytes for this label and context.
     ///
     /// HMAC-SHA-256 in counter mode (NIST SP 800-108) over the label and the
-    /// context, each with its length before it, so that no two of them run
-    /// into each other.
+    /// context. Each part is preceded by its length, so that different parts never
+    /// give the same input.
     pub(crate) fn derive<const N: usize>(&self, label: &str, context: &[&[u8]]) -> [u8; N] {
         let mut out = [0; N];
         for (counter, chunk) in (0_u32..).zip(out.chunks_mut(32)) {
@@ -67,8 +67,8 @@ impl fmt::Debug for Entropy {
 
 /// HMAC-SHA-256 under a key of 32 bytes.
 pub(crate) fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
-    // A key shorter than the block is padded with zeros (RFC 2104), which is
-    // what the fixed-size constructor takes: it cannot fail.
+    // HMAC pads a key that is shorter than the block with zeros (RFC 2104). The
+    // constructor takes the padded key, so it cannot fail.
     let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
     for (byte, key) in block.iter_mut().zip(key) {
         *byte = *key;
@@ -78,8 +78,8 @@ pub(crate) fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
     mac
 }
 
-/// 64 bits of HMAC-SHA-256 over a label and parts: for tables that hold no
-/// names.
+/// 64 bits of HMAC-SHA-256 over a label and parts, for tables that store hashes
+/// instead of names.
 pub(crate) fn keyed_hash(key: &[u8; 32], label: &str, parts: &[&[u8]]) -> u64 {
     let mut mac = keyed(key);
     update_parts(&mut mac, label, parts);
@@ -88,7 +88,7 @@ pub(crate) fn keyed_hash(key: &[u8; 32], label: &str, parts: &[&[u8]]) -> u64 {
         .map_or(0, |first: &[u8; 8]| u64::from_be_bytes(*first))
 }
 
-/// Feeds a label and parts, each with its length before it.
+/// Updates the MAC with a label and parts, each preceded by its length.
 pub(super) fn update_parts(mac: &mut Hmac<Sha256>, label: &str, parts: &[&[u8]]) {
     for part in core::iter::once(&label.as_bytes()).chain(parts) {
         mac.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());

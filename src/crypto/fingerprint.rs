@@ -1,15 +1,16 @@
-//! A short name for a key or a certificate.
+//! Fingerprints of keys and certificates.
 
 use core::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use crate::model::{ValueError, parsed, read_hex, write_hex};
+use crate::model::{Hex, ValueError, parsed, read_hex};
 
 /// The SHA-256 of a key's SubjectPublicKeyInfo, or of a certificate, in DER.
 ///
-/// It is written `SHA256:` and 64 hexadecimal digits, and read in either case.
+/// The text form is `SHA256:` and 64 hexadecimal digits. Digits in either case are
+/// read; lower case is written.
 ///
 /// # Examples
 /// ```
@@ -25,7 +26,7 @@ pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// The 32 bytes of the hash.
-    pub const fn as_bytes(&self) -> &[u8; 32] {
+    pub(crate) const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
@@ -41,7 +42,7 @@ impl Fingerprint {
 impl fmt::Display for Fingerprint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(PREFIX)?;
-        write_hex(&self.0, formatter)
+        Hex(&self.0).fmt(formatter)
     }
 }
 
@@ -57,6 +58,12 @@ impl FromStr for Fingerprint {
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let digits = text.strip_prefix(PREFIX).ok_or(FORM)?;
         read_hex(digits).map(Self).ok_or(FORM)
+    }
+}
+
+impl Serialize for Fingerprint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -1,28 +1,29 @@
-//! Whether one certificate was issued by another.
+//! Tests whether a CA issued a certificate.
 
 use super::{
     Algorithm, Certificate, SignatureScheme,
     der::{OBJECT_IDENTIFIER, Reader, SEQUENCE, single},
+    ed25519,
     public_key::{EC_OID, ED25519_OID, RSA_OID, ecdsa_curve},
 };
 
-/// How certain it is that an authority issued a certificate.
+/// Whether a CA issued a certificate, in increasing certainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Issuance {
-    /// It did not: names, key identifiers or the signature do not fit.
+    /// The CA did not issue it: names, key identifiers or the signature differ.
     No,
-    /// Names and key identifiers fit; this build has no algorithm for the
-    /// signature, or so many authorities fit that this one was not tried.
+    /// Names and key identifiers match, but the signature was not verified: this
+    /// build lacks the algorithm, or too many CAs match.
     NamesOnly,
-    /// The signature fits.
+    /// The signature verifies.
     Verified,
 }
 
-/// How many signatures may still be tried.
+/// The number of signatures that may still be verified.
 ///
-/// An honest bundle needs one for each certificate of the chain: key
-/// identifiers tell authorities of the same name apart. A hostile one, in which
-/// everybody could have issued everybody, would need hundreds.
+/// An honest bundle needs one for each certificate of the chain, because key
+/// identifiers distinguish CAs of the same name. A hostile bundle, in which every
+/// CA could have issued every certificate, would need hundreds.
 pub(super) struct Attempts(u8);
 
 impl Issuance {
@@ -39,7 +40,7 @@ impl Issuance {
         let Some((signed, algorithm, signature)) = certificate.signed() else {
             return Self::No;
         };
-        // RFC 5280 section 4.1.1.2: the algorithm is named inside as well.
+        // RFC 5280 section 4.1.1.2: the signed part names the same algorithm.
         if inner_algorithm(signed) != Some(algorithm) {
             return Self::No;
         }
@@ -79,8 +80,8 @@ fn verify(spki: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Opt
             if algorithm != identifier {
                 return None;
             }
-            let key = ed25519_dalek::VerifyingKey::from_bytes(key.try_into().ok()?).ok()?;
-            let signature = ed25519_dalek::Signature::from_slice(signature).ok()?;
+            let key = ed25519::VerifyingKey::from_bytes(key.try_into().ok()?).ok()?;
+            let signature = ed25519::Signature::from_slice(signature).ok()?;
             Some(key.verify_strict(signed, &signature).is_ok())
         }
         RSA_OID => rsa(key, algorithm, signed, signature),
@@ -98,12 +99,12 @@ fn verify(spki: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Opt
     })
 }
 
-/// An `RSAPublicKey` of 4096 bits with an exponent of the usual length or
-/// somewhat more: longer ones take milliseconds.
+/// The longest `RSAPublicKey`: 4096 bits, and a short exponent. A longer key takes
+/// milliseconds to verify with.
 #[cfg(feature = "rsa")]
 const RSA_LONGEST: usize = 4096 / 8 + 16;
 
-/// `None` if there is no algorithm for it.
+/// `None` if the algorithm or the length of the key is not supported.
 #[cfg(feature = "rsa")]
 fn rsa(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Option<bool> {
     use aws_lc_rs::signature::{
@@ -111,7 +112,7 @@ fn rsa(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Option<
         UnparsedPublicKey,
     };
 
-    // sha256WithRSAEncryption and its two neighbours (RFC 4055 section 5).
+    // sha256-, sha384- or sha512WithRSAEncryption (RFC 4055 section 5).
     let mut identifier = Reader::new(algorithm);
     let [prefix @ .., hash] = identifier.expect(OBJECT_IDENTIFIER).ok()? else {
         return None;
@@ -142,7 +143,7 @@ const fn rsa(_key: &[u8], _algorithm: &[u8], _signed: &[u8], _signature: &[u8]) 
     None
 }
 
-/// `None` if there is no algorithm for it.
+/// `None` if the signature algorithm is not supported.
 #[cfg(feature = "ecdsa")]
 fn ecdsa(
     curve: Algorithm,
@@ -178,8 +179,8 @@ mod tests {
     use super::*;
     use crate::crypto::der::{CONTEXT_0, INTEGER, bit_string, element};
 
-    /// A certificate of an authority that says nothing of its key, so that it
-    /// could have issued every other one of that name.
+    /// A CA certificate without a key identifier, so that it could have issued every
+    /// other certificate of that name.
     fn anybody(number: u8) -> Certificate {
         let mut key = [0x66; 32];
         key[0] = 0x58;

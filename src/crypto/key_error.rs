@@ -2,19 +2,19 @@
 
 use super::{Algorithm, DerError, PemError};
 
-/// Why bytes are no acceptable public key.
+/// Why bytes are not an acceptable public key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// There are no bytes.
+    /// The public key is empty.
     #[error("the public key is empty")]
     Empty,
-    /// There are more bytes than the policy reads.
+    /// The public key is longer than the policy allows.
     #[error("the public key has {found} bytes; at most {limit} are read")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
-        /// The longest length read.
+        /// The longest length allowed.
         limit: usize,
     },
     /// The bytes are neither a raw Ed25519 key nor text in PEM.
@@ -23,19 +23,19 @@ pub enum KeyError {
         /// The length found, in bytes.
         found: usize,
     },
-    /// The PEM is not one block `PUBLIC KEY` in a form that the policy takes.
+    /// The PEM is not one block `PUBLIC KEY` in a form that the policy accepts.
     #[error("the public key cannot be read: {0}")]
     Pem(PemError),
-    /// The DER is not a SubjectPublicKeyInfo in its only form.
-    #[error("the public key is no SubjectPublicKeyInfo: {0}")]
+    /// The DER is not a canonical SubjectPublicKeyInfo.
+    #[error("the public key is not a valid SubjectPublicKeyInfo: {0}")]
     Der(DerError),
-    /// The algorithm is none of Ed25519, RSA and ECDSA.
-    #[error("the public key is of the algorithm {oid}, which is none of Ed25519, RSA and ECDSA")]
+    /// The algorithm is not Ed25519, RSA or ECDSA.
+    #[error("the public key has the algorithm {oid}, expected Ed25519, RSA or ECDSA")]
     Algorithm {
         /// The algorithm's object identifier, dotted.
         oid: String,
     },
-    /// The algorithm has parameters that do not belong there, or lacks them.
+    /// The parameters of the algorithm are wrong or missing.
     #[error("the parameters of the public key's algorithm are not those of {algorithm}")]
     Parameters {
         /// Ed25519 (no parameters), RSA (NULL) or ECDSA (a named curve).
@@ -49,17 +49,17 @@ pub enum KeyError {
         /// The feature that adds it.
         feature: &'static str,
     },
-    /// An Ed25519 key has not 32 bytes.
+    /// An Ed25519 key does not have 32 bytes.
     #[error("an Ed25519 key has 32 bytes, not {found}")]
     Ed25519Length {
         /// The length found, in bytes.
         found: usize,
     },
-    /// An Ed25519 key is another encoding of a point than the one point has.
+    /// An Ed25519 key is not the canonical encoding of its point.
     #[error("the Ed25519 key is not in its canonical encoding")]
     Ed25519NonCanonical,
-    /// An Ed25519 key is no point of the curve.
-    #[error("the Ed25519 key is no point of the curve")]
+    /// An Ed25519 key is not a point on the curve.
+    #[error("the Ed25519 key is not a point on the curve")]
     Ed25519NotOnCurve,
     /// An Ed25519 key has small order: anyone can sign for it.
     #[error("the Ed25519 key has small order")]
@@ -86,17 +86,17 @@ pub enum KeyError {
     /// An RSA modulus is prime: anyone can sign for it.
     #[error("the RSA modulus is prime")]
     RsaModulusPrime,
-    /// The library that verifies RSA signatures does not take the key.
+    /// AWS-LC does not accept the RSA key.
     #[error("the RSA key is not acceptable")]
     RsaKey,
-    /// An ECDSA curve is none of P-256, P-384 and P-521.
-    #[error("the ECDSA curve {oid} is none of P-256, P-384 and P-521")]
+    /// An ECDSA curve is not P-256, P-384 or P-521.
+    #[error("the ECDSA curve is {oid}, expected P-256, P-384 or P-521")]
     EcdsaCurve {
         /// The curve's object identifier, dotted.
         oid: String,
     },
-    /// An ECDSA key is no uncompressed point of its curve.
-    #[error("the {algorithm} key is no uncompressed point of its curve")]
+    /// An ECDSA key is not an uncompressed point on its curve.
+    #[error("the {algorithm} key is not an uncompressed point on its curve")]
     EcdsaPoint {
         /// The key's algorithm.
         algorithm: Algorithm,

@@ -1,23 +1,22 @@
-//! Private keys in memory: the embedded default.
+//! Private keys in memory, the default implementation of a signing key.
 
 use core::fmt;
 
-use ed25519_dalek::pkcs8::DecodePrivateKey;
 use rand_core::TryCryptoRng;
 use zeroize::Zeroizing;
 
 use super::{
     Algorithm, Answer, BoxError, ClientKey, DerError, Entropy, KeyError, Payload, PemError,
-    PrivateKeyPem, PublicKey, Signature, SignatureScheme, SigningKey,
+    PublicKey, Signature, SignatureScheme, SigningKey,
     der::{DottedOid, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, element, single},
-    pem_block,
+    ed25519, pem_block,
     public_key::{EC_OID, ED25519_OID, RSA_OID, ecdsa_curve},
 };
-use crate::policy::Policy;
+use crate::{model::SecretText, policy::Policy};
 
 /// A private key in memory with its public half.
 ///
-/// It is wiped on drop, and `Debug` shows the public half only.
+/// The private key is wiped on drop, and `Debug` shows only the public half.
 ///
 /// # Examples
 /// ```
@@ -25,44 +24,45 @@ use crate::policy::Policy;
 ///
 /// let key = KeyPair::from_entropy(&Entropy::from_bytes([7; 32]));
 /// let pem = key.to_pkcs8_pem();
-/// assert_eq!(pem.as_str().len(), 119); // as Go writes it
-/// let again = KeyPair::from_pkcs8_pem(pem.as_str().as_bytes(), &Policy::strict())?;
+/// assert_eq!(pem.expose().len(), 119); // as Go writes it
+/// let again = KeyPair::from_pkcs8_pem(pem.expose().as_bytes(), &Policy::strict())?;
 /// assert_eq!(again.public_key(), key.public_key());
 /// # Ok::<(), liqo_auth::crypto::KeyPairError>(())
 /// ```
 pub struct KeyPair {
     private: Private,
     public: PublicKey,
-    pem: PrivateKeyPem,
+    pem: SecretText,
 }
 
-/// Why there is no [`KeyPair`]. It never shows anything of a private key.
+/// Why a [`KeyPair`] could not be read or made. The error never shows a part of a
+/// private key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyPairError {
-    /// There are more bytes than any private key has.
+    /// The text is longer than any private key.
     #[error("the private key has {found} bytes; at most {limit} are read")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
-        /// The longest length read.
+        /// The longest length allowed.
         limit: usize,
     },
-    /// The PEM is not one block `PRIVATE KEY` in a form that the policy takes.
+    /// The PEM is not one block `PRIVATE KEY` in a form that the policy accepts.
     #[error("the private key cannot be read: {0}")]
     Pem(PemError),
     /// The DER is not that of a PKCS#8 key (RFC 5208, RFC 5958).
-    #[error("the private key is no PKCS#8: {0}")]
+    #[error("the private key is not PKCS#8: {0}")]
     Der(DerError),
-    /// The algorithm is none of Ed25519, RSA and ECDSA.
-    #[error("the private key is of the algorithm {oid}, which is none of Ed25519, RSA and ECDSA")]
+    /// The algorithm is not Ed25519, RSA or ECDSA.
+    #[error("the private key has the algorithm {oid}, expected Ed25519, RSA or ECDSA")]
     Algorithm {
         /// The algorithm's object identifier, dotted.
         oid: String,
     },
-    /// The private key is not one of its algorithm, or does not fit the public
-    /// one beside it.
-    #[error("the private key is not a sound {algorithm} key")]
+    /// The private key is not valid for its algorithm, or does not match the public
+    /// key in the same PKCS#8.
+    #[error("the private key is not a valid {algorithm} key")]
     Unsound {
         /// Ed25519, RSA or ECDSA.
         algorithm: &'static str,
@@ -70,13 +70,14 @@ pub enum KeyPairError {
     /// The public half breaks a rule.
     #[error("the key is refused: {0}")]
     Public(KeyError),
-    /// No such keys are made here: RSA has 2048, 3072 or 4096 bits.
-    #[error("{algorithm} keys are not made here; RSA keys have 2048, 3072 or 4096 bits")]
+    /// The library does not generate RSA keys of this size, only of 2048, 3072 or
+    /// 4096 bits.
+    #[error("cannot generate an {algorithm} key; an RSA key has 2048, 3072 or 4096 bits")]
     Size {
         /// The algorithm asked for.
         algorithm: Algorithm,
     },
-    /// The generator gave no random bytes.
+    /// The random number generator failed.
     #[error("the random number generator failed")]
     Random,
 }
@@ -84,10 +85,9 @@ pub enum KeyPairError {
 impl KeyPair {
     /// Makes a key.
     ///
-    /// Ed25519 keys come from `rng`; keys whose public half ends in a zero byte
-    /// are drawn again, since Liqo up to 1.0.1 refuses them. RSA and ECDSA keys
-    /// are made by AWS-LC, which reads its own generator and takes no other:
-    /// for them `rng` is not read.
+    /// Ed25519 keys come from `rng`. A key whose public half ends in a zero byte is
+    /// discarded, since Liqo up to 1.0.1 refuses such keys. AWS-LC makes RSA and
+    /// ECDSA keys with its own random number generator and does not use `rng`.
     ///
     /// # Errors
     /// [`KeyPairError::Random`], [`KeyPairError::Size`], or a
@@ -109,7 +109,7 @@ impl KeyPair {
         }
     }
 
-    /// The Ed25519 key that this entropy gives, by the same rules as
+    /// The Ed25519 key that is derived from this entropy, by the same rules as in
     /// [`generate`](Self::generate).
     pub fn from_entropy(entropy: &Entropy) -> Self {
         let mut counter: u32 = 0;
@@ -135,17 +135,15 @@ impl KeyPair {
                 limit: LONGEST,
             });
         }
-        let der = pem_block::read_secret(pem, LABEL, policy.forms())?;
+        let der = pem_block::read_secret(pem, LABEL, policy.forms)?;
         let mut information = Reader::new(single(&der, SEQUENCE)?);
         information.expect(INTEGER)?;
         let mut identifier = Reader::new(information.expect(SEQUENCE)?);
         let oid = identifier.expect(OBJECT_IDENTIFIER)?;
         match oid {
             ED25519_OID => {
-                let key = ed25519_dalek::SigningKey::from_pkcs8_der(&der).map_err(|_| {
-                    KeyPairError::Unsound {
-                        algorithm: "Ed25519",
-                    }
+                let key = ed25519::read_pkcs8(&der).ok_or(KeyPairError::Unsound {
+                    algorithm: "Ed25519",
                 })?;
                 Self::of_ed25519(&key, write(&der)?)
             }
@@ -165,15 +163,14 @@ impl KeyPair {
         }
     }
 
-    /// The private key in PKCS#8 PEM, the encoding that was read if it was
-    /// read.
-    pub fn to_pkcs8_pem(&self) -> PrivateKeyPem {
+    /// The private key in PKCS#8 PEM. A key that was read keeps its DER encoding.
+    pub fn to_pkcs8_pem(&self) -> SecretText {
         self.pem.clone()
     }
 
     /// `None` if the public half ends in a zero byte.
     fn of_seed(seed: &[u8; 32]) -> Option<Self> {
-        let key = ed25519_dalek::SigningKey::from_bytes(seed);
+        let key = ed25519::SigningKey::from_bytes(seed);
         if key.verifying_key().as_bytes().last() == Some(&0) {
             return None;
         }
@@ -186,12 +183,8 @@ impl KeyPair {
         Self::of_ed25519(&key, write(&der).ok()?).ok()
     }
 
-    fn of_ed25519(
-        key: &ed25519_dalek::SigningKey,
-        pem: PrivateKeyPem,
-    ) -> Result<Self, KeyPairError> {
-        // A public half that was multiplied out of a private one is of prime
-        // order.
+    fn of_ed25519(key: &ed25519::SigningKey, pem: SecretText) -> Result<Self, KeyPairError> {
+        // A public key that was computed from a private key has prime order.
         let public = PublicKey::of_ed25519(key.verifying_key());
         #[cfg(not(feature = "aws-lc-rs"))]
         let private = Private::Ed25519(key.clone());
@@ -223,8 +216,7 @@ impl SigningKey for KeyPair {
         let signature = match &self.private {
             #[cfg(not(feature = "aws-lc-rs"))]
             Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
-                let signature = ed25519_dalek::Signer::try_sign(key, message)?;
-                Signature(signature.to_vec())
+                Signature(ed25519::sign(key, message)?)
             }
             #[cfg(feature = "aws-lc-rs")]
             Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
@@ -248,8 +240,9 @@ impl SigningKey for KeyPair {
         ClientKey::Pem(self.to_pkcs8_pem())
     }
 
-    /// It does not verify them, but makes them in this process out of a key
-    /// that was checked when it was read; AWS-LC verifies its RSA signatures.
+    /// The signatures are made in this process, with a key that was checked when it
+    /// was read, so they do not need verification. AWS-LC itself verifies its RSA
+    /// signatures.
     fn verifies_its_signatures(&self) -> bool {
         true
     }
@@ -278,7 +271,7 @@ impl From<PemError> for KeyPairError {
 
 enum Private {
     #[cfg(not(feature = "aws-lc-rs"))]
-    Ed25519(ed25519_dalek::SigningKey),
+    Ed25519(ed25519::SigningKey),
     #[cfg(feature = "aws-lc-rs")]
     Ed25519(aws_lc_rs::signature::Ed25519KeyPair),
     #[cfg(feature = "rsa")]
@@ -291,7 +284,7 @@ const LABEL: &str = "PRIVATE KEY";
 /// An RSA key of 4096 bits has 3,272 bytes of PEM.
 const LONGEST: usize = 8 * 1024;
 
-fn write(der: &[u8]) -> Result<PrivateKeyPem, KeyPairError> {
+fn write(der: &[u8]) -> Result<SecretText, KeyPairError> {
     Ok(pem_block::write_secret(LABEL, der)?)
 }
 
@@ -316,7 +309,7 @@ fn generate_by_aws_lc(algorithm: Algorithm) -> Result<KeyPair, KeyPairError> {
 fn read_rsa(der: &[u8]) -> Result<KeyPair, KeyPairError> {
     use aws_lc_rs::signature::KeyPair as _;
 
-    // AWS-LC checks the private numbers against the modulus: it is composite.
+    // AWS-LC checks the private numbers against the modulus, so it is composite.
     let unsound = KeyPairError::Unsound { algorithm: "RSA" };
     let key = aws_lc_rs::rsa::KeyPair::from_pkcs8(der).map_err(|_| unsound)?;
     let spki = super::public_key::rsa_spki(key.public_key().as_ref());

@@ -1,4 +1,4 @@
-//! Where a cluster finds its keys.
+//! Key stores: where the library finds the cluster's keys.
 
 use core::fmt;
 use std::{collections::BTreeMap, sync::Arc};
@@ -6,24 +6,26 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Answer, BoxError, SigningKey};
 use crate::model::ClusterId;
 
-/// Finds the key that a cluster uses towards a peer.
+/// Finds the key that a cluster uses for a peer.
 ///
-/// The store only finds: a missing key is awaited
-/// ([`Awaited::OwnKey`](crate::machine::Awaited::OwnKey)), and made by the embedder.
+/// A store makes no keys: if a key is missing, the library waits
+/// ([`Awaited::OwnKey`](crate::machine::Awaited::OwnKey)) until the embedder has
+/// made it.
 pub trait KeyStore: Send + Sync {
-    /// The key for this peer; [`Answer::Pending`] while there is none, or while
-    /// the store looks.
+    /// The key for this peer; [`Answer::Pending`] while the key does not exist, or
+    /// while the store searches.
     ///
     /// # Errors
-    /// What kept the store from looking. It is never taken for an absent key.
+    /// The reason why the store could not search. An error never counts as an absent
+    /// key.
     fn find(&self, peer: &ClusterId) -> Result<Answer<Arc<dyn SigningKey>>, BoxError>;
 
-    /// The key that the peer still knows this cluster by, if it is another one
-    /// than [`find`](Self::find) gives: it signs the new one, and serves until
-    /// the peer has taken that.
+    /// The earlier key that the peer still knows, if it differs from the key of
+    /// [`find`](Self::find). The earlier key signs the new key, and stays in use
+    /// until the peer has accepted the new key.
     ///
     /// # Errors
-    /// What kept the store from looking.
+    /// The reason why the store could not search.
     fn predecessor(
         &self,
         peer: &ClusterId,
@@ -33,7 +35,7 @@ pub trait KeyStore: Send + Sync {
     }
 }
 
-/// The cluster's one key, for every peer: what Liqo does.
+/// One key of the cluster for every peer, as in Liqo.
 ///
 /// # Examples
 /// ```
@@ -54,7 +56,8 @@ impl KeyStore for OneKey {
     }
 }
 
-/// One key for each peer that has an entry; the others' keys are awaited.
+/// One key for each peer that has an entry. For any other peer, the answer is
+/// [`Answer::Pending`].
 impl KeyStore for BTreeMap<ClusterId, Arc<dyn SigningKey>> {
     fn find(&self, peer: &ClusterId) -> Result<Answer<Arc<dyn SigningKey>>, BoxError> {
         Ok(match self.get(peer) {

@@ -1,4 +1,4 @@
-//! A key for each provider.
+//! A key store with separate keys for some providers.
 
 use core::fmt;
 use std::{collections::BTreeMap, sync::Arc};
@@ -6,11 +6,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Answer, BoxError, KeyStore, SigningKey};
 use crate::model::ClusterId;
 
-/// Keys of their own for some providers, and the cluster's key for all others.
+/// A separate key for each of some providers, and the cluster's key for all others.
 ///
-/// With one key, as in Liqo, providers that compare keys see that they have the same
-/// consumer. A leaked key opens them all. If a provider already knows the cluster's
-/// key, a succession introduces its own key: see [`insert`](Self::insert).
+/// With one key for all, as in Liqo, providers that compare keys see that they have
+/// the same consumer, and a leaked key gives access to all of them. If a provider
+/// already knows the cluster's key, a succession introduces the separate key: see
+/// [`insert`](Self::insert).
 ///
 /// # Examples
 /// ```
@@ -39,7 +40,7 @@ struct OwnKey {
 }
 
 impl KeysByProvider {
-    /// The cluster's key alone.
+    /// A store with the cluster's key only.
     pub fn new(cluster: Arc<dyn SigningKey>) -> Self {
         Self {
             cluster,
@@ -47,9 +48,9 @@ impl KeysByProvider {
         }
     }
 
-    /// The same with a key for this provider. If the provider knows an earlier key,
-    /// such as the cluster's, give that as predecessor: it signs the new key, and
-    /// serves until the provider has accepted the new one.
+    /// The same store with a separate key for this provider. If the provider knows an
+    /// earlier key, such as the cluster's, pass it as the predecessor: it signs the
+    /// new key, and stays in use until the provider has accepted the new key.
     #[must_use]
     pub fn insert(
         mut self,

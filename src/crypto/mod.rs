@@ -1,9 +1,9 @@
 //! Keys, signatures, nonces, certificate requests and certificates.
 //!
-//! Every public value here is valid for as long as it lives: a [`PublicKey`]
-//! has passed the rules for keys, a [`Nonce`] has the form of a nonce, a
-//! [`Csr`] is the one request that its subject and key allow. Verification is
-//! constructive: what must be there is built, and compared byte for byte.
+//! The types only hold valid values: a [`PublicKey`] has passed the rules for
+//! keys, a [`Nonce`] has the form of a nonce, and a [`Csr`] is the only request
+//! that its subject and key allow. To verify a request, the library builds the
+//! expected request and compares it byte for byte.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -28,10 +28,13 @@ mod client_key;
 mod csr;
 mod csr_diagnosis;
 mod der;
+#[cfg(not(liqo_auth_cheap_signatures))]
+mod ed25519;
+#[cfg(liqo_auth_cheap_signatures)]
+#[path = "cheap_ed25519.rs"]
 mod ed25519;
 mod entropy;
 mod fingerprint;
-mod hex;
 mod issuance;
 mod key_error;
 mod key_pair;
@@ -50,7 +53,6 @@ mod request_id;
 #[cfg(feature = "rsa")]
 mod rsa_modulus;
 mod signature;
-mod signature_id;
 mod signing_key;
 #[cfg(any(test, feature = "proptest"))]
 pub mod strategy;
@@ -65,7 +67,7 @@ pub use ca_bundle::CaBundle;
 pub(crate) use ca_bundle::without_padding;
 pub use certificate::Certificate;
 pub use certificate_chain::{CertificateChain, CertificateError, ClientCertificateExpectation};
-pub use client_key::{ClientKey, ExecPlugin, PrivateKeyPem};
+pub use client_key::ClientKey;
 pub use csr::{Csr, CsrError};
 pub use der::DerError;
 pub use entropy::Entropy;
@@ -79,15 +81,13 @@ pub use nonce::{Nonce, NonceError};
 pub use pem_block::PemError;
 pub use public_key::PublicKey;
 pub use question::{KeyElsewhere, KeyQuestion};
-pub use record_key::{RecordKey, RecordKeyError};
+pub use record_key::RecordKey;
 pub use request_id::RequestId;
 pub use signature::SignatureError;
-pub use signature_id::SignatureId;
 pub use signing_key::{BoxError, Payload, Purpose, Signature, SigningKey};
 pub use structured_nonce::StructuredNonce;
 pub use subject::Subject;
 
 pub(crate) use entropy::{keyed, keyed_hash};
-pub(crate) use hex::Hex;
 pub(crate) use record_key::SealMaker;
 pub(crate) use signing_key::sign_verified;

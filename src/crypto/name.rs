@@ -1,4 +1,4 @@
-//! Distinguished names (RFC 5280 section 4.1.2.4) as they were encoded.
+//! Distinguished names (RFC 5280 section 4.1.2.4) with their encoding.
 
 use core::fmt::Write;
 
@@ -17,7 +17,7 @@ const T61_STRING: u8 = 0x14;
 const IA5_STRING: u8 = 0x16;
 const BMP_STRING: u8 = 0x1e;
 
-/// The relative names in their order, each with its attributes.
+/// The relative distinguished names (RDNs) in their order, each with its attributes.
 pub(super) struct Name<'a>(Vec<Vec<Attribute<'a>>>);
 
 /// One attribute, such as `CN=cl-consumer`.
@@ -55,8 +55,7 @@ impl<'a> Name<'a> {
         self.0.iter().flatten()
     }
 
-    /// Whether each attribute has a type and a value that every reader of
-    /// X.509 takes.
+    /// Whether each attribute has a type and a value that every X.509 reader accepts.
     pub(super) fn is_well_formed(&self) -> bool {
         self.attributes().all(Attribute::is_well_formed)
     }
@@ -65,8 +64,7 @@ impl<'a> Name<'a> {
         self.0.iter().any(|attributes| attributes.len() != 1)
     }
 
-    /// The name as text, with what could mislead escaped, cut to a readable
-    /// length.
+    /// The name as text, with misleading characters escaped, and shortened.
     pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
         for attributes in &self.0 {
@@ -102,15 +100,14 @@ impl Attribute<'_> {
             }
     }
 
-    /// Whether the value is exactly this text, in one of the two types that
-    /// are compared byte for byte.
+    /// Whether the value is exactly this text, as PrintableString or UTF8String.
     pub(super) fn is_text(&self, expected: &str) -> bool {
         matches!(self.tag, PRINTABLE_STRING | UTF8_STRING) && self.value == expected.as_bytes()
     }
 
-    /// What the value says, whatever its type: for messages only.
+    /// The text of the value, for any string type. Only for messages.
     pub(super) fn says(&self) -> Vec<u8> {
-        // Show its characters, not zeros.
+        // A BMPString has two bytes for each character.
         match self.tag {
             BMP_STRING => self
                 .value
@@ -143,8 +140,8 @@ impl Attribute<'_> {
     }
 }
 
-/// Whether these bytes are the content of an OBJECT IDENTIFIER: the last byte
-/// ends a number, and no number begins with a padding byte.
+/// Whether these bytes are the content of an OBJECT IDENTIFIER: the last byte ends
+/// an arc, and no arc begins with a padding byte.
 fn is_object_identifier(content: &[u8]) -> bool {
     const CONTINUES: u8 = 0x80;
     let ends = |byte: &u8| byte & CONTINUES == 0;
@@ -154,7 +151,7 @@ fn is_object_identifier(content: &[u8]) -> bool {
             .all(|number| number.first() != Some(&CONTINUES))
 }
 
-/// A relative name of one attribute, in DER.
+/// A relative distinguished name with one attribute, in DER.
 pub(super) fn relative_name(kind: &[u8], tag: u8, value: &str) -> Vec<u8> {
     let kind = element(OBJECT_IDENTIFIER, &[kind]);
     let value = element(tag, &[value.as_bytes()]);
@@ -174,8 +171,8 @@ pub(super) const fn string_type(tag: u8) -> &'static str {
     }
 }
 
-/// Text of somebody else as it may stand in a message: printable ASCII, all
-/// else and what separates names escaped, cut to a readable length.
+/// Untrusted text for a message: printable ASCII, with all other characters and the
+/// separators of names escaped, and shortened.
 pub(super) fn escape_bounded(bytes: &[u8]) -> String {
     let mut out = String::new();
     let head = bytes.get(..TEXT_LIMIT).unwrap_or(bytes);

@@ -27,7 +27,7 @@ impl NewCertificate<'_> {
     /// The certificate in DER, signed by an authority's key.
     pub(super) fn sign(&self, authority: &dyn SigningKey) -> Result<Vec<u8>, BoxError> {
         let scheme = authority.public_key().csr_scheme();
-        // Positive, and of 16 bytes whatever was drawn.
+        // Always positive and 16 bytes long.
         let [first, rest @ ..] = self.serial;
         let serial = element(INTEGER, &[&[(first & 0x7f) | 0x40], &rest]);
         let validity = element(SEQUENCE, &[&time(self.not_before), &time(self.not_after)]);

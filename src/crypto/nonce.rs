@@ -11,14 +11,14 @@ use sha2::{Digest, Sha256};
 use super::{Entropy, StructuredNonce};
 use crate::policy::{Forms, Policy};
 
-/// The text of a nonce, in a form that may be signed. The text is kept exactly as
-/// it came, since the consumer signs the text, not the decoded bytes.
+/// The text of a nonce, in a form that may be signed. The text is stored exactly as
+/// received, since the consumer signs the text, not the decoded bytes.
 ///
 /// Strict policy: 88 characters, the padded base64 (RFC 4648 section 4) of 64
-/// bytes. At least 16 of the bytes differ, so that no counter, constant or text of
-/// another protocol passes for a nonce. Compatible policy: the padded base64 of 16
-/// to 96 bytes in either alphabet, with at most one final newline. Source: Liqo
-/// `authentication.GenerateNonce`.
+/// bytes. The bytes have at least 16 different values, so that a constant or a
+/// padded counter is not accepted as a nonce. Compatible policy: the padded base64
+/// of 16 to 96 bytes in either alphabet, with at most one final newline. Source:
+/// Liqo `authentication.GenerateNonce`.
 ///
 /// # Examples
 /// ```
@@ -35,60 +35,59 @@ pub struct Nonce {
     structured: Option<StructuredNonce>,
 }
 
-/// Why bytes are no [`Nonce`].
+/// Why bytes are not a [`Nonce`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NonceError {
-    /// There are no bytes.
+    /// The nonce is empty.
     #[error("the nonce is empty")]
     Empty,
-    /// There are more bytes than the policy reads.
+    /// The nonce is longer than the policy allows.
     #[error("the nonce has {found} bytes; at most {limit} are read")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
-        /// The longest length read.
+        /// The longest length allowed.
         limit: usize,
     },
-    /// There are fewer digits than the shortest nonce has.
+    /// The nonce has too few base64 digits.
     #[error("the nonce has {found} base64 digits, not {shortest} or more")]
     TooShort {
-        /// How many digits there are.
+        /// The number of digits.
         found: usize,
         /// The fewest allowed.
         shortest: usize,
     },
-    /// The nonce ends in a newline, which the strict policy does not take.
+    /// The nonce ends in a newline, which the strict policy refuses.
     #[error("the nonce ends in a newline")]
     FinalNewline,
-    /// The nonce is in the URL-safe alphabet, which the strict policy does not
-    /// take.
+    /// The nonce is in the URL-safe alphabet, which the strict policy refuses.
     #[error("the nonce is in the URL-safe alphabet of base64, not in the standard one")]
     UrlSafe,
-    /// A byte is of no alphabet of base64: the nonce may be another protocol's
-    /// message.
-    #[error("the nonce is not base64: byte {at} is of no base64 alphabet")]
+    /// A byte is in no alphabet of base64. The text may be a message of another
+    /// protocol.
+    #[error("the nonce is not base64: byte {at} is in no base64 alphabet")]
     Alphabet {
-        /// Where the byte stands, counted from 0.
+        /// The position of the byte, counted from 0.
         at: usize,
     },
-    /// The digits are not the padded base64 of anything.
-    #[error("the nonce is not padded base64 in its only form")]
+    /// The digits are not canonical padded base64.
+    #[error("the nonce is not canonical padded base64")]
     Encoding,
     /// The nonce decodes to too few or too many bytes.
-    #[error("the nonce stands for {found} bytes, not for {shortest} to {longest}")]
+    #[error("the nonce decodes to {found} bytes, not to {shortest} to {longest}")]
     Length {
-        /// How many bytes it stands for.
+        /// The number of decoded bytes.
         found: usize,
         /// The fewest allowed.
         shortest: usize,
         /// The most allowed.
         longest: usize,
     },
-    /// The bytes repeat too much to have been drawn at random.
-    #[error("only {found} different bytes are in the nonce; a random one has at least {expected}")]
+    /// The bytes repeat too often to be random.
+    #[error("the nonce has only {found} different bytes; a random one has at least {expected}")]
     NotRandom {
-        /// How many different byte values there are.
+        /// The number of different byte values.
         found: usize,
         /// The fewest allowed.
         expected: usize,
@@ -101,7 +100,7 @@ impl Nonce {
     /// # Errors
     /// [`NonceError`] names the broken rule.
     pub fn parse(text: &[u8], policy: &Policy) -> Result<Self, NonceError> {
-        let limit = policy.limits().nonce;
+        let limit = policy.limits.nonce;
         if text.is_empty() {
             return Err(NonceError::Empty);
         }
@@ -111,8 +110,8 @@ impl Nonce {
                 limit,
             });
         }
-        let bytes = decode(text, policy.forms())?;
-        let (shortest, longest) = match policy.forms() {
+        let bytes = decode(text, policy.forms)?;
+        let (shortest, longest) = match policy.forms {
             Forms::Canonical => (LENGTH, LENGTH),
             Forms::Compatible => (16, 96),
         };
@@ -124,7 +123,7 @@ impl Nonce {
             });
         }
         let found = distinct(&bytes);
-        if policy.forms() == Forms::Canonical && found < DISTINCT {
+        if policy.forms == Forms::Canonical && found < DISTINCT {
             return Err(NonceError::NotRandom {
                 found,
                 expected: DISTINCT,
@@ -142,7 +141,14 @@ impl Nonce {
         Self::build(|counter| entropy.derive("random nonce", &[&counter.to_be_bytes()]))
     }
 
-    /// The text in bytes.
+    /// Whether both nonces commit their maker to a key, and to the same one.
+    pub(crate) fn commits_as(&self, other: &Self) -> bool {
+        let (one, other) = (self.structured(), other.structured());
+        one.zip(other)
+            .is_some_and(|(one, other)| one.commits_as(other))
+    }
+
+    /// The bytes of the text.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
@@ -154,7 +160,7 @@ impl Nonce {
 
     /// The content of the nonce, if this library made it.
     ///
-    /// By chance, one nonce of unmodified Liqo in 2^32 begins with the same four
+    /// By chance, one in 2^32 nonces of unmodified Liqo begins with the same four
     /// bytes. Such a nonce does not name the two clusters.
     pub const fn structured(&self) -> Option<&StructuredNonce> {
         self.structured.as_ref()
@@ -165,14 +171,14 @@ impl Nonce {
         Sha256::digest(self.as_bytes()).into()
     }
 
-    /// The SHA-256 of the bytes that the text stands for: one for all spellings.
+    /// The SHA-256 of the decoded bytes, the same for all encodings of them.
     pub(crate) fn bytes_digest(&self) -> [u8; 32] {
         let bytes = decode(self.as_bytes(), Forms::Compatible);
         Sha256::digest(bytes.unwrap_or_default()).into()
     }
 
-    /// The first candidate that looks random. Practically always this is the very
-    /// first one.
+    /// The first candidate with enough different bytes: practically always the first
+    /// of all.
     pub(super) fn build(candidate: impl Fn(u32) -> [u8; LENGTH]) -> Self {
         let mut counter = 0;
         loop {
@@ -202,8 +208,8 @@ impl fmt::Debug for Nonce {
 
 /// The length of a nonce of Liqo, in bytes.
 pub(super) const LENGTH: usize = 64;
-/// The fewest different values among these bytes. Random bytes have fewer about
-/// once in 10^50 draws.
+/// The fewest different values among these bytes. 64 random bytes have fewer with a
+/// probability of about 10^-50.
 const DISTINCT: usize = 16;
 
 fn decode(text: &[u8], forms: Forms) -> Result<Vec<u8>, NonceError> {

@@ -3,37 +3,37 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use zeroize::Zeroizing;
 
-use super::{PrivateKeyPem, name::escape_bounded};
-use crate::policy::Forms;
+use super::name::escape_bounded;
+use crate::{model::SecretText, policy::Forms};
 
-/// What is wrong with a text in PEM.
+/// A fault of a PEM text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PemError {
-    /// There is no line that begins a block.
+    /// No line begins a block.
     #[error("there is no PEM block")]
     NoBlock,
     /// A block does not end, or a BEGIN line is malformed.
     #[error("a PEM block has no END line that fits its BEGIN line")]
     Framing,
-    /// A block has another label than the one that belongs here.
+    /// A block has another label than the expected one.
     #[error("a PEM block is labelled \"{found}\", not \"{expected}\"")]
     Label {
-        /// The label found, escaped and cut to a readable length.
+        /// The label found, escaped and shortened.
         found: String,
-        /// The label that has to be there.
+        /// The expected label.
         expected: &'static str,
     },
-    /// More than one block where one belongs.
+    /// The text has more than one block.
     #[error("a second PEM block follows the first")]
     SecondBlock,
     /// Text before the block.
-    #[error("text stands before the PEM block")]
+    #[error("text precedes the PEM block")]
     TextBefore,
     /// Text after the block.
     #[error("text follows the PEM block")]
     TextAfter,
-    /// The content is not base64 in its only form.
+    /// The content is not canonical base64.
     #[error("the content of a PEM block is not base64")]
     Base64,
     /// Lines end in CR LF.
@@ -50,7 +50,7 @@ pub enum PemError {
     LineLength,
 }
 
-/// The content of the one block of a text.
+/// The content of the only block of a text.
 ///
 /// In the canonical form the text is the block as Go's `pem.EncodeToMemory` writes
 /// it. The compatible form allows text before the block, any line length, CR LF,
@@ -81,8 +81,8 @@ pub(super) fn read_secret(
     Ok(der)
 }
 
-/// The contents of the blocks of a text: at least one. If the text has more than
-/// `limit` blocks, only one more than the limit is read.
+/// The contents of the blocks of a text, at least one. If the text has more than
+/// `limit` blocks, `limit + 1` blocks are read.
 pub(super) fn read_many(
     text: &[u8],
     label: &'static str,
@@ -130,9 +130,9 @@ pub(super) fn write(label: &str, der: &[u8]) -> String {
 }
 
 /// As [`write`], for a private key: no copy of it stays in memory.
-pub(super) fn write_secret(label: &'static str, der: &[u8]) -> Result<PrivateKeyPem, PemError> {
+pub(super) fn write_secret(label: &'static str, der: &[u8]) -> Result<SecretText, PemError> {
     pem_rfc7468::encode_string(label, pem_rfc7468::LineEnding::LF, der)
-        .map(PrivateKeyPem::new)
+        .map(SecretText::from)
         .map_err(|_| PemError::Base64)
 }
 
@@ -141,9 +141,9 @@ pub(super) fn write_secret(label: &'static str, der: &[u8]) -> Result<PrivateKey
 /// the right label.
 struct Block<'a> {
     before: &'a [u8],
-    /// All from the BEGIN line to the newline of the END line.
+    /// The text from the BEGIN line to the newline of the END line.
     raw: &'a [u8],
-    /// The lines between these two.
+    /// The lines between the BEGIN and the END line.
     base64: &'a [u8],
     after: &'a [u8],
 }
@@ -166,7 +166,7 @@ impl<'a> Block<'a> {
         if boundary(last, b"-----END ") != Some(label.as_bytes()) {
             return Err(PemError::Framing);
         }
-        // No header lines (RFC 1421), and no blanks inside.
+        // Header lines (RFC 1421) and blanks are not allowed.
         if !base64.iter().all(|byte| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\r' | b'\n')
         }) {
@@ -183,7 +183,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Only white space follows the block.
+    /// Checks that only white space follows the block.
     fn check_alone(&self) -> Result<(), PemError> {
         if self.after.windows(BEGIN.len()).any(|part| part == BEGIN) {
             Err(PemError::SecondBlock)
@@ -194,7 +194,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The form allows this block as the only one of a text.
+    /// Checks that the forms allow this block as the only one of a text.
     fn check_only(&self, forms: Forms) -> Result<(), PemError> {
         self.check_alone()?;
         if forms == Forms::Canonical {
@@ -206,7 +206,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// The block has the one form that [`write`] gives.
+    /// Checks that the block has the form that [`write`] writes.
     fn check_canonical(&self) -> Result<(), PemError> {
         if !self.before.is_empty() {
             Err(PemError::TextBefore)
@@ -221,7 +221,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The content: base64 in its only form, but for the ends of its lines.
+    /// The content: canonical base64, with any ends of lines.
     fn decode(&self) -> Result<Vec<u8>, PemError> {
         let mut digits = Vec::with_capacity(self.base64.len());
         let lines = self.base64.trim_ascii_start();
@@ -256,7 +256,7 @@ fn boundary<'a>(line: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
     line.strip_prefix(start)?.strip_suffix(b"-----")
 }
 
-/// Where a line begins with `start`.
+/// The position of the first line that begins with `start`.
 fn find_line(text: &[u8], start: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -322,7 +322,7 @@ mod tests {
         for length in [1, 48, 100, 500] {
             let der = vec![9; length];
             let text = write(label, &der);
-            assert_eq!(write_secret(label, &der).unwrap().as_str(), text);
+            assert_eq!(write_secret(label, &der).unwrap().expose(), text);
             for (text, error) in [
                 (text.clone(), None),
                 (format!("Private key:\n{text}"), Some(TextBefore)),

@@ -1,26 +1,25 @@
-//! Public keys that have passed the rules.
+//! Public keys that have passed the rules for keys.
 
 use core::{fmt, hash};
-use std::sync::Arc;
-
-use ed25519_dalek::VerifyingKey;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(any(feature = "rsa", feature = "ecdsa", test))]
 use super::der::{bit_string, element};
 use super::{
     Algorithm, DerError, Fingerprint, KeyError, SignatureError, SignatureScheme,
     der::{BIT_STRING, DottedOid, OBJECT_IDENTIFIER, Reader, SEQUENCE, single},
-    ed25519, pem_block,
+    ed25519::{self, VerifyingKey},
+    pem_block,
 };
 use crate::policy::Policy;
 
-/// A public key that is safe to verify with: every value has passed the rules.
+/// A public key that has passed the rules for keys.
 ///
 /// - Ed25519: in its canonical encoding, of neither small nor mixed order.
 /// - RSA: a composite modulus of 2048 to 4096 bits, exponent 65537.
 /// - ECDSA: a point of P-256, P-384 or P-521.
 ///
-/// Two keys are equal if their SubjectPublicKeyInfo is. A clone is cheap.
+/// Two keys are equal if their SubjectPublicKeyInfos are equal. Cloning is cheap.
 ///
 /// # Examples
 /// ```
@@ -50,9 +49,8 @@ impl PublicKey {
         Self::from_spki_der(&Self::claimed_spki_der(bytes, policy)?, policy)
     }
 
-    /// The SubjectPublicKeyInfo in DER of which `spec.publicKey` of a Tenant
-    /// speaks. Nothing of the key is tested, so that a key that is only to be
-    /// compared costs no arithmetic.
+    /// The SubjectPublicKeyInfo in DER from `spec.publicKey` of a Tenant. The key is
+    /// not tested, so a caller that only compares keys needs no arithmetic.
     pub(crate) fn claimed_spki_der(bytes: &[u8], policy: &Policy) -> Result<Vec<u8>, KeyError> {
         check_length(bytes, policy)?;
         if bytes.len() == RAW_ED25519 {
@@ -61,7 +59,7 @@ impl PublicKey {
         if !bytes.windows(5).any(|window| window == b"-----") {
             return Err(KeyError::Length { found: bytes.len() });
         }
-        Ok(pem_block::read_one(bytes, LABEL, policy.forms())?)
+        Ok(pem_block::read_one(bytes, LABEL, policy.forms)?)
     }
 
     /// Reads a SubjectPublicKeyInfo in PEM, label `PUBLIC KEY` (RFC 7468
@@ -71,13 +69,14 @@ impl PublicKey {
     /// [`KeyError`] says which rule the key breaks.
     pub fn from_pem(bytes: &[u8], policy: &Policy) -> Result<Self, KeyError> {
         check_length(bytes, policy)?;
-        Self::from_spki_der(&pem_block::read_one(bytes, LABEL, policy.forms())?, policy)
+        Self::from_spki_der(&pem_block::read_one(bytes, LABEL, policy.forms)?, policy)
     }
 
     /// Reads a SubjectPublicKeyInfo (RFC 5280 section 4.1) in DER.
     ///
-    /// An Ed25519 or ECDSA key takes microseconds. An RSA modulus is tested for
-    /// being composite, which takes about 4 ms for 2048 bits and 30 ms for 4096.
+    /// Reading an Ed25519 or ECDSA key takes microseconds. For an RSA key, the test
+    /// that the modulus is composite takes about 4 ms for 2048 bits and 30 ms for
+    /// 4096 bits.
     ///
     /// # Errors
     /// [`KeyError`] says which rule the key breaks.
@@ -87,7 +86,8 @@ impl PublicKey {
 
     /// Reads a key that [`from_spki_der`](Self::from_spki_der) has accepted before.
     /// The order of an Ed25519 key and the modulus of an RSA key are not tested
-    /// again, since that takes long. Only for keys from our own sealed records.
+    /// again, since the tests are slow. Only for keys from this cluster's own sealed
+    /// records.
     pub(crate) fn from_known_spki_der(der: &[u8], policy: &Policy) -> Result<Self, KeyError> {
         Self::read(der, policy, Admission::Known)
     }
@@ -103,11 +103,11 @@ impl PublicKey {
         pem_block::write(LABEL, self.spki_der())
     }
 
-    /// What goes into `spec.publicKey` of a Tenant: the raw key for Ed25519,
-    /// which every version of Liqo takes, and PEM for the others.
+    /// The value for `spec.publicKey` of a Tenant: the raw key for Ed25519, which
+    /// every version of Liqo accepts, and PEM for the other algorithms.
     pub fn to_tenant_field(&self) -> Vec<u8> {
         match &self.0.verifier {
-            Verifier::Ed25519(key) => key.as_bytes().to_vec(),
+            Verifier::Ed25519 { raw, .. } => raw.to_vec(),
             #[cfg(any(feature = "rsa", feature = "ecdsa"))]
             Verifier::AwsLc(_) => self.to_pem().into_bytes(),
         }
@@ -123,18 +123,18 @@ impl PublicKey {
         Fingerprint::of(self.spki_der())
     }
 
-    /// How a nonce is signed with this key.
+    /// The scheme with which this key signs a nonce.
     pub fn nonce_scheme(&self) -> SignatureScheme {
         self.algorithm().nonce_scheme()
     }
 
-    /// How a certificate request is signed with this key.
-    pub fn csr_scheme(&self) -> SignatureScheme {
+    /// The scheme with which this key signs a certificate signing request.
+    pub(crate) fn csr_scheme(&self) -> SignatureScheme {
         self.algorithm().csr_scheme()
     }
 
-    /// Verifies a signature by this key. Ed25519 is verified strictly; for
-    /// ECDSA both `s` and `n - s` are taken, as Go does.
+    /// Verifies a signature by this key. Ed25519 is verified strictly; for ECDSA both
+    /// `s` and `n - s` are accepted, as in Go.
     ///
     /// # Errors
     /// [`SignatureError`] says what is wrong with the signature.
@@ -145,7 +145,7 @@ impl PublicKey {
         signature: &[u8],
         policy: &Policy,
     ) -> Result<(), SignatureError> {
-        let limit = policy.limits().signature;
+        let limit = policy.limits.signature;
         if signature.len() > limit {
             return Err(SignatureError::TooLong {
                 found: signature.len(),
@@ -153,14 +153,13 @@ impl PublicKey {
             });
         }
         match &self.0.verifier {
-            Verifier::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
+            Verifier::Ed25519 { raw, point } if scheme == SignatureScheme::Ed25519 => {
                 let length = SignatureError::Length {
                     found: signature.len(),
                     expected: 64,
                 };
-                let signature =
-                    ed25519_dalek::Signature::from_slice(signature).map_err(|_| length)?;
-                ed25519::verify(key, message, &signature)
+                let signature = ed25519::Signature::from_slice(signature).map_err(|_| length)?;
+                ed25519::verify(decompressed(raw, point)?, message, &signature)
             }
             #[cfg(any(feature = "rsa", feature = "ecdsa"))]
             Verifier::AwsLc(key) => key.verify(scheme, message, signature),
@@ -171,30 +170,28 @@ impl PublicKey {
         }
     }
 
-    /// The key of a verifying key that is known to be of prime order.
+    /// The public key for a verifying key that is known to have prime order.
     pub(super) fn of_ed25519(key: VerifyingKey) -> Self {
-        let mut spki_der = Vec::with_capacity(44);
-        spki_der.extend_from_slice(ED25519_PREFIX);
-        spki_der.extend_from_slice(key.as_bytes());
-        let algorithm = Algorithm::Ed25519;
+        Self::with_point(key.to_bytes(), key.into())
+    }
+
+    fn with_point(raw: [u8; RAW_ED25519], point: OnceLock<VerifyingKey>) -> Self {
         Self(Arc::new(Inner {
-            spki_der,
-            algorithm,
-            verifier: Verifier::Ed25519(key),
+            spki_der: [ED25519_PREFIX, &raw].concat(),
+            algorithm: Algorithm::Ed25519,
+            verifier: Verifier::Ed25519 { raw, point },
         }))
     }
 
     fn read(der: &[u8], policy: &Policy, admission: Admission) -> Result<Self, KeyError> {
         check_length(der, policy)?;
-        // What nearly every peer sends, compared as a whole.
+        // The fast path for an Ed25519 key, which nearly every peer has.
         if let Some(Ok(raw)) = der.strip_prefix(ED25519_PREFIX).map(<&[u8; 32]>::try_from) {
-            let key = match admission {
-                Admission::FirstSeen => ed25519::verifying_key(raw)?,
-                Admission::Known => {
-                    VerifyingKey::from_bytes(raw).map_err(|_| KeyError::Ed25519NotOnCurve)?
-                }
+            let point = match admission {
+                Admission::FirstSeen => ed25519::verifying_key(raw)?.into(),
+                Admission::Known => OnceLock::new(),
             };
-            return Ok(Self::of_ed25519(key));
+            return Ok(Self::with_point(*raw, point));
         }
         let mut information = Reader::new(single(der, SEQUENCE)?);
         let mut identifier = Reader::new(information.expect(SEQUENCE)?);
@@ -349,7 +346,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-// Invariant: `spki_der` is the one encoding of the key that `verifier` holds.
+// Invariant: `spki_der` is the canonical encoding of the key in `verifier`.
 struct Inner {
     spki_der: Vec<u8>,
     algorithm: Algorithm,
@@ -357,7 +354,12 @@ struct Inner {
 }
 
 enum Verifier {
-    Ed25519(VerifyingKey),
+    /// The point of a known key is decompressed when it first verifies: most
+    /// records are opened only to compare the key.
+    Ed25519 {
+        raw: [u8; RAW_ED25519],
+        point: OnceLock<VerifyingKey>,
+    },
     #[cfg(any(feature = "rsa", feature = "ecdsa"))]
     AwsLc(super::aws_lc::VerificationKey),
 }
@@ -412,11 +414,22 @@ const RSA_SHORTEST: usize = 2048;
 const RSA_LONGEST: usize = 4096;
 /// The length of a raw Ed25519 key.
 const RAW_ED25519: usize = 32;
-/// All of an Ed25519 SubjectPublicKeyInfo but the key (RFC 8410 section 4).
+/// An Ed25519 SubjectPublicKeyInfo up to the key (RFC 8410 section 4).
 const ED25519_PREFIX: &[u8] = &[0x30, 42, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, BIT_STRING, 33, 0];
 
+fn decompressed<'p>(
+    raw: &[u8; RAW_ED25519],
+    point: &'p OnceLock<VerifyingKey>,
+) -> Result<&'p VerifyingKey, SignatureError> {
+    if let Some(point) = point.get() {
+        return Ok(point);
+    }
+    let read = VerifyingKey::from_bytes(raw).map_err(|_| SignatureError::Mismatch)?;
+    Ok(point.get_or_init(|| read))
+}
+
 fn check_length(bytes: &[u8], policy: &Policy) -> Result<(), KeyError> {
-    let limit = policy.limits().public_key;
+    let limit = policy.limits.public_key;
     match bytes.len() {
         0 => Err(KeyError::Empty),
         found if found > limit => Err(KeyError::TooLong { found, limit }),

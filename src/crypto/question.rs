@@ -1,4 +1,5 @@
-//! The questions to keys as data, and the answers of all backends.
+//! The questions to keys as data, what questions consist of, and the answers of
+//! all backends.
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -6,37 +7,34 @@ use serde::{
 };
 use serde_json::json;
 
-use super::{
-    Answer, CertificateChain, ClientKey, ExecPlugin, Payload, PublicKey, Purpose, Signature,
-    SignatureScheme,
-};
+use super::{Answer, CertificateChain, ClientKey, Csr, Payload, PublicKey, RequestId, Signature};
 use crate::{
-    model::{Bytes, ClusterId},
+    model::{Bytes, ClusterId, ExecCredential},
     policy::Policy,
 };
 
-/// A question to a key store or to a private key, as data. Its form is
-/// [documented](crate::machine::json), and no secret is in it.
+/// A question to a key store or to a private key, for a JSON form
+/// ([documented here](crate::machine::json)). The question contains no secret.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum KeyQuestion<'a> {
-    /// Which key this cluster uses towards a peer
+    /// Asks for this cluster's key for a peer
     /// ([`KeyStore::find`](super::KeyStore::find)).
     Key(&'a ClusterId),
-    /// Which key the peer still knows this cluster by
+    /// Asks for the earlier key that the peer still knows
     /// ([`KeyStore::predecessor`](super::KeyStore::predecessor)).
     Predecessor(&'a ClusterId),
-    /// A signature ([`SigningKey::sign`](super::SigningKey::sign)).
+    /// Asks for a signature ([`SigningKey::sign`](super::SigningKey::sign)).
     Signature(Payload<'a>),
 }
 
-/// A key that lies elsewhere: what a key store answers as data. Whoever reads it
-/// makes a [`SigningKey`](super::SigningKey) of it.
+/// A private key outside this process: a key store's answer as JSON. The caller
+/// turns it into a [`SigningKey`](super::SigningKey).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyElsewhere {
     /// The public half.
     pub public_key: PublicKey,
-    /// How a kubeconfig reaches the private key.
+    /// How a kubeconfig refers to the private key.
     pub client_key: ClientKey,
 }
 
@@ -48,25 +46,33 @@ impl Serialize for KeyQuestion<'_> {
             Self::Signature(payload) => json!({
                 "type": "signature",
                 "id": payload.id().to_string(),
-                "purpose": match payload.purpose() {
-                    Purpose::Nonce => "nonce",
-                    Purpose::CertificationRequest => "certificationRequest",
-                    Purpose::Certificate => "certificate",
-                    Purpose::Commitment => "commitment",
-                    Purpose::KeySuccession => "keySuccession",
-                },
-                "scheme": match payload.scheme() {
-                    SignatureScheme::Ed25519 => "ed25519",
-                    SignatureScheme::RsaPkcs1Sha256 => "rsaPkcs1Sha256",
-                    SignatureScheme::EcdsaSha256 => "ecdsaSha256",
-                    SignatureScheme::EcdsaSha384 => "ecdsaSha384",
-                    SignatureScheme::EcdsaSha512 => "ecdsaSha512",
-                },
+                "purpose": payload.purpose(),
+                "scheme": payload.scheme(),
                 "publicKey": payload.key().to_pem(),
                 "bytes": Bytes::from(payload.bytes()),
             }),
         }
         .serialize(serializer)
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The key in PEM.
+impl Serialize for PublicKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_pem())
+    }
+}
+
+/// The request in PEM.
+impl Serialize for Csr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&String::from_utf8_lossy(self.pem()))
     }
 }
 
@@ -108,8 +114,7 @@ enum AnswerType {
     Denied,
 }
 
-/// A chain in PEM. Whether it is the one that was asked for is verified where it
-/// is used.
+/// A chain in PEM. The user of the chain verifies its content.
 impl<'de> Deserialize<'de> for CertificateChain {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let pem = String::deserialize(deserializer)?;
@@ -124,7 +129,7 @@ impl<'de> Deserialize<'de> for CertificateChain {
 /// The bytes in base64.
 impl<'de> Deserialize<'de> for Signature {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Bytes::deserialize(deserializer).map(|bytes| Self(bytes.into_vec()))
+        Bytes::deserialize(deserializer).map(|bytes| Self(bytes.to_vec()))
     }
 }
 
@@ -140,17 +145,7 @@ impl<'de> Deserialize<'de> for KeyElsewhere {
             })?,
             client_key: match form.client_key {
                 ClientKeyForm::File { path } => ClientKey::File(path),
-                ClientKeyForm::Exec {
-                    api_version,
-                    command,
-                    args,
-                    env,
-                } => ClientKey::Exec(ExecPlugin {
-                    api_version,
-                    command,
-                    args,
-                    env: env.into_iter().map(|it| (it.name, it.value)).collect(),
-                }),
+                ClientKeyForm::Exec(program) => ClientKey::Exec(program),
                 ClientKeyForm::NotExportable => ClientKey::NotExportable,
             },
         })
@@ -165,30 +160,9 @@ struct KeyForm {
 }
 
 #[derive(Deserialize)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase",
-    deny_unknown_fields
-)]
+#[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 enum ClientKeyForm {
-    File {
-        path: String,
-    },
-    Exec {
-        api_version: String,
-        command: String,
-        #[serde(default)]
-        args: Vec<String>,
-        #[serde(default)]
-        env: Vec<Variable>,
-    },
+    File { path: String },
+    Exec(ExecCredential),
     NotExportable,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Variable {
-    name: String,
-    value: String,
 }

@@ -1,5 +1,5 @@
-//! Keys for `rcgen`, by which tests make certificates that this library does not
-//! write itself.
+//! Keys for `rcgen`, with which tests make certificates that this library cannot
+//! write.
 
 use core::cell::OnceCell;
 
@@ -7,14 +7,14 @@ use rcgen::{PublicKeyData, SignatureAlgorithm};
 
 use super::{Algorithm, BoxError, Payload, PublicKey, SigningKey, sign_verified};
 
-/// A key that signs certificates, wherever it is.
+/// Any signing key, as a key that signs certificates for `rcgen`.
 pub(super) struct Signer<'a> {
     key: &'a dyn SigningKey,
-    // The errors of rcgen carry none of the key's.
+    // An error of rcgen cannot contain the key's error.
     failure: OnceCell<BoxError>,
 }
 
-/// A public key whose certificate is signed by nobody, or by somebody else.
+/// A public key for a certificate that has no signature or is signed by another key.
 pub(super) struct Unsigned<'a>(pub(super) &'a PublicKey);
 
 impl<'a> Signer<'a> {
@@ -32,7 +32,7 @@ impl rcgen::SigningKey for Signer<'_> {
         match signature.and_then(|signature| Ok(signature.at_once()?)) {
             Ok(signature) => Ok(signature.0),
             Err(error) => {
-                // It is asked to sign once.
+                // rcgen asks for one signature only.
                 let _ = self.failure.set(error);
                 Err(rcgen::Error::RemoteKeyError)
             }
@@ -66,7 +66,7 @@ impl PublicKeyData for Unsigned<'_> {
     }
 }
 
-/// As [`PublicKey::csr_scheme`] has it.
+/// The algorithm of [`PublicKey::csr_scheme`].
 fn algorithm(key: &PublicKey) -> &'static SignatureAlgorithm {
     match key.algorithm() {
         Algorithm::Ed25519 => &rcgen::PKCS_ED25519,

@@ -7,22 +7,23 @@ use rand_core::TryCryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::entropy::{keyed, update_parts};
+use crate::model::ValueError;
 
-/// 32 secret bytes, shared by the replicas of one provider, with which it
-/// recognises the nonces that it made and seals the records that it keeps.
+/// 32 secret bytes, shared by the replicas of one provider. With this key, a
+/// provider authenticates its nonces and seals its records.
 ///
-/// Predecessors are tried on verification only, so that a key can be replaced
-/// without ending what is under way. All keys are wiped on drop, and `Debug`
-/// does not show them.
+/// Predecessors are only used for verification, so that replacing the key does not
+/// interrupt running exchanges. All keys are wiped on drop, and `Debug` does not
+/// show them.
 ///
 /// # Examples
 /// ```
-/// use liqo_auth::crypto::{RecordKey, RecordKeyError};
+/// use liqo_auth::crypto::RecordKey;
 ///
 /// let key = RecordKey::new([2; 32])?.with_predecessor([1; 32])?;
 /// assert_eq!(format!("{key:?}"), "RecordKey(…)");
-/// assert_eq!(RecordKey::new([0; 32]).unwrap_err(), RecordKeyError::AllZero);
-/// # Ok::<(), RecordKeyError>(())
+/// assert!(RecordKey::new([0; 32]).is_err());
+/// # Ok::<(), liqo_auth::model::ValueError>(())
 /// ```
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct RecordKey {
@@ -30,7 +31,7 @@ pub struct RecordKey {
     predecessors: Vec<[u8; 32]>,
 }
 
-/// Which of a record key's keys made a MAC.
+/// The key that made a MAC: the present record key or a predecessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SealMaker {
     /// The present key.
@@ -39,45 +40,36 @@ pub(crate) enum SealMaker {
     Predecessor,
 }
 
-/// Why bytes are no [`RecordKey`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecordKeyError {
-    /// All bytes are zero: nobody drew them.
-    #[error("a record key may not be all zeros")]
-    AllZero,
-}
-
 impl RecordKey {
-    /// The key that these bytes are.
+    /// The key with these bytes.
     ///
     /// # Errors
-    /// [`RecordKeyError::AllZero`].
-    pub fn new(bytes: [u8; 32]) -> Result<Self, RecordKeyError> {
+    /// [`ValueError`] for a key of zeros only.
+    pub fn new(bytes: [u8; 32]) -> Result<Self, ValueError> {
         let key = Self {
             current: bytes,
             predecessors: Vec::new(),
         };
         if key.current == [0; 32] {
-            return Err(RecordKeyError::AllZero);
+            return Err(ALL_ZERO);
         }
         Ok(key)
     }
 
-    /// The same key, which also recognises what this earlier one made.
+    /// The same key with a predecessor, whose nonces and seals it also verifies.
     ///
     /// # Errors
-    /// [`RecordKeyError::AllZero`].
-    pub fn with_predecessor(mut self, bytes: [u8; 32]) -> Result<Self, RecordKeyError> {
+    /// [`ValueError`] for a key of zeros only.
+    pub fn with_predecessor(mut self, bytes: [u8; 32]) -> Result<Self, ValueError> {
         let predecessor = Self::new(bytes)?;
         self.predecessors.push(predecessor.current);
         Ok(self)
     }
 
-    /// A new key from a generator.
+    /// A new key from a random number generator.
     ///
     /// # Errors
-    /// What the generator reports.
+    /// The error of the generator.
     pub fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
         let mut key = Self {
             current: [0; 32],
@@ -94,21 +86,21 @@ impl RecordKey {
         &self.current
     }
 
-    /// HMAC-SHA-256 over a domain and parts, each with its length before it.
+    /// HMAC-SHA-256 over a domain and parts, each preceded by its length.
     pub(crate) fn mac(&self, domain: &str, parts: &[&[u8]]) -> [u8; 32] {
         let mut mac = keyed(&self.current);
         update_parts(&mut mac, domain, parts);
         mac.finalize().into_bytes().into()
     }
 
-    /// Whether this key or a predecessor made the MAC, or its first 16 bytes or
-    /// more. In constant time as to the MAC.
+    /// Whether this key or a predecessor made the MAC, which may be truncated to 16
+    /// bytes or more. The comparison takes constant time.
     pub(crate) fn verify(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> bool {
         self.maker_of(domain, parts, mac).is_some()
     }
 
-    /// Which key made the MAC, or its first 16 bytes or more; none if no key of
-    /// these did. In constant time as to the MAC.
+    /// Which key made the MAC, which may be truncated to 16 bytes or more; `None`
+    /// for an unknown key. The comparison takes constant time.
     pub(crate) fn maker_of(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> Option<SealMaker> {
         let is_by = |key: &[u8; 32]| {
             let mut expected = keyed(key);
@@ -129,6 +121,7 @@ impl fmt::Debug for RecordKey {
     }
 }
 
+const ALL_ZERO: ValueError = ValueError("a record key may not be all zeros");
 const SHORTEST_MAC: usize = 16;
 
 #[cfg(test)]

@@ -1,16 +1,19 @@
-//! The name of a request to sign.
+//! The name of what a backend is asked for.
 
 use core::{fmt, str::FromStr, time::Duration};
 
 use sha2::{Digest, Sha256};
 
-use super::{Csr, Fingerprint, Nonce};
+use super::{Csr, Fingerprint, Nonce, Payload};
 #[cfg(feature = "legacy")]
 use crate::model::Metadata;
-use crate::model::{ValueError, read_hex, write_hex};
+use crate::model::{Hex, ValueError, read_hex};
 
-/// The name of a request: SHA-256 over the request, the proof that it rests
-/// on, the lifetime and the certificate that it replaces.
+/// The name of what a backend is asked for. It is the same at each look.
+///
+/// - A credential: SHA-256 over the request, the proof that it rests on, the
+///   lifetime and the certificate that it replaces.
+/// - A signature: SHA-256 over its purpose, the scheme, the key and the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId([u8; 32]);
 
@@ -22,17 +25,18 @@ impl RequestId {
         lifetime: Duration,
         replaced: Option<Fingerprint>,
     ) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"liqo-auth signing request v1\0");
-        hash.update(csr.digest());
-        hash.update(nonce.digest());
-        hash.update(Sha256::digest(tenant_uid.as_bytes()));
-        hash.update(lifetime.as_secs().to_be_bytes());
-        hash.update(replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes));
-        Self(hash.finalize().into())
+        let replaced = replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes);
+        let parts = [
+            &nonce.digest()[..],
+            &digest(tenant_uid),
+            &seconds(lifetime),
+            replaced,
+        ];
+        Self::of(b"liqo-auth signing request v1", csr, &parts)
     }
 
-    /// A resource slice's request, which rests on the proof of its Tenant.
+    /// The ID of a resource slice's request, which depends on the proof of its
+    /// Tenant.
     pub(crate) fn of_slice(
         csr: &Csr,
         tenant_uid: &str,
@@ -40,48 +44,62 @@ impl RequestId {
         lifetime: Duration,
         replaced: Option<Fingerprint>,
     ) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"liqo-auth slice signing request v1\0");
-        hash.update(csr.digest());
-        hash.update(Sha256::digest(tenant_uid.as_bytes()));
-        hash.update(Sha256::digest(slice_uid.as_bytes()));
-        hash.update(lifetime.as_secs().to_be_bytes());
-        hash.update(replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes));
-        Self(hash.finalize().into())
+        let replaced = replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes);
+        let parts = [
+            &digest(tenant_uid)[..],
+            &digest(slice_uid),
+            &seconds(lifetime),
+            replaced,
+        ];
+        Self::of(b"liqo-auth slice signing request v1", csr, &parts)
     }
 
-    /// The request for a credential of another kind than a certificate, for the
-    /// object of this UID. `domain` names the kind; `earlier` is the number of
-    /// credentials that the holder had before.
+    /// The ID of a request for a credential other than a certificate, for the object
+    /// with this UID. `domain` names the kind of credential; `earlier` is the number
+    /// of credentials that the holder had before.
     pub(crate) fn of_credential(domain: &str, csr: &Csr, uid: &str, earlier: u64) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(domain);
-        hash.update([0]);
-        hash.update(csr.digest());
-        hash.update(Sha256::digest(uid.as_bytes()));
-        hash.update(earlier.to_be_bytes());
-        Self(hash.finalize().into())
+        Self::of(
+            domain.as_bytes(),
+            csr,
+            &[&digest(uid), &earlier.to_be_bytes()],
+        )
     }
 
-    /// The request of a peering user: its name and its key are its own.
+    /// The ID of a peering user's request. The CSR's subject and key are unique to
+    /// the peering user.
     pub(crate) fn of_peering_user(csr: &Csr, lifetime: Duration) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"liqo-auth peering user request v1\0");
-        hash.update(csr.digest());
-        hash.update(lifetime.as_secs().to_be_bytes());
-        Self(hash.finalize().into())
+        Self::of(
+            b"liqo-auth peering user request v1",
+            csr,
+            &[&seconds(lifetime)],
+        )
     }
 
-    /// A request that rests on the claim of a home cluster: on this version of
-    /// the object that records it.
+    /// The ID of a home cluster's request. It depends on this version of the object
+    /// that records the home cluster's claim.
     #[cfg(feature = "legacy")]
     pub(crate) fn of_claim(csr: &Csr, claim: &Metadata, lifetime: Duration) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"liqo-auth legacy signing request v1\0");
+        let (uid, version) = (digest(&claim.uid), digest(&claim.resource_version));
+        let parts = [&uid[..], &version, &seconds(lifetime)];
+        Self::of(b"liqo-auth legacy signing request v1", csr, &parts)
+    }
+
+    /// A signature. Each field has a fixed length or its digest stands for it.
+    pub(super) fn of_signature(payload: &Payload<'_>) -> Self {
+        let mut hash = Sha256::new_with_prefix(b"liqo-auth signature v1\0");
+        hash.update([payload.purpose().tag()]);
+        hash.update(Sha256::digest(payload.scheme().identifier()));
+        hash.update(Sha256::digest(payload.key().spki_der()));
+        hash.update(Sha256::digest(payload.bytes()));
+        Self(hash.finalize().into())
+    }
+
+    /// Parts of a fixed length each.
+    fn of(domain: &[u8], csr: &Csr, parts: &[&[u8]]) -> Self {
+        let mut hash = Sha256::new_with_prefix(domain);
+        hash.update([0]);
         hash.update(csr.digest());
-        hash.update(Sha256::digest(claim.uid.as_bytes()));
-        hash.update(Sha256::digest(claim.resource_version.as_bytes()));
-        hash.update(lifetime.as_secs().to_be_bytes());
+        parts.iter().for_each(|part| hash.update(part));
         Self(hash.finalize().into())
     }
 
@@ -92,9 +110,17 @@ impl RequestId {
 }
 
 /// 64 hexadecimal digits, in lower case.
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text).into()
+}
+
+fn seconds(lifetime: Duration) -> [u8; 8] {
+    lifetime.as_secs().to_be_bytes()
+}
+
 impl fmt::Display for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_hex(&self.0, formatter)
+        Hex(&self.0).fmt(formatter)
     }
 }
 
@@ -105,5 +131,32 @@ impl FromStr for RequestId {
         read_hex(text)
             .map(Self)
             .ok_or(ValueError("an ID has 64 hexadecimal digits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{Entropy, KeyPair, SigningKey};
+
+    #[test]
+    fn the_name_is_the_same_at_each_look_and_another_for_each_payload() {
+        let [one, other] =
+            [1, 2].map(|byte| KeyPair::from_entropy(&Entropy::from_bytes([byte; 32])));
+        let (one, other) = (one.public_key(), other.public_key());
+        let payloads = [
+            Payload::certificate(b"message", one),
+            Payload::certificate(b"message", other),
+            Payload::certificate(b"another", one),
+            Payload::commitment(b"message", one),
+            Payload::key_succession(b"message", one),
+            Payload::certification_request(b"message", one),
+        ];
+        let names: Vec<_> = payloads.iter().map(Payload::id).collect();
+        for (at, name) in names.iter().enumerate() {
+            assert_eq!(payloads[at].id(), *name);
+            assert!(!names[..at].contains(name));
+            assert_eq!(name.to_string().len(), 64);
+        }
     }
 }

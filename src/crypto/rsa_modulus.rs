@@ -1,4 +1,4 @@
-//! Whether an RSA modulus is composite.
+//! Tests whether an RSA modulus is composite.
 
 use crypto_bigint::{
     BoxedUint, Odd,
@@ -7,13 +7,13 @@ use crypto_bigint::{
 
 /// Whether the odd number in big-endian bytes is certainly composite.
 ///
-/// Anyone can take roots modulo a prime: a key with a prime modulus is a key
-/// for everybody. Every prime n passes Fermat's test to base 2, that is,
-/// 2^(n-1) is 1 modulo n: one round finds all of them. It also finds the
-/// composites that pass as well, which nobody meets without looking for them.
+/// Anyone can compute roots modulo a prime, so anyone can sign for a key with a
+/// prime modulus. Every prime n passes Fermat's test to base 2: 2^(n-1) is 1 modulo
+/// n. So one round of the test finds all primes. It also refuses the few composite
+/// numbers that pass the test; an honest key practically never has such a modulus.
 ///
-/// To base 2, a step of the exponentiation is a square and at most a doubling.
-/// The number is public, so that its bits may show in the time taken.
+/// With base 2, a step of the exponentiation is a squaring and at most one
+/// doubling. The number is public, so the time may depend on its bits.
 pub(super) fn is_composite(modulus: &[u8]) -> bool {
     let bits = u32::try_from(8 * modulus.len()).unwrap_or(0);
     let Ok(number) = BoxedUint::from_be_slice(modulus, bits) else {

@@ -1,10 +1,9 @@
-//! Keys that sign, wherever they are.
+//! Signing keys, in memory or elsewhere.
 
-use std::sync::Arc;
-
+use serde::Serialize;
 use zeroize::Zeroize;
 
-use super::{Answer, ClientKey, Nonce, PublicKey, SignatureId, SignatureScheme};
+use super::{Answer, ClientKey, Nonce, PublicKey, RequestId, SignatureScheme};
 use crate::policy::Policy;
 
 /// The error of an embedder's own code. The library passes it on.
@@ -18,10 +17,10 @@ pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
 /// [vouches](Self::verifies_its_signatures) for its signatures.
 ///
 /// A key may need time, in a KMS or behind a callback in another language. Then it
-/// answers [`Answer::Pending`]. The step names the signature that it waits for
-/// ([`Awaited::Signature`](crate::machine::Awaited::Signature)) and asks for the same
-/// payload at each look until the key answers. The answer is stored, so that the
-/// same payload does not come again.
+/// answers [`Answer::Pending`]. The step names the awaited signature
+/// ([`Awaited::Signature`](crate::machine::Awaited::Signature)), and every later call
+/// asks for the same payload until the key answers. The library stores the answer,
+/// so that it does not ask for the same payload again.
 pub trait SigningKey: Send + Sync {
     /// The public half.
     fn public_key(&self) -> &PublicKey;
@@ -33,25 +32,25 @@ pub trait SigningKey: Send + Sync {
     /// The reason why the key cannot sign.
     fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError>;
 
-    /// The way from a kubeconfig to the private key.
+    /// How a kubeconfig refers to the private key.
     fn client_key(&self) -> ClientKey;
 
-    /// Whether every signature of [`sign`](Self::sign) is certainly the key's own.
+    /// Whether every signature of [`sign`](Self::sign) is certainly correct.
     /// Then the library does not verify it again, which would take twice as long as
     /// an Ed25519 signature.
     ///
-    /// The default is `false`. That is right for every key outside this process: in
-    /// a hardware module, behind a service, in a file that another process may
-    /// change. With a wrong `true`, the peer receives a wrong signature and refuses
-    /// it. A signature from a faulty computation may even reveal the private key.
-    /// Signatures of others are verified in any case.
+    /// The default is `false`. Keep it for every key outside this process: in a
+    /// hardware module, behind a service, in a file that another process may change.
+    /// If `true` is wrong, the peer may receive a wrong signature and refuse it. A
+    /// signature from a faulty computation may even reveal the private key. The
+    /// signatures of peers are always verified.
     fn verifies_its_signatures(&self) -> bool {
         false
     }
 }
 
-/// A message to sign. Only this library makes payloads. So a key that signs only
-/// payloads can never be used to sign anything else.
+/// A message to sign. Only this library makes payloads, so a key that signs only
+/// payloads cannot be misused to sign anything else.
 #[derive(Debug, Clone, Copy)]
 pub struct Payload<'a> {
     purpose: Purpose,
@@ -61,7 +60,8 @@ pub struct Payload<'a> {
 }
 
 /// The purpose of a signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Purpose {
     /// A consumer signs the provider's nonce, to prove that it holds its key.
@@ -70,9 +70,9 @@ pub enum Purpose {
     CertificationRequest,
     /// An authority signs a certificate.
     Certificate,
-    /// A provider commits itself to an answer.
+    /// A provider signs a commitment to its answer.
     Commitment,
-    /// A consumer's key names the key that follows it.
+    /// A consumer's key signs its successor.
     KeySuccession,
 }
 
@@ -98,12 +98,12 @@ impl<'a> Payload<'a> {
         Self::as_in_x509(Purpose::Certificate, to_be_signed, key)
     }
 
-    /// The caller puts a domain tag before the bytes.
+    /// The bytes must begin with a domain tag.
     pub(crate) fn commitment(bytes: &'a [u8], key: &'a PublicKey) -> Self {
         Self::as_in_x509(Purpose::Commitment, bytes, key)
     }
 
-    /// The caller puts a domain tag before the bytes.
+    /// The bytes must begin with a domain tag.
     pub(crate) fn key_succession(bytes: &'a [u8], key: &'a PublicKey) -> Self {
         Self::as_in_x509(Purpose::KeySuccession, bytes, key)
     }
@@ -117,9 +117,9 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// The name of the signature: the same at each look.
-    pub fn id(&self) -> SignatureId {
-        SignatureId::of(self)
+    /// The ID of the signature, the same in every call.
+    pub fn id(&self) -> RequestId {
+        RequestId::of_signature(self)
     }
 
     /// The purpose of the signature.
@@ -127,7 +127,7 @@ impl<'a> Payload<'a> {
         self.purpose
     }
 
-    /// The key that is to sign.
+    /// The key that has to sign.
     pub const fn key(&self) -> &'a PublicKey {
         self.key
     }
@@ -144,7 +144,7 @@ impl<'a> Payload<'a> {
 }
 
 impl Purpose {
-    /// The purpose in a [`SignatureId`]: a number that never changes.
+    /// The purpose in a [`RequestId`]: a number that never changes.
     pub(super) const fn tag(self) -> u8 {
         match self {
             Self::Nonce => 1,
@@ -156,8 +156,8 @@ impl Purpose {
     }
 }
 
-/// Has a key sign, and verifies the signature. So a broken key shows here, and not
-/// at the peer.
+/// Asks a key for a signature, and verifies it. So a broken key causes an error
+/// here, not at the peer.
 pub(crate) fn sign_verified(
     key: &dyn SigningKey,
     payload: &Payload<'_>,
@@ -176,65 +176,11 @@ pub(crate) fn sign_verified(
         &Policy::strict(),
     );
     if let Err(error) = verdict {
-        // A faulty signature may give the private key away.
+        // A faulty signature may reveal the private key.
         signature.0.zeroize();
         return Err(error.into());
     }
     Ok(Answer::Ready(signature))
-}
-
-impl<K: SigningKey + ?Sized> SigningKey for &K {
-    fn public_key(&self) -> &PublicKey {
-        (**self).public_key()
-    }
-
-    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
-        (**self).sign(payload)
-    }
-
-    fn client_key(&self) -> ClientKey {
-        (**self).client_key()
-    }
-
-    fn verifies_its_signatures(&self) -> bool {
-        (**self).verifies_its_signatures()
-    }
-}
-
-impl<K: SigningKey + ?Sized> SigningKey for Arc<K> {
-    fn public_key(&self) -> &PublicKey {
-        (**self).public_key()
-    }
-
-    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
-        (**self).sign(payload)
-    }
-
-    fn client_key(&self) -> ClientKey {
-        (**self).client_key()
-    }
-
-    fn verifies_its_signatures(&self) -> bool {
-        (**self).verifies_its_signatures()
-    }
-}
-
-impl<K: SigningKey + ?Sized> SigningKey for Box<K> {
-    fn public_key(&self) -> &PublicKey {
-        (**self).public_key()
-    }
-
-    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
-        (**self).sign(payload)
-    }
-
-    fn client_key(&self) -> ClientKey {
-        (**self).client_key()
-    }
-
-    fn verifies_its_signatures(&self) -> bool {
-        (**self).verifies_its_signatures()
-    }
 }
 
 #[cfg(test)]
@@ -242,7 +188,7 @@ mod tests {
     use super::*;
     use crate::crypto::{Entropy, KeyPair, SignatureError};
 
-    /// Signs with another key than it says.
+    /// Signs with another key than its public key.
     struct Faulty {
         said: KeyPair,
         used: KeyPair,
@@ -285,17 +231,5 @@ mod tests {
         );
         assert!(sign(&faulty(true)).is_ok());
         assert!(sign(&faulty(false).used).is_ok());
-    }
-
-    #[test]
-    fn a_borrowed_key_says_what_the_key_says() {
-        for claims in [false, true] {
-            let key = faulty(claims);
-            assert_eq!(SigningKey::verifies_its_signatures(&&key), claims);
-            let key: Box<dyn SigningKey> = Box::new(key);
-            assert_eq!(SigningKey::verifies_its_signatures(&key), claims);
-            let key: Arc<dyn SigningKey> = Arc::new(key);
-            assert_eq!(SigningKey::verifies_its_signatures(&key), claims);
-        }
     }
 }

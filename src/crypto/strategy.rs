@@ -2,8 +2,8 @@
 //! honest and hostile, with the feature `proptest`. [`Nonce`] implements
 //! [`Arbitrary`].
 //!
-//! The hostile values are well made: every length is right, and the right key has
-//! signed. So they reach the rule that they break.
+//! The hostile values are mostly well-formed: lengths are correct, and the right
+//! key has signed. So they reach the rule that they break.
 //!
 //! # Examples
 //! ```
@@ -19,7 +19,7 @@
 //! let subject = Subject::control_plane(&consumer);
 //! let honest = Csr::make(&subject, &*key)?.at_once()?;
 //! TestRunner::default().run(&strategy::any_csr(key.clone(), &consumer), |pem| {
-//!     // Ed25519: there is one request that is right.
+//!     // With Ed25519, only one request is valid.
 //!     let verdict = Csr::verify(&pem, &subject, key.public_key(), &Policy::strict());
 //!     assert_eq!(verdict.is_ok(), pem == honest.pem());
 //!     Ok(())
@@ -65,7 +65,7 @@ impl Arbitrary for Nonce {
     }
 }
 
-/// Texts that somebody might have signed in place of a nonce.
+/// Texts that an attacker might give to a consumer in place of a nonce.
 pub fn any_nonce_text() -> BoxedStrategy<Vec<u8>> {
     let text = |bytes: Vec<u8>| STANDARD.encode(bytes);
     let base64 = prop_oneof![
@@ -163,7 +163,7 @@ pub fn any_certificate(
     in_pem("CERTIFICATE", certificate)
 }
 
-/// The honest value in most cases, so that several can be honest at once.
+/// The honest value in most cases, so that often several parts are honest together.
 fn mostly<T: Clone + core::fmt::Debug + 'static>(
     honest: T,
     other: impl Strategy<Value = T> + 'static,

@@ -1,4 +1,4 @@
-//! A nonce with a content that its maker recognises.
+//! Nonces with a content that their provider can authenticate.
 
 use sha2::{Digest, Sha256};
 
@@ -7,9 +7,9 @@ use crate::model::{ClusterId, Timestamp};
 
 /// The 64 bytes of a nonce that this library made.
 ///
-/// To an unmodified consumer these bytes are random. The provider that holds the
-/// [`RecordKey`] recognises its own nonce, with its expiry and the names of both
-/// clusters, and stores no state for that.
+/// For an unmodified consumer, these bytes are random. The provider with the
+/// [`RecordKey`] can authenticate its own nonce, with the expiry and both clusters,
+/// without stored state.
 ///
 /// | bytes | content |
 /// |---|---|
@@ -30,7 +30,6 @@ use crate::model::{ClusterId, Timestamp};
 /// let nonce = StructuredNonce::issue(&provider, &consumer, None, expires, &key, &entropy);
 ///
 /// let structured = nonce.structured().expect("this library made it");
-/// assert!(structured.authenticate(&key, &provider, &consumer));
 /// assert!(structured.names(&provider, &consumer));
 /// assert_eq!(structured.expires(), expires);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,15 +39,15 @@ pub struct StructuredNonce {
     expires: u32,
     names: [u8; 12],
     commitment: [u8; 12],
-    sealed: [u8; 48],
+    sealed: [u8; SEALED],
     mac: [u8; 16],
 }
 
 impl StructuredNonce {
     /// A new nonce of this provider for this consumer.
     ///
-    /// The expiry has 32 bits. A later one than 2106-02-07T06:28:15Z becomes that
-    /// second. One before 1970 becomes the epoch.
+    /// The expiry has 32 bits. A time after 2106-02-07T06:28:15Z becomes that time,
+    /// and a time before 1970 becomes the epoch.
     pub fn issue(
         provider: &ClusterId,
         consumer: &ClusterId,
@@ -66,16 +65,16 @@ impl StructuredNonce {
             let random: [u8; 16] =
                 entropy.derive("structured nonce", &[context[0], context[1], &counter]);
             let mut bytes = [0; LENGTH];
-            let sealed = [
+            let parts = [
                 &MAGIC[..],
                 &expires.to_be_bytes(),
                 &random,
                 &names,
                 &commitment,
             ];
-            copy(&mut bytes, sealed.concat());
-            let mac = key.mac(MAC_DOMAIN, &[context[0], context[1], &sealed.concat()]);
-            copy(&mut bytes, [&sealed.concat(), &mac[..16]].concat());
+            copy(&mut bytes, parts.into_iter().flatten().copied());
+            let (sealed, seal) = bytes.split_at_mut(SEALED);
+            copy(seal, key.mac(MAC_DOMAIN, &[context[0], context[1], sealed]));
             bytes
         })
     }
@@ -86,24 +85,30 @@ impl StructuredNonce {
     }
 
     /// Whether the nonce names these two clusters. This proves nothing, since anyone
-    /// can make such a nonce. But a nonce that names other clusters is not for us.
+    /// can make such a nonce. But a nonce that names other clusters is not meant for
+    /// these.
     pub fn names(&self, provider: &ClusterId, consumer: &ClusterId) -> bool {
         self.names == names_digest(provider, consumer)
     }
 
-    /// Whether the nonce commits its maker to a key.
+    /// Whether the nonce commits its provider to a key.
     pub(crate) fn commits(&self) -> bool {
         self.commitment != commitment_digest(None)
     }
 
-    /// Whether the nonce commits its maker to this key.
+    /// Whether both nonces commit their maker to a key, and to the same one.
+    pub(super) fn commits_as(&self, other: &Self) -> bool {
+        self.commits() && self.commitment == other.commitment
+    }
+
+    /// Whether the nonce commits its provider to this key.
     pub(crate) fn commits_to(&self, provider_key: &PublicKey) -> bool {
         self.commitment == commitment_digest(Some(provider_key))
     }
 
     /// Whether this key, or a predecessor of it, made the nonce for these two
-    /// clusters. It says nothing about [`expires`](Self::expires).
-    pub fn authenticate(
+    /// clusters. The caller has to check [`expires`](Self::expires).
+    pub(crate) fn authenticate(
         &self,
         key: &RecordKey,
         provider: &ClusterId,
@@ -118,7 +123,7 @@ impl StructuredNonce {
     }
 
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let (sealed, mac) = bytes.split_first_chunk::<48>()?;
+        let (sealed, mac) = bytes.split_first_chunk::<SEALED>()?;
         let (magic, rest) = sealed.split_first_chunk()?;
         let (expires, rest) = rest.split_first_chunk()?;
         let (_random, rest) = rest.split_first_chunk::<16>()?;
@@ -133,8 +138,10 @@ impl StructuredNonce {
     }
 }
 
-/// The first four bytes, drawn once.
+/// The first four bytes: a fixed random value.
 const MAGIC: [u8; 4] = [0x6c, 0xa7, 0x51, 0x9e];
+/// The MAC covers the bytes before it.
+const SEALED: usize = 48;
 const NAMES_DOMAIN: &str = "liqo-auth nonce names v1";
 const COMMITMENT_DOMAIN: &str = "liqo-auth nonce provider key v1";
 const MAC_DOMAIN: &str = "liqo-auth nonce v1";
@@ -146,7 +153,7 @@ fn names_digest(provider: &ClusterId, consumer: &ClusterId) -> [u8; 12] {
     )
 }
 
-/// Without a key there is one part less, which no key's digest can equal.
+/// Without a key, the digest has one part less, so it differs from that of any key.
 fn commitment_digest(key: Option<&PublicKey>) -> [u8; 12] {
     match key {
         Some(key) => digest(COMMITMENT_DOMAIN, &[key.spki_der()]),

@@ -1,14 +1,14 @@
-//! Who a certificate is for.
+//! The subjects of certificates.
 
 use core::fmt;
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::Hex;
 use super::der::{PRINTABLE_STRING, SEQUENCE, UTF8_STRING, element};
 use super::name::{COMMON_NAME, Name, ORGANIZATION, relative_name};
 use crate::{
-    model::{ClusterId, names},
+    model::{ClusterId, Hex, names},
     policy::Forms,
 };
 
@@ -27,7 +27,8 @@ use crate::{
 /// );
 /// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Subject {
     organization: String,
     common_name: String,
@@ -75,7 +76,7 @@ impl Subject {
         &self.common_name
     }
 
-    /// The encodings that a request may have. The first one is Go's.
+    /// The encodings of the subject that a request may have. The first one is Go's.
     pub(super) fn encodings(&self, forms: Forms) -> Vec<Vec<u8>> {
         let tag = |value: &str| {
             if value.bytes().all(is_printable) {
@@ -100,7 +101,7 @@ impl Subject {
         encodings
     }
 
-    /// Whether a name says exactly this, in either string type and order.
+    /// Whether a name has exactly this content, in either string type and order.
     pub(super) fn is_said_by(&self, name: &Name<'_>) -> bool {
         let mut attributes: Vec<_> = name.attributes().collect();
         attributes.sort_by_key(|attribute| attribute.kind != ORGANIZATION);

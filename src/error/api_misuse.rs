@@ -6,8 +6,8 @@ use super::family::{Basis::Besides, Facts, facts, family};
 use crate::{crypto::CertificateError, model::ClusterId};
 
 family! {
-    /// How the library was called in a way that cannot be right. What a part of
-    /// the embedder answers is an argument as well.
+    /// A call of the library that cannot be right. The answers of the embedder's
+    /// backends count as arguments.
     #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum ApiMisuse {
@@ -55,21 +55,20 @@ family! {
         /// This side does not receive such a message.
         #[error("this side does not receive a {message}")]
         UnexpectedMessage {
-            /// The message that was handed over.
+            /// The kind of message that was passed.
             message: &'static str,
         } => {
             code: "message-unexpected",
             rule: Besides(CALLER),
             advice: "Give a Tenant to the provider, and a nonce or an Identity to the consumer.",
         },
-        /// An API server can have no such object, or the object to write could
-        /// not be read.
-        #[error("no request to an API server carries out an effect on such an object")]
+        /// An API server cannot have an object of this name and namespace, or the
+        /// object to write could not be read.
+        #[error("no API server request can carry out an effect on this object")]
         NotAddressable => {
             code: "object-not-addressable",
             rule: Besides(CALLER),
-            advice: "Ask for the requests of the effects that a step carries, without changing \
-                     them.",
+            advice: "Ask for the requests of a step's own effects, without changing the effects.",
         },
         /// The signer gave a certificate that does not fit its request.
         #[error("the signer's certificate does not fit its request: {0}")]
@@ -83,22 +82,22 @@ family! {
                 }
                 _ => {
                     rule: Besides(CALLER),
-                    advice: "Make the signer answer with the certificate for this very request: \
-                             its subject, its key, for client authentication, in date.",
+                    advice: "Make the signer return a certificate for this request: with its \
+                             subject and key, for client authentication, and valid now.",
                 }
             }
         },
-        /// The service accounts of homes of Liqo 0.2 are to lie in this cluster's own
-        /// namespace.
-        #[error("the service accounts lie in the namespace of this cluster's own Secrets")]
+        /// The service accounts for homes of Liqo 0.2 are configured to be in the
+        /// namespace of this cluster's own Secrets.
+        #[error("the service accounts are in the namespace of this cluster's own Secrets")]
         AccountsInOwnNamespace => {
             code: "service-accounts-in-own-namespace",
             rule: Besides(CALLER),
-            advice: "Name a namespace that holds nothing else for the service accounts, since a \
-                     home may read the Secret there that its cluster ID names.",
+            advice: "Use a namespace that holds only the service accounts, since a home may read \
+                     the Secret there that has the home's cluster ID as its name.",
         },
-        /// The credential that a backend gave does not have its form, such as an
-        /// AWS user without an ARN.
+        /// The credential from a backend is incomplete, such as an AWS user without
+        /// an ARN.
         #[error("the credential that was given lacks {expected}")]
         CredentialForm {
             /// What is missing.
@@ -106,7 +105,7 @@ family! {
         } => {
             code: "credential-malformed",
             rule: Besides(CALLER),
-            advice: "Make the backend answer with every field exactly as the issuer gives it.",
+            advice: "Make the backend return every field exactly as the issuer returned it.",
         },
     }
 }

@@ -1,17 +1,17 @@
-//! The parts that an embedder plugs in.
+//! The backends that an embedder plugs in.
 
 use core::fmt;
 
-/// A part that an embedder plugs in.
+/// A backend that an embedder plugs in.
 ///
-/// If such a part fails, the error that it reported is the
+/// If a backend fails, the backend's error is the
 /// [`source`](core::error::Error::source) of the [`Error`](super::Error).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
     /// [`KeyStore`](crate::crypto::KeyStore) or [`SigningKey`](crate::crypto::SigningKey).
     Keys,
-    /// What gives credentials: [`CsrSigner`](crate::provider::CsrSigner) or
+    /// The issuer of credentials: [`CsrSigner`](crate::provider::CsrSigner) or
     /// [`AwsIdentities`](crate::provider::AwsIdentities).
     Credentials,
     /// [`Principals`](crate::provider::Principals).

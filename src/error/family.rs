@@ -1,9 +1,9 @@
-//! How a family of faults is written: what is said, under which code, by which
-//! rule and with which advice, all at the variant.
+//! The macro that defines a family of faults: each variant with its text, code,
+//! rule and advice.
 
 use super::Rule;
 
-/// What is known about a fault besides its text.
+/// The facts about a fault besides its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Facts {
     /// The stable name of the variant.
@@ -14,12 +14,12 @@ pub(super) struct Facts {
     pub(super) advice: &'static str,
 }
 
-/// Why a fault is one.
+/// Which rule a fault breaks, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Basis {
     /// The fault breaks a rule.
     Broken(Rule),
-    /// The fault breaks none of the rules. The text says why the fault is one.
+    /// The fault breaks none of the rules. The text says why.
     Besides(&'static str),
 }
 
@@ -41,8 +41,8 @@ pub(super) enum Basis {
 /// },
 /// ```
 ///
-/// Where rule or advice depend on what a variant holds, the variant names its
-/// content with `as`, and a `match` on that name gives both:
+/// If the rule or the advice depends on the variant's content, the variant names
+/// its content with `as`, and a `match` on that name gives rule and advice:
 ///
 /// ```text
 /// Csr(CsrError) as error => {
@@ -80,8 +80,8 @@ macro_rules! family {
                 }
             }
 
-            /// The facts of every variant: several where they depend on what
-            /// the variant holds.
+            /// The facts of every variant: several if they depend on the
+            /// variant's content.
             #[cfg(test)]
             pub(super) const ALL: &[&[Facts]] = &[$(every_fact!($code, $($facts)+)),+];
         }

@@ -12,13 +12,13 @@ pub enum Fault {
     /// The peer sent something that no honest peer sends.
     #[error("the peer misbehaved: {0}")]
     PeerMisbehaved(#[from] PeerMisbehaved),
-    /// The peer may be honest, but what it sent does not fit here and now.
+    /// The peer may be honest, but this side cannot use what it sent.
     #[error("the peer is incompatible: {0}")]
     PeerIncompatible(#[from] PeerIncompatible),
-    /// This side's own policy says no.
+    /// This side's own policy refuses it.
     #[error("the policy refuses: {0}")]
     Policy(#[from] PolicyRefusal),
-    /// Nothing is broken, but something else has to come first.
+    /// Nothing is broken, but something else has to happen first.
     #[error("not yet: {0}")]
     Precondition(#[from] Precondition),
     /// Something on this side is broken, unreadable or contradictory.

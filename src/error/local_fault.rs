@@ -1,4 +1,4 @@
-//! What is broken, unreadable or contradictory on this side.
+//! Faults of this side: something is broken, unreadable or contradictory.
 
 #[cfg(test)]
 use super::family::every_fact;
@@ -12,12 +12,12 @@ use super::{
 use crate::{crypto::TokenError, model::UrlError};
 
 family! {
-    /// What is broken, unreadable or contradictory on this side.
+    /// A fault of this side: something is broken, unreadable or contradictory.
     #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum LocalFault {
-        /// An object is there but cannot be read, so that its content is unknown.
-        #[error("the object is there but cannot be read: {reason}")]
+        /// An object exists but cannot be read, so its content is unknown.
+        #[error("the object exists but cannot be read: {reason}")]
         Unreadable {
             /// Why the object cannot be read.
             reason: String,
@@ -25,7 +25,7 @@ family! {
             code: "object-unreadable",
             rule: Besides(OWN_OBJECTS),
             advice: "Restore the object, or read it with the version that wrote it; delete it \
-                     only if everything that it holds may be forgotten, a pinned key among it.",
+                     only if its whole content may be lost, including a pinned key.",
         },
         /// Two objects claim the same place.
         #[error("another object claims the same place: {other}")]
@@ -47,15 +47,15 @@ family! {
                      with; only if the record key was changed, give the former key as a \
                      predecessor, and restore an edited record from a backup.",
         },
-        /// An object that this library would write is there with other content.
-        #[error("another object has the name of the one that belongs there")]
+        /// An object that this library would write already exists with other content.
+        #[error("an object of this name already exists with other content")]
         Conflict => {
             code: "object-conflict",
             rule: Besides(OWN_OBJECTS),
             advice: "Find out what made the object; correct, rename or remove it only if nothing \
                      else needs it.",
         },
-        /// The content of a token's field cannot be a token.
+        /// The content of a token field is not a valid token.
         #[error("token: {0}")]
         Token(TokenError) => {
             code: "own-token-malformed",
@@ -86,16 +86,16 @@ family! {
             found: String,
         } => {
             code: "own-slice-name-malformed",
-            rule: Besides("a name is a valid value before any rule is asked"),
+            rule: Besides("the name is checked before any rule applies"),
             advice: "Name the slice with at most 51 lower-case letters, digits, dots and inner \
                      hyphens.",
         },
         /// The peer has a peering user already.
-        #[error("there is a peering user for this cluster already")]
+        #[error("this cluster already has a peering user")]
         PeeringUserExists => {
             code: "peering-user-exists",
             rule: Besides(OWN_OBJECTS),
-            advice: "Use the peering user that is there; or delete it first, which makes its \
+            advice: "Use the existing peering user; or delete it first, which makes its \
                      kubeconfig useless.",
         },
         /// A kubeconfig cannot use the private key.
@@ -106,19 +106,19 @@ family! {
             advice: "Make the signing key name a file or an exec plugin that a kubeconfig can \
                      use.",
         },
-        /// A part of the embedder failed. Its own error is the
+        /// A backend of the embedder failed. The backend's error is the
         /// [`source`](core::error::Error::source).
         #[error("{backend}: {message:?}")]
         Backend {
-            /// The part that failed.
+            /// The backend that failed.
             backend: Backend,
-            /// What the part said, shortened.
+            /// The message of the backend's error, shortened.
             message: String,
         } => {
             code: "backend-failed",
             rule: Besides("a failing backend breaks no rule"),
-            advice: "Look for the cause in the message and in the log of the part that failed; \
-                     the call may be tried again.",
+            advice: "Look for the cause in the message and in the log of the backend that \
+                     failed; the call may be tried again.",
         },
     }
 }

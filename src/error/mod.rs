@@ -1,4 +1,4 @@
-//! What went wrong: whose fault it is, where, and what to do.
+//! Errors: whose fault, what is wrong, where, and what to do.
 //!
 //! ```text
 //! Error ── fault()        PeerMisbehaved | PeerIncompatible | Policy
@@ -8,11 +8,11 @@
 //!       ├─ rule()         the rule that is broken, if the fault breaks one
 //!       ├─ disposition()  retry | wait for a change | give up
 //!       ├─ advice()       what a person can do
-//!       └─ source()       the error that a part of the embedder reported
+//!       └─ source()       the error that an embedder's backend reported
 //! ```
 //!
-//! Each family of faults is a file, in which text, code, rule and advice of a
-//! variant stand together.
+//! Each family of faults has its own file. There, each variant defines its
+//! text, code, rule and advice.
 
 mod api_misuse;
 mod backend;
@@ -27,6 +27,7 @@ mod precondition;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 use core::fmt;
 use std::sync::Arc;
@@ -50,11 +51,11 @@ use family::Basis;
 
 /// Why a step was refused or could not be made.
 ///
-/// An error changes nothing: no effect comes with it.
+/// An error carries no effects, so it changes nothing.
 ///
-/// Two errors are equal if fault and place are equal. The error that a part of
-/// the embedder reported does not count, since such an error cannot be compared;
-/// its message is in [`LocalFault::Backend`] and counts.
+/// Two errors are equal if their fault and place are equal. The source is not
+/// compared, because its type is unknown. The source's message is compared: it
+/// is part of [`LocalFault::Backend`].
 ///
 /// # Examples
 /// ```
@@ -86,11 +87,11 @@ struct Parts {
 /// What to do about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
-    /// The same call may succeed later: try again, less and less often.
+    /// The same call may succeed later: retry with backoff.
     Retry,
-    /// The same objects give the same error: look again when an object changes.
+    /// The same objects give the same error: call again when an object changes.
     WaitForChange,
-    /// Nothing that arrives can help: the caller has to change something.
+    /// No new object or message can help: the caller has to change the call.
     GiveUp,
 }
 
@@ -107,8 +108,8 @@ impl Error {
         }))
     }
 
-    /// An error that a part of the embedder reported. The reported error becomes
-    /// the source.
+    /// An error that a backend of the embedder reported. The reported error
+    /// becomes the source.
     pub(crate) fn backend(backend: Backend, reported: BoxError) -> Self {
         let message = shortened(&reported.to_string());
         let mut error = Self::new(LocalFault::Backend { backend, message }, None, "");
@@ -153,11 +154,11 @@ impl Error {
             Fault::Local(LocalFault::Backend { .. })
             // A key appears without a change of an object.
             | Fault::Precondition(Precondition::KeyAwaited)
-            // The other cluster's server has too much to do, or is broken.
+            // The other cluster's server is overloaded or broken.
             | Fault::PeerIncompatible(PeerIncompatible::Status {
                 found: 408 | 429 | 500..,
             })
-            // A clock that is a little behind catches up.
+            // If this clock is slightly behind, the certificate soon becomes valid.
             | Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid { .. }))
             | Fault::ApiMisuse(ApiMisuse::SignerCertificate(CertificateError::NotYetValid { .. })) => {
                 Disposition::Retry
@@ -169,6 +170,14 @@ impl Error {
             | Fault::Precondition(_)
             | Fault::Local(_) => Disposition::WaitForChange,
         }
+    }
+
+    /// Whether the fault lies on this side, so that nothing is said about the peer.
+    pub(crate) fn is_of_this_side(&self) -> bool {
+        matches!(
+            self.fault(),
+            Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_)
+        )
     }
 
     /// The rule that is broken, if the fault breaks one.
@@ -193,9 +202,9 @@ impl PartialEq for Error {
 
 impl Eq for Error {}
 
-/// The source is the error that a part of the embedder reported
-/// ([`LocalFault::Backend`]), which can be downcast to the embedder's own type.
-/// Any other error has no source: its text says everything.
+/// The source is the error that a backend of the embedder reported
+/// ([`LocalFault::Backend`]). It can be downcast to the embedder's own type.
+/// Any other error has no source: its text is complete.
 ///
 /// ```
 /// # use std::{error::Error as _, fmt};
@@ -233,8 +242,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// An attacker's text for a message: at most 80 characters of the text. The
-/// `{:?}` that prints the text escapes it.
+/// Shortens untrusted text for a message to at most 80 characters. The message
+/// prints the text with `{:?}`, which escapes it.
 pub(crate) fn shortened(text: &str) -> String {
     const SHOWN: usize = 80;
     if text.chars().count() <= SHOWN {

@@ -1,4 +1,4 @@
-//! What an honest peer may send, and what still does not fit.
+//! What an honest peer may send, but this side cannot use.
 
 #[cfg(test)]
 use super::family::every_fact;
@@ -12,7 +12,7 @@ use super::{
 use crate::model::{NameError, Timestamp};
 
 family! {
-    /// What an honest peer may send, and what still does not fit.
+    /// What an honest peer may send, but this side cannot use.
     #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum PeerIncompatible {
@@ -27,7 +27,7 @@ family! {
             advice: "Have the provider make a new nonce and the consumer sign it; an unmodified \
                      consumer has to delete its Secret liqo-signed-nonce first.",
         },
-        /// The provider has no nonce that the Tenant could have signed.
+        /// The provider has no nonce that the consumer could have signed.
         #[error("there is no nonce for this peer")]
         NonceMissing => {
             code: "nonce-missing",
@@ -61,11 +61,10 @@ family! {
         } => {
             code: "answer-status",
             rule: Besides("the token protocol has no rule on statuses"),
-            advice: "Read in the foreign cluster's log why it answered so, and ask again \
-                     afterwards.",
+            advice: "Find the reason in the foreign cluster's log, and then try again.",
         },
         /// The other cluster does not have the path of the token protocol.
-        #[error("the foreign cluster speaks no form of the token protocol that is spoken here")]
+        #[error("the foreign cluster and this cluster share no version of the token protocol")]
         NoTokenProtocol => {
             code: "token-protocol-unknown",
             rule: Besides("the token protocol has no rule on versions"),
@@ -73,7 +72,7 @@ family! {
                      service and authenticate by keys.",
         },
         /// The other cluster gave an identity to this cluster's ID already.
-        #[error("the foreign cluster has given an identity to this cluster ID already")]
+        #[error("the foreign cluster has already given an identity to this cluster ID")]
         SecondIdentity => {
             code: "identity-given-before",
             rule: Besides("the token protocol gives each cluster ID one identity"),
@@ -88,9 +87,9 @@ family! {
             advice: "Have the provider generate the Identity again once it has issued the \
                      certificate.",
         },
-        /// The certificate is due, and the provider gives no new one: it renews
-        /// in another way or not at all.
-        #[error("the certificate was due at {since}, and the provider gave no new one")]
+        /// The certificate is due for renewal, and the provider issues no new one:
+        /// the provider renews in another way or not at all.
+        #[error("the certificate was due for renewal at {since}, and no new one arrived")]
         RenewalUnanswered {
             /// When the certificate was due, or when a new one was asked for.
             since: Timestamp,
@@ -101,7 +100,7 @@ family! {
                      the older of the two clusters.",
         },
         /// The answer to a request for renewal could not be accepted.
-        #[error("a new certificate was asked for at {since}, and the answer could not be taken")]
+        #[error("the answer to the renewal request of {since} could not be accepted")]
         RenewalUnusable {
             /// When a new certificate was asked for.
             since: Timestamp,

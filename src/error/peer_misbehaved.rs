@@ -1,4 +1,4 @@
-//! What no honest peer sends.
+//! Faults of messages and objects that no honest peer sends.
 
 #[cfg(test)]
 use super::family::every_fact;
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{
     crypto::{CertificateError, CsrError, KeyError, NonceError, SignatureError, TokenError},
-    model::{KubeconfigError, NameError, StrictJsonError, UrlError},
+    model::{DocumentError, KubeconfigError, NameError, UrlError},
 };
 
 family! {
-    /// What no honest peer sends.
+    /// A fault of a message or object that no honest peer sends.
     #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum PeerMisbehaved {
@@ -23,14 +23,14 @@ family! {
         #[error("not a cluster ID: {0}")]
         ClusterId(NameError) => {
             code: "cluster-id-malformed",
-            rule: Besides("a cluster ID is a valid value before any rule is asked"),
+            rule: Besides("the cluster ID is checked before any rule applies"),
             advice: "Have the peer generate the object again, with the cluster ID that its Liqo \
                      was installed with.",
         },
-        /// A name, label or ID is not the one of its peer or cluster.
+        /// A name, label or ID does not match the peer or the cluster.
         #[error("expected {expected:?}, found {found:?}")]
         NameMismatch {
-            /// The name that belongs there.
+            /// The name expected.
             expected: String,
             /// The name that was found, shortened and escaped.
             found: String,
@@ -47,7 +47,7 @@ family! {
             found: String,
         } => {
             code: "slice-name-malformed",
-            rule: Besides("a name is a valid value before any rule is asked"),
+            rule: Besides("the name is checked before any rule applies"),
             advice: "Have the consumer give the resource slice a name of lower-case letters, \
                      digits, '-' and '.'.",
         },
@@ -61,7 +61,7 @@ family! {
                     advice: "Use a build of this library that has the feature; the consumer's \
                              keys can stay as they are.",
                 }
-                // Such a key is not the result of a damaged field.
+                // A damaged field does not decode to such a key.
                 KeyError::Algorithm { .. }
                 | KeyError::RsaModulusBits { .. }
                 | KeyError::RsaExponent
@@ -79,7 +79,7 @@ family! {
                 }
             }
         },
-        /// The signing request is not the one that belongs there.
+        /// The certificate signing request is not the one expected.
         #[error("certificate signing request: {0}")]
         Csr(CsrError) as error => {
             code: "csr-refused",
@@ -132,9 +132,9 @@ family! {
             advice: "Replace the nonce by one of this provider's own, and have the consumer sign \
                      the new nonce and generate its Tenant again.",
         },
-        /// The nonce has served another key, request or Tenant already, or it is
-        /// not on offer any more: it was replaced, or its peering has ended.
-        #[error("the nonce was used already, or is not on offer any more")]
+        /// The nonce was already used for another key, request or Tenant, or it was
+        /// replaced, or its peering has ended.
+        #[error("the nonce was already used or replaced, or its peering has ended")]
         NonceUsed => {
             code: "nonce-used",
             rule: Broken(Rule::Nonce),
@@ -142,7 +142,7 @@ family! {
                      consumer has to delete its Secret liqo-signed-nonce first.",
         },
         /// The Tenant asks to be accepted without a handshake.
-        #[error("authzPolicy TolerateNoHandshake is the provider's to set, not the consumer's")]
+        #[error("only the provider may set authzPolicy TolerateNoHandshake, not the consumer")]
         SelfDeclaredPolicy => {
             code: "self-declared-policy",
             rule: Broken(Rule::OwnPolicy),
@@ -169,7 +169,7 @@ family! {
             advice: "Give this cluster's token to the peer's administrator if the peer is meant \
                      to connect.",
         },
-        /// The origin token that the home cluster gave cannot be a token.
+        /// The origin token from the home cluster is not a valid token.
         #[error("token: {0}")]
         Token(TokenError) => {
             code: "token-malformed",
@@ -178,7 +178,7 @@ family! {
         },
         /// The answer of the foreign cluster is not JSON of the form expected.
         #[error("the answer: {0}")]
-        AnswerForm(StrictJsonError) => {
+        AnswerForm(DocumentError) => {
             code: "answer-malformed",
             rule: Besides("the token protocol has no rule on the form of an answer"),
             advice: "Check that the URL is that of the foreign cluster's authentication service, \
@@ -192,8 +192,8 @@ family! {
             advice: "Check that the URL is that of the foreign cluster's authentication service, \
                      and that no other server answers in between.",
         },
-        /// The kubeconfig that the foreign cluster gave does not have the one
-        /// form that is read.
+        /// The kubeconfig from the foreign cluster does not have the only form that
+        /// this library reads.
         #[error("kubeconfig: {0}")]
         Kubeconfig(KubeconfigError) => {
             code: "kubeconfig-refused",
@@ -223,7 +223,7 @@ family! {
                 }
             }
         },
-        /// The CA bundle holds something else than CA certificates.
+        /// The CA bundle holds anything other than CA certificates.
         #[error("CA bundle: {0}")]
         CaBundle(CertificateError) => {
             code: "ca-bundle-refused",
@@ -247,8 +247,8 @@ family! {
             advice: "Ask for this proxy when the Tenant is generated, or have the provider leave \
                      the proxy out.",
         },
-        /// API server or CA are not those of the first time.
-        #[error("the value differs from the one that was pinned the first time")]
+        /// The API server or the CA differs from the pinned one.
+        #[error("the value differs from the pinned one")]
         EndpointChanged => {
             code: "endpoint-changed",
             rule: Broken(Rule::IdentityContent),
@@ -265,7 +265,7 @@ family! {
         /// A field of the AWS user does not have the form that AWS gives it.
         #[error("the field is not {expected}")]
         AwsField {
-            /// What belongs there.
+            /// The form expected.
             expected: &'static str,
         } => {
             code: "aws-field-malformed",
@@ -287,11 +287,12 @@ family! {
         #[error("the provider's commitment: {0}")]
         Commitment(CommitmentFault) => {
             code: "commitment-refused",
-            rule: Besides("the commitment adds to the rules, and Liqo itself has none"),
+            rule: Besides("no rule requires a commitment, and Liqo itself has none"),
             advice: "Ask the provider's administrator over another channel for the fingerprint of \
                      the provider's key, and go on only if the fingerprint is the expected one.",
         },
-        /// The pinned key is said to have signed this key, and has not.
+        /// The consumer claims that the pinned key signed its new key, and the claim
+        /// does not verify.
         #[error("the succession of the key: {0}")]
         KeySuccession(SuccessionFault) => {
             code: "key-succession-refused",
@@ -310,7 +311,10 @@ pub enum CommitmentFault {
     #[error("the text cannot be read")]
     Encoding,
     /// The commitment is missing, although this provider has to give one.
-    #[error("the commitment is missing, although this provider is known by its key")]
+    #[error(
+        "the commitment is missing, although a key of this provider is known or its nonce \
+         commits to one"
+    )]
     Missing,
     /// The commitment's key is not the one expected.
     #[error("the commitment was made with the key {found}, which is not the one expected")]
@@ -321,7 +325,7 @@ pub enum CommitmentFault {
     /// The commitment's key is unusable.
     #[error("the key: {0}")]
     Key(KeyError),
-    /// The commitment's signature does not verify over what came with it.
+    /// The commitment's signature does not verify over the received content.
     #[error("the signature: {0}")]
     Signature(SignatureError),
 }
@@ -333,7 +337,7 @@ pub enum SuccessionFault {
     /// The succession cannot be read.
     #[error("the text cannot be read")]
     Encoding,
-    /// The key that is said to be followed is not the pinned one.
+    /// The key that made the succession is not the pinned one.
     #[error("the succession was made with another key than the pinned one")]
     OtherKey,
     /// The signature does not verify over this key, nonce and pair of clusters.

@@ -1,4 +1,4 @@
-//! What this side's policy refuses.
+//! Refusals by this side's policy.
 
 #[cfg(test)]
 use super::family::every_fact;
@@ -15,7 +15,7 @@ use crate::{
 };
 
 family! {
-    /// What this side's policy refuses.
+    /// A refusal by this side's policy.
     #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum PolicyRefusal {
@@ -57,8 +57,8 @@ family! {
             advice: "Have the consumer delete the resource slices that it does not need, or raise \
                      the limit for this peer.",
         },
-        /// A new slice would need one more record than the policy allows: too many of
-        /// the peer's slices are gone whose certificates may still hold.
+        /// A new slice would need one more record than the policy allows. The record
+        /// of a deleted slice counts while a certificate of the slice may be valid.
         #[error("the peer has {limit} records of resource slices, and a new slice needs another")]
         TooManySliceRecords {
             /// Records allowed.
@@ -67,8 +67,19 @@ family! {
             code: "too-many-slice-records",
             rule: Broken(Rule::OwnRecords),
             advice: "Have the consumer keep its resource slices instead of making new ones, or \
-                     wait until certificates of deleted slices have ended, or raise the limit for \
-                     this peer.",
+                     wait until certificates of deleted slices have expired, or raise the limit \
+                     for this peer.",
+        },
+        /// The peer has as many access keys on record as the policy allows.
+        #[error("the peer has {limit} access keys on record, and needs another")]
+        TooManyAccessKeys {
+            /// Keys allowed.
+            limit: usize,
+        } => {
+            code: "too-many-access-keys",
+            rule: Broken(Rule::OwnRecords),
+            advice: "Delete at AWS the access keys that are reported for deletion, and report \
+                     them as deleted, or raise the limit for this peer.",
         },
         /// The name belongs to a Kubernetes user or group already.
         #[error("{name:?} is the name of a principal already")]
@@ -81,8 +92,8 @@ family! {
             advice: "Find the Kubernetes user or group that has the name, and rename the cluster \
                      or resource slice unless that user or group is no longer needed.",
         },
-        /// The cluster ID names a Secret of somebody else's, and Liqo 0.2 lets a home
-        /// read the Secret that its ID names.
+        /// A Secret that belongs to somebody else has the cluster ID as its name.
+        /// Liqo 0.2 lets a home read the Secret that has the home's ID as its name.
         #[error("{name:?} is the name of a Secret that belongs to somebody else")]
         SecretNameTaken {
             /// The name.
@@ -118,7 +129,7 @@ family! {
         },
         /// The Identity carries AWS keys, and the peer's settings do not say that
         /// the provider runs on EKS.
-        #[error("AWS keys are not taken from this provider")]
+        #[error("AWS keys are not accepted from this provider")]
         AwsNotAccepted => {
             code: "aws-not-accepted",
             rule: Broken(Rule::IdentityContent),
@@ -129,16 +140,15 @@ family! {
         PeeringEnded => {
             code: "peering-ended",
             rule: Besides("the end of a peering is this side's own decision"),
-            advice: "Authenticate anew: ask the provider for a nonce, and sign it.",
+            advice: "Authenticate again: ask the provider for a nonce, and sign it.",
         },
-        /// The resource slice is for this provider, and this side did not ask
-        /// for it.
+        /// The resource slice is for this provider, but this side did not request it.
         #[error("this side did not ask for the resource slice")]
         SliceNotRequested => {
             code: "slice-not-requested",
             rule: Broken(Rule::OwnRecords),
-            advice: "Delete the slice unless somebody here made it by hand, and ask for a slice \
-                     made by hand by the same name through this library.",
+            advice: "Delete the slice; but if an administrator of this cluster created it by \
+                     hand, request a slice of the same name through this library instead.",
         },
         /// The token protocol is off.
         #[error("the token protocol is off")]
@@ -178,8 +188,7 @@ family! {
             advice: "Ask the administrator of the signer, or of the AWS account, why the request \
                      was denied.",
         },
-        /// The certificate that the signer gave ends no later than the present
-        /// one.
+        /// The signer's new certificate does not end later than the present one.
         #[error("the signer's certificate ends at {found}; the present one ends at {present}")]
         RenewalEndsNoLater {
             /// When the certificate that was given ends.

@@ -1,4 +1,4 @@
-//! What has to come first.
+//! Preconditions of a call that are not met yet.
 
 #[cfg(test)]
 use super::family::every_fact;
@@ -6,8 +6,8 @@ use super::family::{Basis::Besides, Facts, facts, family};
 use crate::model::{Kind, Timestamp};
 
 family! {
-    /// What has to come first. Nothing is broken: the call came too early, and
-    /// may succeed later.
+    /// A precondition that is not met yet. Nothing is broken: the call came too
+    /// early, and may succeed later.
     #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum Precondition {
@@ -100,11 +100,11 @@ family! {
             rule: Besides(NOTHING_BROKEN),
             advice: "Create the roles that Liqo's chart has for peering users.",
         },
-        /// The certificate that came is not newer than the stored one. It may be
-        /// an earlier answer: an Identity can arrive before its Renew.
+        /// The received certificate is not newer than the stored one. It may be an
+        /// earlier answer: an Identity can arrive before its Renew.
         #[error("the certificate ends at {found}, and the stored one ends at {held}")]
         NotNewer {
-            /// When the certificate that came ends.
+            /// When the received certificate ends.
             found: Timestamp,
             /// When the stored certificate ends.
             held: Timestamp,

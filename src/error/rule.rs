@@ -14,8 +14,8 @@ pub enum Rule {
     /// Rule 1. A certificate signing request asks for one organization and one
     /// common name, exactly those expected, each in an RDN of its own. It has
     /// version 0, and no other RDN, extension, attribute or alternative name.
-    /// Its DER is compared with the DER that is right. The strict policy also
-    /// wants canonical PEM around it.
+    /// Its DER must equal the expected DER. The strict policy also requires
+    /// canonical PEM.
     RequestContent,
     /// Rule 2. The signature of a certificate signing request is verified, and
     /// its key is the Tenant's key.
@@ -27,9 +27,9 @@ pub enum Rule {
     KeyStrength,
     /// Rule 4. A nonce carries this provider's authentication code, or the
     /// embedder vouches for it. It has not expired, is read only from the peer's
-    /// own tenant namespace, and wins once. The same key, request and nonce
-    /// again are the same success while their Tenant lives. A nonce is replaced
-    /// only if that is asked for, or if it expired before its first Tenant came.
+    /// own tenant namespace, and is accepted once. The same key, request and
+    /// nonce succeed again while their Tenant exists. A nonce is replaced only
+    /// on request, or if it expired before its first Tenant arrived.
     Nonce,
     /// Rule 5. The key of a cluster ID is pinned, also after the peering's end
     /// while a certificate or an access key may still be valid. Another key
@@ -38,33 +38,33 @@ pub enum Rule {
     PinnedKey,
     /// Rule 6. The policy for a peer is the provider's own configuration, never
     /// a field that the peer wrote. `TolerateNoHandshake` counts only if that
-    /// configuration names the peer. Of the condition on record and the one in
-    /// the Tenant, the stricter holds.
+    /// configuration names the peer. If the recorded condition and the Tenant's
+    /// condition differ, the stricter one applies.
     OwnPolicy,
     /// Rule 7. A name that already belongs to a Kubernetes user or group is
     /// refused as a cluster ID and as the user of a resource slice. No two
     /// principals share a common name.
     UniquePrincipal,
-    /// Rule 8. A consumer signs only what has the form of a nonce, is made for
-    /// this provider and this consumer, and has not expired. It never signs
+    /// Rule 8. A consumer signs only a text that has the form of a nonce, is made
+    /// for this provider and this consumer, and has not expired. It never signs
     /// arbitrary data.
     SignsNoncesOnly,
     /// Rule 9. A consumer stores an Identity only if the certificate carries the
     /// consumer's key and subject, is in date, lives at most ten years, is for
     /// client authentication and is no authority. The URLs are safe to connect
     /// to, the CA bundle holds CA certificates only, and proxy and namespace are
-    /// those expected. A certificate and AWS keys never come together. API
-    /// server, CA and proxy are pinned after the first time.
+    /// those expected: the proxy is the one that this consumer asked for. A
+    /// certificate and AWS keys never come together. API server and CA are pinned
+    /// after the first time.
     IdentityContent,
-    /// Rule 10. What a peer can write is never taken as the truth about that
-    /// peer. Pins, proofs, used nonces, conditions and requests lie under a seal
-    /// in the provider's own namespace, and are written before anything is
-    /// signed or handed out. Nothing that a peer can write keeps its rights from
-    /// being taken back.
+    /// Rule 10. The provider never trusts data about a peer that the peer can
+    /// write. Pins, proofs, used nonces, conditions and requests are in sealed
+    /// records in the provider's own namespace. The provider writes them before
+    /// it signs or issues anything. Nothing that a peer can write prevents the
+    /// revocation of the peer's rights.
     OwnRecords,
     /// Rule 11. Tokens and authentication codes are compared in constant time.
-    /// Secrets are wiped after use and never printed. Everything that is read
-    /// has a limit.
+    /// Secrets are wiped after use and never printed. All input has size limits.
     SecretsAndLimits,
 }
 

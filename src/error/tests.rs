@@ -26,8 +26,8 @@ fn facts() -> impl Iterator<Item = &'static Facts> {
     variants().flatten()
 }
 
-/// A code that is taken out of use stays in the list, with ` (retired)` behind
-/// it, so that no later variant gets it.
+/// A retired code stays in the list with the suffix ` (retired)`, so that no
+/// later variant uses it.
 #[test]
 fn each_variant_has_a_code_of_its_own_and_the_list_of_codes_is_complete() {
     let listed: Vec<&str> = include_str!("codes.txt").lines().collect();
@@ -82,7 +82,7 @@ fn a_fault_breaks_a_rule_or_says_why_it_breaks_none() {
         }
     }
     assert_eq!(broken, (1..=11).collect(), "each rule can be broken");
-    // Where nothing is broken, no rule is.
+    // A precondition breaks no rule.
     for facts in Precondition::ALL.iter().copied().flatten() {
         assert!(matches!(facts.rule, Basis::Besides(_)), "{}", facts.code);
     }
@@ -176,7 +176,7 @@ fn the_error_of_every_backend_can_be_downcast() {
         let text = error.to_string();
         assert!(text.contains(&backend.to_string()), "{text}");
         assert!(text.ends_with("x…\""), "{text}");
-        // Equal are fault and place; no two errors of an embedder can be compared.
+        // Equality compares fault and place, not the source.
         assert_eq!(error, Error::backend(backend, Box::new(Throttled(8))));
         assert_ne!(error, moved);
     }

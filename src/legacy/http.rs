@@ -1,10 +1,10 @@
-//! Requests and responses of HTTP, as values.
+//! HTTP requests and responses as values.
 
 use core::fmt;
 
 use crate::model::{ProtocolVersion, SecretBytes};
 
-/// A request, without the connection that it came or goes by.
+/// A request, without its connection.
 ///
 /// `Debug` shows neither headers nor body, since a body holds tokens.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,14 +13,14 @@ pub struct HttpRequest {
     pub method: String,
     /// The path, such as `/identity`, without query.
     pub path: String,
-    /// The headers by name. Of those that the transport sets (`host`,
-    /// `content-length`), none is needed.
+    /// The headers by name. The transport sets `host` and `content-length`, so they
+    /// are not needed here.
     pub headers: Vec<(String, String)>,
-    /// The body, whole.
+    /// The whole body.
     pub body: SecretBytes,
 }
 
-/// A response, without the connection that it came or goes by.
+/// A response, without its connection.
 ///
 /// `Debug` shows neither headers nor body, since a body may hold a credential.
 #[derive(Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct HttpResponse {
     /// The headers by name, in lower case. The transport adds
     /// `content-length` and `date`.
     pub headers: Vec<(String, String)>,
-    /// The body, whole.
+    /// The whole body.
     pub body: SecretBytes,
 }
 
@@ -59,17 +59,16 @@ impl HttpRequest {
 }
 
 impl HttpResponse {
-    /// What a request is answered with when [`handle`] fails or an effect
-    /// does: 500, which a peer tries again after. It says nothing of the
-    /// reason.
+    /// The response if [`handle`] or an effect fails: 500, without a reason. The
+    /// peer tries again later.
     ///
     /// [`handle`]: super::Foreign::handle
     pub fn internal_error() -> Self {
         Self::error(500, "internal error")
     }
 
-    /// Nobody is to be told more: 503, which a peer tries again after. For a
-    /// transport that has too much to do.
+    /// The response 503, without a reason. The peer tries again later. A transport
+    /// that is overloaded can send it as well.
     pub fn unavailable() -> Self {
         Self::error(503, "try again later")
     }
@@ -117,7 +116,7 @@ impl fmt::Debug for HttpResponse {
     }
 }
 
-/// Where a cluster says who it is.
+/// The path where a cluster publishes its ID and name.
 pub(super) const IDS_PATH: &str = "/ids";
 pub(super) const IDENTITY_PATH: &str = ProtocolVersion::V0_2.identity_path();
 pub(super) const CERTIFICATE_PATH: &str = ProtocolVersion::V0_4.identity_path();

@@ -1,4 +1,4 @@
-//! What travels in the bodies, in each version's form.
+//! The bodies of requests and responses, in the form of each version.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ use super::{
 };
 use crate::{
     model::{
-        ClusterId, ClusterIdentity, MapOnly, NameError, ProtocolVersion, SecretBytes, SecretText,
-        StrictJsonError, read_strict_json,
+        ClusterId, ClusterIdentity, DocumentError, MapOnly, NameError, ProtocolVersion,
+        SecretBytes, SecretText, read_json,
     },
     policy::Limits,
 };
 
-/// A home cluster asks for an identity: read, and not yet checked.
+/// A home cluster's request for an identity. It is read, but not checked yet.
 ///
 /// Source: Liqo `auth.IdentityRequest` (0.2) and
 /// `auth.CertificateIdentityRequest` (0.3 to 0.10).
@@ -32,32 +32,34 @@ pub struct IdentityRequest {
     pub(super) csr: Vec<u8>,
 }
 
-/// Why a request for an identity cannot be read. Nothing of a token is in it.
+/// Why a request for an identity cannot be read. The error contains no part of a
+/// token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The body is not JSON of the form expected.
+    /// The body is not JSON of the expected form.
     #[error("the body: {0}")]
-    Form(#[from] StrictJsonError),
-    /// The cluster ID is none.
+    Form(#[from] DocumentError),
+    /// The cluster ID is malformed.
     #[error("the cluster ID: {0}")]
     ClusterId(NameError),
-    /// `clusterID` and `cluster` name two clusters.
-    #[error("clusterID and cluster name two clusters, expected one")]
+    /// `clusterID` and `cluster` contain different IDs.
+    #[error("clusterID and cluster.clusterID differ")]
     TwoClusters,
-    /// The name of the cluster is longer than is read.
+    /// The cluster's name is longer than the limit.
     #[error("the cluster's name has {found} bytes, expected at most {limit}")]
     NameTooLong {
-        /// The length found, in bytes.
+        /// The length that was found, in bytes.
         found: usize,
-        /// The longest length read.
+        /// The maximum length, in bytes.
         limit: usize,
     },
     /// The certificate signing request is not base64.
     #[error("certificateSigningRequest is not base64 in the standard alphabet")]
     Base64,
-    /// The body is encoded, or its length is given twice.
-    #[error("the header {name} is there twice or says what is not dealt with here")]
+    /// The body has an encoding, or a header about its length or encoding occurs
+    /// twice.
+    #[error("the header {name} occurs twice, or is not supported")]
     Header {
         /// The header.
         name: &'static str,
@@ -65,17 +67,17 @@ pub enum RequestError {
 }
 
 impl IdentityRequest {
-    /// The token that is shown, as bytes of any kind.
+    /// The token of the request. It may contain any bytes.
     pub(super) fn token_bytes(&self) -> &[u8] {
         self.token.expose().as_bytes()
     }
 
-    /// Reads the body of a `POST` to a path where identities are asked for.
+    /// Reads the body of a `POST` to one of the paths for identities.
     pub(super) fn read(request: &HttpRequest, limits: &Limits) -> Result<Self, RequestError> {
         check_headers(request)?;
         let body = request.body.expose();
         if request.path == IDENTITY_PATH {
-            let body: AccountBody = read_strict_json(body, limits.legacy_request)?;
+            let body: AccountBody = read_json(body, limits.legacy_request)?;
             let peer: ClusterId = body.cluster_id.parse().map_err(RequestError::ClusterId)?;
             return Ok(Self {
                 version: ProtocolVersion::V0_2,
@@ -86,7 +88,7 @@ impl IdentityRequest {
                 csr: Vec::new(),
             });
         }
-        let body: CertificateBody = read_strict_json(body, limits.legacy_request)?;
+        let body: CertificateBody = read_json(body, limits.legacy_request)?;
         let (version, identity) = body.identity()?;
         let found = identity.cluster_name.len();
         if found > LONGEST_NAME {
@@ -110,9 +112,9 @@ impl IdentityRequest {
     }
 }
 
-/// What is asked for an identity, on its way out. Without a version both
-/// `clusterID` and `cluster` are in it: 0.3 reads the one, later versions the
-/// other, and all of them ignore what they do not know.
+/// A request for an identity, as a home cluster sends it. Without a version, it
+/// contains both `clusterID` and `cluster`. Liqo 0.3 reads the first, and later
+/// versions read the second. Every version ignores unknown fields.
 pub(super) struct Outgoing<'a> {
     pub(super) version: Option<ProtocolVersion>,
     pub(super) home: &'a ClusterId,
@@ -147,7 +149,7 @@ impl Outgoing<'_> {
             (CERTIFICATE_PATH, write(&body))
         };
         let mut request = HttpRequest::new("POST", path, body);
-        // What Liqo itself sends.
+        // Liqo sends the same header.
         request
             .headers
             .push(("content-type".to_owned(), "text/plain".to_owned()));
@@ -155,7 +157,7 @@ impl Outgoing<'_> {
     }
 }
 
-/// Who a cluster is. Source: Liqo `auth.ClusterInfo`.
+/// A cluster's ID and name. Source: Liqo `auth.ClusterInfo`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClusterInfo {
@@ -163,12 +165,12 @@ pub(super) struct ClusterInfo {
     pub(super) cluster_id: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) cluster_name: String,
-    /// In 0.2 only.
+    /// Only in 0.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) guest_namespace: Option<String>,
 }
 
-/// The certificate and where to use it. Source: Liqo
+/// The certificate, and the API server that accepts it. Source: Liqo
 /// `auth.CertificateIdentityResponse`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -182,7 +184,7 @@ pub(super) struct CertificateResponse {
     pub(super) aws: MapOnly<AwsCredentials>,
 }
 
-/// Credentials of a cloud, which are not dealt with here. Source: Liqo
+/// AWS credentials, which this library does not accept here. Source: Liqo
 /// `auth.AWSIdentityInfo`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -204,10 +206,11 @@ impl AwsCredentials {
     }
 }
 
-/// The JSON of a message, without what it would leave behind on growing.
+/// The JSON of a message. The buffer is large from the start, because a growing
+/// buffer would leave copies of secrets in memory.
 pub(super) fn write<T: Serialize>(message: &T) -> SecretBytes {
     let mut text = Zeroizing::new(Vec::with_capacity(CAPACITY));
-    // Strings only: it cannot fail.
+    // Cannot fail: every map key is a string.
     let _ = serde_json::to_writer(&mut *text, message);
     SecretBytes::from(text)
 }
@@ -237,7 +240,7 @@ struct CertificateBody {
 
 impl CertificateBody {
     fn identity(&self) -> Result<(ProtocolVersion, ClusterIdentity), RequestError> {
-        // An empty text is an absent field.
+        // An empty text counts as an absent field.
         let id = self.cluster_id.as_ref().filter(|id| !id.is_empty());
         let cluster = self.cluster.as_ref();
         let cluster = cluster.filter(|MapOnly(cluster)| *cluster != ClusterIdentity::default());
@@ -246,7 +249,7 @@ impl CertificateBody {
                 Err(RequestError::TwoClusters)
             }
             (_, Some(MapOnly(cluster))) => Ok((ProtocolVersion::V0_4, cluster.clone())),
-            // Liqo 0.3 has no names, and takes the ID for one.
+            // Liqo 0.3 has no cluster names and uses the ID as the name.
             (id, None) => {
                 let cluster_id = id.cloned().unwrap_or_default();
                 let cluster_name = cluster_id.clone();
@@ -262,8 +265,8 @@ impl CertificateBody {
     }
 }
 
-/// What readers of HTTP could differ on is refused, although the transport
-/// should have seen to it.
+/// Refuses headers that two HTTP parsers could understand differently. The transport
+/// should already have refused them.
 fn check_headers(request: &HttpRequest) -> Result<(), RequestError> {
     for name in ["content-length", "transfer-encoding", "content-encoding"] {
         if request.header(name).count() > 1 {
@@ -282,7 +285,7 @@ fn check_headers(request: &HttpRequest) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// As long as the name of a Kubernetes object may be, in bytes.
+/// The maximum length of a Kubernetes object's name, in bytes.
 const LONGEST_NAME: usize = 253;
-/// Longer than any message but one with a large CA bundle.
+/// Enough for every message, unless its CA bundle is large.
 const CAPACITY: usize = 16 * 1024;

@@ -1,9 +1,9 @@
 //! The shared-token protocol of Liqo 0.2 to 0.10, both sides.
 //!
-//! Before the exchange of nonces there was one secret token for each cluster:
-//! whoever showed it got an identity. A **home** cluster asks, a **foreign**
-//! cluster gives. It is here to meet peers that have nothing else; it is off
-//! until [`TokenProtocol::TrustWhoeverHoldsTheToken`] is chosen.
+//! Before Liqo exchanged nonces, each cluster had one secret token. Whoever showed
+//! the token got an identity. A **home** cluster asks for an identity, and a
+//! **foreign** cluster gives it. Use this protocol only for peers that have no
+//! other. It is off until [`TokenProtocol::TrustWhoeverHoldsTheToken`] is chosen.
 //!
 //! ```text
 //!        home                                                    foreign
@@ -28,20 +28,24 @@
 //! | 0.3 | `POST /identity/certificate` `{clusterID, originClusterToken, destinationClusterToken, certificateSigningRequest}` | 202 `{namespace, certificate, apiServerUrl, apiServerCA, aws}`; 400, 401, 403, 500 |
 //! | 0.4 to 0.10 | the same, with `cluster: {clusterID, clusterName}` | the same |
 //!
-//! As in the rest of the library nothing here does I/O, and the state is in
-//! the objects. Requests and responses of HTTP are values ([`HttpRequest`],
-//! [`HttpResponse`]); a response is sent only after every effect that came
-//! with it or before it has been applied.
+//! As in the rest of the library, nothing here does I/O, and the state is in the
+//! objects. HTTP requests and responses are values ([`HttpRequest`],
+//! [`HttpResponse`]). A response is sent only after every effect that came with it
+//! or before it has been applied.
 //!
-//! # What it is worth
+//! # Security
 //!
-//! The token is a bearer secret, and the protocol binds it to no cluster: who
-//! holds it may take any cluster ID that has no identity yet. What can be done
-//! about that without a peer noticing is done: each ID gets one identity, a
-//! CSR is verified as in the new protocol, tokens are compared in constant
-//! time, may expire ([`ForeignSettings::token_lifetime`]) and may serve once
-//! ([`ForeignSettings::single_use_token`]), and with the strict policy each peer
-//! is given an origin token of its own, good for its cluster ID only.
+//! The token is a bearer secret, and the protocol does not bind it to a cluster.
+//! Whoever holds the token may take any cluster ID that has no identity yet. The
+//! library does what is possible without a change on the peer's side:
+//!
+//! - Each cluster ID gets one identity.
+//! - A CSR is verified as in the new protocol.
+//! - Tokens are compared in constant time. They may expire
+//!   ([`ForeignSettings::token_lifetime`]) and may work only once
+//!   ([`ForeignSettings::single_use_token`]).
+//! - With the strict policy, each peer gets an origin token of its own, which is
+//!   valid for its cluster ID only.
 
 mod foreign;
 mod home;

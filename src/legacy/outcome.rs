@@ -1,4 +1,4 @@
-//! What came of a request.
+//! The outcome of a request.
 
 use core::fmt;
 
@@ -8,22 +8,23 @@ use crate::{
     model::{ClusterId, ProtocolVersion},
 };
 
-/// What came of a request, for logs and audits. No token is in it.
+/// The outcome of a request, for logs and audits. It contains no token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// A home cluster was given its identity.
+    /// A home cluster received its identity.
     Issued {
         /// The home cluster.
         peer: ClusterId,
-        /// The form in which it asked.
+        /// The protocol form of the request.
         version: ProtocolVersion,
     },
-    /// The token was not the right one.
+    /// The token was wrong.
     WrongToken {
         /// The cluster ID in the request.
         peer: ClusterId,
-        /// Whether the token was empty: an honest home cluster asks so first.
+        /// Whether the token was empty. An honest home cluster first asks with the
+        /// empty token.
         is_empty: bool,
     },
     /// The cluster ID has an identity already.
@@ -31,7 +32,7 @@ pub enum Outcome {
         /// The cluster ID.
         peer: ClusterId,
     },
-    /// The token was right, and the rest was refused.
+    /// The token was right, but another part of the request was refused.
     Refused {
         /// The cluster ID in the request.
         peer: ClusterId,
@@ -43,9 +44,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What was wrong, as an error: with whose fault it is and what can be done.
-    /// Nothing for an identity that was given and a request that could not be
-    /// read.
+    /// The outcome as an error, with fault and advice. None if an identity was
+    /// given, or if the request could not be read.
     pub fn error(&self) -> Option<Error> {
         match self {
             Self::Issued { .. } | Self::Malformed(_) => None,

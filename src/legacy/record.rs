@@ -1,10 +1,10 @@
-//! Secrets of this cluster's own, under a seal: the records, and the tokens that
+//! Sealed Secrets in this cluster's own namespace: the records, and the tokens that
 //! this cluster made.
 //!
-//! The seal is HMAC-SHA-256 by the record key over the cluster ID, the Secret's
-//! name and each of its values. A Secret of another name is not taken, nor an
-//! edited one. Each value keeps its own key, which is where Liqo looks for a
-//! token; so the form differs from that of [`crate::machine::sealed`].
+//! The seal is an HMAC-SHA-256 with the record key over the cluster ID, the Secret's
+//! name and each of its keys and values. A Secret that was renamed or edited is
+//! refused. Each value has a key of its own, because Liqo looks for a token under
+//! its key. So the form differs from that of [`crate::machine::sealed`].
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ use crate::{
     model::{ClusterId, Metadata, Resource, Secret, SecretBytes, names},
 };
 
-/// What a record keeps, under the keys of its Secret.
+/// The content of a record, under the keys of its Secret.
 pub(super) trait Fields: Clone + PartialEq {
-    /// The record; nothing if it is of another version of this library.
+    /// The record, or none if another version of this library wrote it.
     fn read(secret: &Secret) -> Option<Self>;
 
     /// The values of the Secret.
@@ -32,16 +32,15 @@ pub(super) trait Fields: Clone + PartialEq {
 #[derive(Clone)]
 pub(super) struct FieldSeal<'a> {
     pub(super) key: &'a RecordKey,
-    /// The cluster that keeps the Secret.
+    /// The cluster that owns the Secret.
     pub(super) owner: &'a ClusterId,
     pub(super) namespace: &'a str,
     pub(super) name: String,
-    /// The peer that the Secret is about; none for the cluster's own token.
+    /// The peer to which the Secret belongs. None for the cluster's own token.
     pub(super) peer: Option<&'a ClusterId>,
 }
 
-/// The one record that a side keeps of a peer.
-#[derive(Clone)]
+/// The one record that a side has for a peer.
 pub(super) struct Records<'a, T> {
     seal: FieldSeal<'a>,
     /// The working copy.
@@ -59,7 +58,17 @@ impl<'a, T: Fields> Records<'a, T> {
     }
 }
 
-impl<T: Fields> plan::Records for Records<'_, T> {
+impl<'a, T: Fields> plan::Records for Records<'a, T> {
+    type Mark = WorkingRecord<'a, T>;
+
+    fn mark(&self) -> Self::Mark {
+        self.peer.clone()
+    }
+
+    fn return_to(&mut self, peer: Self::Mark) {
+        self.peer = peer;
+    }
+
     fn writes(self) -> Vec<RecordWrite> {
         let Self { seal, peer } = self;
         let changed = peer.changed().and_then(|(record, forgets)| {
@@ -70,7 +79,7 @@ impl<T: Fields> plan::Records for Records<'_, T> {
 }
 
 impl FieldSeal<'_> {
-    /// The Secret with these values.
+    /// The sealed Secret with these values.
     pub(super) fn seal(&self, data: BTreeMap<String, SecretBytes>) -> Secret {
         let peer = self
             .peer
@@ -94,11 +103,11 @@ impl FieldSeal<'_> {
         secret
     }
 
-    /// The record of the seal's name, if there is one.
+    /// The record with the seal's name, if it exists.
     ///
     /// # Errors
-    /// [`LocalFault::BrokenSeal`], and [`LocalFault::Unreadable`] for a record
-    /// of another version of this library.
+    /// [`LocalFault::BrokenSeal`], and [`LocalFault::Unreadable`] for a record of
+    /// another version of this library.
     pub(super) fn find<'o, T: Fields>(
         &self,
         view: &View<'o>,
@@ -115,13 +124,13 @@ impl FieldSeal<'_> {
         Ok(Some((secret, record)))
     }
 
-    /// Whether the Secret's values carry this cluster's seal.
+    /// Whether the Secret has a valid seal of this cluster.
     pub(super) fn holds(&self, secret: &Secret) -> bool {
         let seal = secret.get(SEAL).unwrap_or_default();
         self.key.verify(SEAL_DOMAIN, &self.parts(secret), seal)
     }
 
-    /// Refuses a Secret whose values do not carry this cluster's seal.
+    /// Refuses a Secret without a valid seal of this cluster.
     pub(super) fn check(&self, secret: &Secret) -> Result<(), Error> {
         if self.holds(secret) {
             return Ok(());
@@ -144,12 +153,12 @@ pub(super) fn foreign_record_name(peer: &ClusterId) -> String {
     format!("liqo-auth-legacy-foreign-{peer}")
 }
 
-/// The record of what a foreign cluster is asked: `liqo-auth-legacy-home-…`.
+/// The record of the requests to a foreign cluster: `liqo-auth-legacy-home-…`.
 pub(super) fn home_record_name(peer: &ClusterId) -> String {
     format!("liqo-auth-legacy-home-{peer}")
 }
 
-/// The token that one peer was given to come back with:
+/// The token with which one peer may ask this cluster in turn:
 /// `liqo-auth-origin-token-…`.
 pub(super) fn origin_token_name(peer: &ClusterId) -> String {
     format!("liqo-auth-origin-token-{peer}")

@@ -1,22 +1,22 @@
-//! Slowing down those who guess.
+//! Slowing down clients that guess tokens.
 
 use core::time::Duration;
 
 use super::Outcome;
 use crate::{model::Timestamp, policy::Limits};
 
-/// How many wrong tokens came lately, and how long the next verdict waits.
+/// The number of recent wrong tokens, and the delay before the next answer.
 ///
-/// The delay doubles with each wrong token, from
-/// [`Limits::wrong_token_delay`] to [`Limits::wrong_token_longest_delay`], and
-/// halves again as time passes. Keep one for each source address, and tell that
-/// address **no verdict**, right or wrong, before the delay is over: a client that
-/// closes early does not wait for a refusal. Other addresses are not delayed, and
-/// nothing is counted for a cluster ID, so that nobody locks another one out. An
-/// empty token is not counted: an honest home sends it first. A token has 512 bits;
-/// what this slows down is the load that guessing makes.
+/// The delay doubles with each wrong token, from [`Limits::wrong_token_delay`] to
+/// [`Limits::wrong_token_longest_delay`], and halves again as time passes. Keep one
+/// throttle for each source address. Send **no answer** to that address, right or
+/// wrong, before the delay is over: a client that closes early does not wait for a
+/// refusal. Other addresses are not delayed. Cluster IDs are not counted, so that
+/// nobody can lock out another cluster. An empty token is not counted either, since
+/// an honest home cluster sends it first. A token has 512 bits, so the throttle does
+/// not protect the token: it limits the load of guessing.
 ///
-/// A restart forgets it, which does no harm.
+/// A restart resets the throttle, which does no harm.
 ///
 /// # Examples
 /// ```
@@ -39,7 +39,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// How long the next verdict is to be held back after this outcome.
+    /// The delay before the next answer, after this outcome.
     pub fn delay(
         &mut self,
         outcome: Option<&Outcome>,

@@ -1,14 +1,13 @@
-//! Whether the token protocol is spoken at all.
+//! Whether the token protocol is on.
 
-/// Whether the token protocol is spoken at all. Both sides are silent unless
-/// someone chose otherwise.
+/// Whether the token protocol is on. It is off by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TokenProtocol {
-    /// It is not: a foreign cluster answers 404 to everything, a home cluster
-    /// asks nothing.
+    /// The protocol is off. A foreign cluster answers 404 to every request, and a
+    /// home cluster sends no requests.
     #[default]
     Off,
-    /// It is: whoever holds the token of a cluster is let in, under any cluster
-    /// ID that has no identity yet.
+    /// The protocol is on. Whoever holds a cluster's token is let in, under any
+    /// cluster ID that has no identity yet.
     TrustWhoeverHoldsTheToken,
 }

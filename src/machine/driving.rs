@@ -1,4 +1,4 @@
-//! What drives a provider and a consumer in the same way.
+//! A trait to drive a provider and a consumer in the same way.
 
 use super::{Concerns, Env, Message, Mirror, Status, Step, View, Watch};
 use crate::{
@@ -9,10 +9,10 @@ use crate::{
 /// One side of the protocol, for all its peers:
 /// [`Provider`](crate::Provider) or [`Consumer`](crate::Consumer).
 ///
-/// Whatever drives a machine needs nothing else: a controller, a tool or a test
-/// is written once for both sides. What an administrator asks for differs
-/// between the sides. These calls take a [`View`] and give a [`Step`] as well,
-/// so that a driver carries them out in the same way.
+/// A driver (a controller, a tool or a test) needs only this trait, so it is
+/// written once for both sides. The calls for administrators differ between the
+/// sides. These calls also take a [`View`] and return a [`Step`], so a driver
+/// carries them out in the same way.
 ///
 /// # Examples
 /// ```
@@ -22,13 +22,13 @@ use crate::{
 ///     crypto::{Authority, Entropy, KeyPair, OneKey, RecordKey},
 ///     machine::{Machine, Message, Objects, Stage, Step},
 ///     model::ClusterId,
-///     provider::{AuthoritySigner, Endpoint},
+///     provider::{AuthoritySigner, Endpoint, NameTable},
 /// };
 /// # use core::time::Duration;
 /// # let now = "2026-11-20T13:00:00Z".parse()?;
 /// # let entropy = |byte| Entropy::from_bytes([byte; 32]);
 ///
-/// /// Takes what has arrived, and goes on until nothing is left to do.
+/// /// Delivers the messages, and reconciles until nothing is left to do.
 /// fn settle(
 ///     machine: &dyn Machine,
 ///     objects: &mut Objects,
@@ -52,6 +52,7 @@ use crate::{
 /// let authority = Authority::new("cl-provider-ca", now, Duration::from_secs(86_400), &entropy(1))?;
 /// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
 /// let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+///     .principals(Arc::new(NameTable::default()))
 ///     .signer(Arc::new(AuthoritySigner::new(authority, entropy(2))))
 ///     .build();
 /// let keys = Arc::new(OneKey(Arc::new(KeyPair::from_entropy(&entropy(3)))));
@@ -80,32 +81,30 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Machine: Send + Sync {
-    /// The name of this cluster.
+    /// The ID of this cluster.
     fn cluster_id(&self) -> &ClusterId;
 
-    /// What a controller watches, for all peers.
+    /// The watches of a controller, for all peers.
     fn watches(&self) -> Vec<Watch>;
 
     /// The peers that a change of an object concerns.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns;
 
-    /// Where the peering stands.
+    /// The state of the peering.
     ///
     /// # Errors
-    /// What is wrong on this side. What is wrong with the peer is in
-    /// [`Status`].
+    /// A fault of this side. The peer's faults are in [`Status`].
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error>;
 
-    /// The step that leads on.
+    /// The next step.
     ///
     /// # Errors
-    /// What is wrong on this side. What is wrong with the peer is in
-    /// [`Step::refused`].
+    /// A fault of this side. The peer's faults are in [`Step::refused`].
     fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error>;
 
-    /// Takes what the peer sent.
+    /// Processes a message from the peer.
     ///
     /// # Errors
-    /// Why the message is not taken. There is nothing to store then.
+    /// Why the message is refused. Then there is nothing to store.
     fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error>;
 }

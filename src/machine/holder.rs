@@ -1,4 +1,4 @@
-//! Who holds an identity.
+//! The holders of identities.
 
 use core::fmt;
 
@@ -10,7 +10,7 @@ use crate::{
 /// The holder of an identity: a consumer's control plane, or one of its
 /// resource slices.
 ///
-/// Both hold an identity in the same way: a request, a certificate or another
+/// The identity of either holder consists of a request, a certificate or another
 /// credential, and its renewal.
 ///
 /// # Examples
@@ -40,7 +40,7 @@ impl Holder {
     }
 
     /// The slice's name; none for the control plane.
-    pub fn slice(&self) -> Option<&str> {
+    pub(crate) fn slice(&self) -> Option<&str> {
         match self {
             Self::ControlPlane => None,
             Self::Slice(slice) => Some(slice),

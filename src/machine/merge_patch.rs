@@ -1,5 +1,5 @@
-//! JSON merge patches (RFC 7396): what the API server does with them, and the
-//! smallest one between two values.
+//! JSON merge patches (RFC 7396): applying one as an API server does, and
+//! computing the smallest one between two values.
 
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ pub(crate) fn apply(target: &mut Value, patch: &Value) {
     }
 }
 
-/// The patch that makes `to` of `from`, or nothing where they are equal.
+/// The patch that turns `from` into `to`; `None` if they are equal.
 pub(crate) fn between(from: &Value, to: &Value) -> Option<Value> {
     let (Value::Object(old), Value::Object(new)) = (from, to) else {
         return (from != to).then(|| to.clone());
@@ -43,8 +43,9 @@ pub(crate) fn between(from: &Value, to: &Value) -> Option<Value> {
     (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
-/// The patch of one part that leads from one object towards the other, if they
-/// differ: the main part, unless the status comes first or alone differs.
+/// A patch of one part of `from` towards `to`, if they differ. The part is the
+/// status if `status_first` is set or only the status differs; otherwise the main
+/// part.
 pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Option<(Part, Value)> {
     let Value::Object(mut patch) = between(&from.to_value(), &to.to_value())? else {
         return None;
@@ -62,8 +63,8 @@ pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Opt
     }
 }
 
-/// The patch as it may be shown: what it sets in a Secret, and the secret part
-/// of a credential wherever it stands, is left out.
+/// The patch without secrets: the data of a Secret, and secret fields of
+/// credentials anywhere in the patch, are hidden.
 pub(crate) fn without_secrets(patch: &Value, kind: Kind) -> Value {
     let mut shown = patch.clone();
     hide(&mut shown, kind == Kind::Secret);

@@ -1,22 +1,20 @@
-//! What travels between the clusters.
-
-use core::fmt;
+//! The messages between the clusters.
 
 use sha2::{Digest, Sha256};
 
 use crate::{
     crypto::Nonce,
     error::{ApiMisuse, Error},
-    model::{ClusterId, Identity, Tenant, write_hex},
+    model::{ClusterId, Identity, Tenant},
 };
 
-/// What one cluster sends to another, by whatever means.
+/// A message from one cluster to another, over any transport.
 ///
-/// Sender and addressee say where a transport delivers the message.
+/// Sender and addressee tell a transport where to deliver the message.
 /// [`Provider::receive`](crate::Provider::receive) and
 /// [`Consumer::receive`](crate::Consumer::receive) refuse a message for another
-/// cluster, and one whose sender is not the peer of the view. The names prove
-/// nothing: the body is verified as if they were not there.
+/// cluster, and one whose sender is not the peer of the view. Sender and
+/// addressee prove nothing: the body is verified without them.
 ///
 /// # Examples
 /// ```
@@ -50,13 +48,6 @@ pub enum MessageBody {
     Identity(Box<Identity>),
 }
 
-/// The name of a message by its content: SHA-256 over sender, addressee and body.
-///
-/// Two messages with the same digest say the same, so a transport can drop the
-/// second one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MessageDigest([u8; 32]);
-
 impl Message {
     /// A message with that sender, addressee and content.
     pub fn new(from: &ClusterId, to: &ClusterId, body: impl Into<MessageBody>) -> Self {
@@ -67,16 +58,15 @@ impl Message {
         }
     }
 
-    /// The name of the message by its content. The digest covers the
-    /// [JSON form](super::json).
-    pub fn digest(&self) -> MessageDigest {
+    /// The digest of the message's [JSON form](super::json).
+    pub fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         hash.update(b"liqo-auth message v1\0");
         hash.update(self.to_json().expose());
-        MessageDigest(hash.finalize().into())
+        hash.finalize().into()
     }
 
-    /// That the message is for this cluster, and from the peer that is looked at.
+    /// Checks that the message is for this cluster, and from the peer of the view.
     pub(crate) fn check_delivery(&self, own: &ClusterId, peer: &ClusterId) -> Result<(), Error> {
         let fault = if self.to != *own {
             let (found, expected) = (self.to.clone(), own.clone());
@@ -102,20 +92,7 @@ impl MessageBody {
     }
 }
 
-impl MessageDigest {
-    /// The 32 bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
 /// 64 hexadecimal digits, in lower case.
-impl fmt::Display for MessageDigest {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_hex(&self.0, formatter)
-    }
-}
-
 impl From<Nonce> for MessageBody {
     fn from(nonce: Nonce) -> Self {
         Self::Nonce(nonce)

@@ -1,4 +1,4 @@
-//! Roles and bindings that have to be there.
+//! Required roles and bindings.
 
 use crate::{
     error::{Error, LocalFault},
@@ -7,15 +7,15 @@ use crate::{
 
 /// An object that grants rights.
 pub(crate) trait Grants: Resource {
-    /// The field that tells what the object grants.
+    /// The field with the granted rights, as the place of an error.
     const FIELD: &'static str;
 
     /// Whether both objects grant the same.
     fn grants_as(&self, other: &Self) -> bool;
 }
 
-/// The object, unless one of its name is present. That one is taken only if it
-/// grants exactly what it should.
+/// The object, or `None` if an object of its name is present and grants exactly
+/// the same.
 ///
 /// # Errors
 /// [`LocalFault::Conflict`] if the present object grants something else.

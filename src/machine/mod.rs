@@ -1,4 +1,4 @@
-//! What both sides stand on: what is seen, and what is to be done.
+//! The common base of both sides: the view of the objects, and the step to apply.
 //!
 //! ```text
 //!     Objects ──▶ View ──▶ (a machine) ──▶ Step { effects, outbox, refused, notices, events, wait }
@@ -6,14 +6,15 @@
 //!        └────────────────────── apply ─────────────────────┘
 //! ```
 //!
-//! A [`View`] borrows one peer's objects. A machine answers with a [`Step`],
-//! which is owned: [`Effect`]s on local objects, [`Message`]s for the peer,
-//! refusals, notices, and what it waits for ([`Wait`]). [`Machine`] is what both
-//! sides have in common. A [`Mirror`] keeps what a
-//! controller watches, by peer. [`Objects`] is a store in memory that effects are
-//! applied to, for tests and for tools. [`replication`] carries slices
-//! and renewals between two clusters at hand.
+//! A [`View`] borrows one peer's objects. A machine returns an owned [`Step`]:
+//! [`Effect`]s on local objects, [`Message`]s for the peer, refusals, notices,
+//! and when to call again ([`Wait`]). [`Machine`] is the trait that both sides
+//! implement. A [`Mirror`] caches the objects that a controller watches, by peer.
+//! [`Objects`] is an in-memory store to which effects are applied, for tests and
+//! for tools. [`replication`] copies slices and renewals between two clusters
+//! whose objects the caller can read and write.
 
+pub(crate) mod answering;
 mod driving;
 mod holder;
 pub mod json;
@@ -24,6 +25,7 @@ pub(crate) mod missing;
 mod objects;
 pub(crate) mod plan;
 pub(crate) mod record;
+pub(crate) mod record_bytes;
 mod renewal;
 pub mod replication;
 mod request;
@@ -35,7 +37,7 @@ mod watch;
 
 pub use driving::Machine;
 pub use holder::Holder;
-pub use message::{Message, MessageBody, MessageDigest};
+pub use message::{Message, MessageBody};
 pub use mirror::{Follower, Mirror, MirrorError, NotYet};
 pub use objects::{ApplyError, Objects};
 pub use renewal::due_at;

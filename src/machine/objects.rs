@@ -8,10 +8,10 @@ use crate::model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp, 
 /// One cluster's objects in memory: for tests, fuzzers, simulations, and tools
 /// that keep their objects elsewhere between two calls.
 ///
-/// It gives each object a UID and a resource version, refuses what an API
-/// server refuses (a name that exists, a version that has passed, a patch of
-/// the wrong part), holds what is deleted for its finalizers, and nothing else:
-/// no schema, no admission, no garbage collection, no clock.
+/// The store gives each object a UID and a resource version. It refuses what an
+/// API server refuses: a name that exists, an outdated version, a patch of the
+/// wrong part. It keeps a deleted object until its finalizers are removed. It
+/// does nothing else: no schema, no admission, no garbage collection, no clock.
 ///
 /// # Examples
 /// ```
@@ -21,7 +21,7 @@ use crate::model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp, 
 /// let mut objects = Objects::new();
 /// let create = Effect::Create(Namespace::for_tenant(&peer).into());
 /// objects.apply(&create)?;
-/// assert!(objects.apply(&create).is_err(), "it is there already");
+/// assert!(objects.apply(&create).is_err(), "the Namespace already exists");
 /// assert_eq!(objects.iter().count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -44,8 +44,8 @@ pub enum ApplyError {
     /// The object has changed since it was seen.
     #[error("{0} has changed since it was seen")]
     Changed(ObjectRef),
-    /// The patch is for another part of the object than it says.
-    #[error("the patch of {0} is not of the part that it says")]
+    /// The patch changes a field outside the part that the effect names.
+    #[error("the patch of {0} changes a field outside the named part")]
     OtherPart(ObjectRef),
     /// The patched object would not be one of its kind.
     #[error("{0} would be unreadable after the patch")]
@@ -120,55 +120,53 @@ impl Objects {
         Ok(())
     }
 
-    /// Deletes an object, as `kubectl delete` would: one with finalizers is
-    /// marked with the time, and goes with the last of them.
+    /// Deletes an object, as `kubectl delete` does. An object with finalizers gets
+    /// a deletion timestamp, and is removed with its last finalizer.
     pub fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
-        if let Some(mut object) = self.objects.get(id).cloned()
-            && let Some(metadata) = metadata_mut(&mut object)
-        {
+        if let Some(mut object) = self.objects.get(id).cloned() {
+            let metadata = object.any_metadata_mut();
             metadata.deletion_timestamp.get_or_insert(now);
             self.objects.put(object, 0);
         }
         self.let_go(id);
     }
 
-    /// Puts an object in as it is, over one of the same name. It keeps the UID
-    /// that it has, or is given one; its version is new.
+    /// Stores an object as it is, in place of one of the same name. The object
+    /// keeps its UID, or gets one; it gets a new resource version.
     pub fn insert(&mut self, mut object: Object) {
         self.revision += 1;
-        if let Some(metadata) = metadata_mut(&mut object) {
-            if metadata.uid.is_empty() {
-                metadata.uid = format!("00000000-0000-4000-8000-{:012x}", self.revision);
-            }
-            metadata.resource_version = self.revision.to_string();
+        let metadata = object.any_metadata_mut();
+        if metadata.uid.is_empty() {
+            metadata.uid = format!("00000000-0000-4000-8000-{:012x}", self.revision);
         }
+        metadata.resource_version = self.revision.to_string();
         self.objects.put(object, 0);
     }
 
-    /// Takes an object out, if it is there.
+    /// Removes an object, if it exists.
     pub fn remove(&mut self, id: &ObjectRef) -> Option<Object> {
         self.objects.remove(id).map(|(object, _)| object)
     }
 
-    /// The object of that name, if it is there.
+    /// The object of that name, if it exists.
     pub fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
         let id = ObjectRef::new(K::KIND, namespace, name);
         self.objects.get(&id).and_then(K::from_object)
     }
 
-    /// All objects, in the order of their names.
+    /// All objects, sorted by kind, namespace and name.
     pub fn iter(&self) -> impl Iterator<Item = &Object> {
         self.objects.iter()
     }
 
-    /// What is seen of `peer`, with what concerns nobody: the objects of other
-    /// peers are left out, and cost nothing.
+    /// The view of `peer`. It includes the objects that concern no peer, but not
+    /// those of other peers.
     pub fn view(&self, peer: &ClusterId) -> View<'_> {
         self.objects.view(peer, true)
     }
 
     fn let_go(&mut self, id: &ObjectRef) {
-        let metadata = self.objects.get(id).and_then(metadata);
+        let metadata = self.objects.get(id).map(Object::any_metadata);
         if metadata.is_some_and(|metadata| {
             metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty()
         }) {
@@ -180,7 +178,7 @@ impl Objects {
         let metadata = self
             .objects
             .get(id)
-            .and_then(metadata)
+            .map(Object::any_metadata)
             .ok_or_else(|| ApplyError::Missing(id.clone()))?;
         let same = |seen: &str, present: &str| seen.is_empty() || seen == present;
         if same(&seen.uid, &metadata.uid)
@@ -193,23 +191,8 @@ impl Objects {
     }
 }
 
-/// The metadata of an object, whether the object can be read or not.
-fn metadata(object: &Object) -> Option<&Metadata> {
-    match object {
-        Object::Unreadable(unreadable) => Some(&unreadable.metadata),
-        object => object.metadata(),
-    }
-}
-
-fn metadata_mut(object: &mut Object) -> Option<&mut Metadata> {
-    match object {
-        Object::Unreadable(unreadable) => Some(&mut unreadable.metadata),
-        object => object.metadata_mut(),
-    }
-}
-
-/// Takes finalizers off an object that cannot be read: nothing else of it is
-/// ever patched.
+/// Removes finalizers of an unreadable object. A patch can change nothing else
+/// in such an object.
 fn release(unreadable: &mut Unreadable, patch: &Value) -> Result<(), ApplyError> {
     let finalizers = patch.pointer("/metadata/finalizers");
     let finalizers = finalizers.and_then(|left| serde_json::from_value(left.clone()).ok());

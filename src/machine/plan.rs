@@ -1,38 +1,47 @@
-//! One unit of work: what a call changes, compared once at its end.
+//! A unit of work: it collects the changes of one call, and makes the step.
 //!
-//! Rules decide by what was observed and write only to the plan. The plan
-//! keeps one working copy of each object and of each record. At the end it
-//! compares the copies with what was observed; the difference is the [`Step`].
-//! "Nothing changed" is the empty difference.
+//! Rules read the observed objects and write only to the plan. The plan keeps
+//! one working copy of each object and of each record. At the end, the plan
+//! compares the copies with the observed objects; the difference is the [`Step`].
+//! If nothing changed, the difference is empty.
 //!
 //! ```text
 //!   (1) withdrawals ─▶ (2) namespaces, records ─▶ (3) everything else
 //!                      ─▶ (4) released finalizers ─▶ (5) forgettings
 //! ```
 //!
-//! - No object has two effects in a step. A deletion stands before a status
-//!   that takes something away, that before the main part, and that before any
-//!   other status. What is put off keeps its events for the step in which it
-//!   happens.
+//! - No object has two effects in a step. If several are due, the first of these
+//!   is chosen: a deletion, a status that takes something away, the main part,
+//!   any other status. The others follow in later steps, together with their
+//!   events.
 //! - A rule that fails inside [`Plan::attempt`] leaves no change and no event.
+//! - The work of a rule does not grow with what the other rules changed: a peer
+//!   that makes thousands of objects costs one pass over them.
 
-use std::rc::Rc;
+mod change;
+mod journal;
 
-use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Awaited, Effect, Message, Notice, Part, Refused, Step, Version, Wait, merge_patch};
+use serde_json::json;
+
+use change::{Change, Rank, Wanted};
+pub(crate) use journal::Journal;
+
+use super::{Awaited, Effect, Message, Notice, Part, Refused, Step, Version, Wait};
 use crate::{
     audit::Event,
     error::Error,
     model::{Kind, Metadata, Object, ObjectRef, Resource, Secret, Timestamp, Unreadable},
 };
 
-/// What a call changes, with the working copies of the records `R`.
+/// The changes of one call, with the working copies of the records `R`.
 pub(crate) struct Plan<R> {
     /// The records' working copies.
     pub(crate) records: R,
-    /// Shared with the savepoints of rules under way.
-    changes: Vec<Rc<Change>>,
+    changes: Journal<ObjectRef, Change>,
+    /// How many changes were made so far.
+    order: usize,
     outbox: Vec<Message>,
     refused: Vec<Refused>,
     notices: Vec<Notice>,
@@ -40,10 +49,10 @@ pub(crate) struct Plan<R> {
     wait: Wait,
 }
 
-/// A plan as it was before a rule.
-struct Savepoint<R> {
-    records: R,
-    changes: Vec<Rc<Change>>,
+/// The state of a plan before a rule.
+struct Savepoint<M> {
+    records: M,
+    changes: usize,
     outbox: usize,
     refused: usize,
     notices: usize,
@@ -53,30 +62,46 @@ struct Savepoint<R> {
 }
 
 /// The records of a plan, once all rules have written to them.
-pub(crate) trait Records: Clone {
-    /// What is to be written, the peer's record before those of its slices.
+pub(crate) trait Records {
+    /// The records as they are at one moment. It costs no more when there are
+    /// more of them.
+    type Mark;
+
+    /// The records as they are now.
+    fn mark(&self) -> Self::Mark;
+
+    /// Makes the records what they were.
+    fn return_to(&mut self, mark: Self::Mark);
+
+    /// The records to write: the peer's record before those of its slices.
     fn writes(self) -> Vec<RecordWrite>;
 }
 
 /// A plan without records.
 impl Records for () {
+    type Mark = ();
+
+    fn mark(&self) {}
+
+    fn return_to(&mut self, (): ()) {}
+
     fn writes(self) -> Vec<RecordWrite> {
         Vec::new()
     }
 }
 
-/// A record that differs from what is stored.
+/// A record that differs from the stored one.
 pub(crate) struct RecordWrite {
     /// The record as a Secret.
     pub(crate) secret: Secret,
     /// The version that it replaces; none for a new one.
     pub(crate) over: Option<Version>,
-    /// Whether the write only forgets something, and so comes last.
+    /// Whether the write only removes content. Such a write comes last.
     pub(crate) forgets: bool,
 }
 
 impl RecordWrite {
-    /// The write of a sealed record, unless exactly that is stored.
+    /// The write of a sealed record, unless the stored record is the same.
     pub(crate) fn of(secret: Secret, stored: Option<&Secret>, forgets: bool) -> Option<Self> {
         if stored.is_some_and(|stored| stored.data == secret.data) {
             return None;
@@ -89,52 +114,17 @@ impl RecordWrite {
     }
 }
 
-/// On what an event depends: it is told once that has happened.
+/// The condition under which a step includes an event.
 #[derive(Clone, PartialEq, Eq)]
 enum Upon {
-    /// On nothing but the step.
+    /// Always.
     Step,
-    /// On any effect on one of these objects.
+    /// If the step has an effect on one of these objects.
     Effect(Vec<ObjectRef>),
-    /// On this part of this object.
+    /// If the step has an effect on this part of this object.
     Part(ObjectRef, Part),
-    /// On the write of this record that forgets something.
+    /// If the step has a write of this record that only removes content.
     Forgetting(ObjectRef),
-}
-
-#[derive(Clone)]
-struct Change {
-    id: ObjectRef,
-    version: Version,
-    wanted: Wanted,
-    rank: Rank,
-}
-
-#[derive(Clone)]
-enum Wanted {
-    New(Box<Object>),
-    Replaced(Box<Object>),
-    /// Some fields are changed; others' fields survive.
-    Edited {
-        before: Box<Object>,
-        after: Box<Object>,
-        /// The status takes something away, and goes before the main part.
-        status_first: bool,
-    },
-    /// A finalizer is taken off what cannot be read.
-    Released(Value),
-    Deleted,
-}
-
-/// When an effect comes, and what for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    Withdrawal,
-    Namespace,
-    Record,
-    Rule,
-    Release,
-    Forgetting,
 }
 
 impl<R: Records> Plan<R> {
@@ -142,7 +132,8 @@ impl<R: Records> Plan<R> {
     pub(crate) fn new(records: R) -> Self {
         Self {
             records,
-            changes: Vec::new(),
+            changes: Journal::default(),
+            order: 0,
             outbox: Vec::new(),
             refused: Vec::new(),
             notices: Vec::new(),
@@ -151,14 +142,14 @@ impl<R: Records> Plan<R> {
         }
     }
 
-    /// Runs a rule as a whole: one that fails leaves no change and no event.
+    /// Runs a rule. If the rule fails, all its changes and events are undone.
     pub(crate) fn attempt<T>(
         &mut self,
         rule: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let savepoint = Savepoint {
-            records: self.records.clone(),
-            changes: self.changes.clone(),
+            records: self.records.mark(),
+            changes: self.changes.mark(),
             outbox: self.outbox.len(),
             refused: self.refused.len(),
             notices: self.notices.len(),
@@ -169,9 +160,9 @@ impl<R: Records> Plan<R> {
         rule(self).inspect_err(|_| self.return_to(savepoint))
     }
 
-    fn return_to(&mut self, savepoint: Savepoint<R>) {
-        self.records = savepoint.records;
-        self.changes = savepoint.changes;
+    fn return_to(&mut self, savepoint: Savepoint<R::Mark>) {
+        self.records.return_to(savepoint.records);
+        self.changes.return_to(savepoint.changes);
         self.outbox.truncate(savepoint.outbox);
         self.refused.truncate(savepoint.refused);
         self.notices.truncate(savepoint.notices);
@@ -180,7 +171,7 @@ impl<R: Records> Plan<R> {
         self.wait.wake_at = savepoint.wake_at;
     }
 
-    /// Makes an object, unless the plan makes one of that name already.
+    /// Creates an object, unless the plan already changes one of that name.
     pub(crate) fn create(&mut self, object: impl Into<Object>) {
         let object = object.into();
         let id = object.id();
@@ -188,34 +179,26 @@ impl<R: Records> Plan<R> {
             Kind::Namespace => Rank::Namespace,
             _ => Rank::Rule,
         };
-        if self.change_of(&id).is_none() {
-            self.changes.push(Rc::new(Change {
-                id,
-                version: Version::unknown(),
-                wanted: Wanted::New(Box::new(object)),
-                rank,
-            }));
+        if !self.changes.contains(&id) {
+            let wanted = Wanted::New(Box::new(object));
+            self.change(id, Version::unknown(), wanted, rank);
         }
     }
 
-    /// Puts `secret`, which is wholly ours, in the place of the stored one.
+    /// Replaces the stored Secret by `secret`. Only this library writes the Secret.
     pub(crate) fn put(&mut self, stored: Option<&Secret>, secret: Secret) {
         match stored {
             None => self.create(secret),
+            Some(stored) if stored.immutable => self.make_anew(stored),
             Some(stored) => {
-                let id = stored.id();
-                self.changes.retain(|change| change.id != id);
-                self.changes.push(Rc::new(Change {
-                    id,
-                    version: Version::of(&stored.metadata),
-                    wanted: Wanted::Replaced(Box::new(secret.into())),
-                    rank: Rank::Rule,
-                }));
+                let version = Version::of(&stored.metadata);
+                let wanted = Wanted::Replaced(Box::new(secret.into()));
+                self.change(stored.id(), version, wanted, Rank::Rule);
             }
         }
     }
 
-    /// Changes fields of a stored object. An edit that changes nothing is none.
+    /// Changes fields of a stored object. An edit without a difference has no effect.
     pub(crate) fn edit<K: Resource + Clone + PartialEq>(
         &mut self,
         stored: &K,
@@ -224,8 +207,9 @@ impl<R: Records> Plan<R> {
         self.edit_with(stored, false, change);
     }
 
-    /// Changes the status of a stored object so that it takes something away: a
-    /// peer that keeps changing labels does not put that off.
+    /// Changes the status of a stored object, where the change takes something
+    /// away. The status precedes the main part, so that a peer cannot delay the
+    /// change by editing labels again and again.
     pub(crate) fn take_away<K: Resource + Clone + PartialEq>(
         &mut self,
         stored: &K,
@@ -241,7 +225,7 @@ impl<R: Records> Plan<R> {
         change: impl FnOnce(&mut K),
     ) {
         let id = stored.id();
-        if let Some(present) = self.change_of(&id) {
+        if let Some(present) = self.changes.get_mut(&id) {
             if let Wanted::Edited {
                 after,
                 status_first,
@@ -259,19 +243,23 @@ impl<R: Records> Plan<R> {
         if after == *stored {
             return;
         }
-        self.changes.push(Rc::new(Change {
-            id,
-            version: Version::of(stored.metadata()),
-            wanted: Wanted::Edited {
-                before: Box::new(stored.clone().into()),
-                after: Box::new(after.into()),
-                status_first: takes_away,
-            },
-            rank: Rank::Rule,
-        }));
+        let (before, after): (Object, Object) = (stored.clone().into(), after.into());
+        if let (Some(before), Some(after)) =
+            (Secret::from_object(&before), Secret::from_object(&after))
+            && before.immutable
+            && before.data != after.data
+        {
+            return self.make_anew(before);
+        }
+        let wanted = Wanted::Edited {
+            before: Box::new(before),
+            after: Box::new(after),
+            status_first: takes_away,
+        };
+        self.change(id, Version::of(stored.metadata()), wanted, Rank::Rule);
     }
 
-    /// Deletes an object that carries rights, before anything else happens.
+    /// Deletes an object that grants rights, before all other effects.
     pub(crate) fn withdraw(&mut self, stored: &impl Resource) {
         self.delete_at(stored.id(), stored.metadata(), Rank::Withdrawal);
     }
@@ -286,106 +274,119 @@ impl<R: Records> Plan<R> {
         self.delete_at(stored.id.clone(), &stored.metadata, Rank::Rule);
     }
 
-    /// Takes a finalizer off an object that cannot be read.
+    /// Removes a finalizer of an unreadable object.
     pub(crate) fn release_unreadable(&mut self, stored: &Unreadable, finalizer: &str) {
         let finalizers = stored.metadata.finalizers.iter();
         let others: Vec<&String> = finalizers.filter(|other| *other != finalizer).collect();
-        if self.change_of(&stored.id).is_none() {
-            self.changes.push(Rc::new(Change {
-                id: stored.id.clone(),
-                version: Version::of(&stored.metadata),
-                wanted: Wanted::Released(json!({ "metadata": { "finalizers": others } })),
-                rank: Rank::Release,
-            }));
+        if !self.changes.contains(&stored.id) {
+            let version = Version::of(&stored.metadata);
+            let wanted = Wanted::Released(json!({ "metadata": { "finalizers": others } }));
+            self.change(stored.id.clone(), version, wanted, Rank::Release);
         }
     }
 
-    /// Deletes a record, after everything that it is about.
+    /// Deletes a record, after all other effects.
     pub(crate) fn forget(&mut self, record: &Secret) {
         self.delete_at(record.id(), &record.metadata, Rank::Forgetting);
     }
 
-    /// An object that is being deleted already is not deleted again: a finalizer
-    /// of the peer's would make an effect of each look.
+    /// An object that is already being deleted gets no second effect. Otherwise a
+    /// finalizer of the peer would cause an effect in every step.
     fn delete_at(&mut self, id: ObjectRef, metadata: &Metadata, rank: Rank) {
-        self.changes.retain(|change| change.id != id);
         if metadata.deletion_timestamp.is_none() {
-            self.changes.push(Rc::new(Change {
-                id,
-                version: Version::of(metadata),
-                wanted: Wanted::Deleted,
-                rank,
-            }));
+            self.change(id, Version::of(metadata), Wanted::Deleted, rank);
+        } else {
+            self.changes.remove(&id);
         }
     }
 
-    /// Says what the peer should have by now.
+    fn make_anew(&mut self, stored: &Secret) {
+        if stored.metadata.deletion_timestamp.is_none() {
+            let version = Version::of(&stored.metadata);
+            self.change(stored.id(), version, Wanted::MadeAnew, Rank::Rule);
+        }
+    }
+
+    /// Changes an object in this way, whatever was planned for it.
+    fn change(&mut self, id: ObjectRef, version: Version, wanted: Wanted, rank: Rank) {
+        self.order += 1;
+        let order = self.order;
+        let change = Change {
+            version,
+            wanted,
+            rank,
+            order,
+        };
+        self.changes.set(id, change);
+    }
+
+    /// Adds a message to the outbox.
     pub(crate) fn send(&mut self, message: Message) {
         self.outbox.push(message);
     }
 
-    /// Says what was refused.
+    /// Adds a refusal, at the object of the error.
     pub(crate) fn refuse(&mut self, error: Error) {
         let object = error.at().object.clone();
         self.refused.push(Refused { object, error });
     }
 
-    /// Says what was refused, at this object.
+    /// Adds a refusal at this object.
     pub(crate) fn refuse_at(&mut self, object: ObjectRef, error: Error) {
         let object = Some(object);
         self.refused.push(Refused { object, error });
     }
 
-    /// Says what a person may want to know.
+    /// Adds a notice, once.
     pub(crate) fn notify(&mut self, notice: Notice) {
         if !self.notices.contains(&notice) {
             self.notices.push(notice);
         }
     }
 
-    /// Says what is missing.
+    /// Waits for this, too.
     pub(crate) fn await_for(&mut self, awaited: Awaited) {
         if !self.wait.awaiting.contains(&awaited) {
             self.wait.awaiting.push(awaited);
         }
     }
 
-    /// Looks again at this time at the latest, if there is one.
+    /// Wakes at this time at the latest, if there is one.
     pub(crate) fn wake_by(&mut self, time: Option<Timestamp>) {
         self.wait.wake_by(time);
     }
 
-    /// Tells of a decision that the step carries out.
+    /// Adds the event of a decision.
     pub(crate) fn tell(&mut self, event: Event) {
         self.events.push((event, Upon::Step));
     }
 
-    /// Tells of a decision once the object is changed.
+    /// Adds the event of a decision, if the step changes the object.
     pub(crate) fn tell_upon(&mut self, id: ObjectRef, event: Event) {
         self.tell_upon_any([id], event);
     }
 
-    /// Tells of a decision once one of the objects is changed.
+    /// Adds the event of a decision, if the step changes one of the objects.
     pub(crate) fn tell_upon_any(&mut self, ids: impl Into<Vec<ObjectRef>>, event: Event) {
         self.events.push((event, Upon::Effect(ids.into())));
     }
 
-    /// Tells of a decision once this part of the object is changed.
+    /// Adds the event of a decision, if the step changes this part of the object.
     pub(crate) fn tell_upon_part(&mut self, id: ObjectRef, part: Part, event: Event) {
         self.events.push((event, Upon::Part(id, part)));
     }
 
-    /// Tells of a decision once the record forgets something.
+    /// Adds the event of a decision, if the step removes content from the record.
     pub(crate) fn tell_upon_forgetting(&mut self, record: ObjectRef, event: Event) {
         self.events.push((event, Upon::Forgetting(record)));
     }
 
-    /// The step: the difference between what was observed and the plan.
+    /// The step: the difference between the observed objects and the plan.
     pub(crate) fn finish(self) -> Step {
         let mut ranked: Vec<(Rank, Effect)> = Vec::new();
         for write in self.records.writes() {
             let id = write.secret.id();
-            if self.changes.iter().any(|change| change.id == id) {
+            if self.changes.contains(&id) {
                 // A record that is deleted is not written.
                 continue;
             }
@@ -403,12 +404,24 @@ impl<R: Records> Plan<R> {
                 },
             ));
         }
-        let changes = self.changes.into_iter().map(Rc::unwrap_or_clone);
-        ranked.extend(changes.filter_map(Change::into_effect));
-        // The sort is stable: inside a rank the rules' order stays.
+        let mut changes: Vec<(ObjectRef, Change)> = self.changes.into_iter().collect();
+        changes.sort_by_key(|(_, change)| change.order);
+        let made_anew: BTreeSet<ObjectRef> = changes
+            .iter()
+            .filter(|(_, change)| matches!(change.wanted, Wanted::MadeAnew))
+            .map(|(id, _)| id.clone())
+            .collect();
+        let effects = changes.into_iter();
+        ranked.extend(effects.filter_map(|(id, change)| change.into_effect(id)));
+        // The sort is stable: effects of one rank keep the order of the rules.
         ranked.sort_by_key(|(rank, _)| *rank);
+        let happening: Happening = ranked
+            .iter()
+            .map(|(rank, effect)| (effect.id(), (*rank, effect.part())))
+            .filter(|(id, _)| !made_anew.contains(id))
+            .collect();
         let events = self.events.into_iter();
-        let events = events.filter(|(_, upon)| upon.happens(&ranked));
+        let events = events.filter(|(_, upon)| upon.happens(&happening));
         Step {
             events: events.map(|(event, _)| event).collect(),
             effects: ranked.into_iter().map(|(_, effect)| effect).collect(),
@@ -418,79 +431,23 @@ impl<R: Records> Plan<R> {
             wait: self.wait,
         }
     }
-
-    fn change_of(&mut self, id: &ObjectRef) -> Option<&mut Change> {
-        let mut changes = self.changes.iter_mut();
-        changes.find(|change| change.id == *id).map(Rc::make_mut)
-    }
 }
 
-impl Change {
-    fn into_effect(self) -> Option<(Rank, Effect)> {
-        let Self {
-            id,
-            version,
-            wanted,
-            rank,
-        } = self;
-        let effect = match wanted {
-            Wanted::New(object) => Effect::Create(*object),
-            Wanted::Replaced(object) => Effect::Replace {
-                object: *object,
-                version,
-            },
-            Wanted::Deleted => Effect::Delete { id, version },
-            Wanted::Released(patch) => Effect::Patch {
-                id,
-                version,
-                part: Part::Main,
-                patch,
-            },
-            Wanted::Edited {
-                before,
-                after,
-                status_first,
-            } => {
-                let releases = releases_finalizer(&before, &after);
-                let (part, patch) = merge_patch::of_one_part(&before, &after, status_first)?;
-                let rank = match part {
-                    Part::Main if releases => Rank::Release,
-                    _ => rank,
-                };
-                return Some((
-                    rank,
-                    Effect::Patch {
-                        id,
-                        version,
-                        part,
-                        patch,
-                    },
-                ));
-            }
-        };
-        Some((rank, effect))
-    }
-}
+/// What happens to which object, and when: one effect at most.
+type Happening = BTreeMap<ObjectRef, (Rank, Part)>;
 
 impl Upon {
-    fn happens(&self, ranked: &[(Rank, Effect)]) -> bool {
-        *self == Self::Step
-            || ranked.iter().any(|(rank, effect)| match self {
-                Self::Step => true,
-                Self::Effect(ids) => ids.contains(&effect.id()),
-                Self::Part(id, part) => effect.id() == *id && effect.part() == *part,
-                Self::Forgetting(id) => *rank == Rank::Forgetting && effect.id() == *id,
-            })
+    fn happens(&self, happening: &Happening) -> bool {
+        match self {
+            Self::Step => true,
+            Self::Effect(ids) => ids.iter().any(|id| happening.contains_key(id)),
+            Self::Part(id, part) => happening.get(id).is_some_and(|(_, it)| it == part),
+            Self::Forgetting(id) => {
+                let rank = happening.get(id).map(|(rank, _)| *rank);
+                rank == Some(Rank::Forgetting)
+            }
+        }
     }
-}
-
-fn releases_finalizer(before: &Object, after: &Object) -> bool {
-    let finalizers = |object: &Object| {
-        object
-            .metadata()
-            .map(|metadata: &Metadata| metadata.finalizers.len())
-    };
-    finalizers(after) < finalizers(before)
 }
 
 #[cfg(test)]

@@ -4,23 +4,22 @@ use std::rc::Rc;
 
 use crate::model::Secret;
 
-/// A record as it was observed, and as a plan leaves it.
+/// A record as it was observed, and as the plan changes it.
 ///
-/// A record that both keeps something new and forgets something is written with
-/// what is new; the forgetting waits for the next look, when what is new is
-/// stored.
+/// If the plan both adds content and removes content, the step writes only the
+/// additions. A later step removes the content, once the additions are stored.
 #[derive(Clone)]
 pub(crate) struct WorkingRecord<'a, T> {
     stored: Option<&'a Secret>,
     observed: Option<&'a T>,
     planned: Option<Rc<T>>,
     forgotten: Option<Rc<T>>,
-    /// A record that cannot be read is never written.
+    /// An unreadable record is never written.
     is_readable: bool,
 }
 
 impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
-    /// The working copy of what was observed.
+    /// The working copy of the observed record.
     pub(crate) fn of(stored: Option<&'a Secret>, observed: Option<&'a T>) -> Self {
         Self {
             stored,
@@ -31,8 +30,8 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// The working copy of a record that is there and cannot be read: every
-    /// change is lost.
+    /// The working copy of a record that exists but cannot be read: it ignores
+    /// every change.
     pub(crate) fn unreadable() -> Self {
         Self {
             is_readable: false,
@@ -45,7 +44,7 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         self.stored
     }
 
-    /// Whether there is a record, or will be.
+    /// Whether the record exists, or the plan creates it.
     pub(crate) fn exists(&self) -> bool {
         self.observed.is_some() || self.planned.is_some()
     }
@@ -60,7 +59,7 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// Changes the record, or a new one.
+    /// Makes the record if there is none, and changes it.
     pub(crate) fn change_or_make(&mut self, make: impl FnOnce() -> T, change: impl FnOnce(&mut T)) {
         self.make(make);
         self.change(change);
@@ -73,7 +72,7 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// Changes the record as what comes last in a step.
+    /// Removes content from the record, at the end of a step.
     pub(crate) fn forget(&mut self, change: impl FnOnce(&mut T)) {
         if let Some(observed) = self.observed {
             let copy = || Rc::new(observed.clone());
@@ -81,8 +80,8 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// What the record is to be, and whether that only forgets; nothing where it
-    /// stays as it is.
+    /// The record to write, and whether the write only removes content; `None` if
+    /// the record is unchanged.
     pub(crate) fn changed(&self) -> Option<(&T, bool)> {
         let differs = |other: &&T| self.observed != Some(*other);
         let planned = self.planned.as_deref().filter(differs);
@@ -93,7 +92,7 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// What the record is after the plan.
+    /// The record after the plan.
     pub(crate) fn planned(&self) -> Option<&T> {
         self.planned.as_deref().or(self.observed)
     }

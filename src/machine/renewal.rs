@@ -1,12 +1,12 @@
-//! When a certificate is to be renewed.
+//! The time at which a certificate is renewed.
 
 use crate::model::Timestamp;
 
-/// When a certificate is due: two thirds into what was left of its life when
-/// it was issued or received, by this side's own clock.
+/// When a certificate is due for renewal: after two thirds of the lifetime that
+/// remained when this side issued or received it, by this side's own clock.
 ///
-/// It is not measured from notBefore, which signers set back: a certificate
-/// that lives shorter than that would be due at once, again and again.
+/// The time is not measured from notBefore, because signers backdate notBefore. A
+/// certificate with a lifetime shorter than that would always be due at once.
 ///
 /// # Examples
 /// ```

@@ -1,10 +1,11 @@
-//! What goes to and fro between two clusters once they are authenticated: the
-//! consumer's resource slices and renewals, and their statuses.
+//! Replication between two clusters after authentication: the consumer's resource
+//! slices and renewals go to the provider, and their statuses come back.
 //!
-//! On real clusters Liqo's crd-replicator carries them, with the rights of the
-//! control-plane identity. These two functions say what it would do, for who
-//! has both clusters' objects in hand: a tool, a simulation, a test. Whether
-//! the provider lets the consumer do it is the caller's to know.
+//! On real clusters, Liqo's crd-replicator does this with the rights of the
+//! control-plane identity. These two functions return the same changes for a
+//! caller that has the objects of both clusters: a tool, a simulation, a test.
+//! They do not check whether the consumer has the rights for the changes: the
+//! caller has to.
 //!
 //! Source: Liqo `internal/crdReplicator/reflection`.
 //!
@@ -51,17 +52,16 @@ use crate::{
     model::{ClusterId, Metadata, Namespace, Renew, Resource, ResourceSlice, names},
 };
 
-/// What is to be done on the provider, so that it holds what the consumer
-/// shares with it: replicas are made, their specs follow, and one whose
-/// original is gone goes too. Nothing happens before both tenant namespaces
-/// are there.
+/// The step for the provider that replicates the consumer's objects: it creates
+/// replicas, updates their specs, and deletes replicas without an original. The
+/// step is empty until both tenant namespaces exist.
 ///
-/// The views are the consumer's of the provider, and the provider's of the
-/// consumer.
+/// `at_consumer` is the consumer's view of the provider; `at_provider` is the
+/// provider's view of the consumer.
 ///
 /// # Errors
-/// [`LocalFault`](crate::error::LocalFault): something that is to be
-/// replicated, or in the place of a replica, cannot be read.
+/// [`LocalFault`](crate::error::LocalFault): an original, or an object with the
+/// name of a replica, cannot be read.
 pub fn to_provider(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Step, Error> {
     let mut step = Step::default();
     if let Some(between) = Between::of(at_consumer, at_provider)? {
@@ -71,8 +71,8 @@ pub fn to_provider(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Ste
     Ok(step)
 }
 
-/// What is to be done on the consumer, so that it knows what the provider
-/// answered: the statuses follow.
+/// The step for the consumer that copies the statuses from the replicas to their
+/// originals.
 ///
 /// # Errors
 /// As [`to_provider`].
@@ -87,14 +87,14 @@ pub fn to_consumer(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Ste
 
 /// Whether an object is shared with that cluster.
 pub fn is_shared_with(metadata: &Metadata, destination: &ClusterId) -> bool {
-    label(metadata, names::REPLICATION_LABEL) == Some(names::TRUE)
-        && label(metadata, names::REPLICATION_DESTINATION_LABEL) == Some(destination.as_str())
+    metadata.label(names::REPLICATION_LABEL) == Some(names::TRUE)
+        && metadata.label(names::REPLICATION_DESTINATION_LABEL) == Some(destination.as_str())
 }
 
-/// Whether an object is a replica of that cluster's.
+/// Whether an object is a replica from that cluster.
 pub fn is_replica_of(metadata: &Metadata, origin: &ClusterId) -> bool {
-    label(metadata, names::REPLICATED_LABEL) == Some(names::TRUE)
-        && label(metadata, names::REPLICATION_ORIGIN_LABEL) == Some(origin.as_str())
+    metadata.label(names::REPLICATED_LABEL) == Some(names::TRUE)
+        && metadata.label(names::REPLICATION_ORIGIN_LABEL) == Some(origin.as_str())
 }
 
 /// Both sides, with their tenant namespaces.
@@ -196,7 +196,7 @@ impl<'v, 'o> Between<'v, 'o> {
     }
 }
 
-/// The labels of a replica: the original's, but for those that say whose it is.
+/// The labels of a replica: the original's, except those that name the origin.
 fn labels_of_replica(
     labels: &BTreeMap<String, String>,
     origin: &ClusterId,
@@ -213,11 +213,7 @@ fn labels_of_replica(
     labels
 }
 
-fn label<'m>(metadata: &'m Metadata, key: &str) -> Option<&'m str> {
-    metadata.labels.get(key).map(String::as_str)
-}
-
-/// A kind whose spec goes forth and whose status comes back.
+/// A kind whose spec goes to the provider and whose status comes back.
 trait Replicated: Resource + Default + Clone + PartialEq {
     fn take_spec(&mut self, from: &Self);
     fn take_status(&mut self, from: &Self);

@@ -13,7 +13,7 @@ use crate::{
     model::{Kind, Object, ObjectRef, SecretBytes},
 };
 
-/// A request to a Kubernetes API server: what carries out an [`Effect`].
+/// A request to a Kubernetes API server that carries out an [`Effect`].
 ///
 /// `path` begins at the server's root and has no query. `body` is JSON, and is
 /// wiped when the request is dropped. It may hold a secret.
@@ -69,13 +69,13 @@ impl Effect {
     /// 422 on the object and ignores the UID on `/status`. The resource version
     /// is enough, since no two objects of one cluster share one.
     ///
-    /// A field of the [`Version`] that was not seen is not sent, and then the API
-    /// server does not check it.
+    /// An unknown field of the [`Version`] is not sent, so the API server does not
+    /// check it.
     ///
     /// # Errors
-    /// [`ApiMisuse::NotAddressable`], if an API server can have no such object:
-    /// the kind is not known, the namespace does not fit the kind, a name cannot
-    /// be a part of a path, or the object to write could not be read.
+    /// [`ApiMisuse::NotAddressable`], if no request can carry out the effect: the
+    /// kind is unknown, the namespace does not fit the kind, a name cannot be a
+    /// part of a path, or the object to write could not be read.
     pub fn request(&self) -> Result<ApiRequest, Error> {
         let id = self.id();
         if let Self::Create(Object::Unreadable(_))
@@ -144,7 +144,7 @@ impl ApiRequest {
             r#"{{"contentType":"{}","method":"{method}","path":{path},"body":"#,
             self.content_type
         );
-        let mut text = Vec::with_capacity(head.len() + self.body.len() + 1);
+        let mut text = Vec::with_capacity(head.len() + self.body.expose().len() + 1);
         text.extend_from_slice(head.as_bytes());
         text.extend_from_slice(self.body.expose());
         text.push(b'}');
@@ -179,8 +179,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// Puts a version into the metadata of an object or a patch, in place of any
-/// other.
+/// Sets the version in the metadata of an object or a patch.
 fn pin(value: &mut Value, version: &Version) {
     let Value::Object(fields) = value else {
         return;
@@ -232,7 +231,7 @@ fn push_segment(path: &mut String, segment: &str, id: &ObjectRef) -> Result<(), 
         if byte.is_ascii_alphanumeric() || b"-._~:@".contains(&byte) {
             path.push(char::from(byte));
         } else {
-            // A String takes every text.
+            // Writing to a String cannot fail.
             let _ = write!(path, "%{byte:02X}");
         }
     }

@@ -1,7 +1,7 @@
-//! A record as a Secret: its text, and a seal that nobody else can make.
+//! A record as a Secret: its text, and a seal that only this cluster can make.
 //!
-//! The seal is HMAC-SHA-256 by the record key over a domain, both cluster IDs
-//! and the text. Neither a record of another peer nor an edited one is taken.
+//! The seal is HMAC-SHA-256 with the record key over a domain, both cluster IDs
+//! and the text. A record of another peer, or an edited one, is refused.
 
 use std::{collections::BTreeMap, io};
 
@@ -13,7 +13,7 @@ use crate::{
     model::{ClusterId, Metadata, Resource, Secret, names},
 };
 
-/// By whom records are sealed, about whom, and what kind of record it is.
+/// The key and the context of a record's seal.
 #[derive(Clone, Copy)]
 pub(crate) struct Seal<'a> {
     pub(crate) key: &'a RecordKey,
@@ -24,29 +24,21 @@ pub(crate) struct Seal<'a> {
     pub(crate) peer: &'a ClusterId,
 }
 
-/// A record whose seal holds.
+/// A record whose seal was verified.
 #[derive(Debug, Clone)]
 pub(crate) struct Opened<T> {
     pub(crate) record: T,
-    /// Whether an earlier record key made the seal. The record is sealed anew
-    /// then, so that the earlier keys can go one day.
+    /// Whether an earlier record key made the seal. Such a record is sealed again,
+    /// so that the earlier key can be removed at some time.
     pub(crate) is_stale: bool,
 }
 
 impl Seal<'_> {
-    /// The Secret that carries the text, under its seal.
+    /// The Secret with the text and its seal.
     pub(crate) fn seal(&self, namespace: &str, name: String, text: Vec<u8>) -> Secret {
         let seal = self.key.mac(self.domain, &self.parts(&text));
         Secret {
-            metadata: Metadata {
-                name,
-                namespace: namespace.to_owned(),
-                labels: BTreeMap::from([
-                    (names::MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
-                    (names::RECORD_PEER_LABEL.to_owned(), self.peer.to_string()),
-                ]),
-                ..Metadata::default()
-            },
+            metadata: metadata(name, namespace, self.peer),
             data: BTreeMap::from([
                 (RECORD_FIELD.to_owned(), text.into()),
                 (SEAL_FIELD.to_owned(), seal.to_vec().into()),
@@ -55,7 +47,7 @@ impl Seal<'_> {
         }
     }
 
-    /// The record, if its seal holds and its text can be read.
+    /// The record, if its seal verifies and its text can be read.
     pub(crate) fn open<T>(
         &self,
         secret: &Secret,
@@ -89,8 +81,17 @@ impl Seal<'_> {
     }
 }
 
-/// The text of a record that may hold a secret. A buffer that grows leaves
-/// copies behind, which nobody wipes; so its size is found out first.
+/// The metadata of a record about a peer.
+pub(crate) fn metadata(name: String, namespace: &str, peer: &ClusterId) -> Metadata {
+    let labels = [
+        (names::MANAGED_BY_LABEL, "liqo-auth"),
+        (names::RECORD_PEER_LABEL, peer.as_str()),
+    ];
+    Metadata::labelled(name, namespace, labels)
+}
+
+/// The text of a record that may hold a secret. The size is computed first,
+/// because a growing buffer leaves copies in memory that are not wiped.
 pub(crate) fn to_text(record: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut size = Size(0);
     serde_json::to_writer(&mut size, record)?;
@@ -112,10 +113,10 @@ impl io::Write for Size {
     }
 }
 
-/// What the name of a provider's record of a peer begins with. The peer's name
+/// The prefix of the name of a provider's record of a peer. The peer's cluster ID
 /// follows.
 pub(crate) const PROVIDER_RECORD: &str = "liqo-auth-provider-";
-/// What the name of a consumer's record of a peer begins with. The peer's name
+/// The prefix of the name of a consumer's record of a peer. The peer's cluster ID
 /// follows.
 pub(crate) const CONSUMER_RECORD: &str = "liqo-auth-consumer-";
 /// The domain of the seal of a provider's record of a peer.

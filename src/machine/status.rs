@@ -1,4 +1,4 @@
-//! Where a peering stands, in one form for both sides.
+//! The state of a peering, in one form for both sides.
 
 use super::{Holder, Notice};
 use crate::{
@@ -6,64 +6,64 @@ use crate::{
     model::{ClusterId, Timestamp},
 };
 
-/// Where one peering stands: what [`Machine::look`](super::Machine::look) tells.
-/// The `look` of each side tells more.
+/// The state of one peering, as [`Machine::look`](super::Machine::look) returns
+/// it. The `look` of each side returns more.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Status {
-    /// What this side is in the peering.
+    /// The role of this side in the peering.
     pub side: Side,
     /// The other cluster.
     pub peer: ClusterId,
     /// The control plane's identity.
     pub control_plane: HolderStatus,
-    /// The identities of the resource slices, each for itself.
+    /// The identities of the resource slices.
     pub slices: Vec<HolderStatus>,
     /// Facts that a person may want to know.
     pub notices: Vec<Notice>,
 }
 
-/// What a side is in a peering.
+/// The role of a side in a peering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// This side lets the peer in.
+    /// This side offers its resources to the peer.
     Provider,
     /// This side uses the peer's resources.
     Consumer,
 }
 
-/// Where one holder's identity stands.
+/// The state of one holder's identity.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HolderStatus {
     /// The control plane, or a slice.
     pub holder: Holder,
-    /// The name of the phase, as the side has it.
+    /// The name of the phase, in the terms of this side.
     pub phase: &'static str,
-    /// What the phase means for the identity.
+    /// The stage that the phase belongs to.
     pub stage: Stage,
     /// When the certificate ends; none without a certificate.
     pub valid_until: Option<Timestamp>,
     /// When the certificate is renewed; none while it is being renewed, or if it
     /// is not renewed at all.
     pub renewed_at: Option<Timestamp>,
-    /// Why the identity, or its renewal, is refused. If a provider denied a slice
-    /// in its own words, there is no error here.
+    /// Why the identity or its renewal is refused. A slice that the provider denied
+    /// by a condition has no error here.
     pub refused: Option<Error>,
 }
 
-/// What a phase means, whatever its name.
+/// What a phase means, the same for both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// This side, or one of its backends, leads on.
+    /// This side or one of its backends has to act next.
     InProgress,
-    /// This side has done its part: the peer or an administrator leads on.
+    /// The peer or an administrator has to act next.
     AtRest,
     /// The identity is complete.
     Authenticated,
     /// The identity is refused.
     Refused,
-    /// The identity is being taken back.
+    /// The identity is being revoked.
     Ending,
 }
 
@@ -77,6 +77,14 @@ impl HolderStatus {
             valid_until: None,
             renewed_at: None,
             refused: None,
+        }
+    }
+
+    /// The status of a holder whose identity is refused.
+    pub(crate) fn refused(self, error: Error) -> Self {
+        Self {
+            refused: Some(error),
+            ..self
         }
     }
 }

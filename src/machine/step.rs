@@ -1,52 +1,58 @@
-//! What a machine answers: effects on local objects, messages for the peer,
-//! refusals, and what it waits for.
+//! The result of a call to a machine: effects on local objects, messages for the
+//! peer, refusals, and when to call again.
 
 use core::fmt;
 
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{Message, merge_patch};
+use super::{
+    Message,
+    json::{as_id, as_object},
+    merge_patch,
+};
 use crate::{
     audit::Event,
-    crypto::{Entropy, Fingerprint, RequestId, SignatureId},
+    crypto::{Entropy, Fingerprint, RequestId},
     error::Error,
     model::{Kind, Metadata, Object, ObjectRef, Resource, TenantCondition, Timestamp},
 };
 
-/// The outcome of one call: nothing has happened yet, and the caller carries
-/// it out.
+/// The result of one call. Nothing has happened yet: the caller carries the step
+/// out.
 ///
 /// # Guarantees
 /// - Every effect concerns one local object, and no object has two effects.
-/// - Effects are in the order in which they are to be applied, up to the first
-///   that fails; then the caller looks again and calls again.
-/// - A crash after any number of them loses nothing: the next call goes on
-///   from the objects that are there.
-/// - The outbox may be sent once every effect was applied, and not before.
+/// - The caller applies the effects in their order. If one fails, the caller
+///   stops, reads the objects again and calls again.
+/// - A crash after any number of effects loses nothing: the next call continues
+///   from the objects that exist.
+/// - The caller may send the outbox only after all effects were applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step {
-    /// What to do to local objects, in order.
+    /// The changes of local objects, in order.
     pub effects: Vec<Effect>,
-    /// What the peer should have by now. A level, not an event: it is the same
-    /// each time, and sending it again does no harm.
+    /// The messages that the peer should have received by now. Each call returns
+    /// them again, and sending them again does no harm.
     pub outbox: Vec<Message>,
-    /// What was refused, and why. Nothing of it is in the effects.
+    /// What was refused, and why. No effect accepts any of it.
     pub refused: Vec<Refused>,
     /// Facts that a person may want to know.
     pub notices: Vec<Notice>,
-    /// What was decided, for the audit; it counts once the effects were applied.
+    /// The decisions, for the audit log. They are valid once the effects were
+    /// applied.
     pub events: Vec<Event>,
-    /// When or upon what to look again.
+    /// When to call again.
     pub wait: Wait,
 }
 
 /// A change of one local object.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Make the object; fails if one of that name is there.
+    /// Create the object; fails if an object of that name exists.
     Create(Object),
-    /// Replace the whole object, which is wholly ours, at a version.
+    /// Replace the whole object at a version. Only this library writes the object.
     Replace {
         /// The new object.
         object: Object,
@@ -73,8 +79,8 @@ pub enum Effect {
     },
 }
 
-/// The part of an object that a patch goes to: Kubernetes serves each by an
-/// endpoint of its own.
+/// The part of an object that a patch changes. The API server has an endpoint for
+/// each part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
@@ -86,8 +92,9 @@ pub enum Part {
     Approval,
 }
 
-/// The version of an object that was seen; the effect fails if it is another
-/// by now. An empty field was not known, and is not compared.
+/// The version of an object on which an effect is based. The effect fails if the
+/// object has another version by then. An empty field is unknown and is not
+/// compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     /// `metadata.uid`.
@@ -96,54 +103,60 @@ pub struct Version {
     pub resource_version: String,
 }
 
-/// Something that was not taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A refusal and its reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refused {
-    /// What was refused, where it is an object of this side.
+    /// The refused object, if it is an object on this side.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectRef>,
     /// Why.
     pub error: Error,
 }
 
 /// A fact that a person may want to know. None of them is an error.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The nonce was replaced: an unmodified consumer's Secret
-    /// `liqo-signed-nonce` has to be deleted before it signs the new one.
+    /// The nonce was replaced. An unmodified consumer signs the new nonce only
+    /// after its Secret `liqo-signed-nonce` is deleted.
     SignedNonceIsStale,
-    /// Somebody asked for a nonce, as Liqo does, for a peer whose peering has
-    /// ended. Only [`Provider::invite`](crate::Provider::invite) lets such a peer
-    /// in again.
+    /// Liqo's way of asking for a nonce was used for a peer whose peering has
+    /// ended. Only [`Provider::invite`](crate::Provider::invite) admits such a
+    /// peer again.
     NonceAskedAfterEnd,
-    /// No ClusterRole was seen that the peer could be bound to: it has a
-    /// certificate, and no rights.
+    /// No ClusterRole exists to which the peer could be bound: the peer has a
+    /// certificate, but no rights.
     NoClusterRole {
-        /// The value of the label `app.kubernetes.io/name` that was looked for.
+        /// The value of the label `app.kubernetes.io/name` that the role must have.
         label_value: &'static str,
     },
-    /// A stricter condition holds than the Tenant names: it was recorded, and
-    /// only this side's administrator lifts it
+    /// The recorded condition is stricter than the Tenant's, and applies. Only an
+    /// administrator of this side can relax it
     /// ([`Provider::set_condition`](crate::Provider::set_condition)).
     ConditionHeld {
-        /// The condition that holds.
+        /// The condition that applies.
         condition: TenantCondition,
     },
-    /// The provider gave no proof of its own key.
+    /// The provider did not prove that it has its own key.
     ProviderUnproven,
-    /// The provider proved a key that nobody has vouched for: it is taken for
-    /// the provider's from now on. Compare it, by another way, now.
+    /// The provider proved that it has a key which nobody has confirmed. This side
+    /// trusts the key from now on: compare its fingerprint over another channel.
     ProviderKeyFirstSeen {
         /// The key.
         fingerprint: Fingerprint,
     },
-    /// The client certificate was not issued by a CA of the bundle. Legal:
-    /// serving and signing CA may differ.
+    /// No CA of the bundle issued the client certificate. This is allowed: the
+    /// serving CA and the client CA may differ.
     IssuedByAnotherCa,
-    /// The certificate was renewed, and nothing carries it to the consumer: it
-    /// keeps no Renew object. Hand the Identity over again.
+    /// The certificate was renewed, but the consumer has no Renew object through
+    /// which it could receive the certificate. Deliver the Identity again.
     RenewalNotCarried,
-    /// The certificate of an Identity is due, and a person is to bring the next.
+    /// The certificate of an Identity is due, and a person has to deliver the next.
     CertificateDue {
         /// The Identity.
         identity: ObjectRef,
@@ -171,77 +184,84 @@ pub enum Notice {
 }
 
 /// When to look again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Wait {
     /// At the latest at this time, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_at: Option<Timestamp>,
     /// As soon as one of these has come.
     pub awaiting: Vec<Awaited>,
 }
 
 /// What is missing to go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 #[non_exhaustive]
 pub enum Awaited {
-    /// An administrator's word that the peer is wanted:
+    /// An administrator's invitation of the peer:
     /// [`Provider::invite`](crate::Provider::invite).
     Invitation,
     /// The provider's nonce.
     Nonce,
     /// The consumer's Tenant.
     Tenant,
-    /// The look-up of names: whether the peer's name, or that of one of its
-    /// slices, is a principal's.
+    /// The look-up whether the name of the peer, or of one of its slices, already
+    /// belongs to a Kubernetes user or group.
     Names,
-    /// The approver's word, or an administrator's:
+    /// The approval of the approver or of an administrator:
     /// [`Provider::approve`](crate::Provider::approve).
     Approval,
     /// The answer to this request for a credential: the signer's certificate,
     /// or an AWS user.
-    Credential(RequestId),
+    Credential(#[serde(serialize_with = "as_id")] RequestId),
     /// The provider's Identity.
     Identity,
     /// The provider's decision on this resource slice.
-    SliceDecision(ObjectRef),
+    SliceDecision(#[serde(serialize_with = "as_object")] ObjectRef),
     /// A new certificate for this Identity.
-    Renewal(ObjectRef),
-    /// The end of this object, which is being deleted.
-    End(ObjectRef),
+    Renewal(#[serde(serialize_with = "as_object")] ObjectRef),
+    /// The completed deletion of this object.
+    End(#[serde(serialize_with = "as_object")] ObjectRef),
     /// This cluster's own key.
     OwnKey,
-    /// The signature of this name, by a key that answers later.
-    Signature(SignatureId),
+    /// The signature with this ID, by a key that answers later.
+    Signature(#[serde(serialize_with = "as_id")] RequestId),
     /// The object's UID, which the store assigns.
-    Uid(ObjectRef),
+    Uid(#[serde(serialize_with = "as_object")] ObjectRef),
     /// The consumer's request in this resource slice.
-    SliceRequest(ObjectRef),
+    SliceRequest(#[serde(serialize_with = "as_object")] ObjectRef),
     /// The decision on this slice's resources.
-    Resources(ObjectRef),
-    /// That an access key which no peer needs any more is deleted at AWS:
-    /// [`Provider::aws_key_revoked`](crate::Provider::aws_key_revoked). It does
-    /// not end by itself.
+    Resources(#[serde(serialize_with = "as_object")] ObjectRef),
+    /// The deletion at AWS of an access key that no peer needs any more:
+    /// [`Provider::aws_key_revoked`](crate::Provider::aws_key_revoked). An access
+    /// key does not expire.
     AwsRevocation {
-        /// The ARN of the user that it belongs to.
+        /// The ARN of the user that the key belongs to.
         user_arn: String,
         /// The public part of the key.
         access_key_id: String,
     },
-    /// The token in this Secret: of a service account, which the cluster
-    /// issues, or of another cluster, which an administrator puts there.
-    Token(ObjectRef),
+    /// The token in this Secret: a service account token, which the cluster
+    /// issues, or another cluster's token, which an administrator stores there.
+    Token(#[serde(serialize_with = "as_object")] ObjectRef),
 }
 
-/// Time and randomness, as values: the library has neither.
+/// Time and randomness as arguments: the library has no clock and no random source.
 #[derive(Debug)]
 pub struct Env {
     /// The present time.
     pub now: Timestamp,
-    /// Used for one call only.
+    /// Randomness for this call only.
     pub entropy: Entropy,
 }
 
 impl Step {
-    /// Whether there is nothing to carry out.
+    /// Whether the step has no effects.
     pub fn is_settled(&self) -> bool {
         self.effects.is_empty()
     }
@@ -271,13 +291,12 @@ impl Effect {
         }
     }
 
-    /// Its kind.
+    /// The kind of the object.
     pub fn kind(&self) -> Kind {
         self.id().kind
     }
 
-    /// The patch that leads from the stored object to the wanted one, if they
-    /// differ.
+    /// The patch that turns the stored object into the wanted one, if they differ.
     pub(crate) fn patch<K: Resource + Clone + PartialEq>(
         stored: &K,
         wanted: K,
@@ -296,7 +315,7 @@ impl Effect {
     }
 }
 
-/// As it is, but for secrets in a patch.
+/// The secrets in a patch are hidden.
 impl fmt::Debug for Effect {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

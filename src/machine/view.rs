@@ -1,4 +1,4 @@
-//! What was seen of one peer.
+//! One peer's objects.
 
 use crate::{
     crypto::Nonce,
@@ -8,10 +8,11 @@ use crate::{
 
 /// One peer's objects, borrowed from wherever the caller keeps them.
 ///
-/// It holds what [`interests`](crate::provider::Provider::interests) names, for
-/// either role or both; what does not concern the peer is passed over. What
-/// could not be read ([`Object::Unreadable`]) belongs in it too: it is never
-/// taken for absent.
+/// The view holds the objects that
+/// [`interests`](crate::provider::Provider::interests) names, for either role or
+/// both. Objects that do not concern the peer are ignored. Unreadable objects
+/// ([`Object::Unreadable`]) belong in the view too: an unreadable object does not
+/// count as absent.
 ///
 /// # Examples
 /// ```
@@ -26,14 +27,15 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct View<'o> {
     peer: ClusterId,
-    /// Those that can be read, in the order of their kinds and names.
+    /// The readable objects, sorted by kind, namespace and name.
     objects: Vec<&'o Object>,
+    /// In the same order.
     unreadable: Vec<(&'o Unreadable, &'o Object)>,
     vouched_nonces: Vec<[u8; 32]>,
 }
 
-/// What to look up, to see all of one peer once. A controller that watches all
-/// peers has [`Watch`](super::Watch)es instead.
+/// A look-up for a [`View`] of one peer. A controller that watches all peers uses
+/// [`Watch`](super::Watch)es instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Interest {
@@ -65,7 +67,7 @@ pub enum Interest {
 }
 
 impl<'o> View<'o> {
-    /// What was seen of `peer`.
+    /// A view of `peer` with these objects.
     pub fn of(peer: &ClusterId, objects: impl IntoIterator<Item = &'o Object>) -> Self {
         let view = Self {
             peer: peer.clone(),
@@ -76,9 +78,9 @@ impl<'o> View<'o> {
         view.and(objects)
     }
 
-    /// And this besides.
+    /// The same view with more objects.
     #[must_use]
-    pub fn and(mut self, objects: impl IntoIterator<Item = &'o Object>) -> Self {
+    pub(crate) fn and(mut self, objects: impl IntoIterator<Item = &'o Object>) -> Self {
         for object in objects {
             match object {
                 Object::Unreadable(unreadable) => self.unreadable.push((unreadable, object)),
@@ -86,27 +88,28 @@ impl<'o> View<'o> {
             }
         }
         self.objects.sort_by_key(|object| object.key());
+        self.unreadable.sort_by_key(|(_, object)| object.key());
         self
     }
 
-    /// Takes a nonce for this provider's although it does not carry this
-    /// provider's authentication code: one that Liqo made before this library
-    /// took over. Who calls this says that it has not been in the peer's hands
-    /// to write.
+    /// Accepts a nonce as this provider's own although it does not carry this
+    /// provider's authentication code, such as a nonce that Liqo made before this
+    /// library took over. The caller asserts that the peer could not write the
+    /// nonce.
     #[must_use]
     pub fn vouch_for_nonce(mut self, nonce: &Nonce) -> Self {
         self.vouched_nonces.push(nonce.digest());
         self
     }
 
-    /// What was seen, each kind in the order of its names, and then what cannot
-    /// be read.
+    /// The objects: first the readable ones, sorted by kind, namespace and name,
+    /// then the unreadable ones.
     pub fn objects(&self) -> impl Iterator<Item = &'o Object> {
         let unreadable = self.unreadable.iter().map(|(_, object)| *object);
         self.objects.iter().copied().chain(unreadable)
     }
 
-    /// Whom the objects concern.
+    /// The peer that the objects concern.
     pub fn peer(&self) -> &ClusterId {
         &self.peer
     }
@@ -121,8 +124,8 @@ impl<'o> View<'o> {
         namespace: &str,
         name: &str,
     ) -> Result<Option<&'o K>, Error> {
-        self.refuse_unreadable(|unreadable| unreadable.may_be(K::KIND, namespace, name))?;
         let key = (K::KIND, namespace, name);
+        self.refuse_unreadable_at(key)?;
         let at = self.objects.partition_point(|object| object.key() < key);
         let found = self.objects.get(at).filter(|object| object.key() == key);
         Ok(found.and_then(|object| K::from_object(object)))
@@ -133,7 +136,7 @@ impl<'o> View<'o> {
         &self,
         name: &str,
     ) -> Result<Option<&'o K>, Error> {
-        self.refuse_unreadable(|unreadable| {
+        self.refuse_unreadable(K::KIND, |unreadable| {
             unreadable.may_be(K::KIND, &unreadable.id.namespace, name)
         })?;
         self.only(|object: &K| object.metadata().name == name)
@@ -141,17 +144,11 @@ impl<'o> View<'o> {
 
     /// The peer's tenant namespace, found by its two labels.
     pub(crate) fn tenant_namespace(&self) -> Result<Option<&'o Namespace>, Error> {
-        self.refuse_unreadable(|unreadable| unreadable.may_be_of(Kind::Namespace))?;
+        self.refuse_unreadable_of(Kind::Namespace)?;
         let found = self.only(|namespace: &Namespace| {
-            let labels = &namespace.metadata.labels;
-            labels
-                .get(names::REMOTE_CLUSTER_ID_LABEL)
-                .map(String::as_str)
-                == Some(self.peer.as_str())
-                && labels
-                    .get(names::TENANT_NAMESPACE_LABEL)
-                    .map(String::as_str)
-                    == Some("true")
+            let metadata = &namespace.metadata;
+            metadata.label(names::REMOTE_CLUSTER_ID_LABEL) == Some(self.peer.as_str())
+                && metadata.label(names::TENANT_NAMESPACE_LABEL) == Some(names::TRUE)
         })?;
         let in_the_way = self.find::<Namespace>("", &names::tenant_namespace(&self.peer))?;
         match (found, in_the_way) {
@@ -168,7 +165,7 @@ impl<'o> View<'o> {
     pub(crate) fn every<K: Resource + 'o>(
         &self,
     ) -> Result<impl Iterator<Item = &'o K> + use<'o, '_, K>, Error> {
-        self.refuse_unreadable(|unreadable| unreadable.may_be_of(K::KIND))?;
+        self.refuse_unreadable_of(K::KIND)?;
         Ok(self.all())
     }
 
@@ -185,8 +182,16 @@ impl<'o> View<'o> {
         &self,
         kind: Kind,
     ) -> impl Iterator<Item = &'o Unreadable> + use<'o, '_> {
-        let unreadable = self.unreadable.iter().map(|(unreadable, _)| *unreadable);
-        unreadable.filter(move |unreadable| unreadable.id.kind == kind)
+        self.unreadable_of(kind).iter().map(|(found, _)| *found)
+    }
+
+    fn unreadable_of(&self, kind: Kind) -> &[(&'o Unreadable, &'o Object)] {
+        let start = self
+            .unreadable
+            .partition_point(|(found, _)| found.id.kind < kind);
+        let rest = self.unreadable.get(start..).unwrap_or_default();
+        let end = rest.partition_point(|(found, _)| found.id.kind <= kind);
+        rest.get(..end).unwrap_or_default()
     }
 
     fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
@@ -214,15 +219,52 @@ impl<'o> View<'o> {
         }
     }
 
-    fn refuse_unreadable(&self, concerns: impl Fn(&Unreadable) -> bool) -> Result<(), Error> {
-        let found = self.unreadable.iter().find(|(found, _)| concerns(found));
+    /// That nothing of that kind cannot be read.
+    fn refuse_unreadable_of(&self, kind: Kind) -> Result<(), Error> {
+        self.refuse_unreadable(kind, |found| found.may_be_of(kind))
+    }
+
+    fn refuse_unreadable(
+        &self,
+        kind: Kind,
+        concerns: impl Fn(&Unreadable) -> bool,
+    ) -> Result<(), Error> {
+        let of_kinds = [kind, Kind::Other].map(|kind| self.unreadable_of(kind));
+        let mut found = of_kinds.into_iter().flatten();
+        let found = found.find(|(found, _)| concerns(found));
         found.map_or(Ok(()), |(found, _)| Err(found.error()))
+    }
+
+    /// That what is at this place can be read. What could not be told of an
+    /// object that cannot be read may be anything, and is empty.
+    fn refuse_unreadable_at(&self, key: (Kind, &str, &str)) -> Result<(), Error> {
+        let (kind, namespace, name) = key;
+        let concerns = |found: &Unreadable| found.may_be(kind, namespace, name);
+        if !kind.is_namespaced() {
+            return self.refuse_unreadable(kind, concerns);
+        }
+        for kind in [kind, Kind::Other] {
+            let of_kind = self.unreadable_of(kind);
+            for at in [(namespace, name), (namespace, ""), ("", name), ("", "")] {
+                let start = of_kind.partition_point(|(found, _)| place(found) < at);
+                let rest = of_kind.get(start..).unwrap_or_default().iter();
+                let mut here = rest.take_while(|(found, _)| place(found) == at);
+                if let Some((found, _)) = here.find(|(found, _)| concerns(found)) {
+                    return Err(found.error());
+                }
+            }
+        }
+        Ok(())
     }
 }
 
+fn place(unreadable: &Unreadable) -> (&str, &str) {
+    (&unreadable.id.namespace, &unreadable.id.name)
+}
+
 impl Interest {
-    /// Whether an object is among those to look up. What cannot be read is
-    /// found by its name, or by the labels that are left of it.
+    /// Whether this look-up includes the object. An unreadable object matches by
+    /// its name, or by the labels that could be read.
     pub fn matches(&self, object: &Object) -> bool {
         let (own_kind, own_namespace, own_name) = object.key();
         match self {
@@ -242,3 +284,6 @@ impl Interest {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,11 @@
-//! What a controller watches, and whom a change concerns.
+//! The watches of a controller, and the peers that a change concerns.
 
 use core::fmt;
 
 use crate::model::{ClusterId, Kind, Object};
 
-/// Objects to watch, for all peers together: one kind, in one namespace or in
-/// all, by labels.
+/// A watch for all peers together: one kind, in one namespace or in all, selected
+/// by labels.
 ///
 /// # Examples
 /// ```
@@ -23,9 +23,9 @@ use crate::model::{ClusterId, Kind, Object};
 pub struct Watch {
     /// The kind.
     pub kind: Kind,
-    /// The only namespace; every one, if there is none here.
+    /// The namespace; `None` for all namespaces.
     pub namespace: Option<String>,
-    /// What the labels must fulfil, all of it.
+    /// The requirements on the labels. All of them must hold.
     pub labels: Vec<Requirement>,
 }
 
@@ -33,7 +33,7 @@ pub struct Watch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Requirement {
-    /// `key`: the label is there.
+    /// `key`: the label exists.
     Exists(&'static str),
     /// `key=value`.
     Equals(&'static str, &'static str),
@@ -41,17 +41,18 @@ pub enum Requirement {
     In(&'static str, Vec<&'static str>),
 }
 
-/// Whom a change of an object concerns.
+/// The peers that a change of an object concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Concerns {
-    /// No peer, as far as is known.
+    /// No known peer.
     Nobody,
     /// One peer.
     Peer(ClusterId),
-    /// Several peers, each once, in their order: a Tenant of one peer's name in
-    /// another one's namespace, or an object that changed hands.
+    /// Several peers, sorted and without duplicates. Examples: a Tenant with one
+    /// peer's name in another peer's namespace, or an object that moved from one
+    /// peer to another.
     Peers(Vec<ClusterId>),
-    /// Every peer: a ClusterRole.
+    /// Every peer, such as for a ClusterRole.
     Everybody,
 }
 
@@ -87,8 +88,8 @@ impl Watch {
         requirements.join(",")
     }
 
-    /// Whether an API server shows the object to this watch. Of an object that
-    /// cannot be read, its labels decide too.
+    /// Whether an API server includes the object in this watch. For an unreadable
+    /// object, the labels that could be read decide.
     pub fn covers(&self, object: &Object) -> bool {
         let (kind, namespace, _) = object.key();
         let labels = &object.any_metadata().labels;
@@ -142,9 +143,9 @@ impl Concerns {
         }
     }
 
-    /// These and those.
+    /// The peers of both.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Everybody, _) | (_, Self::Everybody) => Self::Everybody,
             (Self::Nobody, other) => other,
@@ -153,7 +154,7 @@ impl Concerns {
         }
     }
 
-    /// All but this one: a cluster is no peer of its own.
+    /// The peers except this cluster: a cluster is not its own peer.
     #[must_use]
     pub(crate) fn without(self, cluster: &ClusterId) -> Self {
         if self == Self::Everybody {
@@ -164,7 +165,7 @@ impl Concerns {
         Self::peers(peers)
     }
 
-    /// Whether the peer is among them.
+    /// Whether the change concerns the peer.
     pub fn includes(&self, peer: &ClusterId) -> bool {
         match self {
             Self::Nobody => false,
@@ -174,8 +175,8 @@ impl Concerns {
         }
     }
 
-    /// The peers that are named; none of everybody.
-    pub fn into_peers(self) -> Vec<ClusterId> {
+    /// The named peers; empty for [`Concerns::Everybody`].
+    pub(crate) fn into_peers(self) -> Vec<ClusterId> {
         match self {
             Self::Nobody | Self::Everybody => Vec::new(),
             Self::Peer(peer) => vec![peer],

@@ -1,14 +1,14 @@
-//! The objects as they travel, and the always-valid values inside them.
+//! The Kubernetes objects of the exchange, and the always-valid values in them.
 //!
-//! The objects are lenient: their fields are what serde reads, and whether a
-//! Tenant is right is decided elsewhere. An object that cannot be read is
-//! [`Unreadable`] with its reason, and spoils no list.
+//! The objects are lenient: a field holds what serde reads, and other modules
+//! verify the content. An object that cannot be read becomes [`Unreadable`] with
+//! the reason, and does not make a list fail.
 
 mod kinds;
 mod kubeconfig;
 mod reading;
 #[cfg(any(test, feature = "proptest"))]
-pub mod strategy;
+pub(crate) mod strategy;
 mod values;
 
 pub(crate) use kinds::auth_params::SECRET_FIELDS;
@@ -41,20 +41,18 @@ pub use kinds::secret::Secret;
 pub use kinds::service_account::ServiceAccount;
 pub use kinds::tenant::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, TenantStatus};
 pub use kubeconfig::form::KubeconfigError;
-pub use kubeconfig::service_account::ServiceAccountKubeconfig;
 pub use kubeconfig::{ExecCredential, Kubeconfig, UserCredential};
+#[cfg(feature = "legacy")]
+pub(crate) use reading::document::MapOnly;
+pub(crate) use reading::document::read_json;
 pub use reading::document::{DocumentError, read_document};
 pub use reading::manifest::{self, ManifestError};
 pub(crate) use reading::parsed::parsed;
-#[cfg(feature = "legacy")]
-pub(crate) use reading::strict_json::MapOnly;
-pub use reading::strict_json::StrictJsonError;
-pub(crate) use reading::strict_json::read_strict_json;
 pub(crate) use reading::unreadable::wipe;
 pub use reading::unreadable::{ObjectError, Unreadable};
-pub use values::amount::{Amount, QuantityError};
 pub use values::bytes::Bytes;
 pub use values::cluster_id::{ClusterId, NameError};
+pub(crate) use values::hex::{Hex, read_hex};
 pub use values::names;
 pub use values::namespace_name::NamespaceName;
 pub use values::quantity::Quantity;
@@ -63,4 +61,3 @@ pub use values::timestamp::Timestamp;
 pub use values::token_protocol_version::ProtocolVersion;
 pub use values::url::{ApiServerUrl, ProxyUrl, UrlError};
 pub use values::value_error::ValueError;
-pub(crate) use values::value_error::{read_hex, write_hex};

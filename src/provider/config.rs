@@ -12,7 +12,7 @@ use crate::{
     policy::Policy,
 };
 
-/// What a provider is configured with, as data.
+/// The configuration of a provider, as data.
 /// [`read_document`](crate::model::read_document) reads it and refuses unknown
 /// fields.
 ///
@@ -23,10 +23,10 @@ use crate::{
 /// | `apiServerCA` | the CA certificates of the API server, in PEM | its certificate is publicly trusted |
 /// | `recordKey` | the name by which the embedder finds the record key | none |
 /// | `key` | the name by which the embedder finds this cluster's key | none |
-/// | `kubernetesSigner` | whether Kubernetes' own signer signs | `false` |
+/// | `kubernetesSigner` | whether Kubernetes' own signer signs the certificates | `false` |
 /// | `requireApproval` | whether each request waits for an administrator | `false` |
-/// | `nonceLifetimeSeconds` | how long a nonce may be signed | a day |
-/// | `certificateLifetimeSeconds` | the lifetime that is asked for | 365 days |
+/// | `nonceLifetimeSeconds` | the lifetime of a nonce | a day |
+/// | `certificateLifetimeSeconds` | the lifetime that a certificate request asks for | 365 days |
 /// | `namespace` | the namespace of the records | `liqo` |
 /// | `policy` | a [`Policy`], as in [`ConsumerConfig`](crate::consumer::ConsumerConfig) | strict |
 /// | `peers` | a map from the name of a consumer to its [`ConsumerSettings`] | none |
@@ -58,8 +58,8 @@ pub struct ProviderConfig {
     pub cluster_id: ClusterId,
     /// Where peers reach this cluster's API server.
     pub api_server: ApiServerUrl,
-    /// By which CA peers know the API server; none if its certificate is publicly
-    /// trusted.
+    /// The CA certificates by which peers verify the API server; none if its
+    /// certificate is publicly trusted.
     #[serde(default, rename = "apiServerCA", deserialize_with = "ca_bundle")]
     pub api_server_ca: Option<CaBundle>,
     /// The name by which the embedder finds the record key. The key itself is
@@ -76,10 +76,10 @@ pub struct ProviderConfig {
     /// Whether each request waits for an administrator.
     #[serde(default)]
     pub require_approval: bool,
-    /// How long a nonce may be signed.
+    /// The lifetime of a nonce.
     #[serde(default, rename = "nonceLifetimeSeconds", deserialize_with = "seconds")]
     pub nonce_lifetime: Option<Duration>,
-    /// The certificate lifetime that is asked of the signer.
+    /// The certificate lifetime that the provider requests from the signer.
     #[serde(
         default,
         rename = "certificateLifetimeSeconds",
@@ -92,27 +92,26 @@ pub struct ProviderConfig {
     /// The policy for all peers.
     #[serde(default)]
     pub policy: Policy,
-    /// What holds for single peers.
+    /// The settings of single peers.
     #[serde(default)]
     pub peers: BTreeMap<ClusterId, ConsumerSettings>,
 }
 
-/// What holds for one consumer, as data.
+/// The settings for one consumer, as data.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ConsumerSettings {
-    /// The policy for this consumer, where it is not the provider's.
+    /// The policy for this consumer; none if the provider's policy applies.
     pub policy: Option<Policy>,
-    /// Whether the consumer may be let in
+    /// Whether the provider accepts the consumer
     /// [without a handshake](ProviderBuilder::tolerate_no_handshake).
     pub tolerate_no_handshake: bool,
 }
 
 impl ProviderConfig {
     /// A builder with this configuration and the record key that
-    /// [`record_key`](Self::record_key) names. The backends are given to the
-    /// builder.
+    /// [`record_key`](Self::record_key) names. Set the backends on the builder.
     pub fn builder(self, record_key: RecordKey) -> ProviderBuilder {
         let endpoint = Endpoint::new(self.api_server, self.api_server_ca.as_ref());
         let mut builder =

@@ -7,8 +7,10 @@ use std::{
 };
 
 use super::{
-    Approver, AwsIdentities, CsrSigner, LiqoClasses, NameTable, Principals, Provider,
-    ResourceSlicePolicy, handshake::ByHand, principals::is_well_known, record,
+    Approver, AwsIdentities, CsrSigner, LiqoClasses, Principals, Provider, ResourceSlicePolicy,
+    handshake::ByHand,
+    principals::{NotSet, is_well_known},
+    record,
 };
 use crate::{
     crypto::{CaBundle, RecordKey, SigningKey},
@@ -18,7 +20,8 @@ use crate::{
     verify,
 };
 
-/// Where peers reach the provider's API server, and by which CA they know it.
+/// The address of the provider's API server for its peers, and the CA by which they
+/// verify it.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     api_server: ApiServerUrl,
@@ -46,11 +49,11 @@ pub(super) struct Configuration {
     pub(super) tolerated: BTreeSet<ClusterId>,
 }
 
-/// Who signs certificate requests.
+/// The signer of certificate requests.
 pub(super) enum Signer {
     /// The embedder's own signer.
     Backend(Arc<dyn CsrSigner>),
-    /// Kubernetes' signer, by CertificateSigningRequests in the view.
+    /// Kubernetes' signer, through CertificateSigningRequests in the view.
     Kubernetes,
 }
 
@@ -84,7 +87,7 @@ impl ProviderBuilder {
             key: None,
             signer: None,
             aws: None,
-            principals: Arc::new(NameTable::default()),
+            principals: Arc::new(NotSet),
             slice_policy: Arc::new(LiqoClasses::default()),
             policy: Policy::strict(),
             peer_policies: BTreeMap::new(),
@@ -96,15 +99,16 @@ impl ProviderBuilder {
         })
     }
 
-    /// The cluster's own key, by which it proves to its peers who it is.
-    /// Without one, peers know it by their configuration only.
+    /// Sets the cluster's own key, which proves the cluster's identity to its
+    /// peers. Without a key, peers identify the cluster only by their own
+    /// configuration.
     #[must_use]
     pub fn key(mut self, key: Arc<dyn SigningKey>) -> Self {
         self.0.key = Some(key);
         self
     }
 
-    /// Who signs certificate requests. Without a signer,
+    /// Sets the signer of certificate requests. Without a signer,
     /// [`Awaited::Credential`](crate::machine::Awaited::Credential) names the
     /// request at each look, and nothing is signed.
     #[must_use]
@@ -113,10 +117,10 @@ impl ProviderBuilder {
         self
     }
 
-    /// Has requests signed by Kubernetes' own signer
-    /// (`kubernetes.io/kube-apiserver-client`): the provider makes a
-    /// CertificateSigningRequest, approves it at the version that it saw, and
-    /// takes the certificate, in three looks. The caller needs the rights to
+    /// Uses Kubernetes' own signer (`kubernetes.io/kube-apiserver-client`). In
+    /// three looks, the provider creates a CertificateSigningRequest, approves the
+    /// version that it saw, and reads the certificate. The caller needs the rights
+    /// to
     /// create, get, list, watch and delete CertificateSigningRequests, to
     /// update and patch their `/approval`, and `approve` on that signer.
     #[must_use]
@@ -125,25 +129,26 @@ impl ProviderBuilder {
         self
     }
 
-    /// Gives each peer an AWS user in place of a certificate: for a provider on
-    /// EKS. So do its resource slices. No signer is asked then, and nothing is
-    /// renewed, since an access key does not end by itself.
+    /// Gives each peer, and each of its resource slices, an AWS user in place of a
+    /// certificate. This is for a provider on EKS. The provider then asks no signer
+    /// and renews nothing, since an access key does not expire.
     #[must_use]
     pub fn aws(mut self, identities: Arc<dyn AwsIdentities>) -> Self {
         self.0.aws = Some(identities);
         self
     }
 
-    /// Which names are users or groups already. Without a look-up, only the
-    /// well-known ones are.
+    /// Which names are users or groups already. Without a look-up, no peer is let in:
+    /// an empty [`NameTable`](super::NameTable) says that there are none besides the
+    /// well-known ones.
     #[must_use]
     pub fn principals(mut self, principals: Arc<dyn Principals>) -> Self {
         self.0.principals = principals;
         self
     }
 
-    /// Who decides on the resources of slices: Liqo's own decision, without
-    /// defaults, unless set.
+    /// Sets the policy that decides on the resources of slices; [`LiqoClasses`]
+    /// without defaults unless set.
     #[must_use]
     pub fn slices(mut self, policy: Arc<dyn ResourceSlicePolicy>) -> Self {
         self.0.slice_policy = policy;
@@ -172,41 +177,41 @@ impl ProviderBuilder {
         self
     }
 
-    /// How long a nonce may be signed; 24 hours unless set, since people carry
-    /// it.
+    /// The lifetime of a nonce; 24 hours unless set, since people may carry the
+    /// nonce by hand.
     #[must_use]
     pub fn nonce_lifetime(mut self, lifetime: Duration) -> Self {
         self.0.nonce_lifetime = lifetime;
         self
     }
 
-    /// Has each new request of a peer wait for
+    /// Makes each new request of a peer wait for
     /// [`Provider::approve`](Provider::approve) before it is signed.
     #[must_use]
     pub fn require_approval(self) -> Self {
         self.approver(Arc::new(ByHand))
     }
 
-    /// Who approves of a peer's new request before it is signed. Without one,
-    /// a verified request is approved.
+    /// Sets the approver, which decides on each new request of a peer before it is
+    /// signed. Without an approver, every verified request is approved.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.0.approver = Some(approver);
         self
     }
 
-    /// Takes this peer without a handshake, if its Tenant asks for that
-    /// (`authzPolicy: TolerateNoHandshake`): by its name alone, which anyone
-    /// can claim who can write a Tenant here. A Tenant that does not ask is held
-    /// to the handshake.
+    /// Accepts this peer without a handshake if its Tenant asks for that
+    /// (`authzPolicy: TolerateNoHandshake`). Then only the name identifies the
+    /// peer: anyone who can write a Tenant here can claim it. A Tenant that does
+    /// not ask must complete the handshake.
     #[must_use]
     pub fn tolerate_no_handshake(mut self, peer: ClusterId) -> Self {
         self.0.tolerated.insert(peer);
         self
     }
 
-    /// The certificate lifetime that is asked of the signer; 365 days unless
-    /// set. The Kubernetes API takes no less than ten minutes
+    /// The certificate lifetime that the provider requests from the signer; 365
+    /// days unless set. The Kubernetes API accepts no less than ten minutes
     /// ([`expiration_seconds`](super::SigningRequest::expiration_seconds)).
     #[must_use]
     pub fn certificate_lifetime(mut self, lifetime: Duration) -> Self {
@@ -214,14 +219,14 @@ impl ProviderBuilder {
         self
     }
 
-    /// The provider.
+    /// Builds the provider.
     pub fn build(self) -> Provider {
         Provider(Arc::new(self.0))
     }
 }
 
 impl Configuration {
-    /// The policy for a peer: this side's configuration, never the peer's word.
+    /// The policy for a peer. Only this side's configuration sets it.
     pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
         self.peer_policies.get(peer).unwrap_or(&self.policy)
     }
@@ -231,7 +236,7 @@ impl Configuration {
         ObjectRef::new(Kind::Secret, self.namespace.as_str(), record::name(peer))
     }
 
-    /// That the peer is another cluster.
+    /// Checks that the peer is another cluster.
     pub(super) fn check_other(&self, peer: &ClusterId) -> Result<(), Error> {
         if *peer == self.cluster_id {
             return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
@@ -239,8 +244,8 @@ impl Configuration {
         Ok(())
     }
 
-    /// That the peer may be one: another cluster, of a name that is short enough
-    /// and no well-known principal.
+    /// Checks that the peer is another cluster, and that its name is short enough
+    /// and is no well-known principal.
     pub(super) fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
         self.check_other(peer)?;
         verify::name_length(peer, self.policy(peer))?;
@@ -251,7 +256,7 @@ impl Configuration {
     }
 }
 
-/// That the name of a cluster is a principal already (rule 7).
+/// The error for a cluster whose name is already a user or a group (rule 7).
 pub(super) fn name_taken(peer: &ClusterId, object: Option<ObjectRef>) -> Error {
     let name = peer.to_string();
     Error::new(PolicyRefusal::NameTaken { name }, object, "spec.clusterID")

@@ -1,4 +1,4 @@
-//! The course of a handshake: which phase the objects are in, and what leads on.
+//! The course of a handshake: the present phase, and the step to the next one.
 
 use super::{
     Phase, Status,
@@ -9,8 +9,8 @@ use super::{
     },
     handshake::{Handshake, make_nonce, phase_without_tenant, record_proof, signed_since},
     look::Look,
-    phase::{NeedsCredential, NeedsProof},
-    record::Plan,
+    phase::NeedsCredential,
+    records::Plan,
     rights::{self, Granted},
     slice::{SliceTerms, Slices},
 };
@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl<'a> Look<'a> {
-    /// What is told of the peer.
+    /// The status of the peering.
     pub(super) fn status(&self) -> Result<Status, Error> {
         let phase = self.phase_or_refused()?;
         let terms = self.slice_terms(&phase)?;
@@ -35,7 +35,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// The step that leads on.
+    /// The step to the next phase.
     pub(super) fn reconcile(&self, env: &Env) -> Result<Step, Error> {
         let phase = match self.phase_or_refused() {
             Err(error) if !is_of_a_backend(&error) => return Err(error),
@@ -53,7 +53,7 @@ impl<'a> Look<'a> {
                 .err(),
             Err(error) => Some(error),
         };
-        // Also in a phase that does nothing else for the peer.
+        // These run in every phase, also after a failed `advance`.
         rights::tighten(self, &mut plan);
         rights::apply_lift(self, &mut plan);
         await_revocations(self, &mut plan);
@@ -62,7 +62,7 @@ impl<'a> Look<'a> {
         let Some(error) = failed else {
             return Ok(plan.finish());
         };
-        // A backend that fails holds up neither a condition nor the slices.
+        // A failed backend blocks neither the Tenant's condition nor the slices.
         plan.refuse(error.clone());
         let step = plan.finish();
         if step.is_settled() {
@@ -72,32 +72,24 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Tells what a person should know in any phase.
+    /// Adds the notices for the administrator, in any phase.
     pub(super) fn notify(&self, plan: &mut Plan<'_>) {
         for notice in rights::notices(self.observed) {
             plan.notify(notice);
         }
     }
 
-    /// The phase; what is wrong with the peer is one.
+    /// The phase. A fault of the peer is the phase `Refused`.
     pub(super) fn phase_or_refused(&self) -> Result<Phase, Error> {
         match self.phase() {
-            Err(error)
-                if matches!(
-                    error.fault(),
-                    Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_)
-                ) =>
-            {
-                Err(error)
-            }
-            Err(error) => Ok(Phase::Refused(error)),
-            Ok(phase) => Ok(phase),
+            Err(error) if !error.is_of_this_side() => Ok(Phase::Refused(error)),
+            phase => phase,
         }
     }
 
     fn phase(&self) -> Result<Phase, Error> {
         let observed = self.observed;
-        // Rights are taken back whatever else is wrong.
+        // Rights are withdrawn even if something else is wrong.
         if rights::is_ending(observed) {
             return Ok(Phase::Ending);
         }
@@ -124,6 +116,7 @@ impl<'a> Look<'a> {
                 false => Phase::AwaitsNames,
             });
         }
+        self.check_provable(tenant)?;
         let verified = self.verify_claim(tenant)?;
         if tenant.metadata.uid.is_empty() {
             return Ok(Phase::NeedsUid(tenant.id()));
@@ -135,10 +128,7 @@ impl<'a> Look<'a> {
                 _ => None,
             };
             return Ok(match newer {
-                Some(nonce) => Phase::NeedsProof(Box::new(NeedsProof {
-                    tenant: verified,
-                    nonce,
-                })),
+                Some(nonce) => Phase::NeedsProof(Box::new(verified), nonce),
                 None => phase,
             });
         }
@@ -147,16 +137,14 @@ impl<'a> Look<'a> {
             Handshake::AwaitsNames => return Ok(Phase::AwaitsNames),
         };
         if !observed.is_known() {
-            // Left complete by Liqo: only the record is missing.
+            // Liqo itself may have completed the exchange: only the record is
+            // missing.
             let phase = self.phase_with_proof(tenant, verified.clone(), &nonce)?;
             if matches!(phase, Phase::Authenticated(_)) {
                 return Ok(phase);
             }
         }
-        Ok(Phase::NeedsProof(Box::new(NeedsProof {
-            tenant: verified,
-            nonce,
-        })))
+        Ok(Phase::NeedsProof(Box::new(verified), nonce))
     }
 
     fn phase_with_proof(
@@ -195,7 +183,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// The control plane as a holder.
+    /// The control plane's credential and request.
     fn control_plane<'s>(
         &self,
         tenant: &'s Tenant,
@@ -220,6 +208,7 @@ impl<'a> Look<'a> {
                 tenant: &tenant.metadata.uid,
             },
             held: observed.record().map(|record| &record.held),
+            key_held: observed.record().map(|record| &record.aws.held),
             kept_in: CertificateSecret {
                 namespace: observed.namespace_name(),
                 name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
@@ -230,14 +219,15 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// What the control plane's authentication gives to the peer's slices.
+    /// The terms for the peer's slices that result from the control plane's
+    /// authentication.
     fn slice_terms(&self, phase: &Phase) -> Result<Option<SliceTerms>, Error> {
         let Some(tenant) = self.observed.tenant else {
             return Ok(None);
         };
         let (key, proxy_url) = match phase {
             Phase::Authenticated(issued) => {
-                let verified = &issued.verified;
+                let verified = &issued.tenant;
                 (
                     Some(verified.public_key().clone()),
                     verified.proxy_url().cloned(),
@@ -253,7 +243,7 @@ impl<'a> Look<'a> {
         }))
     }
 
-    /// What leads on from a phase.
+    /// Plans the step from this phase to the next.
     fn advance(
         &self,
         phase: &Phase,
@@ -267,9 +257,9 @@ impl<'a> Look<'a> {
             (Phase::AwaitsNames, _) => plan.await_for(Awaited::Names),
             (Phase::Ended { kept_until }, _) => clean_up(self, *kept_until, plan),
             (Phase::NeedsNonce(why), _) => make_nonce(self, *why, env, plan)?,
-            (Phase::AwaitsTenant(phase), _) => phase.wait(self, plan),
-            (Phase::NeedsProof(proof), Some(tenant)) => {
-                record_proof(self, tenant, &proof.tenant, &proof.nonce, None, plan)?;
+            (Phase::AwaitsTenant(nonce), _) => self.await_tenant(nonce, plan),
+            (Phase::NeedsProof(verified, nonce), Some(tenant)) => {
+                record_proof(self, tenant, verified, nonce, None, plan)?;
             }
             (Phase::NeedsApproval(request), Some(tenant)) => {
                 self.ask_approver(tenant, request, plan)?;
@@ -279,7 +269,7 @@ impl<'a> Look<'a> {
                 needs.request.ask(&holding, plan)?;
             }
             (Phase::NeedsRights(issued), Some(tenant)) => {
-                let holding = self.control_plane(tenant, &issued.verified, &issued.nonce);
+                let holding = self.control_plane(tenant, &issued.tenant, &issued.nonce);
                 self.granted(issued, tenant, &holding).grant(plan)?;
             }
             (Phase::Authenticated(issued), Some(tenant)) => {
@@ -299,7 +289,7 @@ impl<'a> Look<'a> {
                 }
             }
             (Phase::Refused(error), _) => plan.refuse(error.clone()),
-            // These phases have a Tenant.
+            // The other phases require a Tenant.
             (_, None) => {}
         }
         Ok(())
@@ -323,15 +313,15 @@ impl<'a> Look<'a> {
         Granted {
             look: *self,
             tenant,
-            verified: &issued.verified,
+            verified: &issued.tenant,
             holding,
             credential: &issued.credential,
         }
     }
 
-    /// Hands out the Identity, answers renewals, and mends what someone took
-    /// away: the marks on the Tenant, the record of an exchange that Liqo made,
-    /// the commitment to an endpoint that has changed.
+    /// Sends the Identity and answers renewals. Also restores what is missing or
+    /// outdated: the marks on the Tenant, the record of an exchange that Liqo made,
+    /// the commitment if the endpoint has changed.
     fn maintain(
         &self,
         issued: &Issued,
@@ -339,9 +329,9 @@ impl<'a> Look<'a> {
         slices: &Slices<'_>,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
-        let verified = &issued.verified;
+        let verified = &issued.tenant;
         if issued.is_adopted {
-            let chain = issued.certificate();
+            let chain = issued.credential.shown.certificate();
             return record_proof(self, tenant, verified, &issued.nonce, chain, plan);
         }
         let holding = self.control_plane(tenant, verified, &issued.nonce);
@@ -362,15 +352,15 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    /// Renews the commitment, if the Identity says something else by now; whether
-    /// the one on record is about what the Identity says.
+    /// Renews the commitment if the content of the Identity has changed. Returns
+    /// whether the commitment on record covers the present content.
     fn renew_commitment(&self, issued: &Issued, plan: &mut Plan<'_>) -> Result<bool, Error> {
         let record = self.observed.record();
         let Some(proof) = record.and_then(|record| record.proof.as_ref()) else {
             return Ok(true);
         };
         let earlier = proof.commitment.as_ref();
-        match self.commit(&issued.verified, &issued.nonce, earlier, plan)? {
+        match self.commit(&issued.tenant, &issued.nonce, earlier, plan)? {
             Answer::Ready(commitment) if commitment == proof.commitment => Ok(true),
             Answer::Ready(commitment) => {
                 plan.records.peer.change(|record| {

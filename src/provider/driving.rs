@@ -1,6 +1,6 @@
 //! The provider as a [`Machine`].
 
-use super::{Provider, SlicePhase, SliceStatus, credentials::Renewal, phase::Phase};
+use super::{Credential, Provider, Renewal, SlicePhase, SliceStatus, phase::Phase};
 use crate::{
     error::Error,
     machine::{
@@ -53,7 +53,7 @@ fn of_control_plane(phase: Phase) -> HolderStatus {
         Phase::NeedsUid(_)
         | Phase::NeedsNonce(_)
         | Phase::AwaitsNames
-        | Phase::NeedsProof(_)
+        | Phase::NeedsProof(..)
         | Phase::NeedsCredential(_)
         | Phase::NeedsRights(_) => Stage::InProgress,
         Phase::Authenticated(_) => Stage::Authenticated,
@@ -63,12 +63,9 @@ fn of_control_plane(phase: Phase) -> HolderStatus {
     let status = HolderStatus::new(Holder::ControlPlane, phase.name(), stage);
     match phase {
         Phase::NeedsRights(issued) | Phase::Authenticated(issued) => {
-            with_credential(status, issued.valid_until(), issued.renewal())
+            with_credential(status, &issued.credential, &issued.renewal)
         }
-        Phase::Refused(error) => HolderStatus {
-            refused: Some(error),
-            ..status
-        },
+        Phase::Refused(error) => status.refused(error),
         _ => status,
     }
 }
@@ -89,20 +86,17 @@ fn of_slice(slice: SliceStatus) -> HolderStatus {
     };
     let status = HolderStatus::new(Holder::Slice(slice.slice.name), slice.phase.name(), stage);
     if let Some(settled) = slice.phase.settled() {
-        return with_credential(status, settled.valid_until(), settled.renewal());
+        return with_credential(status, &settled.credential, &settled.renewal);
     }
     match slice.phase {
-        SlicePhase::Refused(error) => HolderStatus {
-            refused: Some(error),
-            ..status
-        },
+        SlicePhase::Refused(error) => status.refused(error),
         _ => status,
     }
 }
 
 fn with_credential(
     status: HolderStatus,
-    valid_until: Option<Timestamp>,
+    credential: &Credential,
     renewal: &Renewal,
 ) -> HolderStatus {
     let (renewed_at, refused) = match renewal {
@@ -111,7 +105,7 @@ fn with_credential(
         Renewal::Denied { error, again_at } => (Some(*again_at), Some(error.clone())),
     };
     HolderStatus {
-        valid_until,
+        valid_until: credential.shown.valid_until(),
         renewed_at,
         refused,
         ..status

@@ -1,4 +1,4 @@
-//! What a provider watches and looks up, and whom a change concerns.
+//! The watches and look-ups of a provider, and the peers that a change concerns.
 
 use super::Provider;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Provider {
-    /// What a controller watches, for all peers. The look-up of names has
+    /// The watches of a controller, for all peers. The look-up of names has
     /// watches of its own ([`NameRegistry`](super::NameRegistry)).
     ///
     /// # Examples
@@ -47,83 +47,63 @@ impl Provider {
         ]
     }
 
-    /// What to look up once, to see all of one peer. If the peer's tenant
-    /// namespace has another name than Liqo's, the Secrets in it belong to this
-    /// as well.
+    /// What to look up once, to see all of one peer, and of its peering user. If
+    /// the peer's tenant namespace has another name than Liqo's, the Secrets in it
+    /// belong to this as well.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
         let labelled = |kind, label, value: &str| Interest::Labelled {
             kind,
             label,
             value: value.to_owned(),
         };
+        let of_peer = |kind| labelled(kind, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str());
+        let replica = |kind| labelled(kind, names::REPLICATION_ORIGIN_LABEL, peer.as_str());
+        let role = |name| labelled(Kind::ClusterRole, names::APP_NAME_LABEL, name);
+        let named = |kind, name| Interest::Named { kind, name };
         let namespace = names::tenant_namespace(peer);
+        let user = names::peering_user(peer);
+        let of_user = |kind| labelled(kind, names::PEERING_USER_LABEL, &user);
+        let component = |kind| {
+            let label = names::APP_COMPONENT_LABEL;
+            labelled(kind, label, names::PEERING_USER_COMPONENT)
+        };
         vec![
-            labelled(
-                Kind::Namespace,
-                names::REMOTE_CLUSTER_ID_LABEL,
-                peer.as_str(),
-            ),
-            labelled(Kind::Secret, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
-            labelled(
-                Kind::ResourceSlice,
-                names::REMOTE_CLUSTER_ID_LABEL,
-                peer.as_str(),
-            ),
-            labelled(
-                Kind::ResourceSlice,
-                names::REPLICATION_ORIGIN_LABEL,
-                peer.as_str(),
-            ),
+            of_peer(Kind::Namespace),
+            of_peer(Kind::Secret),
+            of_peer(Kind::ResourceSlice),
+            replica(Kind::ResourceSlice),
             labelled(Kind::Secret, names::RECORD_PEER_LABEL, peer.as_str()),
-            labelled(
-                Kind::RoleBinding,
-                names::REMOTE_CLUSTER_ID_LABEL,
-                peer.as_str(),
-            ),
-            labelled(
-                Kind::ClusterRoleBinding,
-                names::REMOTE_CLUSTER_ID_LABEL,
-                peer.as_str(),
-            ),
-            Interest::Named {
-                kind: Kind::Tenant,
-                name: peer.to_string(),
-            },
-            labelled(Kind::Tenant, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
-            labelled(Kind::Renew, names::REPLICATION_ORIGIN_LABEL, peer.as_str()),
+            of_peer(Kind::RoleBinding),
+            of_peer(Kind::ClusterRoleBinding),
+            named(Kind::Tenant, peer.to_string()),
+            of_peer(Kind::Tenant),
+            replica(Kind::Renew),
             Interest::Object(self.0.record_id(peer)),
-            // By name as well: what stands there without its label is in the
-            // way, and not absent.
+            // Also by name: an object without the label is not absent, and blocks
+            // the creation of another one.
             Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
             Interest::InNamespace {
                 kind: Kind::Secret,
                 namespace,
             },
-            labelled(
-                Kind::CertificateSigningRequest,
-                names::REMOTE_CLUSTER_ID_LABEL,
-                peer.as_str(),
-            ),
-            labelled(
-                Kind::ClusterRole,
-                names::APP_NAME_LABEL,
-                names::CONTROL_PLANE_ROLE,
-            ),
-            labelled(
-                Kind::ClusterRole,
-                names::APP_NAME_LABEL,
-                names::CLUSTER_WIDE_ROLE,
-            ),
+            of_peer(Kind::CertificateSigningRequest),
+            role(names::CONTROL_PLANE_ROLE),
+            role(names::CLUSTER_WIDE_ROLE),
+            of_user(Kind::RoleBinding),
+            of_user(Kind::CertificateSigningRequest),
+            named(Kind::RoleBinding, names::peering_user_reader(peer)),
+            named(Kind::RoleBinding, names::peering_user_writer(peer)),
+            named(Kind::CertificateSigningRequest, user.clone()),
+            component(Kind::Role),
+            component(Kind::ClusterRole),
         ]
     }
 
-    /// Whom a change of this object concerns, as a provider. A ClusterRole
-    /// concerns everybody. A resource slice or a Renew that is no replica is this
-    /// cluster's own, and concerns it as a consumer.
+    /// The peers that a change of this object concerns, on the provider's side. A
+    /// ClusterRole concerns all peers. A resource slice or a Renew that is no
+    /// replica concerns no peer here: this cluster made it as a consumer.
     pub fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
-        let labels = &object.any_metadata().labels;
-        let is_replica =
-            labels.get(names::REPLICATED_LABEL).map(String::as_str) == Some(names::TRUE);
+        let is_replica = object.any_metadata().label(names::REPLICATED_LABEL) == Some(names::TRUE);
         match object.key().0 {
             Kind::Identity => Concerns::Nobody,
             Kind::ResourceSlice | Kind::Renew
@@ -136,5 +116,6 @@ impl Provider {
     }
 }
 
-/// The value of [`names::MANAGED_BY_LABEL`] on what is this library's own.
+/// The value of [`names::MANAGED_BY_LABEL`] on the objects that this library
+/// creates.
 const OURS: &str = "liqo-auth";

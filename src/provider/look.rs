@@ -1,9 +1,9 @@
-//! One look at one peer, and what every rule needs of it.
+//! One look at one peer: the data that every rule needs.
 
 use super::{
     configuration::Configuration,
     observed::Observed,
-    record::{Plan, Records},
+    records::{Plan, Records},
 };
 use crate::{
     machine::{Message, MessageBody, View},
@@ -12,7 +12,7 @@ use crate::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-/// The configuration, what was observed of one peer, and the present time.
+/// The configuration, the observed objects of one peer, and the present time.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub(super) configuration: &'a Configuration,
@@ -27,7 +27,7 @@ impl<'a> Look<'a> {
         Plan::new(Records::of(self.configuration, self.observed))
     }
 
-    /// Says what the peer should have by now.
+    /// Adds a message for the peer to the plan.
     pub(super) fn send(&self, body: impl Into<MessageBody>, plan: &mut Plan<'_>) {
         let own = &self.configuration.cluster_id;
         plan.send(Message::new(own, self.peer(), body));
@@ -37,12 +37,13 @@ impl<'a> Look<'a> {
         &self.observed.peer
     }
 
-    /// The policy for the peer: this side's configuration, never the peer's word.
+    /// The policy for the peer. Only this side's configuration sets it.
     pub(super) fn policy(&self) -> &'a Policy {
         self.configuration.policy(&self.observed.peer)
     }
 
-    /// What the peer needs to reach this cluster: all but its credential.
+    /// The parameters with which the peer reaches this cluster, without its
+    /// credential.
     pub(super) fn address(&self, proxy: Option<&ProxyUrl>) -> AuthParams {
         let endpoint = &self.configuration.endpoint;
         // EKS gives its CA in base64, and Liqo's consumers decode the CA of a

@@ -1,4 +1,4 @@
-//! The provider's side: who lets another cluster in.
+//! The provider's side: the cluster that gives a consumer access.
 //!
 //! ```text
 //!                   no Tenant                                       Tenant
@@ -16,12 +16,13 @@
 //! A credential is a certificate, or on EKS an AWS user
 //! ([`ProviderBuilder::aws`]), which is never renewed.
 //!
-//! The phase is derived from the objects that are there, each time anew.
-//! [`Provider::look`] tells it; [`Provider::reconcile`] makes the step that
-//! leads on; [`Provider::receive`] takes a message of the peer.
+//! Each call derives the phase from the present objects. [`Provider::look`]
+//! returns the phase. [`Provider::reconcile`] returns the step to the next phase.
+//! [`Provider::receive`] processes a message of the peer.
 //!
-//! What a peer's identities can write is never believed: pin, proof and used
-//! nonces lie in the provider's own namespace, sealed by its [`RecordKey`].
+//! The provider does not trust objects that a peer's identities can write. It keeps
+//! the pinned key, the proof and the used nonces in its own namespace, sealed with
+//! its [`RecordKey`].
 
 mod administration;
 mod config;
@@ -31,12 +32,13 @@ mod credentials;
 mod driving;
 mod handshake;
 mod interests;
+mod lift_token;
 mod look;
 mod observed;
 mod phase;
 mod principals;
-mod question;
 mod record;
+mod records;
 mod rights;
 mod slice;
 
@@ -47,22 +49,21 @@ pub use administration::{NewPeeringUser, PeeringUser};
 pub use config::{ConsumerSettings, ProviderConfig};
 pub use configuration::{Endpoint, ProviderBuilder};
 pub use credentials::{
-    AuthoritySigner, AwsIdentities, AwsIdentityRequest, CredentialRequest, CsrSigner, Issued,
-    Renewal, RenewalChannel, SigningRequest,
+    AuthoritySigner, AwsIdentities, AwsIdentityRequest, Credential, CredentialRequest, CsrSigner,
+    Issued, Renewal, RenewalChannel, SigningRequest,
 };
-pub use handshake::{ApprovalRequest, Approver, AwaitsTenant, WhyNonce};
-pub use phase::{NeedsCredential, NeedsProof, Phase, Status};
+pub use handshake::{ApprovalRequest, Approver, WhyNonce};
+pub use phase::{NeedsCredential, Phase, Status};
+pub use principals::{Claimant, NameRegistry, NameRequest, NameTable, PrincipalName, Principals};
 #[cfg(feature = "legacy")]
-pub(crate) use principals::is_well_known;
-pub use principals::{Claimant, NameRegistry, NameTable, PrincipalKind, PrincipalName, Principals};
-pub use question::Question;
+pub(crate) use principals::{NotSet, are_free_for, is_well_known};
 pub use record::Grant;
 pub use slice::{
-    Ceiling, LiqoClasses, NeedsSliceCredential, ResourceSlicePolicy, SettledSlice, SliceDecision,
+    LiqoClasses, NeedsSliceCredential, ResourceSlicePolicy, SettledSlice, SliceDecision,
     SlicePhase, SliceRequest, SliceStatus,
 };
 
-use self::{configuration::Configuration, look::Look, observed::Observed};
+use self::{configuration::Configuration, look::Look, observed::Observed, records::Plan};
 use crate::{
     crypto::RecordKey,
     error::{ApiMisuse, Error},
@@ -70,8 +71,8 @@ use crate::{
     model::{ClusterId, Timestamp},
 };
 
-/// The provider's side, for all its peers: configuration only, cheap to clone
-/// and to share.
+/// The provider, for all its peers. It holds only configuration, and is cheap to
+/// clone and to share.
 ///
 /// # Examples
 /// ```
@@ -80,7 +81,7 @@ use crate::{
 ///     crypto::{Authority, Entropy, RecordKey},
 ///     machine::{Env, Objects},
 ///     model::ApiServerUrl,
-///     provider::{AuthoritySigner, Endpoint, Phase, Provider},
+///     provider::{AuthoritySigner, Endpoint, Phase, Provider, NameTable},
 /// };
 /// # use core::time::Duration;
 /// # let now = "2026-11-20T13:00:00Z".parse()?;
@@ -88,6 +89,7 @@ use crate::{
 /// let authority = Authority::new("cl-provider-ca", now, Duration::from_secs(3600), &entropy())?;
 /// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(authority.ca_bundle()));
 /// let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+///     .principals(Arc::new(NameTable::default()))
 ///     .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
 ///     .build();
 ///
@@ -108,7 +110,8 @@ use crate::{
 pub struct Provider(Arc<Configuration>);
 
 impl Provider {
-    /// A provider of that name, whose API server peers reach at `endpoint`.
+    /// Builds the provider with the name `cluster_id`. Its peers reach its API
+    /// server at `endpoint`.
     pub fn builder(
         cluster_id: ClusterId,
         endpoint: Endpoint,
@@ -122,33 +125,33 @@ impl Provider {
         &self.0.cluster_id
     }
 
-    /// Where the peering stands by the objects that are there.
+    /// The status of the peering, derived from the present objects.
     ///
     /// # Errors
-    /// What is wrong on this side:
-    /// [`LocalFault`](crate::error::LocalFault), [`ApiMisuse`]. What is wrong
-    /// with the peer, its name or what it sent, is [`Phase::Refused`].
+    /// A fault on this side: [`LocalFault`](crate::error::LocalFault) or
+    /// [`ApiMisuse`]. A fault of the peer (its name or what it sent) is
+    /// [`Phase::Refused`] instead.
     pub fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error> {
         let observed = self.observe(view)?;
         self.look_at(view, &observed, now).status()
     }
 
-    /// The step that leads on from the phase that the objects are in: every
-    /// choice is made by the configuration.
+    /// The step from the present phase to the next. The configuration makes every
+    /// choice.
     ///
     /// # Errors
-    /// As [`look`](Self::look); what the peer did wrong is in
-    /// [`Step::refused`].
+    /// As [`look`](Self::look). Faults of the peer are in [`Step::refused`].
     pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         let observed = self.observe(view)?;
         self.look_at(view, &observed, env.now).reconcile(&env)
     }
 
-    /// Takes what the peer sent: its Tenant. It is verified as a whole before
-    /// anything is stored.
+    /// Processes a message of the peer, which carries its Tenant. The provider
+    /// verifies the whole Tenant before the step stores anything.
     ///
     /// # Errors
-    /// Why it is not taken; nothing is to be stored then.
+    /// The reason why the provider refuses the message. The caller then stores
+    /// nothing.
     pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
         message.check_delivery(self.cluster_id(), view.peer())?;
@@ -160,10 +163,22 @@ impl Provider {
                 "",
             ));
         };
+        self.plan_with(view, env.now, |look, plan| {
+            look.receive_tenant(&tenant, plan)
+        })
+    }
+
+    /// The step of one call, whose changes `act` plans.
+    fn plan_with(
+        &self,
+        view: &View<'_>,
+        now: Timestamp,
+        act: impl FnOnce(&Look<'_>, &mut Plan<'_>) -> Result<(), Error>,
+    ) -> Result<Step, Error> {
         let observed = self.observe(view)?;
-        let look = self.look_at(view, &observed, env.now);
+        let look = self.look_at(view, &observed, now);
         let mut plan = look.plan();
-        look.receive_tenant(&tenant, &mut plan)?;
+        act(&look, &mut plan)?;
         Ok(plan.finish())
     }
 

@@ -1,4 +1,4 @@
-//! What counts of a view, for the provider.
+//! The objects of a view that the provider uses.
 
 use std::collections::BTreeMap;
 
@@ -16,27 +16,31 @@ use crate::{
     verify::VerifiedTenant,
 };
 
-/// One peer's objects by the parts that they play, with the records opened.
+/// One peer's objects by their roles, with the records opened.
 #[derive(Clone)]
 pub(super) struct Observed<'o> {
     pub(super) peer: ClusterId,
     pub(super) namespace: Option<&'o Namespace>,
     pub(super) nonce: Option<&'o Secret>,
     pub(super) tenant: Option<&'o Tenant>,
-    /// The Tenant, if it cannot be read. The peer writes it: it holds off
-    /// neither the end of the peer's rights nor its condition.
+    /// The Tenant, if it cannot be read. The peer can write its Tenant. So an
+    /// unreadable Tenant blocks neither the withdrawal of the peer's rights nor its
+    /// condition.
     pub(super) unreadable_tenant: Option<&'o Unreadable>,
     pub(super) certificate: Option<&'o Secret>,
     pub(super) record: Option<(&'o Secret, Opened<Record>)>,
-    /// Why the peer's record cannot be read, if it is there and cannot be.
-    /// Nothing but a withdrawal goes on then.
+    /// The error, if the peer's record exists and cannot be read. Then only a
+    /// withdrawal of rights continues.
     pub(super) unreadable: Option<Error>,
-    /// A Secret of the handshake that cannot be read, and that the peer can
-    /// write. That is refused; it holds off neither the end of the peer's
-    /// rights, nor its condition, nor what is to be said of its slices.
+    /// The error, if a Secret of the handshake cannot be read. The peer can write
+    /// these Secrets. So the handshake is refused, but the error blocks neither the
+    /// withdrawal of the peer's rights, nor its condition, nor the status of its
+    /// slices.
     pub(super) spoilt: Option<Error>,
-    /// What may be the records of the peer's slices, by their names.
+    /// The possible records of the peer's slices, by Secret name.
     pub(super) slice_records: BTreeMap<&'o str, (&'o Secret, Result<Opened<SliceRecord>, Error>)>,
+    /// Those over the limits. Nobody can read them, so that they are made anew.
+    pub(super) large_slice_records: Vec<&'o Unreadable>,
     /// The replicas of the peer's Renew objects in its own tenant namespace.
     pub(super) renews: Vec<&'o Renew>,
     pub(super) unreadable_renews: Vec<&'o Unreadable>,
@@ -89,6 +93,13 @@ impl<'o> Observed<'o> {
             unreadable,
             spoilt,
             slice_records: slice_records(configuration, view),
+            large_slice_records: view
+                .unreadable(Kind::Secret)
+                .filter(|unreadable| {
+                    unreadable.is_over_limits()
+                        && is_slice_record(configuration, peer, &unreadable.metadata)
+                })
+                .collect(),
             renews: view
                 .readable::<Renew>()
                 .filter(|renew| {
@@ -111,7 +122,7 @@ impl<'o> Observed<'o> {
         })
     }
 
-    /// The tenant namespace's name: its own, or the one that it will have.
+    /// The name of the tenant namespace; the default name if it does not exist yet.
     pub(super) fn namespace_name(&self) -> String {
         match self.namespace {
             Some(namespace) => namespace.metadata.name.clone(),
@@ -119,12 +130,12 @@ impl<'o> Observed<'o> {
         }
     }
 
-    /// That the peer's record can be read, if it is there.
+    /// Checks that the peer's record can be read, if it exists.
     pub(super) fn check_record(&self) -> Result<(), Error> {
         self.unreadable.clone().map_or(Ok(()), Err)
     }
 
-    /// That every object of the handshake can be read that is there.
+    /// Checks that every existing object of the handshake can be read.
     pub(super) fn check_readable(&self) -> Result<(), Error> {
         let error = self.unreadable.as_ref().or(self.spoilt.as_ref());
         match (error, self.unreadable_tenant) {
@@ -134,14 +145,13 @@ impl<'o> Observed<'o> {
         }
     }
 
-    /// Whether the peer has been here before. An invitation alone does not say
-    /// so.
+    /// Whether the peer has been here before. An invitation alone does not count.
     pub(super) fn is_known(&self) -> bool {
         self.record().is_some_and(|record| !record.is_invitation())
     }
 
-    /// Whether a peering is over: the peer was here, its Tenant is gone, and no
-    /// invitation is on record since.
+    /// Whether a peering is over: the peer was here, its Tenant is gone, and the
+    /// record holds no valid new invitation.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
         let invited = self.record().is_some_and(|record| record.invites(now));
         self.is_known() && self.tenant_metadata().is_none() && !invited
@@ -157,7 +167,7 @@ impl<'o> Observed<'o> {
         self.record()?.held.issued.as_ref()
     }
 
-    /// What names the Tenant, whether it can be read or not.
+    /// The reference to the Tenant, whether it can be read or not.
     pub(super) fn tenant_id(&self) -> Option<ObjectRef> {
         let unreadable = self.unreadable_tenant.map(|tenant| tenant.id.clone());
         self.tenant.map(Resource::id).or(unreadable)
@@ -169,7 +179,8 @@ impl<'o> Observed<'o> {
         self.tenant.map(|tenant| &tenant.metadata).or(unreadable)
     }
 
-    /// The condition that holds: of record and Tenant the stricter (rule 6).
+    /// The condition in force: the stricter one of the record and the Tenant (rule
+    /// 6).
     pub(super) fn condition(&self) -> TenantCondition {
         let recorded = self.record().map(|record| record.condition);
         let said = self.tenant.and_then(|tenant| tenant.spec.tenant_condition);
@@ -191,21 +202,16 @@ impl<'o> Observed<'o> {
     }
 }
 
-/// What may be records of the peer's slices: Secrets of their form in the
-/// provider's own namespace, opened once.
+/// The possible records of the peer's slices: Secrets in the provider's own
+/// namespace with the name prefix and the label of such a record. Each is opened
+/// once.
 fn slice_records<'o>(
     configuration: &Configuration,
     view: &View<'o>,
 ) -> BTreeMap<&'o str, (&'o Secret, Result<Opened<SliceRecord>, Error>)> {
     let peer = view.peer();
     view.readable::<Secret>()
-        .filter(|secret| {
-            let metadata = &secret.metadata;
-            let label = metadata.labels.get(names::RECORD_PEER_LABEL);
-            metadata.namespace == configuration.namespace
-                && metadata.name.starts_with(SLICE_NAME_PREFIX)
-                && label.map(String::as_str) == Some(peer.as_str())
-        })
+        .filter(|secret| is_slice_record(configuration, peer, &secret.metadata))
         .map(|secret| {
             let opened = SliceRecord::open(secret, &configuration.slice_seal(peer));
             (secret.metadata.name.as_str(), (secret, opened))
@@ -213,13 +219,18 @@ fn slice_records<'o>(
         .collect()
 }
 
+/// Whether a Secret may be the record of one of the peer's slices.
+fn is_slice_record(configuration: &Configuration, peer: &ClusterId, metadata: &Metadata) -> bool {
+    metadata.namespace == configuration.namespace
+        && metadata.name.starts_with(SLICE_NAME_PREFIX)
+        && metadata.label(names::RECORD_PEER_LABEL) == Some(peer.as_str())
+}
+
 /// The ClusterRoles with that `app.kubernetes.io/name`, in the order of their
 /// names.
 fn roles<'o>(view: &View<'o>, label_value: &str) -> Result<Vec<&'o ClusterRole>, Error> {
-    let wanted = |role: &&ClusterRole| {
-        let label = role.metadata.labels.get(names::APP_NAME_LABEL);
-        label.map(String::as_str) == Some(label_value)
-    };
+    let wanted =
+        |role: &&ClusterRole| role.metadata.label(names::APP_NAME_LABEL) == Some(label_value);
     let mut roles: Vec<&ClusterRole> = view.every::<ClusterRole>()?.filter(wanted).collect();
     roles.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
     Ok(roles)

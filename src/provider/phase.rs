@@ -1,8 +1,6 @@
-//! The phases of a peering, as the provider tells them.
+//! The phases of a peering on the provider's side.
 
-use super::{
-    ApprovalRequest, AwaitsTenant, CredentialRequest, Issued, RenewalChannel, SliceStatus, WhyNonce,
-};
+use super::{ApprovalRequest, CredentialRequest, Issued, RenewalChannel, SliceStatus, WhyNonce};
 use crate::{
     crypto::Nonce,
     error::Error,
@@ -11,13 +9,13 @@ use crate::{
     verify::VerifiedTenant,
 };
 
-/// Where a peering stands: what [`Provider::look`](super::Provider::look) tells.
+/// The state of a peering, which [`Provider::look`](super::Provider::look) returns.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Status {
     /// The phase of the control plane's authentication.
     pub phase: Phase,
-    /// The peer's resource slices, each for itself.
+    /// The status of each resource slice of the peer.
     pub slices: Vec<SliceStatus>,
     /// How a renewed certificate reaches the peer.
     pub renewal_channel: RenewalChannel,
@@ -30,67 +28,60 @@ pub struct Status {
 /// next.
 #[non_exhaustive]
 pub enum Phase {
-    /// Nobody asked for this peer: [`Provider::invite`](super::Provider::invite)
-    /// does.
+    /// The peer has no invitation. [`Provider::invite`](super::Provider::invite)
+    /// makes one.
     Uninvited,
-    /// The peer was here, and its Tenant is gone. The peer comes back only by
-    /// [`Provider::invite`](super::Provider::invite).
+    /// The peer was here before, and its Tenant is gone. The peer can return only
+    /// after a new [`Provider::invite`](super::Provider::invite).
     Ended {
-        /// Until when the cluster ID belongs to the pinned key: until no
-        /// certificate that was issued holds any more. None if that is not a
-        /// matter of time: an administrator's condition is on record, which only
-        /// [`lift_condition`](super::Provider::lift_condition) ends, or an
+        /// The time until which the record must stay and bind the cluster ID to the
+        /// pinned key. Then every issued certificate and used nonce has expired.
+        /// None if time alone does not end the record. Either it holds an
+        /// administrator's condition, which only
+        /// [`lift_condition`](super::Provider::lift_condition) ends. Or it holds an
         /// access key, whose deletion
         /// [`aws_key_revoked`](super::Provider::aws_key_revoked) records.
         kept_until: Option<Timestamp>,
     },
-    /// The Tenant has no UID yet, which the store assigns: a proof is for one
-    /// Tenant, and not for the next of its name.
+    /// The Tenant has no UID yet; the store assigns it. A proof is bound to the
+    /// UID, so that it does not hold for a later Tenant of the same name.
     NeedsUid(ObjectRef),
     /// The peer has no nonce that it could sign.
     NeedsNonce(WhyNonce),
-    /// The nonce waits for its Tenant.
-    AwaitsTenant(AwaitsTenant),
+    /// This nonce is to be signed, and waits for its Tenant.
+    AwaitsTenant(Nonce),
     /// The Tenant is verified; the look-up of names has not answered yet.
     AwaitsNames,
-    /// The Tenant is verified; that is to be recorded before anything is signed.
-    NeedsProof(Box<NeedsProof>),
+    /// The Tenant is verified, and its key signed this nonce. That is to be recorded
+    /// before anything is signed.
+    NeedsProof(Box<VerifiedTenant>, Nonce),
     /// The proof is on record; the request waits for an approval.
     NeedsApproval(Box<ApprovalRequest>),
-    /// The proof is on record; the credential is to be asked for.
+    /// The proof is on record; the credential must be requested.
     NeedsCredential(Box<NeedsCredential>),
     /// The credential is there; rights and status are missing.
     NeedsRights(Box<Issued>),
-    /// All is there, and the Identity can be handed out.
+    /// The authentication is complete; the provider can send the Identity.
     Authenticated(Box<Issued>),
-    /// The peer is let in without a handshake, by this side's administrator.
+    /// The peer has access without a handshake: this side's administrator allows
+    /// it.
     Tolerated,
-    /// What the peer sent cannot be taken.
+    /// The provider refuses the peer, its name or its objects.
     Refused(Error),
-    /// The administrator drained the peer: it keeps its certificate, and has no
-    /// rights.
+    /// The administrator drained the peer. The peer keeps its certificate, but has
+    /// no rights.
     Drained,
-    /// The Tenant is being deleted, or is gone and has left rights behind.
+    /// The Tenant is being deleted; or the Tenant is gone, but rights remain.
     Ending,
-}
-
-/// A Tenant that is verified, and the nonce that its key signed.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct NeedsProof {
-    /// What was verified.
-    pub tenant: VerifiedTenant,
-    /// What the key signed.
-    pub nonce: Nonce,
 }
 
 /// A verified Tenant that waits for its credential.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NeedsCredential {
-    /// What was verified.
+    /// The verified Tenant.
     pub tenant: VerifiedTenant,
-    /// What is to be asked for.
+    /// The credential to request.
     pub request: CredentialRequest,
     pub(super) nonce: Nonce,
 }
@@ -105,7 +96,7 @@ impl Phase {
             Self::NeedsNonce(_) => "NeedsNonce",
             Self::AwaitsTenant(_) => "AwaitsTenant",
             Self::AwaitsNames => "AwaitsNames",
-            Self::NeedsProof(_) => "NeedsProof",
+            Self::NeedsProof(..) => "NeedsProof",
             Self::NeedsApproval(_) => "NeedsApproval",
             Self::NeedsCredential(_) => "NeedsCredential",
             Self::NeedsRights(_) => "NeedsRights",

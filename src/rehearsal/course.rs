@@ -1,11 +1,11 @@
-//! Courses of events, for property tests.
+//! Sequences of events, for property tests.
 
 use proptest::prelude::*;
 
 use super::{ALL, Occurrence};
 use crate::model::TenantCondition;
 
-/// Occurrences of an exchange with crashes, delays, repetitions and reorderings.
+/// Events of an exchange, with crashes, delays, repetitions and reorderings.
 pub fn occurrences() -> impl Strategy<Value = Vec<Occurrence>> {
     let effects = || prop_oneof![3 => Just(ALL), 2 => 0_usize..4];
     let event = prop_oneof![
@@ -18,7 +18,7 @@ pub fn occurrences() -> impl Strategy<Value = Vec<Occurrence>> {
     proptest::collection::vec(event, 0..24)
 }
 
-/// Occurrences of a whole life: those of the exchange, and what comes after it.
+/// Events of a whole peering: those of the exchange and those after it.
 pub fn occurrences_of_a_life() -> impl Strategy<Value = Vec<Occurrence>> {
     let effects = || prop_oneof![3 => Just(ALL), 2 => 0_usize..4];
     let conditions = [

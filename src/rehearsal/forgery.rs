@@ -1,4 +1,4 @@
-//! Messages that nobody sent.
+//! Forged messages.
 
 use std::sync::Arc;
 
@@ -16,14 +16,15 @@ use crate::{
     machine::{Message, MessageBody},
     model::{
         AuthParams, AuthzPolicy, Bytes, Identity, IdentitySpec, IdentityType, Metadata, Tenant,
-        TenantSpec, names, strategy as model,
+        TenantCondition, TenantSpec, names, strategy as model,
     },
     policy::Policy,
 };
 
 impl Rehearsal {
-    /// Messages near the honest ones, made with the keys of both sides, so that
-    /// each comes as far as the rule that it breaks. Some are honest.
+    /// Messages that resemble honest ones. They are made with the keys of both
+    /// sides, so that each passes all checks up to the rule that it breaks. Some
+    /// messages are honest.
     pub fn forgeries(&self) -> BoxedStrategy<Message> {
         let consumer = self.consumer.cluster_id().clone();
         let provider = self.provider.cluster_id().clone();
@@ -39,7 +40,7 @@ impl Rehearsal {
         .boxed()
     }
 
-    /// Tenants that answer the last nonce, or almost.
+    /// Tenants for the last nonce that are right or nearly right.
     pub fn forged_tenants(&self) -> BoxedStrategy<Tenant> {
         let consumer = self.consumer.cluster_id();
         let key = &*self.consumer_key;
@@ -53,23 +54,20 @@ impl Rehearsal {
             1 => Just(Some(AuthzPolicy::TolerateNoHandshake)),
         ];
         let bytes = (
-            mostly(
-                key.public_key().to_tenant_field().into(),
-                model::any_bytes(),
-            ),
+            mostly(key.public_key().to_tenant_field().into(), any::<Bytes>()),
             crypto::any_csr(Arc::clone(&self.consumer_key), consumer).prop_map(Bytes::from),
-            mostly(signature.unwrap_or_default(), model::any_bytes()),
+            mostly(signature.unwrap_or_default(), any::<Bytes>()),
         );
         let spec = (
             mostly(consumer.to_string(), model::any_text()),
             policy,
             bytes,
             option::weighted(0.1, model::any_url()),
-            option::weighted(0.1, model::tenant_condition()),
+            option::weighted(0.1, any::<TenantCondition>()),
         );
         let metadata = mostly(
             model::honest_metadata(consumer.as_str(), consumer),
-            model::any_metadata(),
+            any::<Metadata>(),
         );
         (metadata, spec)
             .prop_map(|(metadata, spec)| Tenant {
@@ -88,7 +86,7 @@ impl Rehearsal {
             .boxed()
     }
 
-    /// Identities for the consumer, or almost.
+    /// Identities for the consumer that are right or nearly right.
     pub fn forged_identities(&self) -> BoxedStrategy<Identity> {
         let provider = self.provider.cluster_id();
         let consumer = self.consumer.cluster_id();
@@ -99,11 +97,11 @@ impl Rehearsal {
             consumer,
         );
         let auth_params = (
-            mostly(self.authority.ca_bundle().pem().into(), model::any_bytes()),
+            mostly(self.authority.ca_bundle().pem().into(), any::<Bytes>()),
             certificate,
             mostly(super::API_SERVER.to_owned(), model::any_url()),
             option::weighted(0.1, model::any_url()),
-            mostly(AuthParams::default(), model::any_auth_params()),
+            mostly(AuthParams::default(), any::<AuthParams>()),
         )
             .prop_map(
                 |(ca, certificate, api_server, proxy_url, other)| AuthParams {
@@ -124,7 +122,7 @@ impl Rehearsal {
             ..model::honest_metadata(&names::identity_name(provider), provider)
         };
         (
-            mostly(honest, model::any_metadata()),
+            mostly(honest, any::<Metadata>()),
             mostly(provider.to_string(), model::any_text()),
             identity_type,
             auth_params,
@@ -146,7 +144,7 @@ impl Rehearsal {
     }
 
     fn last_nonce(&self) -> Option<&Nonce> {
-        self.in_the_air
+        self.messages
             .iter()
             .rev()
             .find_map(|message| match &message.body {
@@ -156,12 +154,12 @@ impl Rehearsal {
     }
 }
 
-/// Nonces of others, as far as they have the form of one.
+/// Nonces that have the right form, but that nobody of the exchange made.
 fn forged_nonces() -> BoxedStrategy<Nonce> {
     let other = (crypto::any_nonce_text(), vec(any::<u8>(), 64)).prop_map(|(text, bytes)| {
         use base64::{Engine, engine::general_purpose::STANDARD};
 
-        // The magic of this library's nonces, and nothing else of them.
+        // The magic number of this library's nonces, followed by arbitrary bytes.
         let bytes = [&[0x6c, 0xa7, 0x51, 0x9e], bytes.get(4..).unwrap_or(&[])].concat();
         let policy = Policy::compatible();
         Nonce::parse(&text, &policy)
@@ -172,7 +170,8 @@ fn forged_nonces() -> BoxedStrategy<Nonce> {
     prop_oneof![1 => any::<Nonce>(), 3 => other].boxed()
 }
 
-/// The honest value in most cases, so that several can be honest at once.
+/// Returns the honest value in most cases, so that several values can be honest at
+/// once.
 fn mostly<T: Clone + core::fmt::Debug + 'static>(
     honest: T,
     other: impl Strategy<Value = T> + 'static,

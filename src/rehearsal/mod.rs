@@ -1,9 +1,8 @@
-//! Both sides in memory, one event at a time: for property tests, fuzzers and
-//! the harnesses of those who embed this library.
+//! Both sides in memory, one event at a time: for property tests, fuzzers, and the
+//! test harnesses of embedders.
 //!
-//! Every message that was ever sent stays in the air, so that events can
-//! deliver it late, twice or out of order; and every event can be cut off
-//! after any number of its effects, as a crash would.
+//! Every sent message is kept, so that events can deliver it late, twice or out of
+//! order. Every event can stop after any number of its effects, as in a crash.
 
 mod course;
 mod forgery;
@@ -26,11 +25,12 @@ use crate::{
     error::Error,
     machine::{Env, Message, Objects, Side, Step, replication},
     model::{ClusterRole, Kind, Metadata, Object, TenantCondition, Timestamp, names},
-    provider::{self, AuthoritySigner, CsrSigner, Endpoint, Provider, RequestId, SigningRequest},
+    provider::{
+        self, AuthoritySigner, CsrSigner, Endpoint, NameTable, Provider, RequestId, SigningRequest,
+    },
 };
 
-/// A provider and a consumer with their objects, the messages in the air, and
-/// the time.
+/// A provider and a consumer with their objects, the sent messages, and the time.
 ///
 /// # Examples
 /// ```
@@ -44,26 +44,33 @@ use crate::{
 /// assert_eq!(rehearsal.certificates_signed(), 1);
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
+#[non_exhaustive]
 pub struct Rehearsal {
-    provider: Provider,
-    consumer: Consumer,
+    /// The provider.
+    pub provider: Provider,
+    /// The consumer.
+    pub consumer: Consumer,
     /// The provider's objects.
     pub at_provider: Objects,
     /// The consumer's objects.
     pub at_consumer: Objects,
     signer: Arc<Ledger>,
-    consumer_key: Arc<dyn SigningKey>,
+    /// The consumer's key.
+    pub consumer_key: Arc<dyn SigningKey>,
     authority: Authority,
     authority_key: Arc<dyn SigningKey>,
-    in_the_air: Vec<Message>,
-    now: Timestamp,
+    /// Every message that was sent, and every one that somebody forged and put
+    /// here.
+    pub messages: Vec<Message>,
+    /// The present time.
+    pub now: Timestamp,
     seed: u64,
     drawn: u64,
     rests: bool,
 }
 
-/// Something that happens. Effects beyond the number given are lost, as in a
-/// crash; so are the messages of a step that was cut off.
+/// An event. If a step has more effects than the event allows, the other effects are
+/// lost, as in a crash. The messages of that step are lost as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrence {
     /// The provider looks at its objects.
@@ -76,15 +83,16 @@ pub enum Occurrence {
         /// How many effects are carried out.
         effects: usize,
     },
-    /// A message arrives, by its number in the order of sending (modulo their
-    /// number).
+    /// A message arrives. Its number is its position in the order of sending, modulo
+    /// the number of messages.
     Deliver {
-        /// Which message.
+        /// The number of the message.
         message: usize,
         /// How many effects are carried out.
         effects: usize,
     },
-    /// The signer answers pending from now on, or answers again.
+    /// From now on, the signer answers `Pending`, or answers with certificates
+    /// again.
     Signer {
         /// Whether it answers.
         answers: bool,
@@ -94,14 +102,14 @@ pub enum Occurrence {
         /// How many seconds.
         seconds: u32,
     },
-    /// Someone on the consumer asks for the resource slice `mypool`, or gives it
-    /// back. Nothing happens before there is an identity.
+    /// The consumer requests the resource slice `mypool`, or deletes it. Nothing
+    /// happens before the consumer has an identity.
     Slice {
-        /// Whether it is wanted.
+        /// Whether the slice is requested.
         wanted: bool,
     },
-    /// Slices and renewals go to the provider, while the consumer has rights
-    /// there, and the answers come back.
+    /// Slices and renewals are replicated to the provider while the consumer has
+    /// rights there. The answers are replicated back.
     Replicate {
         /// How many effects are carried out on each side.
         effects: usize,
@@ -114,20 +122,20 @@ pub enum Occurrence {
 }
 
 impl Rehearsal {
-    /// Two clusters, `cl-consumer` and `cl-provider`, with Ed25519 keys. All
-    /// that is random follows from the seed.
+    /// Two clusters, `cl-consumer` and `cl-provider`, with Ed25519 keys. The seed
+    /// determines all random values.
     ///
     /// # Errors
-    /// Whatever keeps the keys or the authority from being made.
+    /// The keys or the authority cannot be made.
     pub fn new(seed: u64) -> Result<Self, BoxError> {
         let key = KeyPair::from_entropy(&entropy(seed, u64::MAX));
         Self::with_consumer_key(seed, Arc::new(key))
     }
 
-    /// The same, with a key of the caller's for the consumer.
+    /// The same, with the caller's own key for the consumer.
     ///
     /// # Errors
-    /// Whatever keeps the keys or the authority from being made.
+    /// The keys or the authority cannot be made.
     pub fn with_consumer_key(
         seed: u64,
         consumer_key: Arc<dyn SigningKey>,
@@ -151,6 +159,7 @@ impl Rehearsal {
         let provider_key = KeyPair::from_entropy(&drawn(3));
         let provider =
             Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+                .principals(Arc::new(NameTable::default()))
                 .key(Arc::new(provider_key))
                 .signer(signer.clone())
                 .build();
@@ -175,7 +184,7 @@ impl Rehearsal {
             consumer_key,
             authority,
             authority_key,
-            in_the_air: Vec::new(),
+            messages: Vec::new(),
             now,
             seed,
             drawn: 0,
@@ -183,18 +192,17 @@ impl Rehearsal {
         })
     }
 
-    /// Lets one event happen.
+    /// Plays one event.
     ///
     /// # Errors
-    /// Only what is wrong on one's own side; what a side refuses is no error
-    /// here, and stores nothing.
+    /// A fault on the side that acts. If a side refuses something, that is no error
+    /// here, and nothing is stored.
     pub fn play(&mut self, event: Occurrence) -> Result<(), Error> {
         match event {
             Occurrence::Provider { effects } => {
                 let env = self.env();
                 let view = self.at_provider.view(self.consumer.cluster_id());
-                // The administrator wants the peer, and says so as often as it
-                // takes.
+                // The administrator invites the peer as often as necessary.
                 let step = match self.provider.look(&view, env.now)?.phase {
                     provider::Phase::Uninvited => self.provider.invite(&view, env)?,
                     _ => self.provider.reconcile(&view, env)?,
@@ -209,10 +217,8 @@ impl Rehearsal {
                 self.carry_out(Side::Consumer, step, effects);
             }
             Occurrence::Deliver { message, effects } => {
-                let number = message.checked_rem(self.in_the_air.len());
-                let message = number
-                    .and_then(|number| self.in_the_air.get(number))
-                    .cloned();
+                let number = message.checked_rem(self.messages.len());
+                let message = number.and_then(|number| self.messages.get(number)).cloned();
                 if let Some(message) = message {
                     self.deliver(message, effects);
                 }
@@ -242,16 +248,16 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// Lets both sides work without disturbance until nothing changes. If that
-    /// takes more rounds than any exchange, they run in circles, and the
-    /// exchange never [is complete](Self::is_complete).
+    /// Lets both sides work without disturbance until nothing changes. If this takes
+    /// more rounds than any exchange needs, the sides are in a loop, and
+    /// [`is_complete`](Self::is_complete) never returns true.
     ///
     /// # Errors
     /// As [`play`](Self::play).
     pub fn settle(&mut self) -> Result<(), Error> {
         *lock(&self.signer.answers) = true;
         self.rests = false;
-        // A handful of rounds is what an exchange takes; more would be a loop.
+        // An exchange takes a few rounds. More rounds mean a loop.
         for _ in 0..16 {
             let before = (self.at_provider.clone(), self.at_consumer.clone());
             self.play(Occurrence::Provider { effects: ALL })?;
@@ -268,11 +274,10 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// Whether both sides have come to rest and say that the exchange is
-    /// complete.
+    /// Whether both sides are authenticated and have nothing left to do.
     ///
     /// # Errors
-    /// What is wrong on one's own side.
+    /// A fault on one of the two sides.
     pub fn is_complete(&self) -> Result<bool, Error> {
         let at_provider = self.at_provider.view(self.consumer.cluster_id());
         let at_consumer = self.at_consumer.view(self.provider.cluster_id());
@@ -283,37 +288,7 @@ impl Rehearsal {
             && matches!(consumer, consumer::Phase::Authenticated(_)))
     }
 
-    /// The consumer's key.
-    pub fn consumer_key(&self) -> &Arc<dyn SigningKey> {
-        &self.consumer_key
-    }
-
-    /// The provider's side.
-    pub fn provider(&self) -> &Provider {
-        &self.provider
-    }
-
-    /// The consumer's side.
-    pub fn consumer(&self) -> &Consumer {
-        &self.consumer
-    }
-
-    /// The messages that were sent so far, in order, each once.
-    pub fn messages(&self) -> &[Message] {
-        &self.in_the_air
-    }
-
-    /// Puts a message into the air that nobody sent.
-    pub fn forge(&mut self, message: Message) {
-        self.in_the_air.push(message);
-    }
-
-    /// The present time.
-    pub fn now(&self) -> Timestamp {
-        self.now
-    }
-
-    /// How many requests the signer has signed.
+    /// The number of requests that the signer has signed.
     pub fn certificates_signed(&self) -> usize {
         lock(&self.signer.issued).len()
     }
@@ -346,7 +321,7 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// What a person asks for may be refused; then nothing happens.
+    /// An administrator's request may be refused. Then nothing happens.
     fn carry_out_if_taken(&mut self, side: Side, step: Result<Step, Error>) {
         if let Ok(step) = step {
             self.carry_out(side, step, ALL);
@@ -366,8 +341,8 @@ impl Rehearsal {
             .all(|effect| objects.apply(effect).is_ok());
         if whole && applied {
             for message in step.outbox {
-                if !self.in_the_air.contains(&message) {
-                    self.in_the_air.push(message);
+                if !self.messages.contains(&message) {
+                    self.messages.push(message);
                 }
             }
         }
@@ -375,7 +350,7 @@ impl Rehearsal {
 
     fn last_of_each_kind(&self) -> Vec<Message> {
         let last: BTreeMap<_, _> = self
-            .in_the_air
+            .messages
             .iter()
             .map(|message| (message.body.name(), message))
             .collect();
@@ -424,7 +399,7 @@ impl core::fmt::Debug for Rehearsal {
             .debug_struct("Rehearsal")
             .field("at_provider", &self.at_provider)
             .field("at_consumer", &self.at_consumer)
-            .field("in_the_air", &self.in_the_air)
+            .field("messages", &self.messages)
             .field("now", &self.now)
             .finish_non_exhaustive()
     }
@@ -439,7 +414,7 @@ impl core::fmt::Debug for Ledger {
     }
 }
 
-/// Not random at all: 32 bytes that follow from a seed and a number.
+/// 32 bytes that are not random: a seed and a number determine them.
 fn entropy(seed: u64, number: u64) -> Entropy {
     let digest = Sha256::new()
         .chain_update(seed.to_be_bytes())

@@ -7,8 +7,8 @@ use crate::{
     model::{AwsConfig, Identity, Resource},
 };
 
-/// An AWS user. Its names have the forms of AWS. The secret part of its key stays
-/// in the Identity.
+/// An AWS user. Every field has the form that AWS gives it. The secret part of the
+/// access key stays in the Identity.
 ///
 /// Source: Liqo `authv1beta1.AwsConfig`; AWS IAM and EKS API references.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct AwsUser {
     pub cluster: String,
 }
 
-/// A field that has not the form of AWS.
+/// A field that does not have AWS's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed {
     /// The field's path in an Identity.
@@ -33,7 +33,7 @@ pub(crate) struct Malformed {
     pub(crate) expected: &'static str,
 }
 
-/// The user, if every name has the form of AWS.
+/// The user, if every field has AWS's form.
 pub(crate) fn user(config: &AwsConfig) -> Result<AwsUser, Malformed> {
     let check = |holds: bool, field: &'static str, expected: &'static str| {
         holds.then_some(()).ok_or(Malformed { field, expected })
@@ -71,7 +71,7 @@ pub(crate) fn user(config: &AwsConfig) -> Result<AwsUser, Malformed> {
     })
 }
 
-/// The user of an Identity that a provider gave.
+/// Checks the AWS user of an Identity.
 pub(super) fn check(config: &AwsConfig, identity: &Identity) -> Result<AwsUser, Error> {
     user(config).map_err(|Malformed { field, expected }| {
         Error::new(
@@ -82,8 +82,8 @@ pub(super) fn check(config: &AwsConfig, identity: &Identity) -> Result<AwsUser, 
     })
 }
 
-/// The PEM of a CA in base64. EKS gives its CA in base64, and Liqo passes that on.
-/// `None` if the CA is PEM already, or is no base64.
+/// Decodes a CA that is PEM in base64: EKS encodes its CA, and Liqo passes it on
+/// unchanged. `None` if the CA is PEM already, or is not base64.
 pub(super) fn certificate_authority(ca: &[u8]) -> Option<Vec<u8>> {
     if ca.starts_with(b"-----BEGIN ") {
         return None;

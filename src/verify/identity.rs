@@ -1,7 +1,8 @@
-//! An Identity, against the consumer that is to use it (rule 9).
+//! Verifying an Identity for the consumer that uses it (rule 9).
 
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -15,8 +16,8 @@ use crate::{
     },
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, shortened},
     model::{
-        ApiServerUrl, AuthParams, ClusterId, Identity, IdentityType, NamespaceName, ProxyUrl,
-        Resource, Timestamp, names,
+        ApiServerUrl, AuthParams, Bytes, ClusterId, Identity, IdentityType, NamespaceName,
+        ProxyUrl, Resource, Timestamp, names,
     },
     policy::{Forms, Policy},
 };
@@ -48,6 +49,30 @@ pub struct IdentityExpectation<'a> {
     pub aws: bool,
 }
 
+impl<'a> IdentityExpectation<'a> {
+    /// The Identity of the control plane, with a certificate, without a proxy, in
+    /// the default tenant namespace. No earlier Identity is known.
+    pub const fn new(
+        consumer: &'a ClusterId,
+        provider: &'a ClusterId,
+        key: &'a PublicKey,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            consumer,
+            provider,
+            key,
+            now,
+            proxy_url: None,
+            namespace: None,
+            publicly_trusted: false,
+            pins: None,
+            slice: None,
+            aws: false,
+        }
+    }
+}
+
 /// An Identity that a consumer may use. Only [`identity`] makes one.
 #[derive(Debug, Clone)]
 pub struct VerifiedIdentity {
@@ -55,7 +80,7 @@ pub struct VerifiedIdentity {
     api_server: ApiServerUrl,
     proxy_url: Option<ProxyUrl>,
     namespace: Option<NamespaceName>,
-    issued_by_bundle: bool,
+    bundle: Option<CaBundle>,
     pins: EndpointPins,
 }
 
@@ -70,11 +95,12 @@ pub enum Credentials {
 }
 
 /// API server and CA of a provider. Later Identities have to have the same.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EndpointPins {
     pub(crate) api_server: String,
     /// SHA-256 of the bundle without its padding.
-    pub(crate) ca: [u8; 32],
+    pub(crate) ca: Bytes,
 }
 
 /// Verifies an Identity: its names, its certificate, the URLs, the CA bundle and
@@ -120,18 +146,15 @@ pub fn identity(
         None => Some(check_namespace(identity, expectation, policy, &at)?),
         Some(_) => check_no_namespace(identity, &at)?,
     };
-    let (credentials, issued_by_bundle) = match &auth_params.aws_config {
-        Some(config) => (Credentials::Aws(aws::check(config, identity)?), true),
+    let credentials = match &auth_params.aws_config {
+        Some(config) => Credentials::Aws(aws::check(config, identity)?),
         None => {
             let subject = match slice {
                 None => Subject::control_plane(expectation.consumer),
                 Some(slice) => Subject::resource_slice(slice, expectation.consumer),
             };
             let chain = check_certificate(auth_params, &subject, expectation, policy, &at)?;
-            let issued_by_bundle = bundle
-                .as_ref()
-                .is_none_or(|bundle| chain.issued_by(bundle) != Issuance::No);
-            (Credentials::Certificate(chain), issued_by_bundle)
+            Credentials::Certificate(chain)
         }
     };
     let pins = provider_pins(auth_params);
@@ -143,21 +166,28 @@ pub fn identity(
         api_server,
         proxy_url,
         namespace,
-        issued_by_bundle,
+        bundle,
         pins,
     })
 }
 
 impl Credentials {
-    pub(crate) fn certificate(&self) -> Option<&CertificateChain> {
+    /// The client certificate, with its intermediates. `None` if there are AWS keys
+    /// instead.
+    pub fn certificate(&self) -> Option<&CertificateChain> {
         match self {
             Self::Certificate(chain) => Some(chain),
             Self::Aws(_) => None,
         }
     }
 
-    /// Whether a credential that has no end may replace `held`. An access key may
-    /// change; its user, cluster and region may not.
+    /// The end of the certificate. AWS keys have no end.
+    pub fn valid_until(&self) -> Option<Timestamp> {
+        self.certificate().map(|chain| chain.leaf().not_after)
+    }
+
+    /// Whether this credential, which does not expire, may replace `held`. The
+    /// access key may change. User, cluster and region must stay the same.
     pub(crate) fn continues(&self, held: &Self) -> bool {
         match (self, held) {
             (Self::Aws(new), Self::Aws(old)) => {
@@ -172,17 +202,6 @@ impl VerifiedIdentity {
     /// The credentials.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
-    }
-
-    /// The client certificate, with its intermediates. `None` if there are AWS keys
-    /// instead.
-    pub fn certificate(&self) -> Option<&CertificateChain> {
-        self.credentials.certificate()
-    }
-
-    /// The end of the certificate. AWS keys have no end.
-    pub(crate) fn valid_until(&self) -> Option<Timestamp> {
-        self.certificate().map(|chain| chain.leaf().not_after)
     }
 
     /// The provider's API server.
@@ -202,9 +221,12 @@ impl VerifiedIdentity {
     }
 
     /// Whether a CA of the bundle issued the certificate. A serving CA that did not
-    /// issue it is legal.
+    /// issue it is legal. Each call verifies the signature of the certificate.
     pub fn issued_by_bundle(&self) -> bool {
-        self.issued_by_bundle
+        match (self.credentials.certificate(), &self.bundle) {
+            (Some(chain), Some(bundle)) => chain.issued_by(bundle) != Issuance::No,
+            _ => true,
+        }
     }
 
     /// The pins for later Identities of this provider.
@@ -216,7 +238,7 @@ impl VerifiedIdentity {
 fn provider_pins(auth_params: &AuthParams) -> EndpointPins {
     EndpointPins {
         api_server: auth_params.api_server.clone(),
-        ca: Sha256::digest(without_padding(auth_params.ca.as_slice())).into(),
+        ca: Bytes::from(Sha256::digest(without_padding(auth_params.ca.as_slice())).as_slice()),
     }
 }
 
@@ -241,7 +263,7 @@ impl fmt::Debug for EndpointPins {
     }
 }
 
-/// The Identity of the errors.
+/// The Identity that the errors name.
 struct Identified<'a>(&'a Identity);
 
 impl Identified<'_> {
@@ -345,7 +367,7 @@ fn check_namespace(
         Some(namespace) => namespace.to_string(),
         None => names::tenant_namespace(expectation.consumer),
     };
-    if found != expected && policy.forms() == Forms::Canonical {
+    if found != expected && policy.forms == Forms::Canonical {
         let found = shortened(found);
         return Err(at.field(
             "spec.namespace",
@@ -357,7 +379,8 @@ fn check_namespace(
         .map_err(|error| at.field("spec.namespace", PeerIncompatible::NamespaceName(error)))
 }
 
-/// The rights of a slice's Identity do not belong to one namespace.
+/// Checks that a slice's Identity names no namespace: its rights are not limited to
+/// one.
 fn check_no_namespace(
     identity: &Identity,
     at: &Identified<'_>,

@@ -1,9 +1,9 @@
-//! Verification alone: from received objects to values that only verification
-//! makes.
+//! Verification without state: received objects become verified values, which
+//! nothing else can make.
 //!
-//! The verifier builds the one right object and compares. These functions keep no
-//! state and ask no backend. The machines ([`provider`](crate::provider),
-//! [`consumer`](crate::consumer)) know about pins, used nonces and taken names.
+//! The verifier builds the expected object and compares it with the received one.
+//! These functions call no backend. Pins, used nonces and taken names are checked by
+//! the machines ([`provider`](crate::provider), [`consumer`](crate::consumer)).
 
 mod aws;
 mod identity;
@@ -21,8 +21,8 @@ pub(crate) use aws::user as aws_user;
 pub(crate) use nonce::nonce_at;
 pub(crate) use resource_slice::{slice_names, slice_request};
 pub(crate) use tenant::{
-    Known, claim, default_namespace, name_length, nonce_signature, pinned_key, proxy_url,
-    tenant_names, without_status,
+    Known, claim, default_namespace, form as tenant_form, name_length, nonce_signature, pinned_key,
+    proxy_url, tenant_names, without_status,
 };
 
 use crate::{

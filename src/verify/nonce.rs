@@ -21,8 +21,9 @@ pub struct NonceExpectation<'a> {
     pub known_by_key: bool,
 }
 
-/// Verifies that a text may be signed. The text has the form of a nonce. If this
-/// library made the nonce, it names these two clusters and has not expired.
+/// Verifies that a text may be signed: the text must have the form of a nonce. A
+/// nonce of this library must also name these two clusters, and must not have
+/// expired.
 ///
 /// # Errors
 /// [`PeerMisbehaved::NonceForm`], [`PeerMisbehaved::NonceForOthers`],

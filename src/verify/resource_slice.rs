@@ -1,4 +1,4 @@
-//! A ResourceSlice, against the consumer and the key that it has to be of.
+//! Verifying a ResourceSlice for the expected consumer and key.
 
 use super::check_name;
 use crate::{
@@ -22,7 +22,8 @@ pub struct ResourceSliceExpectation<'a> {
     pub tenant_key: Option<&'a PublicKey>,
 }
 
-/// A ResourceSlice whose names, key and request hold. Only verification makes one.
+/// A verified ResourceSlice: its names, key and request are right. Only verification
+/// makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedSlice {
     consumer: ClusterId,
@@ -85,13 +86,7 @@ pub fn resource_slice(
 }
 
 impl VerifiedSlice {
-    /// The consumer.
-    pub fn consumer(&self) -> &ClusterId {
-        &self.consumer
-    }
-
-    /// The slice's name.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
@@ -190,11 +185,11 @@ pub(crate) fn slice_request(
     })
 }
 
-/// Checks that the name is one of an object (RFC 1123 subdomain), and leaves room
-/// for the hash in the common name.
+/// Checks that the name is the name of an object (RFC 1123 subdomain), and leaves
+/// room for the hash in the common name.
 fn slice_name(slice: &ResourceSlice, policy: &Policy) -> Result<(), Error> {
     let name = &slice.metadata.name;
-    let (found, limit) = (name.len(), policy.limits().resource_slice_name);
+    let (found, limit) = (name.len(), policy.limits.resource_slice_name);
     if found > limit {
         return Err(Error::new(
             PolicyRefusal::SliceNameTooLong { found, limit },

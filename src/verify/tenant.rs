@@ -1,4 +1,4 @@
-//! A Tenant, against the cluster and the nonce that it has to be for.
+//! Verifying a Tenant for the expected cluster and nonce.
 
 use super::{check_name, check_names};
 use crate::{
@@ -17,8 +17,8 @@ pub struct TenantExpectation<'a> {
     pub nonce: &'a Nonce,
 }
 
-/// A Tenant whose names, key, request and signature hold. Only verification makes
-/// one.
+/// A verified Tenant: its names, key, request and signature are right. Only
+/// verification makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedTenant {
     cluster_id: ClusterId,
@@ -49,7 +49,7 @@ pub fn tenant(
 /// [`View`](crate::machine::View) of this consumer.
 ///
 /// # Errors
-/// [`PeerMisbehaved::ClusterId`] if it is no cluster ID.
+/// [`PeerMisbehaved::ClusterId`] if the name is not a cluster ID.
 pub fn claimed_consumer(tenant: &Tenant) -> Result<ClusterId, Error> {
     tenant.spec.cluster_id.parse().map_err(|error| {
         Error::new(
@@ -76,7 +76,7 @@ impl VerifiedTenant {
         &self.csr
     }
 
-    /// The proxy that the consumer wants in its Identity.
+    /// The proxy that the consumer asks for in its Identity.
     pub fn proxy_url(&self) -> Option<&ProxyUrl> {
         self.proxy_url.as_ref()
     }
@@ -99,15 +99,7 @@ pub(crate) fn claim(
     known: Option<Known<'_>>,
     policy: &Policy,
 ) -> Result<VerifiedTenant, Error> {
-    tenant_names(tenant, consumer, policy)?;
-    if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
-        return Err(Error::new(
-            PeerMisbehaved::SelfDeclaredPolicy,
-            Some(tenant.id()),
-            "spec.authzPolicy",
-        ));
-    }
-    let proxy_url = proxy_url(tenant)?;
+    let proxy_url = form(tenant, consumer, policy)?;
     let public_key = public_key(tenant, known.map(|known| known.public_key), policy)?;
     let pem = tenant.spec.csr.as_slice();
     let recognized = known
@@ -125,6 +117,24 @@ pub(crate) fn claim(
         csr,
         proxy_url,
     })
+}
+
+/// Verifies what needs no arithmetic: names, policy and proxy. The proxy that the
+/// Tenant asks for.
+pub(crate) fn form(
+    tenant: &Tenant,
+    consumer: &ClusterId,
+    policy: &Policy,
+) -> Result<Option<ProxyUrl>, Error> {
+    tenant_names(tenant, consumer, policy)?;
+    if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
+        return Err(Error::new(
+            PeerMisbehaved::SelfDeclaredPolicy,
+            Some(tenant.id()),
+            "spec.authzPolicy",
+        ));
+    }
+    proxy_url(tenant)
 }
 
 /// Checks that the names of a Tenant are those of this consumer.
@@ -175,7 +185,7 @@ pub(crate) fn nonce_signature(
 }
 
 pub(crate) fn name_length(name: &ClusterId, policy: &Policy) -> Result<(), Error> {
-    let (found, limit) = (name.as_str().len(), policy.limits().cluster_id);
+    let (found, limit) = (name.as_str().len(), policy.limits.cluster_id);
     if found <= limit {
         return Ok(());
     }
@@ -198,19 +208,18 @@ pub(crate) fn default_namespace(peer: &ClusterId) -> Result<NamespaceName, Error
     })
 }
 
-/// The part of a received Tenant that is stored: its spec under its own name,
-/// without the fields of this side.
+/// The part of a received Tenant that is stored: its name, its label and its spec.
+/// The fields that belong to this side are not taken from it.
 pub(crate) fn without_status(received: &Tenant, peer: &ClusterId, namespace: String) -> Tenant {
     let mut spec = received.spec.clone();
     spec.authz_policy = Some(AuthzPolicy::KeysExchange);
     spec.tenant_condition = None;
     Tenant {
-        metadata: Metadata {
-            name: peer.to_string(),
+        metadata: Metadata::labelled(
+            peer.as_str(),
             namespace,
-            labels: [(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.to_string())].into(),
-            ..Metadata::default()
-        },
+            [(names::REMOTE_CLUSTER_ID_LABEL, peer.as_str())],
+        ),
         spec,
         ..Tenant::default()
     }
@@ -231,8 +240,8 @@ fn public_key(
     Ok(pinned.clone())
 }
 
-/// That a field carries the pinned key. The bytes are compared: a key that
-/// nobody pinned costs no arithmetic.
+/// Checks that a field contains the pinned key. Only bytes are compared, so that an
+/// unknown key causes no cryptographic work.
 pub(crate) fn pinned_key(
     field: &[u8],
     pinned: &PublicKey,

@@ -18,7 +18,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     consumer::{Consumer, PeerSettings},
-    crypto::{Authority, BoxError, Entropy, KeyPair, Nonce, OneKey, PublicKey, RecordKey},
+    crypto::{
+        Authority, BoxError, CertificateChain, Entropy, KeyPair, Nonce, OneKey, RecordKey, Subject,
+    },
     error::{Error, Fault},
     legacy::{
         AuthToken, Foreign, ForeignSettings, HttpRequest, Outcome, Reading, TokenProtocol,
@@ -26,12 +28,12 @@ use liqo_auth::{
     },
     machine::{Env, Message, Objects, View},
     model::{
-        Identity, Metadata, Namespace, Object, Resource, ResourceSlice, Secret, Tenant, Timestamp,
-        names,
+        ClusterId, Identity, Metadata, Namespace, Object, Resource, ResourceSlice, Secret, Tenant,
+        Timestamp, names,
     },
     policy::Policy,
     provider::{AuthoritySigner, Endpoint, NameTable, Provider},
-    verify::{self, NonceExpectation, ResourceSliceExpectation},
+    verify::{self, NonceExpectation},
 };
 use serde_json::Value;
 
@@ -64,7 +66,31 @@ fn every_verdict_holds_in_both_policies() {
     assert!(tally.wrong.is_empty(), "\n{}", tally.wrong.join("\n"));
 }
 
-type Judge = fn(&Value, Policy) -> Result<(), Error>;
+type Judge = fn(&Value, Policy) -> Result<(), Refusal>;
+
+/// Why an input is refused.
+enum Refusal {
+    /// It was read, and judged.
+    Judged(Error),
+    /// It is no object of its kind.
+    Unreadable(String),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Judged(error)
+    }
+}
+
+/// The object of an input.
+fn read<K: Resource + Clone>(value: &Value) -> Result<K, Refusal> {
+    let object = Object::from_value(value.clone());
+    let read = K::from_object(&object).cloned();
+    read.ok_or_else(|| {
+        let unreadable = object.as_unreadable().expect("an object of another kind");
+        Refusal::Unreadable(unreadable.reason.to_string())
+    })
+}
 
 fn judge_of(kind: &str) -> Option<Judge> {
     match kind {
@@ -78,12 +104,13 @@ fn judge_of(kind: &str) -> Option<Judge> {
 }
 
 /// Is a request with this token authenticated?
-fn judge_token(case: &Value, policy: Policy) -> Result<(), Error> {
+fn judge_token(case: &Value, policy: Policy) -> Result<(), Refusal> {
     let id = "cl-foreign".parse().unwrap();
     let endpoint = Endpoint::new("https://172.19.0.3:6443".parse().unwrap(), None);
     let settings = ForeignSettings {
         protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
         policy: policy.clone(),
+        principals: Arc::new(NameTable::default()),
         token_store: Some(Arc::new(Stored(
             case["storedToken"].as_str().unwrap().to_owned(),
             policy,
@@ -103,7 +130,7 @@ fn judge_token(case: &Value, policy: Policy) -> Result<(), Error> {
     let objects = Objects::new();
     let answer = foreign.handle(&objects.view(&request.peer), &request, env())?;
     match answer.outcome {
-        Some(outcome @ Outcome::WrongToken { .. }) => Err(outcome.error().unwrap()),
+        Some(outcome @ Outcome::WrongToken { .. }) => Err(outcome.error().unwrap().into()),
         // The token is right. The refusal is about the missing certificate
         // request.
         Some(Outcome::Refused { .. }) => Ok(()),
@@ -121,21 +148,20 @@ impl TokenStore for Stored {
 }
 
 /// Does the provider accept this Tenant?
-fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
-    let tenant = Tenant::from_object(&Object::from_value(case["tenant"].clone()))
-        .unwrap()
-        .clone();
-    let nonce = case["nonce"].as_str().unwrap().as_bytes();
-    let peer = verify::claimed_consumer(&tenant)?;
+fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Refusal> {
+    AtProvider::authenticated(case, &provider(case, &policy), &policy).map(drop)
+}
+
+/// A provider that knows the names that are taken.
+fn provider(case: &Value, policy: &Policy) -> Provider {
     let taken = case["knownUsers"].as_array().into_iter().flatten();
     let taken: NameTable = taken.filter_map(Value::as_str).map(String::from).collect();
-
     let authority = Authority::new("ca", now(), LIFETIME, &entropy()).unwrap();
     let endpoint = Endpoint::new(
         "https://172.19.0.3:6443".parse().unwrap(),
         Some(authority.ca_bundle()),
     );
-    let provider = Provider::builder(
+    Provider::builder(
         "cl-provider".parse().unwrap(),
         endpoint,
         RecordKey::new([1; 32]).unwrap(),
@@ -143,94 +169,126 @@ fn judge_tenant(case: &Value, policy: Policy) -> Result<(), Error> {
     .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
     .principals(Arc::new(taken))
     .policy(policy.clone())
-    .build();
+    .build()
+}
 
-    let mut objects = Objects::new();
-    objects.insert(Namespace::for_tenant(&peer).into());
-    objects.insert(
-        Secret {
-            metadata: Metadata {
-                name: names::NONCE_SECRET.into(),
-                namespace: names::tenant_namespace(&peer),
-                ..Metadata::default()
-            },
-            data: BTreeMap::from([(names::NONCE.into(), nonce.to_vec().into())]),
-            ..Secret::default()
-        }
-        .into(),
-    );
-    // The nonce was made by Liqo; therefore the embedder vouches for it.
-    let vouched = Nonce::parse(nonce, &policy).ok();
-    let view = objects.view(&peer);
-    let view = match &vouched {
-        Some(nonce) => view.vouch_for_nonce(nonce),
-        None => view,
-    };
-    let message = Message::new(&peer, provider.cluster_id(), tenant);
-    let step = provider.receive(&view, message, env())?;
-    for effect in &step.effects {
-        objects.apply(effect).unwrap();
-    }
-    // Accepted means more than stored: the request is signed, too.
-    for _ in 0..4 {
-        let view = objects
-            .view(&peer)
-            .vouch_for_nonce(vouched.as_ref().unwrap());
-        let step = provider.reconcile(&view, env())?;
-        assert_eq!(step.refused, []);
+/// The objects of a provider whose consumer has authenticated.
+struct AtProvider {
+    peer: ClusterId,
+    objects: Objects,
+    vouched: Nonce,
+}
+
+impl AtProvider {
+    /// The consumer of a case of the kind `tenant`.
+    fn authenticated(case: &Value, provider: &Provider, policy: &Policy) -> Result<Self, Refusal> {
+        let tenant: Tenant = read(&case["tenant"])?;
+        let nonce = case["nonce"].as_str().unwrap().as_bytes();
+        let peer = verify::claimed_consumer(&tenant)?;
+        let mut objects = Objects::new();
+        objects.insert(Namespace::for_tenant(&peer).into());
+        objects.insert(
+            Secret {
+                metadata: Metadata {
+                    name: names::NONCE_SECRET.into(),
+                    namespace: names::tenant_namespace(&peer),
+                    ..Metadata::default()
+                },
+                data: BTreeMap::from([(names::NONCE.into(), nonce.to_vec().into())]),
+                ..Secret::default()
+            }
+            .into(),
+        );
+        // The nonce was made by Liqo; therefore the embedder vouches for it.
+        let vouched = Nonce::parse(nonce, policy).ok();
+        let view = objects.view(&peer);
+        let view = match &vouched {
+            Some(nonce) => view.vouch_for_nonce(nonce),
+            None => view,
+        };
+        let message = Message::new(&peer, provider.cluster_id(), tenant);
+        let step = provider.receive(&view, message, env())?;
         for effect in &step.effects {
             objects.apply(effect).unwrap();
         }
+        let mut at_provider = Self {
+            peer,
+            objects,
+            vouched: vouched.unwrap(),
+        };
+        // Accepted means more than stored: the request is signed, too.
+        assert_eq!(at_provider.settle(provider)?, None);
+        let certificate = at_provider.objects.get::<Secret>(
+            &names::tenant_namespace(&at_provider.peer),
+            names::ISSUED_CERTIFICATE_SECRET,
+        );
+        assert!(
+            certificate.is_some(),
+            "{}: taken, and not signed",
+            case["id"]
+        );
+        Ok(at_provider)
     }
-    let certificate = objects.get::<Secret>(
-        &names::tenant_namespace(&peer),
-        names::ISSUED_CERTIFICATE_SECRET,
-    );
-    assert!(
-        certificate.is_some(),
-        "{}: taken, and not signed",
-        case["id"]
-    );
-    Ok(())
+
+    /// Lets the provider work, and tells its last refusal.
+    fn settle(&mut self, provider: &Provider) -> Result<Option<Error>, Error> {
+        let mut refused = None;
+        for _ in 0..6 {
+            let view = self.objects.view(&self.peer).vouch_for_nonce(&self.vouched);
+            let step = provider.reconcile(&view, env())?;
+            for effect in &step.effects {
+                self.objects.apply(effect).unwrap();
+            }
+            refused = step.refused.into_iter().next().map(|refused| refused.error);
+        }
+        Ok(refused)
+    }
 }
 
 /// Does the provider have the request of this slice signed?
-fn judge_slice(case: &Value, policy: Policy) -> Result<(), Error> {
-    let slice = ResourceSlice::from_object(&Object::from_value(case["resourceSlice"].clone()))
-        .unwrap()
-        .clone();
-    let pem = STANDARD
-        .decode(case["tenantPublicKey"].as_str().unwrap())
-        .unwrap();
-    let key = PublicKey::from_tenant_field(&pem, &policy).unwrap();
-    let required = case["handshakeRequired"].as_bool().unwrap();
-    let consumer = slice.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL]
-        .parse()
-        .unwrap();
-    let namespace = names::tenant_namespace(&consumer);
-    let expectation = ResourceSliceExpectation {
-        consumer: &consumer,
-        provider: None,
-        namespace: Some(&namespace),
-        tenant_key: required.then_some(&key),
-    };
-    let verified = verify::resource_slice(&slice, &expectation, &policy)?;
-    // Signed means: by an authority, for this subject and key.
-    let authority = Authority::new("ca", now(), LIFETIME, &entropy()).unwrap();
-    let chain = authority.issue(
-        verified.csr(),
-        &verified.subject(),
-        verified.public_key(),
-        now(),
-        core::time::Duration::from_secs(3600),
-        &entropy(),
+fn judge_slice(case: &Value, policy: Policy) -> Result<(), Refusal> {
+    let mut slice: ResourceSlice = read(&case["resourceSlice"])?;
+    // The consumer of this case has the key of the slices' cases.
+    let consumer: Value = serde_json::from_str(CONSUMER_OF_SLICES).unwrap();
+    assert_eq!(
+        consumer["tenant"]["spec"]["publicKey"],
+        case["tenantPublicKey"]
     );
-    assert!(chain.unwrap().leaf().subject_is(&verified.subject()));
+    assert_eq!(case["handshakeRequired"], true);
+    let provider = provider(case, &policy);
+    let mut at_provider = AtProvider::authenticated(&consumer, &provider, &policy)?;
+    // As the replicator brings it.
+    let peer = at_provider.peer.to_string();
+    for (label, value) in [
+        (names::REPLICATION_LABEL, "false"),
+        (names::REPLICATED_LABEL, "true"),
+        (names::REPLICATION_DESTINATION_LABEL, "cl-provider"),
+        (names::REPLICATION_ORIGIN_LABEL, &peer),
+    ] {
+        let labels = &mut slice.metadata.labels;
+        labels.insert(label.to_owned(), value.to_owned());
+    }
+    let provider_id = provider.cluster_id().to_string();
+    slice.spec.provider_cluster_id.get_or_insert(provider_id);
+    let (namespace, name) = (
+        slice.metadata.namespace.clone(),
+        slice.metadata.name.clone(),
+    );
+    at_provider.objects.insert(slice.into());
+    if let Some(error) = at_provider.settle(&provider)? {
+        return Err(error.into());
+    }
+    let slice: &ResourceSlice = at_provider.objects.get(&namespace, &name).unwrap();
+    let given = slice.status.auth_params.as_ref();
+    let signed = &given.expect("neither refused nor signed").signed_crt;
+    let chain = CertificateChain::from_pem(signed.as_slice(), &policy).unwrap();
+    let subject = Subject::resource_slice(&name, &at_provider.peer);
+    assert!(chain.leaf().subject_is(&subject));
     Ok(())
 }
 
 /// Does the consumer store this Identity?
-fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
+fn judge_identity(case: &Value, policy: Policy) -> Result<(), Refusal> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let now: Timestamp = text(&case["now"]).parse().unwrap();
     let peer = text(&case["providerClusterID"]).parse().unwrap();
@@ -254,9 +312,7 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
         .into_iter()
         .filter(|value| !value.is_null())
     {
-        let identity = Identity::from_object(&Object::from_value(identity.clone()))
-            .unwrap()
-            .clone();
+        let identity: Identity = read(identity)?;
         let env = Env {
             now,
             entropy: entropy(),
@@ -282,7 +338,7 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Error> {
 }
 
 /// Does the consumer sign this text?
-fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Error> {
+fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Refusal> {
     let bytes = STANDARD.decode(case["nonce"].as_str().unwrap()).unwrap();
     let provider = "cl-provider".parse().unwrap();
     let key = KeyPair::generate(
@@ -318,7 +374,7 @@ fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Error> {
     match step.refused.first() {
         Some(refused) => {
             assert_eq!(step.effects, []);
-            Err(refused.error.clone())
+            Err(refused.error.clone().into())
         }
         None => {
             assert_eq!(step.outbox.len(), 1);
@@ -335,14 +391,16 @@ struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, case: &Value, policy: &str, verdict: Result<(), Error>) {
+    fn count(&mut self, case: &Value, policy: &str, verdict: Result<(), Refusal>) {
         let id = case["id"].as_str().unwrap();
         let expected = case["expect"][policy].as_str().unwrap();
         let problem = match (expected, &verdict) {
             ("accept", Ok(())) => None,
-            ("accept", Err(error)) => Some(format!("refused: {error}")),
+            ("accept", Err(Refusal::Judged(error))) => Some(format!("refused: {error}")),
+            ("accept", Err(Refusal::Unreadable(reason))) => Some(format!("unreadable: {reason}")),
             ("reject", Ok(())) => Some("accepted".to_owned()),
-            ("reject", Err(error)) => names_the_defect(id, error).err(),
+            ("reject", Err(Refusal::Judged(error))) => names_the_defect(id, error).err(),
+            ("reject", Err(Refusal::Unreadable(_))) => None,
             (other, _) => Some(format!("the verdict {other:?} is not known")),
         };
         match problem {
@@ -402,4 +460,5 @@ fn entropy() -> Entropy {
     Entropy::draw(&mut getrandom::SysRng).unwrap()
 }
 
+const CONSUMER_OF_SLICES: &str = include_str!("../vectors/corpus/T000-honest-ed25519.json");
 const LIFETIME: core::time::Duration = core::time::Duration::from_secs(10 * 365 * 86_400);

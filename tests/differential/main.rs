@@ -120,16 +120,16 @@ impl Clusters {
         let key = Arc::new(KeyPair::from_entropy(&Entropy::from_bytes([7; 32])));
         let mut rehearsal = Rehearsal::with_consumer_key(7, key.clone())?;
         rehearsal.play(Occurrence::Provider { effects: ALL })?;
-        let [message] = rehearsal.messages() else {
+        let [message] = rehearsal.messages.as_slice() else {
             return Err("the provider sends one message".into());
         };
         let MessageBody::Nonce(nonce) = &message.body else {
             return Err("the provider sends a nonce".into());
         };
-        let consumer = rehearsal.consumer().cluster_id();
+        let consumer = rehearsal.consumer.cluster_id();
         let subject = Subject::control_plane(consumer);
         Ok(Self {
-            private_key: key.to_pkcs8_pem().as_str().to_owned(),
+            private_key: key.to_pkcs8_pem().expose().to_owned(),
             nonce: nonce.clone(),
             honest_request: Csr::make(&subject, &*key)?.at_once()?.pem().to_vec(),
             requests: strategy::any_csr(key.clone(), consumer),
@@ -142,7 +142,7 @@ impl Clusters {
 
     fn request(&self, runner: &mut TestRunner) -> Result<Verdict, Failure> {
         let request = draw(&self.requests, runner)?;
-        let consumer = self.rehearsal.consumer().cluster_id();
+        let consumer = self.rehearsal.consumer.cluster_id();
         let (subject, key) = (Subject::control_plane(consumer), self.key.public_key());
         let by = |policy: Policy| match Csr::verify(&request, &subject, key, &policy) {
             Ok(_) => Ok(()),
@@ -166,7 +166,7 @@ impl Clusters {
     fn tenant(&self, runner: &mut TestRunner) -> Result<Verdict, Failure> {
         let tenant = draw(&self.tenants, runner)?;
         let expectation = TenantExpectation {
-            consumer: self.rehearsal.consumer().cluster_id(),
+            consumer: self.rehearsal.consumer.cluster_id(),
             nonce: &self.nonce,
         };
         let by = |policy: Policy| match verify::tenant(&tenant, &expectation, &policy) {
@@ -190,18 +190,12 @@ impl Clusters {
 
     fn identity(&self, runner: &mut TestRunner) -> Result<Verdict, Failure> {
         let identity = draw(&self.identities, runner)?;
-        let expectation = IdentityExpectation {
-            consumer: self.rehearsal.consumer().cluster_id(),
-            provider: self.rehearsal.provider().cluster_id(),
-            key: self.key.public_key(),
-            now: self.rehearsal.now(),
-            proxy_url: None,
-            namespace: None,
-            publicly_trusted: false,
-            pins: None,
-            slice: None,
-            aws: false,
-        };
+        let expectation = IdentityExpectation::new(
+            self.rehearsal.consumer.cluster_id(),
+            self.rehearsal.provider.cluster_id(),
+            self.key.public_key(),
+            self.rehearsal.now,
+        );
         let by = |policy: Policy| match verify::identity(&identity, &expectation, &policy) {
             Ok(_) => Ok(()),
             Err(error) => Err(error.code().to_owned()),
@@ -241,9 +235,9 @@ fn draw<T: core::fmt::Debug>(
 fn first_words(error: &impl core::fmt::Debug) -> String {
     let text = format!("{error:?}");
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '(');
-    text.get(..end.unwrap_or(text.len()))
-        .unwrap_or_default()
-        .to_owned()
+    let words = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+    let open = words.matches('(').count();
+    format!("{words}{}", ")".repeat(open))
 }
 
 /// The numbers of verdicts.

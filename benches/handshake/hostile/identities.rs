@@ -1,7 +1,7 @@
 //! Identities with certificates and CA bundles that take long to verify.
 //!
-//! No signature in these certificates is right, on purpose: a wrong signature costs
-//! as much as a right one, and then the verifier tries the next key.
+//! All signatures in these certificates are wrong: a wrong signature costs as much
+//! as a right one, and then the verifier tries the next key.
 
 use std::hint::black_box;
 
@@ -90,9 +90,9 @@ fn by_rsa_authorities() -> [Stage; 2] {
     ]
 }
 
-/// A chain of four certificates and the largest bundle within the limits. By
-/// names and key identifiers, each certificate could be the issuer of each
-/// other one.
+/// A chain of four certificates and the largest bundle within the limits. The names
+/// and key identifiers allow each CA certificate to be the issuer of every
+/// certificate.
 fn identity(name: &'static str, authority: &[u8], algorithm: &[u8], signature: &[u8]) -> Stage {
     let clusters = Clusters::new();
     let names = (common_name("x"), common_name("x"));
@@ -185,7 +185,8 @@ fn bundle_of_many_beginnings() -> Stage {
     )
 }
 
-/// Verifies the Identity. It is accepted, or refused for the given reason.
+/// Measures the verification of an Identity, which is accepted, or refused for the
+/// given reason.
 fn checked(
     name: &'static str,
     clusters: &Clusters,
@@ -197,18 +198,8 @@ fn checked(
     identity.spec.auth_params.ca = bundle.as_bytes().into();
     let key = clusters.key.public_key().clone();
     let verify = move |identity: &Identity| {
-        let expectation = IdentityExpectation {
-            consumer: &consumer_id(),
-            provider: &provider_id(),
-            key: &key,
-            now: now(),
-            proxy_url: None,
-            namespace: None,
-            publicly_trusted: false,
-            pins: None,
-            slice: None,
-            aws: false,
-        };
+        let (consumer, provider) = (consumer_id(), provider_id());
+        let expectation = IdentityExpectation::new(&consumer, &provider, &key, now());
         verify::identity(identity, &expectation, &Policy::strict())
     };
     match (refused, verify(&identity)) {

@@ -36,7 +36,7 @@ fn object(name: &'static str, text: String) -> Stage {
     })
 }
 
-/// A text of the largest size that can be read at once.
+/// Measures a text of about the largest size that is allowed.
 fn stream(name: &'static str, text: String) -> Stage {
     Stage::new(name, move || {
         let read = manifest::read(text.as_bytes(), &Limits::default());
@@ -59,8 +59,7 @@ fn json_text() -> String {
     format!("{TENANT}\"csr\":\"{}\"}}}}", "QUFB".repeat(63 * 1024))
 }
 
-/// The largest number of fields within the limit, each as long as the object's
-/// limit allows.
+/// The largest number of fields within the limit, with long names and escaped values.
 fn json_full() -> String {
     let field = |n: usize| format!("\"{n:020}\":\"{}\"", "\\u00e9".repeat(5));
     let fields: Vec<String> = (0..most_fields()).map(field).collect();

@@ -40,7 +40,7 @@ pub(super) fn stages() -> Vec<Stage> {
     stages
 }
 
-/// Verifies an honest Tenant.
+/// Measures the verification of an honest Tenant.
 fn tenant(name: &'static str, key: KeyPair) -> Stage {
     let (tenant, nonce) = tenant_of(key);
     Stage::new(name, move || {
@@ -52,7 +52,7 @@ fn tenant(name: &'static str, key: KeyPair) -> Stage {
     })
 }
 
-/// Verifies an honest Tenant whose key was admitted earlier.
+/// Measures the verification of an honest Tenant whose key was admitted earlier.
 #[cfg(feature = "rsa")]
 fn tenant_of_known_key(name: &'static str, key: KeyPair) -> Stage {
     let public_key = key.public_key().clone();
@@ -85,8 +85,7 @@ fn tenant_of(key: KeyPair) -> (Tenant, Nonce) {
     (clusters.tenant(&nonce), nonce)
 }
 
-/// A request that consists almost only of its subject. The error has to show
-/// the subject.
+/// Measures a request with a very long subject, which the error has to show.
 fn request_of_many_names() -> Stage {
     let key = KeyPair::from_entropy(&entropy(1));
     let name = tlv(0x30, &common_name_part("x").repeat(420));

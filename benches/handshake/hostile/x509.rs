@@ -37,7 +37,8 @@ pub(super) fn client_name() -> Vec<u8> {
     tlv(0x30, &[organization, common_name_part("consumer")].concat())
 }
 
-/// R is a point on the curve and s is below the order. Only the equation fails.
+/// An Ed25519 signature whose R is a point on the curve and whose s is below the
+/// order. Only the verification equation fails.
 pub(super) fn likely_signature() -> [u8; 64] {
     let mut signature = [0x66; 64];
     signature[0] = 0x58;

@@ -1,17 +1,17 @@
-//! The command line of what follows once two clusters are authenticated.
+//! The command line of the commands for clusters that are authenticated.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::model::ClusterId;
 
-/// The other cluster: by its ID, or by its home where that is at hand.
+/// The remote cluster: its ID, or its home if that is on this machine.
 #[derive(Debug, Args)]
 pub(crate) struct Remote {
     /// The cluster ID of the remote cluster
     #[arg(long, value_name = "ID", required_unless_present = "remote_home")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
-    /// The home of the remote cluster, to go on there at once
+    /// The home of the remote cluster, to continue there at once
     #[arg(long, value_name = "DIR", env = "LIQO_AUTH_REMOTE_HOME")]
     pub(crate) remote_home: Option<PathBuf>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct RemoteHome {
 
 #[derive(Debug, Args)]
 pub(crate) struct Status {
-    /// Print all of it for a program, instead of tables
+    /// Print everything in a format for programs, instead of tables
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(crate) output: Option<StatusFormat>,
 }
@@ -37,56 +37,56 @@ pub(crate) enum StatusFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Renew {
-    /// Only with this cluster
+    /// Renew only the certificates of the peering with this cluster
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
-    /// The home of the remote cluster, to go on there too
+    /// The home of the remote cluster, to renew there, too
     #[arg(long, value_name = "DIR", env = "LIQO_AUTH_REMOTE_HOME")]
     pub(crate) remote_home: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cordon {
-    /// What the tenant has stays, and it gets no new slices
+    /// The tenant keeps what it has, and gets no new slices
     #[command(visible_alias = "tenants")]
     Tenant(NamedTenant),
-    /// What the slice has stays, and it gets nothing new
+    /// The slice keeps what it has, and gets nothing new
     #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
     ResourceSlice(NamedSlice),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Uncordon {
-    /// The tenant gets what it asks for again, also after it was drained
+    /// Lift a cordon or a drain: the tenant gets what it requests
     #[command(visible_alias = "tenants")]
     Tenant(NamedTenant),
-    /// The slice gets what it asks for again
+    /// Lift the cordon: the slice gets what it requests
     #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
     ResourceSlice(NamedSlice),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Drain {
-    /// The tenant's rights and slices go; its certificate and its Tenant stay
+    /// The tenant loses its rights and slices, and keeps its certificate and its Tenant
     #[command(visible_alias = "tenants")]
     Tenant(NamedTenant),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Approve {
-    /// Let the tenant's request be signed
+    /// Allow the signature of the tenant's request
     #[command(visible_alias = "tenants")]
     Tenant(NamedTenant),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Deny {
-    /// Do not let the tenant's request be signed
+    /// Forbid the signature of the tenant's request
     #[command(visible_alias = "tenants")]
     Tenant {
         #[command(flatten)]
         tenant: NamedTenant,
-        /// Why, in a sentence
+        /// The reason, in a sentence
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
@@ -94,10 +94,10 @@ pub(crate) enum Deny {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SignAgain {
-    /// Have the tenant's request signed
+    /// Request a certificate for the tenant again
     #[command(visible_alias = "tenants")]
     Tenant(NamedTenant),
-    /// Have the slice's request signed
+    /// Request a certificate for the slice again
     #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
     ResourceSlice(NamedSlice),
 }

@@ -13,7 +13,7 @@ pub(crate) enum Audit {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyAudit {
-    /// A head that was printed before: it has to be in the log, or its end is missing
+    /// A head that was printed before; if the log does not contain it, its end is missing
     #[arg(long, value_name = "HEX")]
     pub(crate) head: Option<EntryHash>,
 }
@@ -23,4 +23,4 @@ Examples:
   liqo-auth audit verify --home ./cl-provider
   liqo-auth audit verify --home ./cl-provider --head 71d4faaac4a39e1370d3d32152ad4c9bf5f7bff8519bd2f43d74f1c11263f1af
 
-Keep the head elsewhere: that the end of the log is missing shows in no other way.";
+Store the head in another place. Without it, a missing end of the log is not noticed.";

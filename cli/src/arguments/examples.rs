@@ -4,10 +4,10 @@ pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  the file system or the machine failed
-  2  the command line cannot be right
-  3  what the peer sent was refused
-  4  something else has to come first
-  5  this side's own objects are at odds";
+  2  the command line is wrong
+  3  the input from the peer was refused
+  4  something else is needed first
+  5  this side's own objects contradict each other";
 
 pub(super) const LONG_HELP: &str = "\
 Examples:
@@ -22,19 +22,19 @@ Examples:
     liqo-auth generate identity --home ./cl-provider --remote-cluster-id cl-consumer > identity.yaml
     liqo-auth apply             --home ./cl-consumer -f identity.yaml
 
-  tenant.yaml and identity.yaml are what `kubectl apply -f` takes as they are.
+  `kubectl apply -f` accepts tenant.yaml and identity.yaml without changes.
 
-  A part of the provider's resources, and all that was agreed on at a glance:
+  Request a part of the provider's resources, and show the state of the provider:
     liqo-auth create resourceslice mypool --home ./cl-consumer --remote-home ./cl-provider --cpu 2 --memory 4Gi
     liqo-auth status --home ./cl-provider
 
 Exit codes:
   0  done
   1  the file system or the machine failed
-  2  the command line cannot be right
-  3  what the peer sent was refused
-  4  something else has to come first
-  5  this side's own objects are at odds";
+  2  the command line is wrong
+  3  the input from the peer was refused
+  4  something else is needed first
+  5  this side's own objects contradict each other";
 
 pub(super) const INIT_EXAMPLES: &str = "\
 Examples:
@@ -61,7 +61,7 @@ Examples:
   liqo-auth apply --home ./cl-provider -f tenant.yaml
   cat identity.yaml | liqo-auth apply --home ./cl-consumer -f -
 
-All files are verified before anything is stored: a bad one changes nothing.";
+All files are verified before anything is stored. If one is refused, nothing changes.";
 
 pub(super) const INSPECT_EXAMPLES: &str = "\
 Examples:
@@ -69,8 +69,8 @@ Examples:
   liqo-auth inspect --home ./cl-provider tenant.yaml
   liqo-auth inspect --now 2026-11-20T13:00:00Z identity.yaml
 
-With a home, everything is verified that applying the file there would verify.
-Nothing is changed. The exit code is 3 if anything is wrong.";
+With --home, the command runs the same checks as `apply` on that home.
+It changes nothing. The exit code is 3 if anything is wrong.";
 
 pub(super) const COMPLETION_EXAMPLES: &str = "\
 Examples:

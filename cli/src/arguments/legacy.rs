@@ -30,15 +30,15 @@ pub(crate) enum Legacy {
         #[arg(long, value_name = "ID")]
         remote_cluster_id: ClusterId,
     },
-    /// How far each foreign and each home cluster has come
+    /// Show the state of each foreign and each home cluster
     Status,
 }
 
-/// Nobody trusts by accident whoever holds a token.
+/// A required flag, so that nobody trusts the holders of the token by accident.
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// Speak the token protocol: whoever holds the token is let in, under any cluster ID that
-    /// has no identity yet
+    /// Speak the token protocol: each holder of the token gets an identity, under any cluster
+    /// ID that has no identity yet
     #[arg(long, required = true)]
     pub(crate) trust_whoever_holds_the_token: bool,
 }
@@ -47,65 +47,66 @@ pub(crate) struct Trust {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) trust: Trust,
-    /// The address to listen on; port 0 is one that is free
+    /// The address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443")]
     pub(crate) listen: SocketAddr,
-    /// The certificate to show, with what it was issued by (PEM), instead of one of the home's own
+    /// The server's certificate with its chain (PEM), instead of the home's own certificate
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key (PEM)
+    /// The private key of this certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
     /// A name or an address by which peers reach this server, for the home's own certificate;
     /// it may be repeated
     #[arg(long = "tls-name", value_name = "NAME", conflicts_with = "tls_cert")]
     pub(crate) tls_names: Vec<String>,
-    /// The cluster's name for people; its ID unless given
+    /// The cluster's display name; by default, its ID
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// How long a token lives that is made here, such as 24h; for ever unless given
+    /// The lifetime of new tokens, such as 24h; by default, a token never expires
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) token_lifetime: Option<Duration>,
-    /// Let a token serve one home cluster, and put a new one in its place
+    /// Accept a token from one home cluster only, and replace it after that
     #[arg(long)]
     pub(crate) single_use_token: bool,
-    /// Let in anyone who sends the empty token: authentication is switched off
+    /// Accept the empty token from everybody: this switches authentication off
     #[arg(long)]
     pub(crate) allow_empty_token_from_anyone: bool,
-    /// Answer homes of Liqo 0.2 with service accounts in this namespace, which must hold nothing
-    /// else
+    /// Answer home clusters of Liqo 0.2 with service accounts in this namespace, which must
+    /// contain nothing else
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) service_accounts: Option<NamespaceName>,
-    /// How many are dealt with at once; others wait
+    /// The maximum number of connections at once, of which one address has an eighth; further
+    /// connections wait
     #[arg(long, value_name = "NUMBER", default_value_t = 1024, value_parser = connections)]
     pub(crate) max_connections: usize,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Peer {
-    /// The name of the ForeignCluster, which is made if it is not there
+    /// The name of the ForeignCluster; it is created if it does not exist
     #[arg(long, value_name = "NAME")]
     pub(crate) foreign_cluster: ClusterId,
-    /// The URL of its authentication service; the one that it has unless given
+    /// The URL of its authentication service; by default, the URL in the ForeignCluster
     #[arg(long, value_name = "URL")]
     pub(crate) auth_url: Option<ApiServerUrl>,
-    /// By which certificates the service is known (PEM): its own, or those of authorities
+    /// The certificates to trust (PEM): the service's own certificate, or CAs
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: PathBuf,
-    /// The cluster's name for people; its ID unless given
+    /// This cluster's display name; by default, its ID
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// The form that the peer speaks: 0.2, 0.3 or 0.4 (to 0.10); what it shows unless given
+    /// The peer's protocol version: 0.2, 0.3 or 0.4 (to 0.10); by default, its answers show it
     #[arg(long, value_name = "VERSION")]
     pub(crate) protocol_version: Option<ProtocolVersion>,
     /// The peer's API server has a publicly trusted certificate: no CA is needed
     #[arg(long)]
     pub(crate) publicly_trusted: bool,
-    /// Take any TLS certificate where the ForeignCluster says insecureSkipTLSVerify, in the
-    /// compatible policy only: whoever stands in between gets the token
+    /// Accept any TLS certificate if the ForeignCluster has insecureSkipTLSVerify, in the
+    /// compatible policy only: an attacker on the network can then get the token
     #[arg(long)]
     pub(crate) skip_tls_verification_where_the_foreign_cluster_says_so: bool,
-    /// How long to try again where no answer comes, such as 30s
+    /// How long to try again if no answer comes, such as 30s
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub(crate) wait: Duration,
 }
@@ -126,7 +127,7 @@ pub(crate) struct LegacyAuthenticate {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LegacyGet {
-    /// This cluster's token, with nothing else: whoever has it is let in
+    /// Only the text of this cluster's token: each holder of the token gets an identity
     Token,
     /// The certificate of this cluster's server (PEM), for the home clusters to trust
     Certificate,
@@ -134,13 +135,13 @@ pub(crate) enum LegacyGet {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LegacySet {
-    /// Set the token that a foreign cluster's administrator handed over
+    /// Set the token that the administrator of a foreign cluster has sent
     #[command(after_help = TOKEN_EXAMPLES)]
     RemoteToken {
         /// The cluster ID of the foreign cluster
         #[arg(long, value_name = "ID")]
         remote_cluster_id: ClusterId,
-        /// The file with the token; standard input unless given, since others see a command line
+        /// The file with the token, since other users can see a command line; "-" for standard input
         #[arg(long, value_name = "FILE", default_value = "-")]
         token_file: PathBuf,
     },
@@ -182,9 +183,9 @@ Examples:
   liqo-auth legacy serve --home ./cl-foreign --trust-whoever-holds-the-token \\
       --listen 0.0.0.0:8443 --tls-cert tls.crt --tls-key tls.key
 
-It logs to standard error, one JSON object a line. SIGTERM and SIGINT stop it
-after what it has begun. Other commands may use the home meanwhile; after
-changing its files by hand, send SIGHUP.";
+The server logs to standard error, one JSON object in each line. SIGTERM and
+SIGINT stop it after the requests in progress. Other commands may use the home
+while the server runs. After a change of the files by hand, send SIGHUP.";
 
 const PEER_EXAMPLES: &str = "\
 Examples:

@@ -8,7 +8,8 @@ pub(crate) struct GeneratePeeringUser {
     /// The cluster ID of the cluster from which peering will be performed
     #[arg(long, value_name = "ID")]
     pub(crate) consumer_cluster_id: ClusterId,
-    /// TLS compatibility mode of the user's key: RSA instead of Ed25519; auto does as this cluster
+    /// TLS compatibility mode of the user's key: RSA instead of Ed25519; auto: RSA if this
+    /// cluster's key is RSA
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     pub(crate) tls_compatibility_mode: TlsCompatibility,
 }

@@ -11,7 +11,7 @@ pub(crate) struct CreateResourceSlice {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) remote: Remote,
-    /// The class of the slice: who decides on it
+    /// The class of the slice: it selects the controller that decides on the slice
     #[arg(long, value_name = "CLASS", default_value = "default")]
     pub(crate) class: String,
     /// The amount of CPU requested
@@ -26,10 +26,10 @@ pub(crate) struct CreateResourceSlice {
     /// Another resource requested; it may be repeated
     #[arg(long = "resource", value_name = "NAME=QUANTITY", value_parser = resource)]
     pub(crate) resources: Vec<(String, Quantity)>,
-    /// Make no virtual node of the slice
+    /// Create no virtual node for the slice
     #[arg(long)]
     pub(crate) no_virtual_node: bool,
-    /// Output the resulting ResourceSlice, instead of asking for it
+    /// Output the resulting ResourceSlice, instead of creating it
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,
 }

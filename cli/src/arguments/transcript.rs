@@ -8,10 +8,10 @@ pub(crate) struct TranscriptOf {
     /// The ID of the remote cluster
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: ClusterId,
-    /// What the other administrator reads: the exit code is 3 if it differs
+    /// The code that the other administrator reads; the exit code is 3 if the codes differ
     #[arg(long, value_name = "CODE")]
     pub(crate) expect: Option<Code>,
-    /// Print the lines too that the code is over
+    /// Also print the lines that the code covers
     #[arg(long)]
     pub(crate) text: bool,
 }
@@ -21,5 +21,5 @@ Examples:
   liqo-auth transcript --home ./cl-consumer --remote-cluster-id cl-provider
   liqo-auth transcript --home ./cl-provider --remote-cluster-id cl-consumer --expect 12345-...
 
-Both sides print the same line, unless somebody changed a file on its way. Where
-the other side runs Liqo, SECURITY.md has a recipe for its shell.";
+Both sides print the same line, unless a file was changed in transit. If the other
+side runs Liqo, SECURITY.md has a shell script that prints the code.";

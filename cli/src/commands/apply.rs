@@ -1,21 +1,22 @@
-//! `apply`: takes the file that the other cluster's administrator sent.
+//! `apply`: applies the files that the other cluster's administrator has sent.
 
 mod carried;
+mod received;
 mod tolerated;
 
 use std::path::Path;
 
 use liqo_auth::{
-    model::{
-        ClusterId, Identity, Kind, Object, ObjectRef, Renew, ResourceSlice, Tenant, manifest, names,
-    },
+    model::{ClusterId, Kind, Object, ObjectRef, manifest, names},
     policy::Limits,
 };
 
-use super::{Context, get, keep};
+use self::received::Received;
+use super::{get, known::keep};
 use crate::{
     arguments::Apply,
     consumer_side::{ConsumerSide, ConsumerStand, sentence},
+    context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
     input,
@@ -29,8 +30,8 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
         read(file, &mut messages)?;
     }
     let mut home = Home::open(context.home()?, Use::Write)?;
-    // In memory, all of them: the first that is refused ends it, and nothing
-    // was written.
+    // All objects are received in memory first. The first refusal ends the command,
+    // and nothing has been written.
     let mut results = Vec::new();
     for message in &messages {
         let subject = format!("{} is refused, and nothing was changed", message.file);
@@ -93,17 +94,10 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
     Ok(())
 }
 
-/// What came, and from which file.
+/// An object from a peer, and the file that contains it.
 struct Message {
     file: String,
     object: Received,
-}
-
-enum Received {
-    Tenant(Box<Tenant>),
-    Identity(Box<Identity>),
-    ResourceSlice(Box<ResourceSlice>),
-    Renew(Box<Renew>),
 }
 
 fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
@@ -113,12 +107,12 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
     let text = input::read(file)?;
     let objects = manifest::read(&text, &Limits::default()).map_err(|error| {
         refuse(format!(
-            "it is no manifest: {error}. Have it generated again, and passed on unchanged."
+            "it is not a manifest: {error}. Ask the peer to generate it again, and pass it on unchanged."
         ))
     })?;
     if objects.is_empty() {
         return Err(refuse(
-            "there is no object in it. Have it generated again.".to_owned(),
+            "there is no object in it. Ask the peer to generate it again.".to_owned(),
         ));
     }
     for object in objects {
@@ -129,13 +123,13 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
             Object::Renew(renew) => Received::Renew(renew),
             Object::Unreadable(unreadable) => {
                 return Err(refuse(format!(
-                    "{}: {}. Have it generated again, and passed on unchanged.",
+                    "{}: {}. Ask the peer to generate it again, and pass it on unchanged.",
                     unreadable.id, unreadable.reason
                 )));
             }
             other => {
                 return Err(refuse(format!(
-                    "{}: a peer hands over a Tenant, an Identity, a ResourceSlice or a Renew, and nothing else. Apply only those.",
+                    "{}: a peer sends only a Tenant, an Identity, a ResourceSlice or a Renew. Apply only objects of these kinds.",
                     other.id()
                 )));
             }
@@ -153,7 +147,8 @@ fn refusal(message: String) -> Failure {
 }
 
 impl Message {
-    /// Of whom it says that it is: the library checks the rest against that.
+    /// The cluster that the object names. The library checks the other fields
+    /// against it.
     fn peer(&self) -> Result<ClusterId> {
         let (text, field) = match &self.object {
             Received::Tenant(tenant) => (&tenant.metadata.name, "metadata.name"),
@@ -169,17 +164,6 @@ impl Message {
                 format!("{id}, {field}: {error}. Use the cluster ID that the peer's Liqo was installed with."),
             )
         })
-    }
-}
-
-impl Received {
-    fn kind_and_name(&self) -> (Kind, String) {
-        match self {
-            Self::Tenant(tenant) => (Kind::Tenant, tenant.metadata.name.clone()),
-            Self::Identity(identity) => (Kind::Identity, identity.metadata.name.clone()),
-            Self::ResourceSlice(slice) => (Kind::ResourceSlice, slice.metadata.name.clone()),
-            Self::Renew(renew) => (Kind::Renew, renew.metadata.name.clone()),
-        }
     }
 }
 
@@ -208,7 +192,7 @@ fn settle_tenant(
         }
         ProviderStand::Drained => {
             return Err(Failure::waiting(format!(
-                "the Tenant of {peer} is kept, and drained: uncordon it to let the peer in again"
+                "the Tenant of {peer} is stored, but drained: uncordon it to let the peer in again"
             )));
         }
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
@@ -242,7 +226,7 @@ fn settle_identity(
         ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
         _ => {
             return Err(Failure::at_odds(
-                "the Identity was applied, and is not there",
+                "the Identity was applied, but it is missing",
             ));
         }
     };

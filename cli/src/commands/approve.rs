@@ -1,10 +1,11 @@
-//! `approve` and `deny`: a person's word on a tenant's request.
+//! `approve` and `deny`: a person's decision on a tenant's request.
 
 use liqo_auth::model::ClusterId;
 
-use super::{Context, get};
+use super::get;
 use crate::{
     arguments::{Approve, Deny},
+    context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
     output::Side,
@@ -20,7 +21,7 @@ pub(super) fn approve(context: &Context, command: &Approve) -> Result<()> {
     provider.administer(&subject, |provider, view, env| {
         provider.approve(view, env.now)
     })?;
-    // The word is on the disk before anything is signed on account of it.
+    // The approval is on the disk before the request is signed.
     provider.home.save()?;
     let stand = provider.settle()?;
     context
@@ -59,7 +60,7 @@ fn open(context: &Context, peer: &ClusterId) -> Result<Home> {
     match get::tenant_of(&home, peer) {
         Some(_) => Ok(home),
         None => Err(Failure::waiting(format!(
-            "unable to get tenant: there is none of {peer} in {}",
+            "unable to get tenant: there is no Tenant of {peer} in {}",
             home.path().display()
         ))),
     }

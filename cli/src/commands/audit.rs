@@ -1,8 +1,8 @@
-//! `audit verify` and `audit show`: the log of what this home decided.
+//! `audit verify` and `audit show`: the log of this home's decisions.
 
-use super::Context;
 use crate::{
     arguments::audit::{Audit, VerifyAudit},
+    context::Context,
     failure::Result,
     home::{Home, Use},
     output::Table,
@@ -50,7 +50,7 @@ fn show(context: &Context) -> Result<()> {
         ]);
     })?;
     if table.is_empty() {
-        context.printer.message("Nothing was decided yet.");
+        context.printer.message("The log has no entries yet.");
         return Ok(());
     }
     context.printer.result(&table.to_text())

@@ -5,10 +5,11 @@ use liqo_auth::{
     model::{ObjectRef, Timestamp},
 };
 
-use super::{Context, init, keep};
+use super::{init, known::keep};
 use crate::{
     arguments::{Authenticate, Known},
     consumer_side::{ConsumerSide, ConsumerStand, sentence},
+    context::Context,
     failure::{Failure, Result},
     home::{Home, create},
     output::Side,
@@ -59,8 +60,8 @@ fn exchange(
     let mut consumer = ConsumerSide::new(local, &provider_id, &context.policy, context.clock)?;
     let mut provider = ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?;
 
-    // What one side is given by the other is on its own disk before it gives
-    // anything back; what happens between is saved together.
+    // Each side saves what it has received before it sends anything back. All
+    // changes between two messages are saved together.
     consumer.ensure_namespace()?;
     printer.info(Side::Local, "Tenant namespace correctly ensured")?;
 
@@ -94,13 +95,13 @@ fn exchange(
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
         ProviderStand::AwaitsApproval => {
             return Err(Failure::waiting(format!(
-                "{provider_id} has to approve of {consumer_id} first: liqo-auth approve tenant {consumer_id} --home {}; then authenticate again",
+                "{provider_id} has to approve {consumer_id} first: liqo-auth approve tenant {consumer_id} --home {}; then authenticate again",
                 provider.home.path().display()
             )));
         }
         ProviderStand::Tolerated => {
             return Err(Failure::waiting(format!(
-                "{provider_id} lets {consumer_id} in without a handshake: there is no Identity to take"
+                "{provider_id} lets {consumer_id} in without a handshake: there is no Identity to apply"
             )));
         }
         ProviderStand::Drained => {
@@ -132,7 +133,7 @@ fn exchange(
         ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
         ConsumerStand::AwaitsNonce | ConsumerStand::AwaitsIdentity(_) | ConsumerStand::Ending => {
             return Err(Failure::at_odds(
-                "the Identity was applied, and is not there",
+                "the Identity was applied, but it is missing",
             ));
         }
     };
@@ -143,8 +144,8 @@ fn exchange(
     Ok(secret)
 }
 
-/// Who has both homes in hand knows the provider's key: the consumer is told,
-/// so that nobody else can stand for it.
+/// Stores the fingerprint of the provider's key in the consumer's settings, so that
+/// no other cluster can pass as the provider. The command can read both homes.
 fn know_provider(arguments: &Authenticate, local: &mut Home, remote: &Home) -> Result<()> {
     let provider_id = remote.cluster_id().clone();
     let known = local.settings.peers.get(&provider_id);
@@ -160,7 +161,8 @@ fn know_provider(arguments: &Authenticate, local: &mut Home, remote: &Home) -> R
     keep(local, &provider_id, &said)
 }
 
-/// The provider's nonce; a new one if it is needed and has expired.
+/// The provider's nonce. A new one replaces it if a nonce is needed and it has
+/// expired.
 fn usable_nonce(
     provider: &mut ProviderSide<'_>,
     consumer: &ConsumerSide<'_>,
@@ -183,5 +185,5 @@ fn usable_nonce(
     provider.replace_nonce()?;
     provider
         .nonce()
-        .ok_or_else(|| Failure::at_odds("the nonce was made, and is not there"))
+        .ok_or_else(|| Failure::at_odds("the nonce was made, but it is missing"))
 }

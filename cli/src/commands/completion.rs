@@ -1,10 +1,9 @@
-//! `completion`: what a shell needs to complete a command line.
+//! `completion`: prints a shell's script for the completion of command lines.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::Context;
-use crate::{arguments::Arguments, failure::Result};
+use crate::{arguments::Arguments, context::Context, failure::Result};
 
 pub(super) fn run(context: &Context, shell: Shell) -> Result<()> {
     let mut script = Vec::new();

@@ -1,14 +1,15 @@
-//! `cordon`, `uncordon` and `drain`: what a tenant, or one of its slices, may
-//! have from now on.
+//! `cordon`, `uncordon` and `drain`: set what a tenant, or one of its slices, gets
+//! from now on.
 
 use liqo_auth::{
     model::{ClusterId, TenantCondition},
     provider::Provider,
 };
 
-use super::{Context, get};
+use super::get;
 use crate::{
     arguments::{Cordon, Drain, NamedSlice, Uncordon},
+    context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
     output::{Side, escaped},
@@ -40,7 +41,7 @@ fn set(context: &Context, peer: &ClusterId, condition: TenantCondition) -> Resul
     let mut home = Home::open(context.home()?, Use::Write)?;
     if get::tenant_of(&home, peer).is_none() {
         return Err(Failure::waiting(format!(
-            "unable to get tenant: there is none of {peer} in {}",
+            "unable to get tenant: there is no Tenant of {peer} in {}",
             home.path().display()
         )));
     }
@@ -65,7 +66,7 @@ fn set(context: &Context, peer: &ClusterId, condition: TenantCondition) -> Resul
     provider.administer(&subject, |provider, view, _| {
         provider.set_condition(view, condition)
     })?;
-    // It is on the disk, and in force, before its consequences are drawn.
+    // The condition is on the disk before the provider acts on it.
     provider.home.save()?;
     let stand = provider.settle()?;
     let done = match condition {

@@ -2,10 +2,11 @@
 
 use liqo_auth::model::{Namespace, Resource};
 
-use super::{Context, get};
+use super::get;
 use crate::{
     arguments::CreateNonce,
     consumer_side::sentence,
+    context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
     output::Side,
@@ -20,7 +21,8 @@ pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
     }
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     match provider.invite()? {
-        // A new nonce is what mends a stored Tenant that signed an old one.
+        // With --replace, go on: the stored Tenant may be refused because it signs
+        // an old nonce.
         ProviderStand::Refused(error) if !arguments.replace => {
             return Err(refused(provider.home, &error));
         }
@@ -32,7 +34,7 @@ pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
         }
     }
     let secret = nonce_secret(&home, peer)
-        .ok_or_else(|| Failure::at_odds("the nonce was made, and is not there"))?;
+        .ok_or_else(|| Failure::at_odds("the nonce was made, but it is missing"))?;
     if let Some(format) = arguments.output {
         let namespace: Option<&Namespace> = home.get("", &secret.metadata.namespace);
         let ids = namespace.map(Resource::id).into_iter().chain([secret.id()]);

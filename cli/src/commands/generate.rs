@@ -1,4 +1,4 @@
-//! `generate tenant` and `generate identity`: what a person carries to the
+//! `generate tenant` and `generate identity`: the files that a person carries to the
 //! other cluster.
 
 use liqo_auth::{
@@ -7,10 +7,11 @@ use liqo_auth::{
     model::{Object, Tenant},
 };
 
-use super::{Context, keep};
+use super::known::keep;
 use crate::{
     arguments::{Format, GenerateIdentity, GenerateTenant},
     consumer_side::{ConsumerSide, ConsumerStand},
+    context::Context,
     failure::{Code, Failure, Result},
     home::{Home, SecretValue, Use},
     input,
@@ -80,11 +81,11 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
     }
     let identity = provider
         .identity(arguments.remote_tenant_namespace.as_ref())?
-        .ok_or_else(|| Failure::waiting(format!("the Tenant of {peer} is not there any more")))?;
+        .ok_or_else(|| Failure::waiting(format!("the Tenant of {peer} no longer exists")))?;
     print(context, identity.into(), arguments.output)
 }
 
-/// The Tenant over the nonce that was signed before.
+/// The Tenant for the nonce that this side has signed before.
 fn signed_before(consumer: &mut ConsumerSide<'_>) -> Result<Tenant> {
     if let Some(ConsumerStand::AwaitsIdentity(tenant)) = consumer.stand()? {
         return Ok(*tenant);

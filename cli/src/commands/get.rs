@@ -1,4 +1,4 @@
-//! `get`: what there is, as tables or as manifests.
+//! `get`: prints objects as tables or as manifests.
 
 use liqo_auth::{
     crypto::Nonce,
@@ -10,9 +10,9 @@ use liqo_auth::{
 };
 use serde_json::json;
 
-use super::Context;
 use crate::{
     arguments::{Format, GetNonce, List},
+    context::Context,
     failure::{Failure, Result},
     home::{Home, SecretValue, Use},
     output::{Table, age},
@@ -102,7 +102,8 @@ pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
                 path = home.path().display()
             ))
         })?;
-        // As liqoctl: nothing after it, so that a file holds just the nonce.
+        // Like liqoctl, print no line feed after the nonce, so that a file contains
+        // only the nonce.
         return context.printer.result(&nonce_text(secret)?);
     }
     warn(context, &home);
@@ -162,11 +163,11 @@ pub(super) fn kubeconfig(context: &Context, peer: &ClusterId, slice: Option<&str
         .ok_or_else(waits)?;
     let text = secret.get(names::KUBECONFIG).ok_or_else(waits)?;
     let text = std::str::from_utf8(text)
-        .map_err(|_| Failure::at_odds(format!("{}: it is no text", secret.id())))?;
+        .map_err(|_| Failure::at_odds(format!("{}: it is not text", secret.id())))?;
     context.printer.result(text)
 }
 
-/// Prints objects: one as itself, others as a list, as kubectl does.
+/// Prints objects like kubectl: one object as itself, several objects as a List.
 pub(super) fn manifests(
     context: &Context,
     home: &Home,
@@ -198,13 +199,13 @@ pub(super) fn nonce_text(secret: &Secret) -> Result<String> {
         .map_err(|error| Failure::at_odds(format!("{}, data.nonce: {error}", secret.id())))
 }
 
-/// The Tenant of a peer, wherever it is.
+/// The Tenant of a peer, in any namespace.
 pub(super) fn tenant_of<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h Tenant> {
     home.all::<Tenant>()
         .find(|tenant| tenant.metadata.name == peer.as_str())
 }
 
-/// The Tenant or Identity of a name, as it is stored.
+/// The stored object of a kind and a name, in any namespace.
 pub(super) fn stored(home: &Home, (kind, name): &(Kind, String)) -> Option<SecretValue> {
     let namespaces = home
         .all::<Namespace>()
@@ -255,7 +256,7 @@ pub(super) fn age_of(metadata: &Metadata, now: Timestamp) -> String {
     }
 }
 
-/// What is not in the table, though it is there.
+/// Warns of the objects that cannot be read, and so are missing from a table.
 pub(super) fn warn(context: &Context, home: &Home) {
     for unreadable in home.unreadable() {
         context

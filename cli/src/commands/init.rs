@@ -7,9 +7,9 @@ use liqo_auth::{
     model::{ApiServerUrl, ClusterId},
 };
 
-use super::Context;
 use crate::{
     arguments::{Init, Making},
+    context::Context,
     failure::{Failure, Result},
     home::{Blueprint, GivenAuthority, Home, Use, create},
     input,
@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
         None => None,
         Some(file) => {
             let text = String::from_utf8(input::read(file)?.to_vec());
-            Some(text.map_err(|_| Failure::usage("--api-server-ca: the file is no text"))?)
+            Some(text.map_err(|_| Failure::usage("--api-server-ca: the file is not text"))?)
         }
     };
     let blueprint = Blueprint {
@@ -60,7 +60,7 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
     ))
 }
 
-/// What a home is to be, without what only `init` can be given.
+/// The properties of a new home, without those that only `init` has options for.
 pub(super) fn blueprint(
     context: &Context,
     path: &Path,
@@ -90,7 +90,7 @@ fn named_by(path: &Path) -> Result<ClusterId> {
         .unwrap_or_default();
     name.parse().map_err(|_| {
         Failure::usage(format!(
-            "the folder's name {name:?} is no cluster ID; give one (lower-case letters, digits and '-')"
+            "the folder's name {name:?} is not a cluster ID; give one (lower-case letters, digits and '-')"
         ))
     })
 }

@@ -1,4 +1,4 @@
-//! `inspect`: what an object says, what is verified, and what is wrong with it.
+//! `inspect`: explains an object: its content, what is verified, and what is wrong.
 
 mod identity;
 mod renew;
@@ -17,9 +17,9 @@ use liqo_auth::{
     policy::Limits,
 };
 
-use super::Context;
 use crate::{
     arguments::Inspect,
+    context::Context,
     failure::{Code, Failure, Result, paragraph},
     home::{Home, Use},
     input,
@@ -29,8 +29,9 @@ use crate::{
 pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
     let text = input::read(&arguments.file)?;
     let file = input::name(&arguments.file);
-    let objects = manifest::read(&text, &Limits::default())
-        .map_err(|error| Failure::new(Code::Refused, format!("{file} is no manifest: {error}")))?;
+    let objects = manifest::read(&text, &Limits::default()).map_err(|error| {
+        Failure::new(Code::Refused, format!("{file} is not a manifest: {error}"))
+    })?;
     let home = context
         .optional_home()
         .map(|path| Home::open(path, Use::Read))
@@ -63,14 +64,14 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
             Object::Unreadable(unreadable) => {
                 let mut report = Report::new(&unreadable.id.to_string());
                 report.wrong(format!(
-                    "{}. Have it generated again, and passed on unchanged.",
+                    "{}. Ask its sender to generate it again, and pass it on unchanged.",
                     unreadable.reason
                 ));
                 report
             }
             other => {
                 let mut report = Report::new(&other.id().to_string());
-                report.say("Kind", "one that is not explained");
+                report.say("Kind", "a kind that `inspect` does not explain");
                 report
             }
         });
@@ -91,12 +92,12 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
         0 => Ok(()),
         _ => Err(Failure::new(
             Code::Refused,
-            format!("{file} would be refused, as said above"),
+            format!("{file} would be refused, for the reasons above"),
         )),
     }
 }
 
-/// What an object is looked at with.
+/// The context of an inspection.
 struct Inspection<'a> {
     context: &'a Context,
     arguments: &'a Inspect,
@@ -104,7 +105,7 @@ struct Inspection<'a> {
     now: Timestamp,
 }
 
-/// What is said of one object.
+/// The report about one object.
 struct Report {
     title: String,
     lines: Vec<(&'static str, String)>,

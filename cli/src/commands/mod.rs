@@ -11,6 +11,7 @@ mod generate;
 mod get;
 mod init;
 mod inspect;
+mod known;
 mod legacy;
 mod peering_user;
 mod release;
@@ -22,34 +23,15 @@ mod status;
 mod transcript;
 mod unauthenticate;
 
-use std::path::Path;
-
-use liqo_auth::{model::ClusterId, policy::Policy};
-
 use crate::{
-    arguments::{Arguments, Command, Create, Delete, Format, Generate, Get, Global, Known},
-    environment::Clock,
-    failure::{Failure, Result},
-    home::{Home, SecretValue},
-    output::Printer,
+    arguments::{Arguments, Command, Create, Delete, Generate, Get},
+    context::Context,
+    failure::Result,
 };
-
-/// What every command has: where, when, under which policy, and how to say it.
-pub(crate) struct Context {
-    global: Global,
-    pub(crate) policy: Policy,
-    pub(crate) clock: Clock,
-    pub(crate) printer: Printer,
-}
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let Arguments { global, command } = arguments;
-    let context = Context {
-        policy: global.policy.policy(),
-        clock: Clock::new(global.now),
-        printer: Printer::new(global.color),
-        global,
-    };
+    let context = Context::new(global);
     match command {
         Command::Init(arguments) => init::run(&context, &arguments),
         Command::Authenticate(arguments) => authenticate::run(&context, &arguments),
@@ -93,55 +75,4 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),
     }
-}
-
-impl Context {
-    /// The home that the command is about.
-    pub(crate) fn home(&self) -> Result<&Path> {
-        self.optional_home().ok_or_else(|| {
-            Failure::usage("name this cluster's home with --home DIR, or in LIQO_AUTH_HOME")
-        })
-    }
-
-    pub(crate) fn optional_home(&self) -> Option<&Path> {
-        self.global.home.as_deref()
-    }
-
-    /// Prints a manifest.
-    pub(crate) fn manifest(&self, value: &SecretValue, format: Format) -> Result<()> {
-        match format {
-            Format::Yaml => self.printer.result(&value.to_yaml()?),
-            Format::Json => self.printer.result(&value.to_json()),
-        }
-    }
-}
-
-/// Keeps what a person says of a provider. What is not said stays.
-fn keep(home: &mut Home, peer: &ClusterId, known: &Known) -> Result<()> {
-    if known.proxy_url.is_none()
-        && known.provider_keys.is_empty()
-        && !known.publicly_trusted
-        && !known.accept_aws
-    {
-        return Ok(());
-    }
-    let proxy_url = match known.proxy_url.as_deref() {
-        None => None,
-        Some("") => Some(None),
-        Some(url) => {
-            Some(Some(url.parse().map_err(|error| {
-                Failure::usage(format!("--proxy-url: {error}"))
-            })?))
-        }
-    };
-    let settings = home.peer_mut(peer);
-    if let Some(proxy_url) = proxy_url {
-        settings.proxy_url = proxy_url;
-    }
-    if !known.provider_keys.is_empty() {
-        settings.provider_keys.clone_from(&known.provider_keys);
-    }
-    settings.publicly_trusted |= known.publicly_trusted;
-    settings.accept_aws |= known.accept_aws;
-    Ok(())
 }

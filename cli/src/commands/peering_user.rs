@@ -1,14 +1,14 @@
-//! `generate peering-user` and `delete peering-user`: who may peer with this
-//! cluster without being its administrator.
+//! `generate peering-user` and `delete peering-user`: a user that may peer with this
+//! cluster, and is not its administrator.
 
 use getrandom::SysRng;
 use liqo_auth::crypto::{Algorithm, KeyPair, SigningKey};
 
 use anyhow::Context as _;
 
-use super::Context;
 use crate::{
     arguments::peering_user::{DeletePeeringUser, GeneratePeeringUser, TlsCompatibility},
+    context::Context,
     failure::Result,
     home::{Home, Use},
     output::Side,

@@ -1,5 +1,5 @@
-//! `release`: forgets what a peer was known by, because its administrator said
-//! by another way that it was changed.
+//! `release`: forgets the pins of a peer, because its administrator has reported a
+//! change in another way.
 
 use liqo_auth::{
     audit::Decision,
@@ -8,10 +8,10 @@ use liqo_auth::{
     model::{ClusterId, Kind, ObjectRef, names},
 };
 
-use super::Context;
 use crate::{
     arguments::Release,
     consumer_side::ConsumerSide,
+    context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
     provider_side::ProviderSide,
@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
     let mut lines = Vec::new();
     if let Some(Some(key)) = released {
         lines.push(format!(
-            "The key {key} is no longer that of the consumer {peer}: the next one that signs this cluster's nonce is.\n"
+            "The key {key} is no longer pinned for the consumer {peer}: the next key that signs this cluster's nonce will be.\n"
         ));
     }
     if let Some(keys) = also {
@@ -34,23 +34,24 @@ pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
             [] => String::new(),
             keys => {
                 let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
-                format!(", known by {}", keys.join(" and "))
+                format!(" ({})", keys.join(" and "))
             }
         };
         lines.push(format!(
-            "API server, CA and key of the provider {peer}{keys} are no longer pinned: its next Identity is believed as the first was.\n"
+            "API server, CA and key of the provider {peer}{keys} are no longer pinned: its next Identity is accepted like its first one.\n"
         ));
     }
     if lines.is_empty() {
         return Err(Failure::waiting(format!(
-            "nothing of {peer} is pinned in {}",
+            "nothing is pinned for {peer} in {}",
             home.path().display()
         )));
     }
     context.printer.result(&lines.concat())
 }
 
-/// The consumer's key: none if none was pinned.
+/// Releases the key of a consumer. None without a record of the consumer; the inner
+/// value is none if no key was pinned.
 fn as_provider(
     context: &Context,
     home: &mut Home,
@@ -66,7 +67,8 @@ fn as_provider(
     Ok(Some(key(&step)))
 }
 
-/// The provider's keys that this home was told of, which go too.
+/// Releases the pins of a provider, and the keys in the settings. Returns the
+/// released keys. None if there were none and no record exists.
 fn as_consumer(
     context: &Context,
     home: &mut Home,

@@ -1,11 +1,12 @@
-//! `renew`: goes on with the certificates that are due.
+//! `renew`: renews the certificates that are due.
 
 use liqo_auth::model::ClusterId;
 
-use super::{Context, replicate, status};
+use super::{replicate, status};
 use crate::{
     arguments::{Remote, Renew},
     consumer_side::{ConsumerSide, sentence},
+    context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
     output::{Side, escaped},
@@ -79,7 +80,7 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
     )
 }
 
-/// Says why nothing was carried, if that is so.
+/// Prints why nothing was carried, if there is a reason.
 fn warn(context: &Context, consumer: &Home, provider: &Home) -> Result<()> {
     if let Some(why) = replicate::closed(context, consumer, provider)? {
         context.printer.warning(&why);
@@ -87,7 +88,7 @@ fn warn(context: &Context, consumer: &Home, provider: &Home) -> Result<()> {
     Ok(())
 }
 
-/// Goes on with one peering on this home alone.
+/// Renews the certificates of one peering on this home alone.
 fn settle(context: &Context, home: &mut Home, peer: &ClusterId, role: Role) -> Result<()> {
     match role {
         Role::Consumer => {
@@ -104,7 +105,7 @@ fn settle(context: &Context, home: &mut Home, peer: &ClusterId, role: Role) -> R
     Ok(())
 }
 
-/// Says of each certificate that it was renewed, or when it will be.
+/// Prints for each certificate that it was renewed, or when it will be renewed.
 fn tell(
     context: &Context,
     home: &mut Home,
@@ -126,7 +127,7 @@ fn tell(
         let line = match &certificate.renewal {
             _ if is_new => format!("{name}: renewed, until {until}"),
             Renewal::NotBefore(due) => format!(
-                "{name}: until {until}, renewed from {due} on ({})",
+                "{name}: until {until}, renewal from {due} on ({})",
                 status::renewed(Some(certificate), now)
             ),
             Renewal::Due => format!("{name}: until {until}, due now"),
@@ -151,7 +152,7 @@ fn tell(
     Ok(())
 }
 
-/// The certificates of peerings, each by a name.
+/// The certificates of peerings, each with its name for messages.
 fn certificates<'p>(
     peerings: &'p [Peering],
     only: Option<&ClusterId>,

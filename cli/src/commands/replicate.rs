@@ -1,11 +1,11 @@
-//! `replicate`: carries to and fro what two clusters share.
+//! `replicate`: carries the shared objects of two clusters in both directions.
 
 use liqo_auth::model::{ClusterId, Identity, Tenant, names};
 
-use super::Context;
 use crate::{
     arguments::{Remote, RemoteHome},
     consumer_side::sentence,
+    context::Context,
     failure::{Failure, Result},
     home::Home,
     output::Side,
@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, arguments: &RemoteHome) -> Result<()> {
     Ok(())
 }
 
-/// Goes on with one direction of a peering, and says what came of it.
+/// Replicates between a consumer and its provider, and prints the result.
 pub(super) fn settle(
     context: &Context,
     consumer: &mut Home,
@@ -54,7 +54,7 @@ pub(super) fn settle(
         Some(why) => context.printer.warning(&why),
         None => context.printer.info(
             side,
-            &format!("Slices and renewals are in step with {provider_id}"),
+            &format!("Slices and renewals are in sync with {provider_id}"),
         )?,
     }
     match rest.provider {
@@ -63,8 +63,8 @@ pub(super) fn settle(
     }
 }
 
-/// Why nothing can be carried between a consumer and its provider, if that is
-/// so.
+/// The reason why nothing can be carried between a consumer and its provider, if
+/// there is one.
 pub(super) fn closed(
     context: &Context,
     consumer: &Home,
@@ -73,12 +73,12 @@ pub(super) fn closed(
     let (consumer_id, provider_id) = (consumer.cluster_id(), provider.cluster_id());
     if !has_identity(consumer, provider_id, context.clock.now()?) {
         return Ok(Some(format!(
-            "{consumer_id} has no identity of {provider_id} that holds: nothing was carried. Authenticate again."
+            "{consumer_id} has no valid identity from {provider_id}: nothing was carried. Authenticate again."
         )));
     }
     if !binds(provider, consumer_id) {
         return Ok(Some(format!(
-            "{provider_id} gives {consumer_id} no rights: nothing was carried"
+            "{provider_id} grants {consumer_id} no rights: nothing was carried"
         )));
     }
     Ok(None)

@@ -1,10 +1,11 @@
-//! `sign-again`: has a request signed that the signer denied, or that failed.
+//! `sign-again`: requests a signature again, after the signer denied the request or
+//! after the request failed.
 
 use liqo_auth::machine::Holder;
 
-use super::Context;
 use crate::{
     arguments::SignAgain,
+    context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
     output::{Side, escaped},
@@ -25,7 +26,7 @@ pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {
     };
     let mut home = Home::open(context.home()?, Use::Write)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
-    // A denial that nobody has recorded yet counts, too.
+    // First, record a denial that is not recorded yet: it counts, too.
     provider.settle()?;
     let subject = format!("the request of {shown} is not signed again");
     let step = provider.administer(&subject, |provider, view, _| {
@@ -37,12 +38,13 @@ pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {
             home.path().display()
         )));
     }
-    // The word is on the disk before the next request is made on account of it.
+    // The administrator's decision is on the disk before the next request is made.
     provider.home.save()?;
     let stand = provider.settle()?;
-    context
-        .printer
-        .info(Side::Only, &format!("{shown} is signed again"))?;
+    context.printer.info(
+        Side::Only,
+        &format!("The request of {shown} is signed again"),
+    )?;
     match stand {
         ProviderStand::Refused(error) => Err(refused(&home, &error)),
         _ => Ok(()),

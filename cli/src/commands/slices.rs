@@ -10,10 +10,11 @@ use liqo_auth::{
     },
 };
 
-use super::{Context, get};
+use super::get;
 use crate::{
     arguments::{CreateResourceSlice, DeleteResourceSlice, Format, List},
     consumer_side::{ConsumerSide, sentence},
+    context::Context,
     failure::{Code, Failure, Result},
     home::{Home, SecretValue, Use},
     output::{Side, Table, escaped},
@@ -28,7 +29,7 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
         peer,
     } = Homes::open(context, &arguments.remote)?;
     let name = arguments.name.as_str();
-    let subject = format!("the slice {} is not asked for", escaped(name));
+    let subject = format!("the slice {} is not requested", escaped(name));
     let options = options(arguments);
     let mut consumer = ConsumerSide::new(&mut local, &peer, &context.policy, context.clock)?;
     if let Some(format) = arguments.output {
@@ -45,7 +46,7 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
     let Some(mut remote) = remote else {
         let path = local.path().display();
         context.printer.message(&format!(
-            "It waits for {peer}. Where nothing replicates it, hand it over: liqo-auth get resourceslices {name} --home {path} -o yaml"
+            "It waits for {peer}. If there is no replicator, send it to {peer}: liqo-auth get resourceslices {name} --home {path} -o yaml"
         ));
         return Ok(());
     };
@@ -65,7 +66,7 @@ pub(super) fn delete(context: &Context, arguments: &DeleteResourceSlice) -> Resu
         .ok_or_else(|| absent(&local, name))?
         .clone();
     if replication::is_replica_of(&slice.metadata, &peer) {
-        // Where nothing replicates, the provider's administrator takes it away.
+        // Without a replicator, the provider's administrator deletes the replica.
         local.delete(&slice.id(), context.clock.now()?)?;
         let mut provider = ProviderSide::new(&mut local, &peer, &context.policy, context.clock)?;
         if let ProviderStand::Refused(error) = provider.settle()? {
@@ -99,7 +100,7 @@ pub(super) fn get(context: &Context, list: &List) -> Result<()> {
         return get::manifests(context, &home, &get::ids(&slices), format);
     }
     let now = context.clock.now()?;
-    // As the printer columns of Liqo's definition of the kind.
+    // The printer columns of Liqo's CustomResourceDefinition.
     let mut table = Table::new(["NAMESPACE", "NAME", "AUTHENTICATION", "RESOURCES", "AGE"]);
     for slice in slices {
         let metadata = &slice.metadata;
@@ -114,7 +115,8 @@ pub(super) fn get(context: &Context, list: &List) -> Result<()> {
     get::print(context, list, table, "ResourceSlice")
 }
 
-/// The slice of that name between this home and a peer, whoever asked for it.
+/// The slice of that name between this home and a peer. Either side may be the
+/// consumer.
 pub(super) fn of_peer<'h>(
     home: &'h Home,
     peer: &liqo_auth::model::ClusterId,
@@ -135,7 +137,7 @@ pub(super) fn absent(home: &Home, name: &str) -> Failure {
     ))
 }
 
-/// A decision in one word; nothing as long as there is none.
+/// A decision in one word. Empty without a decision.
 fn decision(status: &ResourceSliceStatus, condition: Condition) -> String {
     status
         .condition(condition)
@@ -159,7 +161,7 @@ fn options(arguments: &CreateResourceSlice) -> SliceOptions {
     }
 }
 
-/// The slice as it would be asked for. Nothing is saved.
+/// Prints the slice that would be created. Nothing is saved.
 fn print(
     context: &Context,
     home: &Home,
@@ -196,7 +198,7 @@ fn settle(context: &Context, local: &mut Home, remote: &mut Home) -> Result<()> 
     }
 }
 
-/// What came of it, in liqoctl's words.
+/// Prints the result in liqoctl's words.
 fn tell(context: &Context, local: &Home, name: &str, remote: &Home) -> Result<()> {
     let slice = of_peer(local, remote.cluster_id(), name).ok_or_else(|| absent(local, name))?;
     let status = &slice.status;

@@ -1,11 +1,12 @@
-//! `status`: a home at a glance.
+//! `status`: shows the state of a home.
 
 use liqo_auth::{crypto::SigningKey, model::Timestamp};
 use serde_json::json;
 
-use super::{Context, get};
+use super::get;
 use crate::{
     arguments::{Status, StatusFormat},
+    context::Context,
     failure::Result,
     home::{Home, Use},
     output::{Table, age},
@@ -121,7 +122,7 @@ fn table_of_versions(peerings: &[Peering]) -> Table {
     table
 }
 
-/// What the peer is to this home.
+/// The role of the peer.
 fn role(peering: &Peering) -> String {
     match peering.role {
         Role::Consumer => "consumer".to_owned(),
@@ -129,7 +130,7 @@ fn role(peering: &Peering) -> String {
     }
 }
 
-/// How long a certificate still holds.
+/// The time until a certificate expires.
 fn left(certificate: Option<&Certificate>, now: Timestamp) -> String {
     match certificate {
         None => "-".to_owned(),
@@ -138,7 +139,7 @@ fn left(certificate: Option<&Certificate>, now: Timestamp) -> String {
     }
 }
 
-/// When it is renewed.
+/// The time until the renewal of a certificate.
 pub(super) fn renewed(certificate: Option<&Certificate>, now: Timestamp) -> String {
     match certificate.map(|certificate| &certificate.renewal) {
         None | Some(Renewal::None) => "-".to_owned(),

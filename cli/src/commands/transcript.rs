@@ -1,11 +1,11 @@
-//! `transcript`: what two administrators read to each other.
+//! `transcript`: the code that two administrators compare.
 
 use liqo_auth::assurance::transcript::Transcript;
 
-use super::Context;
 use crate::{
     arguments::transcript::TranscriptOf,
     consumer_side::ConsumerSide,
+    context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
     provider_side::ProviderSide,
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context, arguments: &TranscriptOf) -> Result<()> {
     Err(Failure::new(
         Code::Refused,
         format!(
-            "the code is not {expected}. Compare the lines of `liqo-auth transcript --text` on both sides: they say in what the clusters differ. Unless a nonce was made anew since, somebody changed what was carried; use the kubeconfig no more."
+            "the code is not {expected}. Compare the lines of `liqo-auth transcript --text` on both sides: they show the difference. Unless a new nonce was made since, a file was changed in transit: do not use the kubeconfig any more."
         ),
     ))
 }

@@ -2,10 +2,11 @@
 
 use liqo_auth::model::{ClusterId, Identity, names};
 
-use super::{Context, get};
+use super::get;
 use crate::{
     arguments::Unauthenticate,
     consumer_side::ConsumerSide,
+    context::Context,
     failure::{Failure, Result},
     home::Home,
     output::Side,
@@ -22,14 +23,14 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
     let Some(mut remote) = remote else {
         return alone(context, &mut local, &peer);
     };
-    // Slices that were deleted while nobody replicated go first.
+    // First, replicate the deletion of slices that were deleted without replication.
     Pair::new(&mut local, &mut remote, &context.policy, context.clock)?.settle()?;
     leave(context, &mut local, &peer, Side::Local)?;
     let consumer = local.cluster_id().clone();
     end(context, &mut remote, &consumer, Side::Remote)
 }
 
-/// On one home only: as the consumer, or else as the provider.
+/// Ends the peering on one home only: as the consumer, or else as the provider.
 fn alone(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<()> {
     let is_consumer = is_consumer(home, peer);
     let is_provider = get::tenant_of(home, peer).is_some();
@@ -42,7 +43,7 @@ fn alone(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<()> {
             leave(context, home, peer, Side::Only)?;
             if is_provider {
                 context.printer.message(&format!(
-                    "{peer} is still a consumer of this cluster: run it once more to end that, too"
+                    "{peer} is still a consumer of this cluster: run the command again to end that, too"
                 ));
             }
             Ok(())
@@ -51,7 +52,7 @@ fn alone(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<()> {
     }
 }
 
-/// Ends it on the consumer.
+/// Ends the peering on the consumer.
 fn leave(context: &Context, home: &mut Home, provider: &ClusterId, side: Side) -> Result<()> {
     let was_there = identity(home, provider);
     let mut consumer = ConsumerSide::new(home, provider, &context.policy, context.clock)?;
@@ -70,7 +71,7 @@ fn leave(context: &Context, home: &mut Home, provider: &ClusterId, side: Side) -
     context.printer.info(side, done)
 }
 
-/// Ends it on the provider.
+/// Ends the peering on the provider.
 fn end(context: &Context, home: &mut Home, consumer: &ClusterId, side: Side) -> Result<()> {
     let was_there = get::tenant_of(home, consumer).is_some();
     let mut provider = ProviderSide::new(home, consumer, &context.policy, context.clock)?;

@@ -1,4 +1,4 @@
-//! What a consumer does beside the exchange: transcripts.
+//! The consumer's functions that are not part of the exchange: transcripts.
 
 use liqo_auth::assurance::transcript::Transcript;
 
@@ -6,7 +6,8 @@ use super::ConsumerSide;
 use crate::failure::Result;
 
 impl ConsumerSide<'_> {
-    /// What was agreed on with the peer, as far as it is here.
+    /// The transcript of the agreement with the peer. None if this home does not
+    /// have all parts of it.
     pub(crate) fn transcript(&self) -> Result<Option<Transcript>> {
         self.machine
             .transcript(&self.view())

@@ -1,8 +1,8 @@
-//! The log of a home's decisions: `audit.log`, one entry a line, to which lines
-//! are only added.
+//! The log of a home's decisions: `audit.log`, one entry in each line. Lines are
+//! only appended.
 //!
-//! A decision counts once what it decided is on the disk, so its entry comes
-//! after that. A crash in between loses the entry; the step is not made again.
+//! The changes of a decision are written first, and its entry is written after them.
+//! A crash between the two loses the entry. The step is not repeated.
 
 use std::{
     fs::File,
@@ -23,15 +23,15 @@ use crate::failure::{Failure, Result};
 pub(crate) const AUDIT_LOG_FILE: &str = "audit.log";
 
 impl Home {
-    /// Notes what a step decides: [`save`](Self::save) writes it into the log,
-    /// after what was decided.
+    /// Notes the decisions of a step. [`save`](Self::save) writes them into the log,
+    /// after the changed objects.
     pub(super) fn note(&mut self, step: &Step, now: Timestamp) {
         let events = step.events.iter().cloned();
         self.decisions.extend(events.map(|event| (now, event)));
     }
 
-    /// Writes what was refused into the log, at once: nothing was changed that
-    /// would have to come first. What was noted and not saved does not count.
+    /// Writes a refusal into the log at once. A refusal changes no object that would
+    /// have to be written first. Decisions that are noted and not saved are dropped.
     pub(crate) fn log_refusal(
         &mut self,
         peer: &ClusterId,
@@ -42,8 +42,8 @@ impl Home {
         self.log_decisions()
     }
 
-    /// Writes what a step refused into the log, each once for as long as the home
-    /// is open: a step that is looked at again refuses the same again.
+    /// Writes the refusals of a step into the log. While the home is open, each
+    /// refusal is written once: the next step contains the same refusals again.
     pub(crate) fn log_refusals(
         &mut self,
         peer: &ClusterId,
@@ -60,18 +60,19 @@ impl Home {
         Ok(())
     }
 
-    /// Writes what has changed, and then what was decided. When this returns,
-    /// it is on the disk.
+    /// Writes the changes, and then the decisions. Both are on the disk when this
+    /// returns.
     pub(crate) fn save(&mut self) -> Result<()> {
         if !self.decisions.is_empty() {
-            // What could not be logged is not done.
+            // If the log cannot be opened, nothing is written.
             self.end_of_log()?;
         }
         self.save_objects()?;
         self.log_decisions()
     }
 
-    /// Reads the whole log, with the home's record key.
+    /// Verifies the whole log with the home's record key. Calls `each` for each
+    /// entry.
     pub(crate) fn verify_log(
         &self,
         wanted: Option<EntryHash>,
@@ -86,7 +87,8 @@ impl Home {
             let room = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
             loop {
                 line.clear();
-                // A line feed, and one byte more, by which a longer one shows.
+                // The line feed, and one more byte, so that a longer line is
+                // noticed.
                 lines
                     .by_ref()
                     .take(room.saturating_add(2))
@@ -138,19 +140,19 @@ impl Home {
             .and_then(|()| file.sync_data())
             .with_context(|| self.log_path())?;
         if is_new {
-            // Its name is on the disk too.
+            // Wait until the name of the new file is on the disk, too.
             self.root.sync()?;
         }
         Ok(())
     }
 
-    /// The log and its last entry. A line that a crash tore is taken away: it
-    /// never was an entry.
+    /// The log and its last entry. An incomplete line at the end, which a crash has
+    /// left, is removed: it is not an entry.
     fn end_of_log(&self) -> Result<(File, Option<Entry>)> {
         let file = self.root.open_log(AUDIT_LOG_FILE, true)?;
         let mut file = file.with_context(|| self.log_path())?;
         let length = file.metadata().with_context(|| self.log_path())?.len();
-        // Two lines, whatever their length: the last, and what was torn.
+        // Enough for two lines of any length: the last entry and an incomplete line.
         let room = u64::try_from(2 * (LONGEST_LINE + 1)).unwrap_or(u64::MAX);
         let start = length.saturating_sub(room);
         let mut tail = Vec::new();
@@ -171,7 +173,7 @@ impl Home {
         let last = lines.rsplit(|byte| *byte == b'\n').next();
         let last = Entry::parse(last.unwrap_or_default()).map_err(|fault| {
             Failure::at_odds(format!(
-                "{}: its last line: {fault}. Look into it with: liqo-auth audit verify --home {}; then move the file away, so that a new log begins.",
+                "{}, last line: {fault}. Examine the log with: liqo-auth audit verify --home {}; then move the file away, so that a new log begins.",
                 self.log_path(),
                 self.path().display()
             ))
@@ -181,7 +183,7 @@ impl Home {
 
     fn broken(&self, error: &LogError) -> Failure {
         Failure::at_odds(format!(
-            "{}, {error}. Somebody changed it, or it is of another home; what comes before that line holds.",
+            "{}, {error}. The log was changed, or it belongs to another home. The entries before that line are valid.",
             self.log_path()
         ))
     }

@@ -1,4 +1,4 @@
-//! The text of a manifest, and the value in it with every field that it has.
+//! A manifest as text, and as a JSON value with all its fields.
 
 use std::ops::Deref;
 
@@ -15,12 +15,12 @@ impl SecretValue {
         Self(value)
     }
 
-    /// The value that a manifest holds, as YAML or JSON.
+    /// Parses a manifest in YAML or JSON.
     pub(crate) fn parse(text: &[u8]) -> anyhow::Result<Self> {
         let text = std::str::from_utf8(text)?;
-        // Its messages may show the text.
+        // The parser's messages may contain the text, which may be secret.
         let value = serde_saphyr::from_str(text)
-            .map_err(|_| anyhow::anyhow!("it is no YAML of one object"))?;
+            .map_err(|_| anyhow::anyhow!("it is not one object in YAML"))?;
         Ok(Self(value))
     }
 
@@ -34,7 +34,7 @@ impl SecretValue {
         Ok(Zeroizing::new(text))
     }
 
-    /// As `kubectl get -o json` prints it, but for the width of the indent.
+    /// As `kubectl get -o json` prints it, except for the width of the indent.
     pub(crate) fn to_json(&self) -> Zeroizing<String> {
         Zeroizing::new(format!("{:#}\n", self.0))
     }
@@ -49,14 +49,14 @@ impl SecretValue {
         merge(&mut self.0, patch);
     }
 
-    /// Sets a field that lies in maps, which are made if they are not there.
+    /// Sets a field in nested maps. Missing maps are created.
     pub(crate) fn set(&mut self, path: &[&str], value: impl Into<Value>) {
         if let Some(place) = self.place(path) {
             *place = value.into();
         }
     }
 
-    /// The same, unless the field is there.
+    /// Like [`set`](Self::set), unless the field has a value already.
     pub(crate) fn set_default(&mut self, path: &[&str], value: impl Into<Value>) {
         if let Some(place) = self.place(path).filter(|place| place.is_null()) {
             *place = value.into();

@@ -1,4 +1,5 @@
-//! Making a home: what a cluster with Liqo has before its first peering.
+//! Creates a home, with the objects that a cluster with Liqo has before its first
+//! peering.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -20,7 +21,7 @@ use super::{
     Home, Use,
     content::SecretValue,
     directory::{Access, Directory},
-    layout::{Area, LOCK_FILE, SETTINGS_FILE},
+    layout::{AUTHORITY_SECRET, Area, LOCK_FILE, RECORD_KEY_SECRET, SETTINGS_FILE},
     lock,
     settings::Settings,
     store::Store,
@@ -31,33 +32,32 @@ use crate::{
     failure::{Failure, Result},
 };
 
-/// What a home is to be.
+/// The properties of a new home.
 pub(crate) struct Blueprint {
     pub(crate) cluster_id: ClusterId,
     pub(crate) algorithm: Algorithm,
     pub(crate) api_server: ApiServerUrl,
-    /// By which CA peers know the API server, if it is not the authority.
+    /// The CA of the API server's certificate (PEM), if it is not the authority.
     pub(crate) api_server_ca: Option<String>,
-    /// Whether a person approves of each request before it is signed.
+    /// Whether a person approves each request before it is signed.
     pub(crate) require_approval: bool,
-    /// The authority that signs for peers; made here if none is given.
+    /// The authority that signs for peers. If it is none, a new one is made.
     pub(crate) authority: Option<GivenAuthority>,
     pub(crate) now: Timestamp,
 }
 
-/// An authority that there is already.
+/// An existing authority.
 pub(crate) struct GivenAuthority {
     pub(crate) certificate: Vec<u8>,
     pub(crate) key: Zeroizing<Vec<u8>>,
 }
 
-/// Makes a home, and says whether it did: one that there is already stays as
-/// it is.
+/// Creates a home. Returns false if the home exists already. Then nothing changes.
 pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
     let (root, above) = Directory::create_path(path, Access::World)?;
     let lock = lock(&root, Use::Write)?;
     if root.read(SETTINGS_FILE)?.is_some() {
-        // It is looked at, so that a broken one is not taken for a good one.
+        // Read the home, so that an error in it is reported.
         Home::read(root, lock, Use::Write)?;
         return Ok(false);
     }
@@ -82,14 +82,14 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
     }
     let mut changes = Vec::new();
     for (id, content) in store.changes()? {
-        let place =
-            super::ManifestFile::of(&id).with_context(|| format!("{id} has no place in a home"))?;
+        let place = super::ManifestFile::of(&id)
+            .with_context(|| format!("{id} cannot be stored in a home"))?;
         changes.push(Change {
             target: Target::Manifest(place),
             content,
         });
     }
-    // Last: what has these settings is a home.
+    // The settings are last: a folder with settings is a home.
     changes.push(Change {
         target: Target::TopLevel(SETTINGS_FILE),
         content: Some(settings.write()?),
@@ -98,13 +98,11 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
     Ok(true)
 }
 
-pub(crate) const RECORD_KEY_SECRET: &str = "liqo-auth-record-key";
 pub(crate) const RECORD_KEY: &str = "key";
-pub(crate) const AUTHORITY_SECRET: &str = "liqo-auth-authority";
 pub(crate) const AUTHORITY_CERTIFICATE: &str = "tls.crt";
 pub(crate) const AUTHORITY_KEY: &str = "tls.key";
 
-/// A folder with other things in it is not made a home: it is somebody's.
+/// Refuses a folder that contains other files: somebody else uses it.
 fn refuse_strangers(root: &Directory) -> Result<()> {
     let ours = |name: &str| {
         name == LOCK_FILE
@@ -114,7 +112,7 @@ fn refuse_strangers(root: &Directory) -> Result<()> {
     match root.names()?.iter().find(|name| !ours(name)) {
         None => Ok(()),
         Some(stranger) => Err(Failure::usage(format!(
-            "{} is not made a home, since it holds other things, such as {stranger:?}; name a new or an empty folder",
+            "{} cannot become a home, since it contains other files, such as {stranger:?}; name a new or an empty folder",
             root.path().display()
         ))),
     }
@@ -152,7 +150,7 @@ fn objects(blueprint: &Blueprint) -> Result<Vec<Object>> {
             [
                 (
                     names::PRIVATE_KEY,
-                    key.to_pkcs8_pem().as_str().as_bytes().into(),
+                    key.to_pkcs8_pem().expose().as_bytes().into(),
                 ),
                 (
                     names::PUBLIC_KEY,
@@ -176,7 +174,7 @@ fn objects(blueprint: &Blueprint) -> Result<Vec<Object>> {
     ])
 }
 
-/// Certificate and key of the authority, in PEM.
+/// The certificate and the key of the authority, in PEM.
 fn authority(blueprint: &Blueprint) -> Result<(SecretBytes, SecretBytes)> {
     let Some(given) = &blueprint.authority else {
         let key = KeyPair::generate(Algorithm::Ed25519, &mut SysRng)
@@ -188,7 +186,7 @@ fn authority(blueprint: &Blueprint) -> Result<(SecretBytes, SecretBytes)> {
                 .context("the authority cannot be made")?;
         return Ok((
             authority.ca_bundle().pem().into(),
-            pem.as_str().as_bytes().into(),
+            pem.expose().as_bytes().into(),
         ));
     };
     let policy = Policy::compatible();
@@ -207,6 +205,7 @@ fn secret<const N: usize>(name: &str, secret_type: &str, data: [(&str, SecretByt
         metadata: in_liqo(name),
         data: data.map(|(key, value)| (key.to_owned(), value)).into(),
         secret_type: Some(secret_type.to_owned()),
+        ..Secret::default()
     }
     .into()
 }
@@ -219,9 +218,9 @@ fn in_liqo(name: &str) -> Metadata {
     }
 }
 
-/// The two ClusterRoles that Liqo 1.2 gives to a peer: what its controllers
-/// may do in the tenant namespace, and what its virtual nodes may do in the
-/// whole cluster; and what its peering users get.
+/// The roles of Liqo 1.2. The first two ClusterRoles are for a peer: for its
+/// controllers in the tenant namespace, and for its virtual nodes in the whole
+/// cluster. The other ClusterRole and the Role are for peering users.
 fn roles() -> [Value; 4] {
     let role = |name: &str, purpose: &str, rules: Value| {
         json!({

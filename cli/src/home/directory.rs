@@ -1,7 +1,7 @@
 //! A folder that is reached without following a symbolic link.
 //!
-//! Every name is opened relative to the folder that holds it, so that nobody
-//! can slip a link in between a check and its use.
+//! Every name is opened relative to its folder, so that nobody can put a link there
+//! between the check of a name and its use.
 
 use std::{
     fs::File,
@@ -23,7 +23,7 @@ pub(crate) struct Directory {
     path: PathBuf,
 }
 
-/// Who may read a file.
+/// The permissions of a file or a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Everybody: 0644, and 0755 for a folder.
@@ -32,19 +32,19 @@ pub(crate) enum Access {
     Owner,
 }
 
-/// A file that is written and not in its place yet.
+/// A new file that still has its temporary name.
 pub(crate) struct Written {
     temporary: String,
     name: String,
     file: File,
 }
 
-/// The largest file that is read: more than a manifest may have.
+/// The maximum size of a file in bytes. A manifest is always smaller.
 pub(crate) const FILE_LIMIT: u64 = 1024 * 1024;
 
 impl Directory {
-    /// Opens a folder by a path that a person gave. Its last part must not be
-    /// a symbolic link.
+    /// Opens a folder by a path from the command line. The last part of the path
+    /// must not be a symbolic link.
     pub(crate) fn open_path(path: &Path) -> Result<Option<Self>> {
         // A final slash would follow a link.
         let path: PathBuf = path.components().collect();
@@ -60,8 +60,9 @@ impl Directory {
         }
     }
 
-    /// The same, and makes the folder if it isn't there. Then the folder above,
-    /// which got a name, is returned as well: it is not on the disk yet.
+    /// Like [`open_path`](Self::open_path), but creates the folder if it does not
+    /// exist. Then the second value is the folder above. The new name in it is not
+    /// on the disk yet.
     pub(crate) fn create_path(path: &Path, access: Access) -> Result<(Self, Option<Self>)> {
         if let Some(found) = Self::open_path(path)? {
             return Ok((found, None));
@@ -86,7 +87,7 @@ impl Directory {
             Err(errno) => return Err(refusal(errno, path)),
         }
         let made =
-            Self::open_path(path)?.with_context(|| format!("{}: it is gone again", shown(path)))?;
+            Self::open_path(path)?.with_context(|| format!("{}: it has vanished", shown(path)))?;
         Ok((made, Some(above)))
     }
 
@@ -100,7 +101,8 @@ impl Directory {
         }
     }
 
-    /// The same, and makes it if it isn't there; also says whether it did.
+    /// Like [`open`](Self::open), but creates the folder if it does not exist. The
+    /// second value says whether it was created.
     pub(crate) fn create(&self, name: &str, access: Access) -> Result<(Self, bool)> {
         let made = match fs::mkdirat(&self.handle, name, access.folder_mode()) {
             Ok(()) => true,
@@ -109,11 +111,11 @@ impl Directory {
         };
         let folder = self
             .open(name)?
-            .with_context(|| format!("{}: it is gone again", shown(&self.path.join(name))))?;
+            .with_context(|| format!("{}: it has vanished", shown(&self.path.join(name))))?;
         Ok((folder, made))
     }
 
-    /// The names of what is in the folder, in their order.
+    /// The names of the folder's entries, sorted.
     pub(crate) fn names(&self) -> Result<Vec<String>> {
         let entries = fs::Dir::read_from(&self.handle).with_context(|| shown(&self.path))?;
         let mut names = Vec::new();
@@ -129,11 +131,11 @@ impl Directory {
         Ok(names)
     }
 
-    /// The content of a file, if there is one. What is no regular file is an
-    /// error.
+    /// The content of a file. None if it does not exist. Anything but a regular file
+    /// is an error.
     pub(crate) fn read(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>> {
         let path = self.path.join(name);
-        // Without O_NONBLOCK, a pipe of that name would stop the tool.
+        // Without O_NONBLOCK, the tool would block on a pipe of that name.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let handle = match fs::openat(&self.handle, name, flags, Mode::empty()) {
             Ok(handle) => handle,
@@ -142,7 +144,7 @@ impl Directory {
         };
         let stat = fs::fstat(&handle).with_context(|| shown(&path))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            bail!("{}: it is no regular file", shown(&path));
+            bail!("{}: it is not a regular file", shown(&path));
         }
         let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
         if size > FILE_LIMIT {
@@ -151,8 +153,8 @@ impl Directory {
                 shown(&path)
             );
         }
-        // So large that it never grows: what it would leave behind on growing
-        // is not wiped.
+        // The buffer is so large that it never grows. Growth would leave a copy of
+        // the content in memory that is not wiped.
         let capacity = usize::try_from(size).unwrap_or_default().saturating_add(1);
         let mut content = Zeroizing::new(Vec::with_capacity(capacity));
         File::from(handle)
@@ -162,7 +164,7 @@ impl Directory {
         Ok(Some(content))
     }
 
-    /// Opens the lock file, and makes it if it isn't there.
+    /// Opens the lock file, and creates it if it does not exist.
     pub(crate) fn lock_file(&self, name: &str, is_writable: bool) -> Result<File> {
         let access = if is_writable {
             OFlags::RDWR
@@ -175,8 +177,9 @@ impl Directory {
             .map_err(|errno| refusal(errno, &self.path.join(name)))
     }
 
-    /// Opens a file to read it and to add to its end; none if it isn't there
-    /// and is not to be made.
+    /// Opens a log. With `make`, it can be read and appended to, and is created if
+    /// it does not exist. Without `make`, it can only be read. None if it does not
+    /// exist.
     pub(crate) fn open_log(&self, name: &str, make: bool) -> Result<Option<File>> {
         let path = self.path.join(name);
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -193,13 +196,12 @@ impl Directory {
         };
         let stat = fs::fstat(&handle).with_context(|| shown(&path))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            bail!("{}: it is no regular file", shown(&path));
+            bail!("{}: it is not a regular file", shown(&path));
         }
         Ok(Some(File::from(handle)))
     }
 
-    /// Writes a new file beside the place where it is to be. Its content is not
-    /// on the disk yet.
+    /// Writes a new file under a temporary name. Its content is not on the disk yet.
     pub(crate) fn write(
         &self,
         name: &str,
@@ -233,7 +235,7 @@ impl Directory {
         }
     }
 
-    /// Puts a written file into its place, at once and as a whole.
+    /// Renames a written file to its final name. The rename is atomic.
     pub(crate) fn put(&self, written: &Written) -> Result<()> {
         fs::renameat(
             &self.handle,
@@ -244,14 +246,14 @@ impl Directory {
         .with_context(|| shown(&self.path.join(&written.name)))
     }
 
-    /// Takes away what will not be put into its place.
+    /// Removes a written file under its temporary name.
     pub(crate) fn discard(&self, written: &Written) {
-        // It may be in its place already; and a temporary file that stays is
-        // swept up later.
+        // The file may have its final name already. A temporary file that remains is
+        // removed by the next command that writes.
         let _ = fs::unlinkat(&self.handle, &*written.temporary, AtFlags::empty());
     }
 
-    /// Takes a file away, if it is there.
+    /// Removes a file, if it exists.
     pub(crate) fn remove(&self, name: &str) -> Result<()> {
         match fs::unlinkat(&self.handle, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -259,7 +261,7 @@ impl Directory {
         }
     }
 
-    /// Has the folder's names on the disk.
+    /// Waits until the names in the folder are on the disk.
     pub(crate) fn sync(&self) -> Result<()> {
         fs::fsync(&self.handle).with_context(|| shown(&self.path))
     }
@@ -268,7 +270,7 @@ impl Directory {
         &self.path
     }
 
-    /// What tells this folder from every other one, by whatever path.
+    /// Identifies this folder, whatever the path to it.
     pub(crate) fn identity(&self) -> Result<(u64, u64)> {
         let stat = fs::fstat(&self.handle).with_context(|| shown(&self.path))?;
         Ok((stat.st_dev, stat.st_ino))
@@ -276,7 +278,7 @@ impl Directory {
 }
 
 impl Written {
-    /// Has the content on the disk.
+    /// Waits until the content is on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
@@ -294,7 +296,7 @@ impl AsFd for Written {
     }
 }
 
-/// Whether this is the name of a file that never came into its place.
+/// Whether this is a temporary name.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY)
 }
@@ -323,20 +325,20 @@ const TEMPORARY: &str = ".new-";
 /// The longest name of a file, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// A link is refused by the system with one of two errors; what a person has
-/// to know is that it is one.
+/// The message for an error of the system. The system refuses a symbolic link with
+/// one of two errors: then the message says that it is a link.
 fn refusal(errno: Errno, path: &Path) -> anyhow::Error {
     let link =
         std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink());
     if matches!(errno, Errno::LOOP | Errno::NOTDIR) && link {
         return anyhow::anyhow!(
-            "{}: it is a symbolic link, and a home is never used through one",
+            "{}: it is a symbolic link, and the tool follows no symbolic links in a home",
             shown(path)
         );
     }
     let error = io::Error::from(errno);
     if error.kind() == ErrorKind::NotADirectory {
-        return anyhow::anyhow!("{}: it is no folder", shown(path));
+        return anyhow::anyhow!("{}: it is not a folder", shown(path));
     }
     anyhow::Error::from(error).context(shown(path))
 }

@@ -1,4 +1,4 @@
-//! Waiting until what was written is on the disk.
+//! Waits until written data is on the disk.
 //!
 //! `fdatasync` of a file waits for its content, and `fsync` of a folder for its
 //! names. Each of these calls waits for the disk anew. One `syncfs` waits for
@@ -6,8 +6,8 @@
 //!
 //! So up to [`FEW`] files are synced one by one, which waits for no other
 //! process's data. More of them are synced by one `syncfs` for each file system
-//! that they lie on. Its success counts if it says as much as `fsync` says for
-//! each file:
+//! that they lie on. Its success counts if it guarantees as much as `fsync` of each
+//! file:
 //!
 //! - Linux 5.8 and later report every write that failed since the handle was
 //!   opened. Earlier kernels do not report failed writes.
@@ -25,18 +25,18 @@ use anyhow::{Context, Result};
 
 use super::directory::{Directory, Written};
 
-/// What a batch of files waits for.
+/// Waits until a batch of files is on the disk.
 pub(crate) trait Disk {
     /// Returns once the contents of the files are on the disk. The files are in
     /// the order in which they were opened.
     fn sync_contents(&self, files: &[&Written]) -> Result<()>;
 
     /// Returns once the names in the folders are on the disk. The folders were
-    /// opened before any file came into its place.
+    /// opened before any file got its final name.
     fn sync_names(&self, folders: &[&Directory]) -> Result<()>;
 }
 
-/// The disk that the operating system gives.
+/// The real disk, through the operating system's calls.
 pub(crate) struct SystemDisk;
 
 impl Disk for SystemDisk {

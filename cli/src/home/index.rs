@@ -1,4 +1,4 @@
-//! Which objects of a home are of a name or carry a label.
+//! Finds the objects of a home by their names and labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,19 @@ use liqo_auth::{
     model::{Kind, Object, ObjectRef},
 };
 
-/// Finds objects without looking at all of them: a server has thousands.
+/// Finds objects without a search through all of them: a server has thousands.
 #[derive(Default)]
 pub(crate) struct Index {
     by_name: BTreeMap<(Kind, String), BTreeSet<ObjectRef>>,
     by_label: BTreeMap<(Kind, String, String), BTreeSet<ObjectRef>>,
     /// The bindings by the users and groups that they bind.
     by_principal: BTreeMap<String, BTreeSet<ObjectRef>>,
-    /// What they are of cannot be told: they may concern everybody.
+    /// The objects that cannot be read. Each of them may concern any peer.
     unreadable: BTreeSet<ObjectRef>,
 }
 
 impl Index {
-    /// Notes an object under its name and labels.
+    /// Adds an object under its name and labels.
     pub(crate) fn add(&mut self, id: &ObjectRef, object: &Object) {
         let named = self.by_name.entry((id.kind, id.name.clone())).or_default();
         named.insert(id.clone());
@@ -37,7 +37,8 @@ impl Index {
         }
     }
 
-    /// Forgets an object, given as it was when it was noted.
+    /// Removes an object. `object` must have the same content as in
+    /// [`add`](Self::add).
     pub(crate) fn remove(&mut self, id: &ObjectRef, object: &Object) {
         take(&mut self.by_name, &(id.kind, id.name.clone()), id);
         self.unreadable.remove(id);
@@ -56,8 +57,8 @@ impl Index {
         self.by_principal.get(principal).into_iter().flatten()
     }
 
-    /// What the interests name, and what cannot be read. Some of it may not be
-    /// there.
+    /// The objects that the interests name, and the objects that cannot be read.
+    /// Some of the named objects may not exist.
     pub(crate) fn find(&self, interests: &[Interest]) -> BTreeSet<ObjectRef> {
         let mut found = self.unreadable.clone();
         for interest in interests {
@@ -77,7 +78,7 @@ impl Index {
                     found.extend(inside.cloned());
                     None
                 }
-                // An interest of a kind that is not known here: everything.
+                // For an unknown kind of interest, return all objects.
                 _ => {
                     found.extend(self.by_name.values().flatten().cloned());
                     None

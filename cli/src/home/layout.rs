@@ -1,31 +1,28 @@
-//! Where an object lies in a home.
+//! The place of each object in a home.
 //!
 //! ```text
 //! HOME/
-//!   home.yaml                                    cluster ID, API server, what is known of peers
-//!   audit.log                                    what was decided, one entry a line
-//!   lock                                         held while a command runs
-//!   manifests/<namespace>/<kind>.<name>.yaml     what anybody may read
-//!   manifests/_cluster/<kind>.<name>.yaml        the same, without a namespace
+//!   home.yaml                                    cluster ID, API server, settings for peers
+//!   audit.log                                    decisions, one entry in each line
+//!   lock                                         locked while a command runs
+//!   manifests/<namespace>/<kind>.<name>.yaml     public objects
+//!   manifests/_cluster/<kind>.<name>.yaml        public objects without a namespace
 //!   private/<namespace>/secret.<name>.yaml       Secrets: keys, nonces, kubeconfigs
-//!   records/secret.<name>.yaml                   the tool's own records
+//!   records/secret.<name>.yaml                   the library's own records
 //! ```
 //!
-//! A folder for each namespace, so that one peering is one folder, and so that
-//! few folders have to be written to the disk for one step.
+//! Each namespace has its own folder, so that one peering is one folder, and one step
+//! changes few folders.
 
 use liqo_auth::model::{Kind, ObjectRef, names};
 
-use super::{
-    create::{AUTHORITY_SECRET, RECORD_KEY_SECRET},
-    directory::Access,
-};
+use super::directory::Access;
 
-/// Where an object's manifest lies.
+/// The place of an object's manifest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ManifestFile {
     pub(crate) area: Area,
-    /// The folder in the area; none for the area itself.
+    /// The folder in the area. None if the file is in the area's own folder.
     pub(crate) folder: Option<String>,
     /// The name of the file.
     pub(crate) file: String,
@@ -45,8 +42,7 @@ pub(crate) const SETTINGS_FILE: &str = "home.yaml";
 pub(crate) const LOCK_FILE: &str = "lock";
 
 impl Area {
-    /// In the order in which they are written: what is secret first, so that
-    /// nothing names what is not there yet.
+    /// All areas, in the order in which they are read.
     pub(crate) const ALL: [Self; 3] = [Self::Private, Self::Records, Self::Manifests];
 
     pub(crate) const fn folder(self) -> &'static str {
@@ -64,7 +60,7 @@ impl Area {
         }
     }
 
-    /// Whether the area is parted by namespaces.
+    /// Whether the area has a folder for each namespace.
     pub(crate) const fn has_folders(self) -> bool {
         match self {
             Self::Private | Self::Manifests => true,
@@ -74,7 +70,7 @@ impl Area {
 }
 
 impl ManifestFile {
-    /// The place of an object; none if its name cannot be that of a file.
+    /// The place of an object. None if its name cannot be part of a file name.
     pub(crate) fn of(id: &ObjectRef) -> Option<Self> {
         let namespaced = id.kind.is_namespaced();
         if id.kind == Kind::Other || !is_name(&id.name) || namespaced == id.namespace.is_empty() {
@@ -97,7 +93,7 @@ impl ManifestFile {
         (file.len() <= LONGEST_FILE).then_some(Self { area, folder, file })
     }
 
-    /// The object that a file is the place of; none if it is of none.
+    /// The object of this file. None if this is not the place of an object.
     pub(crate) fn object(&self) -> Option<ObjectRef> {
         let (kind, name) = self.file.strip_suffix(SUFFIX)?.split_once('.')?;
         let kind = KINDS
@@ -112,7 +108,7 @@ impl ManifestFile {
         (Self::of(&id)? == *self).then_some(id)
     }
 
-    /// The path from the home.
+    /// The path relative to the home.
     pub(crate) fn path(&self) -> String {
         match &self.folder {
             Some(folder) => format!("{}/{folder}/{}", self.area.folder(), self.file),
@@ -142,17 +138,20 @@ const KINDS: [Kind; 14] = [
     Kind::ForeignCluster,
 ];
 
-/// The Secrets that the library keeps for itself.
+/// Whether an object is one of the library's own records.
 fn is_record(id: &ObjectRef) -> bool {
     id.namespace == names::LIQO_NAMESPACE
         && id.name.starts_with("liqo-auth-")
         && !KEYS.contains(&id.name.as_str())
 }
 
-/// The Secrets with keys that the tool keeps beside the cluster's own.
+pub(crate) const RECORD_KEY_SECRET: &str = "liqo-auth-record-key";
+pub(crate) const AUTHORITY_SECRET: &str = "liqo-auth-authority";
+/// The Secrets with the tool's own keys. They are not records.
 const KEYS: [&str; 3] = [RECORD_KEY_SECRET, AUTHORITY_SECRET, LEGACY_TLS_SECRET];
 
-/// What a Kubernetes name may be made of, and no path has besides.
+/// Whether a text has only characters of Kubernetes names. Such a text is one file
+/// name, and not a path.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')

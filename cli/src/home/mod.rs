@@ -1,5 +1,5 @@
-//! A cluster's home: a folder of Kubernetes manifests that stands for its API
-//! server.
+//! A cluster's home: a folder of Kubernetes manifests, in place of the cluster's
+//! API server.
 
 mod audit_log;
 mod content;
@@ -32,11 +32,8 @@ use zeroize::Zeroizing;
 
 pub(crate) use self::{
     content::SecretValue,
-    create::{
-        AUTHORITY_CERTIFICATE, AUTHORITY_SECRET, Blueprint, GivenAuthority, RECORD_KEY_SECRET,
-        create,
-    },
-    layout::LEGACY_TLS_SECRET,
+    create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create},
+    layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
     resting::Resting,
     settings::Peer,
 };
@@ -49,38 +46,39 @@ use self::{
 };
 use crate::failure::{Failure, Result};
 
-/// An open home. It is locked as long as this lives: nobody else changes it.
+/// An open home. A home that was opened with [`Use::Write`] is locked until this
+/// value is dropped, so that no other command changes it.
 pub(crate) struct Home {
     root: Directory,
     lock: File,
     pub(crate) settings: Settings,
     store: Store,
     written_settings: Settings,
-    /// What was decided, and is not in the log yet.
+    /// Decisions that are not in the log yet.
     decisions: Vec<(Timestamp, Event)>,
-    /// What was refused of whom, and is in the log.
+    /// Refusals that are in the log already, each with its peer.
     logged: Vec<(ClusterId, Error)>,
 }
 
 /// What a command does with a home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// It only reads: others may read at the same time.
+    /// The command only reads. Other commands can read at the same time.
     Read,
-    /// It may write: nobody else has the home meanwhile.
+    /// The command may write. No other command can open the home meanwhile.
     Write,
 }
 
 impl Home {
-    /// Opens a home that there is.
+    /// Opens an existing home.
     pub(crate) fn open(path: &Path, purpose: Use) -> Result<Self> {
         let root = existing(path)?;
         let lock = lock(&root, purpose)?;
         Self::read(root, lock, purpose)
     }
 
-    /// Opens a home to read these objects only: it may hold thousands of
-    /// others. What is not among them seems not to be there.
+    /// Opens a home and reads only these objects, since it may contain thousands of
+    /// others. All other objects appear to be absent.
     pub(crate) fn open_only(path: &Path, wanted: &[ObjectRef]) -> Result<Self> {
         let root = existing(path)?;
         let lock = lock(&root, Use::Read)?;
@@ -88,7 +86,7 @@ impl Home {
         let mut store = Store::default();
         for id in wanted {
             let place =
-                ManifestFile::of(id).with_context(|| format!("{id} has no place in a home"))?;
+                ManifestFile::of(id).with_context(|| format!("{id} cannot be stored in a home"))?;
             if let Some(text) = read(&root, &place)? {
                 store.load(id.clone(), text);
             }
@@ -104,8 +102,8 @@ impl Home {
         })
     }
 
-    /// Opens two homes. They are locked in an order of their own, so that two
-    /// commands never wait for each other.
+    /// Opens two homes. They are locked in a fixed order, so that two commands
+    /// cannot block each other.
     pub(crate) fn open_both(one: &Path, other: &Path) -> Result<(Self, Self)> {
         let (one, other) = (existing(one)?, existing(other)?);
         let (first, second) = (one.identity()?, other.identity()?);
@@ -144,7 +142,7 @@ impl Home {
         self.root.path().join(place)
     }
 
-    /// All that is there, as what was seen of `peer`.
+    /// A view of all objects, for the peering with `peer`.
     pub(crate) fn view(&self, peer: &ClusterId) -> View<'_> {
         View::of(peer, self.store.objects())
     }
@@ -167,12 +165,12 @@ impl Home {
         self.store.all()
     }
 
-    /// All that is there.
+    /// All objects of the home.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
         self.store.objects()
     }
 
-    /// What is there and cannot be read.
+    /// The objects that cannot be read.
     pub(crate) fn unreadable(&self) -> impl Iterator<Item = &liqo_auth::model::Unreadable> {
         self.store.objects().filter_map(Object::as_unreadable)
     }
@@ -182,12 +180,12 @@ impl Home {
         self.store.value(id)
     }
 
-    /// Carries out an effect in memory; [`save`](Self::save) makes it last.
+    /// Carries out an effect in memory. [`save`](Self::save) writes it to the disk.
     pub(crate) fn apply(&mut self, effect: &Effect, now: Timestamp) -> Result<()> {
         if ManifestFile::of(&effect.id()).is_none() {
             let id = effect.id();
             return Err(Failure::at_odds(format!(
-                "{id} cannot be kept in a home: its name is none of a file"
+                "{id} cannot be stored in a home: its name cannot be part of a file name"
             )));
         }
         self.store
@@ -195,7 +193,7 @@ impl Home {
             .map_err(|error| Failure::at_odds(format!("{}: {error:#}", self.root.path().display())))
     }
 
-    /// Carries out a step in memory, and notes what it decides.
+    /// Carries out a step in memory, and notes its decisions for the log.
     pub(crate) fn carry_out(&mut self, step: &Step, now: Timestamp) -> Result<()> {
         step.effects
             .iter()
@@ -214,7 +212,8 @@ impl Home {
         self.apply(&Effect::Delete { id, version }, now)
     }
 
-    /// Writes what has changed. When this returns, it is on the disk.
+    /// Writes the changed settings and objects. They are on the disk when this
+    /// returns.
     fn save_objects(&mut self) -> Result<()> {
         let mut changes = Vec::new();
         if self.settings != self.written_settings {
@@ -224,8 +223,8 @@ impl Home {
             });
         }
         for (id, content) in self.store.changes()? {
-            let place =
-                ManifestFile::of(&id).with_context(|| format!("{id} has no place in a home"))?;
+            let place = ManifestFile::of(&id)
+                .with_context(|| format!("{id} cannot be stored in a home"))?;
             changes.push(Change {
                 target: Target::Manifest(place),
                 content,
@@ -241,17 +240,17 @@ impl Home {
         Ok(())
     }
 
-    /// Whether nothing is in memory only.
+    /// Whether all changes are on the disk.
     pub(crate) fn is_saved(&self) -> bool {
         self.store.is_settled() && self.settings == self.written_settings
     }
 
-    /// The same, of what the interests name.
+    /// Whether all changes to the objects that the interests name are on the disk.
     pub(crate) fn is_saved_for(&self, interests: &[Interest]) -> bool {
         self.store.is_settled_for(interests)
     }
 
-    /// The settings of a peer, to change them.
+    /// The settings of a peer, for changes. They are created if they do not exist.
     pub(crate) fn peer_mut(&mut self, peer: &ClusterId) -> &mut Peer {
         self.settings.peers.entry(peer.clone()).or_default()
     }
@@ -259,12 +258,12 @@ impl Home {
     /// The cluster's own keys.
     pub(crate) fn key(&self) -> Result<KeyPair> {
         let text = self.secret(names::CLUSTER_KEYS_SECRET, names::PRIVATE_KEY)?;
-        // Its own key was made here: no policy on it.
+        // The tool made this key itself: the policy for peers does not apply.
         KeyPair::from_pkcs8_pem(text, &Policy::compatible())
             .map_err(|error| self.odd(names::CLUSTER_KEYS_SECRET, &error))
     }
 
-    /// The key that seals the tool's own records.
+    /// The key that seals the library's records.
     pub(crate) fn record_key(&self) -> Result<RecordKey> {
         let bytes: [u8; 32] = self
             .secret(RECORD_KEY_SECRET, create::RECORD_KEY)?
@@ -313,7 +312,8 @@ impl Home {
                 load(&mut texts, &directory, area, None, purpose)?;
                 continue;
             }
-            // A namespace has no dot: what has one is not the tool's.
+            // A namespace has no dot. A folder with a dot does not belong to the
+            // tool.
             for folder in directory
                 .names()?
                 .into_iter()
@@ -325,8 +325,8 @@ impl Home {
             }
         }
         if purpose == Use::Read {
-            // All of it was read at one time: others need not wait for what is
-            // made of it.
+            // All files were read under the lock. Other commands need not wait any
+            // longer.
             lock.unlock()?;
         }
         let mut store = Store::default();
@@ -388,7 +388,7 @@ fn load(
             folder: folder.clone(),
             file,
         };
-        // What is named as no object's file is not the tool's.
+        // A file without the name of an object does not belong to the tool.
         let Some(id) = place.object() else { continue };
         if let Some(text) = directory.read(&place.file)? {
             texts.push((id, text));
@@ -397,8 +397,8 @@ fn load(
     Ok(())
 }
 
-/// Takes away what a crash left before it came into its place. Nobody writes
-/// meanwhile: the home is locked.
+/// Removes the temporary files that a crash has left. The home is locked: no other
+/// command is writing them.
 fn sweep(directory: &Directory, names: &[String]) -> anyhow::Result<()> {
     names
         .iter()
@@ -406,8 +406,8 @@ fn sweep(directory: &Directory, names: &[String]) -> anyhow::Result<()> {
         .try_for_each(|name| directory.remove(name))
 }
 
-/// The folder of a home that there is. Nothing is made in a folder that is
-/// none, not even a lock.
+/// The folder of an existing home. In any other folder, nothing is created, not even
+/// the lock file.
 fn existing(path: &Path) -> Result<Directory> {
     let root = Directory::open_path(path)?.ok_or_else(|| absent(path))?;
     match root.read(SETTINGS_FILE)? {
@@ -419,7 +419,7 @@ fn existing(path: &Path) -> Result<Directory> {
 fn absent(path: &Path) -> Failure {
     let path = path.display();
     Failure::usage(format!(
-        "{path} is no home. Make one with: liqo-auth init --home {path} --cluster-id ID"
+        "{path} is not a home. Make one with: liqo-auth init --home {path} --cluster-id ID"
     ))
 }
 

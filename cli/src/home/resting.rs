@@ -1,4 +1,4 @@
-//! A home that stays in memory while nobody has it locked.
+//! A home that stays in memory while it is not locked.
 
 use std::{fs::File, os::unix::fs::FileExt, path::Path};
 
@@ -7,21 +7,21 @@ use anyhow::Context;
 use super::{Home, LOCK_FILE, Use};
 use crate::{environment::random, failure::Result};
 
-/// A home that is not locked: others may read and change it meanwhile. What
-/// is in memory is good again once it is [woken](Self::wake), unless somebody
-/// wrote.
+/// A home in memory that is not locked. Other processes may read and change its
+/// files meanwhile. [`wake`](Self::wake) locks it again, and reads it again if it
+/// has changed.
 pub(crate) struct Resting {
     home: Home,
     generation: Generation,
     is_stale: bool,
 }
 
-/// What the lock file holds: another text after each change that the tool
-/// made.
+/// The content of the lock file. Each change by the tool writes another text into
+/// it.
 pub(super) type Generation = [u8; 16];
 
 impl Home {
-    /// Lets others have the home. What was not saved is lost.
+    /// Unlocks the home for other processes. Changes that are not saved are lost.
     pub(crate) fn rest(self) -> Result<Resting> {
         let is_stale = !self.is_saved();
         let generation = generation(&self.lock)?;
@@ -33,7 +33,7 @@ impl Home {
         })
     }
 
-    /// Tells those that keep the home in memory that it has changed.
+    /// Tells the processes that have the home in memory that it changes.
     pub(super) fn mark_changed(&self) -> Result<()> {
         let next = format!("{:016x}", u64::from_be_bytes(random()?));
         self.lock.write_all_at(next.as_bytes(), 0)?;
@@ -42,8 +42,9 @@ impl Home {
 }
 
 impl Resting {
-    /// Has the home again, for oneself. It is read anew if somebody changed it
-    /// by the tool; the second value says so.
+    /// Locks the home again. If another process has changed it with the tool, or if
+    /// it is stale, it is read again. The second value says whether it was read
+    /// again.
     pub(crate) fn wake(self) -> Result<(Home, bool)> {
         self.home.lock.lock().with_context(|| {
             let path = self.home.root.path().join(LOCK_FILE);
@@ -61,7 +62,8 @@ impl Resting {
         self.home.path()
     }
 
-    /// Has it read anew next time: for changes that were not made by the tool.
+    /// Makes the next [`wake`](Self::wake) read the home again. This is for changes
+    /// that were made without the tool.
     pub(crate) fn forget(&mut self) {
         self.is_stale = true;
     }
@@ -114,7 +116,8 @@ mod tests {
         let (mut home, read_anew) = resting.wake().unwrap();
         assert!(read_anew && home.value(&id).is_some());
 
-        // What it changed itself it knows; what it did not save is gone.
+        // A change that is not saved is lost, and the home is read again. A saved
+        // change of the process itself is known, and the home is not read again.
         let version = Version {
             uid: String::new(),
             resource_version: String::new(),

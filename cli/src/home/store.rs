@@ -17,13 +17,14 @@ use zeroize::Zeroizing;
 use super::{content::SecretValue, index::Index};
 use crate::environment::{service_account_token, uuid};
 
-/// The objects that are there, and which of them are to be written.
+/// The objects of a home, and which of them must be written.
 #[derive(Default)]
 pub(crate) struct Store {
     objects: BTreeMap<ObjectRef, Stored>,
     index: Index,
     revision: u64,
-    /// In the order in which they were changed first: the order of effects.
+    /// The changed objects, in the order of their first change. This is the order of
+    /// the effects.
     changed: Vec<ObjectRef>,
     is_changed: BTreeSet<ObjectRef>,
 }
@@ -34,15 +35,15 @@ struct Stored {
 }
 
 enum Content {
-    /// As it lies on the disk.
+    /// The text on the disk.
     Text(Zeroizing<Vec<u8>>),
-    /// As it is to be written.
+    /// The value to be written.
     Value(SecretValue),
 }
 
 impl Store {
-    /// Takes in what lies in the place of `id`. What cannot be read as that is
-    /// kept as unreadable: it is there.
+    /// Loads the manifest in the place of `id`. A manifest that is not this object
+    /// is kept as an unreadable object, and does not count as absent.
     pub(crate) fn load(&mut self, id: ObjectRef, text: Zeroizing<Vec<u8>>) {
         let object = read(&id, &text);
         let version = object
@@ -59,7 +60,7 @@ impl Store {
         self.objects.values().map(|stored| &stored.object)
     }
 
-    /// What the interests name, and what cannot be read.
+    /// The objects that the interests name, and the objects that cannot be read.
     pub(crate) fn interesting(&self, interests: &[Interest]) -> Vec<&Object> {
         let found = self.index.find(interests);
         let object = |id| Some(&self.objects.get(&id)?.object);
@@ -147,7 +148,7 @@ impl Store {
         }
     }
 
-    /// Makes an object of a value, with what an API server puts into it.
+    /// Creates an object from a value, with the fields that an API server adds.
     pub(crate) fn create(&mut self, mut value: SecretValue, now: Timestamp) -> Result<()> {
         let id = value.to_object().id();
         if self.contains(&id) {
@@ -163,8 +164,8 @@ impl Store {
         Ok(())
     }
 
-    /// What is to be written, in order: the object's place, and its manifest
-    /// unless it is gone.
+    /// The changes to be written, in order: each changed object with its manifest,
+    /// or with none if it was deleted.
     pub(crate) fn changes(&self) -> Result<Vec<(ObjectRef, Option<Zeroizing<String>>)>> {
         let text = |id: &ObjectRef| match self.objects.get(id) {
             None => Ok(None),
@@ -176,13 +177,13 @@ impl Store {
             .collect()
     }
 
-    /// All of it is written.
+    /// Notes that all changes are on the disk.
     pub(crate) fn settle(&mut self) {
         self.changed.clear();
         self.is_changed.clear();
     }
 
-    /// The same, of what the interests name.
+    /// Whether all changes to the objects that the interests name are on the disk.
     pub(crate) fn is_settled_for(&self, interests: &[Interest]) -> bool {
         let ids = self.index.find(interests);
         ids.is_disjoint(&self.is_changed)
@@ -195,7 +196,7 @@ impl Store {
     /// Deletes an object as `kubectl delete` would.
     fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
         let value = self.objects.get(id).and_then(Stored::value);
-        // Who put a finalizer there has something to do first.
+        // The owner of a finalizer must finish its work first.
         match value.filter(|value| has_finalizers(value)) {
             Some(mut value) => {
                 value.set_default(&["metadata", "deletionTimestamp"], now.to_string());
@@ -205,7 +206,7 @@ impl Store {
         }
     }
 
-    /// Takes an object out, and with it what ends with it.
+    /// Removes an object, and deletes the objects that it alone owns.
     fn remove(&mut self, id: &ObjectRef, now: Timestamp) {
         let Some(stored) = self.objects.remove(id) else {
             return;
@@ -217,8 +218,8 @@ impl Store {
         }
     }
 
-    /// What ends with an object that is gone: what names it as its owner, and
-    /// no other that is there.
+    /// The objects that have lost their last owner: they name the removed object as
+    /// an owner, and no other existing object.
     fn orphans_of(&self, gone: &Object) -> Vec<ObjectRef> {
         let uid = gone.metadata().map(|metadata| metadata.uid.as_str());
         let Some(uid) = uid.filter(|uid| !uid.is_empty()) else {
@@ -323,12 +324,12 @@ fn has_finalizers(value: &Value) -> bool {
     finalizers.is_some_and(|finalizers| !finalizers.is_empty())
 }
 
-/// Whether it was deleted, and nobody has anything left to do.
+/// Whether an object is deleted and has no finalizers.
 fn is_ended(value: &Value) -> bool {
     value.pointer("/metadata/deletionTimestamp").is_some() && !has_finalizers(value)
 }
 
-/// What an API server puts where nothing is.
+/// Sets the fields to which an API server gives a default value.
 fn complete(value: &mut SecretValue, kind: Kind) {
     match kind {
         Kind::Namespace => {

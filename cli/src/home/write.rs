@@ -1,34 +1,33 @@
-//! Writing a batch of files: each one as a whole, all of them on the disk
-//! before the call returns.
+//! Writes a batch of files. Each file is replaced as a whole, and all files are on
+//! the disk before the call returns.
 //!
 //! ```text
-//!   1  write every content to a temporary file beside its place
-//!   2  wait until all contents are on the disk
-//!   3  rename the files into their places and remove others, one by one, in order
-//!   4  wait until all names are on the disk
+//! 1 write every content to a temporary file in the final folder 2 wait until all
+//! contents are on the disk 3 rename the files to their final names and remove
+//! others, one by one, in order 4 wait until all names are on the disk
 //! ```
 //!
 //! What is left if the tool is killed:
 //!
-//! - In 1 and 2, temporary files, beside the objects as they were. The next
-//!   command that writes takes them away.
+//! - In 1 and 2, the old objects, and temporary files. The next command that writes
+//!   removes the temporary files.
 //! - In 3, the batch up to some point, and temporary files for the rest.
 //! - In 4 and later, the whole batch.
 //!
-//! What is left if the power goes:
+//! What is left if the power fails:
 //!
-//! - In 1 and 2, the same as above. The content of a temporary file may be torn;
-//!   no place has such a content.
+//! - In 1 and 2, the same as above. The content of a temporary file may be
+//!   incomplete. A file with a final name is never incomplete.
 //! - In 3 and 4, some of the renames. ext4, XFS and Btrfs keep the order of
-//!   renames, and so a part of the batch up to some point is left. A file that is
-//!   in its place has its whole content, because of 2.
-//! - Later, the whole batch, because of 4: also the names of new folders, since
-//!   the folders above them are waited for.
+//!   renames, so that a part of the batch up to some point is left. A file with its
+//!   final name has its whole content, because of 2.
+//! - Later, the whole batch, because of 4. This includes the names of new folders:
+//!   step 4 also waits for the folders above them.
 //!
-//! So a batch that was returned from is on the disk before anything of the next
-//! one: a pin before a signature, and a decision before its entry in the log.
-//! Within a batch the next run goes on from any prefix, as from any prefix of a
-//! step's effects.
+//! So each batch is on the disk before the next batch begins: a pin before a
+//! signature, and a decision before its entry in the log. After a crash within a
+//! batch, the next run continues from the part that is on the disk, as from any prefix
+//! of a step's effects.
 
 use anyhow::{Context, Result};
 use zeroize::Zeroizing;
@@ -43,11 +42,11 @@ use crate::environment::random;
 /// One file of a batch.
 pub(crate) struct Change {
     pub(crate) target: Target,
-    /// What it is to hold; none to take it away.
+    /// The new content. None removes the file.
     pub(crate) content: Option<Zeroizing<String>>,
 }
 
-/// Where a file lies.
+/// The place of a file.
 pub(crate) enum Target {
     /// A manifest.
     Manifest(ManifestFile),
@@ -101,7 +100,7 @@ enum Prepared {
 struct Folders<'r> {
     root: &'r Directory,
     opened: Vec<(String, Directory)>,
-    /// Which of them got a name, and have to be on the disk.
+    /// The folders whose entries change. Their names must be on the disk at the end.
     touched: Vec<usize>,
     root_touched: bool,
 }
@@ -195,8 +194,8 @@ impl<'r> Folders<'r> {
         }
     }
 
-    /// The folders that got or lost a name. The home's own is near the end: its
-    /// settings are on the disk last.
+    /// The folders whose entries have changed. The home's own folder comes after all
+    /// folders in it, so that the settings are on the disk last.
     fn touched<'f>(&'f self, above: Option<&'f Directory>) -> Vec<&'f Directory> {
         let touched = self.touched.iter();
         let touched = touched.filter_map(|folder| self.get(Some(*folder)));
@@ -212,7 +211,7 @@ impl<'r> Folders<'r> {
     }
 }
 
-/// What tells the temporary files of one batch from another's.
+/// A random text that distinguishes the temporary files of two batches.
 fn token() -> Result<String> {
     let bytes: [u8; 8] = random()?;
     Ok(format!("{:016x}-", u64::from_be_bytes(bytes)))

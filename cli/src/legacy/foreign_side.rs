@@ -1,4 +1,4 @@
-//! A home as the foreign cluster: it gives identities to those with its token.
+//! A home as the foreign cluster: it gives identities to the holders of its token.
 
 use std::{
     collections::BTreeMap,
@@ -29,19 +29,19 @@ use crate::{
     signer::{issued, sign},
 };
 
-/// What the administrator of a foreign cluster chose.
+/// The choices of a foreign cluster's administrator.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ForeignChoices {
-    /// The cluster's name for people; its ID unless given.
+    /// The cluster's display name; by default, its ID.
     pub(crate) name: Option<String>,
     pub(crate) allows_empty_token: bool,
-    /// Where service accounts are made for homes of Liqo 0.2.
+    /// The namespace of the service accounts for home clusters of Liqo 0.2.
     pub(crate) accounts: Option<NamespaceName>,
     pub(crate) token_lifetime: Option<Duration>,
     pub(crate) is_single_use: bool,
 }
 
-/// The foreign cluster's side: what does not change while a server runs.
+/// The foreign cluster's side. It does not change while a server runs.
 pub(crate) struct ForeignSide {
     cluster_id: ClusterId,
     endpoint: Endpoint,
@@ -50,23 +50,24 @@ pub(crate) struct ForeignSide {
     choices: ForeignChoices,
     policy: Policy,
     clock: Clock,
-    /// What reads requests, and answers those that nothing has to be done for.
+    /// Reads requests, and answers the requests that have no effects.
     plain: Foreign,
 }
 
-/// How far a home cluster has come, or why that cannot be told.
+/// The state of a home cluster, or the error in its record.
 pub(crate) type Stand = Result<Option<Claimed>, Error>;
 
 /// What a request needs next.
 pub(crate) enum Look {
-    /// To be answered: nothing is left to do. What it says may still have to be
-    /// saved.
+    /// Send this reply: no effects are left. The home may still have to be saved
+    /// before.
     Reply(Box<Reply>),
-    /// These, in their order, and another look.
+    /// Carry out these effects in order, and look again.
     Effects(Vec<Effect>),
-    /// A certificate for a claim that is in memory only: to be saved first.
+    /// Save the home: the claim must be on the disk before its certificate is
+    /// signed.
     Save,
-    /// Something that does not come from here.
+    /// The request waits for something that this server cannot provide.
     Waits,
 }
 
@@ -97,7 +98,7 @@ impl ForeignSide {
         })
     }
 
-    /// Where the peer's service account is, if it has one.
+    /// The namespace of the peer's service account, if it has one.
     pub(crate) fn account_namespace(home: &Home, peer: &ClusterId) -> Option<NamespaceName> {
         let name = names::remote_account(peer);
         home.all::<liqo_auth::model::ServiceAccount>()
@@ -113,13 +114,12 @@ impl ForeignSide {
         &self.policy
     }
 
-    /// What reads requests, and needs no home for that.
+    /// Reads requests. It needs no home for that.
     pub(crate) fn foreign(&self) -> &Foreign {
         &self.plain
     }
 
-    /// Makes the cluster's own token in memory, unless there is one that is
-    /// good.
+    /// Makes the cluster's own token in memory, unless it has a valid one.
     pub(crate) fn ensure_token(&self, home: &mut Home) -> Result<()> {
         let env = self.clock.env()?;
         let token = ObjectRef::new(
@@ -133,8 +133,8 @@ impl ForeignSide {
         apply(home, &step.effects, self.clock)
     }
 
-    /// Makes the role that a home is bound to, in memory, unless there is one:
-    /// without it, an identity is worth nothing.
+    /// Makes the role for home clusters in memory, unless it exists. Without this
+    /// role, an identity has no rights.
     pub(crate) fn ensure_basic_role(&self, home: &mut Home) -> Result<()> {
         let is_basic = |role: &ClusterRole| {
             let label = role.metadata.labels.get(names::PEERING_PERMISSIONS_LABEL);
@@ -146,7 +146,7 @@ impl ForeignSide {
         apply(home, &[Effect::Create(basic_role().into())], self.clock)
     }
 
-    /// Makes the namespace of service accounts, in memory, unless it is there.
+    /// Makes the namespace of service accounts in memory, unless it exists.
     pub(crate) fn ensure_account_namespace(&self, home: &mut Home) -> Result<()> {
         let Some(namespace) = &self.choices.accounts else {
             return Ok(());
@@ -166,8 +166,8 @@ impl ForeignSide {
         apply(home, &[Effect::Create(namespace.into())], self.clock)
     }
 
-    /// The answer to a request that nothing has to be done for, such as one
-    /// with a wrong token: it is found out without looking far.
+    /// The reply to a request that has no effects, such as a request with a wrong
+    /// token. It costs less than [`look`](Self::look).
     pub(crate) fn glance(
         &self,
         home: &Home,
@@ -179,7 +179,7 @@ impl ForeignSide {
         Ok(reply.response.is_some().then(|| Box::new(reply)))
     }
 
-    /// Looks what a request needs next. What needs a signature is signed.
+    /// Determines what a request needs next. A certificate that it needs is signed.
     pub(crate) fn look(&self, home: &mut Home, request: &IdentityRequest) -> Result<Look> {
         let signer = Arc::new(Signer::of(home, &request.peer, &self.policy));
         let foreign = self.working(home, &request.peer, signer.clone());
@@ -210,8 +210,8 @@ impl ForeignSide {
         apply(home, &step.effects, self.clock)
     }
 
-    /// Cleans up, in memory, after those whose service account or
-    /// ForeignCluster was deleted.
+    /// Cleans up, in memory, after peers whose service account or ForeignCluster was
+    /// deleted.
     pub(crate) fn collect_garbage(&self, home: &mut Home) -> Result<()> {
         for peer in claimants(home) {
             self.repeat(home, &peer, |foreign, view| foreign.reconcile(view))?;
@@ -219,15 +219,15 @@ impl ForeignSide {
         Ok(())
     }
 
-    /// Takes the peer's identity and rights back, in memory. Says whether there
-    /// was anything.
+    /// Takes the peer's identity and rights back, in memory. Returns whether the
+    /// peer had any.
     pub(crate) fn release(&self, home: &mut Home, peer: &ClusterId) -> Result<bool> {
         let released = self.repeat(home, peer, |foreign, view| foreign.release(view))?;
         let ended = self.repeat(home, peer, |foreign, view| foreign.reconcile(view))?;
         Ok(released || ended)
     }
 
-    /// How far each home cluster has come.
+    /// The state of each home cluster.
     pub(crate) fn claims(&self, home: &Home) -> Vec<(ClusterId, Stand)> {
         let stand = |peer: ClusterId| {
             let claimed = self.plain.claimed(&self.view(home, &peer));
@@ -254,7 +254,8 @@ impl ForeignSide {
         View::of(peer, home.interesting(&interests))
     }
 
-    /// The same, with whom only a request has that something is done for.
+    /// A [`Foreign`] that can carry out one peer's requests: with a signer, and with
+    /// the names that are taken.
     fn working(&self, home: &Home, peer: &ClusterId, signer: Arc<dyn CsrSigner>) -> Foreign {
         Foreign::new(
             self.cluster_id.clone(),
@@ -290,8 +291,8 @@ pub(crate) fn apply(home: &mut Home, effects: &[Effect], clock: Clock) -> Result
         .try_for_each(|effect| home.apply(effect, now))
 }
 
-/// Answers from the requests that the home keeps, and notes what is asked for
-/// besides.
+/// Answers with the certificates of the requests that the home has stored. Notes a
+/// request that has no certificate yet.
 struct Signer {
     signed: BTreeMap<String, CertificateChain>,
     asked: Mutex<Option<SigningRequest>>,
@@ -310,8 +311,8 @@ impl Signer {
             .filter_map(|object| {
                 let request = CertificateSigningRequest::from_object(object)?;
                 let certificate = request.status.certificate.as_slice();
-                // One that cannot be read is not there: another one cannot take its
-                // place, and that is an error.
+                // An unreadable certificate counts as missing. The request of the
+                // same name cannot be created again, and that is an error.
                 let chain = CertificateChain::from_pem(certificate, policy).ok()?;
                 Some((request.metadata.name.clone(), chain))
             });
@@ -338,13 +339,15 @@ impl CsrSigner for Signer {
     }
 }
 
-/// The same for the same request: it is found again, and never signed twice.
+/// The name of the CertificateSigningRequest. The same request always has the same
+/// name, so that it is found again, and never signed twice.
 fn request_name(request: &SigningRequest) -> String {
     let id: String = request.id.to_string().chars().take(32).collect();
     format!("{}{id}", names::CSR_GENERATE_NAME)
 }
 
-/// Signs a request: as the Kubernetes API keeps it, approved and issued.
+/// Signs a request. Returns it in the form of the Kubernetes API: approved, and with
+/// its certificate.
 fn signed_request(
     authority: &Authority,
     request: &SigningRequest,
@@ -372,7 +375,7 @@ fn signed_request(
     })
 }
 
-/// Who came with a right token, by the records.
+/// The home clusters that have sent a right token, according to the records.
 fn claimants(home: &Home) -> Vec<ClusterId> {
     home.all::<Secret>()
         .filter(|secret| secret.metadata.namespace == names::LIQO_NAMESPACE)
@@ -387,8 +390,8 @@ fn claimants(home: &Home) -> Vec<ClusterId> {
         .collect()
 }
 
-/// The names that are somebody's already: rights are bound to them, or they
-/// authenticate with keys. Whoever holds the token must not become one of them.
+/// The names that are taken already: rights are bound to them, or they authenticate
+/// with keys. A holder of the token must not get one of these names.
 fn principals(home: &Home, peer: &ClusterId) -> NameTable {
     let is_peers_own = |object: &Object| {
         let labels = object.metadata().map(|metadata| &metadata.labels);
@@ -408,7 +411,8 @@ fn principals(home: &Home, peer: &ClusterId) -> NameTable {
     is_taken.then(|| peer.to_string()).into_iter().collect()
 }
 
-/// What a home of Liqo 0.10 may do in its tenant namespace before it peers.
+/// The rights of a home cluster of Liqo 0.10 in its tenant namespace, before it
+/// peers.
 fn basic_role() -> ClusterRole {
     let verbs = [
         "create",

@@ -24,20 +24,20 @@ use crate::{
     signer::version_of,
 };
 
-/// What the administrator of a home cluster chose.
+/// The choices of a home cluster's administrator.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HomeChoices {
-    /// The cluster's name for people; its ID unless given.
+    /// The cluster's display name; by default, its ID.
     pub(crate) name: Option<String>,
-    /// The form that the peer speaks, where someone knows it.
+    /// The peer's protocol version, if the administrator knows it.
     pub(crate) version: Option<ProtocolVersion>,
     /// The peer's API server has a publicly trusted certificate.
     pub(crate) is_publicly_trusted: bool,
     pub(crate) skips_tls_verification: bool,
 }
 
-/// The home cluster's side of one peering. The home is locked for each step
-/// only: a request may take long.
+/// The home cluster's side of one peering. The home is locked only during a step,
+/// since a request may take long.
 pub(crate) struct HomeSide {
     path: PathBuf,
     /// The name of the ForeignCluster.
@@ -47,7 +47,7 @@ pub(crate) struct HomeSide {
     clock: Clock,
 }
 
-/// Where it stands, when nothing is left to send.
+/// The state of the home cluster's side when no request is left to send.
 pub(crate) enum HomeStand {
     /// The identity is in this Secret.
     Accepted(ObjectRef),
@@ -57,7 +57,7 @@ pub(crate) enum HomeStand {
     Refused,
 }
 
-/// What is to be done next.
+/// The next action.
 pub(crate) enum Turn {
     Send(Box<Request>),
     Rest(HomeStand),
@@ -80,7 +80,7 @@ impl HomeSide {
         }
     }
 
-    /// Makes the ForeignCluster, or gives it another URL. Says whether anything
+    /// Creates the ForeignCluster, or sets its URL. Returns whether anything
     /// changed.
     pub(crate) fn ensure_foreign_cluster(&self, auth_url: Option<&str>) -> Result<bool> {
         let mut home = Home::open(&self.path, Use::Write)?;
@@ -88,7 +88,7 @@ impl HomeSide {
         let effect = match (present, auth_url) {
             (None, None) => {
                 return Err(Failure::usage(format!(
-                    "there is no ForeignCluster {} in {}: say where it answers, with --auth-url",
+                    "there is no ForeignCluster {} in {}: give its URL with --auth-url",
                     self.foreign,
                     self.path.display()
                 )));
@@ -110,12 +110,12 @@ impl HomeSide {
         Ok(true)
     }
 
-    /// Goes on as far as it goes without the peer, and saves that: what is sent
-    /// is on the disk before.
+    /// Carries out steps as far as possible without the peer, and saves the home. A
+    /// request is on the disk before it is sent.
     pub(crate) fn turn(&self) -> Result<Turn> {
         let mut home = Home::open(&self.path, Use::Write)?;
         let cluster = home_cluster(&home, &self.choices, &self.policy)?;
-        // More steps than there are: a machine that runs in circles is stopped.
+        // No exchange has so many steps: the limit only stops an endless loop.
         for _ in 0..MOST_STEPS {
             let Some(peer) = self.peer(&home)? else {
                 let foreign = self.foreign_cluster(&home)?;
@@ -144,13 +144,13 @@ impl HomeSide {
             }
         }
         Err(Failure::at_odds(format!(
-            "{}: asking {} does not come to rest",
+            "{}: the exchange with {} does not reach a stable state",
             self.path.display(),
             self.foreign
         )))
     }
 
-    /// Takes an answer, and saves what comes of it.
+    /// Receives an answer, and saves its effects.
     pub(crate) fn receive(&self, request: &Request, response: &HttpResponse) -> Result<Received> {
         let mut home = Home::open(&self.path, Use::Write)?;
         let cluster = home_cluster(&home, &self.choices, &self.policy)?;
@@ -171,7 +171,7 @@ impl HomeSide {
         }
     }
 
-    /// Who the foreign cluster is, once that is known.
+    /// The cluster ID of the foreign cluster, once it is known.
     pub(crate) fn peer(&self, home: &Home) -> Result<Option<ClusterId>> {
         let foreign = self.foreign_cluster(home)?;
         let id = foreign.spec.cluster_identity.cluster_id.as_str();
@@ -209,7 +209,7 @@ impl HomeSide {
             }
             _ => {
                 return Err(Failure::at_odds(format!(
-                    "{}: nothing can be asked of {}",
+                    "{}: {} cannot be asked for an identity",
                     self.path.display(),
                     self.foreign
                 )));
@@ -222,7 +222,7 @@ impl HomeSide {
             return Failure::new(
                 Code::Refused,
                 format!(
-                    "{} gave an identity without the CA of its API server. The answer is kept. If that API server's certificate is publicly trusted, take it with: liqo-auth legacy peer --publicly-trusted",
+                    "{} gave an identity without the CA of its API server. The answer is kept. If that API server's certificate is publicly trusted, accept the answer with: liqo-auth legacy peer --publicly-trusted",
                     self.foreign
                 ),
             );
@@ -231,15 +231,15 @@ impl HomeSide {
     }
 }
 
-/// What came of an answer.
+/// The result of an answer.
 pub(crate) enum Received {
     Taken(Step),
-    /// It is not taken, and nothing was stored.
+    /// The answer was refused, and nothing was stored.
     Refused(Error),
 }
 
 impl Received {
-    /// What a person should know besides.
+    /// The notices and refusals of a step, as sentences.
     pub(crate) fn sentences(step: &Step) -> Vec<String> {
         let notices = step.notices.iter().filter_map(|notice| match notice {
             Notice::IssuedByAnotherCa => crate::consumer_side::sentence(notice),
@@ -250,7 +250,7 @@ impl Received {
     }
 }
 
-/// Puts in a peer's token, and saves it.
+/// Sets the token of a peer, and saves the home.
 pub(crate) fn set_remote_token(
     home: &mut Home,
     peer: &ClusterId,
@@ -259,7 +259,7 @@ pub(crate) fn set_remote_token(
     clock: Clock,
 ) -> Result<()> {
     let token = AuthToken::parse(token, policy).map_err(|error| {
-        let advice = "Give it as `legacy get token` prints it.";
+        let advice = "Give the token as `legacy get token` prints it.";
         Failure::new(Code::Usage, format!("the token: {error}. {advice}"))
     })?;
     let cluster = home_cluster(home, &HomeChoices::default(), policy)?;
@@ -269,7 +269,7 @@ pub(crate) fn set_remote_token(
     home.save()
 }
 
-/// The library's side for a home.
+/// The library's [`HomeCluster`] for a home.
 pub(crate) fn home_cluster(
     home: &Home,
     choices: &HomeChoices,

@@ -28,26 +28,26 @@ use zeroize::Zeroizing;
 use super::cryptography;
 use crate::failure::{Failure, Result};
 
-/// A client that trusts certain certificates and follows no redirection. The
-/// environment does not decide by which proxy it goes.
+/// A client that trusts certain certificates and follows no redirection. It uses no
+/// proxy from the environment.
 pub(crate) struct HttpsClient {
     runtime: Runtime,
     verifying: TlsConnector,
     not_verifying: TlsConnector,
 }
 
-/// No answer came.
+/// The reason why no answer came.
 #[derive(Debug)]
 pub(crate) struct NoAnswer {
     reason: String,
-    /// Whether the server showed a certificate that is not trusted: trying
-    /// again does not mend that.
+    /// Whether the server's certificate is not trusted. Then another try has the
+    /// same result.
     pub(crate) is_not_trusted: bool,
 }
 
-/// Takes the certificates that were given, byte for byte, and those that they
-/// issued. A certificate that is given itself needs no name and may be a CA, as
-/// the one that Liqo's chart makes is.
+/// Accepts each given certificate, byte for byte, and the certificates that they
+/// have issued. A given certificate needs no matching name, and may be a CA
+/// certificate: Liqo's chart makes such a certificate.
 #[derive(Debug)]
 struct Verifier {
     given: Vec<CertificateDer<'static>>,
@@ -63,7 +63,7 @@ impl HttpsClient {
             .filter_map(Result::ok)
             .collect();
         if given.is_empty() {
-            return Err(Failure::usage("--ca: there is no certificate (PEM) in it"));
+            return Err(Failure::usage("--ca: the file has no certificate (PEM)"));
         }
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(given.iter().cloned());
@@ -88,7 +88,9 @@ impl HttpsClient {
             runtime: Builder::new_current_thread()
                 .enable_all()
                 .build()
-                .map_err(|error| Failure::at_odds(format!("no client can be made: {error}")))?,
+                .map_err(|error| {
+                    Failure::at_odds(format!("the HTTPS client cannot be made: {error}"))
+                })?,
             verifying: connector(true).map_err(failed)?,
             not_verifying: connector(false).map_err(failed)?,
         })
@@ -96,8 +98,7 @@ impl HttpsClient {
 
     /// Sends a request, and waits for the answer.
     ///
-    /// An answer that is larger than is read, or cannot be read to its end, is
-    /// none.
+    /// An answer that is too large or incomplete is an error, as if no answer came.
     pub(crate) fn send(&self, request: &Request) -> Result<HttpResponse, NoAnswer> {
         let exchange = self.exchange(request);
         let answer = async { timeout(LONGEST_EXCHANGE, exchange).await };
@@ -138,7 +139,7 @@ impl HttpsClient {
         let mut answer = pin!(answer);
         tokio::select! {
             answer = &mut answer => answer,
-            // What came with the end is still to be read.
+            // The connection has ended, but the last data must still be read.
             _ = connection => answer.await,
         }
     }
@@ -221,7 +222,8 @@ async fn read(answer: hyper::Response<hyper::body::Incoming>) -> Result<HttpResp
         (name.to_string(), value)
     };
     let mut body = pin!(body);
-    // So large that it never grows: what it would leave behind is not wiped.
+    // The buffer is so large that it never grows. Growth would leave a copy of the
+    // content in memory that is not wiped.
     let mut content = Zeroizing::new(Vec::with_capacity(limit));
     while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
         let Ok(data) = frame.map_err(NoAnswer::of)?.into_data() else {
@@ -240,6 +242,6 @@ async fn read(answer: hyper::Response<hyper::body::Incoming>) -> Result<HttpResp
     })
 }
 
-/// Longer than a server that is busy holds an answer back.
+/// Longer than the delay of an answer on a busy server.
 const LONGEST_EXCHANGE: Duration = Duration::from_secs(90);
 const LONGEST_CONNECT: Duration = Duration::from_secs(15);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 
-/// What does the cryptography of TLS, on either side.
+/// The cryptographic provider for TLS, on both sides.
 pub(crate) fn cryptography() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }

@@ -1,4 +1,4 @@
-//! The certificate by which a server is known.
+//! The TLS certificate of the token protocol's server.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -26,15 +26,16 @@ use crate::{
     signer::version_of,
 };
 
-/// A certificate, with what it was issued by, and its key: in PEM.
+/// A certificate with its chain and its key, in PEM.
 pub(crate) struct TlsCertificate {
     pub(crate) chain: Zeroizing<Vec<u8>>,
     pub(crate) key: Zeroizing<Vec<u8>>,
 }
 
 impl TlsCertificate {
-    /// The home's own certificate, made in memory if there is none for these
-    /// names that is good for a while. Says whether it was made.
+    /// The home's own certificate. If it is missing, lacks one of these names, or
+    /// expires soon, a new one is made in memory. The second value says whether it
+    /// was made.
     pub(crate) fn of_home(
         home: &mut Home,
         listen: SocketAddr,
@@ -60,13 +61,13 @@ impl TlsCertificate {
         Ok((made, true))
     }
 
-    /// What the home's own server shows: to be trusted by its peers.
+    /// The certificate of the home's own server, for its peers to trust.
     pub(crate) fn shown(home: &Home) -> Option<&[u8]> {
         home.get::<Secret>(names::LIQO_NAMESPACE, LEGACY_TLS_SECRET)?
             .get(CERTIFICATE)
     }
 
-    /// What a server needs.
+    /// The TLS configuration of a server with this certificate.
     pub(crate) fn server_config(&self) -> Result<Arc<ServerConfig>> {
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&self.chain)
             .collect::<Result<_, _>>()
@@ -84,7 +85,7 @@ impl TlsCertificate {
     }
 }
 
-/// Where the server of a home can be reached by its own certificate.
+/// The names and addresses in the home's own certificate.
 fn names_of(listen: SocketAddr, others: &[String]) -> Vec<String> {
     let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
     if !listen.ip().is_unspecified() {
@@ -144,11 +145,12 @@ fn make(names: &[String], now: Timestamp) -> Result<(TlsCertificate, Secret)> {
         },
         data: data.map(|(key, value)| (key.to_owned(), value)).into(),
         secret_type: Some("kubernetes.io/tls".to_owned()),
+        ..Secret::default()
     };
     Ok((made, secret))
 }
 
-/// Where a peer on this machine reaches a server that listens there.
+/// The URL by which a peer on this machine reaches a server that listens there.
 pub(crate) fn url(listen: SocketAddr) -> String {
     let host = match listen.ip() {
         ip if ip.is_unspecified() => "localhost".to_owned(),
@@ -163,5 +165,5 @@ const KEY: &str = "tls.key";
 const NAMES: &str = "names";
 const EXPIRES: &str = "expires";
 const LIFETIME: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
-/// So long before its end a new one is made.
+/// A certificate is replaced this long before it expires.
 const MARGIN: Duration = Duration::from_secs(30 * 24 * 60 * 60);

@@ -1,4 +1,4 @@
-//! How long ago something was, as kubectl says it.
+//! Durations in kubectl's format.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const DAY: u64 = 24 * HOUR;
 mod tests {
     use super::*;
 
-    /// As `duration.HumanDuration` of k8s.io/apimachinery has it.
+    /// `duration.HumanDuration` of k8s.io/apimachinery gives the same texts.
     #[test]
     fn ages_are_kubectls() {
         for (seconds, shown) in [

@@ -1,4 +1,4 @@
-//! What people see.
+//! The output for people.
 
 mod age;
 mod printer;

@@ -10,12 +10,12 @@ pub(crate) struct Printer {
     color: ColorChoice,
 }
 
-/// Which cluster a line is about, as liqoctl says it.
+/// The cluster that a line is about. liqoctl uses the same words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Local,
     Remote,
-    /// There is one only.
+    /// The command works on one cluster only.
     Only,
 }
 
@@ -24,7 +24,7 @@ impl Printer {
         Self { color }
     }
 
-    /// A line of progress, at once: ` INFO   (local) …`.
+    /// Prints a line of progress at once: ` INFO   (local) …`.
     pub(crate) fn info(self, side: Side, text: &str) -> Result<()> {
         let scope = match side {
             Side::Local => " (local) ",
@@ -35,7 +35,7 @@ impl Printer {
         self.result(&format!("{label} {scope}{text}\n"))
     }
 
-    /// What was asked for.
+    /// Prints the result of the command to standard output.
     pub(crate) fn result(self, text: &str) -> Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
@@ -43,9 +43,9 @@ impl Printer {
         Ok(())
     }
 
-    /// A message about what was done, beside the result.
+    /// Prints a message to standard error.
     pub(crate) fn message(self, text: &str) {
-        // Nobody is there to be told that nobody listens.
+        // A failed write to standard error cannot be reported anywhere.
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
@@ -59,7 +59,7 @@ impl Printer {
         self.message(&format!("{label} {text}"));
     }
 
-    /// A word of a verdict on standard output.
+    /// The text of a verdict in its colour, for standard output.
     pub(crate) fn verdict(self, good: bool, word: &str) -> String {
         self.paint(
             if good { GOOD } else { ERROR },

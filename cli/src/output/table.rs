@@ -1,7 +1,7 @@
 //! Tables as kubectl prints them.
 
-/// Rows under their titles; each column as wide as its widest cell, and three
-/// spaces.
+/// Rows under their titles. Each column is as wide as its widest cell. Three spaces
+/// separate the columns.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
@@ -18,12 +18,12 @@ impl Table {
             .push(cells.map(|cell| super::escaped(&cell)).to_vec());
     }
 
-    /// Whether there are titles only.
+    /// Whether the table has only titles.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
 
-    /// Without the first column.
+    /// Removes the first column.
     pub(crate) fn without_first(mut self) -> Self {
         for row in &mut self.rows {
             if !row.is_empty() {

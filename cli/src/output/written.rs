@@ -1,11 +1,11 @@
-//! A peer's text, so that it cannot steer a terminal.
+//! Escapes a peer's text, so that it cannot control a terminal.
 
-/// At most 120 characters of a text, its control characters escaped.
+/// At most 120 characters of a text. Control characters are escaped.
 pub(crate) fn escaped(text: &str) -> String {
     const SHOWN: usize = 120;
     let escape = |character: char| match character {
-        // Letters and signs stay; what is invisible or turns the line round
-        // does not.
+        // Printable ASCII characters and all letters and digits stay. Other
+        // characters may be invisible, or reverse the direction of the line.
         ' '..='~' => character.to_string(),
         character if character.is_alphanumeric() => character.to_string(),
         character => character.escape_unicode().to_string(),

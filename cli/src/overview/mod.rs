@@ -1,5 +1,5 @@
-//! A home at a glance: its peerings, with their certificates and slices, and what
-//! each of them waits for.
+//! An overview of a home: its peerings, with their certificates and slices, and
+//! what each peering waits for.
 
 mod peering;
 mod waiting;
@@ -9,27 +9,27 @@ use std::collections::BTreeSet;
 use liqo_auth::model::{ClusterId, Identity, ResourceSlice, Secret, Tenant, Timestamp, names};
 use serde::Serialize;
 
-use crate::{commands::Context, failure::Result, home::Home};
+use crate::{context::Context, failure::Result, home::Home};
 
 /// One peering, from this home's side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Peering {
     pub(crate) peer: String,
-    /// What the peer is to this home.
+    /// The role of the peer.
     pub(crate) role: Role,
     pub(crate) phase: &'static str,
     /// The Tenant's condition, on the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) condition: Option<String>,
-    /// The versions that the peer may run, as far as the objects tell.
+    /// The versions that the peer may run, according to its objects.
     #[serde(rename = "peerVersion", skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) certificate: Option<Certificate>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) slices: Vec<Slice>,
-    /// What is awaited of whom.
+    /// What this peering waits for, and from whom.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) waits_for: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +49,7 @@ pub(crate) struct Slice {
     pub(crate) certificate: Option<Certificate>,
 }
 
-/// A certificate's time.
+/// The end and the renewal of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Certificate {
@@ -68,10 +68,10 @@ pub(crate) struct Certificate {
 pub(crate) enum Renewal {
     NotBefore(Timestamp),
     Due,
-    /// The peer is to bring the next one.
+    /// The next certificate must come from the peer.
     Awaited,
     Cannot(String),
-    /// It is not known, or the certificate has no end.
+    /// The end of the certificate is not known.
     None,
 }
 
@@ -82,7 +82,7 @@ pub(crate) enum Role {
     Provider,
 }
 
-/// All peerings of a home, by the peers' names.
+/// All peerings of a home, sorted by the peers' IDs.
 pub(crate) fn peerings(context: &Context, home: &mut Home) -> Result<Vec<Peering>> {
     let mut found = Vec::new();
     for (peer, role) in peers(home) {
@@ -94,7 +94,7 @@ pub(crate) fn peerings(context: &Context, home: &mut Home) -> Result<Vec<Peering
     Ok(found)
 }
 
-/// The peers of a home, and what they are to it.
+/// The peers of a home, with their roles.
 pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
     let mut peers = BTreeSet::new();
     let mut add = |name: &str, role: Role| {
@@ -157,7 +157,7 @@ impl Certificate {
     }
 }
 
-/// What a provider's records of its peers are called.
+/// The prefix of the names of a provider's records.
 pub(crate) const PROVIDER_RECORD: &str = "liqo-auth-provider-";
-/// What a consumer's records of its peers are called.
+/// The prefix of the names of a consumer's records.
 pub(crate) const CONSUMER_RECORD: &str = "liqo-auth-consumer-";

@@ -1,4 +1,4 @@
-//! One peering, in one form for both sides.
+//! Builds a [`Peering`]. It has the same form on both sides.
 
 use liqo_auth::{
     assurance::peer_version,
@@ -13,7 +13,7 @@ use liqo_auth::{
 
 use super::{Certificate, Peering, Renewal, Role, Slice, waiting};
 use crate::{
-    commands::Context, consumer_side::ConsumerSide, driver::Driver, failure::Result, home::Home,
+    consumer_side::ConsumerSide, context::Context, driver::Driver, failure::Result, home::Home,
     provider_side::ProviderSide,
 };
 
@@ -64,8 +64,8 @@ pub(super) fn with_provider(
     })
 }
 
-/// What the machine tells of either side. `given` finds what the provider gave to
-/// a holder.
+/// The part of a peering that is the same on both sides. `given` finds the
+/// credentials that the provider issued to a holder.
 fn peering<'h, M: Machine>(
     side: &'h Driver<'_, M>,
     role: Role,
@@ -100,7 +100,8 @@ fn peering<'h, M: Machine>(
     })
 }
 
-/// The slice of that name which is shared with the peer, or is its replica.
+/// The slice of that name that is shared with the peer, or that is a replica of
+/// the peer's slice.
 fn slice_of<'h>(home: &'h Home, peer: &ClusterId, name: &str) -> Option<&'h ResourceSlice> {
     home.all::<ResourceSlice>().find(|slice| {
         let labels = &slice.metadata.labels;
@@ -111,7 +112,7 @@ fn slice_of<'h>(home: &'h Home, peer: &ClusterId, name: &str) -> Option<&'h Reso
     })
 }
 
-/// What a slice itself says, and its certificate.
+/// The overview of a slice, from its object and its certificate.
 fn shown_slice(
     slice: &ResourceSlice,
     phase: &'static str,
@@ -140,7 +141,7 @@ fn renewal(holder: &HolderStatus, peer: &ClusterId, step: &Step) -> Renewal {
         Holder::ControlPlane => names::identity_name(peer),
         Holder::Slice(slice) => names::resource_slice_identity_name(slice),
     };
-    // A step with effects asks for the certificate only now.
+    // If the step has effects, the certificate has not been requested yet.
     let is_awaited =
         step.effects.is_empty()
             && step.wait.awaiting.iter().any(

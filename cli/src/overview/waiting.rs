@@ -1,4 +1,4 @@
-//! What is awaited of whom, in words.
+//! Describes what a step waits for, and from whom.
 
 use liqo_auth::{
     machine::{Awaited, Step},
@@ -7,7 +7,7 @@ use liqo_auth::{
 
 use crate::failure::paragraph;
 
-/// What a step waits for, each thing once.
+/// What a step waits for, without duplicates.
 pub(super) fn waits_for(step: &Step, peer: &ClusterId) -> Vec<String> {
     let mut waits: Vec<String> = Vec::new();
     if !step.effects.is_empty() {
@@ -22,7 +22,7 @@ pub(super) fn waits_for(step: &Step, peer: &ClusterId) -> Vec<String> {
     waits
 }
 
-/// What a step refused, each as one paragraph.
+/// The refusals of a step, each as one paragraph.
 pub(super) fn refused(step: &Step) -> Vec<String> {
     step.refused
         .iter()
@@ -32,21 +32,21 @@ pub(super) fn refused(step: &Step) -> Vec<String> {
 
 fn words(awaited: &Awaited, peer: &ClusterId) -> String {
     match awaited {
-        Awaited::Invitation => "this side: `create nonce` invites it".to_owned(),
+        Awaited::Invitation => "this side: `create nonce` invites the peer".to_owned(),
         Awaited::Approval => format!("this side: `approve tenant {peer}`"),
         Awaited::Nonce => format!("{peer}: its nonce"),
         Awaited::Tenant => format!("{peer}: its Tenant"),
         Awaited::Credential(_) => "this side: `renew` signs the request".to_owned(),
         Awaited::Identity => format!("{peer}: its Identity"),
-        Awaited::SliceDecision(slice) => format!("{peer}: to decide on {}", slice.name),
+        Awaited::SliceDecision(slice) => format!("{peer}: its decision on {}", slice.name),
         Awaited::Renewal(identity) => format!("{peer}: a new certificate for {}", identity.name),
-        Awaited::End(object) => format!("{peer}: to let go of {object}"),
+        Awaited::End(object) => format!("{peer}: the end of {object}, which is being deleted"),
         Awaited::OwnKey => "this side: its key".to_owned(),
         Awaited::Signature(_) => "this side: a signature by its key".to_owned(),
         Awaited::SliceRequest(slice) => format!("{peer}: the request in {}", slice.name),
-        Awaited::Resources(slice) => format!("this side: to decide on {}", slice.name),
+        Awaited::Resources(slice) => format!("this side: the decision on {}", slice.name),
         Awaited::Uid(object) => format!("the store: the UID of {object}"),
         Awaited::Token(object) => format!("the token in {object}"),
-        _ => "something that this version cannot name".to_owned(),
+        _ => "something that this version does not know".to_owned(),
     }
 }

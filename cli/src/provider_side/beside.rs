@@ -1,4 +1,5 @@
-//! What a provider does beside the exchange: transcripts and peering users.
+//! The provider's functions that are not part of the exchange: transcripts and
+//! peering users.
 
 use std::sync::Arc;
 
@@ -13,15 +14,16 @@ use crate::{
 };
 
 impl ProviderSide<'_> {
-    /// What was agreed on with the peer, as far as it is here.
+    /// The transcript of the agreement with the peer. None if this home does not
+    /// have all parts of it.
     pub(crate) fn transcript(&self) -> Result<Option<Transcript>> {
         self.machine
             .transcript(&self.view())
             .map_err(|error| self.failure(&error))
     }
 
-    /// Makes a peering user with that key: its kubeconfig, which is kept
-    /// nowhere.
+    /// Creates a peering user with this key. Returns its kubeconfig, which is not
+    /// stored.
     pub(crate) fn make_peering_user(&mut self, key: KeyPair) -> Result<SecretBytes> {
         let env = self.clock.env()?;
         let now = env.now;

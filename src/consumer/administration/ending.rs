@@ -6,9 +6,9 @@ use crate::{
     audit::{Decision, Event},
     consumer::{
         Consumer,
-        observed::Observed,
-        record::{Plan, Record, Records},
-        slice::is_asked_of,
+        observed::{Observed, is_asked_of},
+        record::Record,
+        records::{Plan, Records},
     },
     error::{Error, Precondition},
     machine::{Awaited, Step, View},
@@ -17,25 +17,27 @@ use crate::{
 
 impl Consumer {
     /// Ends the peering from this side: removes the signed nonce, the Renew, the
-    /// kubeconfig and the Identity, in this order. What was pinned stays: who
-    /// comes back under this name has to be the same provider, unless
-    /// [`release_pins`](Self::release_pins) says otherwise.
+    /// kubeconfig and the Identity, in this order. The pins stay. A provider that
+    /// comes back under this name must be the same one, unless the administrator
+    /// calls [`release_pins`](Self::release_pins).
     ///
-    /// A crash in between loses nothing: [`reconcile`](Self::reconcile) goes on.
-    /// The provider's administrator deletes the Tenant. To authenticate again
-    /// takes another nonce.
+    /// A crash in between loses nothing: [`reconcile`](Self::reconcile) continues.
+    /// The provider's administrator deletes the Tenant. A new authentication needs
+    /// another nonce.
     ///
     /// # Errors
-    /// [`Precondition::SlicesRemain`] while resource slices are asked of the
-    /// provider; [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) if it cannot be told whether;
-    /// otherwise as [`look`](Self::look).
+    /// [`Precondition::SlicesRemain`] while this side requests resource slices from
+    /// the provider;
+    /// [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) if a
+    /// resource slice or the Renew cannot be read; otherwise as
+    /// [`look`](Self::look).
     pub fn unauthenticate(&self, view: &View<'_>) -> Result<Step, Error> {
         let peer = view.peer();
         self.0.check_peer(peer)?;
         let observed = Observed::of(&self.0, view)?;
         let slices: Vec<ObjectRef> = view
             .every::<ResourceSlice>()?
-            .filter(|slice| is_asked_of(slice, peer.as_str()))
+            .filter(|slice| is_asked_of(slice, peer))
             .map(Resource::id)
             .collect();
         if let Some(first) = slices.first() {
@@ -63,8 +65,8 @@ impl Consumer {
     }
 }
 
-/// Whether the peering was ended from this side and something of it is still
-/// there, or its Identity is being deleted.
+/// Whether this side ended the peering and some of its objects remain, or the
+/// Identity is being deleted.
 pub(in crate::consumer) fn is_ending(observed: &Observed<'_>) -> bool {
     let ended = observed.record().and_then(|record| record.ended.as_ref());
     let is_deleted = observed
@@ -75,7 +77,7 @@ pub(in crate::consumer) fn is_ending(observed: &Observed<'_>) -> bool {
     is_deleted || ended.is_some_and(remains)
 }
 
-/// Removes what is still there of what was ended.
+/// Deletes the remaining objects of an ended peering.
 pub(in crate::consumer) fn go_on(observed: &Observed<'_>, plan: &mut Plan<'_>) {
     let ended = observed.record().and_then(|record| record.ended.as_ref());
     remove(
@@ -85,9 +87,9 @@ pub(in crate::consumer) fn go_on(observed: &Observed<'_>, plan: &mut Plan<'_>) {
     );
 }
 
-/// Deletes what belongs to the peering, in the order in which it goes: without
-/// the nonce nobody asks for another Identity, and without the Identity nobody
-/// makes the others again.
+/// Deletes the objects of the peering in a fixed order. Without the nonce, nobody
+/// requests another Identity. Without the Identity, nobody creates the other objects
+/// again.
 fn remove(observed: &Observed<'_>, is_ended: &dyn Fn(&str) -> bool, plan: &mut Plan<'_>) {
     remove_one(observed.signed_nonce, is_ended, plan);
     remove_one(observed.readable_renew(), is_ended, plan);
@@ -112,11 +114,12 @@ fn remove_one<K: Resource>(
 }
 
 impl Record {
-    /// What an end leaves: the pins, and the request, which Liqo's providers
-    /// want to be the same each time.
+    /// Clears the record at the end of the peering. The pins and the certificate
+    /// request stay: Liqo's providers require the same request each time.
     fn end(&mut self, uids: BTreeSet<String>) {
         self.ended = Some(uids);
         self.proven_nonce = None;
+        self.signed_before.clear();
         self.control_plane = None;
         self.slices.clear();
         self.requested.clear();
@@ -125,7 +128,7 @@ impl Record {
 }
 
 impl Observed<'_> {
-    /// The UIDs of what belongs to the peering.
+    /// The UIDs of the peering's objects.
     fn leftover_uids(&self) -> impl Iterator<Item = &str> {
         [
             self.signed_nonce.map(Resource::metadata),

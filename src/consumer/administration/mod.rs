@@ -1,4 +1,4 @@
-//! The calls of the administrator.
+//! The administrator's calls.
 
 pub(super) mod ending;
 pub(super) mod transcript;

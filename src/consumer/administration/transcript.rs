@@ -12,15 +12,15 @@ use crate::{
 };
 
 impl Consumer {
-    /// The transcript of the exchange with a provider, once its Identity is
-    /// there: what [`Provider::transcript`](crate::Provider::transcript) is on
-    /// the other side, if nobody changed anything in between.
+    /// The transcript of the exchange with a provider, if its Identity is stored. It
+    /// equals [`Provider::transcript`](crate::Provider::transcript) on the other
+    /// side, unless somebody changed a message in between.
     ///
-    /// Nothing is verified: it is about the objects that are there.
+    /// The transcript describes the stored objects. Nothing is verified.
     ///
     /// # Errors
     /// [`LocalFault`](crate::error::LocalFault), and [`PeerMisbehaved`] if the
-    /// nonce is none.
+    /// stored nonce is malformed.
     pub fn transcript(&self, view: &View<'_>) -> Result<Option<Transcript>, Error> {
         self.0.check_peer(view.peer())?;
         let observed = Observed::of(&self.0, view)?;
@@ -53,8 +53,9 @@ impl Consumer {
     }
 }
 
-/// The nonce that the provider's proof is about, or the one that was signed
-/// last: anyone can hand over another one, and have it signed.
+/// The nonce of the provider's proof. Without a proof, the nonce that was signed
+/// last. The proof has priority because anyone can hand over another nonce and have
+/// it signed.
 fn agreed_nonce(observed: &Observed<'_>, policy: &Policy) -> Result<Option<Nonce>, Error> {
     let proven = observed
         .record()

@@ -1,16 +1,18 @@
-//! One holder of an identity, with its objects: the control plane, or a resource
-//! slice.
+//! One holder of an identity with its objects. A holder is the control plane or a
+//! resource slice.
 
-use super::{stored_identity::StoredIdentity, taking::OfferedIdentity};
 use crate::{
-    consumer::{AcceptedIdentity, look::Look, record::Received},
+    consumer::{look::Look, record::Received},
     error::Error,
     machine::Holder,
-    model::{AuthParams, Identity, ObjectRef, Renew, Resource, ResourceSlice, Secret, names},
+    model::{
+        AuthParams, Identity, Metadata, ObjectRef, OwnerReference, Renew, Resource, ResourceSlice,
+        Secret, names,
+    },
     verify::EndpointPins,
 };
 
-/// A holder, and what is stored for it.
+/// A holder with its stored objects.
 pub(in crate::consumer) struct Holding<'a> {
     pub(in crate::consumer) look: Look<'a>,
     pub(in crate::consumer) holder: Holder,
@@ -18,19 +20,11 @@ pub(in crate::consumer) struct Holding<'a> {
     pub(in crate::consumer) slice: Option<&'a ResourceSlice>,
     pub(in crate::consumer) identity: Option<&'a Identity>,
     pub(in crate::consumer) kubeconfig: Option<&'a Secret>,
-    /// The peer writes in it: one that cannot be read spoils nothing else.
+    /// The peer writes to the Renew, so an unreadable Renew must not block anything
+    /// else.
     pub(in crate::consumer) renew: Result<Option<&'a Renew>, Error>,
-    /// API server and CA that the identity has to be for, if they are known.
+    /// API server and CA that the identity must match, if they are known.
     pub(in crate::consumer) endpoint: Option<EndpointPins>,
-}
-
-/// Where one identity stands.
-pub(in crate::consumer) enum Standing {
-    /// There is no Identity, and nothing to make one of.
-    Nothing,
-    NeedsIdentity(Box<OfferedIdentity>),
-    NeedsKubeconfig(Box<AcceptedIdentity>),
-    Held(Box<StoredIdentity>),
 }
 
 impl<'a> Holding<'a> {
@@ -66,14 +60,14 @@ impl<'a> Holding<'a> {
         })
     }
 
-    /// What the provider wrote into the holder's Renew.
+    /// The parameters that the provider wrote to the holder's Renew.
     pub(in crate::consumer) fn renewed(&self) -> Option<(&'a AuthParams, ObjectRef)> {
         let renew = self.renew.as_ref().ok().copied().flatten()?;
         let given = renew.status.auth_params.as_ref()?;
         (renew.metadata.deletion_timestamp.is_none()).then(|| (given, renew.id()))
     }
 
-    /// When the certificate came, as far as that is on record.
+    /// The record of the stored certificate, if the holder has one.
     pub(in crate::consumer) fn recorded(&self) -> Option<Received> {
         self.look.observed.record()?.received(&self.holder)
     }
@@ -81,4 +75,12 @@ impl<'a> Holding<'a> {
     pub(in crate::consumer) fn is_of_control_plane(&self) -> bool {
         self.holder == Holder::ControlPlane
     }
+}
+
+/// Makes `owner` the one that controls the object.
+pub(in crate::consumer) fn own(metadata: &mut Metadata, owner: OwnerReference) {
+    metadata
+        .owner_references
+        .retain(|other| other.controller != Some(true) && other.uid != owner.uid);
+    metadata.owner_references.push(owner);
 }

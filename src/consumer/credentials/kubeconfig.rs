@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::holding::Holding;
 use crate::{
     audit::{Decision, Event},
-    consumer::{AcceptedIdentity, record::Plan},
+    consumer::{AcceptedIdentity, records::Plan},
     error::{Error, LocalFault},
     machine::Awaited,
     model::{
@@ -16,11 +16,11 @@ use crate::{
 };
 
 impl Holding<'_> {
-    /// Pins what the Identity says, stores the kubeconfig, and names it in the
-    /// Identity's status.
+    /// Pins the API server, the CA and the provider's key, stores the kubeconfig,
+    /// and references it in the Identity's status.
     ///
     /// # Errors
-    /// [`LocalFault::KeyNotExportable`] if no kubeconfig can reach the key.
+    /// [`LocalFault::KeyNotExportable`] if a kubeconfig cannot use the key.
     pub(in crate::consumer) fn store(
         &self,
         accepted: &AcceptedIdentity,
@@ -36,7 +36,8 @@ impl Holding<'_> {
         let mut wanted = self.secret(identity, accepted)?;
         if !self.has(&wanted) {
             if let Some(present) = self.kubeconfig {
-                // Finalizers of others stay; the rest is wholly ours.
+                // Finalizers of other owners stay. All other content belongs to this
+                // library.
                 let finalizers = &mut wanted.metadata.finalizers;
                 finalizers.clone_from(&present.metadata.finalizers);
             }
@@ -49,13 +50,13 @@ impl Holding<'_> {
         Ok(())
     }
 
-    /// Records the certificate and what it pins.
+    /// Records the certificate and the pins of its Identity.
     pub(in crate::consumer) fn keep(&self, accepted: &AcceptedIdentity, plan: &mut Plan<'_>) {
         let observed = self.look.observed;
         let certificate = accepted.fingerprint();
         let known = self.recorded().map(|received| received.certificate);
         let is_new = certificate.is_some() && known != certificate;
-        // What was released is believed anew of another Identity only.
+        // After a release of the pins, only a new certificate sets them again.
         let is_released = observed.record().is_some_and(|record| record.released)
             && certificate.is_some()
             && !is_new;
@@ -78,7 +79,7 @@ impl Holding<'_> {
         }
     }
 
-    /// Whether the kubeconfig is stored and named.
+    /// Whether the kubeconfig is stored and the Identity's status references it.
     pub(in crate::consumer) fn is_stored(
         &self,
         accepted: &AcceptedIdentity,
@@ -90,7 +91,7 @@ impl Holding<'_> {
         Ok(self.has(&self.secret(identity, accepted)?) && named == Some(&reference(identity)))
     }
 
-    /// Where the kubeconfig is, or will be.
+    /// The Secret of the kubeconfig, stored or not.
     pub(in crate::consumer) fn kubeconfig_id(&self) -> ObjectRef {
         let metadata = self.identity.map(|identity| &identity.metadata);
         let (namespace, name) = metadata.map_or(("", ""), |metadata| {
@@ -100,19 +101,24 @@ impl Holding<'_> {
     }
 
     fn has(&self, wanted: &Secret) -> bool {
-        self.kubeconfig
-            .is_some_and(|present| present.data == wanted.data)
+        self.kubeconfig.is_some_and(|present| {
+            present.data.len() == wanted.data.len()
+                && wanted.data.iter().all(|(key, value)| {
+                    let present = present.get(key);
+                    present == Some(value.expose())
+                        || key == names::KUBECONFIG
+                            && present.is_some_and(|it| says_the_same(it, value.expose()))
+                })
+        })
     }
 
     fn secret(&self, identity: &Identity, accepted: &AcceptedIdentity) -> Result<Secret, Error> {
+        let identity_type = identity.spec.identity_type.to_string();
         let labels = [
-            (names::REMOTE_CLUSTER_ID_LABEL, self.look.peer().to_string()),
-            (
-                names::IDENTITY_TYPE_LABEL,
-                identity.spec.identity_type.to_string(),
-            ),
+            (names::REMOTE_CLUSTER_ID_LABEL, self.look.peer().as_str()),
+            (names::IDENTITY_TYPE_LABEL, &identity_type),
         ];
-        let annotation = accepted.identity().namespace().map(|namespace| {
+        let annotation = accepted.identity.namespace().map(|namespace| {
             (
                 names::REMOTE_TENANT_NAMESPACE_ANNOTATION.to_owned(),
                 namespace.to_string(),
@@ -123,19 +129,29 @@ impl Holding<'_> {
         data.insert(names::KUBECONFIG.to_owned(), text);
         Ok(Secret {
             metadata: Metadata {
-                name: names::kubeconfig_secret(&identity.metadata.name),
-                namespace: identity.metadata.namespace.clone(),
-                labels: labels
-                    .map(|(label, value)| (label.to_owned(), value))
-                    .into(),
                 annotations: annotation.into_iter().collect(),
                 owner_references: vec![OwnerReference::controller(identity)],
-                ..Metadata::default()
+                ..Metadata::labelled(
+                    names::kubeconfig_secret(&identity.metadata.name),
+                    identity.metadata.namespace.as_str(),
+                    labels,
+                )
             },
             data,
             ..Secret::default()
         })
     }
+}
+
+/// Whether a kubeconfig says what ours says. That of Liqo 1.0 has one line more,
+/// which says nothing.
+fn says_the_same(present: &[u8], ours: &[u8]) -> bool {
+    const NOTHING: &[u8] = b"preferences: {}\n";
+    let lines = |text| <[u8]>::split_inclusive(text, |byte| *byte == b'\n');
+    let says_nothing = lines(present).position(|line| line == NOTHING);
+    let rest = lines(present).enumerate();
+    let rest = rest.filter(|(at, _)| Some(*at) != says_nothing);
+    rest.map(|(_, line)| line).eq(lines(ours))
 }
 
 fn reference(identity: &Identity) -> LocalObjectReference {
@@ -146,14 +162,14 @@ fn reference(identity: &Identity) -> LocalObjectReference {
 
 fn kubeconfig(identity: &Identity, accepted: &AcceptedIdentity) -> Result<Kubeconfig, Error> {
     let auth_params = &identity.spec.auth_params;
-    let verified = accepted.identity();
+    let verified = &accepted.identity;
     let credential = match verified.credentials() {
         Credentials::Certificate(_) => accepted
             .key
             .client_key()
             .into_user(auth_params.signed_crt.clone())
             .ok_or_else(|| Error::new(LocalFault::KeyNotExportable, None, ""))?,
-        // Liqo puts this cluster's private key there, which nothing reads.
+        // Liqo writes this cluster's private key here, but nothing reads that key.
         Credentials::Aws(_) => UserCredential::Elsewhere,
     };
     Ok(Kubeconfig {
@@ -167,7 +183,7 @@ fn kubeconfig(identity: &Identity, accepted: &AcceptedIdentity) -> Result<Kubeco
     })
 }
 
-/// What Liqo makes a token for EKS of, beside the kubeconfig.
+/// The fields beside the kubeconfig. Liqo makes a token for EKS from them.
 fn aws_keys(auth_params: &AuthParams) -> BTreeMap<String, SecretBytes> {
     let Some(config) = &auth_params.aws_config else {
         return BTreeMap::new();

@@ -3,6 +3,7 @@
 
 pub(super) mod holding;
 pub(super) mod kubeconfig;
+pub(super) mod offered;
 pub(super) mod renewal;
+pub(super) mod standing;
 pub(super) mod stored_identity;
-pub(super) mod taking;

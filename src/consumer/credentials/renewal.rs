@@ -1,4 +1,4 @@
-//! Who renews a certificate, when, and the Renew that it comes by.
+//! The renewal of a certificate: which side renews, when, and through which Renew.
 //!
 //! ```text
 //!   NotBefore ──two thirds──▶ Due ──▶ Awaited ──half of what is left──▶ PeerCannot
@@ -7,22 +7,22 @@
 //!                              └ by hand: a notice
 //! ```
 //!
-//! Time is measured from when a certificate came, by this side's clock, and
-//! there is one request for each certificate: nothing renews in a loop. Someone
-//! who does not want to wait annotates the Identity; the annotation goes with
-//! the answer.
+//! Each time is measured from the arrival of the certificate, by this side's clock.
+//! Each certificate is requested at most once, so that renewals cannot loop. An
+//! administrator who does not want to wait annotates the Identity. The annotation is
+//! removed when the answer is stored.
 
 use super::{
-    holding::Holding,
-    stored_identity::StoredIdentity,
-    taking::{Offer, begins_at, own},
+    holding::{Holding, own},
+    offered::{Offer, begins_at},
 };
 use crate::{
     assurance::peer_version::{self, Ability},
     audit::{Decision, Event},
     consumer::{
         AcceptedIdentity, RenewalScheme,
-        record::{Asked, Plan, Received, RenewedBy},
+        record::{Asked, Received, RenewedBy},
+        records::Plan,
         replication_labels,
     },
     crypto::Csr,
@@ -34,33 +34,35 @@ use crate::{
     },
 };
 
-/// Where the renewal of a certificate stands.
+/// The state of a certificate's renewal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Renewal {
-    /// There is no certificate that could end: AWS keys.
+    /// The credentials are AWS keys, which do not expire.
     Never,
-    /// It is not due before this time.
+    /// The renewal is not due before this time.
     NotBefore(Timestamp),
-    /// It is due, or wanted before
-    /// ([`RENEW_ANNOTATION`](crate::model::names::RENEW_ANNOTATION)).
-    /// [`Consumer::reconcile`](crate::Consumer::reconcile) asks for the next one, or, with
-    /// [`RenewalScheme::ByHand`], says so.
+    /// The renewal is due, or
+    /// [`RENEW_ANNOTATION`](crate::model::names::RENEW_ANNOTATION) asks for it
+    /// earlier. [`Consumer::reconcile`](crate::Consumer::reconcile) requests the
+    /// next certificate. With [`RenewalScheme::ByHand`], it reports a notice
+    /// instead.
     Due,
-    /// It was due, and the next one is awaited.
+    /// The renewal was due, and the consumer waits for the next certificate.
     Awaited {
-        /// When it was asked for, or due where the provider renews by itself.
+        /// When the certificate was requested. If the provider renews by itself:
+        /// when the renewal was due.
         since: Timestamp,
-        /// From when on it is not expected any more.
+        /// After this time, the next certificate is not expected any more.
         until: Timestamp,
     },
-    /// The next one is there, and is to be taken.
+    /// The next certificate has come, and the next step stores it.
     Answered,
-    /// The next one will not come. It is not asked for again.
+    /// The next certificate will not come. It is not requested again.
     PeerCannot(Error),
 }
 
-/// Who renews, as far as it is known.
+/// The side that renews, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Provider,
@@ -69,11 +71,12 @@ enum Mode {
     Hand,
 }
 
-/// Where the renewal of a held certificate stands.
+/// The state of a stored certificate's renewal.
 pub(super) fn of(holding: &Holding<'_>, accepted: &AcceptedIdentity, offer: &Offer) -> Renewal {
     let (record, now) = (holding.look.observed.record(), holding.look.now);
     let received = accepted.received(&holding.holder, record, now);
-    let (Some(received), Some(until)) = (received, accepted.valid_until()) else {
+    let (Some(received), Some(until)) = (received, accepted.identity.credentials().valid_until())
+    else {
         return Renewal::Never;
     };
     if matches!(offer, Offer::Newer(_)) {
@@ -101,9 +104,9 @@ pub(super) fn of(holding: &Holding<'_>, accepted: &AcceptedIdentity, offer: &Off
 }
 
 impl Holding<'_> {
-    /// Whether someone asked for the next certificate before it is due, by the
-    /// annotation of Liqo 1.0 and 1.1. A provider that renews by itself cannot
-    /// be asked. Source: Liqo `LocalRenewerReconciler.shouldRenew`.
+    /// Whether an administrator asks for renewal before it is due, with the
+    /// annotation of Liqo 1.0 and 1.1. The annotation has no effect on a provider
+    /// that renews by itself. Source: Liqo `LocalRenewerReconciler.shouldRenew`.
     fn is_wanted_now(&self, mode: Mode) -> bool {
         let annotations = self.identity.map(|identity| &identity.metadata.annotations);
         let wanted = annotations.and_then(|all| all.get(names::RENEW_ANNOTATION));
@@ -142,22 +145,24 @@ impl Holding<'_> {
         }
     }
 
-    /// What becomes of the Renew.
+    /// Creates, changes or deletes the Renew, as the renewal requires.
     pub(super) fn keep_renew(
         &self,
         identity: &Identity,
-        stored: &StoredIdentity,
+        accepted: &AcceptedIdentity,
+        renewal: &Renewal,
+        offer: &Offer,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         let present = match &self.renew {
             Ok(present) => *present,
-            // It is there, and no other can be made in its place.
+            // A Renew exists but cannot be read, so no other can be created in its
+            // place.
             Err(error) => {
                 plan.refuse(error.clone());
                 return Ok(());
             }
         };
-        let (renewal, accepted) = (&stored.renewal, &stored.accepted);
         let record = self.look.observed.record();
         let Some(mut received) = accepted.received(&self.holder, record, self.look.now) else {
             return Ok(());
@@ -176,11 +181,12 @@ impl Holding<'_> {
             return Ok(());
         }
         if let Some(asked) = &mut received.asked
-            && let Offer::Refused(error) = &stored.offer
+            && let Offer::Refused(error) = offer
             && has_request
             && begins_at(error).is_none()
         {
-            // Liqo 1.0 and 1.1 sign at each event of a Renew that stays.
+            // Liqo 1.0 and 1.1 sign again at each event of a Renew. So a Renew with
+            // an unusable answer must not stay.
             asked.unusable = true;
             plan.records
                 .change(|record| record.set_received(&self.holder, received));
@@ -253,7 +259,7 @@ impl Holding<'_> {
         plan.tell(requested.about(identity.id()).by_key(key));
     }
 
-    /// Makes the Renew what it has to be, with a request or without.
+    /// Sets the fields of the Renew, with a request or without.
     fn fill(
         &self,
         renew: &mut Renew,
@@ -280,8 +286,8 @@ impl Holding<'_> {
         }
     }
 
-    /// The request of the first time, which the provider has on record; another
-    /// one only where that is lost. None while the key has not answered.
+    /// The first certificate request, which the provider has on record. If it is
+    /// lost, a new one. None while the key has not answered.
     fn request(
         &self,
         present: Option<&Renew>,
@@ -300,10 +306,10 @@ impl Holding<'_> {
         };
         let kept = sent.into_iter().chain(kept);
         let csr = self.look.csr(&subject, &*accepted.key, kept, plan)?;
-        // What is on record is the request by the present key.
+        // The record keeps only a request by the present key.
         if let Some(csr) = &csr
             && self.is_of_control_plane()
-            && !accepted.awaits_new_key()
+            && !accepted.awaits_new_key
         {
             let pem = csr.pem().to_vec();
             plan.records.change(|record| record.csr = Some(pem));

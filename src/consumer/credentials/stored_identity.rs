@@ -1,40 +1,40 @@
-//! Holding an identity: what is due, and what came.
+//! A stored identity: its renewal, and newer certificates from the provider.
 
 use core::time::Duration;
 
 use super::{
     holding::Holding,
+    offered::{Offer, begins_at},
     renewal::Renewal,
-    taking::{Offer, begins_at},
 };
 use crate::{
-    consumer::{AcceptedIdentity, record::Plan},
+    consumer::{AcceptedIdentity, records::Plan},
     crypto::Nonce,
     error::Error,
     machine::{Awaited, Notice},
     model::{Identity, ObjectRef, Resource, Tenant},
 };
 
-/// An identity whose kubeconfig is stored and names what the Identity says.
+/// An identity whose kubeconfig is stored and matches the Identity.
 #[derive(Clone)]
 pub struct StoredIdentity {
-    /// What was verified, and what is known of the provider's key.
+    /// The verified Identity, and what is known of the provider's key.
     pub accepted: AcceptedIdentity,
     /// The Secret with the kubeconfig, under the key `kubeconfig`.
     pub kubeconfig_secret: ObjectRef,
-    /// Where the renewal of the certificate stands.
+    /// The state of the certificate's renewal.
     pub renewal: Renewal,
     pub(in crate::consumer) offer: Offer,
     pub(in crate::consumer) succession: Succession,
 }
 
-/// How far the provider has followed to this cluster's new key. A slice's
-/// identity follows the control plane's.
+/// How far the provider has moved to this cluster's new key. A slice's identity
+/// follows the control plane's.
 #[derive(Clone)]
 pub(in crate::consumer) enum Succession {
     /// The identity is for the present key.
     Done,
-    /// Nothing to sign it over: the provider's next nonce is awaited.
+    /// The succession needs a nonce. The consumer waits for the provider's next one.
     AwaitsNonce,
     NeedsSignature(Nonce),
     AwaitsIdentity(Box<Tenant>),
@@ -52,8 +52,8 @@ impl core::fmt::Debug for StoredIdentity {
 }
 
 impl Holding<'_> {
-    /// Pins what was not pinned yet, takes a newer certificate that the provider
-    /// gave, and keeps the Renew that the next one comes by.
+    /// Sets pins that are still missing, stores a newer certificate from the
+    /// provider, and maintains the Renew through which the next certificate comes.
     ///
     /// # Errors
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the key
@@ -70,6 +70,8 @@ impl Holding<'_> {
         plan.wake_by(
             stored
                 .accepted
+                .identity
+                .credentials()
                 .valid_until()
                 .map(|until| until + ONE_SECOND),
         );
@@ -77,8 +79,8 @@ impl Holding<'_> {
             Offer::Nothing => {}
             Offer::Newer(offered) => {
                 if self.is_of_control_plane() {
-                    // After a release of the pins this one does not say what the
-                    // one before it said.
+                    // After a release of the pins, this Identity may have other pins
+                    // than the one before it.
                     plan.records
                         .change(|record| offered.accepted.record_pins(record));
                 }
@@ -89,7 +91,13 @@ impl Holding<'_> {
                 plan.refuse(error.clone());
             }
         }
-        self.keep_renew(identity, stored, plan)?;
+        self.keep_renew(
+            identity,
+            &stored.accepted,
+            &stored.renewal,
+            &stored.offer,
+            plan,
+        )?;
         self.say(identity, stored, plan);
         Ok(())
     }
@@ -108,9 +116,12 @@ impl Holding<'_> {
             .for_each(|notice| plan.notify(notice));
     }
 
-    /// What a person should know of a renewal that does not come by itself.
+    /// A notice, if a person has to act for the renewal.
     pub(in crate::consumer) fn renewal_notice(&self, stored: &StoredIdentity) -> Option<Notice> {
-        let (identity, until) = (self.identity?.id(), stored.accepted.valid_until()?);
+        let (identity, until) = (
+            self.identity?.id(),
+            stored.accepted.identity.credentials().valid_until()?,
+        );
         match &stored.renewal {
             Renewal::Due if self.is_by_hand() => Some(Notice::CertificateDue { identity, until }),
             Renewal::PeerCannot(error) => Some(Notice::CannotRenew {
@@ -123,5 +134,5 @@ impl Holding<'_> {
     }
 }
 
-/// A certificate is good through the second that it ends with.
+/// A certificate is valid through the whole second of its `notAfter`.
 const ONE_SECOND: Duration = Duration::from_secs(1);

@@ -1,13 +1,12 @@
-//! What an Identity has to hold up to before it is used, and before it takes
-//! the place of another.
+//! The checks on an Identity before it is used, and before it replaces another one.
 
 use std::sync::Arc;
 
-use super::keys::Keys;
 use crate::{
     assurance::commitment::{Assurance, COMMITMENT_ANNOTATION, Committed, KnownProvider},
     consumer::{
         credentials::holding::Holding,
+        keys::Keys,
         look::Look,
         record::{Received, Record},
     },
@@ -15,87 +14,76 @@ use crate::{
     error::{Error, Fault, PeerMisbehaved, Precondition},
     machine::{Holder, Notice},
     model::{Identity, Resource, Timestamp},
+    policy::Forms,
     verify::{self, Credentials, IdentityExpectation, VerifiedIdentity},
 };
 
-/// A verified Identity, whose key it is for, and what is known of the
-/// provider's key.
+/// A verified Identity, with this cluster's key that it is for, and what is known of
+/// the provider's key.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct AcceptedIdentity {
-    verified: VerifiedIdentity,
-    /// The key that the certificate carries.
+    /// The verified content.
+    pub identity: VerifiedIdentity,
+    /// How well the provider is authenticated.
+    pub assurance: Assurance,
+    /// The key that the provider proved. Compare its fingerprint with the one that
+    /// the provider's administrator names.
+    pub provider_key: Option<Fingerprint>,
+    /// Whether this cluster's key that the certificate carries is on its way out,
+    /// and the provider does not know the next one yet.
+    pub awaits_new_key: bool,
+    /// This cluster's key that the certificate carries.
     pub(in crate::consumer) key: Arc<dyn SigningKey>,
-    by_predecessor: bool,
-    assurance: Assurance,
-    provider_key: Option<Fingerprint>,
-    /// The same, if it is not pinned yet and nobody has vouched for it.
+    /// The provider's key, if it is not pinned yet and nobody has vouched for it.
     first_seen: Option<Fingerprint>,
     proven_nonce: Option<Nonce>,
 }
 
-/// How an Identity compares with the one that is held.
+/// How an Identity compares with the stored one.
 pub(in crate::consumer) enum Comparison {
-    /// It says the same.
+    /// Both Identities say the same.
     Same,
-    /// It may take its place.
+    /// The Identity may replace the stored one.
     Newer,
 }
 
 impl AcceptedIdentity {
-    /// What was verified.
-    pub fn identity(&self) -> &VerifiedIdentity {
-        &self.verified
-    }
-
-    /// How sure it is that the provider is the one meant.
-    pub fn assurance(&self) -> Assurance {
-        self.assurance
-    }
-
-    /// The key that the provider proved, to be compared with its
-    /// administrator's word.
-    pub fn provider_key(&self) -> Option<Fingerprint> {
-        self.provider_key
-    }
-
     /// This cluster's key that the certificate carries.
     pub fn key(&self) -> &PublicKey {
         self.key.public_key()
     }
 
-    /// Whether that key is on its way out, and the provider does not know the
-    /// next one yet.
-    pub fn awaits_new_key(&self) -> bool {
-        self.by_predecessor
-    }
-
-    /// When the certificate expires; AWS keys do not.
-    pub fn valid_until(&self) -> Option<Timestamp> {
-        self.verified.valid_until()
-    }
-
     pub(in crate::consumer) fn notices(&self) -> impl Iterator<Item = Notice> {
+        let other_ca = (!self.identity.issued_by_bundle()).then_some(Notice::IssuedByAnotherCa);
+        self.notices_of_key().chain(other_ca)
+    }
+
+    /// What is to be told of the provider's key. Nothing is verified for it.
+    pub(in crate::consumer) fn notices_of_key(&self) -> impl Iterator<Item = Notice> {
         let unproven = (self.assurance == Assurance::Unproven).then_some(Notice::ProviderUnproven);
         let first_seen = self
             .first_seen
             .map(|fingerprint| Notice::ProviderKeyFirstSeen { fingerprint });
-        let other_ca = (!self.verified.issued_by_bundle()).then_some(Notice::IssuedByAnotherCa);
-        [unproven, first_seen, other_ca].into_iter().flatten()
+        unproven.into_iter().chain(first_seen)
     }
 
-    /// Keeps what later Identities of the control plane have to have in common
-    /// with this one.
+    /// Records the values that later Identities of the control plane must share with
+    /// this one.
     pub(in crate::consumer) fn record_pins(&self, record: &mut Record) {
         record.released = false;
-        record.endpoint = Some(self.verified.pins().clone());
+        record.endpoint = Some(self.identity.pins().clone());
         record.provider_key = self.provider_key.or(record.provider_key);
-        record.proven_nonce = self
-            .proven_nonce
-            .clone()
-            .or_else(|| record.proven_nonce.take());
+        if let Some(nonce) = &self.proven_nonce {
+            let earlier = record.proven_nonce.replace(nonce.clone());
+            // The Identity that it proves stays until the next one is stored.
+            if let Some(earlier) = earlier.filter(|earlier| earlier != nonce) {
+                record.remember_signed(earlier);
+            }
+        }
     }
 
-    /// When the certificate came; none of AWS keys, which do not end.
+    /// When the certificate came. None for AWS keys, which do not expire.
     pub(in crate::consumer) fn received(
         &self,
         holder: &Holder,
@@ -114,19 +102,19 @@ impl AcceptedIdentity {
     }
 
     pub(in crate::consumer) fn fingerprint(&self) -> Option<Fingerprint> {
-        let chain = self.verified.certificate()?;
+        let chain = self.identity.credentials().certificate()?;
         Some(chain.leaf().fingerprint())
     }
 
-    /// Whether this one, which was verified, may take the place of the one that
-    /// is held: never an older one, or one of another user.
+    /// Checks whether this verified Identity may replace the stored one. An older
+    /// certificate, or another user's credentials, may not.
     pub(in crate::consumer) fn compare(
         &self,
         held: &Self,
     ) -> Result<Comparison, (Fault, &'static str)> {
         let other = |field| (PeerMisbehaved::OtherCredentials.into(), field);
-        let same_endpoint = self.verified.pins() == held.verified.pins();
-        match (self.verified.credentials(), held.verified.credentials()) {
+        let same_endpoint = self.identity.pins() == held.identity.pins();
+        match (self.identity.credentials(), held.identity.credentials()) {
             (Credentials::Certificate(new), Credentials::Certificate(old)) => {
                 let (new, old) = (new.leaf(), old.leaf());
                 if new.der == old.der {
@@ -136,7 +124,7 @@ impl AcceptedIdentity {
                         Comparison::Newer
                     });
                 }
-                let follows = held.by_predecessor && !self.by_predecessor;
+                let follows = held.awaits_new_key && !self.awaits_new_key;
                 if follows || new.not_after > old.not_after {
                     return Ok(Comparison::Newer);
                 }
@@ -154,8 +142,8 @@ impl AcceptedIdentity {
 }
 
 impl Holding<'_> {
-    /// Everything that an Identity has to hold up to: its content, the pins of
-    /// the first time, and the provider's proof of its own key.
+    /// Makes all checks on an Identity: its content, the recorded pins, and the
+    /// provider's proof of its own key.
     pub(in crate::consumer) fn accept(
         &self,
         keys: &Keys,
@@ -168,7 +156,7 @@ impl Holding<'_> {
                     Err(error) if is_for_another_key(&error) => current,
                     Err(error) => Err(error),
                     Ok(accepted) => Ok(AcceptedIdentity {
-                        by_predecessor: true,
+                        awaits_new_key: true,
                         ..accepted
                     }),
                 }
@@ -201,10 +189,10 @@ impl Holding<'_> {
             aws: settings.accept_aws,
         };
         let accepted =
-            |verified, assurance, provider_key, first_seen, proven_nonce| AcceptedIdentity {
-                verified,
+            |identity, assurance, provider_key, first_seen, proven_nonce| AcceptedIdentity {
+                identity,
                 key: Arc::clone(key),
-                by_predecessor: false,
+                awaits_new_key: false,
                 assurance,
                 provider_key,
                 first_seen,
@@ -216,11 +204,7 @@ impl Holding<'_> {
             return Ok(accepted(verified, assurance, provider_key, None, None));
         }
         let pinned = record.and_then(|record| record.provider_key);
-        let signed = self
-            .look
-            .observed
-            .nonce_text()
-            .and_then(|(_, text)| Nonce::parse(text, policy).ok());
+        let signed = self.look.stored_nonce();
         let annotation = identity.metadata.annotations.get(COMMITMENT_ANNOTATION);
         let grade = |nonce: Option<&Nonce>| {
             let committed = Committed {
@@ -235,17 +219,28 @@ impl Holding<'_> {
                 fingerprints: &settings.provider_keys,
                 pinned,
                 nonce,
+                may_be_unproven: settings.accept_unproven_provider
+                    || policy.forms == Forms::Compatible,
             };
             let graded = known.grade(annotation.map(String::as_str), &committed, policy);
             graded.map(|(assurance, key)| (assurance, key, nonce.cloned()))
         };
         // Anyone can hand over another nonce, and have it signed: what was
-        // proven under an earlier one stays so.
+        // proven under an earlier one stays so. A nonce may come late, after the
+        // one that the provider answers: the answer counts if both commit their
+        // maker to the same key.
         let graded = grade(signed.as_ref()).or_else(|fault| {
-            match record.and_then(|record| record.proven_nonce.as_ref()) {
-                Some(earlier) => grade(Some(earlier)).map_err(|_| fault),
-                None => Err(fault),
-            }
+            let before = record.map_or(&[][..], |record| &record.signed_before);
+            let by_same_key = before.iter().rev().filter(|earlier| {
+                signed
+                    .as_ref()
+                    .is_some_and(|signed| signed.commits_as(earlier))
+            });
+            let proven = record.and_then(|record| record.proven_nonce.as_ref());
+            let mut earlier = proven.into_iter().chain(by_same_key);
+            earlier
+                .find_map(|earlier| grade(Some(earlier)).ok())
+                .ok_or(fault)
         });
         let (assurance, provider_key, nonce) = graded.map_err(|fault| {
             Error::new(
@@ -268,8 +263,8 @@ impl Holding<'_> {
 }
 
 impl Look<'_> {
-    /// An identity of a slice is for the endpoint of the control plane's: it is
-    /// as sure as that.
+    /// The assurance of a slice's identity. It is for the control plane's endpoint,
+    /// so it has the control plane's assurance.
     fn assurance_of_endpoint(&self) -> (Assurance, Option<Fingerprint>) {
         let provider_key = self
             .observed
@@ -289,7 +284,7 @@ impl core::fmt::Debug for AcceptedIdentity {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
             .debug_struct("AcceptedIdentity")
-            .field("identity", &self.verified)
+            .field("identity", &self.identity)
             .field("assurance", &self.assurance)
             .field("provider_key", &self.provider_key)
             .finish_non_exhaustive()

@@ -1,6 +1,7 @@
-//! From the nonce to the Identity: the signature, and what the provider answers.
+//! From the nonce to the Identity: signing the nonce, and receiving the provider's
+//! answer.
 
 pub(super) mod accepted;
-pub(super) mod keys;
 pub(super) mod receiving;
+pub(super) mod requests;
 pub(super) mod signature;

@@ -1,12 +1,13 @@
-//! Taking what the provider sent: its nonce, and its Identity.
+//! Receiving the provider's nonce and its Identity.
 
 use std::collections::BTreeMap;
 
-use super::keys::Keys;
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     audit::{Decision, Event},
-    consumer::{AcceptedIdentity, credentials::holding::Holding, look::Look, record::Plan},
+    consumer::{
+        AcceptedIdentity, credentials::holding::Holding, keys::Keys, look::Look, records::Plan,
+    },
     crypto::Nonce,
     error::{Error, Fault, PolicyRefusal, Precondition, shortened},
     machine::{Awaited, Holder, Notice},
@@ -14,8 +15,7 @@ use crate::{
 };
 
 impl Look<'_> {
-    /// Takes a nonce that was handed over: it is signed, or stored until a key
-    /// can sign it.
+    /// Receives a nonce. It is signed, or stored until a key can sign it.
     pub(in crate::consumer) fn receive_nonce(
         &self,
         nonce: &Nonce,
@@ -32,12 +32,12 @@ impl Look<'_> {
             return self.store_nonce(nonce, None, plan);
         };
         let signing = self.signing(keys, nonce);
-        // What was signed once is sent on as often as it is asked for.
+        // A stored Tenant is sent as often as its nonce is received.
         if let Some(tenant) = signing.stored_tenant() {
             self.send_tenant(&tenant, plan);
         } else if signing.was_signed_by(keys.predecessor.as_deref()) {
-            // The provider took it from the key before; the present key needs
-            // another one.
+            // The provider has used this nonce for the predecessor key. The present
+            // key needs another nonce.
             plan.notify(Notice::NewKeyAwaitsNonce);
             plan.await_for(Awaited::Nonce);
         } else {
@@ -47,7 +47,6 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Takes an Identity that was handed over.
     pub(in crate::consumer) fn receive_identity(
         &self,
         received: &Identity,
@@ -82,7 +81,9 @@ impl Look<'_> {
                 stored.id()
             }
         };
-        accepted.notices().for_each(|notice| plan.notify(notice));
+        // The step that makes the kubeconfig tells of the CA as well.
+        let notices = accepted.notices_of_key();
+        notices.for_each(|notice| plan.notify(notice));
         let decision = Decision::IdentityTaken {
             certificate: accepted.fingerprint(),
         };
@@ -112,9 +113,9 @@ impl Look<'_> {
 }
 
 impl Holding<'_> {
-    /// That an Identity which was handed over does not take the place of a
-    /// better one. A certificate that ends together with the one that is held
-    /// may: it was issued again.
+    /// Checks that a received Identity does not replace a better one. A certificate
+    /// that expires together with the stored one is accepted: the provider issued it
+    /// again.
     fn check_follows(
         &self,
         keys: &Keys,
@@ -124,7 +125,7 @@ impl Holding<'_> {
         let Some(Ok(held)) = self.identity.map(|stored| self.accept(keys, stored)) else {
             return Ok(());
         };
-        if accepted.awaits_new_key() && !held.awaits_new_key() {
+        if accepted.awaits_new_key && !held.awaits_new_key {
             self.accept(&keys.current_only(), received)?;
         }
         match accepted.compare(&held) {
@@ -139,21 +140,21 @@ impl Holding<'_> {
     }
 }
 
-/// Puts what was received in the place of what is stored.
+/// Replaces the stored content with the received content.
 fn replace(stored: &mut Identity, received: &Identity) {
     let annotations = &mut stored.metadata.annotations;
     annotations.remove(COMMITMENT_ANNOTATION);
     annotations.extend(clean(&received.metadata).annotations);
     if received.spec != stored.spec {
-        // What it asked for has come.
+        // The requested certificate has come.
         annotations.remove(names::RENEW_ANNOTATION);
         stored.spec = received.spec.clone();
     }
 }
 
-/// What of a received object's metadata is stored: its name, whose it is, and
-/// the provider's commitment. Other labels and annotations are this cluster's
-/// own to give a meaning to.
+/// The metadata of a received object that is stored: its name, its cluster ID and
+/// the provider's commitment. Only this cluster itself may set other labels and
+/// annotations.
 fn clean(received: &Metadata) -> Metadata {
     Metadata {
         name: received.name.clone(),

@@ -1,31 +1,43 @@
 //! Signing the nonce and making the Tenant.
 
-use std::collections::BTreeMap;
-
-use super::keys::{Keys, made};
 use crate::{
     assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
     audit::{Decision, Event},
-    consumer::{look::Look, record::Plan},
+    consumer::{keys::Keys, look::Look, records::Plan},
     crypto::{Csr, Nonce, Payload, PublicKey, SigningKey, Subject, sign_verified},
     error::Error,
+    machine::answering::signed,
     model::{Bytes, Metadata, Secret, Tenant, TenantSpec, names},
 };
 
-/// A nonce, and the keys that answer to it: the present key signs the nonce and
-/// the request, and the key before it the succession.
+/// A nonce, and the keys that sign for it. The present key signs the nonce and the
+/// certificate request. Its predecessor signs the succession.
 ///
-/// Each answer is stored when it comes, and not made again: not every key makes
-/// the same one twice. The Tenant waits for all of them.
+/// Each signature is stored when it comes, and is not made again, since some keys
+/// never make the same signature twice. The Tenant waits for all signatures.
 pub(in crate::consumer) struct Signing<'a> {
     pub(in crate::consumer) look: &'a Look<'a>,
     pub(in crate::consumer) keys: &'a Keys,
     pub(in crate::consumer) nonce: &'a Nonce,
 }
 
+impl Look<'_> {
+    pub(in crate::consumer) fn signing<'s>(
+        &'s self,
+        keys: &'s Keys,
+        nonce: &'s Nonce,
+    ) -> Signing<'s> {
+        Signing {
+            look: self,
+            keys,
+            nonce,
+        }
+    }
+}
+
 impl Signing<'_> {
-    /// Stores the nonce, has signed what is not signed yet, and sends the Tenant
-    /// once all of it is there.
+    /// Stores the nonce, asks the keys for the missing signatures, and sends the
+    /// Tenant once no signature is missing.
     ///
     /// # Errors
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if a key fails.
@@ -42,8 +54,8 @@ impl Signing<'_> {
             Some(succession) => Some(succession),
             None => self.make_succession(plan)?,
         };
-        // Beside an Identity, the missing signature says that the nonce still
-        // asks for something: the signature comes last.
+        // The nonce beside an Identity counts as open while its signature is
+        // missing. So the signature comes last.
         let comes_last = self.look.observed.identity.is_some();
         let signature = match self.stored_signature() {
             Some(signature) => Some(signature.to_vec()),
@@ -68,19 +80,19 @@ impl Signing<'_> {
         Ok(())
     }
 
-    /// The Tenant, if all of it is stored.
+    /// The Tenant, if all of its parts are stored.
     pub(in crate::consumer) fn stored_tenant(&self) -> Option<Tenant> {
         let (csr, signature) = (self.stored_csr()?, self.stored_signature()?);
         let succession = self.stored_succession()?;
         Some(self.tenant(&csr, signature, succession.as_deref()))
     }
 
-    /// Whether the stored signature over this nonce is that key's.
+    /// Whether the stored signature over this nonce is by this key.
     pub(in crate::consumer) fn was_signed_by(&self, key: Option<&dyn SigningKey>) -> bool {
         key.is_some_and(|key| self.signature_by(key.public_key()).is_some())
     }
 
-    /// The request that was stored, if it is this key's.
+    /// The stored certificate request, if it is by the present key.
     fn stored_csr(&self) -> Option<Csr> {
         let subject = Subject::control_plane(&self.look.configuration.cluster_id);
         let pem = self.look.observed.record()?.csr.as_deref()?;
@@ -88,8 +100,8 @@ impl Signing<'_> {
         Csr::verify(pem, &subject, key, self.look.policy()).ok()
     }
 
-    /// The succession that is on record, if it is the right one; none where no
-    /// key goes before.
+    /// The recorded succession, if it verifies. The inner value is none if the
+    /// present key has no predecessor.
     fn stored_succession(&self) -> Option<Option<String>> {
         let Some(predecessor) = &self.keys.predecessor else {
             return Some(None);
@@ -108,7 +120,7 @@ impl Signing<'_> {
             return Ok(Some(None));
         };
         let succeeding = self.succeeding();
-        let succession = made(
+        let succession = signed(
             KeySuccession::make(&succeeding, &**predecessor),
             plan,
             || KeySuccession::signature_id(&succeeding, predecessor.public_key()),
@@ -128,7 +140,7 @@ impl Signing<'_> {
     fn make_signature(&self, plan: &mut Plan<'_>) -> Result<Option<Vec<u8>>, Error> {
         let (key, peer) = (&*self.keys.current, self.look.peer());
         let payload = Payload::nonce(self.nonce, key.public_key());
-        let signature = made(sign_verified(key, &payload), plan, || payload.id())?;
+        let signature = signed(sign_verified(key, &payload), plan, || payload.id())?;
         if signature.is_some() {
             let signed = Event::new(peer, Decision::NonceSigned);
             plan.tell(signed.by_key(key.public_key().fingerprint()));
@@ -136,7 +148,7 @@ impl Signing<'_> {
         Ok(signature.map(|signature| signature.0))
     }
 
-    /// The signature that was stored, if it is this key's over this nonce.
+    /// The stored signature, if it is the present key's over this nonce.
     fn stored_signature(&self) -> Option<&[u8]> {
         self.signature_by(self.keys.current.public_key())
     }
@@ -151,29 +163,27 @@ impl Signing<'_> {
         holds.then_some(signature)
     }
 
-    /// What the provider is to apply: the key, the request and the signature.
-    /// An Ed25519 key is written raw, since every version of Liqo takes that;
-    /// others in PEM.
+    /// The Tenant that the provider applies, with key, certificate request and
+    /// signature. An Ed25519 key is written raw, since every version of Liqo accepts
+    /// that. Other keys are written in PEM.
     fn tenant(&self, csr: &Csr, signature: &[u8], succession: Option<&str>) -> Tenant {
         let settings = self.look.settings();
-        let consumer_id = self.look.configuration.cluster_id.to_string();
+        let consumer = self.look.configuration.cluster_id.as_str();
         let namespace = settings.remote_tenant_namespace.as_ref();
         Tenant {
             metadata: Metadata {
-                name: consumer_id.clone(),
-                namespace: namespace.map(ToString::to_string).unwrap_or_default(),
-                labels: BTreeMap::from([(
-                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                    consumer_id.clone(),
-                )]),
                 annotations: succession
                     .map(|text| (KEY_SUCCESSION_ANNOTATION.to_owned(), text.to_owned()))
                     .into_iter()
                     .collect(),
-                ..Metadata::default()
+                ..Metadata::labelled(
+                    consumer,
+                    namespace.map(ToString::to_string).unwrap_or_default(),
+                    [(names::REMOTE_CLUSTER_ID_LABEL, consumer)],
+                )
             },
             spec: TenantSpec {
-                cluster_id: consumer_id,
+                cluster_id: consumer.to_owned(),
                 public_key: Bytes::from(self.keys.current.public_key().to_tenant_field()),
                 csr: Bytes::from(csr.pem()),
                 signature: Bytes::from(signature),
@@ -189,7 +199,8 @@ impl Signing<'_> {
 }
 
 impl Look<'_> {
-    /// Stores a nonce with its signature; without one, the nonce waits for it.
+    /// Stores a nonce with its signature. Without a signature, the nonce waits for
+    /// one.
     pub(in crate::consumer) fn store_nonce(
         &self,
         nonce: &Nonce,
@@ -197,6 +208,15 @@ impl Look<'_> {
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         self.ensure_namespace(plan)?;
+        let replaced = self.observed.nonce_text().filter(|(secret, text)| {
+            *text != nonce.as_bytes() && secret.get(names::SIGNED_NONCE).is_some()
+        });
+        if let Some((_, text)) = replaced
+            && let Ok(earlier) = Nonce::parse(text, self.policy())
+        {
+            plan.records
+                .change(|record| record.remember_signed(earlier));
+        }
         let fill = |secret: &mut Secret| {
             let data = &mut secret.data;
             data.insert(names::NONCE.to_owned(), nonce.as_bytes().to_vec().into());
@@ -204,7 +224,7 @@ impl Look<'_> {
                 Some(signature) => {
                     data.insert(names::SIGNED_NONCE.to_owned(), signature.to_vec().into());
                 }
-                // A signature over another nonce.
+                // A stored signature would be over another nonce.
                 None => {
                     data.remove(names::SIGNED_NONCE);
                 }
@@ -219,14 +239,11 @@ impl Look<'_> {
             (names::REMOTE_CLUSTER_ID_LABEL, self.peer().as_str()),
         ];
         let mut secret = Secret {
-            metadata: Metadata {
-                name: names::SIGNED_NONCE_SECRET.to_owned(),
-                namespace: self.observed.namespace_name(),
-                labels: labels
-                    .map(|(label, value)| (label.to_owned(), value.to_owned()))
-                    .into(),
-                ..Metadata::default()
-            },
+            metadata: Metadata::labelled(
+                names::SIGNED_NONCE_SECRET,
+                self.observed.namespace_name(),
+                labels,
+            ),
             ..Secret::default()
         };
         fill(&mut secret);

@@ -1,4 +1,4 @@
-//! The resource slices of a provider, beside the control plane.
+//! The resource slices that this side requests from a provider.
 //!
 //! ```text
 //!   NeedsRequest ──▶ AwaitsDecision ──▶ NeedsIdentity ──▶ NeedsKubeconfig ──▶ Held
@@ -6,36 +6,39 @@
 //!                          └──────────────▶ Denied ◀──────────────────────────┘
 //! ```
 //!
-//! The spec of a slice is this side's own. Its status is the provider's, and
-//! is taken for no more than an offer: what is in it is verified as the control
-//! plane's Identity is, and has to be for the same API server and CA.
+//! This side owns the spec of a slice, and the provider owns its status. The status
+//! is only an offer: its credentials are verified like the control plane's Identity,
+//! and must be for the same API server and CA.
 
+mod name;
 mod phase;
 mod request;
 
 pub use phase::{ResourcesDecision, SlicePhase, SliceStatus};
 pub use request::SliceOptions;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
+use self::name::{LABEL_VALUE, check_name};
 use super::{
     AcceptedIdentity,
-    credentials::holding::{Holding, Standing},
-    handshake::keys::Keys,
+    credentials::{holding::Holding, standing::Standing},
+    keys::Keys,
     look::Look,
-    record::Plan,
+    observed::is_asked_of,
+    records::Plan,
 };
 use crate::{
     crypto::{Csr, SigningKey},
     error::{Error, LocalFault, PolicyRefusal, shortened},
     machine::{Awaited, Notice},
     model::{
-        Identity, IdentityType, Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice,
+        Identity, IdentityType, Kind, Metadata, Renew, Resource, ResourceSlice,
         ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, names,
     },
 };
 
-/// One slice, with its objects as far as its phase rests on them.
+/// One slice, with the objects that decide its phase.
 pub(super) struct Slice<'a> {
     pub(super) status: SliceStatus,
     holding: Option<Holding<'a>>,
@@ -51,8 +54,8 @@ impl Slice<'_> {
 }
 
 impl<'a> Look<'a> {
-    /// Every slice of the provider, each for itself, beside the control plane's
-    /// Identity where that was verified.
+    /// Every slice of the provider. `control_plane` is the control plane's Identity,
+    /// if it was verified.
     pub(super) fn slices(&self, control_plane: Option<&AcceptedIdentity>) -> Vec<Slice<'a>> {
         let here = self.observed.namespace_name();
         let unreadable = self
@@ -70,7 +73,7 @@ impl<'a> Look<'a> {
         let readable = self
             .view
             .readable::<ResourceSlice>()
-            .filter(|slice| is_asked_of(slice, self.peer().as_str()))
+            .filter(|slice| is_asked_of(slice, self.peer()))
             .map(|slice| {
                 let mut holding = None;
                 let phase = self.slice_phase(control_plane, slice, &mut holding);
@@ -116,7 +119,7 @@ impl<'a> Look<'a> {
             });
         }
         if holding.endpoint.is_none() {
-            holding.endpoint = control_plane.map(|control| control.identity().pins().clone());
+            holding.endpoint = control_plane.map(|control| control.identity.pins().clone());
         }
         if holding.endpoint.is_none() {
             return Ok(SlicePhase::AwaitsControlPlane);
@@ -128,7 +131,8 @@ impl<'a> Look<'a> {
             .as_ref()
             .filter(|_| decision.is_some());
         let own = || own.map(|given| (given, slice.id()));
-        // The provider writes a renewed certificate to both, one after the other.
+        // The provider writes a renewed certificate to the slice and to the Renew,
+        // one after the other.
         let given = [own(), holding.renewed()]
             .into_iter()
             .flatten()
@@ -142,8 +146,8 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// The key that the provider knows this cluster by: a request by another
-    /// one would be refused.
+    /// The key by which the provider knows this cluster. The provider refuses a
+    /// request by another key.
     fn request_key(
         &self,
         control_plane: Option<&AcceptedIdentity>,
@@ -163,8 +167,9 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// That this side asked for the slice. A provider may have rights in the
-    /// tenant namespace, so its slice there is not taken for this side's own.
+    /// Checks that this side requested the slice. A provider may have rights in the
+    /// tenant namespace and create a slice there. Such a slice does not count as
+    /// this side's own.
     fn check_requested(&self, slice: &ResourceSlice) -> Result<(), Error> {
         let record = self.observed.record();
         let name = &slice.metadata.name;
@@ -206,8 +211,8 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    /// Leads all slices on. A slice that fails leaves no change, and holds up no
-    /// other.
+    /// Makes the next step for every slice. A slice that fails leaves no change, and
+    /// does not block the others.
     pub(super) fn go_on_with_slices(
         &self,
         control_plane: Option<&AcceptedIdentity>,
@@ -219,7 +224,9 @@ impl<'a> Look<'a> {
                 plan.refuse_at(slice.status.slice.clone(), error);
             }
         }
-        let is_there = |name: &str| slices.iter().any(|slice| slice.status.slice.name == name);
+        let names = slices.iter().map(|slice| slice.status.slice.name.as_str());
+        let names: BTreeSet<&str> = names.collect();
+        let is_there = |name: &str| names.contains(name);
         if self.observed.record.is_some() {
             plan.records.change(|record| {
                 record.slices.retain(|name, _| is_there(name));
@@ -254,23 +261,24 @@ impl<'a> Look<'a> {
             }
             (SlicePhase::Held(stored), Some(holding)) => holding.maintain(stored, plan)?,
             (SlicePhase::Denied { .. }, Some(holding)) => holding.withdraw(plan)?,
-            // These phases come of what the slice holds.
+            // The other phases exist only with a `Holding`.
             (_, None) => {}
         }
         Ok(())
     }
 
-    /// Removes what Kubernetes' garbage collector would: identities whose slice is
-    /// gone. Not every store has one.
+    /// Removes identities whose slice is gone. Kubernetes' garbage collector does
+    /// the same, but not every store has one.
     fn remove_left_behind(&self, is_there: &dyn Fn(&str) -> bool, plan: &mut Plan<'_>) {
         let here = self.observed.namespace_name();
         let identities = self.view.readable::<Identity>().filter(|identity| {
             let metadata = &identity.metadata;
-            let label = |label: &str| metadata.labels.get(label).map(String::as_str);
-            let slice = label(names::RESOURCE_SLICE_NAME_LABEL).unwrap_or_default();
+            let slice = metadata
+                .label(names::RESOURCE_SLICE_NAME_LABEL)
+                .unwrap_or_default();
             identity.spec.identity_type == IdentityType::ResourceSlice
                 && metadata.namespace == here
-                && label(names::REMOTE_CLUSTER_ID_LABEL) == Some(self.peer().as_str())
+                && metadata.label(names::REMOTE_CLUSTER_ID_LABEL) == Some(self.peer().as_str())
                 && metadata.name == names::resource_slice_identity_name(slice)
                 && metadata
                     .owner_references
@@ -295,10 +303,10 @@ impl<'a> Look<'a> {
 }
 
 impl Holding<'_> {
-    /// Removes the identity that a denied slice may have had, as Liqo does.
+    /// Removes the identity of a denied slice, if the slice has one, as Liqo does.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// An object cannot be read.
     fn withdraw(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let Some(identity) = self.identity else {
             if let Some(slice) = self.slice {
@@ -319,43 +327,8 @@ impl Holding<'_> {
     }
 }
 
-/// Deletes what is there and not being deleted already.
+/// Deletes the object, if it exists and is not being deleted yet.
 fn remove<K: Resource>(stored: Option<&K>, plan: &mut Plan<'_>) -> bool {
     let stays = stored.filter(|stored| stored.metadata().deletion_timestamp.is_none());
     stays.map(|stored| plan.delete(stored)).is_some()
 }
-
-/// Whether it is a slice that this side asks of the peer: one to be replicated
-/// to it, and no replica.
-pub(super) fn is_asked_of(slice: &ResourceSlice, peer: &str) -> bool {
-    let label = |label: &str| slice.metadata.labels.get(label).map(String::as_str);
-    label(names::REPLICATION_LABEL) == Some(names::TRUE)
-        && label(names::REPLICATION_DESTINATION_LABEL) == Some(peer)
-        && label(names::REPLICATED_LABEL) != Some(names::TRUE)
-}
-
-/// A slice's name is the value of a label of its Identity.
-fn check_name(name: &str, longest: usize, id: ObjectRef) -> Result<(), Error> {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let first_and_last = name.bytes().next().zip(name.bytes().last());
-    if name.len() <= longest
-        && first_and_last.is_some_and(|(first, last)| inner(first) && inner(last))
-        && name
-            .bytes()
-            .all(|byte| inner(byte) || byte == b'-' || byte == b'.')
-    {
-        return Ok(());
-    }
-    let found = shortened(name);
-    Err(Error::new(
-        LocalFault::SliceName { found },
-        Some(id),
-        "metadata.name",
-    ))
-}
-
-/// What names of one's own making are held to: with the hash behind it, a common
-/// name has at most 64 characters (RFC 5280, `ub-common-name`).
-const OWN_NAME: usize = 51;
-/// The longest value of a label.
-const LABEL_VALUE: usize = 63;

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Where one resource slice stands.
+/// The state of one resource slice.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SliceStatus {
@@ -19,8 +19,8 @@ pub struct SliceStatus {
     pub slice: ObjectRef,
     /// The phase of its identity.
     pub phase: SlicePhase,
-    /// What the provider said about the resources: a decision apart from that on
-    /// the identity.
+    /// The provider's decision on the resources. The decision on the identity is a
+    /// separate one.
     pub resources: ResourcesDecision,
 }
 
@@ -30,29 +30,30 @@ pub struct SliceStatus {
 pub enum SlicePhase {
     /// The key store has no key, or has not answered yet.
     NeedsKey,
-    /// A person or `liqoctl` made the slice: the clusters' IDs or the certificate
-    /// request are missing in it.
+    /// The slice lacks the cluster IDs, or a request by the right key. Slices made
+    /// by a person or by `liqoctl` begin here.
     NeedsRequest,
     /// The request is complete; the provider has not decided yet.
     AwaitsDecision,
-    /// There is no Identity of the control plane yet, by whose API server and CA
-    /// the slice's could be measured.
+    /// The control plane has no Identity yet. The slice's API server and CA must be
+    /// the same as the control plane's.
     AwaitsControlPlane,
-    /// The provider gave a certificate, which is verified: the Identity is to be
-    /// made of it.
+    /// The provider gave a certificate, and it is verified. The next step stores it
+    /// in the Identity.
     NeedsIdentity(Box<OfferedIdentity>),
-    /// The Identity is verified; its kubeconfig is to be stored.
+    /// The Identity is verified. The next step stores its kubeconfig.
     NeedsKubeconfig(Box<AcceptedIdentity>),
     /// The kubeconfig is stored.
     Held(Box<StoredIdentity>),
-    /// The provider denied the identity: what was made for it goes.
+    /// The provider denied the identity. The objects that were made for it are
+    /// deleted.
     Denied {
-        /// Why, in one word of the provider's.
+        /// The provider's reason, in one word.
         reason: String,
-        /// Why, in a sentence of the provider's. It is not escaped.
+        /// The provider's message. It is not escaped.
         message: String,
     },
-    /// What the provider gave, or what stands here, cannot be taken.
+    /// The provider's answer, or an object of this side, cannot be accepted.
     Refused(Error),
     /// The slice is being deleted.
     Ending,
@@ -62,15 +63,15 @@ pub enum SlicePhase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourcesDecision {
-    /// Nothing yet.
+    /// The provider has not decided yet.
     Undecided,
-    /// It granted these; they may be fewer than were asked for.
+    /// The provider granted these resources, which may be fewer than requested.
     Granted(BTreeMap<String, Quantity>),
-    /// It denied them.
+    /// The provider denied the resources.
     Denied {
-        /// Why, in one word.
+        /// The reason, in one word.
         reason: String,
-        /// Why, in a sentence.
+        /// The provider's message. It is not escaped.
         message: String,
     },
 }

@@ -1,16 +1,16 @@
-//! Asking for a resource slice.
+//! Requesting a resource slice.
 
 use std::collections::BTreeMap;
 
-use super::{OWN_NAME, check_name, is_asked_of};
+use super::name::{OWN_NAME, check_name};
 use crate::{
     audit::{Decision, Event},
     consumer::{
         Consumer,
         credentials::holding::Holding,
         look::Look,
-        observed::Observed,
-        record::{Plan, Records},
+        observed::{Observed, is_asked_of},
+        records::{Plan, Records},
         replication_labels,
     },
     crypto::{Csr, SigningKey, Subject},
@@ -19,7 +19,7 @@ use crate::{
     model::{Bytes, Kind, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, names},
 };
 
-/// What is asked of a provider.
+/// A request for a resource slice.
 ///
 /// # Examples
 /// ```
@@ -34,14 +34,15 @@ use crate::{
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SliceOptions {
-    /// The slice's name, of at most 51 characters; unique among all slices that
-    /// this cluster asks for.
+    /// The slice's name, of at most 51 characters. It is unique among all slices
+    /// that this cluster requests.
     pub name: String,
-    /// Who decides on it; `default` for Liqo itself.
+    /// The slice's class, which selects the controller that decides. Liqo's own is
+    /// `default`.
     pub class: String,
-    /// How much of which resource.
+    /// The requested quantity of each resource.
     pub resources: BTreeMap<String, Quantity>,
-    /// Whether Liqo is to make a virtual node of it.
+    /// Whether Liqo creates a virtual node for the slice.
     pub create_virtual_node: bool,
     /// Further annotations.
     pub annotations: BTreeMap<String, String>,
@@ -50,8 +51,8 @@ pub struct SliceOptions {
 }
 
 impl SliceOptions {
-    /// What `liqoctl create resourceslice` asks for by default: nothing in
-    /// particular, with a virtual node.
+    /// The defaults of `liqoctl create resourceslice`: no particular resources, and
+    /// a virtual node.
     pub fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -65,40 +66,40 @@ impl SliceOptions {
 }
 
 impl Consumer {
-    /// Asks the provider for a resource slice, or changes what is asked for. The
-    /// certificate request of a slice that is there stays as it is. While the key
-    /// has not answered, the slice is stored without its request.
+    /// Requests a resource slice from the provider, or changes the request of an
+    /// existing slice. An existing slice keeps its certificate request, if that is
+    /// by the right key. While the key has not answered, the slice is stored without
+    /// a certificate request.
     ///
     /// # Errors
     /// [`LocalFault::SliceName`], [`Precondition::NotAuthenticated`];
-    /// [`LocalFault::Conflict`] if something else stands there; otherwise as
-    /// [`look`](Self::look).
+    /// [`LocalFault::Conflict`] if the existing slice is not this side's or is being
+    /// deleted; otherwise as [`look`](Self::look).
     pub fn request_slice(
         &self,
         view: &View<'_>,
         options: &SliceOptions,
         env: Env,
     ) -> Result<Step, Error> {
-        self.with_look(view, env.now, |look| {
-            let mut plan = look.plan();
-            look.request_slice(options, &mut plan)?;
-            Ok(plan.finish())
+        self.plan_with(view, env.now, |look, plan| {
+            look.request_slice(options, plan)
         })
     }
 
-    /// Deletes a resource slice. What was made for it goes when it is gone,
-    /// which waits for the provider where slices are replicated.
+    /// Deletes a resource slice. The objects that were made for it are removed once
+    /// the slice is gone. If slices are replicated, the slice is gone only when the
+    /// provider has let go of it.
     ///
     /// # Errors
-    /// As [`look`](Self::look); [`LocalFault::Conflict`] if what stands there
-    /// is not asked of this provider.
+    /// As [`look`](Self::look); [`LocalFault::Conflict`] if the slice is not
+    /// requested from this provider.
     pub fn delete_slice(&self, view: &View<'_>, name: &str) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
         let observed = Observed::of(&self.0, view)?;
         let mut plan = Plan::new(Records::of(&self.0, &observed));
         let slice: Option<&ResourceSlice> = view.find(&observed.namespace_name(), name)?;
         if let Some(slice) = slice {
-            if !is_asked_of(slice, view.peer().as_str()) {
+            if !is_asked_of(slice, view.peer()) {
                 return Err(Error::new(LocalFault::Conflict, Some(slice.id()), ""));
             }
             plan.await_for(Awaited::End(slice.id()));
@@ -111,7 +112,7 @@ impl Consumer {
 }
 
 impl SliceOptions {
-    /// Makes a slice what is asked for.
+    /// Writes the options to a slice.
     fn fill(&self, slice: &mut ResourceSlice, look: &Look<'_>) {
         let metadata = &mut slice.metadata;
         metadata.labels.extend(self.labels.clone());
@@ -146,7 +147,7 @@ impl Look<'_> {
         }
         let stored: Option<&ResourceSlice> = self.view.find(&namespace, &options.name)?;
         if stored.is_some_and(|slice| {
-            !is_asked_of(slice, self.peer().as_str()) || slice.metadata.deletion_timestamp.is_some()
+            !is_asked_of(slice, self.peer()) || slice.metadata.deletion_timestamp.is_some()
         }) {
             return Err(Error::new(LocalFault::Conflict, Some(id), ""));
         }
@@ -179,9 +180,9 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Fills in the clusters' IDs and the certificate request, as Liqo's own
-    /// controller does. A request that is for another key than this cluster's is
-    /// replaced: nobody could use its certificate.
+    /// Writes the cluster IDs and the certificate request, as Liqo's own controller
+    /// does. A request by a key that this cluster does not use any more is replaced,
+    /// because nobody could use its certificate.
     ///
     /// # Errors
     /// [`LocalFault::Backend`] if the key fails.
@@ -210,7 +211,7 @@ impl Look<'_> {
         Subject::resource_slice(&slice.metadata.name, &self.configuration.cluster_id)
     }
 
-    /// The request that the slice has, or a new one; none while the key has not
+    /// The slice's certificate request, or a new one. None while the key has not
     /// answered.
     fn slice_request(
         &self,

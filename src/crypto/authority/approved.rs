@@ -13,9 +13,9 @@ impl Authority {
     /// Signs an approved request for a client certificate, as Kubernetes'
     /// controller manager does for `kubernetes.io/kube-apiserver-client`.
     ///
-    /// The certificate has the name and the key of the request. The approval
-    /// answers for both. There is no certificate for a request that is not
-    /// approved, is denied or has failed, has its certificate already, or is for
+    /// The certificate has the subject and the key of the request, since the
+    /// approval covers both. The result is `None` for a request that is not
+    /// approved, is denied or has failed, already has its certificate, or is for
     /// another signer or other usages.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ fn is_to_be_signed(request: &CertificateSigningRequest) -> bool {
 }
 
 const CLIENT_AUTH: &str = "client auth";
-/// The controller manager's own (`--cluster-signing-duration`).
+/// The default of the controller manager (`--cluster-signing-duration`).
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
         let mut der = crate::crypto::pem_block::read_one(
             request.spec.request.as_slice(),
             "CERTIFICATE REQUEST",
-            Policy::strict().forms(),
+            Policy::strict().forms,
         )
         .unwrap();
         *der.last_mut().unwrap() ^= 1;

@@ -155,7 +155,7 @@ fn an_authoritys_name_is_copied_byte_for_byte() {
     let unit = &[0x55, 4, 11][..];
     let cn = |tag, value: &[u8]| element(SET, &[&attribute(COMMON_NAME, tag, value)]);
     let rename = |name: &[u8]| {
-        // The signature does not fit any more, and nobody asks.
+        // The signature no longer verifies, but `from_pem` does not verify it.
         let certificate = original.certificate().unwrap();
         let (signed, _, _) = certificate.signed().unwrap();
         let mut fields = Reader::new(single(signed, SEQUENCE).unwrap());
@@ -211,7 +211,7 @@ fn an_authoritys_name_is_copied_byte_for_byte() {
         assert_eq!(chain.leaf().names().1, name);
         assert_eq!(chain.issued_by(authority.ca_bundle()), Issuance::Verified);
     }
-    // Strings that not every reader takes.
+    // Strings that not every reader accepts.
     for name in [cn(PRINTABLE_STRING, b"a@b"), cn(0x1c, &[0, 0, 0, b'x'])] {
         let unreadable = CertificateError::Unreadable { index: 0 };
         assert_eq!(
@@ -406,7 +406,7 @@ fn a_key_that_answers_later_is_an_error() {
     assert_eq!(error, AuthorityError::NotAtOnce(NotAtOnce::Pending));
 }
 
-/// AWS-LC draws from its own generator.
+/// AWS-LC uses its own random number generator.
 #[cfg(any(feature = "rsa", feature = "ecdsa"))]
 struct NoRng;
 

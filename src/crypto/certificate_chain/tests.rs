@@ -130,7 +130,7 @@ fn a_long_life_is_compatible_only() {
         chain.check_client(&setting.expectation(), &strict),
         Err(CertificateError::Lifetime {
             found: years + Duration::from_secs(300),
-            limit: strict.limits().certificate_lifetime
+            limit: strict.limits.certificate_lifetime
         })
     );
     assert_eq!(
@@ -139,7 +139,7 @@ fn a_long_life_is_compatible_only() {
     );
 }
 
-/// What makes a client certificate right, for tests to change.
+/// The parameters of a valid client certificate, for tests to change.
 fn right(setting: &Setting) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.not_before = (setting.now - HOUR).to_date_time();
@@ -159,8 +159,8 @@ fn right(setting: &Setting) -> CertificateParams {
     params
 }
 
-/// A certificate that nothing here would issue, signed by a key and named
-/// after an issuer.
+/// A certificate that the library would not issue, signed by any key and with any
+/// issuer.
 fn forge(
     params: &CertificateParams,
     key: &PublicKey,
@@ -312,7 +312,7 @@ fn an_intermediate_authority_leads_to_its_root() {
     assert_eq!(issued(&[&leaf_pem]), Issuance::No);
     assert_eq!(issued(&[&leaf_pem, &root_pem]), Issuance::No);
 
-    // The intermediate is no authority, or its key did not sign the leaf.
+    // The intermediate is not a CA, or its key did not sign the leaf.
     let mut client = middle.clone();
     client.is_ca = IsCa::ExplicitNoCa;
     let client_pem = forge(&client, middle_key.public_key(), &root, &root_key);
@@ -354,7 +354,7 @@ fn a_chain_is_certificates_and_nothing_else() {
             CertificateError::Pem(PemError::NoBlock),
         ),
         (
-            [&pem[..], key.as_str().as_bytes()].concat(),
+            [&pem[..], key.expose().as_bytes()].concat(),
             CertificateError::Pem(label),
         ),
         (pem.repeat(5), CertificateError::TooMany { limit: 4 }),

@@ -16,7 +16,7 @@ fn check(pem: &[u8], subject: &Subject, key: &KeyPair) -> [Result<Csr, CsrError>
         .map(|policy| Csr::verify(pem, subject, key.public_key(), &policy))
 }
 
-/// The same request with another name in it, signed by the key.
+/// A request with this name as its subject, signed by the key.
 fn with_name(name: &[u8], key: &KeyPair) -> Vec<u8> {
     let information = information(name, key.public_key());
     let payload = Payload::certification_request(&information, key.public_key());
@@ -118,8 +118,8 @@ fn a_key_that_signs_wrongly_is_found_out() {
 fn every_bit_counts() {
     let (subject, key) = (subject("cl-consumer"), key(1));
     let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
-    for bit in 0..8 * csr.der().len() {
-        let mut der = csr.der().to_vec();
+    for bit in 0..8 * csr.der.len() {
+        let mut der = csr.der.to_vec();
         der[bit / 8] ^= 1 << (bit % 8);
         let pem = pem_block::write(LABEL, &der).into_bytes();
         for verdict in check(&pem, &subject, &key) {
@@ -128,8 +128,7 @@ fn every_bit_counts() {
     }
 }
 
-/// The bits of the information are signed again, so that nothing but the
-/// comparison refuses them.
+/// The changed information is signed again, so that only the comparison refuses it.
 #[test]
 fn every_bit_counts_although_it_is_signed() {
     let (subject, key) = (subject("cl-consumer"), key(1));
@@ -189,12 +188,12 @@ fn a_second_parser_reads_the_same() {
 
     let (subject, key) = (subject("cl-consumer"), key(1));
     let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
-    let read = x509_cert::request::CertReq::from_der(csr.der()).unwrap();
+    let read = x509_cert::request::CertReq::from_der(&csr.der).unwrap();
     assert_eq!(read.info.subject.to_string(), "CN=cl-consumer,O=liqo.io");
     assert_eq!(
         read.info.public_key.to_der().unwrap(),
         key.public_key().spki_der()
     );
     assert!(read.info.attributes.is_empty());
-    assert_eq!(read.to_der().unwrap(), csr.der());
+    assert_eq!(read.to_der().unwrap(), csr.der);
 }

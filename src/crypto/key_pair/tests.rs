@@ -5,7 +5,7 @@ use rand_core::{TryCryptoRng, TryRng};
 use super::*;
 use crate::crypto::Nonce;
 
-/// Counts: enough for a test.
+/// A random number generator that only counts, which suffices for a test.
 struct Counter(u32);
 
 impl TryRng for Counter {
@@ -51,12 +51,12 @@ fn works(pair: &KeyPair) {
             .verify(scheme, message, &signature.0, &Policy::strict())
             .unwrap();
     }
-    let again = read(pair.to_pkcs8_pem().as_str()).unwrap();
+    let again = read(pair.to_pkcs8_pem().expose()).unwrap();
     assert_eq!(again.public_key(), public);
     assert_eq!(again.to_pkcs8_pem(), pair.to_pkcs8_pem());
     assert_eq!(again.client_key(), ClientKey::Pem(pair.to_pkcs8_pem()));
     assert!(!format!("{again:?}").contains("PRIVATE"));
-    // By the rules for other people's keys.
+    // The public key passes the rules for the keys of peers.
     let policy = Policy::strict();
     assert_eq!(
         PublicKey::from_spki_der(public.spki_der(), &policy).as_ref(),
@@ -67,7 +67,7 @@ fn works(pair: &KeyPair) {
 #[test]
 fn an_ed25519_key_is_the_generators_and_ends_in_no_zero() {
     let mut rng = Counter(0);
-    // One key in 256 ends in a zero byte, and is drawn again.
+    // One key in 256 ends in a zero byte, and is discarded.
     let redrawn = (0..3000).any(|_| {
         let before = rng.0;
         let pair = KeyPair::generate(Algorithm::Ed25519, &mut rng).unwrap();
@@ -91,17 +91,17 @@ fn an_ed25519_key_is_read_in_both_versions() {
         -----END PRIVATE KEY-----\n";
     let key = read(v1).unwrap();
     assert_eq!(v1.len(), 119);
-    assert_eq!(key.to_pkcs8_pem().as_str(), v1);
+    assert_eq!(key.to_pkcs8_pem().expose(), v1);
     let other = read(v2).unwrap();
     assert_eq!(other.public_key(), key.public_key());
-    assert_eq!(other.to_pkcs8_pem().as_str(), v2);
+    assert_eq!(other.to_pkcs8_pem().expose(), v2);
 }
 
 #[test]
 fn a_broken_key_is_refused_without_a_word_of_it() {
     use KeyPairError::*;
     let good = KeyPair::from_entropy(&Entropy::from_bytes([1; 32])).to_pkcs8_pem();
-    let good = good.as_str();
+    let good = good.expose();
     let p192 = element(
         OBJECT_IDENTIFIER,
         &[&[0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 1]],
@@ -199,8 +199,8 @@ fn what_is_not_built_in_says_so() {
     }
 }
 
-/// Signs Liqo's own nonces again: PKCS#1 v1.5 and Ed25519 have one signature
-/// for a key and a message.
+/// Signs the nonces of Liqo's vectors again: with PKCS#1 v1.5 and Ed25519, a key
+/// and a message have only one signature.
 fn signs_as_liqo(algorithm: &str) {
     use base64::{Engine, engine::general_purpose::STANDARD};
 

@@ -150,9 +150,57 @@ fn rsa_numbers_are_checked_before_any_arithmetic() {
     };
     assert_eq!(rsa(&[0xff; 255], &[1, 0, 1]), size(2040));
     assert_eq!(rsa(&[0xff; 513], &[1, 0, 1]), size(4104));
+    let short = [&[0x7f], &[0xff; 255][..]].concat();
+    assert_eq!(
+        read(&spki(
+            RSA_OID,
+            NULL,
+            &element(
+                SEQUENCE,
+                &[&element(0x02, &[&short]), &element(0x02, &[&[1, 0, 1]])]
+            )
+        )),
+        Err(size(2047))
+    );
+    let long = [&[1], &[0xff; 512][..]].concat();
+    assert_eq!(
+        read(&spki(
+            RSA_OID,
+            NULL,
+            &element(
+                SEQUENCE,
+                &[&element(0x02, &[&long]), &element(0x02, &[&[1, 0, 1]])]
+            )
+        )),
+        Err(size(4097))
+    );
     assert_eq!(rsa(&[0xff; 256], &[1]), KeyError::RsaExponent);
     assert_eq!(rsa(&[0xff; 256], &[3]), KeyError::RsaExponent);
     assert_eq!(rsa(&[0xfe; 256], &[1, 0, 1]), KeyError::RsaModulusEven);
+}
+
+#[test]
+fn nothing_follows_a_key() {
+    let modulus = element(0x02, &[&[0], &[0xff; 256]]);
+    let numbers = [&modulus[..], &element(0x02, &[&[1, 0, 1]])].concat();
+    let key = element(SEQUENCE, &[&numbers]);
+    let trailing = |count| KeyError::Der(DerError::TrailingBytes { count });
+    let behind = [&key[..], &[0]].concat();
+    assert_eq!(read(&spki(RSA_OID, NULL, &behind)), Err(trailing(1)));
+    let inside = element(SEQUENCE, &[&numbers, NULL]);
+    assert_eq!(read(&spki(RSA_OID, NULL, &inside)), Err(trailing(2)));
+    for (oid, parameters, key) in [(RSA_OID, NULL, &key[..]), (ED25519_OID, &[][..], &RAW[..])] {
+        let algorithm = |more: &[u8]| {
+            element(
+                SEQUENCE,
+                &[&element(OBJECT_IDENTIFIER, &[oid]), parameters, more],
+            )
+        };
+        let more = element(SEQUENCE, &[&algorithm(&[]), &bit_string(key), NULL]);
+        assert_eq!(read(&more), Err(trailing(2)));
+        let more = element(SEQUENCE, &[&algorithm(NULL), &bit_string(key)]);
+        assert!(read(&more).is_err());
+    }
 }
 
 #[test]

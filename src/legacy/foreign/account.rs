@@ -1,4 +1,4 @@
-//! Giving a service account: the form of 0.2.
+//! Giving a service account (the form of 0.2).
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::{
     legacy::{HttpResponse, IdentityRequest},
     machine::{Awaited, missing::missing},
     model::{
-        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Metadata, NamespaceName, Object,
-        ObjectRef, OwnerReference, PolicyRule, RbacSubject, Resource, Role, RoleBinding, RoleRef,
-        Secret, ServiceAccount, ServiceAccountKubeconfig, names,
+        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Kubeconfig, Metadata, NamespaceName,
+        Object, ObjectRef, OwnerReference, PolicyRule, RbacSubject, Resource, Role, RoleBinding,
+        RoleRef, Secret, ServiceAccount, UserCredential, names,
     },
 };
 
@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct AccountForm<'a> {
     look: Look<'a>,
     request: &'a IdentityRequest,
-    /// Where the accounts are.
+    /// The namespace of the service accounts.
     namespace: &'a NamespaceName,
 }
 
@@ -29,14 +29,15 @@ impl Form for AccountForm<'_> {
     fn standing(&self) -> Standing {
         let observed = self.look.observed;
         let (claim, account) = match (observed.claim(), observed.account.account) {
-            // The account is given anew once it is gone.
+            // A new account is given once the old one is gone.
             (_, Some(account)) if account.metadata.deletion_timestamp.is_some() => {
                 return Standing::Leaving;
             }
             (Some(claim), _) if !claim.is_of_accounts() => return Standing::Taken,
-            // Left by Liqo: the home cluster has an identity.
+            // The account was made by Liqo, so the home cluster has an identity.
             (None, Some(_)) => return Standing::Taken,
-            // New, or an account that somebody deleted so that it is given again.
+            // The peer is new, or an administrator deleted the account so that it is
+            // given again.
             (_, None) => return Standing::Unclaimed,
             (Some(claim), Some(account)) => (claim, account),
         };
@@ -78,7 +79,8 @@ impl Form for AccountForm<'_> {
         match objects.token {
             None => plan.create(wanted),
             Some(present) if is_of_account(present, &wanted) => {}
-            // Another home may make Secrets here.
+            // The Secret is not this account's token. Another home cluster may
+            // create Secrets here.
             Some(present) => {
                 let id = Some(present.id());
                 return Err(Error::new(LocalFault::Conflict, id, "type"));
@@ -98,12 +100,14 @@ impl Form for AccountForm<'_> {
 }
 
 impl<'a> AccountForm<'a> {
-    /// The form for a request whose cluster ID names no Secret of anybody else.
+    /// The form for a request. The cluster ID must not be the name of another
+    /// owner's Secret.
     ///
-    /// The role of 0.2 lets a home read the Secret that its cluster ID names, and
-    /// the home chooses the ID. So the namespace holds no Secret of this cluster's
-    /// own, and the ID is checked until the role is there. After that, a Secret of
-    /// the ID's name is the home's: the role says who may make one.
+    /// The role of 0.2 lets a home cluster read the Secret with the name of its
+    /// cluster ID, and the home cluster chooses that ID. So the namespace must not
+    /// contain this cluster's own Secrets, and the ID is checked until the role
+    /// exists. After that, a Secret with that name belongs to the home cluster: the
+    /// role lets it create one.
     pub(super) fn of(
         look: Look<'a>,
         request: &'a IdentityRequest,
@@ -128,7 +132,7 @@ impl<'a> AccountForm<'a> {
         })
     }
 
-    /// Makes the roles and their bindings.
+    /// Creates the roles and their bindings.
     fn grant(&self, account: &ServiceAccount, plan: &mut Plan<'_>) -> Result<(), Error> {
         let (peer, objects) = (&self.request.peer, &self.look.observed.account);
         let namespace = account.metadata.namespace.as_str();
@@ -179,19 +183,21 @@ impl<'a> AccountForm<'a> {
 
     fn response(&self, account: &ServiceAccount, token: &str) -> HttpResponse {
         let endpoint = &self.look.configuration.endpoint;
-        let kubeconfig = ServiceAccountKubeconfig {
+        let kubeconfig = Kubeconfig {
             cluster: CLUSTER.to_owned(),
             server: endpoint.api_server().as_str().to_owned(),
             certificate_authority: endpoint.ca(),
+            proxy_url: None,
             user: account.metadata.name.clone(),
-            token: token.into(),
+            credential: UserCredential::Token(token.into()),
+            namespace: None,
         };
         HttpResponse::text(201, kubeconfig.to_yaml())
     }
 }
 
-/// What makes a cluster of today issue a token that does not expire, as one of
-/// the time of 0.2 did by itself.
+/// A Secret for which Kubernetes issues a token that does not expire. At the time of
+/// 0.2, Kubernetes created such a Secret by itself.
 fn token_secret(peer: &ClusterId, account: &ServiceAccount) -> Secret {
     Secret {
         metadata: Metadata {
@@ -208,37 +214,29 @@ fn token_secret(peer: &ClusterId, account: &ServiceAccount) -> Secret {
     }
 }
 
-/// Whether the token in the Secret is one that Kubernetes issued for the account.
+/// Whether Kubernetes fills the Secret with a token of the account.
 fn is_of_account(present: &Secret, wanted: &Secret) -> bool {
     let account = names::SERVICE_ACCOUNT_NAME_ANNOTATION;
     let account = |secret: &Secret| secret.metadata.annotations.get(account).cloned();
     present.secret_type == wanted.secret_type && account(present) == account(wanted)
 }
 
-/// Whether a Secret of that name is one that this library, Liqo or Kubernetes
-/// makes, now or later.
+/// Whether this library, Liqo or Kubernetes may create a Secret with that name.
 fn is_reserved(name: &str) -> bool {
     let prefixes = ["remote-", "liqo-"];
     let exact = [names::AUTH_TOKEN_SECRET, names::CLUSTER_KEYS_SECRET];
     prefixes.iter().any(|prefix| name.starts_with(prefix))
         || exact.contains(&name)
-        // The token of a service account.
+        // Kubernetes names the token of a service account like this.
         || name.contains("-token-")
 }
 
 fn metadata(peer: &ClusterId, namespace: &str) -> Metadata {
-    Metadata {
-        name: names::remote_account(peer),
-        namespace: namespace.to_owned(),
-        labels: BTreeMap::from([
-            (names::LIQO_MANAGED_LABEL.to_owned(), names::TRUE.to_owned()),
-            (
-                names::DISCOVERY_CLUSTER_ID_LABEL.to_owned(),
-                peer.to_string(),
-            ),
-        ]),
-        ..Metadata::default()
-    }
+    let labels = [
+        (names::LIQO_MANAGED_LABEL, names::TRUE),
+        (names::DISCOVERY_CLUSTER_ID_LABEL, peer.as_str()),
+    ];
+    Metadata::labelled(names::remote_account(peer), namespace, labels)
 }
 
 fn owner(account: &ServiceAccount) -> OwnerReference {
@@ -249,5 +247,5 @@ fn owner(account: &ServiceAccount) -> OwnerReference {
     }
 }
 
-/// What Liqo 0.2 calls the cluster in a kubeconfig.
+/// The name of the cluster in a kubeconfig of Liqo 0.2.
 const CLUSTER: &str = "service-cluster";

@@ -1,4 +1,4 @@
-//! Giving a certificate: the forms of 0.3 to 0.10.
+//! Giving a certificate (the forms of 0.3 to 0.10).
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(super) struct CertificateForm<'a> {
     csr: Csr,
     key: PublicKey,
     subject: Subject,
-    /// The token by which this cluster may ask the peer in turn.
+    /// The token with which this cluster may ask the peer in turn.
     origin_token: Option<AuthToken>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> CertificateForm<'a> {
         &self.look.configuration.settings.policy
     }
 
-    /// The certificate that was issued for exactly this request.
+    /// The stored certificate, if it was issued for exactly this CSR.
     fn issued(&self) -> Option<CertificateChain> {
         let secret = self.look.observed.certificate.issued?;
         if secret.get(names::CSR)? != self.request.csr {
@@ -78,7 +78,7 @@ impl<'a> CertificateForm<'a> {
         self.check(&chain).is_ok().then_some(chain)
     }
 
-    /// Asks the signer, and stores what comes.
+    /// Asks the signer, and stores the certificate.
     fn ask_signer(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let settings = &self.look.configuration.settings;
         let Some((claim, _)) = &self.look.observed.claim else {
@@ -133,15 +133,14 @@ impl<'a> CertificateForm<'a> {
         chain.check_client(&expectation, self.policy())
     }
 
-    /// The certificate as Liqo keeps it.
+    /// The Secret in which Liqo stores the certificate.
     fn secret(&self, chain: &CertificateChain) -> Secret {
         Secret {
-            metadata: Metadata {
-                name: names::ISSUED_CERTIFICATE_SECRET.to_owned(),
-                namespace: self.look.observed.certificate.namespace_name().to_owned(),
-                labels: labels(&self.request.peer),
-                ..Metadata::default()
-            },
+            metadata: Metadata::labelled(
+                names::ISSUED_CERTIFICATE_SECRET,
+                self.look.observed.certificate.namespace_name(),
+                [of_peer(&self.request.peer)],
+            ),
             data: BTreeMap::from([
                 (names::CSR.to_owned(), self.request.csr.clone().into()),
                 (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
@@ -150,7 +149,7 @@ impl<'a> CertificateForm<'a> {
         }
     }
 
-    /// Binds each ClusterRole that a home gets.
+    /// Binds each ClusterRole that a home cluster gets.
     fn bind(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let objects = &self.look.observed.certificate;
         for role in &objects.basic_roles {
@@ -162,8 +161,9 @@ impl<'a> CertificateForm<'a> {
         Ok(())
     }
 
-    /// Keeps the origin token. What an administrator put there stays, unless the
-    /// policy does as Liqo does.
+    /// Stores the origin token. With the strict policy, a token that an
+    /// administrator stored stays. With the compatible policy, the origin token
+    /// replaces it, as in Liqo.
     fn keep_origin_token(&self, plan: &mut Plan<'_>) {
         let Some(token) = &self.origin_token else {
             return;
@@ -172,7 +172,7 @@ impl<'a> CertificateForm<'a> {
         let mut wanted = objects::remote_token(namespace, &self.request.peer, token);
         let present = self.look.observed.remote_token;
         if let Some(present) = present {
-            if self.policy().forms() == Forms::Canonical
+            if self.policy().forms == Forms::Canonical
                 || token.matches(present.get(names::TOKEN).unwrap_or_default())
             {
                 return;
@@ -195,13 +195,14 @@ impl<'a> CertificateForm<'a> {
         HttpResponse::text(202, write(&response))
     }
 
-    /// Strict: named by the ID, which nobody else can choose. Compatible: as Liqo
-    /// does, by the ID for 0.3, later by name and ID, where that is a name for a
-    /// namespace.
+    /// The tenant namespace. With the strict policy, its name contains only the
+    /// cluster ID, which nobody else can choose. With the compatible policy, it is
+    /// named as in Liqo: by the ID for 0.3, and by name and ID later, if the result
+    /// is a valid namespace name.
     fn tenant_namespace(&self) -> Namespace {
         let peer = &self.request.peer;
         let liqos = objects::tenant_namespace(&self.request.name, peer);
-        let name = match self.policy().forms() {
+        let name = match self.policy().forms {
             Forms::Compatible
                 if self.request.version != ProtocolVersion::V0_3
                     && liqos.parse::<NamespaceName>().is_ok() =>
@@ -210,15 +211,12 @@ impl<'a> CertificateForm<'a> {
             }
             Forms::Canonical | Forms::Compatible => names::tenant_namespace(peer),
         };
-        let mut labels = labels(peer);
-        let label = names::DISCOVERY_TENANT_NAMESPACE_LABEL;
-        labels.insert(label.to_owned(), names::TRUE.to_owned());
+        let labels = [
+            of_peer(peer),
+            (names::DISCOVERY_TENANT_NAMESPACE_LABEL, names::TRUE),
+        ];
         Namespace {
-            metadata: Metadata {
-                name,
-                labels,
-                ..Metadata::default()
-            },
+            metadata: Metadata::labelled(name, "", labels),
         }
     }
 }
@@ -227,7 +225,8 @@ impl Form for CertificateForm<'_> {
     fn standing(&self) -> Standing {
         let objects = &self.look.observed.certificate;
         let Some(claim) = self.look.observed.claim() else {
-            // Left by Liqo: the home cluster has an identity.
+            // The certificate was issued by Liqo, so the home cluster has an
+            // identity.
             return match objects.issued {
                 Some(_) => Standing::Taken,
                 None => Standing::Unclaimed,
@@ -238,10 +237,10 @@ impl Form for CertificateForm<'_> {
         }
         let is_same = claim.csr.as_slice() == self.csr.digest();
         if claim.is_delivered || (!is_same && objects.issued.is_some()) {
-            // The deletion of the certificate is Liqo's way to have one issued
-            // again. A peer's identities may delete Secrets in its namespace, so
-            // only the compatible policy goes by the deletion.
-            return match (objects.issued, self.policy().forms()) {
+            // In Liqo, an administrator deletes the certificate to have it issued
+            // again. A peer may have the right to delete Secrets in its namespace,
+            // so only the compatible policy accepts this.
+            return match (objects.issued, self.policy().forms) {
                 (None, Forms::Compatible) => Standing::Unclaimed,
                 _ => Standing::Taken,
             };
@@ -284,18 +283,16 @@ fn origin_token(request: &IdentityRequest, policy: &Policy) -> Result<Option<Aut
 
 fn binding(role: &ClusterRole, peer: &ClusterId, namespace: &str) -> RoleBinding {
     RoleBinding {
-        metadata: Metadata {
-            name: names::role_binding(&role.metadata.name),
-            namespace: namespace.to_owned(),
-            labels: labels(peer),
-            ..Metadata::default()
-        },
+        metadata: Metadata::labelled(
+            names::role_binding(&role.metadata.name),
+            namespace,
+            [of_peer(peer)],
+        ),
         role_ref: RoleRef::cluster_role(&role.metadata.name),
         subjects: vec![RbacSubject::user(peer.as_str())],
     }
 }
 
-fn labels(peer: &ClusterId) -> BTreeMap<String, String> {
-    let label = names::DISCOVERY_CLUSTER_ID_LABEL.to_owned();
-    [(label, peer.to_string())].into()
+fn of_peer(peer: &ClusterId) -> (&'static str, &str) {
+    (names::DISCOVERY_CLUSTER_ID_LABEL, peer.as_str())
 }

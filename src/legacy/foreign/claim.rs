@@ -1,4 +1,4 @@
-//! What is kept of a home cluster's claim to its ID.
+//! The record of a home cluster's claim to its ID.
 
 use std::collections::BTreeMap;
 
@@ -12,48 +12,48 @@ use crate::{
     model::{Bytes, ClusterId, ProtocolVersion, Secret, SecretBytes},
 };
 
-/// The record of a home cluster that came with a right token: in which form, and
-/// whether it has its identity. The record lies in the foreign cluster's own
-/// namespace, under a seal.
+/// The record of a home cluster that showed a right token: the protocol form, and
+/// whether the identity was delivered. It is a sealed Secret in the foreign
+/// cluster's own namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Claim {
     #[serde(with = "version_text")]
     version: ProtocolVersion,
-    /// SHA-256 of the request's DER; empty in 0.2.
+    /// SHA-256 of the CSR's DER; empty in 0.2.
     #[serde(default)]
     pub(super) csr: Bytes,
-    /// A MAC of the token that was shown: the same home may come again with it,
-    /// also when it has been replaced meanwhile.
+    /// A MAC of the token that was shown. The same home cluster may ask again with
+    /// this token, even if the token was replaced meanwhile.
     pub(super) token: Bytes,
-    /// The service account's UID, in 0.2.
+    /// The service account's UID (0.2 only).
     #[serde(default)]
     pub(super) account: String,
-    /// The UID of the ForeignCluster, where there was one.
+    /// The UID of the ForeignCluster, if one existed.
     #[serde(default)]
     pub(super) foreign_cluster: String,
-    /// Whether the identity has left this cluster.
+    /// Whether the identity was delivered.
     #[serde(default)]
     pub(super) is_delivered: bool,
 }
 
-/// How far a home cluster has come: [`Foreign::claimed`] tells.
+/// The progress of a home cluster, as [`Foreign::claimed`] returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Claimed {
-    /// The form in which the home cluster asked.
+    /// The protocol form of the request.
     pub version: ProtocolVersion,
-    /// Whether the identity has left this cluster.
+    /// Whether the identity was delivered.
     pub is_delivered: bool,
 }
 
 impl Foreign {
-    /// How far the peer has come, if it came with a right token.
+    /// The progress of the peer, if it showed a right token.
     ///
     /// # Errors
     /// [`LocalFault::BrokenSeal`](crate::error::LocalFault::BrokenSeal) or
     /// [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) if the
-    /// record is not what was written.
+    /// record was changed or is of another version of this library.
     pub fn claimed(&self, view: &View<'_>) -> Result<Option<Claimed>, Error> {
         let found = self.0.claim_seal(view.peer()).find::<Claim>(view)?;
         Ok(found.map(|(_, claim)| Claimed {
@@ -70,7 +70,7 @@ impl Configuration {
 }
 
 impl Claim {
-    /// A claim whose identity is still to be given.
+    /// A claim without a delivered identity.
     pub(super) fn new(
         version: ProtocolVersion,
         csr: &[u8],
@@ -87,7 +87,7 @@ impl Claim {
         }
     }
 
-    /// Whether the claim is to a service account.
+    /// Whether the claim is for a service account.
     pub(super) fn is_of_accounts(&self) -> bool {
         self.version == ProtocolVersion::V0_2
     }
@@ -99,13 +99,13 @@ impl Fields for Claim {
     }
 
     fn write(&self) -> BTreeMap<String, SecretBytes> {
-        // Strings and a boolean: it cannot fail.
+        // Cannot fail: every map key is a string.
         let text = serde_json::to_vec(self).unwrap_or_default();
         BTreeMap::from([(CLAIM.to_owned(), text.into())])
     }
 }
 
-/// A version as it is written in the record: `0.2`, `0.3` or `0.4`.
+/// The text form of a version in the record: `0.2`, `0.3` or `0.4`.
 mod version_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 

@@ -1,4 +1,4 @@
-//! How a foreign cluster is configured.
+//! The configuration of a foreign cluster.
 
 use core::{fmt, time::Duration};
 use std::sync::Arc;
@@ -9,49 +9,51 @@ use crate::{
     legacy::{TokenProtocol, record::FieldSeal},
     model::{ClusterId, NamespaceName, names},
     policy::Policy,
-    provider::{CsrSigner, Endpoint, NameTable, Principals},
+    provider::{CsrSigner, Endpoint, NotSet, Principals},
 };
 
-/// What the administrator of a foreign cluster chooses.
+/// The settings of a foreign cluster.
 #[derive(Clone)]
 pub struct ForeignSettings {
-    /// Whether the protocol is spoken; [`TokenProtocol::Off`] by default.
+    /// Whether the protocol is on; [`TokenProtocol::Off`] by default.
     pub protocol: TokenProtocol,
-    /// Whether everybody is let in with the empty token: authentication is
-    /// switched off. Liqo calls it `allowEmptyToken`. A token that is not empty
-    /// still has to be the right one.
+    /// Whether anyone is let in with the empty token. This switches authentication
+    /// off. Liqo's name for it is `allowEmptyToken`. A token that is not empty must
+    /// still be right.
     pub allow_empty_token_from_anyone: bool,
-    /// The namespace of the service accounts that answer `POST /identity` of
-    /// Liqo 0.2. Without it that path does not exist.
+    /// The namespace of the service accounts for `POST /identity` of Liqo 0.2.
+    /// Without it, that path does not exist.
     ///
-    /// Liqo used `liqo`, and its role lets every home cluster create Secrets
-    /// in the namespace: by one with an annotation a home obtains the token of
-    /// any service account there. Use a namespace with nothing else in it; this
-    /// cluster's own [`namespace`](Self::namespace) is refused. An ID that names a
-    /// Secret of somebody else is refused, since a home may read the Secret that its
-    /// ID names.
+    /// Liqo used the namespace `liqo`. The role of 0.2 lets every home cluster
+    /// create Secrets in the namespace. With such a Secret and an annotation, a home
+    /// cluster obtains the token of any service account there. So use a namespace
+    /// with nothing else in it. This cluster's own [`namespace`](Self::namespace) is
+    /// refused. A home cluster may also read the Secret with the name of its cluster
+    /// ID. So an ID that is the name of another owner's Secret is refused.
     pub service_accounts: Option<NamespaceName>,
-    /// The cluster's name for people, which `/ids` tells; its ID by default.
+    /// The cluster's display name, which `/ids` returns; its ID by default.
     pub name: Option<String>,
-    /// The place of the cluster's own token, if it is not the Secret
+    /// The store of the cluster's own token, if that token is not in the Secret
     /// `auth-token`.
     pub token_store: Option<Arc<dyn TokenStore>>,
-    /// How long a token that is made here lives; for ever by default.
+    /// The lifetime of tokens that this cluster makes; unlimited by default.
     pub token_lifetime: Option<Duration>,
-    /// Whether the token in the Secret `auth-token` serves one home cluster
-    /// only. A new token then takes its place.
+    /// Whether the token in the Secret `auth-token` works for one home cluster only.
+    /// A new token then replaces it.
     pub single_use_token: bool,
-    /// The signer of certificate requests. Without one, no request for a
-    /// certificate is answered.
+    /// The signer of certificate requests. Without a signer, requests for
+    /// certificates get no answer.
     pub signer: Option<Arc<dyn CsrSigner>>,
-    /// The look-up of names that are users or groups already. By default, only
-    /// the well-known ones are.
+    /// The look-up of names that are users or groups already. By default it is
+    /// missing, and no home gets an identity. An empty
+    /// [`NameTable`](crate::provider::NameTable) says that there are no names besides
+    /// the well-known ones.
     pub principals: Arc<dyn Principals>,
     /// The policy for all peers; [`Policy::strict`] by default.
     pub policy: Policy,
     /// The namespace of tokens and records; `liqo` by default.
     pub namespace: String,
-    /// The certificate lifetime that the signer is asked for; 365 days by
+    /// The certificate lifetime that is requested from the signer; 365 days by
     /// default.
     pub certificate_lifetime: Duration,
 }
@@ -64,7 +66,7 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    /// The seal of a Secret of this cluster's own.
+    /// The seal of one of this cluster's own Secrets.
     pub(super) fn seal<'a>(&'a self, name: String, peer: Option<&'a ClusterId>) -> FieldSeal<'a> {
         FieldSeal {
             key: &self.record_key,
@@ -87,7 +89,7 @@ impl Default for ForeignSettings {
             token_lifetime: None,
             single_use_token: false,
             signer: None,
-            principals: Arc::new(NameTable::default()),
+            principals: Arc::new(NotSet),
             policy: Policy::strict(),
             namespace: names::LIQO_NAMESPACE.to_owned(),
             certificate_lifetime: Duration::from_secs(365 * 24 * 60 * 60),

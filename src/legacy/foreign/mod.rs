@@ -1,4 +1,4 @@
-//! The foreign cluster's side: it gives identities to those who show its token.
+//! The foreign cluster's side: it gives identities to clusters that show its token.
 //!
 //! ```text
 //!   request ──read──▶ Reading ─┬─ Reply: /ids, no such path, malformed
@@ -11,9 +11,9 @@
 //! | the objects say | `handle` |
 //! |---|---|
 //! | the token is wrong | refuses: 401 (0.2: 403) |
-//! | the token serves once | puts the next token in its place |
+//! | the token works only once | replaces the token with the next one |
 //! | no claim to this ID | records the claim |
-//! | a claim, no identity | makes it: has the CSR signed, or a service account |
+//! | a claim, no identity | makes the identity: a certificate or a service account |
 //! | a claim, an identity | answers with it: 202 (0.2: 201) |
 //! | the identity has been delivered | refuses: 403 |
 
@@ -21,6 +21,7 @@ mod account;
 mod certificate;
 mod claim;
 mod configuration;
+mod course;
 mod look;
 mod observed;
 mod own_token;
@@ -43,7 +44,6 @@ use super::{
     AuthToken, HttpRequest, HttpResponse, IdentityRequest, Outcome, TokenProtocol,
     http::{CERTIFICATE_PATH, IDENTITY_PATH, IDS_PATH},
     message::{ClusterInfo, write},
-    objects::labelled_peer,
     record::{foreign_record_name, origin_token_name},
 };
 use crate::{
@@ -54,8 +54,8 @@ use crate::{
     provider::Endpoint,
 };
 
-/// The foreign cluster's side, for all its peers: configuration only, cheap to
-/// clone and to share.
+/// The foreign cluster's side, for all its peers. A `Foreign` holds configuration
+/// only, so it is cheap to clone and to share.
 ///
 /// # Examples
 /// ```
@@ -64,7 +64,7 @@ use crate::{
 ///     crypto::{Authority, Entropy, RecordKey},
 ///     legacy::{Foreign, ForeignSettings, HttpRequest, Reading, TokenProtocol},
 ///     machine::{Env, Objects},
-///     provider::{AuthoritySigner, Endpoint},
+///     provider::{AuthoritySigner, Endpoint, NameTable},
 /// };
 /// # use core::time::Duration;
 /// # let now = "2026-11-20T13:00:00Z".parse()?;
@@ -74,6 +74,7 @@ use crate::{
 /// let settings = ForeignSettings {
 ///     protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
 ///     signer: Some(Arc::new(AuthoritySigner::new(authority, entropy()))),
+///     principals: Arc::new(NameTable::default()),
 ///     ..ForeignSettings::default()
 /// };
 /// let id = "cl-foreign".parse()?;
@@ -101,7 +102,7 @@ use crate::{
 pub struct Foreign(Arc<Configuration>);
 
 impl Foreign {
-    /// A foreign cluster of that name, whose API server peers reach at
+    /// A foreign cluster with this name. Its peers reach its API server at
     /// `endpoint`.
     pub fn new(
         cluster_id: ClusterId,
@@ -122,7 +123,7 @@ impl Foreign {
         &self.0.cluster_id
     }
 
-    /// What to look up, to see all of one peer.
+    /// The lookups that find all objects of one peer.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
         let labelled = |kind| Interest::Labelled {
             kind,
@@ -135,7 +136,7 @@ impl Foreign {
         let own = |name: String| secret(self.0.settings.namespace.as_str(), name);
         let named = |kind, name: String| Interest::Named { kind, name };
         let accounts = self.0.settings.service_accounts.iter();
-        // Whoever made them, since the names are what counts.
+        // These Secrets are found by name, no matter who made them.
         let named_secrets = accounts.flat_map(|namespace| {
             [peer.to_string(), account_token(peer)].map(|name| secret(namespace.as_str(), name))
         });
@@ -162,18 +163,15 @@ impl Foreign {
         interests
     }
 
-    /// The peer that a change of this object concerns, if there is one.
-    pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        labelled_peer(object.metadata()?)
-    }
-
-    /// Makes this cluster's own token unless there is one that is good; at the
-    /// start, and whenever its Secret is gone or its time is over.
+    /// Makes this cluster's own token, unless a valid one exists. Call this at the
+    /// start, and whenever the token's Secret is gone or the token has expired.
     ///
     /// # Errors
-    /// [`LocalFault::Token`](crate::error::LocalFault::Token) if what is there is no token, and
-    /// [`LocalFault::BrokenSeal`](crate::error::LocalFault::BrokenSeal) if, with the strict policy, it was not made
-    /// here: delete the Secret, and a new one is made.
+    /// [`LocalFault::Token`](crate::error::LocalFault::Token) if the Secret contains
+    /// no token, and
+    /// [`LocalFault::BrokenSeal`](crate::error::LocalFault::BrokenSeal) if the
+    /// policy is strict and the Secret was not made here. If the Secret is deleted,
+    /// the next call makes a new one.
     pub fn token_step<'o>(
         &self,
         objects: impl IntoIterator<Item = &'o Object>,
@@ -186,8 +184,8 @@ impl Foreign {
         Ok(plan.finish())
     }
 
-    /// This cluster's own token, to be handed to the administrators of home
-    /// clusters, if there is one.
+    /// This cluster's own token, if one exists. Its administrator gives it to the
+    /// administrators of home clusters.
     ///
     /// # Errors
     /// As [`token_step`](Self::token_step).
@@ -200,7 +198,7 @@ impl Foreign {
         self.0.own_token(self.find_token(&view)?, now)
     }
 
-    /// Reads a request. No object is needed, and nothing is believed yet.
+    /// Reads a request. This needs no objects and verifies nothing yet.
     pub fn read(&self, request: &HttpRequest) -> Reading {
         if self.0.settings.protocol == TokenProtocol::Off {
             return HttpResponse::error(404, NOT_FOUND).into();
@@ -226,7 +224,7 @@ impl Foreign {
         if !is_identity {
             return self.ids().into();
         }
-        match IdentityRequest::read(request, self.0.settings.policy.limits()) {
+        match IdentityRequest::read(request, &self.0.settings.policy.limits) {
             Ok(request) => Reading::Identity(Box::new(request)),
             Err(error) => {
                 let response = HttpResponse::error(400, &error.to_string());
@@ -235,15 +233,15 @@ impl Foreign {
         }
     }
 
-    /// Goes on with a request for an identity, from what the objects say.
+    /// Makes the next step for a request for an identity.
     ///
-    /// One request of one peer is dealt with at a time, from the first look to
-    /// [`delivered`](Self::delivered): a second one that came in between would
-    /// be taken for the first one's repetition.
+    /// Handle one request of a peer at a time, from the first look to
+    /// [`delivered`](Self::delivered). A second request in between would count as a
+    /// repetition of the first one.
     ///
     /// # Errors
-    /// What is wrong on this side: send
-    /// [`HttpResponse::internal_error`], which the peer tries again after.
+    /// A fault on this side. Send [`HttpResponse::internal_error`]; the peer tries
+    /// again later.
     pub fn handle(
         &self,
         view: &View<'_>,
@@ -257,46 +255,51 @@ impl Foreign {
         self.look(&observed).reply(request, &env)
     }
 
-    /// Notes that the identity has left this cluster: from now on a second one
-    /// is refused. To be applied once the response was written to the
-    /// connection; without it, the same request is answered with the same
-    /// identity again.
+    /// Records that the identity was delivered. From then on, a second identity is
+    /// refused. Apply the step after the response was written to the connection.
+    /// Without it, the same request gets the same identity again.
     ///
     /// # Errors
-    /// What is wrong on this side.
+    /// A fault on this side.
     pub fn delivered(&self, view: &View<'_>) -> Result<Step, Error> {
-        let observed = Observed::of(&self.0, view)?;
-        let mut plan = self.look(&observed).plan();
-        plan.records.peer.change(|claim| claim.is_delivered = true);
-        Ok(plan.finish())
+        self.plan_with(view, |_, plan| {
+            plan.records.peer.change(|claim| claim.is_delivered = true);
+        })
     }
 
-    /// Takes the peer's identity and rights back, so that it can be given one
-    /// again. A certificate that the peer holds stays valid until it expires,
-    /// but without rights.
+    /// Withdraws the peer's identity and rights, so that the peer can get a new
+    /// identity. A certificate that the peer holds stays valid until it expires, but
+    /// has no rights.
     ///
     /// # Errors
-    /// What is wrong on this side.
+    /// A fault on this side.
     pub fn release(&self, view: &View<'_>) -> Result<Step, Error> {
-        let observed = Observed::of(&self.0, view)?;
-        let look = self.look(&observed);
-        let mut plan = look.plan();
-        look.withdraw(&mut plan);
-        Ok(plan.finish())
+        self.plan_with(view, |look, plan| look.withdraw(plan))
     }
 
-    /// Cleans up after the peer: its cluster-wide rights when its service
-    /// account is deleted, everything when its ForeignCluster is.
+    /// Cleans up after the peer: withdraws its identity and rights if its service
+    /// account or its ForeignCluster is deleted.
     ///
     /// # Errors
-    /// What is wrong on this side.
+    /// A fault on this side.
     pub fn reconcile(&self, view: &View<'_>) -> Result<Step, Error> {
+        self.plan_with(view, |look, plan| {
+            if look.is_ending() {
+                look.withdraw(plan);
+            }
+        })
+    }
+
+    /// The step of one call, whose changes `act` plans.
+    fn plan_with(
+        &self,
+        view: &View<'_>,
+        act: impl FnOnce(&Look<'_>, &mut look::Plan<'_>),
+    ) -> Result<Step, Error> {
         let observed = Observed::of(&self.0, view)?;
         let look = self.look(&observed);
         let mut plan = look.plan();
-        if look.is_ending() {
-            look.withdraw(&mut plan);
-        }
+        act(&look, &mut plan);
         Ok(plan.finish())
     }
 

@@ -1,4 +1,4 @@
-//! What counts of a view, for a foreign cluster.
+//! The objects of a view that a foreign cluster uses.
 
 use super::{claim::Claim, configuration::Configuration};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// One home cluster's objects by the parts that they play.
+/// One home cluster's objects by their roles.
 pub(super) struct Observed<'o> {
     pub(super) peer: ClusterId,
     pub(super) own_token: Option<&'o Secret>,
@@ -26,21 +26,22 @@ pub(super) struct Observed<'o> {
     pub(super) account: AccountObjects<'o>,
 }
 
-/// Those of the forms of 0.3 to 0.10.
+/// The objects of the forms of 0.3 to 0.10.
 pub(super) struct CertificateObjects<'o> {
     pub(super) namespace: Option<&'o Namespace>,
     pub(super) issued: Option<&'o Secret>,
     pub(super) bindings: Vec<&'o RoleBinding>,
-    /// The ClusterRoles that a home gets, in the order of their names.
+    /// The ClusterRoles that a home cluster gets, sorted by name.
     pub(super) basic_roles: Vec<&'o ClusterRole>,
 }
 
-/// Those of the form of 0.2.
+/// The objects of the form of 0.2.
 #[derive(Default)]
 pub(super) struct AccountObjects<'o> {
     pub(super) account: Option<&'o ServiceAccount>,
     pub(super) token: Option<&'o Secret>,
-    /// The Secret that the home may read: of the name of its ID.
+    /// The Secret with the name of the home cluster's ID, which the home cluster may
+    /// read.
     pub(super) namesake: Option<&'o Secret>,
     pub(super) role: Option<&'o Role>,
     pub(super) role_binding: Option<&'o RoleBinding>,
@@ -79,8 +80,8 @@ impl<'o> CertificateObjects<'o> {
         let mut basic_roles: Vec<&ClusterRole> = view
             .every::<ClusterRole>()?
             .filter(|role| {
-                let label = role.metadata.labels.get(names::PEERING_PERMISSIONS_LABEL);
-                label.map(String::as_str) == Some(names::BASIC_PERMISSIONS)
+                let label = role.metadata.label(names::PEERING_PERMISSIONS_LABEL);
+                label == Some(names::BASIC_PERMISSIONS)
             })
             .collect();
         basic_roles.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
@@ -98,7 +99,7 @@ impl<'o> CertificateObjects<'o> {
         })
     }
 
-    /// The name of the tenant namespace; empty while there is none.
+    /// The name of the tenant namespace. Empty if the namespace does not exist.
     pub(super) fn namespace_name(&self) -> &'o str {
         self.namespace
             .map(|namespace| namespace.metadata.name.as_str())
@@ -125,7 +126,7 @@ impl<'o> AccountObjects<'o> {
     }
 }
 
-/// The Secret with the service account's token.
+/// The name of the Secret with the service account's token.
 pub(super) fn account_token(peer: &ClusterId) -> String {
     format!("{}-token", names::remote_account(peer))
 }

@@ -1,4 +1,4 @@
-//! The cluster's own token, and by which token a request is admitted.
+//! The cluster's own token, and the tokens that admit a request.
 
 use std::collections::BTreeMap;
 
@@ -15,30 +15,32 @@ use crate::{
     policy::Forms,
 };
 
-/// Finds the cluster's own token, where it is not in the Secret `auth-token`.
+/// Finds the cluster's own token, if that token is not in the Secret `auth-token`.
 ///
-/// An implementation that finds a token that others know lets those in; one that
-/// finds no token, or fails, only keeps everybody out.
+/// If an implementation returns a token that others know, it lets them in. If it
+/// returns none, or fails, nobody gets in with the cluster's own token.
 pub trait TokenStore: Send + Sync {
-    /// The token; `None` while there is none.
+    /// The token, or `None` if no token exists.
     ///
     /// # Errors
-    /// What kept the store from looking. It is never taken for an absent token.
+    /// The store could not be read. An error never counts as an absent token.
     fn own_token(&self) -> Result<Option<AuthToken>, BoxError>;
 }
 
-/// By what a request is admitted.
+/// How a request is admitted.
 pub(super) enum Admission<'a> {
-    /// Not at all.
+    /// The request is not admitted.
     No,
-    /// By the token in this Secret, which serves one home cluster only.
+    /// The token in this Secret admits the request, and works for one home cluster
+    /// only.
     Once(&'a Secret),
-    /// By something that is not used up.
+    /// A token that can be used again, or the empty token, admits the request.
     Yes,
 }
 
 impl<'a> Look<'a> {
-    /// Whether a request of this peer with these bytes for a token is let in.
+    /// Whether a request of this peer with this token is admitted. The token may be
+    /// any bytes.
     pub(super) fn admission(&self, given: &[u8], now: Timestamp) -> Result<Admission<'a>, Error> {
         let (configuration, observed) = (self.configuration, self.observed);
         if given.is_empty() {
@@ -54,7 +56,7 @@ impl<'a> Look<'a> {
                     .parse_token(secret)
                     .is_ok_and(|token| token.matches(given))
         });
-        // This home cluster has used the token up. It comes again.
+        // This home cluster has used up the token, and asks again.
         let has_spent = observed.own_token.is_some_and(|secret| {
             secret.get(SPENT_BY) == Some(self.peer().as_str().as_bytes())
                 && configuration.own_token_seal().holds(secret)
@@ -63,8 +65,8 @@ impl<'a> Look<'a> {
         if is_origin_token || has_spent {
             return Ok(Admission::Yes);
         }
-        // The home cluster that came with the token before comes again: its
-        // answer was lost.
+        // This home cluster showed the previous token. Its answer was lost, and it
+        // asks again.
         let has_claimed = observed.claim().is_some_and(|claim| {
             !claim.is_delivered && configuration.is_token(claim.token.as_slice(), given)
         });
@@ -81,7 +83,7 @@ impl<'a> Look<'a> {
 }
 
 impl Configuration {
-    /// The token that is good now, out of the Secret or the store.
+    /// The valid token from the Secret or from the store.
     pub(super) fn own_token(
         &self,
         secret: Option<&Secret>,
@@ -96,7 +98,7 @@ impl Configuration {
             return Ok(None);
         };
         // Liqo's own token has no seal, and a home of 0.2 may create Secrets.
-        if self.settings.policy.forms() == Forms::Canonical {
+        if self.settings.policy.forms == Forms::Canonical {
             self.own_token_seal().check(secret)?;
         }
         if expiry(secret).is_some_and(|expiry| expiry <= now.unix()) {
@@ -108,7 +110,7 @@ impl Configuration {
         })
     }
 
-    /// Makes the token, unless there is one that is good.
+    /// Makes the token, unless a valid one exists.
     pub(super) fn make_token(
         &self,
         secret: Option<&Secret>,
@@ -127,7 +129,7 @@ impl Configuration {
         Ok(())
     }
 
-    /// The token after the one that this peer has used up.
+    /// The token that replaces the one that this peer has used up.
     pub(super) fn next_token(&self, peer: &ClusterId, spent: &[u8], env: &Env) -> Secret {
         let spent = [
             (SPENT, SecretBytes::from(self.token_mac(spent).as_slice())),
@@ -139,7 +141,7 @@ impl Configuration {
         )
     }
 
-    /// A MAC by which a token is known again.
+    /// A MAC by which a token is recognized.
     pub(super) fn token_mac(&self, token: &[u8]) -> [u8; 32] {
         self.record_key.mac(TOKEN_DOMAIN, &[token])
     }
@@ -148,7 +150,8 @@ impl Configuration {
         self.record_key.verify(TOKEN_DOMAIN, &[given], mac)
     }
 
-    /// Only the token in the Secret can be replaced.
+    /// Whether the token works only once. Only a token in the Secret can be
+    /// replaced.
     fn serves_once(&self) -> bool {
         self.settings.single_use_token && self.settings.token_store.is_none()
     }
@@ -175,8 +178,8 @@ impl Configuration {
     }
 }
 
-/// When the token ends, in seconds since the Unix epoch. What cannot be read
-/// has ended.
+/// When the token expires, in seconds since the Unix epoch. A time that cannot be
+/// read counts as past.
 fn expiry(secret: &Secret) -> Option<i64> {
     let text = secret.get(EXPIRES)?;
     let expiry = core::str::from_utf8(text)

@@ -1,4 +1,4 @@
-//! What becomes of a request.
+//! The answer to a request.
 
 use crate::{
     legacy::{HttpResponse, IdentityRequest, Outcome},
@@ -6,39 +6,38 @@ use crate::{
     model::ProtocolVersion,
 };
 
-/// What a request turned out to be.
+/// The result of reading a request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "it lives for one call")]
 pub enum Reading {
-    /// The reply is complete: no object is needed.
+    /// The reply is complete and needs no objects.
     Reply(Reply),
-    /// An identity is asked for: look up the peer's objects, and call
+    /// The request is for an identity. Look up the peer's objects, and call
     /// [`Foreign::handle`](super::Foreign::handle).
     Identity(Box<IdentityRequest>),
 }
 
-/// What to do about a request.
+/// The next step for a request.
 ///
 /// # Guarantees
-/// - The response comes without effects: what the response says is stored
-///   already.
-/// - Without a response there are effects to apply, or something to wait for;
-///   then the caller looks again and calls again, also where an effect fails.
+/// - A response comes without effects: everything that it says is stored already.
+/// - Without a response, the step has effects to apply or something to wait for. The
+///   caller then looks again and calls again, even if an effect fails.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Reply {
-    /// What to do to local objects, and what to wait for.
+    /// The effects on local objects, and what to wait for.
     pub step: Step,
-    /// What to send, once there is something.
+    /// The response to send, if it is complete.
     pub response: Option<HttpResponse>,
-    /// What to log, once there is a response.
+    /// The outcome to log, if the response is complete.
     pub outcome: Option<Outcome>,
 }
 
 impl Reply {
-    /// Whether the response carries an identity, so that
-    /// [`Foreign::delivered`](super::Foreign::delivered) is to follow.
+    /// Whether the response contains an identity.
+    /// [`Foreign::delivered`](super::Foreign::delivered) must follow.
     pub fn was_issued(&self) -> bool {
         matches!(self.outcome, Some(Outcome::Issued { .. }))
     }
@@ -69,8 +68,8 @@ impl Reply {
         Self::of(forbidden(request.version), Outcome::SecondIdentity { peer })
     }
 
-    /// Liqo shows the token that it refuses. That token may be right elsewhere,
-    /// so it is not shown here.
+    /// Liqo repeats the refused token in its answer. That token may be right
+    /// elsewhere, so this library does not repeat it.
     pub(super) fn wrong_token(request: &IdentityRequest) -> Self {
         let response = match request.version {
             ProtocolVersion::V0_2 => forbidden(request.version),
@@ -101,7 +100,7 @@ impl From<HttpResponse> for Reading {
     }
 }
 
-/// 0.2 says a JSON text, later versions an empty line.
+/// Liqo 0.2 answers with a JSON text, and later versions with an empty line.
 pub(super) fn forbidden(version: ProtocolVersion) -> HttpResponse {
     let text = match version {
         ProtocolVersion::V0_2 => "\"forbidden\"",

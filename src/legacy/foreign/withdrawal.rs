@@ -1,4 +1,4 @@
-//! Taking identities and rights back.
+//! Withdrawing identities and rights.
 
 use super::look::{Look, Plan};
 use crate::{
@@ -13,7 +13,7 @@ impl Look<'_> {
         let observed = self.observed;
         let cluster = observed.foreign_cluster;
         let is_going = |metadata: &Metadata| metadata.deletion_timestamp.is_some();
-        // Another ForeignCluster of that name was never the claim's.
+        // A ForeignCluster with another UID is not the one that the claim records.
         let is_claims_cluster_gone = observed.claim().is_some_and(|claim| {
             !claim.foreign_cluster.is_empty()
                 && cluster.is_none_or(|cluster| cluster.metadata.uid != claim.foreign_cluster)
@@ -24,17 +24,15 @@ impl Look<'_> {
             || account.is_some_and(|account| is_going(&account.metadata))
     }
 
-    /// Deletes everything that was made for the peer. The finalizer of the
-    /// account goes after that: it stands for the cluster-wide rights, which
-    /// Kubernetes does not take back by itself. The tenant namespace and the
-    /// tokens stay.
+    /// Deletes everything that was made for the peer. The account's finalizer is
+    /// released last: it protects the cluster-wide rights, which Kubernetes does not
+    /// delete by itself. The tenant namespace and the tokens stay.
     pub(super) fn withdraw(&self, plan: &mut Plan<'_>) {
         let observed = self.observed;
         let peer = self.peer();
         let account = &observed.account;
         let is_managed = |metadata: &Metadata| {
-            let label = metadata.labels.get(names::LIQO_MANAGED_LABEL);
-            is_of(metadata, peer) && label.map(String::as_str) == Some(names::TRUE)
+            is_of(metadata, peer) && metadata.label(names::LIQO_MANAGED_LABEL) == Some(names::TRUE)
         };
         withdraw(account.cluster_role_binding, is_managed, plan);
         withdraw(account.cluster_role, is_managed, plan);
@@ -57,7 +55,7 @@ impl Look<'_> {
             Some(account) => plan.edit(account, let_go),
             None => {}
         }
-        // While the claim is there, no other identity is given.
+        // Until the claim is deleted, the peer gets no other identity.
         if let Some((claim, _)) = &observed.claim {
             plan.forget(claim);
         }

@@ -1,38 +1,38 @@
-//! How a home cluster is configured.
+//! The configuration of a home cluster.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     crypto::{KeyStore, RecordKey},
+    error::{ApiMisuse, Error, PolicyRefusal},
     legacy::{TokenProtocol, record::FieldSeal},
     model::{ClusterId, ProtocolVersion, names},
     policy::Policy,
 };
 
-/// What the administrator of a home cluster chooses.
+/// The settings of a home cluster.
 #[derive(Debug, Clone)]
 pub struct HomeClusterSettings {
-    /// Whether the protocol is spoken; [`TokenProtocol::Off`] by default.
+    /// Whether the protocol is on; [`TokenProtocol::Off`] by default.
     pub protocol: TokenProtocol,
-    /// The cluster's name for people, which it tells its peers; its ID by
-    /// default.
+    /// The cluster's display name, which is sent to its peers; its ID by default.
     pub name: Option<String>,
-    /// The policy for all peers; [`Policy::strict`] by default. The form of 0.2
-    /// is spoken with the compatible one only.
+    /// The policy for all peers; [`Policy::strict`] by default. Only the compatible
+    /// policy allows the form of 0.2.
     pub policy: Policy,
-    /// The policies for single peers.
+    /// Policies for single peers.
     pub peer_policies: BTreeMap<ClusterId, Policy>,
-    /// The forms that single peers speak, where the administrator knows them.
-    /// For any other peer, its own answers show the form.
+    /// The protocol forms of single peers, if the administrator knows them. For any
+    /// other peer, the peer's own answers show the form.
     pub peer_versions: BTreeMap<ClusterId, ProtocolVersion>,
     /// The namespace of tokens, identities and records; `liqo` by default.
     pub namespace: String,
-    /// Whether the API servers of the peers have publicly trusted certificates,
-    /// so that an answer may be without a CA.
+    /// Whether the peers' API servers have publicly trusted certificates, so that an
+    /// answer needs no CA.
     pub publicly_trusted: bool,
-    /// Whether any TLS certificate is taken of an authentication service whose
-    /// ForeignCluster says `insecureSkipTLSVerify: true`, with the compatible
-    /// policy only. An attacker on the way then gets the token.
+    /// Whether the TLS certificate of an authentication service is not verified if
+    /// its ForeignCluster says `insecureSkipTLSVerify: true`. Works with the
+    /// compatible policy only. A man in the middle then gets the token.
     pub skip_tls_verification_where_the_foreign_cluster_says_so: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    /// The seal of a Secret of this cluster's own, about a peer.
+    /// The seal of one of this cluster's own Secrets about a peer.
     pub(super) fn seal<'a>(&'a self, name: String, peer: &'a ClusterId) -> FieldSeal<'a> {
         FieldSeal {
             key: &self.record_key,
@@ -60,10 +60,26 @@ impl Configuration {
         settings.peer_policies.get(peer).unwrap_or(&settings.policy)
     }
 
-    /// The cluster's name for people.
+    /// The cluster's display name.
     pub(super) fn name(&self) -> &str {
         let name = self.settings.name.as_deref();
         name.unwrap_or_else(|| self.cluster_id.as_str())
+    }
+}
+
+impl Configuration {
+    pub(super) fn check_protocol(&self) -> Result<(), Error> {
+        match self.settings.protocol {
+            TokenProtocol::Off => Err(Error::new(PolicyRefusal::TokenProtocolOff, None, "")),
+            TokenProtocol::TrustWhoeverHoldsTheToken => Ok(()),
+        }
+    }
+
+    pub(super) fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
+        if *peer == self.cluster_id {
+            return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
+        }
+        Ok(())
     }
 }
 

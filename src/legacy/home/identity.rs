@@ -1,4 +1,4 @@
-//! The identity that was received.
+//! The identity that a foreign cluster gave.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 use super::look::{Look, Plan};
 use crate::model::{
-    AuthStatus, Metadata, ObjectRef, Resource, Secret, SecretBytes, Timestamp, names,
+    AuthStatus, Hex, Metadata, ObjectRef, Resource, Secret, SecretBytes, Timestamp, names,
 };
 
-/// An identity that is stored.
+/// A stored identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AcceptedIdentity {
@@ -29,8 +29,9 @@ impl AcceptedIdentity {
 }
 
 impl Look<'_> {
-    /// Stores the identity. Liqo has the API server choose the end of the
-    /// Secret's name; here the peer's ID does, so that there are never two.
+    /// Stores the identity. Liqo lets the API server choose the end of the Secret's
+    /// name. Here, the peer's ID determines the name, so that two identities cannot
+    /// exist.
     pub(super) fn store(
         &self,
         kubeconfig: SecretBytes,
@@ -39,27 +40,27 @@ impl Look<'_> {
         plan: &mut Plan<'_>,
     ) {
         let peer = self.peer();
-        let mut name = names::REMOTE_IDENTITY_PREFIX.to_owned();
-        for byte in Sha256::digest(peer.as_str()).iter().take(5) {
-            name.push_str(&format!("{byte:02x}"));
-        }
+        let digest = Sha256::digest(peer.as_str());
+        let name = format!(
+            "{}{}",
+            names::REMOTE_IDENTITY_PREFIX,
+            Hex::first(&digest, 5)
+        );
         let annotation = namespace.map(|namespace| {
             let name = names::REMOTE_TENANT_NAMESPACE_ANNOTATION.to_owned();
             (name, namespace)
         });
         plan.create(Secret {
             metadata: Metadata {
-                name,
-                namespace: self.configuration.settings.namespace.clone(),
-                labels: BTreeMap::from([
-                    (
-                        names::DISCOVERY_CLUSTER_ID_LABEL.to_owned(),
-                        peer.to_string(),
-                    ),
-                    (names::REMOTE_IDENTITY_LABEL.to_owned(), String::new()),
-                ]),
                 annotations: annotation.into_iter().collect(),
-                ..Metadata::default()
+                ..Metadata::labelled(
+                    name,
+                    self.configuration.settings.namespace.as_str(),
+                    [
+                        (names::DISCOVERY_CLUSTER_ID_LABEL, peer.as_str()),
+                        (names::REMOTE_IDENTITY_LABEL, ""),
+                    ],
+                )
             },
             data: BTreeMap::from([(names::KUBECONFIG.to_owned(), kubeconfig)]),
             ..Secret::default()

@@ -12,16 +12,18 @@
 //!                                      └──────────── a token is put in ────────────────────┘
 //! ```
 //!
-//! `authStatus` of the ForeignCluster is the memory: `Pending`, `Accepted`,
-//! `Refused` (nothing more is sent until someone sets `Pending`),
-//! `EmptyRefused` (a token is awaited).
+//! The state is `authStatus` of the ForeignCluster: `Pending`, `Accepted`, `Refused`
+//! (no request is sent until someone sets `Pending`), or `EmptyRefused` (a token is
+//! missing).
 
 mod configuration;
+mod course;
 mod identity;
 mod look;
 mod observed;
 mod receiving;
 mod record;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -31,20 +33,17 @@ pub use identity::AcceptedIdentity;
 use self::{configuration::Configuration, look::Look, observed::Observed};
 use super::{
     AuthToken, HttpRequest, HttpResponse,
-    objects::labelled_peer,
     record::{home_record_name, origin_token_name},
 };
 use crate::{
     crypto::{KeyStore, RecordKey},
     error::Error,
     machine::{Env, Interest, Step, View, plan::Plan},
-    model::{
-        ClusterId, ForeignCluster, Kind, Object, ObjectRef, ProtocolVersion, Timestamp, names,
-    },
+    model::{ClusterId, ForeignCluster, Kind, ObjectRef, ProtocolVersion, Timestamp, names},
 };
 
-/// The home cluster's side, for all its peers: configuration only, cheap to
-/// clone and to share.
+/// The home cluster's side, for all its peers. A `HomeCluster` holds configuration
+/// only, so it is cheap to clone and to share.
 ///
 /// # Examples
 /// ```
@@ -73,35 +72,37 @@ use crate::{
 #[derive(Clone)]
 pub struct HomeCluster(Arc<Configuration>);
 
-/// The phase that one foreign cluster's objects are in.
+/// The phase of one foreign cluster, derived from its objects.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Nobody wants to peer: the ForeignCluster is missing.
+    /// The peer has no ForeignCluster, so no peering is wanted.
     NoForeignCluster,
-    /// The form that the peer speaks is not known yet: the peer is asked for its
-    /// ID.
+    /// The protocol form of the peer is not known yet. The next request asks for the
+    /// peer's ID.
     NeedsIds,
     /// This cluster's own key is missing.
     NeedsKey,
-    /// The request is made and kept, before it is sent for the first time.
+    /// The CSR and the origin token must be made and stored before the first
+    /// request.
     NeedsRecord,
-    /// An identity is to be asked for.
+    /// The next request asks for an identity.
     NeedsIdentity {
-        /// Whether a token is shown.
+        /// Whether the request contains a token.
         with_token: bool,
     },
-    /// The empty token was refused: a token is awaited.
+    /// The empty token was refused. A token is needed.
     AwaitsToken,
-    /// The token was refused. Nothing is sent until someone sets `Pending`.
+    /// The token was refused. No request is sent until someone sets `Pending`.
     Refused,
-    /// An answer with an identity is here, and this side's settings refuse it. It is
-    /// kept, since the peer gives an identity once, and taken when the settings
-    /// allow it. Nothing is sent meanwhile.
+    /// The peer gave an identity, but this side's settings refuse it. The answer is
+    /// kept, because the peer gives an identity only once. It is accepted once the
+    /// settings allow it. Until then, no request is sent.
     AnswerKept,
-    /// The identity is here.
+    /// The identity is stored.
     Accepted(AcceptedIdentity),
-    /// The identity was here, and is not given again by itself.
+    /// The identity was stored once, but its Secret is gone. The peer does not give
+    /// it again by itself.
     IdentityLost,
     /// The ForeignCluster is being deleted.
     Ending,
@@ -111,56 +112,59 @@ pub enum Phase {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Next {
-    /// What to do to local objects, and what to wait for.
+    /// The effects on local objects, and what to wait for.
     pub step: Step,
-    /// What to send to the peer, once the effects have been applied; its
-    /// answer goes to [`HomeCluster::receive`].
+    /// The request to send to the peer, after the effects are applied. Its answer
+    /// goes to [`HomeCluster::receive`].
     pub request: Option<Request>,
 }
 
-/// A request to be sent. Where no answer comes, it is made anew later, less
-/// and less often: nothing was lost.
+/// A request to send. If no answer comes, send it again later, at growing intervals.
+/// Nothing is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request {
-    /// The whole URL; always `https`.
+    /// The whole URL, which always begins with `https`.
     pub url: String,
-    /// How to connect. Redirections are not followed: they would carry the
-    /// token away.
+    /// How to connect. Do not follow redirections: they would take the token
+    /// elsewhere.
     pub tls: Tls,
-    /// What to send there.
+    /// The HTTP request.
     pub http: HttpRequest,
-    /// What is asked.
+    /// The question of the request.
     pub asks: Asks,
 }
 
 /// Whether the peer's TLS certificate is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
-    /// It is, with the authorities that the caller trusts for this peer.
+    /// The certificate is verified with the authorities that the caller trusts for
+    /// this peer.
     Verify,
-    /// It is not: this cluster's administrator and the ForeignCluster say so.
+    /// The certificate is not verified, as this cluster's settings and the
+    /// ForeignCluster demand.
     Skip,
 }
 
-/// What a request asks.
+/// The question of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Asks {
-    /// For the peer's ID and name.
+    /// The peer's ID and name.
     Ids,
-    /// For an identity.
+    /// An identity.
     Identity {
-        /// The form; `None` for one that 0.3 and later read alike.
+        /// The protocol form. None for a form that 0.3 and all later versions can
+        /// read.
         version: Option<ProtocolVersion>,
-        /// Whether a token goes with it.
+        /// Whether the request contains a token.
         with_token: bool,
     },
 }
 
 impl HomeCluster {
-    /// A home cluster of that name. The record key is the one of the same
-    /// cluster's [`Foreign`](super::Foreign), if it has one.
+    /// A home cluster with this name. If the same cluster has a
+    /// [`Foreign`](super::Foreign), both use the same record key.
     pub fn new(
         cluster_id: ClusterId,
         keys: Arc<dyn KeyStore>,
@@ -180,8 +184,8 @@ impl HomeCluster {
         &self.0.cluster_id
     }
 
-    /// What to look up, to see all of one peer. A ForeignCluster that has no
-    /// label yet is found by its `spec.clusterIdentity.clusterID`.
+    /// The lookups that find all objects of one peer. A ForeignCluster without a
+    /// label is found by its `spec.clusterIdentity.clusterID`.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
         let labelled = |kind| Interest::Labelled {
             kind,
@@ -202,50 +206,41 @@ impl HomeCluster {
         ]
     }
 
-    /// The peer that a change of this object concerns, if there is one.
-    pub fn peer_of(&self, object: &Object) -> Option<ClusterId> {
-        if let Object::ForeignCluster(cluster) = object
-            && let Ok(peer) = cluster.spec.cluster_identity.cluster_id.parse()
-        {
-            return Some(peer);
-        }
-        labelled_peer(object.metadata()?)
-    }
-
-    /// The request by which a foreign cluster is asked for its ID. Its answer
-    /// goes to [`receive_ids`](Self::receive_ids).
+    /// The request for a foreign cluster's ID. Its answer goes to
+    /// [`receive_ids`](Self::receive_ids).
     ///
     /// # Errors
-    /// [`LocalFault::AuthUrl`](crate::error::LocalFault::AuthUrl) if its URL is none to connect to, and
+    /// [`LocalFault::AuthUrl`](crate::error::LocalFault::AuthUrl) if the
+    /// ForeignCluster's URL is not safe to connect to, and
     /// [`PolicyRefusal::TokenProtocolOff`](crate::error::PolicyRefusal::TokenProtocolOff).
     pub fn discover(&self, cluster: &ForeignCluster) -> Result<Request, Error> {
         self.0.check_protocol()?;
         self.0.discover(cluster)
     }
 
-    /// The phase that the objects are in.
+    /// The phase, derived from the objects.
     ///
     /// # Errors
-    /// What is wrong on this side.
+    /// A fault on this side.
     pub fn look(&self, view: &View<'_>) -> Result<Phase, Error> {
         self.0.check_protocol()?;
         self.look_at(&self.observe(view)?).phase()
     }
 
-    /// What leads on from the phase that the objects are in.
+    /// Makes the step that follows the phase.
     ///
     /// # Errors
-    /// What is wrong on this side, and what its policy refuses.
+    /// A fault on this side, or a refusal of this side's policy.
     pub fn reconcile(&self, view: &View<'_>, env: &Env) -> Result<Next, Error> {
         self.0.check_protocol()?;
         self.look_at(&self.observe(view)?).advance(env)
     }
 
-    /// Puts in the peer's token, which its administrator handed over, and has
-    /// the peer asked again.
+    /// Stores the peer's token, which the peer's administrator handed over, and lets
+    /// the request be sent again.
     ///
     /// # Errors
-    /// What is wrong on this side.
+    /// A fault on this side.
     pub fn set_remote_token(
         &self,
         view: &View<'_>,
@@ -259,12 +254,11 @@ impl HomeCluster {
         Ok(plan.finish())
     }
 
-    /// Takes the answer to [`discover`](Self::discover): the ForeignCluster is
-    /// given the ID and name that are still missing, and what the answer shows
-    /// of the form that the peer speaks.
+    /// Takes the answer to [`discover`](Self::discover). It completes the ID and
+    /// name in the ForeignCluster, and records the peer's protocol form there.
     ///
     /// # Errors
-    /// Why the answer is not taken; nothing is to be stored then.
+    /// The reason why the answer is refused. The caller then stores nothing.
     pub fn receive_ids(
         &self,
         cluster: &ForeignCluster,
@@ -276,13 +270,13 @@ impl HomeCluster {
         Ok(plan.finish())
     }
 
-    /// Takes the answer to a request. The answer is verified as a whole before
-    /// anything is stored.
+    /// Takes the answer to a request. The whole answer is verified before anything
+    /// is stored.
     ///
     /// # Errors
-    /// Why the answer is not taken; nothing is to be stored then. With
-    /// [`Disposition::Retry`](crate::error::Disposition::Retry) the peer is
-    /// asked again later.
+    /// The reason why the answer is refused. The caller then stores nothing. With
+    /// [`Disposition::Retry`](crate::error::Disposition::Retry), the caller asks the
+    /// peer again later.
     pub fn receive(
         &self,
         view: &View<'_>,

@@ -1,4 +1,4 @@
-//! What counts of a view, for a home cluster.
+//! The objects of a view that a home cluster uses.
 
 use super::{configuration::Configuration, record::HomeRecord};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     model::{ClusterId, ForeignCluster, Secret, names},
 };
 
-/// One foreign cluster's objects by the parts that they play.
+/// One foreign cluster's objects by their roles.
 pub(super) struct Observed<'o> {
     pub(super) peer: ClusterId,
     pub(super) foreign_cluster: Option<&'o ForeignCluster>,

@@ -1,4 +1,4 @@
-//! What a foreign cluster answered.
+//! The answers of a foreign cluster.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
@@ -24,15 +24,13 @@ use crate::{
     model::{
         ApiServerUrl, AuthParams, AuthStatus, Bytes, ClusterId, ForeignCluster, Identity,
         IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, ManifestError, Metadata,
-        ProtocolVersion, ProxyUrl, Resource, ServiceAccountKubeconfig, Timestamp, names,
-        read_strict_json,
+        ProtocolVersion, ProxyUrl, Resource, Timestamp, UserCredential, names, read_json,
     },
     policy::{Forms, Policy},
     verify::{self, IdentityExpectation, VerifiedIdentity},
 };
 
 impl Configuration {
-    /// Takes the peer's ID and name.
     pub(super) fn receive_ids<R: plan::Records>(
         &self,
         cluster: &ForeignCluster,
@@ -42,9 +40,9 @@ impl Configuration {
         if response.status != 200 {
             return Err(no_answer(response.status));
         }
-        let info: ClusterInfo = read_strict_json(
+        let info: ClusterInfo = read_json(
             response.body.expose(),
-            self.settings.policy.limits().legacy_answer,
+            self.settings.policy.limits.legacy_answer,
         )
         .map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
         let peer: ClusterId = info
@@ -61,7 +59,7 @@ impl Configuration {
             return Err(wrong(fault, "clusterId"));
         }
         let form = match info.guest_namespace.as_deref() {
-            // An empty text is an absent field.
+            // An empty text counts as an absent field.
             None | Some("") => TokenForm::Certificates,
             Some(_) => TokenForm::Accounts,
         };
@@ -80,7 +78,6 @@ impl Configuration {
 }
 
 impl Look<'_> {
-    /// Takes the answer to a request.
     pub(super) fn receive(
         &self,
         request: &Request,
@@ -99,7 +96,7 @@ impl Look<'_> {
             return self.configuration.receive_ids(cluster, response, plan);
         };
         if self.observed.identity.is_some() {
-            // It came by another request meanwhile.
+            // Another request has brought the identity meanwhile.
             return Ok(());
         }
         let is_of_accounts = version == Some(ProtocolVersion::V0_2);
@@ -130,9 +127,10 @@ impl Look<'_> {
         }
     }
 
-    /// The peer does not know where certificates are asked for: it is of 0.2.
+    /// The peer does not know the path for certificates, so it speaks the form of
+    /// 0.2.
     fn downgrade(&self, cluster: &ForeignCluster, plan: &mut Plan<'_>) -> Result<(), Error> {
-        if self.policy().forms() == Forms::Canonical {
+        if self.policy().forms == Forms::Canonical {
             let found = ProtocolVersion::V0_2;
             return Err(wrong(PolicyRefusal::TokenProtocolVersion { found }, ""));
         }
@@ -140,8 +138,8 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Takes the identity. The peer gives it once: if the answer lacks the CA, which
-    /// a setting of this side's may allow, it is kept until the setting does.
+    /// Accepts the identity, or keeps the answer. The peer gives the identity only
+    /// once. An answer without a CA is kept until this side's settings allow it.
     fn take_or_keep(
         &self,
         cluster: &ForeignCluster,
@@ -161,8 +159,8 @@ impl Look<'_> {
         }
     }
 
-    /// Takes the answer that was kept, if the settings allow it by now. If the
-    /// answer turns out to be wrong, the peer is asked again.
+    /// Accepts the kept answer, if the settings now allow it. If the answer is
+    /// wrong, it is dropped, and the peer is asked again.
     pub(super) fn take_kept(&self, now: Timestamp, plan: &mut Plan<'_>) -> Result<(), Error> {
         let kept = self
             .observed
@@ -189,10 +187,10 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Whether the record can hold the answer.
+    /// Whether the record has room for the answer.
     fn has_room(&self, answer: &KeptAnswer) -> bool {
         let (_, body) = answer.field();
-        body.expose().len() <= self.policy().limits().certificates
+        body.expose().len() <= self.policy().limits.certificates
     }
 
     fn take(
@@ -217,9 +215,9 @@ impl Look<'_> {
         now: Timestamp,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
-        let limit = self.policy().limits().legacy_answer;
-        let answer: CertificateResponse = read_strict_json(body, limit)
-            .map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
+        let limit = self.policy().limits.legacy_answer;
+        let answer: CertificateResponse =
+            read_json(body, limit).map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
         if !answer.aws.0.is_empty() {
             let fault: Fault = match answer.certificate.is_empty() {
                 true => PeerIncompatible::NoCertificate.into(),
@@ -232,7 +230,7 @@ impl Look<'_> {
             signed_crt: decode(&answer.certificate, "certificate")?,
             api_server: answer.api_server_url,
             proxy_url: None,
-            aws_config: None,
+            ..AuthParams::default()
         };
         let Answer::Ready(key) = self.find_key()? else {
             return Err(Error::new(Precondition::KeyAwaited, None, ""));
@@ -260,7 +258,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// The same checks as of an Identity of today.
+    /// Verifies the answer like an Identity of the new protocol.
     fn verify(
         &self,
         namespace: &str,
@@ -288,7 +286,8 @@ impl Look<'_> {
             .observed
             .record()
             .and_then(|record| record.pins.as_ref());
-        // As this library names it, or as Liqo does by name and ID.
+        // The namespace has this library's name or Liqo's, which consists of name
+        // and ID.
         let configuration = self.configuration;
         let own = &configuration.cluster_id;
         let liqos = [configuration.name(), own.as_str()]
@@ -297,16 +296,10 @@ impl Look<'_> {
             .find(|name| name == namespace)
             .and_then(|name| name.parse().ok());
         let expectation = IdentityExpectation {
-            consumer: own,
-            provider: peer,
-            key,
-            now,
-            proxy_url: None,
             namespace: liqos.as_ref(),
             publicly_trusted: configuration.settings.publicly_trusted,
             pins,
-            slice: None,
-            aws: false,
+            ..IdentityExpectation::new(own, peer, key, now)
         };
         verify::identity(&identity, &expectation, self.policy()).map_err(|error| {
             let field = match error.at().field {
@@ -346,13 +339,13 @@ impl Look<'_> {
         } else if !self.configuration.settings.publicly_trusted {
             return Err(wrong(PolicyRefusal::NoCaBundle, field));
         }
-        // What was read is written, and nothing else of what came.
+        // The kubeconfig is written anew, so that only the known fields are stored.
         self.store(kubeconfig.to_yaml(), None, now, plan);
         Ok(())
     }
 }
 
-/// The proxy that this cluster's own administrator named.
+/// The proxy that this cluster's own administrator configured.
 pub(super) fn proxy_url(cluster: &ForeignCluster) -> Result<Option<String>, Error> {
     let text = cluster.spec.foreign_proxy_url.as_str();
     if text.is_empty() {
@@ -365,14 +358,14 @@ pub(super) fn proxy_url(cluster: &ForeignCluster) -> Result<Option<String>, Erro
     Ok(Some(url.as_str().to_owned()))
 }
 
-/// Whether the setting of publicly trusted API servers is in the way.
+/// Whether the refusal depends on the setting `publicly_trusted`.
 fn is_about_ca(error: &Error) -> bool {
     *error.fault() == Fault::Policy(PolicyRefusal::NoCaBundle)
 }
 
-fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<ServiceAccountKubeconfig, Error> {
+fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<Kubeconfig, Error> {
     let wrong_kubeconfig = |error| wrong(PeerMisbehaved::Kubeconfig(error), "");
-    let limit = policy.limits().legacy_answer;
+    let limit = policy.limits.legacy_answer;
     if body.len() > limit {
         let found = body.len();
         let error = ManifestError::TooLarge { found, limit };
@@ -384,7 +377,22 @@ fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<ServiceAccountKubecon
             ManifestError::NotText { at }.into(),
         ))
     })?;
-    ServiceAccountKubeconfig::parse(text).map_err(wrong_kubeconfig)
+    let kubeconfig = Kubeconfig::parse(text).map_err(wrong_kubeconfig)?;
+    // A program or a proxy of the peer's choice is never taken.
+    if !matches!(kubeconfig.credential, UserCredential::Token(_)) {
+        return Err(wrong_kubeconfig(KubeconfigError::Credential));
+    }
+    if kubeconfig.proxy_url.is_some() {
+        return Err(wrong(PeerMisbehaved::ProxyMismatch, "proxy-url"));
+    }
+    match kubeconfig.namespace {
+        None => Ok(kubeconfig),
+        Some(found) => {
+            let (expected, found) = (String::new(), shortened(&found));
+            let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
+            Err(wrong(fault, "namespace"))
+        }
+    }
 }
 
 fn decode(text: &str, field: &'static str) -> Result<Bytes, Error> {
@@ -402,5 +410,5 @@ fn wrong(fault: impl Into<Fault>, field: &'static str) -> Error {
     Error::new(fault, None, field)
 }
 
-/// As long as the name of a Kubernetes object may be.
+/// The maximum length of a Kubernetes object's name.
 const LONGEST_NAME: usize = 253;

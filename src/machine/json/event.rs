@@ -84,7 +84,7 @@ impl Serialize for Error {
 }
 
 /// Adds the object, if there is one.
-pub(super) fn put_object(value: &mut Value, object: Option<&ObjectRef>) {
+fn put_object(value: &mut Value, object: Option<&ObjectRef>) {
     if let Some(object) = object {
         put(value, "object", json!(object));
     }

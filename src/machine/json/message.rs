@@ -7,20 +7,18 @@ use super::written;
 use crate::{
     crypto::{Nonce, NonceError},
     machine::{Message, MessageBody},
-    model::{
-        ClusterId, Object, ObjectError, SecretBytes, SecretText, StrictJsonError, read_strict_json,
-    },
+    model::{ClusterId, DocumentError, Object, ObjectError, SecretBytes, SecretText, read_json},
     policy::Policy,
 };
 
-/// Why a text is no message. No secret is in it.
+/// Why a text is not a message. The error contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
     /// The text does not have the form of a message.
     #[error(transparent)]
-    Form(#[from] StrictJsonError),
-    /// The message does not carry the one body that its type names.
+    Form(#[from] DocumentError),
+    /// The message does not have exactly one body, of the type that it names.
     #[error("found a body of another type, expected a {expected}")]
     Body {
         /// The body that the type names.
@@ -42,14 +40,14 @@ impl Message {
     }
 
     /// Reads a message in its [JSON form](super), within the limits of a policy.
-    /// The policy also says which forms of a nonce are taken.
+    /// The policy also decides which forms of a nonce are accepted.
     ///
-    /// What is read is not verified: `receive` does that.
+    /// The message is not verified: `receive` verifies it.
     ///
     /// # Errors
-    /// [`MessageError`], if the text is no message. An unknown field is an error.
+    /// [`MessageError`], if the text is not a message. An unknown field is an error.
     pub fn from_json(text: &[u8], policy: &Policy) -> Result<Self, MessageError> {
-        let form: Form = read_strict_json(text, policy.limits().object.saturating_add(FRAME))?;
+        let form: Form = read_json(text, policy.limits.object.saturating_add(FRAME))?;
         let body = match (form.r#type, form.nonce, form.tenant, form.identity) {
             (Type::Nonce, Some(text), None, None) => {
                 Nonce::parse(text.expose().as_bytes(), policy)?.into()
@@ -93,7 +91,7 @@ impl Message {
     }
 }
 
-/// The form of a message: `type` names the one body that is there.
+/// The form of a message: `type` names its only body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {
@@ -123,15 +121,15 @@ impl Type {
     }
 }
 
-/// The object of a value, whose strings are wiped.
+/// Reads an object from a value, and wipes the value's strings.
 fn read(value: Value, policy: &Policy) -> Result<Object, ObjectError> {
-    match Object::from_value_within(value, policy.limits()) {
+    match Object::from_value_within(value, &policy.limits) {
         Object::Unreadable(unreadable) => Err(unreadable.reason),
         object => Ok(object),
     }
 }
 
-/// How many bytes of a message are beside its object.
+/// The most bytes that a message has in addition to its object.
 const FRAME: usize = 1024;
 
 fn value_of(object: impl Into<Object>) -> Value {

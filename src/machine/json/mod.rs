@@ -1,15 +1,15 @@
-//! The forms in JSON, for callers in other languages.
+//! The JSON forms of the library's types, for callers in other languages.
 //!
-//! Each form is a map. Where a type has variants, `type` names the variant. A
-//! field without a value is left out. A time is text as in
-//! `2026-11-20T13:00:00Z`, a fingerprint is `SHA256:` and 64 hexadecimal digits,
-//! and an ID or a digest is 64 hexadecimal digits. A new version may add fields
-//! and variants; a field keeps its meaning.
+//! Each form is a map. If a type has variants, `type` names the variant. A field
+//! without a value is left out. A time is text such as `2026-11-20T13:00:00Z`, a
+//! fingerprint is `SHA256:` and 64 hexadecimal digits, and an ID or a digest is 64
+//! hexadecimal digits. A new version may add fields and variants; a field keeps
+//! its meaning.
 //!
 //! [`Step::to_json`], [`Effect::to_json`], [`ApiRequest::to_json`] and
-//! [`Message::to_json`] give bytes that are wiped when they are dropped, since
-//! objects may carry secrets. The other forms come by [`Serialize`], and none of
-//! them carries a secret. The text of a backend's own error is in no form.
+//! [`Message::to_json`] return bytes that are wiped on drop, since objects may
+//! carry secrets. The other types implement [`Serialize`], and their forms carry
+//! no secret. No form contains the text of a backend's own error.
 //!
 //! | form | fields |
 //! |---|---|
@@ -32,8 +32,10 @@
 //! | `noClusterRole` | `labelValue` |
 //! | `conditionHeld` | `condition` |
 //! | `providerKeyFirstSeen` | `fingerprint` |
+//! | `signaturesWait` | `until` |
 //! | `certificateDue` | `identity`, `until` |
 //! | `cannotRenew` | `identity`, `until`, `error` |
+//! | `signaturesWait` | `until` |
 //!
 //! The types of an [`Awaited`](super::Awaited):
 //!
@@ -46,7 +48,8 @@
 //!
 //! # Questions and answers
 //!
-//! The questions to backends are a [`Question`](crate::provider::Question) or a
+//! The questions to backends are the requests of [`provider`](crate::provider), such
+//! as [`SigningRequest`](crate::provider::SigningRequest), and
 //! [`KeyQuestion`](crate::crypto::KeyQuestion). Keys, requests and certificates
 //! are text in PEM. A `holder` has the `type` `controlPlane` or `slice` (with
 //! `slice`), a `subject` has `organization` and `commonName`.
@@ -58,14 +61,14 @@
 //! | `awsIdentity` | `id`, `peer`, `holder`, `subject` | the fields of `awsConfig` in an Identity |
 //! | `resources` | `peer`, `slice`, `class`, `resources`, `granted` (or null), `now` | `type`: `grant` with `grant`, `deny` with `reason` and `message`, or `notMine` |
 //! | `name` | `kind` (`user` or `group`), `name`, `claimant` (`type`: `controlPlane`, `peeringUser` or `slice`; `consumer`, `slice`) | `true` if the name is somebody else's |
-//! | `key` | `peer` | a key elsewhere |
-//! | `predecessor` | `peer` | a key elsewhere, or none |
+//! | `key` | `peer` | a `KeyElsewhere` |
+//! | `predecessor` | `peer` | a `KeyElsewhere`, or none |
 //! | `signature` | `id`, `purpose`, `scheme`, `publicKey`, `bytes` (base64) | the signature in base64 |
 //!
 //! [`read_document`](crate::model::read_document) reads an
-//! [`Answer`](crate::crypto::Answer): `type` is `ready` (with `value`, where there
-//! is one), `pending`, or `denied` (with `reason`). A
-//! [key elsewhere](crate::crypto::KeyElsewhere) has `publicKey` and `clientKey`,
+//! [`Answer`](crate::crypto::Answer): `type` is `ready` (with `value`, if there is
+//! one), `pending`, or `denied` (with `reason`). A
+//! [`KeyElsewhere`](crate::crypto::KeyElsewhere) has `publicKey` and `clientKey`,
 //! whose `type` is `file` (with `path`), `exec` (with `apiVersion`, `command`,
 //! `args`, and `env` as a list of `name` and `value`) or `notExportable`.
 //!
@@ -81,6 +84,8 @@ mod wiped;
 
 pub use message::MessageError;
 pub(in crate::machine) use wiped::written;
+
+use core::fmt::Display;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -107,7 +112,23 @@ impl Serialize for ObjectRef {
     }
 }
 
-/// The fields of a version that were seen.
+/// The form of a variant that names an object.
+pub(in crate::machine) fn as_object<S: Serializer>(
+    object: &ObjectRef,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map([("object", object)])
+}
+
+/// The form of a variant that names a question by its ID.
+pub(in crate::machine) fn as_id<T: Display, S: Serializer>(
+    id: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map([("id", id.to_string())])
+}
+
+/// The known fields of a version.
 pub(in crate::machine) fn version_fields(version: &Version) -> Map<String, Value> {
     [
         ("uid", &version.uid),

@@ -3,10 +3,10 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{event, of_type, version_fields, written};
+use super::{of_type, version_fields, written};
 use crate::{
-    machine::{Awaited, Effect, Holder, Notice, Part, Refused, Step, Wait},
-    model::{ObjectRef, SecretBytes},
+    machine::{Effect, Holder, Part, Step},
+    model::SecretBytes,
 };
 
 impl Step {
@@ -61,103 +61,6 @@ impl Effect {
                 "version": version_fields(version),
             }),
         }
-    }
-}
-
-/// The refusal in its [JSON form](super).
-impl Serialize for Refused {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut value = json!({ "error": self.error });
-        event::put_object(&mut value, self.object.as_ref());
-        value.serialize(serializer)
-    }
-}
-
-/// What the step waits for, in its [JSON form](super).
-impl Serialize for Wait {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut value = json!({ "awaiting": self.awaiting });
-        if let (Value::Object(fields), Some(time)) = (&mut value, self.wake_at) {
-            fields.insert("wakeAt".to_owned(), time.to_string().into());
-        }
-        value.serialize(serializer)
-    }
-}
-
-/// The notice in its [JSON form](super).
-impl Serialize for Notice {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::SignedNonceIsStale => of_type("signedNonceIsStale"),
-            Self::NonceAskedAfterEnd => of_type("nonceAskedAfterEnd"),
-            Self::NoClusterRole { label_value } => {
-                json!({ "type": "noClusterRole", "labelValue": label_value })
-            }
-            Self::ConditionHeld { condition } => {
-                json!({ "type": "conditionHeld", "condition": format!("{condition:?}") })
-            }
-            Self::ProviderUnproven => of_type("providerUnproven"),
-            Self::ProviderKeyFirstSeen { fingerprint } => {
-                json!({ "type": "providerKeyFirstSeen", "fingerprint": fingerprint.to_string() })
-            }
-            Self::IssuedByAnotherCa => of_type("issuedByAnotherCa"),
-            Self::RenewalNotCarried => of_type("renewalNotCarried"),
-            Self::CertificateDue { identity, until } => json!({
-                "type": "certificateDue",
-                "identity": identity,
-                "until": until.to_string(),
-            }),
-            Self::CannotRenew {
-                identity,
-                until,
-                error,
-            } => json!({
-                "type": "cannotRenew",
-                "identity": identity,
-                "until": until.to_string(),
-                "error": error,
-            }),
-            Self::SignaturesWait { until } => {
-                json!({ "type": "signaturesWait", "until": until.to_string() })
-            }
-            Self::NewKeyAwaitsNonce => of_type("newKeyAwaitsNonce"),
-        }
-        .serialize(serializer)
-    }
-}
-
-/// What is missing, in its [JSON form](super).
-impl Serialize for Awaited {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let of_object = |name, id: &ObjectRef| json!({ "type": name, "object": id });
-        let of_id = |name, id: String| json!({ "type": name, "id": id });
-        match self {
-            Self::Invitation => of_type("invitation"),
-            Self::Nonce => of_type("nonce"),
-            Self::Tenant => of_type("tenant"),
-            Self::Names => of_type("names"),
-            Self::Approval => of_type("approval"),
-            Self::Credential(id) => of_id("credential", id.to_string()),
-            Self::Identity => of_type("identity"),
-            Self::SliceDecision(id) => of_object("sliceDecision", id),
-            Self::Renewal(id) => of_object("renewal", id),
-            Self::End(id) => of_object("end", id),
-            Self::OwnKey => of_type("ownKey"),
-            Self::Signature(id) => of_id("signature", id.to_string()),
-            Self::Uid(id) => of_object("uid", id),
-            Self::SliceRequest(id) => of_object("sliceRequest", id),
-            Self::Resources(id) => of_object("resources", id),
-            Self::AwsRevocation {
-                user_arn,
-                access_key_id,
-            } => json!({
-                "type": "awsRevocation",
-                "userArn": user_arn,
-                "accessKeyId": access_key_id,
-            }),
-            Self::Token(id) => of_object("token", id),
-        }
-        .serialize(serializer)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A copy of the objects that a controller watches, by peer.
+//! A cache of the objects that a controller watches, by peer.
 
 mod placement;
 mod recall;
@@ -14,39 +14,44 @@ use self::{recall::Recall, strays::Strays};
 use super::{Concerns, Effect, Version, View, Watch};
 use crate::model::{ClusterId, Object, ObjectRef};
 
-/// The objects that a controller watches, for all peers: by peer and by kind,
-/// with the API server's own versions.
+/// A cache of the objects that a controller watches, for all peers: by peer and by
+/// kind, with the versions of the API server.
 ///
-/// Each watch feeds it: [`relist`](Self::relist) with what a list found, then
-/// [`observe`](Self::observe) and [`forget`](Self::forget) with what happens
-/// after it. Each of them tells whom the change concerns, so that the controller
-/// looks at those peers. A [`view`](Self::view) of one peer costs what the
-/// peer's own objects cost; until every watch has listed once there is none,
-/// since a missing binding would look like one that is to be made, and a missing
-/// Tenant like an end.
+/// Each watch feeds the mirror: [`relist`](Self::relist) takes the result of a
+/// list, and [`observe`](Self::observe) and [`forget`](Self::forget) take the
+/// later events. These calls return the peers that the change concerns, so that
+/// the controller reconciles those peers. The cost of a [`view`](Self::view)
+/// grows with the objects of its own peer only. No view exists until every watch
+/// has listed once: with an incomplete list, a missing binding would be created
+/// again, and a missing Tenant would end its peering.
 ///
-/// # Whom an object concerns
-/// In a tenant namespace, the namespace's peer, whatever the object's labels
-/// say: the peer writes there. Elsewhere, the peer that a label of the object
-/// names. Besides, everywhere, the peer whose name it has, for the kinds that
-/// are looked for by name. When a Namespace comes, changes or goes, what lies in
-/// it moves. A ClusterRole concerns everybody.
+/// # Which peers an object concerns
+/// - In a tenant namespace: the namespace's peer. The labels of the object do not
+///   count there, because the peer can write them.
+/// - In another namespace: the peers that labels of the object name.
+/// - In any namespace, for the kinds that are looked up by name: also the peer
+///   that the object's name contains.
+/// - A ClusterRole or a Role that concerns none of these concerns every peer.
 ///
-/// # What a controller writes itself
-/// The answer to a write may be fed as well ([`written`](Self::written)), so
-/// that the next look need not wait for the watch. Resource versions are opaque,
-/// so none is older or newer than another one. The answer counts only as long as
-/// the mirror has exactly what the write was based on: the version that it named,
-/// or no object of that name, where the object was created. And an object
-/// whose UID the mirror has seen go does not come back by an answer, however
-/// late that is. What a watch says always counts.
+/// When a Namespace is created, changed or deleted, the objects in the namespace
+/// are assigned again.
+///
+/// # The controller's own writes
+/// The mirror may also take the API server's answer to a write
+/// ([`written`](Self::written)), so that the next call does not have to wait for
+/// the watch. Resource versions are opaque, so their order is unknown. The mirror
+/// takes an answer only if it still has the state on which the write was based:
+/// the version that the write named, or no object of that name for a create. An
+/// answer, however late, never restores an object whose UID the mirror has seen
+/// disappear. The mirror always takes the events of a watch.
 ///
 /// # Objects that no watch covers
-/// Not every object carries the labels that are watched: a peer may take them
-/// off in its namespace. When a create finds its name taken, fetch that object
-/// and feed it with [`fetched`](Self::fetched). It is in the view of the peer
-/// whose effect met it, until it is [`gone`](Self::gone). No watch keeps it up to
-/// date: fetch the [`strays`](Self::strays) of a peer before each look.
+/// Not every object carries the watched labels: a peer may remove them in its
+/// namespace. If a create fails because the name exists, fetch that object and
+/// pass it to [`fetched`](Self::fetched). The object is then in the view of the
+/// peer whose effect failed, until [`gone`](Self::gone) removes it. No watch
+/// updates the object: fetch the [`strays`](Self::strays) of a peer before each
+/// call for that peer.
 ///
 /// # Examples
 /// ```
@@ -78,39 +83,39 @@ pub struct Mirror {
     followers: Vec<Arc<dyn Follower>>,
 }
 
-/// What learns of every object that a [`Mirror`] sees, such as the look-up of
+/// A listener for every object that a [`Mirror`] takes, such as the look-up of
 /// names.
 pub trait Follower: Send + Sync {
-    /// What it wants watched besides.
+    /// The additional watches that the follower needs.
     fn watches(&self) -> Vec<Watch>;
 
-    /// An object as it is now.
+    /// Takes the present state of an object.
     fn observe(&self, object: &Object);
 
-    /// An object is gone.
+    /// Takes the removal of an object.
     fn forget(&self, object: &ObjectRef);
 
-    /// Every watch has listed once.
+    /// Called when every watch has listed once.
     fn complete(&self);
 }
 
-/// There is no view yet: a watch has not listed its objects.
+/// No view exists yet, because a watch has not listed its objects.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the watch of {watch} is not complete yet")]
 pub struct NotYet {
-    /// The first watch that is missing.
+    /// The first watch that has not listed yet.
     pub watch: Watch,
 }
 
-/// Why the mirror does not take an object; it is unchanged then.
+/// Why the mirror does not take an object. The mirror is unchanged then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MirrorError {
     /// The mirror has no such watch.
-    #[error("the mirror was told of no watch of {0}")]
+    #[error("the mirror has no watch of {0}")]
     UnknownWatch(Box<Watch>),
-    /// The object is of another kind than the watch, or of none: the items of a
-    /// typed list have none, and need the list's.
+    /// The object is not of the watch's kind or namespace. An item of a typed list
+    /// has no kind of its own: set the list's kind first.
     #[error("found {found}, expected {expected}")]
     OtherKind {
         /// What was found.
@@ -130,8 +135,8 @@ struct Watched {
 }
 
 impl Mirror {
-    /// A mirror of these watches, each once: a provider's, a consumer's, or
-    /// both.
+    /// A mirror of these watches, without duplicates: those of a provider, of a
+    /// consumer, or of both.
     pub fn new(watches: impl IntoIterator<Item = Watch>) -> Self {
         let mut mirror = Self::default();
         for watch in watches {
@@ -140,7 +145,7 @@ impl Mirror {
         mirror
     }
 
-    /// The same with a follower, whose watches come besides.
+    /// The same mirror with a follower and the follower's watches.
     #[must_use]
     pub fn with_follower(mut self, follower: Arc<dyn Follower>) -> Self {
         for watch in follower.watches() {
@@ -150,16 +155,17 @@ impl Mirror {
         self
     }
 
-    /// What to watch.
+    /// The watches that feed this mirror.
     pub fn watches(&self) -> impl Iterator<Item = &Watch> {
         self.watches.iter().map(|watched| &watched.watch)
     }
 
-    /// Takes all that a watch listed, in place of what that watch saw before. The
-    /// watch is complete from now on, also while it is listed anew.
+    /// Takes the result of a watch's list, in place of everything that the watch
+    /// showed before. The watch counts as complete from now on, also during a
+    /// later list.
     ///
     /// # Errors
-    /// [`MirrorError`] at the first object that is none of the watch's; the
+    /// [`MirrorError`] at the first object that does not belong to the watch. The
     /// mirror is unchanged then.
     pub fn relist(
         &mut self,
@@ -193,7 +199,7 @@ impl Mirror {
         Ok(concerns)
     }
 
-    /// Takes an object that a watch shows: a new one, or another version.
+    /// Takes an object from a watch event: a new object, or a new version.
     ///
     /// # Errors
     /// [`MirrorError`]; the mirror is unchanged then.
@@ -203,8 +209,8 @@ impl Mirror {
         Ok(self.enter(at, object))
     }
 
-    /// Forgets an object that a watch no longer shows: it was deleted, or lost
-    /// the watch's labels. It stays as long as another watch shows it.
+    /// Forgets an object that a watch no longer shows: the object was deleted, or
+    /// lost the watch's labels. The object stays while another watch shows it.
     ///
     /// # Errors
     /// [`MirrorError::UnknownWatch`].
@@ -213,8 +219,8 @@ impl Mirror {
         Ok(self.leave(at, id))
     }
 
-    /// Takes an object that was fetched by its name, since an effect of this
-    /// peer's met it.
+    /// Takes an object that was fetched by name, because an effect for this peer
+    /// found its name taken.
     ///
     /// # Errors
     /// [`MirrorError::NoName`]; the mirror is unchanged then.
@@ -228,15 +234,15 @@ impl Mirror {
         Ok(self.put(object, seen).and(Concerns::Peer(peer.clone())))
     }
 
-    /// An object that was to be fetched is not there.
+    /// Removes an object that a fetch did not find.
     pub fn gone(&mut self, id: &ObjectRef) -> Concerns {
         let fetched = Concerns::peers(self.strays.remove(id));
         fetched.and(self.take_out(id))
     }
 
-    /// Takes the API server's answer to an effect: the object as it is now. A
-    /// deletion has none to take: the watch tells of it. Returns whether the
-    /// answer counts.
+    /// Takes the object from the API server's answer to an effect. The answer to a
+    /// deletion is ignored: the watch reports the deletion. Returns whether the
+    /// mirror took the answer.
     pub fn written(&mut self, effect: &Effect, object: Object) -> bool {
         let id = effect.id();
         let is_known = self.recall.contains(uid(&object));
@@ -255,7 +261,7 @@ impl Mirror {
         if stored.is_none() {
             let covers = |watched: &Watched| watched.watch.covers(&object);
             let Some(at) = self.watches.iter().position(covers) else {
-                // No watch would ever tell that it is gone.
+                // No watch would ever report the deletion of the object.
                 return false;
             };
             seen = bit(at);
@@ -264,13 +270,14 @@ impl Mirror {
         true
     }
 
-    /// The objects that one peer's effects met and that no watch shows.
+    /// The objects that were [`fetched`](Self::fetched) for one peer and that no
+    /// watch shows.
     pub fn strays(&self, peer: &ClusterId) -> impl Iterator<Item = &ObjectRef> {
         let fetched = self.strays.of(peer);
         fetched.filter(|id| self.store.seen_by(id) == 0)
     }
 
-    /// What is seen of one peer.
+    /// The view of one peer.
     ///
     /// # Errors
     /// [`NotYet`] until every watch has listed once.
@@ -282,32 +289,32 @@ impl Mirror {
         Ok(self.store.view(peer, false).and(self.met(peer)))
     }
 
-    /// Whom an object concerns, by what is known of its namespace.
+    /// The peers that an object concerns, given the known Namespaces.
     pub fn concerns(&self, object: &Object) -> Concerns {
         self.store.concerns(object)
     }
 
-    /// Every peer of which there is an object.
+    /// Every peer that has an object.
     pub fn peers(&self) -> impl Iterator<Item = &ClusterId> {
         self.store.peers()
     }
 
-    /// The object of that name, if it is there.
+    /// The object of that name, if the mirror has it.
     pub fn get(&self, id: &ObjectRef) -> Option<&Object> {
         self.store.get(id)
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.store.iter().count()
     }
 
-    /// Whether there is no object.
+    /// Whether the mirror has no object.
     pub fn is_empty(&self) -> bool {
         self.store.iter().next().is_none()
     }
 
-    /// What was fetched for a peer, and would not be in its view otherwise.
+    /// The objects that were fetched for a peer and do not concern it otherwise.
     fn met(&self, peer: &ClusterId) -> impl Iterator<Item = &Object> {
         let fetched = self.strays.of(peer);
         fetched
@@ -379,7 +386,7 @@ impl fmt::Debug for Mirror {
     }
 }
 
-/// That the object is one which the watch may show.
+/// Checks that the object has the watch's kind and namespace, and a name.
 fn check(watch: &Watch, object: &Object) -> Result<(), MirrorError> {
     let (kind, namespace, name) = object.key();
     let elsewhere = watch
@@ -402,8 +409,8 @@ fn uid(object: &Object) -> &str {
     &object.any_metadata().uid
 }
 
-/// The mark of the watch in that place. No machine has as many as 64: a watch
-/// behind these shares the last one's.
+/// The bit of the watch at that index. No machine has 64 watches; later watches
+/// would share the last bit.
 fn bit(at: usize) -> u64 {
     1_u64 << at.min(63)
 }

@@ -1,9 +1,9 @@
-//! To which peers an object belongs.
+//! Assigns objects to peers.
 //!
-//! What a peer can write never takes an object from another peer's sight. In a
-//! tenant namespace the namespace decides, since the peer writes the labels
-//! there; names decide everywhere, since some objects are looked for by name;
-//! labels decide where no peer writes.
+//! No peer can write anything that removes an object from another peer's view. In
+//! a tenant namespace the namespace decides, because the peer can write labels
+//! there. Names decide in any namespace, because some objects are looked up by
+//! name. Labels decide in namespaces where no peer can write.
 
 use crate::{
     machine::{
@@ -13,8 +13,8 @@ use crate::{
     model::{ClusterId, Kind, Namespace, Object, names},
 };
 
-/// Whom an object belongs to. `owner` gives the peer whose tenant namespace one
-/// is.
+/// The peers that an object concerns. `owner` returns the peer of a tenant
+/// namespace.
 pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>) -> Concerns {
     let (kind, namespace, name) = object.key();
     let labels = &object.any_metadata().labels;
@@ -36,7 +36,7 @@ pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>)
     let named = match kind {
         // A replica is named after this cluster itself.
         Kind::Renew if is_replica => None,
-        // No record lies where a peer writes.
+        // A record is never in a namespace where a peer can write.
         Kind::Secret if !is_elsewhere => None,
         kind => named_peer(kind, name),
     };
@@ -57,7 +57,7 @@ pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>)
     }
 }
 
-/// The peer whose tenant namespace this is.
+/// The peer of a tenant namespace, by the labels of the Namespace.
 pub(super) fn owner_of(namespace: &Namespace) -> Option<ClusterId> {
     let labels = &namespace.metadata.labels;
     let found = TENANCY.iter().find(|(tenancy, _)| {
@@ -67,14 +67,15 @@ pub(super) fn owner_of(namespace: &Namespace) -> Option<ClusterId> {
     found.and_then(|(_, peer)| labels.get(*peer)?.parse().ok())
 }
 
-/// The peer whose tenant namespace one of this name is, unless labels say
-/// otherwise.
+/// The peer of a tenant namespace, by the default name. The labels of the
+/// Namespace take precedence.
 pub(super) fn default_owner(namespace: &str) -> Option<ClusterId> {
     let peer = namespace.strip_prefix(names::TENANT_NAMESPACE_PREFIX)?;
     peer.parse().ok()
 }
 
-/// The peer that a name tells, of kinds that are looked for by name.
+/// The peer that the object's name contains, for the kinds that are looked up by
+/// name.
 fn named_peer(kind: Kind, name: &str) -> Option<&str> {
     let prefixes: &[&str] = match kind {
         Kind::Tenant => return Some(name),
@@ -94,8 +95,8 @@ const LABELS: [&str; 5] = [
     names::RECORD_PEER_LABEL,
     names::DISCOVERY_CLUSTER_ID_LABEL,
 ];
-/// The labels of a tenant namespace: that it is one, and whose. The second pair
-/// is that of Liqo 0.2 to 0.10.
+/// The pairs of labels of a tenant namespace: the mark, and the peer's cluster ID.
+/// Liqo 0.2 to 0.10 uses the second pair.
 const TENANCY: [(&str, &str); 2] = [
     (
         names::TENANT_NAMESPACE_LABEL,
@@ -106,5 +107,5 @@ const TENANCY: [(&str, &str); 2] = [
         names::DISCOVERY_CLUSTER_ID_LABEL,
     ),
 ];
-/// What the names of the records of peers begin with.
+/// The prefixes of the names of the records of peers.
 const RECORD_PREFIXES: [&str; 2] = [PROVIDER_RECORD, CONSUMER_RECORD];

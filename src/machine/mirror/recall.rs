@@ -1,9 +1,9 @@
-//! Which objects a mirror has seen go.
+//! The objects that have recently disappeared from a mirror.
 
 use std::collections::{HashSet, VecDeque};
 
-/// The UIDs of the objects that went last: as many as can have gone between a
-/// write and its answer.
+/// The UIDs of the objects that disappeared last. The limit is far above the
+/// number of objects that disappear between a write and its answer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recall {
     order: VecDeque<Box<str>>,

@@ -11,24 +11,26 @@ use crate::{
     model::{ClusterId, Kind, Namespace, Object, ObjectRef, Resource},
 };
 
-/// Objects by name and by peer: a view of one peer costs what its own objects
-/// cost.
+/// Objects by name and by peer. The cost of one peer's view grows with that
+/// peer's objects only.
 #[derive(Debug, Clone, Default)]
 pub(in crate::machine) struct Store {
     objects: BTreeMap<ObjectRef, Stored>,
+    /// In the order of their names.
     peers: HashMap<ClusterId, Vec<Arc<Object>>>,
-    /// What concerns every peer.
+    /// The objects that concern every peer.
     everybodys: BTreeMap<ObjectRef, Arc<Object>>,
-    /// What concerns no peer that is known.
+    /// The objects that concern no known peer.
     nobodys: BTreeMap<ObjectRef, Arc<Object>>,
 }
 
 #[derive(Debug, Clone)]
 struct Stored {
     object: Arc<Object>,
-    /// Under whom it is found. It follows from the object and its namespace.
+    /// The peers under which the object is indexed. They follow from the object and
+    /// its namespace.
     concerns: Concerns,
-    /// The marks of the watches that show the object.
+    /// The bits of the watches that show the object.
     seen_by: u64,
 }
 
@@ -38,7 +40,7 @@ impl Store {
         self.objects.get(id).map(|stored| stored.object.as_ref())
     }
 
-    /// All objects, in the order of their names.
+    /// All objects, sorted by kind, namespace and name.
     pub(in crate::machine) fn iter(&self) -> impl Iterator<Item = &Object> {
         self.objects.values().map(|stored| stored.object.as_ref())
     }
@@ -58,8 +60,9 @@ impl Store {
             .map(|(id, stored)| (id, stored.object.as_ref()))
     }
 
-    /// Puts an object in, over one of the same name. Whom that concerns is whom
-    /// it concerned, whom it concerns now, and whom its namespace's objects do.
+    /// Stores an object, in place of one of the same name. Returns the peers that
+    /// the object concerned before and concerns now. For a Namespace, the peers of
+    /// the objects in it are added.
     pub(in crate::machine) fn put(&mut self, object: Object, seen_by: u64) -> Concerns {
         let id = object.id();
         let before = self.take_out(&id).map(|stored| stored.concerns);
@@ -70,7 +73,7 @@ impl Store {
             .and(self.change_owner(&id))
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub(in crate::machine) fn remove(&mut self, id: &ObjectRef) -> Option<(Object, Concerns)> {
         let Stored {
             object, concerns, ..
@@ -79,13 +82,12 @@ impl Store {
         Some((object, concerns.and(self.change_owner(id))))
     }
 
-    /// The marks of the watches that show an object; none of one that is not
-    /// there.
+    /// The bits of the watches that show an object; 0 if the object does not exist.
     pub(in crate::machine) fn seen_by(&self, id: &ObjectRef) -> u64 {
         self.objects.get(id).map_or(0, |stored| stored.seen_by)
     }
 
-    /// Marks an object anew.
+    /// Sets the bits of the watches that show an object.
     pub(in crate::machine) fn set_seen_by(&mut self, id: &ObjectRef, seen_by: u64) -> Concerns {
         let Some(stored) = self.objects.get_mut(id) else {
             return Concerns::Nobody;
@@ -94,12 +96,12 @@ impl Store {
         stored.concerns.clone()
     }
 
-    /// Whom an object concerns, by what is known of its namespace.
+    /// The peers that an object concerns, given the known Namespaces.
     pub(in crate::machine) fn concerns(&self, object: &Object) -> Concerns {
         placement::of(object, |namespace| self.owner_of(namespace))
     }
 
-    /// The view of one peer; with what is nobody's, if it is asked for.
+    /// The view of one peer. `with_nobodys` adds the objects that concern no peer.
     pub(in crate::machine) fn view(&self, peer: &ClusterId, with_nobodys: bool) -> View<'_> {
         let own = self.peers.get(peer).into_iter().flatten();
         let nobodys = self.nobodys.values().filter(|_| with_nobodys);
@@ -120,8 +122,8 @@ impl Store {
             .or_else(|| placement::default_owner(namespace))
     }
 
-    /// Moves what lies in a namespace, once the Namespace came, went or
-    /// changed.
+    /// Assigns the objects in a namespace again, after the Namespace was created,
+    /// changed or deleted. Does nothing for an object of another kind.
     fn change_owner(&mut self, namespace: &ObjectRef) -> Concerns {
         if namespace.kind != Kind::Namespace {
             return Concerns::Nobody;
@@ -165,7 +167,9 @@ impl Store {
 
     fn take_from(&mut self, peer: &ClusterId, object: &Arc<Object>) {
         if let Some(objects) = self.peers.get_mut(peer) {
-            objects.retain(|other| !Arc::ptr_eq(other, object));
+            if let Ok(at) = place_among(objects, object) {
+                objects.remove(at);
+            }
             if objects.is_empty() {
                 self.peers.remove(peer);
             }
@@ -198,17 +202,24 @@ impl Store {
             Some(objects) => objects,
             None => self.peers.entry(peer.clone()).or_default(),
         };
-        // A peer has some ten objects: there is no room kept for twice as many.
+        // A peer has about ten objects, so the vector does not double its capacity.
         if objects.len() < FEW {
             objects.reserve_exact(1);
         }
-        objects.push(Arc::clone(object));
+        let (Ok(at) | Err(at)) = place_among(objects, object);
+        objects.insert(at, Arc::clone(object));
     }
+}
+
+/// Where an object is among those of a peer, or is to be: a peer may have
+/// thousands.
+fn place_among(objects: &[Arc<Object>], object: &Object) -> Result<usize, usize> {
+    objects.binary_search_by(|other| other.key().cmp(&object.key()))
 }
 
 const FEW: usize = 64;
 
-/// The places follow from the objects.
+/// Only the objects are compared: the indexes follow from them.
 impl PartialEq for Store {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())

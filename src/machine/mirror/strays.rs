@@ -1,10 +1,10 @@
-//! Objects that were fetched by name, and for whom.
+//! Objects that were fetched by name, with the peers for which they were fetched.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{ClusterId, ObjectRef};
 
-/// For which peers objects were fetched.
+/// The fetched objects, by peer and by object.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Strays {
     by_peer: BTreeMap<ClusterId, BTreeSet<ObjectRef>>,
@@ -19,7 +19,7 @@ impl Strays {
         peers.insert(peer.clone());
     }
 
-    /// Forgets an object, and says for whom it was fetched.
+    /// Removes an object, and returns the peers for which it was fetched.
     pub(super) fn remove(&mut self, id: &ObjectRef) -> Vec<ClusterId> {
         let peers = self.by_object.remove(id).unwrap_or_default();
         for peer in &peers {

@@ -1,8 +1,11 @@
-//! What a consumer needs in order to reach its provider.
+//! The parameters with which a consumer connects to its provider.
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Bytes, SecretText, reading::absent::or_null};
+use crate::model::{
+    Bytes, SecretText,
+    reading::absent::{is_default, or_null},
+};
 
 /// The certificate and the address that a provider gives to a consumer.
 ///
@@ -10,29 +13,29 @@ use crate::model::{Bytes, SecretText, reading::absent::or_null};
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AuthParams {
-    /// The CA certificates of the API server in PEM; empty where the server's
+    /// The CA certificates of the API server in PEM; empty if the server's
     /// certificate is publicly trusted.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Bytes::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub ca: Bytes,
     /// The consumer's certificate chain in PEM.
     #[serde(
         rename = "signedCRT",
         deserialize_with = "or_null",
-        skip_serializing_if = "Bytes::is_empty"
+        skip_serializing_if = "is_default"
     )]
     pub signed_crt: Bytes,
     /// The URL of the provider's API server.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub api_server: String,
-    /// The URL of the proxy on the way there.
+    /// The URL of the proxy to the API server.
     #[serde(rename = "proxyURL", skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<String>,
-    /// What stands in place of a certificate on EKS.
+    /// The AWS credentials, used instead of a certificate on EKS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aws_config: Option<AwsConfig>,
 }
 
-/// The fields of an [`AuthParams`] whose values nothing shows.
+/// The fields of an [`AuthParams`] whose values are never shown.
 pub(crate) const SECRET_FIELDS: [&str; 1] = ["awsSecretAccessKey"];
 
 /// An AWS user and its access key, for a provider on EKS.

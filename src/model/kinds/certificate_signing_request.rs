@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Bytes, Metadata, reading::absent::or_null};
+use crate::model::{
+    Bytes, Metadata,
+    reading::absent::{is_default, or_null},
+};
 
 /// A request to one of Kubernetes' signers, and its answer.
 ///
@@ -13,15 +16,15 @@ pub struct CertificateSigningRequest {
     /// Name and labels. The object has no namespace.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// What is to be signed, and by whom.
+    /// The request and its signer.
     #[serde(deserialize_with = "or_null")]
     pub spec: CertificateSigningRequestSpec,
     /// Whether it was approved, and the certificate.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_unanswered")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub status: CertificateSigningRequestStatus,
 }
 
-/// What is to be signed. Source: Kubernetes
+/// The request and its signer. Source: Kubernetes
 /// `certificatesv1.CertificateSigningRequestSpec`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -33,27 +36,27 @@ pub struct CertificateSigningRequestSpec {
     #[serde(deserialize_with = "or_null")]
     pub signer_name: String,
     /// The key usages, such as `client auth`.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub usages: Vec<String>,
-    /// How long the certificate should live, in seconds.
+    /// The requested lifetime of the certificate, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration_seconds: Option<i32>,
 }
 
-/// What the signer answered. Source: Kubernetes
+/// The answer to a request. Source: Kubernetes
 /// `certificatesv1.CertificateSigningRequestStatus`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CertificateSigningRequestStatus {
     /// The certificate chain in PEM; empty until it is issued.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Bytes::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub certificate: Bytes,
     /// Whether the request was approved, denied or failed.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub conditions: Vec<CertificateSigningRequestCondition>,
 }
 
-/// One thing that is so of a request. Source: Kubernetes
+/// A condition of a request. Source: Kubernetes
 /// `certificatesv1.CertificateSigningRequestCondition`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -65,13 +68,9 @@ pub struct CertificateSigningRequestCondition {
     #[serde(deserialize_with = "or_null")]
     pub status: String,
     /// Why, in one word.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub reason: String,
     /// Why, in a sentence.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub message: String,
-}
-
-fn is_unanswered(status: &CertificateSigningRequestStatus) -> bool {
-    status.certificate.is_empty() && status.conditions.is_empty()
 }

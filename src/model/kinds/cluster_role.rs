@@ -2,18 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Metadata, PolicyRule, reading::absent::or_null};
+use crate::model::{
+    Metadata, PolicyRule,
+    reading::absent::{is_default, or_null},
+};
 
-/// A role in the whole cluster. One that others wrote is only looked for by
-/// its labels: its aggregation rule is not read, so it must never be written
-/// back. Source: Kubernetes `rbacv1.ClusterRole`.
+/// A role in the whole cluster. This library only looks up ClusterRoles of other
+/// writers by their labels. It does not read the aggregation rule, so such a
+/// ClusterRole must never be written back. Source: Kubernetes
+/// `rbacv1.ClusterRole`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterRole {
     /// Name and labels.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// What it allows.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    /// The rules of the role.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub rules: Vec<PolicyRule>,
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Metadata, names, reading::absent::or_null};
+use crate::model::{
+    Metadata, names,
+    reading::absent::{is_default, or_null},
+};
 
 /// A config map. Liqo keeps a cluster's own ID in one. Source: Kubernetes
 /// `corev1.ConfigMap`.
@@ -15,10 +18,7 @@ pub struct ConfigMap {
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
     /// The values by their keys.
-    #[serde(
-        deserialize_with = "or_null",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub data: BTreeMap<String, String>,
 }
 

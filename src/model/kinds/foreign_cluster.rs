@@ -1,12 +1,15 @@
-//! Foreign clusters: how Liqo 0.2 to 0.10 kept another cluster.
+//! Foreign clusters: the objects of Liqo 0.2 to 0.10 that represent other clusters.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Metadata, ProtocolVersion, Timestamp, reading::absent::or_null};
+use crate::model::{
+    Metadata, ProtocolVersion, Timestamp,
+    reading::absent::{is_default, or_null},
+};
 
-/// Another cluster, as Liqo 0.2 to 0.10 knew it, with the fields that
+/// Another cluster, as an object of Liqo 0.2 to 0.10, with the fields that
 /// authentication needs. Source: Liqo `discoveryv1alpha1.ForeignCluster`.
 ///
 /// # Examples
@@ -28,15 +31,15 @@ pub struct ForeignCluster {
     /// Name and labels. The object has no namespace.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// Who it is, and where it answers.
+    /// The foreign cluster's ID and its URLs.
     #[serde(deserialize_with = "or_null")]
     pub spec: ForeignClusterSpec,
-    /// What came of asking it for an identity.
+    /// The result of the request for an identity.
     #[serde(deserialize_with = "or_null")]
     pub status: ForeignClusterStatus,
 }
 
-/// Who a foreign cluster is, and where it answers. Source: Liqo
+/// A foreign cluster's ID and its URLs. Source: Liqo
 /// `discoveryv1alpha1.ForeignClusterSpec`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -45,13 +48,13 @@ pub struct ForeignClusterSpec {
     #[serde(deserialize_with = "or_null")]
     pub cluster_identity: ClusterIdentity,
     /// The URL of its authentication service, from 0.3 on.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub foreign_auth_url: String,
     /// The same in 0.2.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub auth_url: String,
     /// The URL of the proxy on the way to its API server.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub foreign_proxy_url: String,
     /// Whether its TLS certificate is to be taken unseen. Liqo takes an absent
     /// value for yes.
@@ -71,67 +74,67 @@ pub struct ClusterIdentity {
     #[serde(
         rename = "clusterID",
         deserialize_with = "or_null",
-        skip_serializing_if = "String::is_empty"
+        skip_serializing_if = "is_default"
     )]
     pub cluster_id: String,
     /// A name for people.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub cluster_name: String,
 }
 
-/// What came of asking a foreign cluster for an identity. Source: Liqo
+/// The result of the request for an identity. Source: Liqo
 /// `discoveryv1alpha1.ForeignClusterStatus`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ForeignClusterStatus {
-    /// The outcome in 0.2. Other versions drop the field.
+    /// The result in Liqo 0.2. Other versions drop the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_status: Option<AuthStatus>,
-    /// The outcome from 0.3 on, among other conditions.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    /// The conditions. In Liqo 0.3 and later, one of them is the result.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub peering_conditions: Vec<PeeringCondition>,
 }
 
-/// One thing that is so of a peering. Source: Liqo
+/// A condition of a peering. Source: Liqo
 /// `discoveryv1alpha1.PeeringCondition`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PeeringCondition {
-    /// What it is about, such as `AuthenticationStatus`.
+    /// The type of the condition, such as `AuthenticationStatus`.
     #[serde(rename = "type", deserialize_with = "or_null")]
     pub condition_type: String,
-    /// How it stands, such as `Established`, `Denied` or `EmptyDenied`.
+    /// The status, such as `Established`, `Denied` or `EmptyDenied`.
     #[serde(deserialize_with = "or_null")]
     pub status: String,
-    /// Since when.
+    /// When the status last changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Timestamp>,
     /// Why, in one word.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub reason: String,
     /// Why, in a sentence.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub message: String,
 }
 
-/// What came of asking for an identity. Source: Liqo 0.2
+/// The result of the request for an identity. Source: Liqo 0.2
 /// `discovery.AuthStatus`.
 #[derive(Default, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AuthStatus {
-    /// Nothing was asked, or there is no answer yet.
+    /// No request was sent, or no answer has arrived yet.
     #[default]
     Pending,
-    /// The identity is here.
+    /// The identity has arrived.
     Accepted,
-    /// A token was sent and refused: nothing more is sent, until somebody sets
-    /// `Pending`.
+    /// The foreign cluster refused the token. This cluster sends no further request
+    /// until an administrator sets `Pending`.
     Refused,
-    /// The empty token was sent and refused: a token is awaited.
+    /// The foreign cluster refused the empty token. This cluster waits for a token.
     EmptyRefused,
 }
 
 impl ForeignClusterSpec {
-    /// The URL of the authentication service, by whichever name.
+    /// The URL of the authentication service, from either field.
     pub fn auth_url(&self) -> &str {
         if self.foreign_auth_url.is_empty() {
             &self.auth_url
@@ -142,8 +145,7 @@ impl ForeignClusterSpec {
 }
 
 impl ForeignClusterStatus {
-    /// The outcome, by whichever name: `authStatus`, or else the condition
-    /// `AuthenticationStatus`.
+    /// The result: `authStatus`, or else the condition `AuthenticationStatus`.
     pub fn auth_status(&self) -> AuthStatus {
         if let Some(status) = self.auth_status {
             return status;
@@ -160,8 +162,8 @@ impl ForeignClusterStatus {
         }
     }
 
-    /// Says the outcome by the name that the version has for it: `authStatus` in
-    /// 0.2, the condition later. An API server refuses or drops the other one.
+    /// Sets the result in the form of the version: `authStatus` in 0.2, the
+    /// condition later. An API server refuses or drops the other form.
     pub fn set_auth_status(
         &mut self,
         status: AuthStatus,
@@ -216,7 +218,7 @@ impl AuthStatus {
             Self::EmptyRefused => (
                 "EmptyDenied",
                 "IdentityEmptyDenied",
-                "The remote cluster wants a token",
+                "The remote cluster requires a token",
             ),
         }
     }

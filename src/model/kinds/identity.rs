@@ -1,16 +1,18 @@
-//! Identities: a provider's answer, on its consumer.
+//! Identities: the objects on a consumer with a provider's answer.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{AuthParams, Metadata, reading::absent::or_null};
+use crate::model::{
+    AuthParams, Metadata,
+    reading::absent::{is_default, or_null},
+};
 
-/// What a provider gave to a consumer, as the consumer keeps it.
+/// The identity that a provider gave to a consumer, as the consumer stores it.
 ///
-/// Nothing here is checked: whether the certificate fits the consumer's key
-/// is decided when the exchange is taken up. Source: Liqo
-/// `authv1beta1.Identity`.
+/// This type checks nothing. The consumer verifies the content, such as that the
+/// certificate fits its key. Source: Liqo `authv1beta1.Identity`.
 ///
 /// # Examples
 /// ```
@@ -31,15 +33,15 @@ pub struct Identity {
     /// Name, tenant namespace and labels.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// What the provider gave.
+    /// The content from the provider.
     #[serde(deserialize_with = "or_null")]
     pub spec: IdentitySpec,
-    /// What the consumer made of it.
+    /// The consumer's result.
     #[serde(deserialize_with = "or_null")]
     pub status: IdentityStatus,
 }
 
-/// What a provider gave. Source: Liqo `authv1beta1.IdentitySpec`.
+/// The content from the provider. Source: Liqo `authv1beta1.IdentitySpec`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IdentitySpec {
@@ -47,13 +49,13 @@ pub struct IdentitySpec {
     #[serde(
         rename = "clusterID",
         deserialize_with = "or_null",
-        skip_serializing_if = "String::is_empty"
+        skip_serializing_if = "is_default"
     )]
     pub cluster_id: String,
-    /// What the identity is for.
+    /// The purpose of the identity.
     #[serde(rename = "type", deserialize_with = "or_null")]
     pub identity_type: IdentityType,
-    /// The certificate and the address.
+    /// The certificate and the API server's address.
     #[serde(deserialize_with = "or_null")]
     pub auth_params: AuthParams,
     /// The namespace on the provider in which the identity is used.
@@ -61,7 +63,7 @@ pub struct IdentitySpec {
     pub namespace: Option<String>,
 }
 
-/// What a consumer made of an identity. Source: Liqo
+/// The consumer's result of an Identity. Source: Liqo
 /// `authv1beta1.IdentityStatus`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -77,17 +79,17 @@ pub struct IdentityStatus {
 #[serde(default)]
 pub struct LocalObjectReference {
     /// The name.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub name: String,
 }
 
-/// What an identity is for. Source: Liqo `authv1beta1.IdentityType`.
+/// The purpose of an identity. Source: Liqo `authv1beta1.IdentityType`.
 #[derive(Default, Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IdentityType {
     /// To replicate Liqo's own resources to the provider.
     #[default]
     ControlPlane,
-    /// To run a virtual node on what a resource slice gave.
+    /// To run a virtual node on the resources of a resource slice.
     ResourceSlice,
 }
 

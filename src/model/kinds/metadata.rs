@@ -1,4 +1,4 @@
-//! What every Kubernetes object says about itself.
+//! The metadata of Kubernetes objects.
 
 use std::collections::BTreeMap;
 
@@ -6,80 +6,79 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     Resource, Timestamp,
-    reading::absent::{is_zero, or_null},
+    reading::absent::{is_default, or_null},
 };
 
-/// The metadata of an object, as far as the exchange needs it. What is empty
-/// is not written.
+/// The metadata of an object, as far as the exchange needs it. Empty fields are
+/// not written.
 ///
 /// Source: Kubernetes `metav1.ObjectMeta`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
     /// The name, unique within a kind and namespace.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub name: String,
-    /// What the API server puts a random suffix to, when there is no name.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    /// The prefix to which the API server adds a random suffix, if `name` is empty.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub generate_name: String,
     /// The namespace; empty for none.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub namespace: String,
-    /// What tells this object from an earlier one of the same name.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    /// The UID, which differs from that of an earlier object of the same name.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub uid: String,
-    /// The version that a write is checked against. Opaque.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    /// The version that the API server compares on a write. Opaque.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub resource_version: String,
-    /// How many times the spec has changed; 0 for not known.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_zero")]
+    /// The generation of the spec; 0 if unknown.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub generation: i64,
-    /// When the API server stored the object first.
+    /// When the API server created the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creation_timestamp: Option<Timestamp>,
-    /// When somebody asked for the object's end; it stays until its
-    /// finalizers are gone.
+    /// When the deletion was requested. The object stays until its finalizers are
+    /// removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<Timestamp>,
-    /// Labels, to select by.
-    #[serde(
-        deserialize_with = "or_null",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    /// Labels, which selectors use.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub labels: BTreeMap<String, String>,
-    /// Annotations, not to select by.
-    #[serde(
-        deserialize_with = "or_null",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    /// Annotations, which selectors do not use.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub annotations: BTreeMap<String, String>,
     /// Who still has something to do before the object may end.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub finalizers: Vec<String>,
     /// The objects that this one ends with.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub owner_references: Vec<OwnerReference>,
 }
 
 impl Metadata {
-    /// No metadata at all.
-    pub(crate) const EMPTY: Self = Self {
-        name: String::new(),
-        generate_name: String::new(),
-        namespace: String::new(),
-        uid: String::new(),
-        resource_version: String::new(),
-        generation: 0,
-        creation_timestamp: None,
-        deletion_timestamp: None,
-        labels: BTreeMap::new(),
-        annotations: BTreeMap::new(),
-        finalizers: Vec::new(),
-        owner_references: Vec::new(),
-    };
+    /// The metadata of an object that is to be made.
+    pub(crate) fn labelled<const N: usize>(
+        name: impl Into<String>,
+        namespace: impl Into<String>,
+        labels: [(&str, &str); N],
+    ) -> Self {
+        Self {
+            name: name.into(),
+            namespace: namespace.into(),
+            labels: labels
+                .map(|(label, value)| (label.to_owned(), value.to_owned()))
+                .into(),
+            ..Self::default()
+        }
+    }
+
+    /// The value of a label.
+    pub(crate) fn label(&self, label: &str) -> Option<&str> {
+        self.labels.get(label).map(String::as_str)
+    }
 }
 
-/// An object that another one ends with.
+/// A reference to the owner of an object.
 ///
 /// Source: Kubernetes `metav1.OwnerReference`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,10 +96,10 @@ pub struct OwnerReference {
     /// The owner's UID.
     #[serde(deserialize_with = "or_null")]
     pub uid: String,
-    /// Whether the owner is the one that manages this object.
+    /// Whether the owner is the controller of this object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<bool>,
-    /// Whether the owner has to wait for this object's end.
+    /// Whether the owner's foreground deletion waits for this object's deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_owner_deletion: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! The kinds of objects, one in a file, and what all of them have.
+//! The kinds of objects, one in each file, and the parts that all kinds share.
 
 pub(super) mod auth_params;
 pub(super) mod certificate_signing_request;

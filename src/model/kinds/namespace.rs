@@ -24,32 +24,19 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// The tenant namespace of a peer as Liqo makes it: its name and its
-    /// labels. Source: Liqo `tenantnamespace.FormatTenantNamespace`.
+    /// The tenant namespace of a peer, with the name and the labels that Liqo
+    /// gives it. Source: Liqo `tenantnamespace.FormatTenantNamespace`.
     pub fn for_tenant(peer: &ClusterId) -> Self {
-        let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let privileged = names::POD_SECURITY_PRIVILEGED;
+        let labels = [
+            (names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+            (names::TENANT_NAMESPACE_LABEL, names::TRUE),
+            (names::POD_SECURITY_AUDIT_LABEL, privileged),
+            (names::POD_SECURITY_ENFORCE_LABEL, privileged),
+            (names::POD_SECURITY_WARN_LABEL, privileged),
+        ];
         Self {
-            metadata: Metadata {
-                name: names::tenant_namespace(peer),
-                labels: [
-                    label(names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
-                    label(names::TENANT_NAMESPACE_LABEL, names::TRUE),
-                    label(
-                        names::POD_SECURITY_AUDIT_LABEL,
-                        names::POD_SECURITY_PRIVILEGED,
-                    ),
-                    label(
-                        names::POD_SECURITY_ENFORCE_LABEL,
-                        names::POD_SECURITY_PRIVILEGED,
-                    ),
-                    label(
-                        names::POD_SECURITY_WARN_LABEL,
-                        names::POD_SECURITY_PRIVILEGED,
-                    ),
-                ]
-                .into(),
-                ..Metadata::default()
-            },
+            metadata: Metadata::labelled(names::tenant_namespace(peer), "", labels),
         }
     }
 }

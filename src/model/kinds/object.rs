@@ -1,4 +1,4 @@
-//! One object of any kind, and what names it.
+//! One object of any kind, and references to objects.
 
 use core::fmt;
 
@@ -19,7 +19,7 @@ use crate::{
     policy::Limits,
 };
 
-/// What names an object: its kind, namespace and name.
+/// A reference to an object: its kind, namespace and name.
 ///
 /// # Examples
 /// ```
@@ -38,7 +38,7 @@ pub struct ObjectRef {
     pub name: String,
 }
 
-/// A kind of which there is a type here.
+/// A type of this module that represents one kind.
 ///
 /// # Examples
 /// ```
@@ -63,7 +63,7 @@ pub trait Resource: Sized + Into<Object> {
     /// The object, to change it, if it is of this kind.
     fn from_object_mut(object: &mut Object) -> Option<&mut Self>;
 
-    /// What names the object.
+    /// The reference to the object.
     fn id(&self) -> ObjectRef {
         let metadata = self.metadata();
         ObjectRef::new(Self::KIND, &metadata.namespace, &metadata.name)
@@ -93,7 +93,7 @@ impl fmt::Display for ObjectRef {
 
 macro_rules! kinds {
     ($($Kind:ident($Held:ty), $api_version:expr, $plural:literal, $namespaced:literal;)*) => {
-        /// The kinds of objects that the exchange consists of.
+        /// The kinds of objects that the exchange uses.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Kind {
@@ -101,16 +101,15 @@ macro_rules! kinds {
                 #[doc = concat!("A [`", stringify!($Kind), "`](struct@crate::model::", stringify!($Kind), ").")]
                 $Kind,
             )*
-            /// Another kind, or one that could not be told.
+            /// Another kind, or an unknown kind.
             Other,
         }
 
-        /// One object of any kind. The large kinds are boxed, so that the others
-        /// take no more room than they need.
+        /// One object of any kind. The large kinds are boxed, to keep the enum small.
         ///
         /// # Examples
         /// ```
-        /// use liqo_auth::model::{Kind, Object, ObjectRef};
+        /// use liqo_auth::model::{Kind, Object, ObjectRef, Resource, Secret};
         ///
         /// let object = Object::from_value(serde_json::json!({
         ///     "apiVersion": "v1",
@@ -118,7 +117,7 @@ macro_rules! kinds {
         ///     "metadata": { "namespace": "liqo-tenant-x", "name": "liqo-nonce" },
         /// }));
         /// assert_eq!(object.id(), ObjectRef::new(Kind::Secret, "liqo-tenant-x", "liqo-nonce"));
-        /// assert!(object.as_secret().is_some());
+        /// assert!(Secret::from_object(&object).is_some());
         ///
         /// let broken = Object::from_value(serde_json::json!({
         ///     "apiVersion": "v1",
@@ -139,16 +138,16 @@ macro_rules! kinds {
                 #[doc = concat!("A [`", stringify!($Kind), "`](struct@crate::model::", stringify!($Kind), ").")]
                 $Kind($Held),
             )*
-            /// What could not be read.
+            /// An object that could not be read.
             Unreadable(Unreadable),
         }
 
         impl Kind {
-            /// Every kind of which there is a type here.
+            /// Every kind that has a type in this module.
             pub const ALL: &[Self] = &[$(Self::$Kind),*];
 
-            /// The API version that is written: group and version, or the
-            /// version alone in the core group; empty for [`Kind::Other`].
+            /// The API version that this library writes: group and version, or only
+            /// the version for the core group; empty for [`Kind::Other`].
             pub const fn api_version(self) -> &'static str {
                 match self {
                     $(Self::$Kind => $api_version,)*
@@ -156,7 +155,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether objects of this kind lie in a namespace.
+            /// Whether objects of this kind are in a namespace.
             pub const fn is_namespaced(self) -> bool {
                 match self {
                     $(Self::$Kind => $namespaced,)*
@@ -183,41 +182,26 @@ macro_rules! kinds {
         }
 
         impl Object {
-            /// What names the object; of an unreadable one, as much as could
-            /// be told.
-            pub fn id(&self) -> ObjectRef {
+            /// The metadata; for an unreadable object, the parts that are known.
+            pub(crate) fn any_metadata(&self) -> &Metadata {
                 match self {
-                    $(Self::$Kind(object) => object.id(),)*
-                    Self::Unreadable(unreadable) => unreadable.id.clone(),
-                }
-            }
-
-            /// What names the object, borrowed: kind, namespace and name.
-            pub(crate) fn key(&self) -> (Kind, &str, &str) {
-                match self {
-                    $(Self::$Kind(object) => {
-                        let metadata = &object.metadata;
-                        (Kind::$Kind, metadata.namespace.as_str(), metadata.name.as_str())
-                    })*
-                    Self::Unreadable(Unreadable { id, .. }) => {
-                        (id.kind, id.namespace.as_str(), id.name.as_str())
-                    }
-                }
-            }
-
-            /// The metadata, of an object that could be read.
-            pub const fn metadata(&self) -> Option<&Metadata> {
-                match self {
-                    $(Self::$Kind(object) => Some(&object.metadata),)*
-                    Self::Unreadable(_) => None,
+                    $(Self::$Kind(object) => &object.metadata,)*
+                    Self::Unreadable(unreadable) => &unreadable.metadata,
                 }
             }
 
             /// The metadata, to change it.
-            pub const fn metadata_mut(&mut self) -> Option<&mut Metadata> {
+            pub(crate) fn any_metadata_mut(&mut self) -> &mut Metadata {
                 match self {
-                    $(Self::$Kind(object) => Some(&mut object.metadata),)*
-                    Self::Unreadable(_) => None,
+                    $(Self::$Kind(object) => &mut object.metadata,)*
+                    Self::Unreadable(unreadable) => &mut unreadable.metadata,
+                }
+            }
+
+            fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$Kind(_) => Kind::$Kind,)*
+                    Self::Unreadable(unreadable) => unreadable.id.kind,
                 }
             }
 
@@ -232,15 +216,6 @@ macro_rules! kinds {
                 match self {
                     $(Self::$Kind(object) => serialize(object),)*
                     Self::Unreadable(unreadable) => unreadable.stub(),
-                }
-            }
-
-            const fn type_meta(&self) -> (&str, &str) {
-                match self {
-                    $(Self::$Kind(_) => (Kind::$Kind.api_version(), Kind::$Kind.as_str()),)*
-                    Self::Unreadable(unreadable) => {
-                        (unreadable.api_version.as_str(), unreadable.kind.as_str())
-                    }
                 }
             }
         }
@@ -299,33 +274,35 @@ kinds! {
 }
 
 impl Object {
-    /// The object that a JSON value holds. It never fails: what cannot be
-    /// read becomes [`Object::Unreadable`], with as much of its name as could
-    /// be told. Fields that are not known are ignored.
+    /// The object in a JSON value. This never fails: a value that cannot be read
+    /// becomes [`Object::Unreadable`], with the parts of its name that are known.
+    /// Unknown fields are ignored.
     ///
     /// The strings of the value are wiped, since some may be secrets.
     pub fn from_value(value: Value) -> Self {
         Self::from_value_within(value, &Limits::default())
     }
 
-    /// As [`Object::from_value`], with a limit of one's own on the size of
-    /// the object.
-    pub fn from_value_within(mut value: Value, limits: &Limits) -> Self {
+    /// As [`Object::from_value`], but with these limits on the size of the object.
+    pub(crate) fn from_value_within(mut value: Value, limits: &Limits) -> Self {
         let object = Self::read(&value, limits)
             .unwrap_or_else(|reason| Self::Unreadable(Unreadable::of(&value, reason)));
         unreadable::wipe(&mut value);
         object
     }
 
-    /// The object as JSON, with its API version and kind. What is empty is
-    /// left out; only `status` of a Tenant or an Identity stays as `{}`, as
-    /// Liqo's own tools write it.
+    /// The object as JSON, with its API version and kind. Empty fields are left
+    /// out, except `status` of a Tenant or an Identity: Liqo's own tools write it
+    /// as `{}`.
     ///
-    /// The values of a Secret are in it: wipe it after use. Of what could not
-    /// be read only its name is left.
+    /// The JSON contains the values of a Secret: wipe it after use. For an
+    /// unreadable object it contains only the name.
     pub fn to_value(&self) -> Value {
         let mut value = self.fields();
-        let (api_version, kind) = self.type_meta();
+        let (api_version, kind) = match self {
+            Self::Unreadable(found) => (found.api_version.as_str(), found.kind.as_str()),
+            object => (object.kind().api_version(), object.kind().as_str()),
+        };
         if let Value::Object(fields) = &mut value {
             fields.insert("apiVersion".into(), api_version.into());
             fields.insert("kind".into(), kind.into());
@@ -333,35 +310,41 @@ impl Object {
         value
     }
 
-    /// The Namespace, if it is one.
-    pub fn as_namespace(&self) -> Option<&Namespace> {
-        Namespace::from_object(self)
+    /// What names the object; of an unreadable one, as much as could be told.
+    pub fn id(&self) -> ObjectRef {
+        let (kind, namespace, name) = self.key();
+        ObjectRef::new(kind, namespace, name)
     }
 
-    /// The Secret, if it is one.
-    pub fn as_secret(&self) -> Option<&Secret> {
-        Secret::from_object(self)
+    /// What names the object, borrowed: kind, namespace and name.
+    pub(crate) fn key(&self) -> (Kind, &str, &str) {
+        let (namespace, name) = match self {
+            Self::Unreadable(Unreadable { id, .. }) => (&id.namespace, &id.name),
+            object => {
+                let metadata = object.any_metadata();
+                (&metadata.namespace, &metadata.name)
+            }
+        };
+        (self.kind(), namespace, name)
     }
 
-    /// The Tenant, if it is one.
-    pub fn as_tenant(&self) -> Option<&Tenant> {
-        Tenant::from_object(self)
-    }
-
-    /// The Identity, if it is one.
-    pub fn as_identity(&self) -> Option<&Identity> {
-        Identity::from_object(self)
-    }
-
-    /// The metadata; of an object that cannot be read, what is left of it.
-    pub(crate) fn any_metadata(&self) -> &Metadata {
+    /// The metadata, of an object that could be read.
+    pub fn metadata(&self) -> Option<&Metadata> {
         match self {
-            Self::Unreadable(unreadable) => &unreadable.metadata,
-            object => object.metadata().unwrap_or(&NO_METADATA),
+            Self::Unreadable(_) => None,
+            object => Some(object.any_metadata()),
         }
     }
 
-    /// What could not be read, if it is that.
+    /// The metadata, to change it.
+    pub fn metadata_mut(&mut self) -> Option<&mut Metadata> {
+        match self {
+            Self::Unreadable(_) => None,
+            object => Some(object.any_metadata_mut()),
+        }
+    }
+
+    /// The unreadable object, if it is one.
     pub const fn as_unreadable(&self) -> Option<&Unreadable> {
         match self {
             Self::Unreadable(unreadable) => Some(unreadable),
@@ -408,7 +391,7 @@ impl Kind {
             .map_or(api_version, |(_, version)| version)
     }
 
-    /// The kind of that name in that group, at whatever version.
+    /// The kind of that name in that group, in any version.
     pub(in crate::model) fn find(api_version: &str, name: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -416,7 +399,7 @@ impl Kind {
             .find(|kind| kind.as_str() == name && kind.group() == group(api_version))
     }
 
-    /// Whether objects of that version are read.
+    /// Whether this library reads objects of that version.
     pub(in crate::model) fn reads(self, api_version: &str) -> bool {
         api_version == self.api_version()
             || (self.api_version() == API_VERSION && api_version == API_VERSION_ALPHA)
@@ -429,8 +412,6 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Every object that can be read has metadata of its own.
-static NO_METADATA: Metadata = Metadata::EMPTY;
 const RBAC_API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 
 /// The group of an API version; the core group is empty.
@@ -439,6 +420,6 @@ fn group(api_version: &str) -> &str {
 }
 
 fn serialize<T: Serialize>(object: &T) -> Value {
-    // Maps with text as keys always can be JSON.
+    // A map with text keys can always be JSON.
     serde_json::to_value(object).unwrap_or_default()
 }

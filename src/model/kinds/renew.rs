@@ -1,17 +1,18 @@
-//! Renewals: the channel by which a new certificate reaches the consumer.
+//! Renewals: the objects through which a consumer receives a new certificate.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    AuthParams, Bytes, IdentityType, LocalObjectReference, Metadata, reading::absent::or_null,
+    AuthParams, Bytes, IdentityType, LocalObjectReference, Metadata,
+    reading::absent::{is_default, or_null},
 };
 
-/// A renewal, named as the Identity that it renews.
+/// A renewal. It has the name of the Identity that it renews.
 ///
-/// Up to Liqo 1.1 it is a request of the consumer, with a CSR of its own, and
-/// goes once it is answered. From 1.2 it is there as long as the Identity, and
-/// only carries back what the provider renewed by itself. Nothing here is
-/// checked. Source: Liqo `authv1beta1.Renew`.
+/// Up to Liqo 1.1, a Renew is a request of the consumer, with a CSR of its own; it
+/// is deleted after the answer. From Liqo 1.2 on, a Renew exists as long as the
+/// Identity, and only returns the certificate that the provider renewed by itself.
+/// This type checks nothing. Source: Liqo `authv1beta1.Renew`.
 ///
 /// # Examples
 /// ```
@@ -33,15 +34,15 @@ pub struct Renew {
     /// Name, tenant namespace, labels and owner.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// What the consumer asks for.
+    /// The consumer's request.
     #[serde(deserialize_with = "or_null")]
     pub spec: RenewSpec,
-    /// What the provider answers.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_unanswered")]
+    /// The provider's answer.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub status: RenewStatus,
 }
 
-/// What a consumer asks for. Source: Liqo `authv1beta1.RenewSpec`.
+/// The consumer's request. Source: Liqo `authv1beta1.RenewSpec`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RenewSpec {
@@ -49,16 +50,16 @@ pub struct RenewSpec {
     #[serde(
         rename = "consumerClusterID",
         deserialize_with = "or_null",
-        skip_serializing_if = "String::is_empty"
+        skip_serializing_if = "is_default"
     )]
     pub consumer_cluster_id: String,
-    /// The consumer's public key; empty from Liqo 1.2.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Bytes::is_empty")]
+    /// The consumer's public key; empty from Liqo 1.2 on.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub public_key: Bytes,
-    /// The certificate signing request in PEM; empty from Liqo 1.2.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Bytes::is_empty")]
+    /// The certificate signing request in PEM; empty from Liqo 1.2 on.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub csr: Bytes,
-    /// What the identity is for.
+    /// The purpose of the identity.
     #[serde(deserialize_with = "or_null")]
     pub identity_type: IdentityType,
     /// The resource slice that the identity is for.
@@ -66,15 +67,11 @@ pub struct RenewSpec {
     pub resource_slice_ref: Option<LocalObjectReference>,
 }
 
-/// What a provider answers. Source: Liqo `authv1beta1.RenewStatus`.
+/// The provider's answer. Source: Liqo `authv1beta1.RenewStatus`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RenewStatus {
-    /// The certificate and the address.
+    /// The certificate and the API server's address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_params: Option<AuthParams>,
-}
-
-fn is_unanswered(status: &RenewStatus) -> bool {
-    status.auth_params.is_none()
 }

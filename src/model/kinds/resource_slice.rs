@@ -1,15 +1,18 @@
-//! Resource slices: what a consumer asks of a provider, and what it gets.
+//! Resource slices: the resources that a consumer requests from a provider.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{AuthParams, Bytes, Metadata, Quantity, Timestamp, reading::absent::or_null};
+use crate::model::{
+    AuthParams, Bytes, Metadata, Quantity, Timestamp,
+    reading::absent::{is_default, or_null},
+};
 
-/// A part of a provider's resources, and the identity to use it by.
+/// A part of a provider's resources, and the identity to use it.
 ///
-/// The consumer writes the spec; on the provider lies a replica of it, whose
-/// status travels back. Nothing here is checked. Source: Liqo
+/// The consumer writes the spec. The provider has a replica of the slice, whose
+/// status is replicated back. This type checks nothing. Source: Liqo
 /// `authv1beta1.ResourceSlice`.
 ///
 /// # Examples
@@ -31,15 +34,15 @@ pub struct ResourceSlice {
     /// Name, tenant namespace and labels.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// What the consumer asks for.
+    /// The consumer's request.
     #[serde(deserialize_with = "or_null")]
     pub spec: ResourceSliceSpec,
-    /// What the provider answers.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_unanswered")]
+    /// The provider's answer.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub status: ResourceSliceStatus,
 }
 
-/// What a consumer asks for. Source: Liqo `authv1beta1.ResourceSliceSpec`.
+/// The consumer's request. Source: Liqo `authv1beta1.ResourceSliceSpec`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceSliceSpec {
@@ -49,56 +52,45 @@ pub struct ResourceSliceSpec {
     /// The provider's cluster ID.
     #[serde(rename = "providerClusterID", skip_serializing_if = "Option::is_none")]
     pub provider_cluster_id: Option<String>,
-    /// How much of which resource.
-    #[serde(
-        deserialize_with = "or_null",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    /// The requested amount of each resource.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub resources: BTreeMap<String, Quantity>,
-    /// Who decides on it: empty or `default` for Liqo itself.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    /// The class of the controller that decides on the slice: empty or `default`
+    /// for Liqo itself.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub class: String,
     /// The certificate signing request in PEM.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Bytes::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub csr: Bytes,
 }
 
-/// What a provider answers. Source: Liqo `authv1beta1.ResourceSliceStatus`.
+/// The provider's answer. Source: Liqo `authv1beta1.ResourceSliceStatus`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceSliceStatus {
     /// The decisions on the certificate and on the resources.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub conditions: Vec<ResourceSliceCondition>,
-    /// How much of which resource is granted.
-    #[serde(
-        deserialize_with = "or_null",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    /// The granted amount of each resource.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub resources: BTreeMap<String, Quantity>,
-    /// The certificate and the address.
+    /// The certificate and the API server's address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_params: Option<AuthParams>,
     /// The storage classes that are offered.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub storage_classes: Vec<StorageClass>,
     /// The ingress classes that are offered.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub ingress_classes: Vec<IngressClass>,
     /// The load balancer classes that are offered.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub load_balancer_classes: Vec<LoadBalancerClass>,
     /// The labels of the provider cluster.
-    #[serde(
-        deserialize_with = "or_null",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub node_labels: BTreeMap<String, String>,
-    /// The selector that offloaded pods get.
-    #[serde(
-        deserialize_with = "or_null",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    /// The node selector that the provider adds to offloaded pods.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub node_selector: BTreeMap<String, String>,
 }
 
@@ -107,31 +99,31 @@ pub struct ResourceSliceStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceSliceCondition {
-    /// What was decided on.
+    /// The subject of the decision.
     #[serde(rename = "type")]
     pub condition_type: ResourceSliceConditionType,
-    /// How.
+    /// The decision.
     pub status: ResourceSliceConditionStatus,
-    /// When it became so.
+    /// When the status last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Timestamp>,
     /// Why, in one word.
     #[serde(
         default,
         deserialize_with = "or_null",
-        skip_serializing_if = "String::is_empty"
+        skip_serializing_if = "is_default"
     )]
     pub reason: String,
     /// Why, in a sentence.
     #[serde(
         default,
         deserialize_with = "or_null",
-        skip_serializing_if = "String::is_empty"
+        skip_serializing_if = "is_default"
     )]
     pub message: String,
 }
 
-/// What a provider decides on. Source: Liqo
+/// The subject of a provider's decision. Source: Liqo
 /// `authv1beta1.ResourceSliceConditionType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ResourceSliceConditionType {
@@ -141,13 +133,13 @@ pub enum ResourceSliceConditionType {
     Resources,
 }
 
-/// How a provider decided. Source: Liqo
+/// A provider's decision. Source: Liqo
 /// `authv1beta1.ResourceSliceConditionStatus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ResourceSliceConditionStatus {
-    /// Yes.
+    /// The provider accepts the request.
     Accepted,
-    /// No.
+    /// The provider denies the request.
     Denied,
 }
 
@@ -155,11 +147,11 @@ pub enum ResourceSliceConditionStatus {
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StorageClass {
-    /// Its name.
+    /// The name of the class.
     #[serde(deserialize_with = "or_null")]
     pub storage_class_name: String,
-    /// Whether it is the one to use where none is named.
-    #[serde(rename = "default", skip_serializing_if = "core::ops::Not::not")]
+    /// Whether this is the default class.
+    #[serde(rename = "default", skip_serializing_if = "is_default")]
     pub is_default: bool,
 }
 
@@ -167,11 +159,11 @@ pub struct StorageClass {
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IngressClass {
-    /// Its name.
+    /// The name of the class.
     #[serde(deserialize_with = "or_null")]
     pub ingress_class_name: String,
-    /// Whether it is the one to use where none is named.
-    #[serde(rename = "default", skip_serializing_if = "core::ops::Not::not")]
+    /// Whether this is the default class.
+    #[serde(rename = "default", skip_serializing_if = "is_default")]
     pub is_default: bool,
 }
 
@@ -180,11 +172,11 @@ pub struct IngressClass {
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LoadBalancerClass {
-    /// Its name.
+    /// The name of the class.
     #[serde(deserialize_with = "or_null")]
     pub load_balancer_class_name: String,
-    /// Whether it is the one to use where none is named.
-    #[serde(rename = "default", skip_serializing_if = "core::ops::Not::not")]
+    /// Whether this is the default class.
+    #[serde(rename = "default", skip_serializing_if = "is_default")]
     pub is_default: bool,
 }
 
@@ -198,8 +190,4 @@ impl ResourceSliceStatus {
             .iter()
             .find(|condition| condition.condition_type == condition_type)
     }
-}
-
-fn is_unanswered(status: &ResourceSliceStatus) -> bool {
-    *status == ResourceSliceStatus::default()
 }

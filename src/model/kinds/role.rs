@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Metadata, reading::absent::or_null};
+use crate::model::{
+    Metadata,
+    reading::absent::{is_default, or_null},
+};
 
 /// A role in a namespace. Source: Kubernetes `rbacv1.Role`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,41 +14,41 @@ pub struct Role {
     /// Name, namespace and labels.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// What it allows.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    /// The rules of the role.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub rules: Vec<PolicyRule>,
 }
 
-/// What a role allows: verbs on resources. Source: Kubernetes
+/// A rule of a role: verbs that are allowed on resources. Source: Kubernetes
 /// `rbacv1.PolicyRule`.
 ///
 /// # Examples
 /// ```
 /// use liqo_auth::model::PolicyRule;
 ///
-/// let rule = PolicyRule::on("", "secrets", &["get", "delete"]).named("cl-home");
-/// assert_eq!(rule.resource_names, ["cl-home"]);
+/// let rule = PolicyRule::on("", "secrets", &["get", "delete"]);
+/// assert_eq!(rule.verbs, ["get", "delete"]);
 /// ```
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PolicyRule {
     /// The API groups; an empty text is the core group.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub api_groups: Vec<String>,
     /// The resources, such as `secrets`.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub resources: Vec<String>,
     /// The names of the objects; none for all.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub resource_names: Vec<String>,
     /// The verbs, such as `get`.
     #[serde(deserialize_with = "or_null")]
     pub verbs: Vec<String>,
-    /// Paths outside of the resources, of a ClusterRole only.
+    /// Paths that are not resources. Only a ClusterRole has them.
     #[serde(
         rename = "nonResourceURLs",
         deserialize_with = "or_null",
-        skip_serializing_if = "Vec::is_empty"
+        skip_serializing_if = "is_default"
     )]
     pub non_resource_urls: Vec<String>,
 }
@@ -62,8 +65,9 @@ impl PolicyRule {
     }
 
     /// The same rule, for the object of that name only.
+    #[cfg(feature = "legacy")]
     #[must_use]
-    pub fn named(mut self, name: &str) -> Self {
+    pub(crate) fn named(mut self, name: &str) -> Self {
         self.resource_names = vec![name.to_owned()];
         self
     }

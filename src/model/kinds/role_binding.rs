@@ -1,25 +1,28 @@
-//! Who may do what: role bindings.
+//! Role bindings.
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Metadata, names, reading::absent::or_null};
+use crate::model::{
+    Metadata, names,
+    reading::absent::{is_default, or_null},
+};
 
-/// Rights within a namespace. Source: Kubernetes `rbacv1.RoleBinding`.
+/// A binding within a namespace. Source: Kubernetes `rbacv1.RoleBinding`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RoleBinding {
     /// Name, namespace and labels.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// The role that is given.
+    /// The role that the binding grants.
     #[serde(deserialize_with = "or_null")]
     pub role_ref: RoleRef,
-    /// To whom it is given.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    /// The subjects to which the binding grants the role.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub subjects: Vec<RbacSubject>,
 }
 
-/// Rights in the whole cluster. Source: Kubernetes
+/// A binding in the whole cluster. Source: Kubernetes
 /// `rbacv1.ClusterRoleBinding`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -27,15 +30,15 @@ pub struct ClusterRoleBinding {
     /// Name and labels.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// The role that is given.
+    /// The role that the binding grants.
     #[serde(deserialize_with = "or_null")]
     pub role_ref: RoleRef,
-    /// To whom it is given.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    /// The subjects to which the binding grants the role.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub subjects: Vec<RbacSubject>,
 }
 
-/// Which role a binding gives. Source: Kubernetes `rbacv1.RoleRef`.
+/// The role that a binding grants. Source: Kubernetes `rbacv1.RoleRef`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RoleRef {
@@ -50,12 +53,13 @@ pub struct RoleRef {
     pub name: String,
 }
 
-/// To whom a binding gives its role. Source: Kubernetes `rbacv1.Subject`.
+/// A subject to which a binding grants its role. Source: Kubernetes
+/// `rbacv1.Subject`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RbacSubject {
     /// `rbac.authorization.k8s.io` for users and groups.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub api_group: String,
     /// `User`, `Group` or `ServiceAccount`.
     #[serde(deserialize_with = "or_null")]
@@ -64,7 +68,7 @@ pub struct RbacSubject {
     #[serde(deserialize_with = "or_null")]
     pub name: String,
     /// The namespace of a service account; empty for users and groups.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub namespace: String,
 }
 

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Metadata, SecretBytes, SecretText, reading::absent::or_null};
+use crate::model::{
+    Metadata, SecretBytes, SecretText,
+    reading::absent::{is_default, or_null},
+};
 
 /// A Secret. Its values are wiped when dropped. Source: Kubernetes
 /// `corev1.Secret`.
 ///
-/// `stringData` is read into `data`, over what is there, as an API server
-/// does; it is never written.
+/// A value in `stringData` replaces the value of the same key in `data`, as in an
+/// API server. `stringData` is never written.
 ///
 /// # Examples
 /// ```
@@ -29,11 +32,15 @@ pub struct Secret {
     /// Name, namespace and labels.
     pub metadata: Metadata,
     /// The values by their keys.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub data: BTreeMap<String, SecretBytes>,
-    /// The type, mostly `Opaque`; an API server puts that where there is none.
+    /// The type. The API server's default is `Opaque`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub secret_type: Option<String>,
+    /// Whether an API server lets nobody change the values. The Secret can be
+    /// deleted.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub immutable: bool,
 }
 
 impl Secret {
@@ -55,6 +62,8 @@ struct AsRead {
     string_data: BTreeMap<String, SecretText>,
     #[serde(rename = "type")]
     secret_type: Option<String>,
+    #[serde(deserialize_with = "or_null")]
+    immutable: bool,
 }
 
 impl From<AsRead> for Secret {
@@ -67,6 +76,7 @@ impl From<AsRead> for Secret {
             metadata: read.metadata,
             data,
             secret_type: read.secret_type,
+            immutable: read.immutable,
         }
     }
 }

@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{LocalObjectReference, Metadata, reading::absent::or_null};
+use crate::model::{
+    LocalObjectReference, Metadata,
+    reading::absent::{is_default, or_null},
+};
 
-/// An identity inside a cluster, as Liqo 0.2 gave one to each home cluster.
+/// A service account. Liqo 0.2 makes one for each home cluster.
 /// Source: Kubernetes `corev1.ServiceAccount`.
 ///
 /// # Examples
@@ -23,8 +26,8 @@ pub struct ServiceAccount {
     /// Name, namespace, labels and finalizers.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// The Secrets with its tokens, where the cluster is old enough to make
-    /// them by itself.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Vec::is_empty")]
+    /// The Secrets with its tokens. Only old Kubernetes versions create them
+    /// automatically.
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub secrets: Vec<LocalObjectReference>,
 }

@@ -1,13 +1,16 @@
-//! Tenants: a consumer, on its provider.
+//! Tenants: the objects that represent consumers on a provider.
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{AuthParams, Bytes, Metadata, reading::absent::or_null};
+use crate::model::{
+    AuthParams, Bytes, Metadata,
+    reading::absent::{is_default, or_null},
+};
 
-/// A consumer, as its provider knows it.
+/// A consumer, as an object on its provider.
 ///
-/// Nothing here is checked: whether the signature holds, or the name fits, is
-/// decided when the exchange is taken up. Source: Liqo `authv1beta1.Tenant`.
+/// This type checks nothing. The provider verifies the content, such as the
+/// signature and the name. Source: Liqo `authv1beta1.Tenant`.
 ///
 /// # Examples
 /// ```
@@ -29,15 +32,15 @@ pub struct Tenant {
     /// Name (the consumer's ID), tenant namespace and labels.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// What the consumer, or its administrator, asks for.
+    /// The request of the consumer or its administrator.
     #[serde(deserialize_with = "or_null")]
     pub spec: TenantSpec,
-    /// What the provider answers.
+    /// The provider's answer.
     #[serde(deserialize_with = "or_null")]
     pub status: TenantStatus,
 }
 
-/// What a consumer asks for. Source: Liqo `authv1beta1.TenantSpec`.
+/// The consumer's request. Source: Liqo `authv1beta1.TenantSpec`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TenantSpec {
@@ -45,58 +48,60 @@ pub struct TenantSpec {
     #[serde(
         rename = "clusterID",
         deserialize_with = "or_null",
-        skip_serializing_if = "String::is_empty"
+        skip_serializing_if = "is_default"
     )]
     pub cluster_id: String,
-    /// Whether resource slices need this handshake; an API server puts
-    /// `KeysExchange` where there is none.
+    /// Whether resource slices require this handshake. The API server's default is
+    /// `KeysExchange`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authz_policy: Option<AuthzPolicy>,
     /// The consumer's public key: 32 raw bytes of Ed25519, or PKIX in PEM.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Bytes::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub public_key: Bytes,
     /// The certificate signing request in PEM.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Bytes::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub csr: Bytes,
     /// The signature over the text of the provider's nonce.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "Bytes::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub signature: Bytes,
-    /// The URL of the proxy by which the consumer reaches the provider.
+    /// The URL of the proxy through which the consumer reaches the provider.
     #[serde(rename = "proxyURL", skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<String>,
-    /// What the consumer may do; an API server puts `Active` where there is
-    /// none.
+    /// What the consumer may do. The API server's default is `Active`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_condition: Option<TenantCondition>,
 }
 
-/// What a provider answers. Source: Liqo `authv1beta1.TenantStatus`.
+/// The provider's answer. Source: Liqo `authv1beta1.TenantStatus`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TenantStatus {
     /// The tenant namespace on the provider.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub tenant_namespace: String,
-    /// The certificate and the address for the consumer.
+    /// The consumer's certificate and the API server's address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_params: Option<AuthParams>,
 }
 
-/// Whether resource slices need a handshake. Source: Liqo
+/// Whether resource slices require a handshake. Source: Liqo
 /// `authv1beta1.AuthzPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AuthzPolicy {
-    /// Only after the keys were exchanged.
+    /// Resource slices are accepted only after the keys were exchanged.
     KeysExchange,
-    /// Even if they never were.
+    /// Resource slices are accepted even without an exchange of keys.
     TolerateNoHandshake,
 }
 
-/// What a tenant may do, from the mildest to the strictest. Source: Liqo
+/// What a tenant may do, in increasing strictness. Source: Liqo
 /// `authv1beta1.TenantCondition`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Default, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum TenantCondition {
     /// Use what it has and ask for more.
+    #[default]
     Active,
     /// Use what it has only.
     Cordoned,

@@ -1,13 +1,13 @@
 //! Reading kubeconfigs.
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer};
 
 use crate::model::{
-    Bytes, DocumentError, ExecCredential, Kubeconfig, ObjectError, SecretBytes, SecretText,
-    ServiceAccountKubeconfig, UserCredential, read_document, reading::absent::or_null,
+    Bytes, DocumentError, ExecCredential, Kubeconfig, SecretBytes, SecretText, UserCredential,
+    read_document, reading::absent::or_null,
 };
 
-/// Why a text is no kubeconfig of the one form that Liqo writes.
+/// Why a text is not a kubeconfig of the form that Liqo writes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KubeconfigError {
@@ -28,23 +28,38 @@ pub enum KubeconfigError {
     /// The context names another cluster or user, or is not current.
     #[error("found a context that is not current or names another cluster or user")]
     Context,
-    /// The user has no credential, or more than one.
-    #[error("found no credential or several, expected key data, a key file or a program")]
+    /// The user has no credential, more than one, or one of a kind that is not used
+    /// here.
+    #[error(
+        "found no credential, several, or one of another kind, expected the kind that is used here"
+    )]
     Credential,
 }
 
 impl Kubeconfig {
-    /// The longest text that is read, in bytes.
+    /// The longest text, in bytes.
     pub const LONGEST: usize = crate::model::reading::document::LONGEST;
 
-    /// Reads a kubeconfig of the one form that Liqo writes: JSON always, YAML
-    /// with the feature `yaml`. Any field that [`Kubeconfig::to_yaml`] does
-    /// not write is refused, since it could change whom a client trusts.
+    /// Reads a kubeconfig of the form that Liqo writes: JSON always, YAML with the
+    /// feature `yaml`. Any field that [`Kubeconfig::to_yaml`] does not write is
+    /// refused, since such a field could change which server a client trusts.
     ///
     /// # Errors
     /// [`KubeconfigError`] if the text has another form.
     pub fn parse(text: &str) -> Result<Self, KubeconfigError> {
-        let (cluster, context, user) = read_config::<User>(text)?;
+        let config: Config = read_document(text.as_bytes())?;
+        if config.api_version != "v1" || config.kind != "Config" {
+            return Err(KubeconfigError::NotConfig);
+        }
+        let cluster = one("clusters", config.clusters)?;
+        let NamedContext { name, context } = one("contexts", config.contexts)?;
+        let user = one("users", config.users)?;
+        if name != config.current_context
+            || context.cluster != cluster.name
+            || context.user != user.name
+        {
+            return Err(KubeconfigError::Context);
+        }
         Ok(Self {
             cluster: cluster.name,
             server: cluster.cluster.server,
@@ -57,72 +72,17 @@ impl Kubeconfig {
     }
 }
 
-impl ServiceAccountKubeconfig {
-    /// Reads a kubeconfig of that form: JSON always, YAML with the feature
-    /// `yaml`. Any field that [`to_yaml`](Self::to_yaml) does not write is
-    /// refused.
-    ///
-    /// # Errors
-    /// [`KubeconfigError`] if the text has another form.
-    pub fn parse(text: &str) -> Result<Self, KubeconfigError> {
-        let (cluster, context, user) = read_config::<TokenUser>(text)?;
-        refuse("clusters[0].cluster.proxy-url", cluster.cluster.proxy_url)?;
-        refuse("contexts[0].context.namespace", context.namespace)?;
-        if user.user.token.is_empty() {
-            return Err(KubeconfigError::Credential);
-        }
-        Ok(Self {
-            cluster: cluster.name,
-            server: cluster.cluster.server,
-            certificate_authority: cluster.cluster.certificate_authority_data,
-            user: user.name,
-            token: user.user.token,
-        })
-    }
-}
-
-/// Reads the one cluster, context and user of a kubeconfig.
-fn read_config<U: DeserializeOwned>(
-    text: &str,
-) -> Result<(NamedCluster, Context, NamedUser<U>), KubeconfigError> {
-    let config: Config<U> = read_document(text.as_bytes())?;
-    if config.api_version != "v1" || config.kind != "Config" {
-        return Err(KubeconfigError::NotConfig);
-    }
-    let cluster = one("clusters", config.clusters)?;
-    let NamedContext { name, context } = one("contexts", config.contexts)?;
-    let user = one("users", config.users)?;
-    if name != config.current_context
-        || context.cluster != cluster.name
-        || context.user != user.name
-    {
-        return Err(KubeconfigError::Context);
-    }
-    Ok((cluster, context, user))
-}
-
-/// Refuses a field that only other kubeconfigs have.
-fn refuse(path: &str, field: Option<String>) -> Result<(), DocumentError> {
-    match field {
-        None => Ok(()),
-        Some(_) => Err(DocumentError::Field(ObjectError::Field {
-            path: path.to_owned(),
-            reason: "found a field that is not known, expected none".to_owned(),
-        })),
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Config<U> {
+struct Config {
     api_version: String,
     kind: String,
     clusters: Vec<NamedCluster>,
     contexts: Vec<NamedContext>,
     #[serde(rename = "current-context")]
     current_context: String,
-    users: Vec<NamedUser<U>>,
-    /// Older writers leave it empty.
+    users: Vec<NamedUser>,
+    /// Older writers add this empty field.
     #[serde(default, rename = "preferences")]
     _preferences: Option<Nothing>,
 }
@@ -166,9 +126,9 @@ struct Context {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NamedUser<U> {
+struct NamedUser {
     name: String,
-    user: U,
+    user: User,
 }
 
 #[derive(Default, Deserialize)]
@@ -178,12 +138,7 @@ struct User {
     client_key_data: Option<SecretBytes>,
     client_key: Option<String>,
     exec: Option<Exec>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TokenUser {
-    token: SecretText,
+    token: Option<SecretText>,
 }
 
 #[derive(Deserialize)]
@@ -193,8 +148,8 @@ struct Exec {
     command: String,
     #[serde(default, deserialize_with = "or_null")]
     args: Vec<String>,
-    #[serde(default, deserialize_with = "or_null")]
-    env: Vec<Variable>,
+    #[serde(default, deserialize_with = "variables")]
+    env: Vec<(String, String)>,
     #[serde(rename = "interactiveMode")]
     _interactive_mode: Never,
     #[serde(default, rename = "provideClusterInfo")]
@@ -204,6 +159,17 @@ struct Exec {
 #[derive(Deserialize)]
 enum Never {
     Never,
+}
+
+/// Environment variables: a list of names and values, or `null`.
+pub(super) fn variables<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(String, String)>, D::Error> {
+    let variables: Vec<Variable> = or_null(deserializer)?;
+    Ok(variables
+        .into_iter()
+        .map(|it| (it.name, it.value))
+        .collect())
 }
 
 #[derive(Deserialize)]
@@ -218,19 +184,22 @@ impl TryFrom<User> for UserCredential {
 
     fn try_from(user: User) -> Result<Self, KubeconfigError> {
         let certificate = user.client_certificate_data;
-        match (user.client_key_data, user.client_key, user.exec) {
-            (Some(key), None, None) => Ok(Self::KeyData { certificate, key }),
-            (None, Some(key), None) => Ok(Self::KeyFile { certificate, key }),
-            (None, None, Some(exec)) if certificate.is_empty() => Ok(Self::Exec(ExecCredential {
-                api_version: exec.api_version,
-                command: exec.command,
-                args: exec.args,
-                env: exec
-                    .env
-                    .into_iter()
-                    .map(|variable| (variable.name, variable.value))
-                    .collect(),
-            })),
+        match (user.client_key_data, user.client_key, user.exec, user.token) {
+            (Some(key), None, None, None) => Ok(Self::KeyData { certificate, key }),
+            (None, Some(key), None, None) => Ok(Self::KeyFile { certificate, key }),
+            (None, None, Some(exec), None) if certificate.is_empty() => {
+                Ok(Self::Exec(ExecCredential {
+                    api_version: exec.api_version,
+                    command: exec.command,
+                    args: exec.args,
+                    env: exec.env,
+                }))
+            }
+            (None, None, None, Some(token))
+                if certificate.is_empty() && !token.expose().is_empty() =>
+            {
+                Ok(Self::Token(token))
+            }
             _ => Err(KubeconfigError::Credential),
         }
     }
@@ -249,6 +218,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::model::ObjectError;
 
     fn config() -> Value {
         json!({
@@ -289,7 +259,17 @@ mod tests {
                 "tls-server-name",
                 "clusters[0].cluster.tls-server-name",
             ),
-            ("/users/0/user", "token", "users[0].user.token"),
+            ("/users/0/user", "tokenFile", "users[0].user.tokenFile"),
+            (
+                "/users/0/user",
+                "auth-provider",
+                "users[0].user.auth-provider",
+            ),
+            (
+                "/clusters/0/cluster",
+                "certificate-authority",
+                "clusters[0].cluster.certificate-authority",
+            ),
             ("/users/0/user", "as", "users[0].user.as"),
             ("", "extensions", "extensions"),
         ] {
@@ -337,6 +317,21 @@ mod tests {
                 KubeconfigError::Credential,
             ),
             (
+                "/users/0/user",
+                json!({ "client-key": "a", "token": "a" }),
+                KubeconfigError::Credential,
+            ),
+            (
+                "/users/0/user",
+                json!({ "client-certificate-data": "YQ==", "token": "a" }),
+                KubeconfigError::Credential,
+            ),
+            (
+                "/users/0/user",
+                json!({ "token": "" }),
+                KubeconfigError::Credential,
+            ),
+            (
                 "/clusters/0/cluster",
                 json!({}),
                 DocumentError::Field(ObjectError::Field {
@@ -355,5 +350,24 @@ mod tests {
             Kubeconfig::parse(&twice),
             Err(DocumentError::Documents { found: 2 }.into())
         );
+    }
+
+    #[cfg(feature = "yaml")]
+    #[test]
+    fn a_token_is_written_and_read() {
+        let kubeconfig = Kubeconfig {
+            cluster: "service-cluster".into(),
+            server: "https://127.0.0.1:6443".into(),
+            certificate_authority: b"CA".as_slice().into(),
+            proxy_url: None,
+            user: "remote-x".into(),
+            credential: UserCredential::Token("a: b".into()),
+            namespace: None,
+        };
+        let text = kubeconfig.to_yaml();
+        let text = core::str::from_utf8(text.expose()).unwrap();
+        assert!(text.contains("current-context: remote-x@service-cluster\n"));
+        assert_eq!(Kubeconfig::parse(text).as_ref(), Ok(&kubeconfig));
+        assert!(!format!("{kubeconfig:?}").contains("a: b"));
     }
 }

@@ -1,18 +1,22 @@
 //! Kubeconfigs.
 
 pub(super) mod form;
-pub(super) mod service_account;
+
+use core::fmt;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use super::{Bytes, SecretBytes, names, reading::scalar::Scalar};
+use super::{Bytes, SecretBytes, SecretText, names, reading::scalar::Scalar};
 
-/// A kubeconfig of the one form that Liqo writes: one cluster, one user and
-/// one context, which is current.
+/// A kubeconfig of the form that Liqo writes: one cluster, one user and one
+/// context, which is the current one.
 ///
 /// Source: Kubernetes `clientcmdapiv1.Config`, Liqo
-/// `kubeconfig.GenerateKubeconfig`.
+/// `kubeconfig.GenerateKubeconfig`. With a [token](UserCredential::Token), the form
+/// is that of kubeadm's `kubeconfig.CreateWithToken`, which Liqo 0.2 called for the
+/// service accounts of home clusters.
 ///
 /// # Examples
 /// ```
@@ -39,19 +43,20 @@ pub struct Kubeconfig {
     pub cluster: String,
     /// The URL of the API server.
     pub server: String,
-    /// The CA certificates in PEM; empty for publicly trusted ones.
+    /// The CA certificates in PEM; empty if the API server's certificate is publicly
+    /// trusted.
     pub certificate_authority: Bytes,
-    /// The URL of the proxy on the way there.
+    /// The URL of the proxy to the API server.
     pub proxy_url: Option<String>,
-    /// The name of the user: the identity's.
+    /// The name of the user: that of the Identity.
     pub user: String,
-    /// How the user proves who it is.
+    /// The credential of the user.
     pub credential: UserCredential,
     /// The namespace of the context.
     pub namespace: Option<String>,
 }
 
-/// How the user of a kubeconfig proves who it is.
+/// The credential of the user of a kubeconfig.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UserCredential {
@@ -62,7 +67,7 @@ pub enum UserCredential {
         /// The private key in PEM.
         key: SecretBytes,
     },
-    /// A certificate, whose key lies in a file.
+    /// A certificate, with its key in a file.
     KeyFile {
         /// The certificate chain in PEM.
         certificate: Bytes,
@@ -71,36 +76,41 @@ pub enum UserCredential {
     },
     /// A program that hands out certificate and key.
     Exec(ExecCredential),
+    /// A bearer token, as that of a service account.
+    Token(SecretText),
     /// Nothing that a kubeconfig could hold: the reader has another way, such as
     /// the AWS keys beside the kubeconfig.
     Elsewhere,
 }
 
-/// A program that a client runs for its credential. It is never asked for
-/// input by way of a terminal.
+/// An exec plugin: a program that a client runs for its credential. The plugin
+/// never asks for input on a terminal.
 ///
 /// Source: Kubernetes `clientcmdapiv1.ExecConfig`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecCredential {
     /// The version of the protocol, `client.authentication.k8s.io/v1`.
     pub api_version: String,
     /// The program.
     pub command: String,
     /// Its arguments.
+    #[serde(default)]
     pub args: Vec<String>,
-    /// What is set in its environment besides: names and values.
+    /// What is set in its environment besides: names and values. `Debug` does not
+    /// show the values.
+    #[serde(default, deserialize_with = "form::variables")]
     pub env: Vec<(String, String)>,
 }
 
 impl Kubeconfig {
-    /// The text, byte for byte as Liqo writes it: YAML in block style, with
-    /// the keys in the order of their names.
+    /// The text, byte for byte as Liqo writes it: YAML in block style, with sorted
+    /// keys.
     ///
-    /// A value that a reader could take for anything but text is quoted as in
-    /// JSON.
+    /// A value that a reader could read as anything but text is quoted as in JSON.
     pub fn to_yaml(&self) -> SecretBytes {
-        // So large that the text never grows: what it would leave behind on
-        // growing is not wiped.
+        // The capacity suffices: a growing buffer would leave copies in memory that
+        // are not wiped.
         let mut text = Zeroizing::new(String::with_capacity(self.capacity()));
         let mut line = |parts: &[&str]| {
             parts.iter().for_each(|part| text.push_str(part));
@@ -128,9 +138,18 @@ impl Kubeconfig {
             line(&["    namespace: ", &Scalar(namespace).to_string()]);
         }
         line(&["    user: ", &Scalar(&self.user).to_string()]);
-        line(&["  name: ", names::KUBECONFIG_CONTEXT]);
-        line(&["current-context: ", names::KUBECONFIG_CONTEXT]);
+        let context = match &self.credential {
+            UserCredential::Token(_) => {
+                Scalar(&[&self.user, "@", &self.cluster].concat()).to_string()
+            }
+            _ => names::KUBECONFIG_CONTEXT.to_owned(),
+        };
+        line(&["  name: ", &context]);
+        line(&["current-context: ", &context]);
         line(&["kind: Config"]);
+        if matches!(self.credential, UserCredential::Token(_)) {
+            line(&["preferences: {}"]);
+        }
         line(&["users:"]);
         line(&["- name: ", &Scalar(&self.user).to_string()]);
         line(&[match &self.credential {
@@ -153,14 +172,19 @@ impl Kubeconfig {
                 line(&["    client-key: ", &Scalar(key).to_string()]);
             }
             UserCredential::Exec(exec) => write_exec(&mut line, exec),
+            UserCredential::Token(token) => {
+                let token = Zeroizing::new(Scalar(token.expose()).to_string());
+                line(&["    token: ", &token]);
+            }
             UserCredential::Elsewhere => {}
         }
         SecretBytes::from(core::mem::take(&mut *text).into_bytes())
     }
 
     fn capacity(&self) -> usize {
-        let key = match &self.credential {
-            UserCredential::KeyData { certificate, key } => certificate.len() + key.len(),
+        let secret = match &self.credential {
+            UserCredential::KeyData { certificate, key } => certificate.len() + key.expose().len(),
+            UserCredential::Token(token) => 3 * token.expose().len(),
             UserCredential::KeyFile { .. }
             | UserCredential::Exec(_)
             | UserCredential::Elsewhere => 0,
@@ -169,9 +193,22 @@ impl Kubeconfig {
         let optional =
             [&self.proxy_url, &self.namespace].map(|text| text.as_ref().map_or(0, String::len));
         // Every byte is six at most when it is quoted, and no name comes more
-        // than twice.
-        1024 + 2 * (self.certificate_authority.len() + key)
-            + 12 * (names.iter().sum::<usize>() + optional.iter().sum::<usize>())
+        // than four times.
+        1024 + 2 * (self.certificate_authority.len() + secret)
+            + 24 * (names.iter().sum::<usize>() + optional.iter().sum::<usize>())
+    }
+}
+
+impl fmt::Debug for ExecCredential {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("ExecCredential")
+            .field("api_version", &self.api_version)
+            .field("command", &self.command)
+            .field("args", &self.args)
+            .field("env", &names)
+            .finish()
     }
 }
 

@@ -1,8 +1,8 @@
-//! What Go leaves out: absent, `null` and empty are one and the same.
+//! Empty values in Go's encoding: absent, `null` and empty mean the same.
 
 use serde::{Deserialize, Deserializer};
 
-/// Reads `null` as if the field were not there.
+/// Reads `null` as an absent field.
 pub(in crate::model) fn or_null<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -11,11 +11,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Whether a number is the one that Go does not write.
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-pub(in crate::model) const fn is_zero(number: &i64) -> bool {
-    *number == 0
+/// Whether a field says nothing, so that Go does not write it.
+pub(in crate::model) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -1,10 +1,16 @@
-//! One document of data: a configuration, the answer of a backend, a kubeconfig.
+//! Reading one document: a configuration, the answer of a backend, a kubeconfig.
 
-use serde::de::DeserializeOwned;
+use core::{fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use serde_json::Value;
 
 use super::{
-    manifest::{ManifestError, read_values},
-    strict_json::MapOnly,
+    manifest::{ManifestError, read_json_values, read_values},
+    strict_value::Defect,
     unreadable::{ObjectError, deserialize, wipe},
 };
 use crate::policy::Limits;
@@ -12,14 +18,15 @@ use crate::policy::Limits;
 /// The longest document that is read, in bytes.
 pub(in crate::model) const LONGEST: usize = 256 * 1024;
 
-/// Why a text is no document of the type expected. No value is in it.
+/// Why a text is not a document of the expected type. The error contains no value
+/// of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
     /// The text is neither JSON nor YAML.
     #[error(transparent)]
     Text(#[from] ManifestError),
-    /// The text does not hold one document.
+    /// The text does not hold exactly one document.
     #[error("found {found} documents, expected one")]
     Documents {
         /// How many were found.
@@ -33,13 +40,13 @@ pub enum DocumentError {
 /// Reads one map: JSON always, YAML with the feature `yaml`. The text has at
 /// most 256 KiB.
 ///
-/// The error names the path of the field, and shows no value. A key that stands
-/// twice is an error, since readers differ on which one counts. Whether unknown
-/// fields are refused is the type's to say: the configurations refuse them, and
-/// so does [`Answer`](crate::crypto::Answer).
+/// The error names the path of the field, and shows no value. A repeated key is an
+/// error, since readers differ on which one counts. The type decides whether
+/// unknown fields are refused: the configurations and
+/// [`Answer`](crate::crypto::Answer) refuse them.
 ///
 /// # Errors
-/// [`DocumentError`] if the text is no such map.
+/// [`DocumentError`] if the text is not such a map.
 ///
 /// # Examples
 /// ```
@@ -50,7 +57,20 @@ pub enum DocumentError {
 /// assert!(error.to_string().starts_with("peers.cl-provider.acceptAWS: found a field that is not known"));
 /// ```
 pub fn read_document<T: DeserializeOwned>(text: &[u8]) -> Result<T, DocumentError> {
-    let mut documents = read_values(text, LONGEST, &Limits::default())?;
+    only(read_values(text, LONGEST, &Limits::default())?)
+}
+
+/// Reads one map of at most so many bytes: JSON and nothing else, as messages from
+/// the net are. Otherwise as [`read_document`].
+pub(crate) fn read_json<T: DeserializeOwned>(
+    text: &[u8],
+    limit: usize,
+) -> Result<T, DocumentError> {
+    only(read_json_values(text, limit, &Limits::default())?)
+}
+
+/// The one document, which is a map.
+fn only<T: DeserializeOwned>(mut documents: Vec<(Value, Vec<Defect>)>) -> Result<T, DocumentError> {
     let found = documents.len();
     let (Some((mut value, defects)), 1) = (documents.pop(), found) else {
         documents.iter_mut().for_each(|(value, _)| wipe(value));
@@ -62,4 +82,108 @@ pub fn read_document<T: DeserializeOwned>(text: &[u8]) -> Result<T, DocumentErro
     };
     wipe(&mut value);
     Ok(document?)
+}
+
+/// A value that has to be a map. Without this type, serde also accepts a list of
+/// the fields' values.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct MapOnly<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for MapOnly<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OfMap(PhantomData)).map(Self)
+    }
+}
+
+struct OfMap<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OfMap<T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(access))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Message {
+        token: String,
+    }
+
+    fn read(text: &str) -> Result<Message, DocumentError> {
+        read_json(text.as_bytes(), 64)
+    }
+
+    #[test]
+    fn one_value_is_read_and_nothing_else() {
+        let token = "a".to_owned();
+        assert_eq!(read(r#"{"token":"a","more":[1]}"#), Ok(Message { token }));
+        for text in ["hello", "", "token: a", "\u{feff}{}", "{}\n---\n{}", "{} x"] {
+            assert!(
+                matches!(
+                    read(text),
+                    Err(DocumentError::Text(ManifestError::Json { line: 1 | 2, .. }))
+                ),
+                "{text}: {:?}",
+                read(text)
+            );
+        }
+        let field = |path: &str, reason: &str| ObjectError::Field {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        };
+        for (text, error) in [
+            (r#"{"token":"a"}{}"#, DocumentError::Documents { found: 2 }),
+            ("null", DocumentError::Documents { found: 0 }),
+            (
+                r#"{"token":"a","token":"b"}"#,
+                ObjectError::Repeated {
+                    path: "token".into(),
+                }
+                .into(),
+            ),
+            (r#"["a"]"#, field("", "found a list, expected a map").into()),
+            (
+                r#"{"token":5}"#,
+                field("token", "found a number, expected a string").into(),
+            ),
+            (
+                &format!("{{\"token\":\"{}\"}}", "a".repeat(64)),
+                ManifestError::TooLarge {
+                    found: 76,
+                    limit: 64,
+                }
+                .into(),
+            ),
+        ] {
+            assert_eq!(read(text), Err(error), "{text}");
+        }
+        assert_eq!(
+            read_json::<Message>(b"\"\xff", 9),
+            Err(ManifestError::NotText { at: 1 }.into())
+        );
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let deep = format!("{}{}", "[".repeat(40), "]".repeat(40));
+        let text = format!(r#"{{"token":"a","x":{deep}}}"#);
+        assert!(matches!(
+            read_json::<Message>(text.as_bytes(), 1024),
+            Err(DocumentError::Field(ObjectError::TooDeep { .. }))
+        ));
+        let bottomless = "[".repeat(100_000);
+        assert!(read_json::<Message>(bottomless.as_bytes(), 1 << 20).is_err());
+    }
 }

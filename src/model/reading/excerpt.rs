@@ -1,8 +1,8 @@
-//! What an error may show of a text that somebody else wrote.
+//! Excerpts of untrusted text for error messages.
 
 use core::fmt;
 
-/// A text for an error: escaped, and cut where it gets long.
+/// A text for an error: escaped, and shortened if it is long.
 pub(crate) struct Excerpt<'t>(pub(crate) &'t str);
 
 impl fmt::Display for Excerpt<'_> {
@@ -18,7 +18,7 @@ impl fmt::Display for Excerpt<'_> {
     }
 }
 
-/// In characters: a name of a namespace is shown whole.
+/// The longest excerpt, in characters. The name of a namespace is never cut.
 const LENGTH: usize = 80;
 
 #[cfg(test)]

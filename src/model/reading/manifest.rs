@@ -23,15 +23,15 @@ use crate::{
     policy::Limits,
 };
 
-/// Why a text is no manifest at all.
+/// Why a text is not a manifest.
 ///
-/// An object in it that cannot be read is none of these: it becomes
+/// An unreadable object in the text causes no such error: it becomes
 /// [`Object::Unreadable`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
     /// The whole text is longer than [`OBJECTS`] objects may be.
-    #[error("found a manifest of {found} bytes, expected at most {limit}")]
+    #[error("found {found} bytes, expected at most {limit}")]
     TooLarge {
         /// The length found, in bytes.
         found: usize,
@@ -41,11 +41,11 @@ pub enum ManifestError {
     /// The text is not UTF-8.
     #[error("found a byte that is not UTF-8 at {at}, expected text")]
     NotText {
-        /// Where the byte stands, counted from 0.
+        /// The position of the byte, counted from 0.
         at: usize,
     },
-    /// The text looks like JSON and is none.
-    #[error("line {line}, column {column}: found no JSON: {reason}")]
+    /// The text looks like JSON, but is not valid JSON.
+    #[error("line {line}, column {column}: found invalid JSON: {reason}")]
     Json {
         /// The line, counted from 1.
         line: usize,
@@ -55,45 +55,45 @@ pub enum ManifestError {
         reason: String,
     },
     /// The text is neither JSON nor YAML.
-    #[error("line {line}, column {column}: found no YAML: {reason}")]
+    #[error("line {line}, column {column}: found invalid YAML: {reason}")]
     Yaml {
-        /// The line, counted from 1; 0 for not known.
+        /// The line, counted from 1; 0 if unknown.
         line: usize,
-        /// The column, counted from 1; 0 for not known.
+        /// The column, counted from 1; 0 if unknown.
         column: usize,
         /// What is wrong.
         reason: String,
     },
-    /// The text is not JSON, and nothing else is read without the feature
-    /// `yaml`.
-    #[error("line {line}: found no JSON, expected it: the feature `yaml` is off")]
+    /// The text is not JSON. Without the feature `yaml`, the library reads only
+    /// JSON.
+    #[error("line {line}: found no JSON, expected JSON since the feature `yaml` is off")]
     YamlIsOff {
         /// The line, counted from 1.
         line: usize,
     },
-    /// A list of objects is wrong in its own form.
+    /// A list of objects has a fault outside its items.
     #[error("in a list of objects: {0}")]
     List(ObjectError),
-    /// The text holds more than can be one's own objects.
+    /// The text holds too many values.
     #[error("found more than {limit} values, expected at most that")]
     TooManyValues {
         /// The most values allowed.
         limit: usize,
     },
-    /// One object in YAML holds more values than an object may; the rest of
-    /// the text would cost too much to pass over.
+    /// One object in YAML holds too many values. It would cost too much to skip the
+    /// rest of the object.
     #[error("found an object of more than {limit} values, expected at most that")]
     TooManyObjectValues {
         /// The most values allowed.
         limit: usize,
     },
-    /// The text holds more objects than are read at once.
+    /// The text holds too many objects.
     #[error("found more than {limit} objects, expected at most that")]
     TooManyObjects {
         /// The most objects allowed.
         limit: usize,
     },
-    /// Too many objects are wrong in their form.
+    /// Too many objects have faults of form, such as repeated keys.
     #[error("{path}: found more than {limit} objects with faults of form, expected at most that")]
     TooManyFaults {
         /// Where the last one is.
@@ -101,7 +101,7 @@ pub enum ManifestError {
         /// The most allowed.
         limit: usize,
     },
-    /// Lists of objects lie in each other too deep.
+    /// Lists of objects are nested too deeply.
     #[error("found lists of objects in more than {limit} levels, expected at most that")]
     NestedLists {
         /// The most levels allowed.
@@ -109,20 +109,20 @@ pub enum ManifestError {
     },
 }
 
-/// A whole text may be as long as so many objects.
+/// The longest text, as a multiple of the longest object.
 pub const OBJECTS: usize = 64;
 
-/// How many objects a text may hold at most.
+/// The most objects that a text may hold.
 pub const MOST_OBJECTS: usize = 10_000;
 
-/// Reads the objects of a text: JSON always, YAML with the feature `yaml`;
-/// one after the other, or parted by lines of `---`; those of lists one by
-/// one.
+/// Reads the objects of a text: JSON always, YAML with the feature `yaml`. JSON
+/// objects may follow each other; documents may be separated by lines of `---`.
+/// The items of a list are returned as single objects.
 ///
-/// What stands twice in a map, lies too deep, is too long or holds too many
-/// values makes one object [`Object::Unreadable`], and leaves the others as they
-/// are. With YAML that holds for repeated keys and lengths; its other limits
-/// refuse the text. The time is linear in the length of the text.
+/// An object becomes [`Object::Unreadable`] if it has a repeated key, is nested
+/// too deeply, is too long or holds too many values. The other objects are not
+/// affected. In YAML this applies to repeated keys and to length; the other limits
+/// refuse the whole text. The time is linear in the length of the text.
 ///
 /// # Errors
 /// [`ManifestError`] if the text as a whole cannot be read.
@@ -134,27 +134,15 @@ pub fn read(text: &[u8], limits: &Limits) -> Result<Vec<Object>, ManifestError> 
     Ok(objects)
 }
 
-/// Reads the documents of a text of at most `limit` bytes, each with what is
-/// wrong in its form.
+/// Reads the documents of a text of at most `limit` bytes, each with the defects
+/// of its form.
 pub(in crate::model) fn read_values(
     text: &[u8],
     limit: usize,
     limits: &Limits,
 ) -> Result<Vec<(Value, Vec<Defect>)>, ManifestError> {
-    if text.len() > limit {
-        return Err(ManifestError::TooLarge {
-            found: text.len(),
-            limit,
-        });
-    }
-    let text = core::str::from_utf8(text).map_err(|error| ManifestError::NotText {
-        at: error.valid_up_to(),
-    })?;
-    let mut reader = Reader {
-        documents: Vec::new(),
-        values: 0,
-        limits: limits.clone(),
-    };
+    let text = bounded_text(text, limit)?;
+    let mut reader = Reader::new(limits);
     for document in documents(text.trim_start_matches('\u{feff}')) {
         match document.text.trim_start().bytes().next() {
             Some(b'{' | b'[') => reader.read_json(&document)?,
@@ -165,10 +153,34 @@ pub(in crate::model) fn read_values(
     Ok(reader.documents)
 }
 
+/// As [`read_values`], of a text that is JSON as a whole.
+pub(in crate::model) fn read_json_values(
+    text: &[u8],
+    limit: usize,
+    limits: &Limits,
+) -> Result<Vec<(Value, Vec<Defect>)>, ManifestError> {
+    let text = bounded_text(text, limit)?;
+    let mut reader = Reader::new(limits);
+    reader.read_json(&Document { text, line: 0 })?;
+    Ok(reader.documents)
+}
+
+fn bounded_text(text: &[u8], limit: usize) -> Result<&str, ManifestError> {
+    if text.len() > limit {
+        return Err(ManifestError::TooLarge {
+            found: text.len(),
+            limit,
+        });
+    }
+    core::str::from_utf8(text).map_err(|error| ManifestError::NotText {
+        at: error.valid_up_to(),
+    })
+}
+
 /// The object as JSON for people: indented by two spaces, with a final
 /// newline.
 ///
-/// The values of a Secret are in the text: wipe it after use.
+/// The text contains the values of a Secret: wipe it after use.
 pub fn write_json(object: &Object) -> String {
     let mut value = object.to_value();
     let mut text = format!("{value:#}");
@@ -177,10 +189,10 @@ pub fn write_json(object: &Object) -> String {
     text
 }
 
-/// The object as YAML, as `kubectl get -o yaml` prints it: the keys in their
-/// order, each value on one line.
+/// The object as YAML, as `kubectl get -o yaml` prints it: sorted keys, and each
+/// value on one line.
 ///
-/// The values of a Secret are in the text: wipe it after use.
+/// The text contains the values of a Secret: wipe it after use.
 #[cfg(feature = "yaml")]
 pub fn write_yaml(object: &Object) -> String {
     let mut value = object.to_value();
@@ -190,18 +202,18 @@ pub fn write_yaml(object: &Object) -> String {
     };
     let text = serde_saphyr::to_string_with_options(&value, options);
     wipe(&mut value);
-    // JSON is YAML too; no value that could be read comes here.
+    // JSON is valid YAML. A value that could be read never fails to be written.
     text.unwrap_or_else(|_| write_json(object))
 }
 
-/// What lies between two lines of `---`.
+/// The text between two lines of `---`.
 struct Document<'t> {
     text: &'t str,
-    /// How many lines stand before it.
+    /// The number of lines before the document.
     line: usize,
 }
 
-/// Whole documents, and what is wrong in them.
+/// The documents that were read, with their defects.
 struct Reader {
     documents: Vec<(Value, Vec<Defect>)>,
     values: usize,
@@ -209,11 +221,19 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(limits: &Limits) -> Self {
+        Self {
+            documents: Vec::new(),
+            values: 0,
+            limits: limits.clone(),
+        }
+    }
+
     fn read_json(&mut self, document: &Document<'_>) -> Result<(), ManifestError> {
         let mut deserializer = serde_json::Deserializer::from_str(document.text);
         let first = self.read_json_value(&mut deserializer);
-        // Each place in an error costs a look at all that comes before it: of
-        // several values in one document, each is read as a text of its own.
+        // To name the place of an error, serde_json scans the text before it. So if
+        // a document has several values, each value is read as a separate text.
         match first {
             Ok(()) if deserializer.end().is_ok() => return Ok(()),
             Ok(()) => {}
@@ -221,11 +241,11 @@ impl Reader {
         }
         let mut values =
             serde_json::Deserializer::from_str(document.text).into_iter::<IgnoredAny>();
-        // The first one was read.
+        // The first value was read above.
         let mut start = 0;
         while let Some(value) = values.next() {
             let end = values.byte_offset();
-            // What is no value is told by the reader that knows its place.
+            // For invalid JSON, the second reader returns the error with its place.
             let text = match value {
                 Ok(_) => document.text.get(start..end),
                 Err(_) => document.text.get(start..),
@@ -298,8 +318,8 @@ impl Reader {
         })
     }
 
-    /// Keeps a document, or says why it is refused: by its content, or by its
-    /// syntax.
+    /// Keeps a document, or returns why it is refused: `Ok` for its content, `Err`
+    /// for its syntax.
     fn take<E>(
         &mut self,
         strict: &StrictValue,
@@ -328,14 +348,14 @@ impl Reader {
     }
 }
 
-/// Why a value of JSON is refused.
+/// Why a JSON value is refused.
 enum JsonRefusal {
     Manifest(ManifestError),
     Syntax(serde_json::Error),
 }
 
 impl JsonRefusal {
-    /// The same of a value that begins at this place of the document.
+    /// The error of a value that begins at this position of the document.
     fn at(self, document: &Document<'_>, start: usize) -> ManifestError {
         let error = match self {
             Self::Manifest(error) => return error,
@@ -354,7 +374,7 @@ impl JsonRefusal {
     }
 }
 
-/// The objects of a value: itself, or what it lists.
+/// Collects the objects of a value: the value itself, or the items of a list.
 fn collect(
     mut value: Value,
     defects: Vec<Defect>,
@@ -386,7 +406,7 @@ fn collect(
     Ok(())
 }
 
-/// The items of a `List`, or of a list of one kind; nothing of an object.
+/// The items of a `List`, or of a list of one kind; `None` for an object.
 fn take_items(value: &mut Value) -> Option<Vec<Value>> {
     let kind = value.get("kind")?.as_str()?;
     if !kind.ends_with("List") {
@@ -406,7 +426,7 @@ fn object(mut value: Value, defect: Option<Defect>, limits: &Limits) -> Object {
     };
     let mut unreadable = Unreadable::of(&value, defect.reason());
     wipe(&mut value);
-    // A name that is there twice is none: readers could differ.
+    // A repeated name counts as unknown: readers could differ.
     match (defect.key(0), defect.key(1)) {
         (Some("kind" | "apiVersion"), _) => unreadable.id.kind = Kind::Other,
         (Some("metadata"), None) => {
@@ -420,7 +440,7 @@ fn object(mut value: Value, defect: Option<Defect>, limits: &Limits) -> Object {
     unreadable.into()
 }
 
-/// Parts a text at its lines of `---`.
+/// Splits a text at its lines of `---`.
 fn documents(text: &str) -> Vec<Document<'_>> {
     let mut documents = Vec::new();
     let (mut rest, mut line) = (text, 0);
@@ -436,7 +456,7 @@ fn documents(text: &str) -> Vec<Document<'_>> {
             }
             length += content.len();
         }
-        // Both are ends of lines, so that the text can be parted there.
+        // Both positions are ends of lines, so the text can be split there.
         documents.push(Document {
             text: rest.get(..length).unwrap_or_default(),
             line,
@@ -457,7 +477,7 @@ fn is_separator(line: &str) -> bool {
 }
 
 impl Document<'_> {
-    /// Whether there is nothing but comments.
+    /// Whether the document has only comments and empty lines.
     fn is_empty(&self) -> bool {
         self.text.lines().all(|line| {
             let line = line.trim();

@@ -1,4 +1,4 @@
-//! Values that are written as text and parsed from it.
+//! Deserializes values that have a text form.
 
 use core::{fmt, marker::PhantomData, str::FromStr};
 

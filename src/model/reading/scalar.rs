@@ -1,14 +1,15 @@
-//! One value of YAML.
+//! Writing a text as a YAML scalar.
 
 use core::fmt;
 
 /// A text as a value of YAML: plain where every reader takes it for that
-/// text, else quoted as in JSON, which is YAML too.
+/// text, else quoted as in JSON, but for characters that JSON writes as
+/// surrogates.
 pub(in crate::model) struct Scalar<'t>(pub(in crate::model) &'t str);
 
 impl Scalar<'_> {
-    /// Whether the text may stand without quotes. It is stricter than YAML,
-    /// and as strict as Liqo's writer for names and URLs.
+    /// Whether the text may be written without quotes. This check is stricter than
+    /// YAML, and as strict as Liqo's writer for names and URLs.
     pub(in crate::model) fn is_plain(&self) -> bool {
         let text = self.0;
         let may_begin = text.bytes().next().is_some_and(|byte| {
@@ -17,8 +18,8 @@ impl Scalar<'_> {
         may_begin
             && !text.ends_with(':')
             && text.bytes().all(|byte| {
-                // A colon or a bracket is plain inside a word: neither space
-                // nor comma is among the bytes allowed.
+                // A colon or a bracket is plain inside a word, because neither
+                // space nor comma is allowed.
                 byte.is_ascii_alphanumeric()
                     || matches!(
                         byte,
@@ -36,7 +37,7 @@ impl fmt::Display for Scalar<'_> {
         if self.is_plain() {
             return formatter.write_str(self.0);
         }
-        // The escapes of JSON, and those of what YAML takes for a line end.
+        // The escapes of JSON, also for characters that end a line in YAML.
         formatter.write_str("\"")?;
         for character in self.0.chars() {
             match character {
@@ -44,19 +45,18 @@ impl fmt::Display for Scalar<'_> {
                 '\\' => formatter.write_str("\\\\")?,
                 '\n' => formatter.write_str("\\n")?,
                 ' '..='~' => write!(formatter, "{character}")?,
-                character => {
-                    let mut units = [0; 2];
-                    for unit in character.encode_utf16(&mut units) {
-                        write!(formatter, "\\u{unit:04x}")?;
-                    }
-                }
+                // A reader of YAML 1.2 takes no surrogates.
+                character => match u32::from(character) {
+                    code @ ..0x1_0000 => write!(formatter, "\\u{code:04x}")?,
+                    code => write!(formatter, "\\U{code:08x}")?,
+                },
             }
         }
         formatter.write_str("\"")
     }
 }
 
-/// The words of YAML 1.1 that are no text.
+/// Whether the text is a word that YAML 1.1 does not read as text.
 fn is_word(text: &str) -> bool {
     const WORDS: [&str; 13] = [
         "y", "n", "yes", "no", "true", "false", "on", "off", "null", ".nan", ".inf", "+.inf", "=",
@@ -64,7 +64,7 @@ fn is_word(text: &str) -> bool {
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Whether a reader of YAML 1.1 or 1.2 may take the text for a number.
+/// Whether a reader of YAML 1.1 or 1.2 may read the text as a number.
 fn is_number(text: &str) -> bool {
     let digits = text.trim_start_matches(['+', '-']).replace('_', "");
     let lower = digits.to_ascii_lowercase();
@@ -88,7 +88,7 @@ fn is_number(text: &str) -> bool {
     based || is_base_60 || is_decimal
 }
 
-/// Whether the text begins as a date does, such as 2026-11-20.
+/// Whether the text begins with a date, such as 2026-11-20.
 fn is_date(text: &str) -> bool {
     let mut parts = text.splitn(3, '-');
     let is_digits = |part: Option<&str>, length: core::ops::RangeInclusive<usize>| {
@@ -167,7 +167,7 @@ mod tests {
         }
         assert_eq!(
             Scalar("a\"\\\n\u{1}\u{2028}😀").to_string(),
-            r#""a\"\\\n\u0001\u2028\ud83d\ude00""#
+            r#""a\"\\\n\u0001\u2028\U0001f600""#
         );
     }
 }

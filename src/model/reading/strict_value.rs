@@ -1,4 +1,5 @@
-//! A JSON value, read from any format, with what readers could differ on.
+//! Reads a JSON value from any format, and notes everything on which readers could
+//! differ.
 
 use core::{cell::RefCell, fmt};
 
@@ -11,43 +12,43 @@ use serde_json::{Map, Number, Value};
 use super::unreadable::{Step, path, wipe};
 use crate::model::ObjectError;
 
-/// Reads one document. Of a key that stands twice the first value is kept, and
-/// what lies too deep is left out; both are noted with their places. So is an
-/// object with more values than an object may have: of what follows there, only
-/// the fields that name the object are kept.
+/// Reads one document, and notes its defects with their places. Of a repeated key,
+/// the first value is kept. A value that is nested too deeply is left out. From
+/// the rest of an object with too many values, only the fields that identify the
+/// object are kept.
 pub(in crate::model) struct StrictValue(RefCell<State>);
 
-/// How many values are read.
+/// The limits on the number of values.
 #[derive(Clone, Copy)]
 pub(in crate::model) struct Room {
-    /// How many values were read before.
+    /// The number of values that were read before.
     pub(in crate::model) used: usize,
-    /// How many values one object may have.
+    /// The most values that one object may have.
     pub(in crate::model) object: usize,
-    /// Whether the rest of an object that has more costs little to pass over.
+    /// Whether it is cheap to skip the rest of an object with too many values.
     pub(in crate::model) is_skippable: bool,
 }
 
-/// What is wrong in the form of a value, and where.
+/// A defect in the form of a value, with its place.
 #[derive(Clone)]
 pub(in crate::model) struct Defect {
     steps: Vec<OwnStep>,
     kind: DefectKind,
 }
 
-/// Why the reading was given up.
+/// Why the reading was stopped.
 #[derive(Clone)]
 pub(in crate::model) enum Refusal {
-    /// There are more values than so many.
+    /// The text has more values than this limit.
     Values(usize),
-    /// One object has more values than so many.
+    /// One object has more values than this limit.
     ObjectValues(usize),
-    /// There are more defects than so many; the last one is there.
+    /// The text has more defects than this limit. The path is that of the last one.
     Defects(String, usize),
 }
 
 impl StrictValue {
-    /// A reader with so much room.
+    /// A reader with these limits.
     pub(in crate::model) fn new(room: Room) -> Self {
         Self(RefCell::new(State {
             steps: Vec::new(),
@@ -66,11 +67,12 @@ impl StrictValue {
         Node {
             state: &self.0,
             depth: 0,
+            is_kept: true,
         }
         .deserialize(from)
     }
 
-    /// How many values were read by now.
+    /// The number of values that were read so far.
     pub(in crate::model) fn values(&self) -> usize {
         self.0.borrow().values
     }
@@ -85,12 +87,12 @@ impl StrictValue {
 }
 
 impl Defect {
-    /// The place for people.
+    /// The path of the defect as text.
     fn path(&self) -> String {
         path(self.steps.iter().map(OwnStep::borrow))
     }
 
-    /// The key on that level of the path.
+    /// The key at that level of the path.
     pub(in crate::model) fn key(&self, level: usize) -> Option<&str> {
         match self.steps.get(level)? {
             OwnStep::Key(key) => Some(key),
@@ -98,8 +100,8 @@ impl Defect {
         }
     }
 
-    /// Which of `items` the defect is in; from there on its path is that
-    /// item's.
+    /// Returns the index of the item in `items` that has the defect, and makes the
+    /// path relative to that item.
     pub(in crate::model) fn take_item(&mut self) -> Option<usize> {
         let [OwnStep::Key(items), OwnStep::Index(at), ..] = self.steps.as_slice() else {
             return None;
@@ -132,11 +134,11 @@ struct State {
     refusal: Option<Refusal>,
 }
 
-/// How much of an object was read.
+/// The number of values of an object that were read so far.
 #[derive(Clone, Copy, Default)]
 struct Count {
     values: usize,
-    /// On which level of the document the object lies.
+    /// The level of the object in the document.
     level: usize,
     is_full: bool,
 }
@@ -186,7 +188,7 @@ impl State {
         noted
     }
 
-    /// Whether the place is that of an item of a list of objects.
+    /// Whether the present path is that of an item of a list of objects.
     fn is_at_item(&self) -> bool {
         let is_item = |steps: &[OwnStep]| match steps {
             [OwnStep::Key(key), OwnStep::Index(_)] => key == "items",
@@ -196,8 +198,8 @@ impl State {
         !steps.is_empty() && steps.len() <= 2 * LIST_LEVELS && steps.chunks(2).all(is_item)
     }
 
-    /// Whether the key at this place is kept of an object that has too many
-    /// values: it names the object, or is needed to take it away.
+    /// Whether the key at the present path is kept although the object has too many
+    /// values: the key identifies the object, or is needed to delete it.
     fn is_kept(&self) -> bool {
         let reserve = self.room.object.saturating_add(RESERVE);
         let key = |step: &OwnStep, keys: &[&str]| match step {
@@ -228,14 +230,15 @@ impl State {
     }
 }
 
-/// Deeper than any object of the exchange, managed fields included.
+/// The deepest nesting: more than any object of the exchange has, managed fields
+/// included.
 const DEPTH: usize = 32;
-/// As many values as a large list of objects has.
+/// The most values of a text: enough for a large list of objects.
 const VALUES: usize = 500_000;
 const DEFECTS: usize = 64;
-/// How deep lists of objects may lie in each other.
+/// The deepest nesting of lists of objects.
 pub(in crate::model) const LIST_LEVELS: usize = 2;
-/// The fields of metadata that are kept of an object with too many values.
+/// The metadata fields that are kept for an object with too many values.
 const NAMING_FIELDS: [&str; 8] = [
     "name",
     "namespace",
@@ -246,16 +249,18 @@ const NAMING_FIELDS: [&str; 8] = [
     "finalizers",
     "ownerReferences",
 ];
-/// As many values as these fields have in an object of an honest writer.
+/// The most values that these fields have in an honest object.
 const RESERVE: usize = 256;
 
 #[derive(Clone, Copy)]
 struct Node<'s> {
     state: &'s RefCell<State>,
     depth: usize,
+    /// Whether the value is kept, or passed over and only counted.
+    is_kept: bool,
 }
 
-impl<'s> Node<'s> {
+impl Node<'_> {
     fn inside(self, step: OwnStep) -> Self {
         self.state.borrow_mut().steps.push(step);
         Self {
@@ -264,8 +269,8 @@ impl<'s> Node<'s> {
         }
     }
 
-    /// Begins another count at an item of a list of objects, and gives the one
-    /// to go on with after it.
+    /// Begins a new count if the value is an item of a list of objects. Returns the
+    /// previous count, which continues after the item.
     fn enter_item(self) -> Option<Count> {
         let mut state = self.state.borrow_mut();
         let level = state.steps.len();
@@ -278,14 +283,25 @@ impl<'s> Node<'s> {
             .then(|| core::mem::replace(&mut state.object, count))
     }
 
-    /// Whether the value here is passed over, since its object has too many.
+    /// Whether the value here is skipped, because its object has too many values.
     fn is_left_out(self) -> bool {
         let state = self.state.borrow();
         state.object.is_full && state.steps.len() > state.object.level && !state.is_kept()
     }
 
-    fn skipped(self) -> Skipped<'s> {
-        Skipped(self.state)
+    fn skipped(self) -> Self {
+        Self {
+            is_kept: false,
+            ..self
+        }
+    }
+
+    fn is_too_deep<E: de::Error>(self) -> Result<bool, E> {
+        if self.depth < DEPTH {
+            return Ok(false);
+        }
+        self.note(DefectKind::TooDeep)?;
+        Ok(true)
     }
 
     fn leave(self) {
@@ -301,6 +317,14 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        if !self.is_kept {
+            // Counted where that costs much.
+            if self.state.borrow().room.is_skippable {
+                return IgnoredAny::deserialize(deserializer).map(|_| Value::Null);
+            }
+            self.state.borrow_mut().count()?;
+            return deserializer.deserialize_any(self);
+        }
         let outer = self.enter_item();
         let read = match self.state.borrow_mut().count() {
             Ok(()) => None,
@@ -311,73 +335,6 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
             self.state.borrow_mut().object = outer;
         }
         read
-    }
-}
-
-/// A value that is passed over, and counted where that costs much.
-struct Skipped<'s>(&'s RefCell<State>);
-
-impl<'de> DeserializeSeed<'de> for Skipped<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        if self.0.borrow().room.is_skippable {
-            return IgnoredAny::deserialize(deserializer).map(drop);
-        }
-        self.0.borrow_mut().count()?;
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> de::Visitor<'de> for Skipped<'_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_none<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<(), A::Error> {
-        while access.next_element_seed(Skipped(self.0))?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<(), A::Error> {
-        while access.next_key::<IgnoredAny>()?.is_some() {
-            access.next_value_seed(Skipped(self.0))?;
-        }
-        Ok(())
     }
 }
 
@@ -401,13 +358,19 @@ impl<'de> de::Visitor<'de> for Node<'_> {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("a number that is not finite"))
+        match Number::from_f64(value) {
+            Some(number) => Ok(Value::Number(number)),
+            None if self.is_kept => Err(E::custom("a number that is not finite")),
+            None => Ok(Value::Null),
+        }
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(text.into())
+        Ok(if self.is_kept {
+            text.into()
+        } else {
+            Value::Null
+        })
     }
 
     fn visit_string<E>(self, text: String) -> Result<Value, E> {
@@ -427,8 +390,7 @@ impl<'de> de::Visitor<'de> for Node<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        if self.depth == DEPTH {
-            self.note(DefectKind::TooDeep)?;
+        if !self.is_kept || self.is_too_deep()? {
             while access.next_element_seed(self.skipped())?.is_some() {}
             return Ok(Value::Null);
         }
@@ -449,9 +411,10 @@ impl<'de> de::Visitor<'de> for Node<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        if self.depth == DEPTH {
-            self.note(DefectKind::TooDeep)?;
-            de::Visitor::visit_map(self.skipped(), access)?;
+        if !self.is_kept || self.is_too_deep()? {
+            while access.next_key::<IgnoredAny>()?.is_some() {
+                access.next_value_seed(self.skipped())?;
+            }
             return Ok(Value::Null);
         }
         let mut fields = Map::new();
@@ -470,7 +433,7 @@ impl<'de> de::Visitor<'de> for Node<'_> {
             }
             let mut value = access.next_value_seed(inside)?;
             if fields.contains_key(&key) {
-                // One place for a map is enough, and the list of them bounded.
+                // One defect for each map is enough, so the list stays short.
                 if !is_noted {
                     self.note(DefectKind::Repeated)?;
                 }

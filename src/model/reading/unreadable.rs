@@ -8,36 +8,32 @@ use serde_path_to_error::Segment;
 use zeroize::Zeroize;
 
 use super::excerpt::Excerpt;
-use crate::{
-    error::{Error, LocalFault},
-    model::{Kind, Metadata, ObjectRef},
-};
+use crate::model::{Kind, Metadata, ObjectRef};
 
-/// An object that is there but could not be read. It is never taken for
-/// absent.
+/// An object that exists but could not be read. It never counts as absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// What names it, as far as it could be told: what could not be is empty,
-    /// and the kind [`Kind::Other`].
+    /// The reference to the object. An unknown name or namespace is empty; an
+    /// unknown kind is [`Kind::Other`].
     pub id: ObjectRef,
     /// The API version found; empty for none.
     pub api_version: String,
     /// The kind found; empty for none.
     pub kind: String,
-    /// What of its metadata could be read: enough to take the object away.
+    /// The metadata fields that could be read. They suffice to delete the object.
     pub metadata: Box<Metadata>,
-    /// Why it could not be read.
+    /// Why the object could not be read.
     pub reason: ObjectError,
 }
 
-/// Why an object could not be read. No value of a Secret is in it.
+/// Why an object could not be read. The error contains no value of a Secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObjectError {
     /// The value is not a map with an API version and a kind.
     #[error("found no map with apiVersion and kind, expected a Kubernetes object")]
     NotAnObject,
-    /// The kind is known, but not at this version.
+    /// The kind is known, but not in this version.
     #[error("found {kind} of apiVersion \"{}\", expected {}", Excerpt(.found), .kind.api_version())]
     ApiVersion {
         /// The kind.
@@ -45,9 +41,9 @@ pub enum ObjectError {
         /// The API version found.
         found: String,
     },
-    /// The kind plays no part in the exchange.
+    /// The exchange does not use this kind.
     #[error(
-        "found kind \"{}\" of apiVersion \"{}\", expected one of the exchange",
+        "found kind \"{}\" of apiVersion \"{}\", expected a kind of the exchange",
         Excerpt(.found),
         Excerpt(.api_version)
     )]
@@ -69,7 +65,7 @@ pub enum ObjectError {
         /// The most values allowed.
         limit: usize,
     },
-    /// Maps and lists lie in each other too deep.
+    /// Maps and lists are nested too deeply.
     #[error("{path}: found more than {limit} levels, expected at most that")]
     TooDeep {
         /// Where, such as `spec.csr`.
@@ -77,13 +73,13 @@ pub enum ObjectError {
         /// The most levels allowed.
         limit: usize,
     },
-    /// A key stands twice in one map, so that readers could differ.
+    /// A map has a key twice, so that readers could differ.
     #[error("{path}: found twice, expected once")]
     Repeated {
         /// Where, such as `spec.csr`.
         path: String,
     },
-    /// A field has a value that it cannot have.
+    /// A field has an invalid value.
     #[error("{path}: {reason}")]
     Field {
         /// Where, such as `spec.csr`.
@@ -94,7 +90,7 @@ pub enum ObjectError {
 }
 
 impl Unreadable {
-    /// What can be told of an object that could not be read.
+    /// An unreadable object, with the parts of the value that are known.
     pub(in crate::model) fn of(value: &Value, reason: ObjectError) -> Self {
         let (api_version, kind) = (text(value.get("apiVersion")), text(value.get("kind")));
         let metadata = value.get("metadata");
@@ -112,8 +108,8 @@ impl Unreadable {
         }
     }
 
-    /// Whether the object may be the one of that kind, namespace and name: what
-    /// could not be told of it may be anything.
+    /// Whether this may be the object of that kind, namespace and name. An unknown
+    /// part matches anything.
     pub(crate) fn may_be(&self, kind: Kind, namespace: &str, name: &str) -> bool {
         let may = |found: &str, wanted: &str| found.is_empty() || found == wanted;
         self.may_be_of(kind)
@@ -121,28 +117,31 @@ impl Unreadable {
             && may(&self.id.name, name)
     }
 
-    /// Whether the object may be of that kind. An item of a typed list, which
-    /// names no kind, may be of any.
+    /// Whether the object may be of that kind. An item of a typed list has no kind,
+    /// so it may be of any kind.
     pub(crate) fn may_be_of(&self, kind: Kind) -> bool {
         let is_told = matches!(self.reason, ObjectError::UnknownKind { .. });
         self.id.kind == kind || (self.id.kind == Kind::Other && !is_told)
     }
 
-    /// That the object is there and cannot be read.
-    pub(crate) fn error(&self) -> Error {
-        let reason = self.reason.to_string();
-        Error::new(LocalFault::Unreadable { reason }, Some(self.id.clone()), "")
+    /// Whether the object is only larger than the limits allow.
+    pub(crate) fn is_over_limits(&self) -> bool {
+        matches!(
+            self.reason,
+            ObjectError::TooLarge { .. } | ObjectError::TooManyValues { .. }
+        )
     }
 
-    /// What is left of the object when it is written: that it was there.
+    /// The JSON of the object: only its namespace and name.
     pub(in crate::model) fn stub(&self) -> Value {
         json!({ "metadata": { "namespace": self.id.namespace, "name": self.id.name } })
     }
 }
 
 impl ObjectError {
-    /// Serde's messages show values, which may be secrets: what was found is
-    /// described anew, and only what was expected is taken over.
+    /// An error without the values that serde's messages show, since these may be
+    /// secrets. It describes the found value by its type, and keeps serde's text
+    /// of the expected value.
     fn field(value: &Value, error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
         let message = error.inner().to_string();
         let found = error
@@ -167,7 +166,7 @@ impl ObjectError {
                 }
                 found => format!("found {}, expected {}", describe(found), in_words(expected)),
             },
-            _ => "found what cannot be read, expected another value".to_owned(),
+            _ => "found a value that cannot be read, expected another value".to_owned(),
         };
         Self::Field {
             path: path(error.path().iter().filter_map(|segment| match segment {
@@ -180,9 +179,13 @@ impl ObjectError {
     }
 }
 
-/// Reads a type of one's own; an error shows no value.
+/// Reads a type from a value. An error shows no value.
 pub(in crate::model) fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ObjectError> {
-    serde_path_to_error::deserialize(value).map_err(|error| ObjectError::field(value, &error))
+    // The place of an error is found by reading again, which an object that can be
+    // read does not pay for.
+    T::deserialize(value).or_else(|_| {
+        serde_path_to_error::deserialize(value).map_err(|error| ObjectError::field(value, &error))
+    })
 }
 
 /// One step from a value into it.
@@ -215,8 +218,8 @@ pub(in crate::model) fn path<'k>(steps: impl Iterator<Item = Step<'k>>) -> Strin
     path
 }
 
-/// The metadata, each field for itself: one that cannot be read is left out, and
-/// so are maps and lists that are longer than an API server keeps.
+/// The metadata, read field by field. A field that cannot be read is left out, and
+/// so is one that is larger than an API server stores.
 fn metadata_of(value: &Value) -> Metadata {
     let mut fields = serde_json::Map::new();
     for name in METADATA_FIELDS {
@@ -236,7 +239,7 @@ fn metadata_of(value: &Value) -> Metadata {
     serde_json::from_value(Value::Object(fields)).unwrap_or_default()
 }
 
-/// The kind of a value, if it is one that is read.
+/// The kind of a value, if this library reads that kind and version.
 pub(in crate::model) fn kind_of(value: &Value) -> Result<Kind, ObjectError> {
     let (Some(api_version), Some(name)) = (
         value.get("apiVersion").and_then(Value::as_str),
@@ -257,10 +260,27 @@ pub(in crate::model) fn kind_of(value: &Value) -> Result<Kind, ObjectError> {
     Ok(kind)
 }
 
-/// Refuses a value that is longer than the limit, before it is decoded.
+/// Refuses a value that is longer than the limit in JSON, before it is decoded.
 pub(in crate::model) fn check_size(value: &Value, limit: usize) -> Result<(), ObjectError> {
-    // Writing can fail only by the limit: a value always can be JSON.
+    if longest(value) <= limit {
+        return Ok(());
+    }
+    // Writing fails only at the limit: every value can be JSON.
     serde_json::to_writer(Room(limit), value).map_err(|_| ObjectError::TooLarge { limit })
+}
+
+/// The length of a value's text in JSON if every byte were escaped.
+fn longest(value: &Value) -> usize {
+    let text = |text: &str| 6 * text.len() + 4;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 32,
+        Value::String(string) => text(string),
+        Value::Array(items) => items.iter().map(longest).sum::<usize>() + items.len() + 2,
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(key, field)| text(key) + longest(field));
+            fields.sum::<usize>() + 2
+        }
+    }
 }
 
 /// Refuses a value that holds more values than the limit, before it is decoded.
@@ -273,7 +293,8 @@ pub(in crate::model) fn check_values(value: &Value, limit: usize) -> Result<(), 
     }
 }
 
-/// Whether there is room for the value and all that it holds.
+/// Subtracts the number of values, nested ones included, from `left`. Returns
+/// whether `left` was sufficient.
 fn spend(value: &Value, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(1) else {
         return false;
@@ -286,7 +307,7 @@ fn spend(value: &Value, left: &mut usize) -> bool {
     }
 }
 
-/// Wipes every string of a value: some may be secrets.
+/// Wipes every string of a value, since some may be secrets.
 pub(crate) fn wipe(value: &mut Value) {
     match value {
         Value::String(text) => text.zeroize(),
@@ -296,7 +317,7 @@ pub(crate) fn wipe(value: &mut Value) {
     }
 }
 
-/// Counts what is written, and fails when there is no more room.
+/// A writer that only counts, and fails when no room is left.
 struct Room(usize);
 
 impl io::Write for Room {
@@ -313,7 +334,7 @@ impl io::Write for Room {
     }
 }
 
-/// What is kept of the metadata of an object that cannot be read.
+/// The metadata fields that an unreadable object keeps.
 const METADATA_FIELDS: [&str; 9] = [
     "name",
     "namespace",
@@ -325,15 +346,15 @@ const METADATA_FIELDS: [&str; 9] = [
     "finalizers",
     "ownerReferences",
 ];
-/// What an API server keeps of annotations at most, in bytes.
+/// The largest annotations that an API server stores, in bytes.
 const LONGEST_METADATA_FIELD: usize = 256 * 1024;
-/// How many labels, owners or finalizers are kept of it at most.
+/// The most values that one kept metadata field may have.
 const MOST_METADATA_VALUES: usize = 1024;
 const LONGEST_PATH: usize = 256;
 /// The longest name of a Kubernetes object, in bytes.
 const LONGEST_NAME: usize = 253;
 
-/// A name, as far as it can be one.
+/// A text value, cut to the length of a name; empty for anything else.
 fn text(value: Option<&Value>) -> String {
     value.and_then(Value::as_str).map(cut).unwrap_or_default()
 }
@@ -342,7 +363,7 @@ fn cut(text: &str) -> String {
     text.chars().take(LONGEST_NAME).collect()
 }
 
-/// Serde names the types of Rust.
+/// Translates serde's names of Rust types.
 fn in_words(expected: &str) -> &str {
     match expected {
         "a sequence" => "a list",

@@ -1,11 +1,11 @@
-//! How YAML is read: as plain data, with bounds.
+//! The options for reading YAML: plain data only, within limits.
 
 use crate::policy::Limits;
 use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, Options};
 
-/// How a text is read within these limits. Every key reaches the visitor, which notes those that stand twice. Aliases
-/// are followed, but not far; merge keys, which readers treat differently, are
-/// refused.
+/// The options for a text within these limits. Every key reaches the visitor,
+/// which notes repeated keys. Aliases are followed up to a limit. Merge keys are
+/// refused, because readers treat them differently.
 pub(in crate::model) fn options(text: &str, limits: &Limits) -> Options {
     let mut options = Options::default();
     options.duplicate_keys = DuplicateKeyPolicy::LastWins;
@@ -16,10 +16,11 @@ pub(in crate::model) fn options(text: &str, limits: &Limits) -> Options {
         budget.max_depth = DEPTH;
         budget.max_aliases = ALIASES;
         budget.max_anchors = ALIASES;
-        // Only aliases make more of a text than is there.
+        // Only aliases make the value larger than the text.
         budget.max_total_scalar_bytes = text.len().saturating_mul(2).max(SCALARS);
-        // A map with a number for a key is kept back as a whole by the parser,
-        // so that the values are counted too late. A list holds more objects.
+        // The parser buffers a whole map that has a number as a key, so the visitor
+        // counts its values too late. The limit is for one object, and a list holds
+        // several.
         if !text.lines().any(|line| line.starts_with("items:")) {
             budget.max_nodes = limits.object_values.saturating_mul(2).saturating_add(ROOM);
         }
@@ -27,14 +28,14 @@ pub(in crate::model) fn options(text: &str, limits: &Limits) -> Options {
     options
 }
 
-/// The library's own messages may show the text, which may hold secrets: what
-/// is wrong is said by its kind.
+/// The kind of the error. The YAML library's own messages may show parts of the
+/// text, which may contain secrets.
 pub(in crate::model) fn reason(error: &Error) -> &'static str {
     match error.without_snippet() {
         Error::Eof { .. } => "the text ends too early",
-        Error::MultipleDocuments { .. } => "several documents that no line of --- parts",
+        Error::MultipleDocuments { .. } => "several documents without a line of --- between them",
         Error::MergeKeyNotAllowed { .. } => "a merge key",
-        Error::UnknownAnchor { .. } => "an alias of nothing",
+        Error::UnknownAnchor { .. } => "an alias without an anchor",
         Error::AliasError { error, .. } => reason(error),
         Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
@@ -42,16 +43,16 @@ pub(in crate::model) fn reason(error: &Error) -> &'static str {
         | Error::AliasReplayCounterOverflow { .. } => "too many aliases",
         Error::Budget { .. } => "more depth, anchors or aliases than an object needs",
         Error::NonFiniteFloat { .. } => "a number that is not finite",
-        _ => "its form is wrong",
+        _ => "a syntax error",
     }
 }
 
-/// Somewhat more than a value may have, so that its own limit is met first;
-/// at a hundred the parser would run out of a thread's stack.
+/// Slightly more than the depth limit of a value, so that a value reaches that
+/// limit first. At a depth of a hundred, the parser would overflow the stack.
 const DEPTH: usize = 40;
 const ALIASES: usize = 256;
-/// How many bytes of text a short document may always have.
+/// The bytes of scalars that even a short document may have.
 const SCALARS: usize = 64 * 1024;
-/// How many nodes an object may have besides its values and their keys, so that
-/// the limit on values is met first.
+/// The additional nodes of an object beyond its values and their keys, so that an
+/// object reaches the limit on values first.
 const ROOM: usize = 16;

@@ -1,12 +1,12 @@
-//! Strategies for the values and objects of the exchange, honest and hostile,
-//! with the feature `proptest`.
+//! [`Arbitrary`] values and objects of the exchange, honest and hostile, with the
+//! feature `proptest`.
 //!
 //! # Examples
 //! ```
-//! use liqo_auth::model::{Object, strategy};
-//! use proptest::{strategy::Strategy, test_runner::TestRunner};
+//! use liqo_auth::model::{Object, Tenant};
+//! use proptest::{arbitrary::any, strategy::Strategy, test_runner::TestRunner};
 //!
-//! TestRunner::default().run(&strategy::any_tenant().prop_map(Object::from), |object| {
+//! TestRunner::default().run(&any::<Tenant>().prop_map(Object::from), |object| {
 //!     assert_eq!(Object::from_value(object.to_value()), object);
 //!     Ok(())
 //! })?;
@@ -17,12 +17,12 @@ mod slice;
 
 use std::collections::BTreeMap;
 
-pub use slice::{any_renew, any_resource_slice};
+use slice::{any_renew, any_resource_slice};
 
 use proptest::{
     collection::{btree_map, vec},
     option,
-    prelude::{Just, any},
+    prelude::{Arbitrary, Just, any},
     prop_oneof,
     strategy::{BoxedStrategy, Strategy},
 };
@@ -32,20 +32,50 @@ use super::{
     CertificateSigningRequestCondition, CertificateSigningRequestSpec,
     CertificateSigningRequestStatus, ClusterId, ClusterRole, ClusterRoleBinding, ConfigMap,
     ForeignCluster, Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference,
-    Metadata, Namespace, Object, OwnerReference, PolicyRule, RbacSubject, Role, RoleBinding,
-    RoleRef, Secret, SecretBytes, ServiceAccount, Tenant, TenantCondition, TenantSpec,
-    TenantStatus, Timestamp, names,
+    Metadata, Namespace, Object, OwnerReference, PolicyRule, RbacSubject, Renew, ResourceSlice,
+    Role, RoleBinding, RoleRef, Secret, SecretBytes, ServiceAccount, Tenant, TenantCondition,
+    TenantSpec, TenantStatus, Timestamp, names,
 };
 
-/// The cluster IDs that there can be, in default tenant namespaces.
-pub fn cluster_id() -> BoxedStrategy<ClusterId> {
+/// Gives each type its strategy.
+macro_rules! arbitrary {
+    ($($Type:ty: $strategy:ident;)*) => {$(
+        impl Arbitrary for $Type {
+            type Parameters = ();
+            type Strategy = BoxedStrategy<Self>;
+
+            fn arbitrary_with((): ()) -> BoxedStrategy<Self> {
+                $strategy()
+            }
+        }
+    )*};
+}
+
+arbitrary! {
+    AuthParams: any_auth_params;
+    Bytes: any_bytes;
+    CertificateSigningRequest: any_signing_request;
+    ClusterId: cluster_id;
+    Identity: any_identity;
+    Metadata: any_metadata;
+    Object: any_object;
+    Renew: any_renew;
+    ResourceSlice: any_resource_slice;
+    Secret: any_secret;
+    Tenant: any_tenant;
+    TenantCondition: tenant_condition;
+    Timestamp: timestamp;
+}
+
+/// Any cluster ID that fits into the name of a default tenant namespace.
+fn cluster_id() -> BoxedStrategy<ClusterId> {
     "[a-z0-9]([-a-z0-9]{0,49}[a-z0-9])?"
         .prop_filter_map("a DNS label", |text| text.parse().ok())
         .boxed()
 }
 
-/// Any time that there can be.
-pub fn timestamp() -> BoxedStrategy<Timestamp> {
+/// Any valid timestamp.
+fn timestamp() -> BoxedStrategy<Timestamp> {
     (-62_167_219_200..=253_402_300_799_i64)
         .prop_filter_map("a year of four digits", |seconds| {
             Timestamp::from_unix(seconds).ok()
@@ -53,8 +83,8 @@ pub fn timestamp() -> BoxedStrategy<Timestamp> {
         .boxed()
 }
 
-/// Any text: honest names, empty ones, and what a hostile peer would write.
-pub fn any_text() -> BoxedStrategy<String> {
+/// Any text: honest names, empty texts, and texts of a hostile peer.
+pub(crate) fn any_text() -> BoxedStrategy<String> {
     prop_oneof![
         4 => "[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?",
         1 => ".{0,40}",
@@ -64,14 +94,14 @@ pub fn any_text() -> BoxedStrategy<String> {
 }
 
 /// Any bytes, few or many.
-pub fn any_bytes() -> BoxedStrategy<Bytes> {
+fn any_bytes() -> BoxedStrategy<Bytes> {
     prop_oneof![Just(Vec::new()), vec(any::<u8>(), 1..200)]
         .prop_map(Bytes::from)
         .boxed()
 }
 
 /// Any metadata.
-pub fn any_metadata() -> BoxedStrategy<Metadata> {
+fn any_metadata() -> BoxedStrategy<Metadata> {
     let names = (any_text(), any_text(), any_text(), any_text(), any_text());
     let times = (
         option::of(timestamp()),
@@ -105,8 +135,8 @@ pub fn any_metadata() -> BoxedStrategy<Metadata> {
         .boxed()
 }
 
-/// The metadata of an honest object about `peer`, in its tenant namespace.
-pub fn honest_metadata(name: &str, peer: &ClusterId) -> Metadata {
+/// The metadata of an honest object for `peer`, in the peer's tenant namespace.
+pub(crate) fn honest_metadata(name: &str, peer: &ClusterId) -> Metadata {
     Metadata {
         name: name.to_owned(),
         namespace: names::tenant_namespace(peer),
@@ -120,23 +150,25 @@ pub fn honest_metadata(name: &str, peer: &ClusterId) -> Metadata {
 }
 
 /// Any Secret.
-pub fn any_secret() -> BoxedStrategy<Secret> {
-    let value = any_bytes().prop_map(|bytes| SecretBytes::from(bytes.into_vec()));
+fn any_secret() -> BoxedStrategy<Secret> {
+    let value = any_bytes().prop_map(|bytes| SecretBytes::from(bytes.to_vec()));
     (
         any_metadata(),
         btree_map(any_text(), value, 0..4),
         option::of(any_text()),
+        any::<bool>(),
     )
-        .prop_map(|(metadata, data, secret_type)| Secret {
+        .prop_map(|(metadata, data, secret_type, immutable)| Secret {
             metadata,
             data,
             secret_type,
+            immutable,
         })
         .boxed()
 }
 
 /// Any certificate and address, with or without AWS.
-pub fn any_auth_params() -> BoxedStrategy<AuthParams> {
+fn any_auth_params() -> BoxedStrategy<AuthParams> {
     let aws_config = (any_text(), any_text(), any_text(), any_text(), any_text()).prop_map(
         |(arn, id, secret, region, cluster)| AwsConfig {
             aws_user_arn: arn,
@@ -166,7 +198,7 @@ pub fn any_auth_params() -> BoxedStrategy<AuthParams> {
 }
 
 /// Any Tenant. Its fields need not fit each other.
-pub fn any_tenant() -> BoxedStrategy<Tenant> {
+fn any_tenant() -> BoxedStrategy<Tenant> {
     let policy = prop_oneof![
         Just(AuthzPolicy::KeysExchange),
         Just(AuthzPolicy::TolerateNoHandshake)
@@ -206,7 +238,7 @@ pub fn any_tenant() -> BoxedStrategy<Tenant> {
 }
 
 /// Any Identity. Its fields need not fit each other.
-pub fn any_identity() -> BoxedStrategy<Identity> {
+fn any_identity() -> BoxedStrategy<Identity> {
     let identity_type = prop_oneof![
         Just(IdentityType::ControlPlane),
         Just(IdentityType::ResourceSlice)
@@ -237,8 +269,8 @@ pub fn any_identity() -> BoxedStrategy<Identity> {
         .boxed()
 }
 
-/// Any object of the exchange that can be written.
-pub fn any_object() -> BoxedStrategy<Object> {
+/// Any readable object of the exchange.
+fn any_object() -> BoxedStrategy<Object> {
     prop_oneof![
         4 => any_secret().prop_map(Object::from),
         4 => any_tenant().prop_map(Object::from),
@@ -277,7 +309,7 @@ pub fn any_object() -> BoxedStrategy<Object> {
 }
 
 /// A CertificateSigningRequest with any request, answered or not.
-pub fn any_signing_request() -> BoxedStrategy<CertificateSigningRequest> {
+fn any_signing_request() -> BoxedStrategy<CertificateSigningRequest> {
     let condition = (any_text(), any_text(), any_text(), any_text()).prop_map(
         |(condition_type, status, reason, message)| CertificateSigningRequestCondition {
             condition_type,
@@ -331,7 +363,7 @@ fn any_rules() -> BoxedStrategy<Vec<PolicyRule>> {
 }
 
 /// Any condition of a tenant.
-pub fn tenant_condition() -> BoxedStrategy<TenantCondition> {
+fn tenant_condition() -> BoxedStrategy<TenantCondition> {
     prop_oneof![
         Just(TenantCondition::Active),
         Just(TenantCondition::Cordoned),
@@ -340,8 +372,8 @@ pub fn tenant_condition() -> BoxedStrategy<TenantCondition> {
     .boxed()
 }
 
-/// A URL, or what somebody gives for one.
-pub fn any_url() -> BoxedStrategy<String> {
+/// A URL, or a text in place of a URL.
+pub(crate) fn any_url() -> BoxedStrategy<String> {
     prop_oneof![
         3 => "https://[a-z]{1,10}\\.example(:[1-9][0-9]{0,3})?",
         1 => proptest::sample::select(HOSTILE_URLS).prop_map(str::to_owned),
@@ -472,7 +504,7 @@ mod tests {
             let credential = if is_file {
                 UserCredential::KeyFile { certificate, key: names.2.clone() }
             } else {
-                UserCredential::KeyData { certificate, key: bytes.2.into_vec().into() }
+                UserCredential::KeyData { certificate, key: bytes.2.to_vec().into() }
             };
             let kubeconfig = Kubeconfig {
                 cluster: names.0,

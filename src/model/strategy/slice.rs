@@ -18,7 +18,7 @@ use crate::model::{
 };
 
 /// Any ResourceSlice. Its fields need not fit each other.
-pub fn any_resource_slice() -> BoxedStrategy<ResourceSlice> {
+pub(super) fn any_resource_slice() -> BoxedStrategy<ResourceSlice> {
     let spec = (
         option::of(any_text()),
         option::of(any_text()),
@@ -89,8 +89,8 @@ pub fn any_resource_slice() -> BoxedStrategy<ResourceSlice> {
         .boxed()
 }
 
-/// Any Renew, asked for by either scheme.
-pub fn any_renew() -> BoxedStrategy<Renew> {
+/// Any Renew, as in Liqo 1.1 or as in Liqo 1.2.
+pub(super) fn any_renew() -> BoxedStrategy<Renew> {
     let slice = any_text().prop_map(|name| LocalObjectReference { name });
     let spec = (any_text(), any_bytes(), any_bytes(), option::of(slice)).prop_map(
         |(consumer_cluster_id, public_key, csr, resource_slice_ref)| RenewSpec {

@@ -1,4 +1,4 @@
-//! Bytes that travel as base64 text.
+//! Bytes with base64 text as their JSON form.
 
 use core::fmt;
 
@@ -9,9 +9,8 @@ use zeroize::Zeroizing;
 /// Bytes that are base64 text in JSON and YAML, as Go writes a `[]byte`:
 /// the standard alphabet, padded.
 ///
-/// `null` reads as empty, and line breaks inside the text are skipped, as an
-/// API server does. `Debug` says only how many bytes there are. Source: RFC
-/// 4648 section 4.
+/// `null` is read as empty, and line breaks in the text are skipped, as in an API
+/// server. `Debug` shows only the number of bytes. Source: RFC 4648 section 4.
 ///
 /// # Examples
 /// ```
@@ -31,20 +30,13 @@ impl Bytes {
     pub fn as_slice(&self) -> &[u8] {
         &self.0
     }
+}
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
+impl core::ops::Deref for Bytes {
+    type Target = [u8];
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// The bytes, without copying them.
-    pub fn into_vec(self) -> Vec<u8> {
-        self.0
+    fn deref(&self) -> &[u8] {
+        &self.0
     }
 }
 
@@ -85,7 +77,7 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// Reads base64 text into bytes that are wiped unless they are taken out.
+/// Reads base64 text into bytes that are wiped on drop.
 pub(in crate::model) struct Base64;
 
 impl de::Visitor<'_> for Base64 {
@@ -112,12 +104,12 @@ impl de::Visitor<'_> for Base64 {
     }
 }
 
-/// The reason names a place, never the byte that stands there: the text may
-/// be a secret.
+/// Decodes base64 text. An error names a position, but not the byte there, since
+/// the text may be a secret.
 fn decode(text: &str) -> Result<Zeroizing<Vec<u8>>, String> {
     let joined;
     let text = if text.contains(['\r', '\n']) {
-        // The capacity is exact, so that no part is left behind by growing.
+        // The capacity suffices: a growing buffer would leave copies in memory.
         let mut kept = Vec::with_capacity(text.len());
         kept.extend(text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')));
         joined = Zeroizing::new(kept);

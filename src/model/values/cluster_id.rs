@@ -1,16 +1,17 @@
-//! The name of a cluster.
+//! Cluster IDs.
 
 use core::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::parsed;
 
-/// The name of a cluster: a DNS label, `[a-z0-9]([-a-z0-9]*[a-z0-9])?`, of at
+/// The ID of a cluster: a DNS label, `[a-z0-9]([-a-z0-9]*[a-z0-9])?`, of at
 /// most 63 characters.
 ///
-/// It becomes a Kubernetes user (and, by its resource slices, a group), a
-/// label value and part of object names, which is why its form is fixed.
+/// The form is strict, because a cluster ID becomes the name of a Kubernetes user,
+/// the name of a group (for resource slices), a label value and a part of object
+/// names.
 /// Source: Liqo `liqov1beta1.ClusterID`; RFC 1123 section 2.1.
 ///
 /// # Examples
@@ -25,7 +26,7 @@ use crate::model::parsed;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterId(Box<str>);
 
-/// Why a text is no [`ClusterId`], or no [`NamespaceName`](crate::model::NamespaceName).
+/// Why a text is not a [`ClusterId`] or [`NamespaceName`](crate::model::NamespaceName).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
@@ -40,12 +41,12 @@ pub enum NameError {
         /// The longest length allowed.
         limit: usize,
     },
-    /// A byte is not allowed where it stands.
+    /// A byte is not allowed at its position.
     #[error(
         "a name has lower-case letters, digits and inner hyphens only; byte {at} is none of these"
     )]
     Character {
-        /// Where the byte stands, counted from 0.
+        /// The position of the byte, counted from 0.
         at: usize,
     },
 }
@@ -54,7 +55,7 @@ impl ClusterId {
     /// The longest cluster ID: the length of a label value.
     pub const MAX_LEN: usize = 63;
 
-    /// The name as text.
+    /// The ID as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -90,21 +91,27 @@ impl FromStr for ClusterId {
     }
 }
 
+impl Serialize for ClusterId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
 impl<'de> Deserialize<'de> for ClusterId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         parsed(deserializer)
     }
 }
 
-impl fmt::Display for ClusterId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
 impl AsRef<str> for ClusterId {
     fn as_ref(&self) -> &str {
         &self.0
+    }
+}
+
+impl fmt::Display for ClusterId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
     }
 }
 

@@ -1,8 +1,8 @@
-//! Values that are valid as long as they live, and the texts and numbers of Kubernetes.
+//! Types that only hold valid values, and the texts and numbers of Kubernetes.
 
-pub(super) mod amount;
 pub(super) mod bytes;
 pub(super) mod cluster_id;
+pub(super) mod hex;
 pub mod names;
 pub(super) mod namespace_name;
 pub(super) mod quantity;

@@ -1,19 +1,19 @@
-//! Every name that is written on the wire, in one place.
+//! All names of objects, labels, annotations and keys, in one place.
 //!
-//! They are Liqo's own: an unmodified peer finds objects by them.
+//! Most are Liqo's own names, by which an unmodified peer finds objects.
 
 use crate::model::ClusterId;
 
 /// The API group of tenants and identities.
 pub const API_GROUP: &str = "authentication.liqo.io";
-/// The API version that is written for tenants and identities.
+/// The API version of tenants and identities that this library writes.
 pub const API_VERSION: &str = "authentication.liqo.io/v1beta1";
-/// The earlier API version, which is read as well.
+/// The earlier API version, which this library also reads.
 pub const API_VERSION_ALPHA: &str = "authentication.liqo.io/v1alpha1";
 /// The API group of roles and their bindings.
 pub const RBAC_API_GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The namespace that Liqo runs in, unless it was installed elsewhere.
+/// The default namespace of Liqo.
 pub const LIQO_NAMESPACE: &str = "liqo";
 /// The config map that holds a cluster's own ID. Liqo finds it by
 /// [`APP_NAME_LABEL`]` = `[`CLUSTER_ID_CONFIG_MAP_APP_NAME`].
@@ -23,7 +23,7 @@ pub const CLUSTER_ID_KEY: &str = "CLUSTER_ID";
 /// The value of [`APP_NAME_LABEL`] on the config map with the cluster ID.
 pub const CLUSTER_ID_CONFIG_MAP_APP_NAME: &str = "clusterid-configmap";
 
-/// Label: the other cluster that an object is about.
+/// Label: the ID of the other cluster.
 pub const REMOTE_CLUSTER_ID_LABEL: &str = "liqo.io/remote-cluster-id";
 /// Label: the object is a tenant namespace.
 pub const TENANT_NAMESPACE_LABEL: &str = "liqo.io/tenant-namespace";
@@ -31,36 +31,36 @@ pub const TENANT_NAMESPACE_LABEL: &str = "liqo.io/tenant-namespace";
 pub const NONCE_LABEL: &str = "liqo.io/nonce";
 /// Label: the Secret holds a signed nonce.
 pub const SIGNED_NONCE_LABEL: &str = "liqo.io/signed-nonce";
-/// Label: what the identity behind a kubeconfig is for.
+/// Label: the type of the identity in a kubeconfig.
 pub const IDENTITY_TYPE_LABEL: &str = "liqo.io/identity-type";
 /// Label: the resource slice that an identity belongs to.
 pub const RESOURCE_SLICE_NAME_LABEL: &str = "liqo.io/resourceslice-name";
-/// Label: whether the object is to be replicated to another cluster.
+/// Label: whether Liqo replicates the object to another cluster.
 pub const REPLICATION_LABEL: &str = "liqo.io/replication";
 /// Label: the cluster to which an object is replicated.
 pub const REPLICATION_DESTINATION_LABEL: &str = "liqo.io/remoteID";
 /// Label of a replica: the cluster from which it comes.
 pub const REPLICATION_ORIGIN_LABEL: &str = "liqo.io/originID";
-/// Label of a replica: that it is one.
+/// Label: the object is a replica.
 pub const REPLICATED_LABEL: &str = "liqo.io/replicated";
-/// Label: what was made for a peering user, and for which.
+/// Label: the peering user for which the object was made.
 pub const PEERING_USER_LABEL: &str = "liqo.io/peering-user-name";
 /// Label: the part of an application that a role belongs to.
 pub const APP_COMPONENT_LABEL: &str = "app.kubernetes.io/component";
 /// Label: the certificate signing request was made for a tenant.
 pub const REMOTE_TENANT_CSR_LABEL: &str = "liqo.io/remote-tenant-csr";
-/// Label: the name of an application, or what a cluster role is for.
+/// Label: the name of an application, or the purpose of a cluster role.
 pub const APP_NAME_LABEL: &str = "app.kubernetes.io/name";
-/// Label: who manages an object.
+/// Label: the program that manages an object.
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
-/// Label: what pods of a namespace are audited against.
+/// Label: the pod security standard that audits the pods of a namespace.
 pub const POD_SECURITY_AUDIT_LABEL: &str = "pod-security.kubernetes.io/audit";
-/// Label: what pods of a namespace are held to.
+/// Label: the pod security standard that the pods of a namespace must meet.
 pub const POD_SECURITY_ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
-/// Label: what users are warned of.
+/// Label: the pod security standard whose violations cause warnings.
 pub const POD_SECURITY_WARN_LABEL: &str = "pod-security.kubernetes.io/warn";
 
-/// The value of labels that are set or not.
+/// The value of a boolean label that is set.
 pub const TRUE: &str = "true";
 /// The value of [`APP_COMPONENT_LABEL`] on the roles of peering users.
 pub const PEERING_USER_COMPONENT: &str = "peering-user";
@@ -70,27 +70,27 @@ pub const DEFAULT_RESOURCE_SLICE_CLASS: &str = "default";
 pub const MANAGED_BY_LIQO: &str = "liqo";
 /// The value of the pod security labels of a tenant namespace.
 pub const POD_SECURITY_PRIVILEGED: &str = "privileged";
-/// The value of [`APP_NAME_LABEL`] on the cluster roles that a consumer gets
-/// in its tenant namespace.
+/// The value of [`APP_NAME_LABEL`] on the cluster roles to which a consumer is
+/// bound in its tenant namespace.
 pub const CONTROL_PLANE_ROLE: &str = "remote-controlplane";
-/// The value of [`APP_NAME_LABEL`] on the cluster roles that a consumer's
-/// virtual nodes get in the whole cluster.
+/// The value of [`APP_NAME_LABEL`] on the cluster roles to which a consumer's
+/// virtual nodes are bound in the whole cluster.
 pub const CLUSTER_WIDE_ROLE: &str = "virtual-kubelet-remote-clusterwide";
 
 /// Annotation: the provider's tenant namespace that a kubeconfig is for.
 pub const REMOTE_TENANT_NAMESPACE_ANNOTATION: &str = "liqo.io/remote-tenant-namespace";
-/// Annotation: a virtual node is to be made of the resource slice.
+/// Annotation: Liqo makes a virtual node for the resource slice.
 pub const CREATE_VIRTUAL_NODE_ANNOTATION: &str = "liqo.io/create-virtual-node";
 /// Annotation: the resource slice is cordoned.
 pub const CORDON_ANNOTATION: &str = "liqo.io/cordon";
 /// Annotation: the resource slice's tenant is cordoned.
 pub const CORDON_TENANT_ANNOTATION: &str = "liqo.io/cordon-tenant";
 
-/// Annotation of this library's own: with the record's token, the Tenant's
-/// condition lifts the recorded one.
+/// Annotation of this library. If its value is the record's token, the Tenant's
+/// condition replaces the recorded one.
 pub const LIFT_CONDITION_ANNOTATION: &str = "liqo-auth/lift-condition";
 
-/// Annotation of Liqo 1.0 and 1.1: the identity is to be renewed now.
+/// Annotation of Liqo 1.0 and 1.1: Liqo renews the identity now.
 pub const RENEW_ANNOTATION: &str = "liqo.io/renew";
 
 /// The Secret with a cluster's own keys, in the Liqo namespace.
@@ -129,29 +129,29 @@ pub const AWS_IAM_USER_ARN: &str = "awsIamUserArn";
 /// The type of Secrets without a type of their own.
 pub const OPAQUE: &str = "Opaque";
 
-/// What keeps a Tenant until its provider has taken the rights back.
+/// The finalizer that keeps a Tenant until its provider has revoked the rights.
 pub const TENANT_FINALIZER: &str = "tenant.liqo.io/finalizer";
 
-/// The beginning of the names of certificate signing requests.
+/// The prefix of the names of Liqo's CertificateSigningRequests.
 pub const CSR_GENERATE_NAME: &str = "liqo-identity-";
-/// What the names of this library's CertificateSigningRequests begin with.
+/// The prefix of the names of this library's CertificateSigningRequests.
 pub const SIGNING_REQUEST_PREFIX: &str = "liqo-auth-";
 /// The signer of client certificates.
 pub const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 /// The reason of an approval.
 pub const APPROVAL_REASON: &str = "IdentityManagerApproval";
-/// What a client certificate is asked for.
+/// The key usages in a request for a client certificate.
 pub const CLIENT_USAGES: [&str; 3] = ["digital signature", "key encipherment", "client auth"];
 
 /// The organization in the subject of a control-plane certificate.
 pub const CONTROL_PLANE_ORGANIZATION: &str = "liqo.io";
-/// The one context of a kubeconfig.
+/// The name of a kubeconfig's only context.
 pub const KUBECONFIG_CONTEXT: &str = "default-context";
 
 /// The API group of foreign clusters and peering requests, in Liqo 0.2 to
 /// 0.10.
 pub const DISCOVERY_API_GROUP: &str = "discovery.liqo.io";
-/// Label of Liqo 0.2 to 0.10: the other cluster that an object is about.
+/// Label of Liqo 0.2 to 0.10: the ID of the other cluster.
 pub const DISCOVERY_CLUSTER_ID_LABEL: &str = "discovery.liqo.io/cluster-id";
 /// Label of Liqo 0.2 to 0.10: the object is a tenant namespace.
 pub const DISCOVERY_TENANT_NAMESPACE_LABEL: &str = "discovery.liqo.io/tenant-namespace";
@@ -161,9 +161,10 @@ pub const AUTH_TOKEN_LABEL: &str = "discovery.liqo.io/auth-token";
 pub const REMOTE_IDENTITY_LABEL: &str = "discovery.liqo.io/remote-identity";
 /// Label of Liqo 0.2: Liqo made the object for a home cluster.
 pub const LIQO_MANAGED_LABEL: &str = "discovery.liqo.io/liqo-managed";
-/// Finalizer of Liqo 0.2: cluster-wide rights have to go first.
+/// Finalizer of Liqo 0.2: the cluster-wide rights have to be deleted first.
 pub const GARBAGE_COLLECTION_FINALIZER: &str = "discovery.liqo.io/garbage-collection";
-/// Label of Liqo 0.3 to 0.10: when a home cluster is bound to a ClusterRole.
+/// Label of Liqo 0.3 to 0.10: the phase in which Liqo binds a home cluster to a
+/// ClusterRole.
 pub const PEERING_PERMISSIONS_LABEL: &str = "auth.liqo.io/remote-peering-permissions";
 /// The value of [`PEERING_PERMISSIONS_LABEL`] on the roles that a home cluster
 /// gets with its identity.
@@ -172,25 +173,25 @@ pub const BASIC_PERMISSIONS: &str = "basic";
 pub const AUTH_TOKEN_SECRET: &str = "auth-token";
 /// The key of a token.
 pub const TOKEN: &str = "token";
-/// The beginning of the names of Secrets with a received identity.
+/// The prefix of the names of Secrets with a received identity.
 pub const REMOTE_IDENTITY_PREFIX: &str = "remote-identity-";
 /// The type of Secrets with the token of a service account.
 pub const SERVICE_ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotation: the service account that a token is for.
 pub const SERVICE_ACCOUNT_NAME_ANNOTATION: &str = "kubernetes.io/service-account.name";
 
-/// What a home cluster's service account, roles and bindings are called in
-/// Liqo 0.2: `remote-<home>`.
+/// The name of a home cluster's service account, roles and bindings in Liqo 0.2:
+/// `remote-<home>`.
 pub fn remote_account(home: &ClusterId) -> String {
     format!("remote-{home}")
 }
 
 /// The Secret with another cluster's token: `remote-token-<cluster>`.
-pub fn remote_token_secret(cluster: &ClusterId) -> String {
+pub(crate) fn remote_token_secret(cluster: &ClusterId) -> String {
     format!("remote-token-{cluster}")
 }
 
-/// What the names of tenant namespaces begin with.
+/// The prefix of the names of tenant namespaces.
 pub const TENANT_NAMESPACE_PREFIX: &str = "liqo-tenant-";
 
 /// The tenant namespace of a peer: `liqo-tenant-<peer>`.
@@ -198,7 +199,7 @@ pub fn tenant_namespace(peer: &ClusterId) -> String {
     format!("{TENANT_NAMESPACE_PREFIX}{peer}")
 }
 
-/// What the names of control-plane identities begin with.
+/// The prefix of the names of control-plane identities.
 pub const CONTROL_PLANE_IDENTITY_PREFIX: &str = "controlplane-";
 
 /// The control-plane identity of a provider: `controlplane-<provider>`.
@@ -206,7 +207,7 @@ pub fn identity_name(provider: &ClusterId) -> String {
     format!("{CONTROL_PLANE_IDENTITY_PREFIX}{provider}")
 }
 
-/// What the names of the identities of resource slices begin with.
+/// The prefix of the names of the identities of resource slices.
 pub const RESOURCE_SLICE_IDENTITY_PREFIX: &str = "resourceslice-";
 
 /// The identity of a resource slice: `resourceslice-<slice>`.
@@ -221,44 +222,44 @@ pub fn kubeconfig_secret(identity: &str) -> String {
 
 /// The Secret with the certificate that was issued for a resource slice:
 /// `liqo-remote-certificate-<slice>`.
-pub fn issued_certificate_secret_of_slice(slice: &str) -> String {
+pub(crate) fn issued_certificate_secret_of_slice(slice: &str) -> String {
     format!("{ISSUED_CERTIFICATE_SECRET}-{slice}")
 }
 
-/// What the names of peering users begin with.
+/// The prefix of the names of peering users.
 pub const PEERING_USER_PREFIX: &str = "liqo-peer-user-";
 
-/// What the objects of a peering user are named by: `liqo-peer-user-<consumer>`.
+/// The name of a peering user's objects: `liqo-peer-user-<consumer>`.
 pub fn peering_user(consumer: &ClusterId) -> String {
     format!("{PEERING_USER_PREFIX}{consumer}")
 }
 
 /// The binding of a peering user in Liqo's namespace:
 /// `liqo-peer-user-<consumer>-liqo-ns-reader`.
-pub fn peering_user_reader(consumer: &ClusterId) -> String {
+pub(crate) fn peering_user_reader(consumer: &ClusterId) -> String {
     format!("{PEERING_USER_PREFIX}{consumer}-liqo-ns-reader")
 }
 
 /// The binding of a peering user in the tenant namespace:
 /// `liqo-peer-user-<consumer>-tenant-ns-writer`.
-pub fn peering_user_writer(consumer: &ClusterId) -> String {
+pub(crate) fn peering_user_writer(consumer: &ClusterId) -> String {
     format!("{PEERING_USER_PREFIX}{consumer}-tenant-ns-writer")
 }
 
 /// The label of this library's own records, whose value is the peer's ID.
 pub const RECORD_PEER_LABEL: &str = "liqo-auth/peer";
 
-/// What the names of the bindings of roles begin with.
+/// The prefix of the names of bindings.
 pub const BINDING_PREFIX: &str = "liqo-binding-";
 
 /// The binding of a role in a tenant namespace: `liqo-binding-<role>`.
-pub fn role_binding(role: &str) -> String {
+pub(crate) fn role_binding(role: &str) -> String {
     format!("{BINDING_PREFIX}{role}")
 }
 
 /// The binding of a role in the whole cluster:
 /// `liqo-binding-<role>-<consumer>`.
-pub fn cluster_role_binding(role: &str, consumer: &ClusterId) -> String {
+pub(crate) fn cluster_role_binding(role: &str, consumer: &ClusterId) -> String {
     format!("{BINDING_PREFIX}{role}-{consumer}")
 }
 

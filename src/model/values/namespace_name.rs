@@ -2,7 +2,7 @@
 
 use core::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::{ClusterId, NameError, parsed};
 
@@ -32,8 +32,14 @@ impl FromStr for NamespaceName {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        // Both are DNS labels.
+        // A namespace name has the same form as a cluster ID: a DNS label.
         text.parse().map(Self)
+    }
+}
+
+impl Serialize for NamespaceName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -46,12 +52,6 @@ impl<'de> Deserialize<'de> for NamespaceName {
 impl fmt::Display for NamespaceName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
-    }
-}
-
-impl AsRef<str> for NamespaceName {
-    fn as_ref(&self) -> &str {
-        self.as_str()
     }
 }
 

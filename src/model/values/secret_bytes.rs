@@ -1,9 +1,9 @@
-//! Bytes and text that are wiped when they are dropped.
+//! Bytes and text that are wiped on drop.
 
 use core::fmt;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zeroize::Zeroizing;
 
 use super::bytes::Base64;
@@ -11,8 +11,8 @@ use super::bytes::Base64;
 /// Bytes of a Secret: base64 text in JSON and YAML like
 /// [`Bytes`](crate::model::Bytes), but wiped when dropped, and never shown.
 ///
-/// Two are compared in a time that depends on their content: tokens and MACs
-/// are compared elsewhere.
+/// The time of a comparison depends on the content, so do not compare tokens and
+/// MACs with this type.
 ///
 /// # Examples
 /// ```
@@ -39,30 +39,20 @@ pub struct SecretBytes(Zeroizing<Vec<u8>>);
 pub struct SecretText(Zeroizing<String>);
 
 impl SecretBytes {
-    /// The bytes. What is copied from here is no longer wiped by itself.
+    /// The bytes. A copy of them is not wiped automatically.
     pub fn expose(&self) -> &[u8] {
         &self.0
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
     }
 }
 
 impl SecretText {
-    /// The text. What is copied from here is no longer wiped by itself.
+    /// The text. A copy of it is not wiped automatically.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is empty.
-    pub fn is_empty(&self) -> bool {
+    #[cfg(feature = "legacy")]
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -133,33 +123,9 @@ impl Serialize for SecretText {
 
 impl<'de> Deserialize<'de> for SecretText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Text)
-    }
-}
-
-struct Text;
-
-impl de::Visitor<'_> for Text {
-    type Value = SecretText;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a string")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<SecretText, E> {
-        Ok(text.into())
-    }
-
-    fn visit_string<E: de::Error>(self, text: String) -> Result<SecretText, E> {
-        Ok(text.into())
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<SecretText, E> {
-        Ok(SecretText::default())
-    }
-
-    fn visit_none<E: de::Error>(self) -> Result<SecretText, E> {
-        Ok(SecretText::default())
+        // The text is moved, and not copied.
+        let text = Option::<String>::deserialize(deserializer)?;
+        Ok(text.unwrap_or_default().into())
     }
 }
 
@@ -178,11 +144,13 @@ mod tests {
         assert!(
             serde_json::from_str::<SecretText>("null")
                 .unwrap()
+                .expose()
                 .is_empty()
         );
         assert!(
             serde_json::from_str::<SecretBytes>("null")
                 .unwrap()
+                .expose()
                 .is_empty()
         );
     }

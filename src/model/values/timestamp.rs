@@ -2,16 +2,16 @@
 
 use core::{fmt, str::FromStr, time::Duration};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use crate::model::ValueError;
+use crate::model::{ValueError, parsed};
 
-/// A point in time in whole seconds since the Unix epoch, as an argument: the
-/// library reads no clock.
+/// A point in time in whole seconds since the Unix epoch. The caller passes the
+/// time as an argument: the library reads no clock.
 ///
-/// It is written and read in RFC 3339, as Kubernetes does (`metav1.Time`), and
-/// lies between the years 0 and 9999, so that it always can be.
+/// The text form is RFC 3339, as in Kubernetes (`metav1.Time`). The years 0 to
+/// 9999 are allowed, so that every timestamp has a text form.
 ///
 /// # Examples
 /// ```
@@ -48,7 +48,7 @@ impl Timestamp {
         self.0
     }
 
-    /// How long after `earlier` this is; zero if it is not after it.
+    /// The duration from `earlier` to this time; zero if `earlier` is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_secs(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -62,7 +62,7 @@ impl Timestamp {
     }
 }
 
-/// Later by whole seconds; the end of the year 9999 at the latest.
+/// Adds whole seconds; saturates at the end of the year 9999.
 impl core::ops::Add<Duration> for Timestamp {
     type Output = Self;
 
@@ -72,7 +72,7 @@ impl core::ops::Add<Duration> for Timestamp {
     }
 }
 
-/// Earlier by whole seconds; the beginning of the year 0 at the earliest.
+/// Subtracts whole seconds; saturates at the beginning of the year 0.
 impl core::ops::Sub<Duration> for Timestamp {
     type Output = Self;
 
@@ -115,28 +115,13 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text)
+        parsed(deserializer)
     }
 }
 
 const FORMAT: ValueError =
     ValueError("not a date and time of RFC 3339, such as 2026-11-20T13:00:00Z");
-const RANGE: ValueError = ValueError("the time lies outside the years 0 to 9999");
-
-struct Text;
-
-impl de::Visitor<'_> for Text {
-    type Value = Timestamp;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a date and time of RFC 3339")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
-        text.parse()
-            .map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
-    }
-}
+const RANGE: ValueError = ValueError("the time is outside the years 0 to 9999");
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
-//! Which form of the token protocol of Liqo 0.2 to 0.10 a peer speaks.
+//! The versions of the token protocol of Liqo 0.2 to 0.10.
 
 use core::{fmt, str::FromStr};
 
 use crate::model::ValueError;
 
-/// The forms that the token protocol had.
+/// A version of the token protocol.
 ///
 /// # Examples
 /// ```
@@ -12,11 +12,11 @@ use crate::model::ValueError;
 ///
 /// assert!(ProtocolVersion::V0_2 < ProtocolVersion::V0_4);
 /// assert_eq!("0.3".parse(), Ok(ProtocolVersion::V0_3));
-/// assert_eq!(ProtocolVersion::V0_4.identity_path(), "/identity/certificate");
+/// assert_eq!(ProtocolVersion::V0_4.to_string(), "0.4");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProtocolVersion {
-    /// Liqo 0.2: `POST /identity`, answered by the kubeconfig of a service
+    /// Liqo 0.2: `POST /identity`. The answer is the kubeconfig of a service
     /// account.
     V0_2,
     /// Liqo 0.3: `POST /identity/certificate`, with `clusterID`.
@@ -26,15 +26,16 @@ pub enum ProtocolVersion {
 }
 
 impl ProtocolVersion {
-    /// Where an identity is asked for.
-    pub const fn identity_path(self) -> &'static str {
+    /// The path of a request for an identity.
+    #[cfg(feature = "legacy")]
+    pub(crate) const fn identity_path(self) -> &'static str {
         match self {
             Self::V0_2 => "/identity",
             Self::V0_3 | Self::V0_4 => "/identity/certificate",
         }
     }
 
-    /// The version as it is written: `0.2`, `0.3` or `0.4`.
+    /// The version as text: `0.2`, `0.3` or `0.4`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V0_2 => "0.2",

@@ -1,13 +1,13 @@
-//! Ending a peering, and what stays of it.
+//! The end of a peering, and the record that remains.
 //!
 //! ```text
-//!   end ─▶ Tenant deleted ─▶ Ending: rights taken back, Tenant let go
+//!   end ─▶ Tenant deleted ─▶ Ending: rights withdrawn, finalizer removed
 //!                            ─▶ Ended: Secrets and renewals deleted
-//!                               ─▶ when no certificate or key holds any more: record deleted
+//!                               ─▶ no valid certificate or key left: record deleted
 //! ```
 //!
-//! The record is a tombstone: as long as a certificate or an access key of the
-//! peer's may still hold, its cluster ID belongs to its key.
+//! The record is a tombstone. While a certificate or an access key of the peer may
+//! still be valid, the cluster ID stays bound to the peer's key.
 
 use crate::{
     audit::{Decision, Event},
@@ -18,22 +18,23 @@ use crate::{
         Timestamp, names,
     },
     provider::{
-        Provider, credentials::delete_unanswered, look::Look, observed::Observed, record::Plan,
+        Provider, credentials::delete_unanswered, look::Look, observed::Observed, records::Plan,
     },
 };
 
 impl Provider {
     /// Ends a peering: deletes the Tenant. [`reconcile`](Self::reconcile) then
-    /// takes the rights back and deletes what was kept. Without a Tenant, the
-    /// invitation is taken back. The key stays pinned until no certificate holds
-    /// any more; the tenant namespace stays, since others may use it.
+    /// withdraws the rights and deletes the Secrets and renewals of the peering.
+    /// Without a Tenant, this call revokes the invitation. The key stays pinned
+    /// until all certificates have expired. The tenant namespace stays, since
+    /// others may use it.
     ///
     /// # Errors
     /// As [`look`](Self::look); [`Precondition::SlicesRemain`] while the peer has
-    /// resource slices. Those that a drained peer's finalizers keep do not
-    /// count, nor do those that this cluster itself asks of the peer.
+    /// resource slices. Two kinds of slices do not count: those of a drained peer
+    /// that are being deleted, and those that this cluster itself requests from the
+    /// peer.
     pub fn end(&self, view: &View<'_>) -> Result<Step, Error> {
-        self.0.check_other(view.peer())?;
         let observed = self.observe(view)?;
         if let Some(error) = slices_remain(&observed, view) {
             return Err(error);
@@ -55,15 +56,15 @@ impl Provider {
         }
         let ours = |finalizer: &String| finalizer == names::TENANT_FINALIZER;
         if !metadata.finalizers.iter().any(ours) && metadata.deletion_timestamp.is_none() {
-            // The Tenant goes at once: no later look tells of the end.
+            // The Tenant is deleted at once, so no later look can report the end.
             plan.tell(Event::new(view.peer(), Decision::Ended).about(id));
         }
         Ok(plan.finish())
     }
 }
 
-/// Deletes what the peering has left in the tenant namespace, and the record
-/// once its time is over.
+/// Deletes the peering's Secrets and renewals in the tenant namespace, and the
+/// record once the present time has reached `kept_until`.
 pub(in crate::provider) fn clean_up(
     look: &Look<'_>,
     kept_until: Option<Timestamp>,
@@ -77,8 +78,8 @@ pub(in crate::provider) fn clean_up(
     delete_unanswered(look, &opened.record.held, plan);
     let is_clean = look.observed.nonce.is_none() && look.observed.spoilt.is_none();
     match kept_until {
-        // While a nonce Secret is there, what it holds must not pass for a first
-        // invitation.
+        // While a nonce Secret exists, the record stays. Without the record, the
+        // Secret would count as a first invitation.
         Some(until) if until <= look.now && is_clean => {
             plan.forget(secret);
             let forgotten = Event::new(look.peer(), Decision::Forgotten);
@@ -92,9 +93,9 @@ fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
     let namespace = observed.namespace_name();
     let drained =
         observed.tenant_metadata().is_some() && observed.condition() == TenantCondition::Drained;
-    // Where the peer is this cluster's provider as well, the slices that are
-    // asked of it lie in the same namespace; and no finalizer of a drained peer's
-    // is to keep the peering.
+    // If the peer is also a provider for this cluster, the slices that this cluster
+    // requests from it are in the same namespace, and do not count. The finalizers
+    // of a drained peer must not prevent the end of the peering.
     let counts = |slice: &&ResourceSlice| {
         let metadata = &slice.metadata;
         let asked_of_it = replication::is_shared_with(metadata, &observed.peer)
@@ -121,9 +122,9 @@ fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
     Some(Error::new(fault, Some(one.clone()), ""))
 }
 
-/// Deletes what the peering has put into the tenant namespace, and nobody needs
-/// any more. The empty Secret by which Liqo asks for a nonce goes, too: after an
-/// end, only an administrator invites.
+/// Deletes the peering's Secrets and renewals in the tenant namespace. Also deletes
+/// the empty Secret by which Liqo asks for a nonce: after an end, only an
+/// administrator may invite the peer.
 fn delete_leftovers(look: &Look<'_>, plan: &mut Plan<'_>) {
     let (observed, view) = (look.observed, look.view);
     let namespace = observed.namespace_name();
@@ -134,8 +135,8 @@ fn delete_leftovers(look: &Look<'_>, plan: &mut Plan<'_>) {
         }
     }
     let is_left = |metadata: &Metadata, name: &str| {
-        let peer = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-        let is_the_peers = peer.map(String::as_str) == Some(observed.peer.as_str());
+        let peer = metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
+        let is_the_peers = peer == Some(observed.peer.as_str());
         metadata.namespace == namespace
             && (name == names::NONCE_SECRET
                 || (is_the_peers && name.starts_with(names::ISSUED_CERTIFICATE_SECRET)))

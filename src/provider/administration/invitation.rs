@@ -1,4 +1,4 @@
-//! Who is let in: invitations, nonces, approvals.
+//! The administrator's invitations, nonces and approvals.
 
 use crate::{
     audit::{Decision, Event},
@@ -14,14 +14,15 @@ use crate::{
 };
 
 impl Provider {
-    /// Lets a peer in, or in again: records the invitation, and makes the tenant
-    /// namespace and the nonce, or hands out the nonce that is there if it can
-    /// still be signed. Without this call, or Liqo's empty Secret `liqo-nonce`
-    /// before a first peering, nobody is invited: no label that turns up
-    /// somewhere makes a peer.
+    /// Invites a peer, for the first time or again. Records the invitation, and
+    /// makes the tenant namespace and the nonce. If the present nonce is still
+    /// usable, sends that one instead.
+    ///
+    /// A peer is invited only by this call, or by Liqo's empty Secret `liqo-nonce`
+    /// before a first peering. A label on an object invites nobody.
     ///
     /// # Errors
-    /// As [`look`](Self::look); and why the peer cannot be invited.
+    /// As [`look`](Self::look); the reason, if the peer cannot be invited.
     pub fn invite(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         let observed = self.observe(view)?;
         let look = self.look_at(view, &observed, env.now);
@@ -30,8 +31,8 @@ impl Provider {
             Phase::Uninvited => WhyNonce::Absent,
             Phase::Ended { .. } => WhyNonce::Ended,
             Phase::NeedsNonce(why) => why,
-            Phase::AwaitsTenant(phase) => {
-                phase.wait(&look, &mut plan);
+            Phase::AwaitsTenant(nonce) => {
+                look.await_tenant(&nonce, &mut plan);
                 look.notify(&mut plan);
                 return Ok(plan.finish());
             }
@@ -44,32 +45,30 @@ impl Provider {
         Ok(plan.finish())
     }
 
-    /// Makes a new nonce in place of the one that is there, because someone
-    /// asked for it. An unmodified consumer's Secret `liqo-signed-nonce` has to
-    /// be deleted then, which a [notice](crate::machine::Notice) says.
+    /// Replaces the present nonce by a new one. On an unmodified consumer, the
+    /// Secret `liqo-signed-nonce` must then be deleted. A
+    /// [notice](crate::machine::Notice) says so.
     ///
     /// # Errors
     /// As [`look`](Self::look).
     pub fn replace_nonce(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
-        let observed = self.observe(view)?;
-        let look = self.look_at(view, &observed, env.now);
-        let mut plan = look.plan();
-        make_nonce(&look, WhyNonce::Asked, &env, &mut plan)?;
-        Ok(plan.finish())
+        self.plan_with(view, env.now, |look, plan| {
+            make_nonce(look, WhyNonce::Asked, &env, plan)
+        })
     }
 
-    /// Approves of the request that waits, or that was denied before. Nothing
-    /// is signed yet: [`reconcile`](Self::reconcile) goes on.
+    /// Approves the waiting request, or a request that was denied before. Nothing
+    /// is signed yet: [`reconcile`](Self::reconcile) does that.
     ///
     /// # Errors
-    /// As [`look`](Self::look); [`Precondition::NothingToApprove`] if nothing
+    /// As [`look`](Self::look); [`Precondition::NothingToApprove`] if no request
     /// waits.
     pub fn approve(&self, view: &View<'_>, now: Timestamp) -> Result<Step, Error> {
         self.decide_by_hand(view, now, Verdict::Approved)
     }
 
-    /// Denies the request that waits.
+    /// Denies the waiting request, or again one that was denied before.
     ///
     /// # Errors
     /// As [`approve`](Self::approve).
@@ -83,25 +82,21 @@ impl Provider {
         now: Timestamp,
         verdict: Verdict,
     ) -> Result<Step, Error> {
-        let observed = self.observe(view)?;
-        let look = self.look_at(view, &observed, now);
-        let phase = look.phase_or_refused()?;
-        let waits = match &phase {
-            Phase::NeedsApproval(_) => true,
-            Phase::Refused(error) => is_disapproved(error),
-            _ => false,
-        };
-        let Some(tenant) = observed.tenant.filter(|_| waits) else {
-            let phase = phase.name();
-            return Err(Error::new(
-                Precondition::NothingToApprove { phase },
-                None,
-                "",
-            ));
-        };
-        let mut plan = look.plan();
-        look.decide(tenant, verdict, &mut plan);
-        rights::tighten(&look, &mut plan);
-        Ok(plan.finish())
+        self.plan_with(view, now, |look, plan| {
+            let phase = look.phase_or_refused()?;
+            let waits = match &phase {
+                Phase::NeedsApproval(_) => true,
+                Phase::Refused(error) => is_disapproved(error),
+                _ => false,
+            };
+            let Some(tenant) = look.observed.tenant.filter(|_| waits) else {
+                let phase = phase.name();
+                let nothing = Precondition::NothingToApprove { phase };
+                return Err(Error::new(nothing, None, ""));
+            };
+            look.decide(tenant, verdict, plan);
+            rights::tighten(look, plan);
+            Ok(())
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! What only an administrator's word makes happen.
+//! The calls that only an administrator makes.
 
 mod end;
 mod invitation;

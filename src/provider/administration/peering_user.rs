@@ -1,38 +1,37 @@
-//! Peering users: whom a provider's administrator lets peer with it, without
-//! being an administrator.
+//! Peering users: users who may peer with a provider without being its
+//! administrator.
 //!
-//! A peering user has a key and a certificate of its own, may read some of
-//! Liqo's configuration and write in one tenant namespace; its kubeconfig is
-//! for the consumer's administrator to run `liqoctl peer` with. Source: Liqo
+//! A peering user has its own key and certificate. It may read some of Liqo's
+//! configuration and write in one tenant namespace. The consumer's administrator
+//! runs `liqoctl peer` with its kubeconfig. Source: Liqo
 //! `pkg/liqoctl/rest/peering-user`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     audit::{Decision, Event},
-    crypto::{Answer, CertificateChain, ClientCertificateExpectation, Csr, SigningKey, Subject},
+    crypto::{CertificateChain, ClientCertificateExpectation, Csr, SigningKey, Subject},
     error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal, Precondition},
-    machine::{Env, Holder, Interest, Step, View, plan::Plan},
+    machine::{Env, Holder, Step, View, plan::Plan},
     model::{
-        Bytes, CertificateSigningRequest, CertificateSigningRequestSpec, ClusterId, ClusterRole,
-        Kind, Kubeconfig, Metadata, Namespace, ObjectRef, RbacSubject, Resource, Role, RoleBinding,
-        RoleRef, names,
+        Bytes, CertificateSigningRequest, ClusterId, ClusterRole, Kubeconfig, Metadata, Namespace,
+        ObjectRef, RbacSubject, Resource, Role, RoleBinding, RoleRef, names,
     },
     provider::{
-        Claimant, CsrSigner, PrincipalName, Provider, RequestId, SigningRequest,
-        credentials::lifetime,
+        Claimant, PrincipalName, Provider, RequestId, SigningRequest, credentials::lifetime,
+        principals::are_free,
     },
     verify,
 };
 
-/// A peering user whose certificate is to be signed. Its key is stored
-/// nowhere: if this value is lost, so is the user, and another one is made.
+/// A peering user whose certificate must be signed. Its key is stored nowhere. If
+/// this value is lost, the user is lost, and you must make another one.
 #[derive(Clone)]
 pub struct NewPeeringUser {
     provider: Provider,
     key: Arc<dyn SigningKey>,
     request: SigningRequest,
-    /// The tenant namespace, and whether it is to be made.
+    /// The tenant namespace, and whether it must be created.
     namespace: String,
     make_namespace: bool,
     /// The Role in Liqo's namespace, and the ClusterRole for the tenant
@@ -45,68 +44,24 @@ pub struct NewPeeringUser {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PeeringUser {
-    /// Its rights, to be carried out before the kubeconfig is handed out.
+    /// The step that grants its rights. Apply it before you hand over the
+    /// kubeconfig.
     pub step: Step,
-    /// What its holder uses. It has the private key in it, and is stored
-    /// nowhere.
+    /// The user's kubeconfig. It contains the private key, and is stored nowhere.
     pub kubeconfig: Kubeconfig,
 }
 
 impl Provider {
-    /// What to look up, to make or delete the peering user for a peer.
-    pub fn peering_user_interests(&self, peer: &ClusterId) -> Vec<Interest> {
-        let user = names::peering_user(peer);
-        let namespace = names::tenant_namespace(peer);
-        let labelled = |kind, label, value: &str| Interest::Labelled {
-            kind,
-            label,
-            value: value.to_owned(),
-        };
-        let component = |kind| {
-            labelled(
-                kind,
-                names::APP_COMPONENT_LABEL,
-                names::PEERING_USER_COMPONENT,
-            )
-        };
-        vec![
-            labelled(Kind::RoleBinding, names::PEERING_USER_LABEL, &user),
-            labelled(
-                Kind::CertificateSigningRequest,
-                names::PEERING_USER_LABEL,
-                &user,
-            ),
-            // By name as well: what stands there without its label is in the way.
-            Interest::Named {
-                kind: Kind::RoleBinding,
-                name: names::peering_user_reader(peer),
-            },
-            Interest::Named {
-                kind: Kind::RoleBinding,
-                name: names::peering_user_writer(peer),
-            },
-            Interest::Object(ObjectRef::new(Kind::CertificateSigningRequest, "", user)),
-            component(Kind::Role),
-            component(Kind::ClusterRole),
-            labelled(
-                Kind::Namespace,
-                names::REMOTE_CLUSTER_ID_LABEL,
-                peer.as_str(),
-            ),
-            Interest::Object(ObjectRef::new(Kind::Namespace, "", namespace)),
-        ]
-    }
-
-    /// Begins to make a peering user for a consumer's administrator, with a
-    /// key that was made for it. Its name ends in 128 random bits, so that no
-    /// later user has the rights of an earlier one.
+    /// Starts to make a peering user for a consumer's administrator. `key` must be
+    /// new, only for this user. The name of the user ends in 128 random bits, so
+    /// that no later user has the rights of an earlier one.
     ///
     /// # Errors
-    /// [`LocalFault::PeeringUserExists`] as long as there is one for the peer;
-    /// [`Precondition::NoPeeringRole`] or [`LocalFault::Ambiguous`] unless there
-    /// is exactly one Role and one ClusterRole for peering users;
-    /// [`LocalFault::Conflict`] if something else has the name of what is to be
-    /// made; [`PolicyRefusal`] if the name is too long or taken;
+    /// [`LocalFault::PeeringUserExists`] if the peer already has a peering user;
+    /// [`Precondition::NoPeeringRole`] or [`LocalFault::Ambiguous`] unless there is
+    /// exactly one Role and one ClusterRole for peering users;
+    /// [`LocalFault::Conflict`] if another object has the name of an object to
+    /// create; [`PolicyRefusal`] if the name is too long or taken;
     /// [`LocalFault::Backend`] if the key does not sign at once.
     pub fn peering_user(
         &self,
@@ -128,14 +83,11 @@ impl Provider {
             .entropy
             .derive("peering user", &[peer.as_str().as_bytes()]);
         let subject = Subject::peering_user(peer, suffix);
-        let name = PrincipalName::user(subject.common_name());
-        let taken = self
-            .0
-            .principals
-            .is_taken(&name, Claimant::PeeringUser(peer));
-        let taken = taken.map_err(|error| Error::backend(Backend::Principals, error))?;
-        if taken != Answer::Ready(false) {
-            let name = name.name.to_owned();
+        let name = subject.common_name();
+        let user = [PrincipalName::User(name)];
+        let claimant = Claimant::PeeringUser(peer);
+        if are_free(&self.0.principals, &user, claimant)? != Some(true) {
+            let name = name.to_owned();
             return Err(Error::new(PolicyRefusal::NameTaken { name }, None, ""));
         }
         let csr = Csr::make(&subject, &*key)
@@ -166,9 +118,9 @@ impl Provider {
         })
     }
 
-    /// Takes the rights of a peer's peering user back, and deletes its request.
-    /// Its certificate is valid until it expires, and good for nothing: no
-    /// later user has its name. Where there is none, nothing happens.
+    /// Withdraws the rights of a peer's peering user, and deletes its request. Its
+    /// certificate is valid until it expires, but has no rights: no later user has
+    /// its name. If the peer has no peering user, nothing happens.
     ///
     /// # Errors
     /// [`LocalFault::Unreadable`].
@@ -191,56 +143,27 @@ impl Provider {
 }
 
 impl NewPeeringUser {
-    /// What is to be signed.
+    /// The request to sign.
     pub fn request(&self) -> &SigningRequest {
         &self.request
     }
 
-    /// Its name: the CN of its certificate.
-    pub fn name(&self) -> &str {
+    fn name(&self) -> &str {
         self.request.subject.common_name()
     }
 
-    /// The request as Liqo leaves it on the API server, for who has it signed
-    /// there. By its name and label a second user is refused, and by the label
-    /// it is deleted with the user.
+    /// The request as Liqo stores it on the API server, for a caller that has it
+    /// signed there. Its name and label prevent a second user. By its label,
+    /// [`Provider::delete_peering_user`] deletes it together with the user.
     pub fn certificate_signing_request(&self) -> CertificateSigningRequest {
         CertificateSigningRequest {
-            metadata: Metadata {
-                name: names::peering_user(&self.request.peer),
-                ..self.labelled()
-            },
-            spec: CertificateSigningRequestSpec {
-                request: Bytes::from(self.request.csr.pem()),
-                signer_name: names::CLIENT_SIGNER.to_owned(),
-                usages: names::CLIENT_USAGES.map(str::to_owned).to_vec(),
-                expiration_seconds: Some(self.request.expiration_seconds()),
-            },
+            metadata: self.labelled(names::peering_user(&self.request.peer), ""),
+            spec: self.request.to_kubernetes(),
             ..CertificateSigningRequest::default()
         }
     }
 
-    /// Has it signed by a signer; none while its answer is pending.
-    ///
-    /// # Errors
-    /// As [`continue_with`](Self::continue_with);
-    /// [`PolicyRefusal::CredentialDenied`]; [`LocalFault::Backend`].
-    pub fn have_signed_by(&self, signer: &dyn CsrSigner) -> Result<Option<PeeringUser>, Error> {
-        let signing = signer.sign(&self.request);
-        match signing.map_err(|error| Error::backend(Backend::Credentials, error))? {
-            Answer::Ready(chain) => self.continue_with(&chain).map(Some),
-            Answer::Pending => Ok(None),
-            Answer::Denied(reason) => Err(Error::new(
-                PolicyRefusal::CredentialDenied {
-                    reason: crate::error::shortened(&reason),
-                },
-                None,
-                "",
-            )),
-        }
-    }
-
-    /// Goes on with the certificate that the signer gave.
+    /// Goes on with the certificate that a signer gave for the request.
     ///
     /// # Errors
     /// [`ApiMisuse::SignerCertificate`] if it is not for this request;
@@ -297,24 +220,15 @@ impl NewPeeringUser {
 
     fn binding(&self, name: String, namespace: &str, role_ref: RoleRef) -> RoleBinding {
         RoleBinding {
-            metadata: Metadata {
-                name,
-                namespace: namespace.to_owned(),
-                ..self.labelled()
-            },
+            metadata: self.labelled(name, namespace),
             role_ref,
             subjects: vec![RbacSubject::user(self.name())],
         }
     }
 
-    fn labelled(&self) -> Metadata {
-        Metadata {
-            labels: BTreeMap::from([(
-                names::PEERING_USER_LABEL.to_owned(),
-                names::peering_user(&self.request.peer),
-            )]),
-            ..Metadata::default()
-        }
+    fn labelled(&self, name: String, namespace: &str) -> Metadata {
+        let user = names::peering_user(&self.request.peer);
+        Metadata::labelled(name, namespace, [(names::PEERING_USER_LABEL, &user)])
     }
 }
 
@@ -327,7 +241,7 @@ impl core::fmt::Debug for NewPeeringUser {
     }
 }
 
-/// `liqo-peer-user-<peer>` is the value of a label.
+/// Checks that `liqo-peer-user-<peer>` is short enough for the value of a label.
 fn check_label(peer: &ClusterId) -> Result<(), Error> {
     const LABEL_VALUE: usize = 63;
     let prefix = names::PEERING_USER_PREFIX.len();
@@ -342,11 +256,11 @@ fn check_label(peer: &ClusterId) -> Result<(), Error> {
     ))
 }
 
-/// The one role for peering users of that kind.
+/// The only role of the kind `K` for peering users.
 fn only_role<K: Resource>(view: &View<'_>) -> Result<ObjectRef, Error> {
     let mut roles = view.every::<K>()?.filter(|role| {
-        let label = role.metadata().labels.get(names::APP_COMPONENT_LABEL);
-        label.map(String::as_str) == Some(names::PEERING_USER_COMPONENT)
+        let component = role.metadata().label(names::APP_COMPONENT_LABEL);
+        component == Some(names::PEERING_USER_COMPONENT)
     });
     let Some(role) = roles.next() else {
         let kind = K::KIND.as_str();
@@ -364,7 +278,8 @@ fn only_role<K: Resource>(view: &View<'_>) -> Result<ObjectRef, Error> {
     }
 }
 
-/// There is no other user for the peer, and nothing in the way of this one.
+/// Checks that the peer has no peering user yet, and that no other object has the
+/// name of one of its objects.
 fn refuse_second(view: &View<'_>) -> Result<(), Error> {
     let peer = view.peer();
     let user = names::peering_user(peer);
@@ -403,8 +318,9 @@ fn of_user<'o, K: Resource + 'o>(
     view: &View<'o>,
     user: &str,
 ) -> Result<impl Iterator<Item = &'o K>, Error> {
-    Ok(view.every::<K>()?.filter(move |object| {
-        let label = object.metadata().labels.get(names::PEERING_USER_LABEL);
-        label.map(String::as_str) == Some(user)
-    }))
+    let every = view.every::<K>()?;
+    Ok(
+        every
+            .filter(move |object| object.metadata().label(names::PEERING_USER_LABEL) == Some(user)),
+    )
 }

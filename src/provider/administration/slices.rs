@@ -1,4 +1,4 @@
-//! What only this side's administrator does to a slice.
+//! The calls by which this side's administrator changes a slice.
 
 use crate::{
     audit::{Decision, Event},
@@ -12,13 +12,13 @@ use crate::{
 };
 
 impl Provider {
-    /// Cordons one slice: it gets the annotation `liqo.io/cordon`, by which
-    /// Liqo lets nothing new run in it. That is recorded, and holds until
-    /// [`uncordon_slice`](Self::uncordon_slice), also if the peer takes the
-    /// annotation off or makes the slice anew.
+    /// Cordons one slice: sets the annotation `liqo.io/cordon`, so that Liqo lets
+    /// nothing new run in it. The record keeps the cordon until
+    /// [`uncordon_slice`](Self::uncordon_slice), even if the peer removes the
+    /// annotation or makes the slice again.
     ///
-    /// The annotation alone, as `liqoctl cordon resourceslice` sets it, is left
-    /// as it is and not held.
+    /// `liqoctl cordon resourceslice` sets only the annotation. The provider
+    /// neither removes nor restores such an annotation.
     ///
     /// # Errors
     /// [`Precondition::NoSlice`] if the peer has no slice of that name; as
@@ -32,7 +32,8 @@ impl Provider {
         self.change_slice(view, slice, Decision::SliceCordoned, record, cordon)
     }
 
-    /// Lifts the cordon of one slice, whoever set it.
+    /// Lifts the cordon of one slice: removes the annotation and the recorded
+    /// cordon.
     ///
     /// # Errors
     /// As [`cordon_slice`](Self::cordon_slice).
@@ -44,8 +45,8 @@ impl Provider {
         self.change_slice(view, slice, Decision::SliceUncordoned, record, uncordon)
     }
 
-    /// Forgets what was decided on a slice's resources: the policy is asked
-    /// again. Until it answers, nothing is granted.
+    /// Forgets the decision on a slice's resources, so that the provider asks the
+    /// policy again. Until the policy answers, nothing is granted.
     ///
     /// # Errors
     /// As [`cordon_slice`](Self::cordon_slice).
@@ -54,7 +55,7 @@ impl Provider {
         self.change_slice(view, slice, Decision::ResourcesReconsidered, record, |_| {})
     }
 
-    /// Changes record and slice together.
+    /// Changes the slice and its record together.
     fn change_slice(
         &self,
         view: &View<'_>,
@@ -63,7 +64,6 @@ impl Provider {
         on_record: impl FnOnce(&mut SliceRecord),
         on_slice: impl FnOnce(&mut ResourceSlice),
     ) -> Result<Step, Error> {
-        self.0.check_other(view.peer())?;
         let observed = self.observe(view)?;
         let namespace = observed.namespace_name();
         let id = ObjectRef::new(Kind::ResourceSlice, namespace.as_str(), name);
@@ -82,7 +82,7 @@ impl Provider {
         if record.is_some() {
             plan.records.slice(name).change(on_record);
         } else {
-            // A record that says nothing is not made.
+            // An empty record is not created.
             let mut made = SliceRecord::of(name);
             on_record(&mut made);
             if made != SliceRecord::of(name) {

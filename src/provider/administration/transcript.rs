@@ -1,5 +1,4 @@
-//! What the provider agreed on with a peer, for their administrators to
-//! compare.
+//! The transcript of the agreement with a peer, for both administrators to compare.
 
 use crate::{
     assurance::transcript::{Agreement, Transcript},
@@ -11,15 +10,16 @@ use crate::{
 };
 
 impl Provider {
-    /// The transcript of the exchange with a peer, once its Tenant was
-    /// answered: what [`Consumer::transcript`](crate::Consumer::transcript) is
-    /// on the other side, if nobody changed anything in between.
+    /// The transcript of the exchange with a peer; none before the provider has
+    /// answered the Tenant. It equals the consumer's
+    /// [`Consumer::transcript`](crate::Consumer::transcript), if nobody changed the
+    /// exchanged objects on the way.
     ///
-    /// Nothing is verified: it is about the objects that are there.
+    /// The transcript covers the present objects. The call does not verify them.
     ///
     /// # Errors
-    /// [`LocalFault`](crate::error::LocalFault), and [`PeerMisbehaved`] if key
-    /// or nonce are none.
+    /// [`LocalFault`](crate::error::LocalFault), and [`PeerMisbehaved`] if the key
+    /// or the nonce is malformed.
     pub fn transcript(&self, view: &View<'_>) -> Result<Option<Transcript>, Error> {
         let observed = self.observe(view)?;
         observed.check_readable()?;
@@ -50,8 +50,8 @@ impl Provider {
         })))
     }
 
-    /// The nonce on record, or the one that is there: another one may have been
-    /// made since, and is not signed yet.
+    /// The nonce of the recorded proof, or else the present nonce. The recorded one
+    /// has precedence, since the present one may be newer and not signed yet.
     fn agreed_nonce(&self, observed: &Observed<'_>) -> Result<Option<Nonce>, Error> {
         let record = observed.record();
         if let Some(proof) = record.and_then(|record| record.proof.as_ref()) {

@@ -1,8 +1,10 @@
 //! Providers on EKS: an AWS user in place of a certificate.
 //!
-//! EKS signs no client certificates for users. What it knows are IAM users,
-//! each mapped to a Kubernetes user and its groups. The handshake is the same;
-//! only what the holder is given after it differs.
+//! EKS signs no client certificates for users. It authenticates IAM users, each
+//! mapped to a Kubernetes user and its groups. The handshake is the same; only the
+//! credential is different.
+
+use serde::Serialize;
 
 use super::{Credential, Holding};
 use crate::{
@@ -11,25 +13,26 @@ use crate::{
     error::{ApiMisuse, Backend, Error, PolicyRefusal, shortened},
     machine::{Awaited, Holder},
     model::{AwsConfig, ClusterId},
-    provider::record::Plan,
+    provider::{record::HeldKey, records::Plan},
     verify,
 };
 
-/// Makes AWS users for peers: an IAM client of the embedder's, or a person.
+/// Creates AWS users for peers. An implementation may be the embedder's IAM client,
+/// or a person.
 ///
-/// For a request it makes an IAM user with an access key, and maps it to the
-/// request's user and group (in EKS: the ConfigMap `aws-auth`, or an access
-/// entry). It is called only for requests whose proof is on record. It may be
-/// called again for the same [`RequestId`], after a crash or while the answer
-/// is pending: one that answers from what it has for that ID never makes two
-/// keys. It cannot ask AWS instead, which shows the secret part of a key once.
+/// For each request, create an IAM user with an access key, and map the IAM user to
+/// the request's user and group (in EKS: the ConfigMap `aws-auth`, or an access
+/// entry). The provider asks only for requests whose proof is on record. It may ask
+/// again for the same [`RequestId`], after a crash or while the answer is pending.
+/// Store the answer by that ID, so that no request gets two keys: AWS shows the
+/// secret part of a key only once.
 ///
-/// The form of what it gives is checked; that the user is mapped to nothing but
-/// the request's user and group is not, and cannot be here. A user that two
-/// peers share is the same user to the API server.
+/// The provider checks the form of the answer. It cannot check that the IAM user is
+/// mapped only to the request's user and group. If two peers share an IAM user, the
+/// API server cannot tell them apart.
 ///
-/// Nothing is asked of it in order to end a key: which ones are to be deleted is
-/// in [`Wait::awaiting`](crate::machine::Wait::awaiting), as
+/// This trait deletes no keys. The keys to delete are in
+/// [`Wait::awaiting`](crate::machine::Wait::awaiting), as
 /// [`Awaited::AwsRevocation`].
 ///
 /// Source: Liqo `identitymanager.iamIdentityProvider`.
@@ -43,7 +46,7 @@ use crate::{
 ///     provider::{AwsIdentities, AwsIdentityRequest},
 /// };
 ///
-/// /// What a person has entered, by the request.
+/// /// The AWS users that a person has entered, by request.
 /// #[derive(Default)]
 /// struct Entered(Mutex<BTreeMap<RequestId, AwsConfig>>);
 ///
@@ -58,40 +61,40 @@ use crate::{
 /// }
 /// ```
 pub trait AwsIdentities: Send + Sync {
-    /// Gives the user with its access key, or says when or why not.
+    /// Returns the user with its access key, or that the answer is pending or
+    /// denied.
     ///
     /// # Errors
-    /// Whatever keeps it from an answer; the step fails and can be tried again.
+    /// The reason why there is no answer. The step fails and can be tried again.
     fn identity(&self, request: &AwsIdentityRequest) -> Result<Answer<AwsConfig>, BoxError>;
 }
 
-/// A request for an AWS user.
-#[derive(Debug, Clone)]
+/// A request for an AWS user. As data, it is the question `awsIdentity` of
+/// [the JSON forms](crate::machine::json).
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename = "awsIdentity")]
 #[non_exhaustive]
 pub struct AwsIdentityRequest {
-    /// Names the request: the same as long as nothing about it changes, and
-    /// another one for the next key of the same peer.
+    /// The ID of the request. It does not change while the request does not change.
+    /// The next key of the same peer has another ID.
     pub id: RequestId,
-    /// The peer that it is for.
+    /// The peer that gets the AWS user.
     pub peer: ClusterId,
-    /// Whose AWS user it is to be: the peer's control plane's, or that of one of
-    /// its slices.
+    /// The holder of the AWS user: the peer's control plane, or one of its slices.
     pub holder: Holder,
-    /// Whom the IAM user has to be mapped to: the common name is the Kubernetes
-    /// user, the organization its only group.
+    /// The mapping of the IAM user: the common name is its Kubernetes user, the
+    /// organization is its only group.
     pub subject: Subject,
 }
 
-/// The AWS user that was given for exactly this holder's request, if there is
-/// one on record.
+/// The AWS user on record for exactly this holder's request, if there is one.
 pub(super) fn in_force(holding: &Holding<'_>) -> Option<Credential> {
-    let held = &holding.held?.aws;
-    Credential::aws(held.given_for(holding.csr, holding.uid)?)
+    Credential::aws(holding.key_held?.given_for(holding.csr, holding.uid)?)
 }
 
 /// The request for the holder's next AWS user.
 pub(super) fn request(holding: &Holding<'_>) -> AwsIdentityRequest {
-    let earlier = holding.held.map_or(0, |held| held.aws.count());
+    let earlier = holding.key_held.map_or(0, HeldKey::count);
     AwsIdentityRequest {
         id: RequestId::of_credential(DOMAIN, holding.csr, holding.uid, earlier),
         peer: holding.look.peer().clone(),
@@ -100,14 +103,21 @@ pub(super) fn request(holding: &Holding<'_>) -> AwsIdentityRequest {
     }
 }
 
-/// Asks whoever makes AWS users, if there is anyone. What comes is kept in the
-/// sealed record with the secret part of its key, so that none has to be asked
-/// for again; the peer's record remembers the public part.
+/// Asks [`AwsIdentities`] for the AWS user, if it is configured. The holder's
+/// sealed record keeps the user with the secret part of its key, so that the
+/// provider does not ask for it again. The peer's record keeps the public part.
 pub(super) fn ask(
     holding: &Holding<'_>,
     request: &AwsIdentityRequest,
     plan: &mut Plan<'_>,
 ) -> Result<(), Error> {
+    let limit = holding.look.policy().limits.access_keys;
+    let planned = plan.records.peer.planned();
+    if planned.is_some_and(|record| record.aws.len() >= limit) {
+        let refusal = PolicyRefusal::TooManyAccessKeys { limit };
+        plan.refuse(Error::new(refusal, Some(holding.about.clone()), "spec.csr"));
+        return Ok(());
+    }
     let answer = match &holding.look.configuration.aws {
         None => Ok(Answer::Pending),
         Some(identities) => identities.identity(request),
@@ -143,7 +153,7 @@ fn take(
         .change(|record| record.remember_key(&holding.holder, csr, uid, config));
     if let Holder::Slice(slice) = &holding.holder {
         plan.records.slice(slice).change(|record| {
-            record.held.aws.take(csr, uid, config);
+            record.aws.take(csr, uid, config);
             record.authenticated.get_or_insert(now.unix());
         });
     }
@@ -159,5 +169,5 @@ fn take(
     Ok(())
 }
 
-/// What the names of requests for AWS users are for.
+/// The domain of the IDs of requests for AWS users.
 const DOMAIN: &str = "liqo-auth AWS user request v1";

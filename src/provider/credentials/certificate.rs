@@ -1,4 +1,4 @@
-//! Having a holder's request signed, the first time and again.
+//! Gets a holder's request signed, for the first time and for each renewal.
 
 use core::time::Duration;
 
@@ -11,26 +11,27 @@ use crate::{
     model::ClusterId,
     provider::{
         configuration::{Configuration, Signer},
-        record::{HeldCredentials, IssuedCertificate, Plan, RefusedRenewal},
+        record::{HeldCredentials, IssuedCertificate, RefusedRenewal},
+        records::Plan,
     },
 };
 
-/// What came of asking for a certificate.
+/// The result of a request for a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// The certificate came, and is to be recorded.
+    /// The signer issued the certificate, and the plan records it.
     Taken,
-    /// It comes later, or not at all.
+    /// The certificate comes later, or not at all.
     NotTaken,
 }
 
-/// The certificate that was issued for exactly this holder's request and can
-/// still be used: the one on record. Before there is a record, it is what Liqo
-/// left, and who vouches for the nonce vouches for it.
+/// The usable certificate for exactly this holder's request: the one on record. If
+/// there is no record, it is the one that Liqo left. An embedder that vouches for
+/// the nonce also vouches for that certificate.
 ///
-/// One that is not valid yet is of no use: a clock that was ahead when it was
-/// issued has been set right. Another one is signed then, once for each time
-/// that the clock jumps.
+/// A certificate that is not valid yet is not usable: the clock was ahead at its
+/// issue, and has been corrected since. Then the signer signs another one, once for
+/// each jump of the clock.
 pub(super) fn in_force(holding: &Holding<'_>) -> Option<Credential> {
     let chain = match holding.held {
         Some(held) => {
@@ -43,8 +44,8 @@ pub(super) fn in_force(holding: &Holding<'_>) -> Option<Credential> {
     Some(Credential::certificate(chain))
 }
 
-/// The request to be signed. The certificate on record is whole: when another
-/// one is asked for, it is of no use any more, or about to be.
+/// The request to sign. The provider makes one only if the certificate on record is
+/// no longer usable, or soon will not be.
 pub(super) fn request(holding: &Holding<'_>) -> SigningRequest {
     let look = holding.look;
     let lifetime = lifetime(look.configuration, look.peer());
@@ -75,9 +76,9 @@ fn replaced(holding: &Holding<'_>) -> Option<Fingerprint> {
     held.issued.as_ref()?.fingerprint()
 }
 
-/// Asks the signer, if there is one, and stores what comes. `renews` is the
-/// certificate in force, if the request is to renew it: a denied renewal is
-/// noted in the record, and a certificate that ends no later is refused.
+/// Asks the signer, if there is one, and stores the certificate. `renews` is the
+/// certificate in force, if the request renews it. Then a denial is recorded, and a
+/// certificate that ends no later is refused.
 pub(super) fn ask(
     holding: &Holding<'_>,
     request: &SigningRequest,
@@ -114,9 +115,8 @@ pub(super) fn ask(
     }
 }
 
-/// Takes the certificate that the signer gave: remembers in the peer's record
-/// until when the peer has to be remembered for it, notes it in the holder's,
-/// then keeps it where Liqo does.
+/// Accepts the signer's certificate. Writes its expiry to the peer's record, the
+/// certificate to the holder's record, then the Secret in which Liqo keeps it.
 fn take(
     holding: &Holding<'_>,
     request: &SigningRequest,
@@ -128,7 +128,7 @@ fn take(
     let now = request.now;
     let until = chain.leaf().not_after;
     if let Some(present) = renews.filter(|present| until <= present.until()) {
-        // Nothing is renewed again and again without getting anywhere.
+        // Prevents an endless series of renewals that end no later.
         let refused = RefusedRenewal::without_progress(request.id, now, until);
         refuse_renewal(holding, present, refused, plan);
         return Ok(Asked::NotTaken);
@@ -158,8 +158,8 @@ fn take(
     Ok(Asked::Taken)
 }
 
-/// Notes that a renewal was refused. The renewal is not asked for again for a
-/// tenth of the life of the certificate, which stays in force.
+/// Records a refused renewal. The present certificate stays in force. The provider
+/// asks again after a tenth of its lifetime.
 fn refuse_renewal(
     holding: &Holding<'_>,
     present: &IssuedCertificate,
@@ -172,14 +172,13 @@ fn refuse_renewal(
         .held(&holding.holder, |held| held.refused_renewal = Some(refused));
 }
 
-/// The lifetime that is asked for: what is configured, as far as the peer's
-/// policy takes it.
+/// The lifetime to request: the configured one, limited by the peer's policy.
 pub(in crate::provider) fn lifetime(configuration: &Configuration, peer: &ClusterId) -> Duration {
-    let limit = configuration.policy(peer).limits().certificate_lifetime;
+    let limit = configuration.policy(peer).limits.certificate_lifetime;
     configuration
         .certificate_lifetime
         .min(limit.saturating_sub(BACKDATED))
 }
 
-/// What a signer may set notBefore back, and then some.
+/// The margin for a signer that sets notBefore back.
 const BACKDATED: Duration = Duration::from_secs(10 * 60);

@@ -4,16 +4,18 @@ use super::{AwsIdentityRequest, Holding, SigningRequest, aws, certificate};
 use crate::{
     crypto::{CertificateChain, RequestId},
     error::Error,
-    model::{AuthParams, AwsConfig, Bytes, Timestamp},
-    provider::record::Plan,
+    model::{AuthParams, AwsConfig, Bytes},
+    provider::records::Plan,
     verify::{self, Credentials},
 };
 
-/// What a holder authenticates by: a certificate, or the access key of an AWS
-/// user with its secret part.
+/// The credential with which a holder authenticates: a certificate, or the access
+/// key of an AWS user with its secret part.
 #[derive(Clone)]
-pub(in crate::provider) struct Credential {
-    shown: Credentials,
+#[non_exhaustive]
+pub struct Credential {
+    /// The public parts of the credential.
+    pub shown: Credentials,
     /// The credential as an Identity carries it, without an address.
     carried: AuthParams,
 }
@@ -22,9 +24,9 @@ pub(in crate::provider) struct Credential {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum CredentialRequest {
-    /// A certificate is to be signed.
+    /// A request for a certificate.
     Certificate(SigningRequest),
-    /// An AWS user is to be made.
+    /// A request for an AWS user.
     Aws(AwsIdentityRequest),
 }
 
@@ -61,20 +63,6 @@ impl Credential {
         })
     }
 
-    /// What may be shown of it.
-    pub(in crate::provider) fn shown(&self) -> &Credentials {
-        &self.shown
-    }
-
-    pub(in crate::provider) fn chain(&self) -> Option<&CertificateChain> {
-        self.shown.certificate()
-    }
-
-    /// When it ends by itself, if it does.
-    pub(in crate::provider) fn valid_until(&self) -> Option<Timestamp> {
-        self.chain().map(|chain| chain.leaf().not_after)
-    }
-
     /// The address with the credential.
     pub(in crate::provider) fn added_to(&self, address: AuthParams) -> AuthParams {
         AuthParams {
@@ -96,10 +84,10 @@ impl CredentialRequest {
         }
     }
 
-    /// Asks for the credential, and stores what comes.
+    /// Requests the credential from the backend, and stores it.
     ///
     /// # Errors
-    /// What the backend reports, or what is wrong with its answer.
+    /// The backend's error, or an error in its answer.
     pub(in crate::provider) fn ask(
         &self,
         holding: &Holding<'_>,
@@ -111,7 +99,7 @@ impl CredentialRequest {
         }
     }
 
-    /// Names the request: the same as long as nothing about it changes.
+    /// The ID of the request. It does not change while the request does not change.
     pub fn id(&self) -> RequestId {
         match self {
             Self::Certificate(request) => request.id,

@@ -1,4 +1,4 @@
-//! One holder, with its verified request and what is on record for it.
+//! One holder, with its verified request and its credentials on record.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use crate::{
     model::{ClusterId, Metadata, ObjectRef, Secret, names},
     provider::{
         look::Look,
-        record::{HeldCredentials, Plan},
+        record::{HeldCredentials, HeldKey},
+        records::Plan,
     },
 };
 
@@ -18,7 +19,7 @@ use crate::{
 pub(in crate::provider) struct Holding<'a> {
     pub(in crate::provider) look: Look<'a>,
     pub(in crate::provider) holder: Holder,
-    /// The Tenant or the slice in which the request stands.
+    /// The Tenant or the slice that contains the request.
     pub(in crate::provider) about: ObjectRef,
     /// The UID of that object.
     pub(in crate::provider) uid: &'a str,
@@ -28,17 +29,19 @@ pub(in crate::provider) struct Holding<'a> {
     pub(in crate::provider) key: &'a PublicKey,
     pub(in crate::provider) subject: Subject,
     pub(in crate::provider) basis: RequestBasis<'a>,
-    /// What is on record; nothing where Liqo made the exchange.
+    /// The credentials on record; none if Liqo made the exchange.
     pub(in crate::provider) held: Option<&'a HeldCredentials>,
+    /// The access key on record.
+    pub(in crate::provider) key_held: Option<&'a HeldKey>,
     pub(in crate::provider) kept_in: CertificateSecret<'a>,
 }
 
-/// What the name of a request rests on, besides the request.
+/// The inputs of a request's ID, besides the request itself.
 #[derive(Clone, Copy)]
 pub(in crate::provider) enum RequestBasis<'a> {
     /// The proven nonce, and the UID of the Tenant.
     Handshake { nonce: &'a Nonce, tenant: &'a str },
-    /// The UID of the Tenant by whose proof the slice is known.
+    /// The UID of the Tenant whose proof covers the slice.
     Tenant(&'a str),
 }
 
@@ -48,21 +51,22 @@ pub(in crate::provider) enum Standing {
     Needs(CredentialRequest),
 }
 
-/// The Secret in the peer's tenant namespace that keeps a certificate, as Liqo
-/// does. The peer can write there: once there is a record, nothing in it is
-/// believed.
+/// The Secret in the peer's tenant namespace in which Liqo keeps a certificate. The
+/// peer can write this Secret, so the provider does not trust it once a record
+/// exists.
 #[derive(Clone)]
 pub(in crate::provider) struct CertificateSecret<'a> {
     pub(in crate::provider) namespace: String,
     pub(in crate::provider) name: String,
     pub(in crate::provider) peer: &'a ClusterId,
     pub(in crate::provider) stored: Option<&'a Secret>,
-    /// Why the Secret cannot be read, if it cannot be. It is left as it is.
+    /// The error, if the Secret cannot be read. Then the provider does not change
+    /// it.
     pub(in crate::provider) unreadable: Option<Error>,
 }
 
 impl Holding<'_> {
-    /// Whether the holder has its credential, or what is to be asked for.
+    /// The credential in force, or the credential to request.
     pub(in crate::provider) fn standing(&self) -> Standing {
         match Credential::in_force(self) {
             Some(credential) => Standing::InForce(credential),
@@ -70,12 +74,12 @@ impl Holding<'_> {
         }
     }
 
-    /// Where the renewal of the credential stands.
+    /// The state of the credential's renewal.
     pub(in crate::provider) fn renewal(&self, credential: &Credential) -> Renewal {
         renewal::of(self, credential)
     }
 
-    /// That a certificate is for this holder, and in date.
+    /// Checks that a certificate is for this holder, and is valid now.
     pub(super) fn check(&self, chain: &CertificateChain) -> Result<(), Error> {
         let expectation = ClientCertificateExpectation {
             subject: &self.subject,
@@ -87,44 +91,43 @@ impl Holding<'_> {
             .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))
     }
 
-    /// Keeps a certificate where Liqo does.
+    /// Writes the certificate to the Secret in which Liqo keeps it.
     pub(in crate::provider) fn keep(&self, credential: &Credential, plan: &mut Plan<'_>) {
-        if let Some(chain) = credential.chain() {
+        if let Some(chain) = credential.shown.certificate() {
             self.kept_in.keep(self.text, chain, plan);
         }
     }
 
-    /// Whether the certificate is kept there, or none is to be.
+    /// Whether that Secret holds the certificate. Also true for a credential that
+    /// is no certificate.
     pub(in crate::provider) fn is_kept(&self, credential: &Credential) -> bool {
         credential
-            .chain()
+            .shown
+            .certificate()
             .is_none_or(|chain| self.kept_in.keeps(self.text, chain))
     }
 }
 
 impl CertificateSecret<'_> {
-    /// Keeps the certificate with the request as the peer wrote it, unless both
-    /// are there.
+    /// Writes the certificate and the request as the peer wrote it, unless the
+    /// Secret already holds both.
     pub(super) fn keep(&self, csr: &[u8], chain: &CertificateChain, plan: &mut Plan<'_>) {
         if self.unreadable.is_some() || self.keeps(csr, chain) {
             return;
         }
         let secret = Secret {
-            metadata: Metadata {
-                name: self.name.clone(),
-                namespace: self.namespace.clone(),
-                labels: BTreeMap::from([(
-                    names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                    self.peer.to_string(),
-                )]),
-                ..Metadata::default()
-            },
+            metadata: Metadata::labelled(
+                self.name.as_str(),
+                self.namespace.as_str(),
+                [(names::REMOTE_CLUSTER_ID_LABEL, self.peer.as_str())],
+            ),
             data: BTreeMap::from([
                 (names::CSR.to_owned(), csr.to_vec().into()),
                 (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
             ]),
-            // An API server lets nobody change it.
+            // The API server does not allow a change of the type.
             secret_type: self.stored.and_then(|stored| stored.secret_type.clone()),
+            ..Secret::default()
         };
         plan.put(self.stored, secret);
     }
@@ -137,7 +140,7 @@ impl CertificateSecret<'_> {
         })
     }
 
-    /// The certificate that Liqo left for this request as the peer wrote it.
+    /// The certificate that Liqo issued for exactly this request.
     pub(super) fn left_by_liqo(&self, holding: &Holding<'_>) -> Option<CertificateChain> {
         let stored = self.stored?;
         let chain = stored.get(names::CERTIFICATE)?;

@@ -1,4 +1,4 @@
-//! Kubernetes' own signer, by CertificateSigningRequests in the view.
+//! Kubernetes' own signer, through CertificateSigningRequests in the view.
 //!
 //! ```text
 //!   record the attempt, create ─▶ approve at the version seen ─▶ take the certificate
@@ -6,32 +6,33 @@
 //!        └── the name is taken ─────────┘          └─▶ denied or failed: recorded
 //! ```
 //!
-//! The object of an attempt is believed only if it is what this side would
-//! write: a name that somebody else took is left to them, and the attempt rises.
-//! The name is a MAC by the record key, so that two replicas make one request
-//! and nobody else can foresee its name. A request that was denied is not made
-//! again until an administrator asks: Kubernetes deletes denied requests after
-//! an hour, and what a person denied is not approved anew. Kubernetes deletes
-//! issued requests after an hour, too: from the create on, a certificate counts
-//! as issued.
-
-use std::collections::BTreeMap;
+//! The provider accepts a CertificateSigningRequest only if its spec is the one
+//! that the provider itself writes. If another object has the name, the provider
+//! leaves that object alone and makes the next attempt under another name. The name
+//! is a MAC with the record key: two replicas of the provider make the same
+//! request, and nobody else can predict its name.
+//!
+//! Kubernetes deletes denied requests after an hour. So the record keeps the
+//! denial, and the provider makes the request again only after an administrator
+//! asks for it. Kubernetes also deletes issued requests after an hour. So a
+//! certificate counts as issued from the creation of its request.
 
 use super::{Holding, SigningRequest};
 use crate::{
     crypto::{Answer, CertificateChain},
     error::{ApiMisuse, Error, LocalFault, shortened},
     model::{
-        Bytes, CertificateSigningRequest, CertificateSigningRequestCondition,
-        CertificateSigningRequestSpec, ClusterId, Metadata, Resource, names,
+        CertificateSigningRequest, CertificateSigningRequestCondition, ClusterId, Hex, Metadata,
+        Resource, names,
     },
     provider::{
         look::Look,
-        record::{HeldCredentials, Plan, SigningAttempt},
+        record::{HeldCredentials, SigningAttempt},
+        records::Plan,
     },
 };
 
-/// Leads a request one look further.
+/// Takes the next step for a request: create, approve, or read the certificate.
 pub(super) fn ask(
     holding: &Holding<'_>,
     request: &SigningRequest,
@@ -53,8 +54,8 @@ pub(super) fn ask(
         .view
         .find::<CertificateSigningRequest>("", &attempt.name)?
     else {
-        // The create did not come through, or Kubernetes has deleted what
-        // nobody took.
+        // The request was not created, or Kubernetes deleted it before the provider
+        // read its certificate.
         begin(holding, request, attempt.attempt, plan);
         return Ok(Answer::Pending);
     };
@@ -88,8 +89,8 @@ pub(super) fn ask(
     Ok(Answer::Ready(chain))
 }
 
-/// Records an attempt, then makes its request. From now on a certificate may
-/// hold for the lifetime that is asked for.
+/// Records an attempt, then creates its request. From now on a certificate with the
+/// requested lifetime may exist.
 fn begin(holding: &Holding<'_>, request: &SigningRequest, attempt: u8, plan: &mut Plan<'_>) {
     let look = holding.look;
     let earlier = holding
@@ -116,25 +117,20 @@ fn begin(holding: &Holding<'_>, request: &SigningRequest, attempt: u8, plan: &mu
 /// The request as this side writes it.
 fn object_of(peer: &ClusterId, name: &str, request: &SigningRequest) -> CertificateSigningRequest {
     CertificateSigningRequest {
-        metadata: Metadata {
-            name: name.to_owned(),
-            labels: BTreeMap::from([
-                (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.to_string()),
-                (names::MANAGED_BY_LABEL.to_owned(), "liqo-auth".to_owned()),
-            ]),
-            ..Metadata::default()
-        },
-        spec: CertificateSigningRequestSpec {
-            request: Bytes::from(request.csr.pem()),
-            signer_name: names::CLIENT_SIGNER.to_owned(),
-            usages: names::CLIENT_USAGES.map(str::to_owned).to_vec(),
-            expiration_seconds: Some(request.expiration_seconds()),
-        },
+        metadata: Metadata::labelled(
+            name,
+            "",
+            [
+                (names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+                (names::MANAGED_BY_LABEL, "liqo-auth"),
+            ],
+        ),
+        spec: request.to_kubernetes(),
         ..CertificateSigningRequest::default()
     }
 }
 
-/// The name of an attempt: nobody without the record key can foresee it.
+/// The name of an attempt. Nobody can predict it without the record key.
 fn name_of(look: &Look<'_>, request: &SigningRequest, attempt: u8) -> String {
     let configuration = look.configuration;
     let parts: [&[u8]; 3] = [
@@ -143,11 +139,8 @@ fn name_of(look: &Look<'_>, request: &SigningRequest, attempt: u8) -> String {
         &[attempt],
     ];
     let mac = configuration.record_key.mac(DOMAIN, &parts);
-    let mut name = names::SIGNING_REQUEST_PREFIX.to_owned();
-    for byte in mac.iter().take(NAME_BYTES) {
-        name.push_str(&format!("{byte:02x}"));
-    }
-    name
+    let end = Hex::first(&mac, NAME_BYTES);
+    format!("{}{end}", names::SIGNING_REQUEST_PREFIX)
 }
 
 fn is_approved(object: &CertificateSigningRequest) -> bool {
@@ -189,8 +182,8 @@ fn record_denial(holding: &Holding<'_>, reason: String, plan: &mut Plan<'_>) {
     });
 }
 
-/// Deletes the request that is under way for a holder, unless it is answered.
-/// What was denied stays on record.
+/// Deletes the pending request of a holder, unless it is answered. A denial stays
+/// on record.
 pub(in crate::provider) fn delete_unanswered(
     look: &Look<'_>,
     held: &HeldCredentials,
@@ -217,8 +210,8 @@ fn delete(look: &Look<'_>, name: &str, is_denied: bool, plan: &mut Plan<'_>) {
     let Ok(Some(object)) = found else {
         return;
     };
-    let label = object.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-    let is_ours = label.map(String::as_str) == Some(look.peer().as_str());
+    let label = object.metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
+    let is_ours = label == Some(look.peer().as_str());
     let goes = object.metadata.deletion_timestamp.is_some();
     let is_open = object.status.certificate.is_empty();
     if is_ours && !goes && is_open && refusal(object).is_some() == is_denied {
@@ -228,6 +221,6 @@ fn delete(look: &Look<'_>, name: &str, is_denied: bool, plan: &mut Plan<'_>) {
 
 const DOMAIN: &str = "liqo-auth signing request name v1";
 const NAME_BYTES: usize = 16;
-/// Nobody can foresee the names: one that is taken is an accident.
+/// The names are unpredictable, so a taken name is an accident.
 const MOST_ATTEMPTS: u8 = 7;
 const APPROVED: &str = "Approved";

@@ -1,12 +1,12 @@
-//! What a holder authenticates by, the same for a control plane and for a
-//! slice: asking for it, renewing it, handing it out, revoking it.
+//! The credential of a holder: request, renewal, delivery, revocation. They are the
+//! same for a control plane and for a slice.
 //!
 //! ```text
 //!   Needs(request) ──ask──▶ InForce(credential) ──renewal──▶ Needs(request)
 //! ```
 //!
-//! Another kind of credential is a file here, a variant of [`Credential`] and of
-//! [`CredentialRequest`], and a field of the holder's record.
+//! A new kind of credential needs a file here, a variant of [`Credential`] and of
+//! [`CredentialRequest`], and a field in the holder's record.
 
 mod aws;
 mod certificate;
@@ -21,8 +21,7 @@ mod signer;
 
 pub use aws::{AwsIdentities, AwsIdentityRequest};
 pub(super) use certificate::lifetime;
-pub(super) use credential::Credential;
-pub use credential::CredentialRequest;
+pub use credential::{Credential, CredentialRequest};
 pub(super) use holding::{CertificateSecret, Holding, RequestBasis, Standing};
 pub use issued::Issued;
 pub(super) use kubernetes::{delete_denied, delete_unanswered};

@@ -1,10 +1,10 @@
-//! Answering the peer's Renew objects: the way by which a renewed certificate
-//! reaches an unmodified consumer.
+//! Answers the peer's Renew objects. By them a renewed certificate reaches an
+//! unmodified consumer.
 //!
-//! From Liqo 1.2 a Renew asks for nothing, and carries back what the provider
-//! renewed by itself. Up to 1.1 it is a request with a CSR. Both get the
-//! certificate on record: this side measures by itself when a new one is due,
-//! and the same key and subject are in it, whichever consumer asks.
+//! From Liqo 1.2, a Renew contains no request: it carries back the certificate that
+//! the provider renews on its own. Up to Liqo 1.1, a Renew is a request with a CSR.
+//! Both get the certificate on record: this side alone decides when a renewal is
+//! due, and the renewed certificate always has the same key and subject.
 
 use crate::{
     assurance::peer_version::{self, Ability},
@@ -12,17 +12,20 @@ use crate::{
     error::{Error, PeerMisbehaved},
     machine::{Holder, Notice},
     model::{AuthParams, IdentityType, Renew, Resource, Tenant, names},
-    provider::{configuration::Configuration, look::Look, observed::Observed, record::Plan},
+    provider::{configuration::Configuration, look::Look, observed::Observed, records::Plan},
     verify::{self, VerifiedTenant},
 };
 
-/// How a renewed certificate reaches the consumer, by what the consumer shows.
+/// How a renewed certificate reaches the consumer. It follows
+/// from the consumer's Renew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RenewalChannel {
-    /// The control plane has no Renew: someone carries the Identity.
+    /// The consumer has no Renew for the control plane: a person must carry the
+    /// Identity to the consumer.
     ByHand,
-    /// The consumer waits for what the provider renews by itself: Liqo 1.2.
+    /// The consumer waits for the certificates that the provider renews on its own:
+    /// Liqo 1.2.
     Permanent,
     /// The consumer asks for each renewal: Liqo 1.0 and 1.1.
     Request,
@@ -42,9 +45,9 @@ impl RenewalChannel {
     }
 }
 
-/// Gives each Renew its answer: the control plane's certificate, or that of one
-/// of the peer's slices, which `slice` finds. A bad Renew is refused, and holds
-/// up no other.
+/// Answers each Renew with the control plane's certificate, or with that of one of
+/// the peer's slices, which `slice` finds. A bad Renew is refused, and does not
+/// block the others.
 pub(in crate::provider) fn answer_renews(
     look: &Look<'_>,
     tenant: &Tenant,
@@ -94,8 +97,8 @@ struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    /// The checks of the first time: the names, the pinned key, the one request
-    /// that subject and key allow.
+    /// Repeats the checks of the first request: the names, the pinned key, and that
+    /// the request has the expected subject and key.
     fn verify(&self, renew: &Renew, holder: &Holder) -> Result<(), Error> {
         let id = renew.id();
         let identity = holder.identity_name(&self.look.configuration.cluster_id);
@@ -122,8 +125,8 @@ impl Answering<'_> {
             let verified = Csr::verify(pem, &holder.subject(self.look.peer()), pinned, policy);
             verified
                 .or_else(|error| match renew.spec.identity_type {
-                    // Liqo before 1.1 puts the provider's ID into the subject.
-                    // Nothing of the request is signed, so that it may.
+                    // Liqo before 1.1 puts the provider's ID into the subject. That
+                    // is harmless, since this request is never signed.
                     IdentityType::ControlPlane => {
                         let provider = &self.look.configuration.cluster_id;
                         Csr::verify(pem, &Subject::control_plane(provider), pinned, policy)

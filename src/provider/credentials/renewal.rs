@@ -1,8 +1,8 @@
-//! Renewing the certificate of a holder.
+//! The renewal of a holder's certificate.
 //!
-//! What counts is the time at which this side issued the certificate, and the
-//! time at which it ends; notBefore does not count, which signers set back. Both
-//! are on record, and both are points on the same scale:
+//! The due time depends on two recorded times: `at`, when this side issued the
+//! certificate, and `until`, its notAfter. It does not depend on notBefore, because
+//! signers set notBefore back.
 //!
 //! ```text
 //!   at                                      due                until
@@ -10,11 +10,10 @@
 //!           NotBefore(due)                     Due | Denied       a new request
 //! ```
 //!
-//! A clock that jumps only changes where on that line it reads. The due time
-//! lies before the end, so that no jump skips it for good; each certificate
-//! that is taken ends later than the one that it renews, and is not due in the
-//! second in which it was issued unless it is about to end: so that no renewal
-//! follows another one without time between them.
+//! A jump of the clock only changes the position on that line. The due time is
+//! before the end, so no jump skips the renewal for good. Renewals do not follow
+//! each other at once: each accepted certificate ends later than the one that it
+//! renews, and is not due in the second of its issue unless it is about to end.
 
 use core::time::Duration;
 
@@ -26,40 +25,40 @@ use crate::{
     error::{Disposition, Error},
     machine::due_at,
     model::Timestamp,
-    provider::record::{IssuedCertificate, Plan},
+    provider::{record::IssuedCertificate, records::Plan},
 };
 
-/// Where the renewal of a certificate stands.
+/// The state of a certificate's renewal.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Renewal {
-    /// The credential does not end by itself: an AWS user.
+    /// The credential does not expire: it is an AWS user.
     Never,
-    /// There is nothing to do before this time.
+    /// The renewal is not due before this time.
     NotBefore(Timestamp),
-    /// The request is to be signed again. Until the answer has come, the
-    /// certificate that it renews stays in force.
+    /// The request must be signed again. The present certificate stays in force
+    /// until the new one arrives.
     Due(Box<SigningRequest>),
-    /// The signer denied it, or gave a certificate that ends no later.
+    /// The signer denied the renewal, or issued a certificate that ends no later.
     Denied {
-        /// What came of it.
+        /// The reason for the denial.
         error: Error,
-        /// When it is asked again.
+        /// When the provider asks the signer again.
         again_at: Timestamp,
     },
 }
 
 pub(super) fn of(holding: &Holding<'_>, credential: &Credential) -> Renewal {
     let now = holding.look.now;
-    let Some(until) = credential.valid_until() else {
+    let Some(until) = credential.shown.valid_until() else {
         return Renewal::Never;
     };
     let Some((held, issued)) = holding
         .held
         .and_then(|held| Some((held, held.issued.as_ref()?)))
     else {
-        // An exchange that Liqo made: its life is measured from the day on which
-        // it is adopted.
+        // Liqo made this exchange. The certificate's lifetime counts from its
+        // adoption.
         return Renewal::NotBefore(due_at(now, until));
     };
     let due = issued.due_at();
@@ -78,12 +77,17 @@ pub(super) fn of(holding: &Holding<'_>, credential: &Credential) -> Renewal {
 }
 
 impl Holding<'_> {
-    /// Has the certificate renewed, if it is due. Whatever comes of it, the
-    /// present one stays in force, and the rest of the plan is made. Whether a
-    /// new one came.
+    /// Renews the certificate, if that is due. If the renewal fails, the present
+    /// certificate stays in force, and the rest of the plan continues. Returns
+    /// whether there is a new certificate.
     pub(in crate::provider) fn renew(&self, credential: &Credential, plan: &mut Plan<'_>) -> bool {
-        // By then another request is to be made.
-        plan.wake_by(credential.valid_until().map(|until| until + ONE_SECOND));
+        // After the expiry, a new credential must be requested.
+        plan.wake_by(
+            credential
+                .shown
+                .valid_until()
+                .map(|until| until + ONE_SECOND),
+        );
         let request = match self.renewal(credential) {
             Renewal::Never => return false,
             Renewal::NotBefore(due) => {
@@ -114,7 +118,7 @@ impl Holding<'_> {
     }
 }
 
-/// A certificate is good through the second that it ends with.
+/// A certificate is still valid in the second of its notAfter.
 pub(super) const ONE_SECOND: Duration = Duration::from_secs(1);
-/// When a signer that failed is asked again at the latest.
+/// The longest pause before a failed signer is asked again.
 const RETRY: Duration = Duration::from_secs(60);

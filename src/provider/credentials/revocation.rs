@@ -1,4 +1,4 @@
-//! Access keys that nobody is to use any more.
+//! Access keys that must be deleted at AWS.
 
 use crate::{
     audit::{Decision, Event},
@@ -7,13 +7,14 @@ use crate::{
     model::{Kind, ResourceSlice},
     provider::{
         look::Look,
-        record::{AccessKey, Plan, Record, SliceKey},
+        record::{AccessKey, Record, SliceKey},
+        records::Plan,
     },
 };
 
-/// Waits for the end of the keys that nobody is to use any more: those that
-/// another one replaced, those of a Tenant or of slices that are gone. A level:
-/// the key is named until its deletion is recorded.
+/// Waits for the deletion of the keys that are no longer needed: the replaced keys,
+/// and the keys of a Tenant or of slices that are gone. Every plan names the key
+/// until its deletion is recorded.
 pub(in crate::provider) fn await_revocations(look: &Look<'_>, plan: &mut Plan<'_>) {
     let Some(record) = look.observed.record() else {
         return;
@@ -26,8 +27,8 @@ pub(in crate::provider) fn await_revocations(look: &Look<'_>, plan: &mut Plan<'_
     }
 }
 
-/// Forgets a key that is deleted at AWS: in the slice's record first, since the
-/// peer's record names the slices that may hold a key.
+/// Forgets a key that is deleted at AWS. The slice's record forgets it first, since
+/// the peer's record names the slices that may hold a key.
 pub(in crate::provider) fn forget_key(
     look: &Look<'_>,
     access_key_id: &str,
@@ -37,20 +38,19 @@ pub(in crate::provider) fn forget_key(
     for (_, opened) in look.observed.slice_records.values() {
         let record = &opened.as_ref().map_err(Clone::clone)?.record;
         if record
-            .held
             .aws
             .config()
             .is_some_and(|(config, _)| config.aws_access_key_id == access_key_id)
         {
             is_known = true;
             plan.records.slice(&record.slice).forget(|record| {
-                record.held.aws.forget(access_key_id);
+                record.aws.forget(access_key_id);
             });
         }
     }
     plan.records
         .peer
-        .forget(|record| is_known |= record.forget_key(access_key_id));
+        .forget(|record| is_known |= record.aws.forget(access_key_id));
     if is_known {
         let access_key_id = access_key_id.to_owned();
         plan.tell(Event::new(
@@ -62,13 +62,13 @@ pub(in crate::provider) fn forget_key(
 }
 
 fn to_revoke(look: &Look<'_>, record: &Record) -> Vec<AccessKey> {
-    // Where nobody gives AWS users any more, certificates are in their place.
+    // Without configured AWS identities, certificates have replaced all keys.
     let tenant = look
         .observed
         .tenant_metadata()
         .filter(|_| look.configuration.aws.is_some())
         .map(|tenant| tenant.uid.as_str());
-    let held = record.held.aws.config();
+    let held = record.aws.held.config();
     let of_other_tenant = held
         .filter(|(_, uid)| Some(*uid) != tenant)
         .map(|(config, _)| AccessKey::of(config));

@@ -1,43 +1,68 @@
-//! Who signs certificate requests.
+//! The signer of certificate requests.
 
 use core::time::Duration;
+
+use serde::{Serialize, Serializer};
 
 use crate::{
     crypto::{
         Answer, Authority, BoxError, CertificateChain, Csr, Entropy, PublicKey, RequestId, Subject,
     },
     machine::Holder,
-    model::{ClusterId, Timestamp},
+    model::{Bytes, CertificateSigningRequestSpec, ClusterId, Timestamp, names},
 };
 
-/// Signs certificate requests: a CA of one's own, a service, a person. For
-/// Kubernetes' own signer see
+/// Signs certificate requests. An implementation may be your own CA, a service or a
+/// person. For Kubernetes' own signer see
 /// [`kubernetes_signer`](crate::provider::ProviderBuilder::kubernetes_signer).
 ///
-/// The signer is called only for requests whose proof is on record. It may be
-/// called again for the same [`RequestId`], after a crash or while the answer is
-/// pending: a signer that answers from what it has for that ID never signs
-/// twice. The certificate that it gives is checked before it is used.
+/// The provider asks the signer only for requests whose proof is on record. It may
+/// ask again for the same [`RequestId`], after a crash or while the answer is
+/// pending. A signer that stores its answers by that ID never signs twice. The
+/// provider checks the certificate before it uses it.
 pub trait CsrSigner: Send + Sync {
-    /// Gives the certificate with its intermediates, or says that it comes
-    /// later, or why it does not come.
+    /// Returns the certificate with its intermediates, or that the answer is
+    /// pending or denied.
     ///
     /// # Errors
-    /// Whatever keeps the signer from an answer; the step fails and can be tried
+    /// The reason why the signer cannot answer. The step fails and can be tried
     /// again.
     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError>;
 }
 
-/// A request to be signed.
-#[derive(Debug, Clone)]
+/// A request for a certificate. As data, it is the question `certificate` of
+/// [the JSON forms](crate::machine::json), with which a caller in another language
+/// answers at its next call.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{
+///     crypto::{Answer, BoxError, CertificateChain},
+///     model::read_document,
+///     provider::{CsrSigner, SigningRequest},
+/// };
+///
+/// /// Another language's callback: JSON in, JSON out.
+/// struct Callback(fn(String) -> String);
+///
+/// impl CsrSigner for Callback {
+///     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
+///         let question = serde_json::to_string(request)?;
+///         Ok(read_document((self.0)(question).as_bytes())?)
+///     }
+/// }
+/// # let _ = Callback(|_| r#"{ "type": "pending" }"#.to_owned());
+/// ```
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename = "certificate", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SigningRequest {
-    /// Names the request: the same as long as nothing about it changes.
+    /// The ID of the request. It does not change while the request does not change.
     pub id: RequestId,
-    /// The peer that it is for.
+    /// The peer that gets the certificate.
     pub peer: ClusterId,
-    /// Whose certificate it is to be: the peer's control plane's, or that of one
-    /// of its slices. A peering user's counts as the control plane's.
+    /// The holder of the certificate: the peer's control plane, or one of its
+    /// slices. For a peering user it is the control plane.
     pub holder: Holder,
     /// The request itself, verified.
     pub csr: Csr,
@@ -45,8 +70,9 @@ pub struct SigningRequest {
     pub subject: Subject,
     /// The key that the certificate has to carry.
     pub public_key: PublicKey,
-    /// The lifetime that is asked for. A signer may give less, and as much as
-    /// the peer's policy takes.
+    /// The requested lifetime. The signer may choose a shorter one, or a longer one
+    /// that the peer's policy allows.
+    #[serde(rename = "lifetimeSeconds", serialize_with = "seconds")]
     pub lifetime: Duration,
     /// The present time.
     pub now: Timestamp,
@@ -55,18 +81,31 @@ pub struct SigningRequest {
 impl SigningRequest {
     /// The lifetime as `spec.expirationSeconds` of a Kubernetes
     /// CertificateSigningRequest: in seconds, and at least 600, since the API
-    /// takes no less. Source: Kubernetes `certificates.k8s.io/v1`
+    /// accepts no less. Source: Kubernetes `certificates.k8s.io/v1`
     /// `CertificateSigningRequestSpec`.
     pub fn expiration_seconds(&self) -> i32 {
         i32::try_from(self.lifetime.as_secs())
             .unwrap_or(i32::MAX)
             .max(SHORTEST_KUBERNETES_LIFETIME)
     }
+
+    /// The request as Kubernetes' own signer gets it.
+    pub(in crate::provider) fn to_kubernetes(&self) -> CertificateSigningRequestSpec {
+        CertificateSigningRequestSpec {
+            request: Bytes::from(self.csr.pem()),
+            signer_name: names::CLIENT_SIGNER.to_owned(),
+            usages: names::CLIENT_USAGES.map(str::to_owned).to_vec(),
+            expiration_seconds: Some(self.expiration_seconds()),
+        }
+    }
 }
 
-/// Signs at once, with an [`Authority`] in memory. It keeps nothing: asked
-/// again for the same request, it issues another certificate with another
-/// serial number.
+fn seconds<S: Serializer>(lifetime: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(lifetime.as_secs())
+}
+
+/// Signs at once with an [`Authority`] in memory. It stores nothing: for a repeated
+/// request, it issues another certificate with another serial number.
 pub struct AuthoritySigner {
     authority: Authority,
     serial_numbers: Entropy,
@@ -100,5 +139,5 @@ impl CsrSigner for AuthoritySigner {
     }
 }
 
-/// The least that Kubernetes takes for `spec.expirationSeconds`.
+/// The minimum that Kubernetes accepts for `spec.expirationSeconds`.
 const SHORTEST_KUBERNETES_LIFETIME: i32 = 600;

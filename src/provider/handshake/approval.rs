@@ -1,4 +1,6 @@
-//! Someone's word before anything is signed.
+//! The approval of a peer's request before it is signed.
+
+use serde::Serialize;
 
 use crate::{
     audit::{Decision, Event},
@@ -6,19 +8,16 @@ use crate::{
     error::{Backend, Error, Fault, PolicyRefusal, shortened},
     machine::Awaited,
     model::{ClusterId, ObjectRef, ProxyUrl, Resource, Tenant, Timestamp},
-    provider::{
-        look::Look,
-        record::{Plan, Verdict},
-    },
+    provider::{look::Look, record::Verdict, records::Plan},
     verify::VerifiedTenant,
 };
 
-/// Says whether a peer's verified request is to be signed: a policy, a ticket,
-/// a person.
+/// Decides whether a peer's verified request is signed. An approver may be a
+/// policy, a ticket system or a person.
 ///
-/// The approver is asked until it has decided, and then no more: the decision is
-/// on record, and holds for this key and request in this Tenant. A renewal needs
-/// no other one.
+/// The provider asks the approver until the approver decides. The decision is then
+/// on record, and holds for this key and request in this Tenant. A renewal needs no
+/// new decision.
 ///
 /// # Examples
 /// ```
@@ -33,7 +32,7 @@ use crate::{
 ///
 /// impl Approver for Compared {
 ///     fn decide(&self, request: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
-///         Ok(if self.0.contains(&request.fingerprint()) {
+///         Ok(if self.0.contains(&request.fingerprint) {
 ///             Answer::Ready(())
 ///         } else {
 ///             Answer::Pending
@@ -43,19 +42,21 @@ use crate::{
 /// # let _ = Compared(BTreeSet::new());
 /// ```
 pub trait Approver: Send + Sync {
-    /// Approves ([`Answer::Ready`]), denies, or leaves the request open. For a
-    /// request that is left open, look again later, or call
+    /// Approves ([`Answer::Ready`]), denies, or leaves the request open. If the
+    /// request is open, look again later, or call
     /// [`Provider::approve`](crate::Provider::approve) or
     /// [`Provider::deny`](crate::Provider::deny).
     ///
     /// # Errors
-    /// Whatever keeps the approver from an answer; the step fails and can be
-    /// tried again.
+    /// The reason why the approver cannot answer. The step fails and can be tried
+    /// again.
     fn decide(&self, request: &ApprovalRequest) -> Result<Answer<()>, BoxError>;
 }
 
-/// What is to be approved of. All of it was verified.
-#[derive(Debug, Clone)]
+/// The request to approve. All its fields are verified. As data, it is the question
+/// `approval` of [the JSON forms](crate::machine::json).
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename = "approval", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The peer.
@@ -64,9 +65,12 @@ pub struct ApprovalRequest {
     pub tenant: ObjectRef,
     /// Its key.
     pub public_key: PublicKey,
+    /// The key's fingerprint: what two administrators compare.
+    pub fingerprint: Fingerprint,
     /// Its request.
     pub csr: Csr,
     /// The proxy by which the peer wants to reach this cluster.
+    #[serde(rename = "proxyURL")]
     pub proxy_url: Option<ProxyUrl>,
     /// The present time.
     pub now: Timestamp,
@@ -75,13 +79,6 @@ pub struct ApprovalRequest {
 /// Leaves every decision to [`Provider::approve`](crate::Provider::approve) and
 /// [`Provider::deny`](crate::Provider::deny).
 pub(in crate::provider) struct ByHand;
-
-impl ApprovalRequest {
-    /// The fingerprint of the peer's key: what two administrators compare.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.public_key.fingerprint()
-    }
-}
 
 impl Approver for ByHand {
     fn decide(&self, _request: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
@@ -101,12 +98,13 @@ impl Look<'_> {
         match record.and_then(|record| record.proof.as_ref()?.verdict.as_ref()) {
             Some(Verdict::Approved) => Ok(None),
             Some(Verdict::Denied(reason)) => Err(disapproved(tenant, reason)),
-            // Before the proof is on record, the exchange is Liqo's.
+            // Without a record, the exchange is one that Liqo made.
             None if record.is_none() => Ok(None),
             None => Ok(Some(ApprovalRequest {
                 peer: self.peer().clone(),
                 tenant: tenant.id(),
                 public_key: verified.public_key().clone(),
+                fingerprint: verified.public_key().fingerprint(),
                 csr: verified.csr().clone(),
                 proxy_url: verified.proxy_url().cloned(),
                 now: self.now,

@@ -1,20 +1,18 @@
-//! By which key this cluster says where it is.
+//! The provider's commitment: its own key signs its address and the handshake.
 
 use crate::{
     assurance::commitment::{Commitment, Committed},
-    crypto::{Answer, BoxError, Nonce, NotAtOnce},
-    error::{Backend, Error},
-    machine::Awaited,
-    provider::{
-        look::Look,
-        record::{Plan, StoredCommitment},
-    },
+    crypto::{Answer, Nonce},
+    error::Error,
+    machine::answering::signed,
+    provider::{look::Look, record::StoredCommitment, records::Plan},
     verify::VerifiedTenant,
 };
 
 impl Look<'_> {
-    /// This provider's commitment to the peer, where the provider has a key of
-    /// its own and the nonce does not name another one.
+    /// This provider's commitment to the peer. None if the provider has no key of
+    /// its own, or if the nonce names another key. Reuses `earlier` if its content
+    /// is the same.
     pub(in crate::provider) fn commit(
         &self,
         verified: &VerifiedTenant,
@@ -44,15 +42,12 @@ impl Look<'_> {
         if let Some(earlier) = earlier.filter(|earlier| earlier.is_about(&about)) {
             return Ok(Answer::Ready(Some(earlier.clone())));
         }
-        let failed = |error: BoxError| Error::backend(Backend::Keys, error);
-        match Commitment::make(&committed, &**key).map_err(failed)? {
-            Answer::Ready(made) => Ok(Answer::Ready(Some(StoredCommitment::new(about, &made)))),
-            Answer::Pending => {
-                let id = Commitment::signature_id(&committed, key.public_key());
-                plan.await_for(Awaited::Signature(id));
-                Ok(Answer::Pending)
-            }
-            Answer::Denied(reason) => Err(failed(NotAtOnce::Denied(reason).into())),
-        }
+        let made = signed(Commitment::make(&committed, &**key), plan, || {
+            Commitment::signature_id(&committed, key.public_key())
+        })?;
+        Ok(match made {
+            Some(made) => Answer::Ready(Some(StoredCommitment::new(about, &made))),
+            None => Answer::Pending,
+        })
     }
 }

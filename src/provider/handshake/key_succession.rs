@@ -1,4 +1,4 @@
-//! Another key than the pinned one, by the pinned one's own word (rule 5).
+//! Key succession: the pinned key signs the key that succeeds it (rule 5).
 
 use super::nonce;
 use crate::{
@@ -11,11 +11,11 @@ use crate::{
 };
 
 impl Look<'_> {
-    /// What a Tenant claims by a key that follows the pinned one. The pinned
-    /// key has to have signed it, over a nonce that is there to be used: so that
-    /// its word serves once.
+    /// Verifies the claim of a Tenant whose key succeeds the pinned one. The pinned
+    /// key must have signed the succession over a usable nonce, so that the
+    /// succession is valid only once.
     ///
-    /// `changed` is the error without such a word.
+    /// `changed` is the error if the Tenant carries no succession.
     pub(super) fn claim_by_succession(
         &self,
         tenant: &Tenant,
@@ -39,7 +39,8 @@ impl Look<'_> {
         };
         let succession = KeySuccession::from_annotation(annotation, policy).map_err(wrong)?;
         let nonce = nonce::present(self).into_usable(self)?;
-        // The new key is tested only once the pinned key has signed its bytes.
+        // The new key is only decoded here. `verify::claim` tests it, after the
+        // pinned key's signature over it is verified.
         let field = tenant.spec.public_key.as_slice();
         let successor = PublicKey::claimed_spki_der(field, policy).map_err(|_| changed)?;
         let succeeding = Succeeding {
@@ -55,7 +56,7 @@ impl Look<'_> {
     }
 }
 
-/// Whether a claim fails for its key alone.
+/// Whether a claim fails only because its key is not the pinned one.
 pub(super) fn is_other_key(error: &Error) -> bool {
     matches!(
         error.fault(),
@@ -63,8 +64,8 @@ pub(super) fn is_other_key(error: &Error) -> bool {
     )
 }
 
-/// The succession that came with a Tenant is stored with it; one of an earlier
-/// Tenant goes.
+/// Copies the succession of the received Tenant to the stored one. If there is no
+/// received succession, removes the stored one.
 pub(super) fn carry(received: &Tenant, stored: &mut Tenant) {
     let annotations = &mut stored.metadata.annotations;
     match received.metadata.annotations.get(KEY_SUCCESSION_ANNOTATION) {

@@ -1,5 +1,4 @@
-//! The handshake: the nonce, the Tenant that answers it, and the proof that is
-//! kept of it.
+//! The handshake: the nonce, the Tenant that signs it, and the recorded proof.
 
 mod approval;
 mod commitment;
@@ -10,7 +9,7 @@ mod tenant;
 
 pub use approval::{ApprovalRequest, Approver};
 pub(super) use approval::{ByHand, is_disapproved};
-pub use nonce::{AwaitsTenant, WhyNonce};
+pub use nonce::WhyNonce;
 pub(super) use nonce::{make_nonce, phase_without_tenant, signed_since};
 pub(super) use proof::{mark, record_proof};
 pub(super) use tenant::{Handshake, Names};

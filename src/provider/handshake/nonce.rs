@@ -1,4 +1,4 @@
-//! Making the nonce, and telling whether the one that is there may be used.
+//! Makes the nonce, and checks whether the present nonce is usable.
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,28 @@ use crate::{
     provider::{
         look::Look,
         phase::Phase,
-        record::{NonceMark, Plan, Record},
+        record::{NonceMark, Record},
+        records::Plan,
     },
     verify::{self, VerifiedTenant},
 };
 
-/// Why a nonce is to be made.
+/// The reason for a new nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhyNonce {
     /// The Secret is absent, or empty and waits for a nonce.
     Absent,
-    /// The nonce that is there has expired.
+    /// The present nonce has expired.
     Expired,
-    /// The peer was here before, and is invited anew.
+    /// The peer was here before and is invited again.
     Ended,
-    /// Someone asked for a new one, or the one on offer is not in the Secret.
+    /// The administrator asked for a new nonce, or the Secret does not hold the
+    /// offered nonce.
     Asked,
 }
 
-/// The nonce is there, and the Tenant is awaited.
-#[derive(Debug, Clone)]
-pub struct AwaitsTenant {
-    nonce: Nonce,
-}
-
-/// The nonce Secret of a peer.
+/// The state of the nonce in a peer's nonce Secret.
 pub(super) enum PresentNonce {
     Absent,
     Malformed(NonceError),
@@ -46,31 +42,21 @@ pub(super) enum PresentNonce {
     Usable(Nonce),
 }
 
-impl AwaitsTenant {
-    /// What the consumer is to sign.
-    pub fn nonce(&self) -> &Nonce {
-        &self.nonce
-    }
-
-    /// When the nonce expires, if this library made it.
-    pub fn expires(&self) -> Option<Timestamp> {
-        self.nonce.structured().map(|nonce| nonce.expires())
-    }
-
-    /// Hands the nonce out again.
-    pub(in crate::provider) fn wait(&self, look: &Look<'_>, plan: &mut Plan<'_>) {
-        look.send(self.nonce.clone(), plan);
-        plan.wake_by(self.expires());
+impl Look<'_> {
+    /// Hands the nonce out again, until it expires.
+    pub(in crate::provider) fn await_tenant(&self, nonce: &Nonce, plan: &mut Plan<'_>) {
+        self.send(nonce.clone(), plan);
+        plan.wake_by(nonce.structured().map(|nonce| nonce.expires()));
         plan.await_for(Awaited::Tenant);
     }
 }
 
-/// Makes a structured nonce that lives as long as the provider's configuration
-/// says, with the tenant namespace if that is missing.
+/// Makes a structured nonce with the configured lifetime. Creates the tenant
+/// namespace if it is missing.
 ///
 /// # Errors
 /// [`PolicyRefusal`](crate::error::PolicyRefusal) if the tenant namespace is
-/// missing, and the default name would be too long; why an object of the
+/// missing and its default name is too long; another error if an object of the
 /// handshake cannot be read.
 pub(in crate::provider) fn make_nonce(
     look: &Look<'_>,
@@ -92,7 +78,7 @@ pub(in crate::provider) fn make_nonce(
         verify::default_namespace(look.peer())?;
         plan.create(Namespace::for_tenant(look.peer()));
     }
-    // The invitation is on record before the nonce is handed out.
+    // The invitation must be on record before the nonce is sent.
     plan.records.peer.change_or_make(
         || Record::new(None, look.now),
         |record| record.offered = Some(NonceMark::of(&nonce)),
@@ -100,18 +86,14 @@ pub(in crate::provider) fn make_nonce(
     let data = BTreeMap::from([(names::NONCE.to_owned(), nonce.as_bytes().to_vec().into())]);
     match observed.nonce {
         None => plan.create(Secret {
-            metadata: Metadata {
-                name: names::NONCE_SECRET.to_owned(),
-                namespace: observed.namespace_name(),
-                labels: BTreeMap::from([
-                    (names::NONCE_LABEL.to_owned(), names::TRUE.to_owned()),
-                    (
-                        names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-                        look.peer().to_string(),
-                    ),
-                ]),
-                ..Metadata::default()
-            },
+            metadata: Metadata::labelled(
+                names::NONCE_SECRET,
+                observed.namespace_name(),
+                [
+                    (names::NONCE_LABEL, names::TRUE),
+                    (names::REMOTE_CLUSTER_ID_LABEL, look.peer().as_str()),
+                ],
+            ),
             data,
             ..Secret::default()
         }),
@@ -128,7 +110,7 @@ pub(in crate::provider) fn make_nonce(
     Ok(())
 }
 
-/// The phase of a peer of which there is no Tenant.
+/// The phase of a peer without a Tenant.
 pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase, Error> {
     let observed = look.observed;
     let record = observed.record();
@@ -137,36 +119,33 @@ pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase
     };
     let present = present(look);
     if let PresentNonce::Usable(nonce) = present {
-        return Ok(Phase::AwaitsTenant(AwaitsTenant { nonce }));
+        return Ok(Phase::AwaitsTenant(nonce));
     }
     if record.is_some_and(|record| record.invites(look.now)) {
-        // The nonce on offer is not where the peer could read it.
+        // The Secret, which the peer reads, does not hold the offered nonce.
         return Ok(Phase::NeedsNonce(match present {
             PresentNonce::Absent => WhyNonce::Absent,
             _ => WhyNonce::Asked,
         }));
     }
     if observed.is_known() {
-        // Whatever stands there, the peer may have put it there.
+        // The peer itself may have written the present nonce.
         return Ok(ended());
     }
     let is_going = |secret: &Secret| secret.metadata.deletion_timestamp.is_some();
     Ok(match present {
-        // An empty Secret is how Liqo asks for a nonce.
+        // Liqo creates an empty Secret to ask for a nonce.
         PresentNonce::Absent if observed.nonce.is_some_and(|secret| !is_going(secret)) => {
             Phase::NeedsNonce(WhyNonce::Absent)
         }
         PresentNonce::Expired(_) => Phase::NeedsNonce(WhyNonce::Expired),
         PresentNonce::Absent | PresentNonce::Used if record.is_some() => ended(),
         PresentNonce::Absent | PresentNonce::Used => Phase::Uninvited,
-        unusable => {
-            let nonce = unusable.into_usable(look)?;
-            Phase::AwaitsTenant(AwaitsTenant { nonce })
-        }
+        unusable => Phase::AwaitsTenant(unusable.into_usable(look)?),
     })
 }
 
-/// What the nonce Secret in the peer's own tenant namespace holds.
+/// The state of the nonce in the Secret in the peer's tenant namespace.
 pub(super) fn present(look: &Look<'_>) -> PresentNonce {
     let (configuration, observed) = (look.configuration, look.observed);
     let text = match observed.nonce.and_then(|secret| secret.get(names::NONCE)) {
@@ -190,7 +169,7 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
     });
     match ours {
         None => PresentNonce::Foreign,
-        // It was replaced, or its peering has ended.
+        // The nonce was replaced, or its peering has ended.
         Some(_) if !record.is_some_and(|record| record.offers(&nonce)) => PresentNonce::Used,
         Some(structured) if structured.expires() <= look.now => {
             PresentNonce::Expired(structured.expires())
@@ -199,9 +178,9 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
     }
 }
 
-/// The nonce that is there, if it is another than the one on record, and the
-/// Tenant signs it: the commitment to the peer is to be about the nonce that
-/// the peer has.
+/// The present nonce, if it is usable and the Tenant's key has signed it. It is
+/// newer than the recorded one. The provider's commitment must cover this nonce,
+/// since the peer has it.
 pub(in crate::provider) fn signed_since(
     look: &Look<'_>,
     tenant: &Tenant,

@@ -1,4 +1,4 @@
-//! Recording that a handshake was verified.
+//! Records a verified handshake.
 
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
@@ -9,14 +9,16 @@ use crate::{
     model::{Resource, Tenant, names},
     provider::{
         look::Look,
-        record::{IssuedCertificate, Plan, Proof, Record, Verdict},
+        record::{IssuedCertificate, Proof, Record, Verdict},
+        records::Plan,
     },
     verify::VerifiedTenant,
 };
 
-/// Pins the key, keeps the proof, uses the nonce up, and puts the finalizer
-/// (and the provider's commitment, if it has a key) on the Tenant; all before
-/// anything is signed. `adopted` is the certificate that Liqo had issued.
+/// Pins the key, records the proof and marks the nonce as used. Adds the finalizer
+/// to the Tenant, and the provider's commitment if the provider has a key. All this
+/// happens before anything is signed. `adopted` is the certificate that Liqo issued
+/// before, if any.
 ///
 /// # Errors
 /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the provider's
@@ -30,14 +32,14 @@ pub(in crate::provider) fn record_proof(
     plan: &mut Plan<'_>,
 ) -> Result<(), Error> {
     let (observed, now) = (look.observed, look.now);
-    // A proof does not wait for its commitment.
+    // The proof is recorded even if the commitment is not ready.
     let commitment = match look.commit(verified, nonce, None, plan)? {
         Answer::Ready(commitment) => commitment,
         Answer::Pending | Answer::Denied(_) => None,
     };
     let key = verified.public_key();
     let csr = verified.csr().digest();
-    // Where nobody is asked, or Liqo has signed it already, it is approved.
+    // The request is approved if no approver is configured, or if Liqo signed it.
     let is_approved = adopted.is_some() || look.configuration.approver.is_none();
     let verdict = observed
         .record()
@@ -89,8 +91,8 @@ pub(in crate::provider) fn record_proof(
     Ok(())
 }
 
-/// What was said of the same key and request in the same Tenant before: a new
-/// nonce changes nothing about it.
+/// The earlier verdict on the same key and request in the same Tenant. A new nonce
+/// does not change the verdict.
 fn earlier_verdict(
     record: &Record,
     key: &PublicKey,
@@ -104,7 +106,8 @@ fn earlier_verdict(
     proof.verdict.clone().filter(|_| same)
 }
 
-/// Puts the marks of this side on a Tenant.
+/// Sets the finalizer and the commitment annotation on a Tenant. Without a
+/// commitment, removes the annotation.
 pub(in crate::provider) fn mark(tenant: &mut Tenant, commitment: Option<&str>) {
     let finalizers = &mut tenant.metadata.finalizers;
     if !finalizers

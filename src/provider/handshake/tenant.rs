@@ -1,22 +1,18 @@
-//! Taking a Tenant: what it claims, and that its key signed a nonce of ours.
+//! Verifies a Tenant: its claim, and its key's signature over a nonce of this
+//! provider.
 
 use super::{key_succession, nonce};
 use crate::{
     admission::{self, tenant::Surroundings},
-    crypto::{Answer, Nonce},
-    error::{Backend, Error, PolicyRefusal, shortened},
+    crypto::Nonce,
+    error::{Error, PolicyRefusal, shortened},
     machine::Awaited,
     model::{Resource, Tenant},
-    provider::{
-        configuration::name_taken,
-        look::Look,
-        principals::{Claimant, PrincipalName},
-        record::Plan,
-    },
+    provider::{configuration::name_taken, look::Look, principals::are_free_for, records::Plan},
     verify::{self, Known, VerifiedTenant},
 };
 
-/// What stands before a handshake that is verified.
+/// The result of the verification of a handshake.
 pub(in crate::provider) enum Handshake {
     /// The nonce that the Tenant's key signed.
     Verified(Nonce),
@@ -25,7 +21,7 @@ pub(in crate::provider) enum Handshake {
 }
 
 impl Look<'_> {
-    /// Takes a Tenant as the peer sent it.
+    /// Verifies a Tenant that the peer sent, and adds it to the plan.
     pub(in crate::provider) fn receive_tenant(
         &self,
         received: &Tenant,
@@ -55,14 +51,15 @@ impl Look<'_> {
             plan.create(tenant);
             return Ok(());
         };
-        // Condition and policy are this side's to set: what is there stays.
+        // Only this side sets condition and policy: the stored values stay.
         let mut tenant = stored.clone();
         tenant.spec.public_key = received.spec.public_key.clone();
         tenant.spec.csr = received.spec.csr.clone();
         tenant.spec.signature = received.spec.signature.clone();
         tenant.spec.proxy_url = received.spec.proxy_url.clone();
         key_succession::carry(received, &mut tenant);
-        // One that lies elsewhere was put there by somebody's `kubectl apply`.
+        // A Tenant in another namespace was created by a `kubectl apply`. The rules
+        // for its namespace do not fit, so they are not checked.
         if stored.metadata.namespace == observed.namespace_name() {
             self.admit(Some(stored), &tenant)?;
         }
@@ -70,8 +67,19 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// What the Tenant claims, without the nonce: names, key, request; and that
-    /// the key is the one pinned, or follows it by its word.
+    /// That a key which nobody pinned could be proven now. Otherwise no look does
+    /// arithmetic on it: a Tenant that stays refused costs nothing.
+    pub(in crate::provider) fn check_provable(&self, tenant: &Tenant) -> Result<(), Error> {
+        verify::tenant_form(tenant, self.peer(), self.policy())?;
+        let record = self.observed.record();
+        if record.is_some_and(|record| record.public_key.is_some()) {
+            return Ok(());
+        }
+        nonce::present(self).into_usable(self).map(drop)
+    }
+
+    /// Verifies the Tenant's claim (names, key, request) without the nonce. The key
+    /// must be the pinned one, or a successor that the pinned key signed.
     pub(in crate::provider) fn verify_claim(
         &self,
         tenant: &Tenant,
@@ -90,8 +98,8 @@ impl Look<'_> {
         }
     }
 
-    /// That the claim's key signed a nonce that is ours, unexpired and unused,
-    /// and that its name is free.
+    /// Verifies that the claim's key signed a nonce of this provider, that the
+    /// nonce is neither expired nor used, and that the peer's name is free.
     pub(in crate::provider) fn verify_handshake(
         &self,
         tenant: &Tenant,
@@ -105,8 +113,8 @@ impl Look<'_> {
         Ok(Handshake::Verified(nonce))
     }
 
-    /// That the received Tenant's signature is over a nonce of ours: the one on
-    /// record for the same key and request, or the one that is there.
+    /// Verifies that the received Tenant's signature is over a nonce of this
+    /// provider: the recorded one for the same key and request, or the present one.
     fn verify_signature(
         &self,
         received: &Tenant,
@@ -127,27 +135,16 @@ impl Look<'_> {
         }
     }
 
-    /// That the peer's name is no principal's (rule 7).
+    /// Checks that the peer's name is neither a user nor a group yet (rule 7).
     pub(in crate::provider) fn check_names(&self, tenant: &Tenant) -> Result<Names, Error> {
-        let peer = self.peer();
-        for name in [
-            PrincipalName::user(peer.as_str()),
-            PrincipalName::group(peer.as_str()),
-        ] {
-            let principals = &self.configuration.principals;
-            let taken = principals.is_taken(&name, Claimant::ControlPlane(peer));
-            match taken.map_err(|error| Error::backend(Backend::Principals, error))? {
-                Answer::Ready(false) => {}
-                Answer::Pending => return Ok(Names::Awaited),
-                Answer::Ready(true) | Answer::Denied(_) => {
-                    return Err(name_taken(peer, Some(tenant.id())));
-                }
-            }
+        match are_free_for(&self.configuration.principals, self.peer())? {
+            None => Ok(Names::Awaited),
+            Some(true) => Ok(Names::Free),
+            Some(false) => Err(name_taken(self.peer(), Some(tenant.id()))),
         }
-        Ok(Names::Free)
     }
 
-    /// What an API server with Liqo would not admit is not made.
+    /// Refuses a Tenant that an API server with Liqo would not admit.
     fn admit(&self, stored: Option<&Tenant>, tenant: &Tenant) -> Result<(), Error> {
         let tenants: Vec<&Tenant> = self.view.readable().collect();
         let surroundings = Surroundings {
@@ -165,7 +162,7 @@ impl Look<'_> {
     }
 }
 
-/// Whether names are free, as far as the look-up knows.
+/// The answer of the look-up of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::provider) enum Names {
     Free,

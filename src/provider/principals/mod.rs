@@ -1,4 +1,4 @@
-//! Names that are users or groups already.
+//! The look-up of names that are already users or groups.
 
 mod registry;
 
@@ -6,35 +6,45 @@ use std::{collections::BTreeSet, sync::Arc};
 
 pub use registry::NameRegistry;
 
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
 use crate::{
     crypto::{Answer, BoxError},
+    error::{Backend, Error},
     model::ClusterId,
 };
 
 /// Knows which names are principals of the provider's cluster.
 ///
-/// A cluster ID becomes a user and, by its resource slices, a group. It is
-/// asked for both before a peer is met for the first time, and not again for a
-/// peer whose proof is on record. A resource slice becomes a user: it is asked
-/// for before the slice's request is recorded.
+/// A cluster ID becomes a user and, through its resource slices, a group. The
+/// provider looks both names up before a peer's first handshake is recorded, and
+/// not again once its proof is on record. A resource slice becomes a user. The
+/// provider looks its name up before it records the slice's request.
 ///
-/// An implementation that says `false` for a name in use lets a peer become
-/// that principal; one that says `true` for a free name only keeps a peer out.
-/// When in doubt, say `true` or fail.
+/// If an implementation returns `false` for a name in use, a peer can become that
+/// principal. If it returns `true` for a free name, the peer is only refused. When
+/// in doubt, return `true` or an error.
 pub trait Principals: Send + Sync {
     /// Whether the name belongs to someone else than the claimant.
     ///
     /// # Errors
-    /// Whatever keeps it from knowing; the step fails and can be tried again.
-    fn is_taken(
-        &self,
-        name: &PrincipalName<'_>,
-        claimant: Claimant<'_>,
-    ) -> Result<Answer<bool>, BoxError>;
+    /// The reason why there is no answer. The step fails and can be tried again.
+    fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError>;
 }
 
-/// Who wants to be a principal. What it is already is not taken from it: the
-/// same question may come again after a crash.
+/// A name that a claimant wants. As data, it is the question `name` of
+/// [the JSON forms](crate::machine::json).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameRequest<'a> {
+    /// The name.
+    pub name: PrincipalName<'a>,
+    /// The claimant.
+    pub claimant: Claimant<'a>,
+}
+
+/// The party that claims a name. A name that the claimant already has does not
+/// count as taken: the same question may come again after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Claimant<'a> {
@@ -54,71 +64,62 @@ pub enum Claimant<'a> {
 
 /// The name of a Kubernetes user or group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PrincipalName<'a> {
-    /// User or group.
-    pub kind: PrincipalKind,
-    /// Its name.
-    pub name: &'a str,
-}
-
-/// What a principal is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PrincipalKind {
+pub enum PrincipalName<'a> {
     /// A user: the CN of a client certificate.
-    User,
+    User(&'a str),
     /// A group: an O of a client certificate.
-    Group,
+    Group(&'a str),
 }
 
-/// A fixed table of names, taken as users and as groups alike.
+/// A fixed table of names, taken as users and as groups alike. An empty table says
+/// that the cluster has no users and groups besides the well-known ones.
 ///
 /// # Examples
 /// ```
 /// use liqo_auth::crypto::Answer;
-/// use liqo_auth::provider::{Claimant, NameTable, PrincipalName, Principals};
+/// use liqo_auth::provider::{Claimant, NameRequest, NameTable, PrincipalName, Principals};
 ///
 /// let peer = "cl-consumer".parse()?;
-/// let claimant = Claimant::ControlPlane(&peer);
+/// let user = |name| NameRequest {
+///     name: PrincipalName::User(name),
+///     claimant: Claimant::ControlPlane(&peer),
+/// };
 /// let table: NameTable = ["pool-37893f03fd76"].into_iter().map(String::from).collect();
-/// assert_eq!(
-///     table.is_taken(&PrincipalName::user("pool-37893f03fd76"), claimant)?,
-///     Answer::Ready(true),
-/// );
-/// assert_eq!(table.is_taken(&PrincipalName::user("cl-consumer"), claimant)?, Answer::Ready(false));
+/// assert_eq!(table.is_taken(&user("pool-37893f03fd76"))?, Answer::Ready(true));
+/// assert_eq!(table.is_taken(&user("cl-consumer"))?, Answer::Ready(false));
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct NameTable(BTreeSet<String>);
 
 impl Principals for NameTable {
-    fn is_taken(
-        &self,
-        name: &PrincipalName<'_>,
-        _claimant: Claimant<'_>,
-    ) -> Result<Answer<bool>, BoxError> {
-        Ok(Answer::Ready(self.0.contains(name.name)))
+    fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
+        let (PrincipalName::User(name) | PrincipalName::Group(name)) = request.name;
+        Ok(Answer::Ready(self.0.contains(name)))
+    }
+}
+
+/// The look-up of a provider for which none was set. It fails, so that nobody takes
+/// the name of a principal because nobody looked.
+pub(crate) struct NotSet;
+
+impl Principals for NotSet {
+    fn is_taken(&self, _request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
+        Err("no look-up of principals' names was set".into())
     }
 }
 
 impl<P: Principals + ?Sized> Principals for Arc<P> {
-    fn is_taken(
-        &self,
-        name: &PrincipalName<'_>,
-        claimant: Claimant<'_>,
-    ) -> Result<Answer<bool>, BoxError> {
-        (**self).is_taken(name, claimant)
+    fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
+        (**self).is_taken(request)
     }
 }
 
 /// A name is taken if either look-up says so.
 impl<A: Principals, B: Principals> Principals for (A, B) {
-    fn is_taken(
-        &self,
-        name: &PrincipalName<'_>,
-        claimant: Claimant<'_>,
-    ) -> Result<Answer<bool>, BoxError> {
-        Ok(match self.0.is_taken(name, claimant)? {
-            Answer::Ready(false) => self.1.is_taken(name, claimant)?,
+    fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
+        Ok(match self.0.is_taken(request)? {
+            Answer::Ready(false) => self.1.is_taken(request)?,
             taken => taken,
         })
     }
@@ -130,26 +131,60 @@ impl FromIterator<String> for NameTable {
     }
 }
 
-impl<'a> PrincipalName<'a> {
-    /// A user.
-    pub fn user(name: &'a str) -> Self {
-        Self {
-            kind: PrincipalKind::User,
-            name,
+impl Serialize for NameRequest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (kind, name) = match self.name {
+            PrincipalName::User(name) => ("user", name),
+            PrincipalName::Group(name) => ("group", name),
+        };
+        let (claimant, consumer, slice) = match self.claimant {
+            Claimant::ControlPlane(consumer) => ("controlPlane", consumer, None),
+            Claimant::PeeringUser(consumer) => ("peeringUser", consumer, None),
+            Claimant::Slice { consumer, slice } => ("slice", consumer, Some(slice)),
+        };
+        let mut claimant = json!({ "type": claimant, "consumer": consumer.as_str() });
+        if let (Some(slice), Some(claimant)) = (slice, claimant.as_object_mut()) {
+            claimant.insert("slice".to_owned(), slice.into());
         }
-    }
-
-    /// A group.
-    pub fn group(name: &'a str) -> Self {
-        Self {
-            kind: PrincipalKind::Group,
-            name,
-        }
+        json!({ "type": "name", "kind": kind, "name": name, "claimant": claimant })
+            .serialize(serializer)
     }
 }
 
-/// Whether Kubernetes or a common distribution uses the name itself, as far as
-/// it could be a cluster ID at all: no name with a colon can.
+/// Whether nobody but the claimant has one of these names (rule 7); nothing while
+/// the look-up has not answered.
+pub(crate) fn are_free(
+    principals: &dyn Principals,
+    names: &[PrincipalName<'_>],
+    claimant: Claimant<'_>,
+) -> Result<Option<bool>, Error> {
+    for name in names {
+        let name = *name;
+        let taken = principals.is_taken(&NameRequest { name, claimant });
+        match taken.map_err(|error| Error::backend(Backend::Principals, error))? {
+            Answer::Ready(false) => {}
+            Answer::Pending => return Ok(None),
+            Answer::Ready(true) | Answer::Denied(_) => return Ok(Some(false)),
+        }
+    }
+    Ok(Some(true))
+}
+
+/// The same for the names of a consumer: the user and the group of its ID.
+pub(crate) fn are_free_for(
+    principals: &dyn Principals,
+    consumer: &ClusterId,
+) -> Result<Option<bool>, Error> {
+    let name = consumer.as_str();
+    are_free(
+        principals,
+        &[PrincipalName::User(name), PrincipalName::Group(name)],
+        Claimant::ControlPlane(consumer),
+    )
+}
+
+/// Whether Kubernetes or a common distribution uses the name itself. The list has
+/// no name with a colon, since such a name cannot be a cluster ID.
 pub(crate) fn is_well_known(name: &str) -> bool {
     WELL_KNOWN.contains(&name)
 }

@@ -1,4 +1,4 @@
-//! Who has which name: a look-up in memory, fed with the cluster's objects.
+//! A look-up of users and groups in memory, built from the cluster's objects.
 
 use core::{
     hash::{BuildHasherDefault, Hasher},
@@ -12,7 +12,7 @@ use std::{
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use super::{Claimant, PrincipalKind, PrincipalName, Principals};
+use super::{Claimant, NameRequest, PrincipalName, Principals};
 use crate::{
     crypto::{Answer, BoxError, Entropy, RecordKey, Subject, keyed_hash},
     machine::{
@@ -32,10 +32,10 @@ use crate::{
 /// namespace and under the provider's seal.
 ///
 /// It is fed by a [`Mirror`](crate::machine::Mirror) that it follows, or by
-/// whoever watches the objects ([`observe`](Self::observe),
-/// [`forget`](Self::forget)), and asked by a [`Provider`](crate::Provider) that
+/// whoever watches the objects ([`observe`](Follower::observe),
+/// [`forget`](Follower::forget)), and asked by a [`Provider`](crate::Provider) that
 /// shares it. Until it is told that it has seen everything
-/// ([`complete`](Self::complete)) it answers "later". It holds hashes under a key
+/// ([`complete`](Follower::complete)) it answers "later". It holds hashes under a key
 /// of its own and no names, so that a peer with three slices costs less than a
 /// KiB, and every question takes the same time.
 ///
@@ -47,63 +47,61 @@ use crate::{
 /// ```
 /// use liqo_auth::{
 ///     crypto::{Answer, Entropy, RecordKey},
+///     machine::Follower,
 ///     model::{Namespace, Object},
-///     provider::{Claimant, NameRegistry, PrincipalName, Principals},
+///     provider::{Claimant, NameRegistry, NameRequest, PrincipalName, Principals},
 /// };
 ///
 /// let (record_key, entropy) = (RecordKey::new([1; 32])?, Entropy::from_bytes([7; 32]));
 /// let registry = NameRegistry::new("cl-provider".parse()?, record_key, &entropy);
 /// let (itself, other) = ("cl-consumer".parse()?, "cl-other".parse()?);
-/// let name = PrincipalName::user("cl-consumer");
-/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Pending);
+/// let wanted_by = |peer| NameRequest {
+///     name: PrincipalName::User("cl-consumer"),
+///     claimant: Claimant::ControlPlane(peer),
+/// };
+/// assert_eq!(registry.is_taken(&wanted_by(&other))?, Answer::Pending);
 ///
 /// let namespace = Object::from(Namespace::for_tenant(&itself));
 /// registry.observe(&namespace);
 /// registry.complete();
-/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&itself))?, Answer::Ready(false));
-/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Ready(true));
+/// assert_eq!(registry.is_taken(&wanted_by(&itself))?, Answer::Ready(false));
+/// assert_eq!(registry.is_taken(&wanted_by(&other))?, Answer::Ready(true));
 ///
 /// registry.forget(&namespace.id());
-/// assert_eq!(registry.is_taken(&name, Claimant::ControlPlane(&other))?, Answer::Ready(false));
+/// assert_eq!(registry.is_taken(&wanted_by(&other))?, Answer::Ready(false));
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 pub struct NameRegistry {
     /// The provider.
     cluster_id: ClusterId,
     record_key: RecordKey,
-    /// Where the provider's records lie.
+    /// The namespace of the provider's records.
     namespace: String,
     key: Zeroizing<[u8; 32]>,
     tables: RwLock<Tables>,
     is_complete: AtomicBool,
 }
 
-/// Keys are hashes already: they are their own.
+/// A map whose keys are already hashes.
 type Table<V> = HashMap<u64, V, BuildHasherDefault<AsItIs>>;
 
 #[derive(Default)]
 struct Tables {
-    /// What each object claims.
+    /// The claims of each object.
     objects: Table<Claims>,
-    /// Who has each name, where that is one.
+    /// The first holder of each name.
     names: Table<Holder>,
-    /// The further holders of a name that several have.
+    /// The other holders of a name that has several.
     others: Table<Vec<Holder>>,
 }
 
 /// An object's claims, all of one claimant.
 struct Claims {
     claimant: u64,
-    names: Names,
+    names: Box<[u64]>,
 }
 
-enum Names {
-    One(u64),
-    Two([u64; 2]),
-    Many(Box<[u64]>),
-}
-
-/// Who has a name, by how many objects.
+/// A claimant that has a name, and the number of objects that name it.
 #[derive(Clone, Copy)]
 struct Holder {
     claimant: u64,
@@ -111,8 +109,8 @@ struct Holder {
 }
 
 impl NameRegistry {
-    /// The registry of the provider of that name and record key. It knows nobody
-    /// yet; its own key is derived from `entropy`.
+    /// An empty registry for the provider with this name and record key. It derives
+    /// its own key from `entropy`.
     pub fn new(cluster_id: ClusterId, record_key: RecordKey, entropy: &Entropy) -> Self {
         Self {
             cluster_id,
@@ -124,49 +122,13 @@ impl NameRegistry {
         }
     }
 
-    /// The same for a provider whose records lie in another namespace than
-    /// Liqo's.
+    /// Sets the namespace of the provider's records, if it is not Liqo's.
     #[must_use]
     pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
             ..self
         }
-    }
-
-    /// Says that every object was seen once: it answers from now on.
-    pub fn complete(&self) {
-        self.is_complete.store(true, Ordering::Release);
-    }
-
-    /// Takes note of an object as it is now, in place of what was known of it.
-    /// Objects that name nobody are passed over.
-    pub fn observe(&self, object: &Object) {
-        let id = self.object(&object.id());
-        let claims = self.claims(object);
-        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-        tables.forget(id);
-        if let Some(claims) = claims {
-            tables.note(id, claims);
-        }
-    }
-
-    /// Forgets an object that is gone.
-    pub fn forget(&self, object: &ObjectRef) {
-        let id = self.object(object);
-        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-        tables.forget(id);
-    }
-
-    /// How many names are taken.
-    pub fn len(&self) -> usize {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
-        tables.names.len()
-    }
-
-    /// Whether no name is taken.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     fn claims(&self, object: &Object) -> Option<Claims> {
@@ -183,8 +145,8 @@ impl NameRegistry {
         }
     }
 
-    /// A tenant namespace is made for a peer that is invited, before anything is
-    /// issued.
+    /// The claims of a tenant namespace. It exists from the invitation of its peer,
+    /// before any credential is issued.
     fn claims_of_namespace(&self, namespace: &Namespace) -> Option<Claims> {
         let labels = &namespace.metadata.labels;
         let is_tenants = labels.get(names::TENANT_NAMESPACE_LABEL)? == names::TRUE;
@@ -193,8 +155,8 @@ impl NameRegistry {
         Some(self.claims_of_peer(&peer))
     }
 
-    /// A record whose seal holds stays until the last certificate that it is
-    /// about has ended.
+    /// The claims of a record with a valid seal. A record exists until its last
+    /// certificate has expired.
     fn claims_of_record(&self, secret: &Secret) -> Option<Claims> {
         let label = secret.metadata.labels.get(names::RECORD_PEER_LABEL)?;
         if secret.metadata.namespace != self.namespace {
@@ -221,9 +183,9 @@ impl NameRegistry {
     fn claims_of_peer(&self, peer: &ClusterId) -> Claims {
         Claims {
             claimant: self.claimant(Claimant::ControlPlane(peer)),
-            names: Names::Two([
-                self.name(&PrincipalName::user(peer.as_str())),
-                self.name(&PrincipalName::group(peer.as_str())),
+            names: Box::new([
+                self.name(&PrincipalName::User(peer.as_str())),
+                self.name(&PrincipalName::Group(peer.as_str())),
             ]),
         }
     }
@@ -232,37 +194,32 @@ impl NameRegistry {
         let subject = Subject::resource_slice(slice, consumer);
         Claims {
             claimant: self.claimant(Claimant::Slice { consumer, slice }),
-            names: Names::One(self.name(&PrincipalName::user(subject.common_name()))),
+            names: Box::new([self.name(&PrincipalName::User(subject.common_name()))]),
         }
     }
 
-    /// The bindings that give a peer its rights name it; the others name
-    /// somebody who is no peer.
+    /// The claims of a binding. A binding that gives a peer its rights claims its
+    /// subjects for that peer. Any other binding claims them for somebody who is no
+    /// peer.
     fn claims_of_subjects(&self, metadata: &Metadata, subjects: &[RbacSubject]) -> Option<Claims> {
-        let label = |name: &str| metadata.labels.get(name).map(String::as_str);
-        let peer: Option<ClusterId> = label(names::REMOTE_CLUSTER_ID_LABEL)
-            .filter(|_| label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO))
+        let peer: Option<ClusterId> = metadata
+            .label(names::REMOTE_CLUSTER_ID_LABEL)
+            .filter(|_| metadata.label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO))
             .and_then(|peer| peer.parse().ok());
-        let named: Vec<u64> = subjects
+        let names: Box<[u64]> = subjects
             .iter()
             .filter_map(|subject| match subject.kind.as_str() {
-                "User" => Some(PrincipalName::user(&subject.name)),
-                "Group" => Some(PrincipalName::group(&subject.name)),
+                "User" => Some(PrincipalName::User(&subject.name)),
+                "Group" => Some(PrincipalName::Group(&subject.name)),
                 _ => None,
             })
             .map(|name| self.name(&name))
             .collect();
-        let names = match named[..] {
-            [] => return None,
-            [one] => Names::One(one),
-            [one, other] => Names::Two([one, other]),
-            _ => Names::Many(named.into_boxed_slice()),
-        };
         let claimant = match &peer {
             Some(peer) => self.claimant(Claimant::ControlPlane(peer)),
             None => SOMEBODY,
         };
-        Some(Claims { claimant, names })
+        (!names.is_empty()).then_some(Claims { claimant, names })
     }
 
     fn object(&self, id: &ObjectRef) -> u64 {
@@ -272,11 +229,11 @@ impl NameRegistry {
     }
 
     fn name(&self, name: &PrincipalName<'_>) -> u64 {
-        let kind = match name.kind {
-            PrincipalKind::User => "user",
-            PrincipalKind::Group => "group",
+        let (kind, name) = match name {
+            PrincipalName::User(name) => ("user", name),
+            PrincipalName::Group(name) => ("group", name),
         };
-        self.hash(kind, &[name.name.as_bytes()])
+        self.hash(kind, &[name.as_bytes()])
     }
 
     fn claimant(&self, claimant: Claimant<'_>) -> u64 {
@@ -295,15 +252,11 @@ impl NameRegistry {
 }
 
 impl Principals for NameRegistry {
-    fn is_taken(
-        &self,
-        name: &PrincipalName<'_>,
-        claimant: Claimant<'_>,
-    ) -> Result<Answer<bool>, BoxError> {
+    fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
         if !self.is_complete.load(Ordering::Acquire) {
             return Ok(Answer::Pending);
         }
-        let (name, claimant) = (self.name(name), self.claimant(claimant));
+        let (name, claimant) = (self.name(&request.name), self.claimant(request.claimant));
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let others = tables.others.get(&name).into_iter().flatten();
         let mut holders = tables.names.get(&name).into_iter().chain(others);
@@ -313,7 +266,7 @@ impl Principals for NameRegistry {
 }
 
 impl Follower for NameRegistry {
-    /// Every binding, whatever its labels: each names somebody.
+    /// Includes every binding, whatever its labels: each one names users or groups.
     fn watches(&self) -> Vec<Watch> {
         vec![
             Watch::all(Kind::Namespace).with(Requirement::Exists(names::REMOTE_CLUSTER_ID_LABEL)),
@@ -325,16 +278,25 @@ impl Follower for NameRegistry {
         ]
     }
 
+    /// Objects that name nobody are passed over.
     fn observe(&self, object: &Object) {
-        Self::observe(self, object);
+        let id = self.object(&object.id());
+        let claims = self.claims(object);
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.forget(id);
+        if let Some(claims) = claims {
+            tables.note(id, claims);
+        }
     }
 
     fn forget(&self, object: &ObjectRef) {
-        Self::forget(self, object);
+        let id = self.object(object);
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.forget(id);
     }
 
     fn complete(&self) {
-        Self::complete(self);
+        self.is_complete.store(true, Ordering::Release);
     }
 }
 
@@ -342,14 +304,13 @@ impl core::fmt::Debug for NameRegistry {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
             .debug_struct("NameRegistry")
-            .field("names", &self.len())
             .finish_non_exhaustive()
     }
 }
 
 impl Tables {
     fn note(&mut self, object: u64, claims: Claims) {
-        for name in claims.names.as_slice() {
+        for name in &claims.names {
             let new = Holder {
                 claimant: claims.claimant,
                 objects: 1,
@@ -376,7 +337,7 @@ impl Tables {
         let Some(claims) = self.objects.remove(&object) else {
             return;
         };
-        for name in claims.names.as_slice() {
+        for name in &claims.names {
             let first = self.names.remove(name);
             let others = self.others.remove(name).unwrap_or_default();
             let mut left = first.into_iter().chain(others).filter_map(|holder| {
@@ -397,17 +358,7 @@ impl Tables {
     }
 }
 
-impl Names {
-    fn as_slice(&self) -> &[u64] {
-        match self {
-            Self::One(name) => core::slice::from_ref(name),
-            Self::Two(names) => names,
-            Self::Many(names) => names,
-        }
-    }
-}
-
-/// Hashes that are spread evenly already.
+/// A hasher for keys that are already evenly distributed hashes.
 #[derive(Default)]
 struct AsItIs(u64);
 
@@ -427,13 +378,13 @@ impl Hasher for AsItIs {
     }
 }
 
-/// What the record of a slice says of its name.
+/// The part of a slice's record that contains the slice's name.
 #[derive(Deserialize)]
 struct NamedSlice {
     slice: String,
 }
 
-/// A claimant who is no peer.
+/// The claimant of names that belong to no peer.
 const SOMEBODY: u64 = 0;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! The access keys on record: those that a holder has, and those that are to be
-//! deleted at AWS.
+//! The access keys on record: the keys of the holders, and the keys that an
+//! administrator must delete at AWS.
 //!
-//! A certificate ends by itself; an access key does not. An access key that
-//! nobody needs any more stays on record, and with it the peer's name belongs
-//! to the peer, until an administrator says that the key is deleted.
+//! A certificate expires; an access key does not. So an unused access key stays on
+//! record until an administrator confirms its deletion. Until then the peer's name
+//! also stays bound to the peer.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,29 +18,34 @@ use crate::{
 pub(in crate::provider) struct HeldKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     given: Option<GivenKey>,
-    /// How many keys there were. The next key is asked for by another name.
+    /// How many keys the holder has had. The count is part of the next key's
+    /// request ID.
     #[serde(default)]
     count: u64,
 }
 
-/// An access key, and whom it was given to.
+/// An access key, and the request for which it was issued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct GivenKey {
-    /// SHA-256 of the request's DER, and by it the peer's own key.
+    /// SHA-256 of the request's DER. The request contains the peer's own key.
     csr: Bytes,
     /// The UID of the Tenant or the slice.
     uid: String,
     config: AwsConfig,
 }
 
-/// The public parts of a peer's access keys. The secret parts are where the
-/// keys are held: in the peer's record, or in that of a slice.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A peer's access keys: that of its control plane, and the public parts of the
+/// others. The secret part of a slice's key is in the record of the slice.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(in crate::provider) struct AwsKeys {
-    pub(super) of_slices: Vec<SliceKey>,
+    pub(in crate::provider) held: HeldKey,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    of_slices: Vec<SliceKey>,
     /// The keys that another one replaced.
-    pub(super) superseded: Vec<AccessKey>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    superseded: Vec<AccessKey>,
 }
 
 /// The public part of a slice's access key.
@@ -73,7 +78,7 @@ impl HeldKey {
         Some((&given.config, &given.uid))
     }
 
-    /// How many keys there were until now.
+    /// How many keys the holder has had.
     pub(in crate::provider) fn count(&self) -> u64 {
         self.count
     }
@@ -82,7 +87,7 @@ impl HeldKey {
         *self == Self::default()
     }
 
-    /// Takes this key; the one before it, if there was one.
+    /// Stores this key. Returns the earlier key, if any.
     pub(in crate::provider) fn take(
         &mut self,
         csr: &Csr,
@@ -98,7 +103,7 @@ impl HeldKey {
         self.given.replace(given).map(|earlier| earlier.config)
     }
 
-    /// Forgets a key that is deleted; whether it was this one.
+    /// Forgets the key if it has this ID. Returns whether it had.
     pub(in crate::provider) fn forget(&mut self, access_key_id: &str) -> bool {
         let is_it = |given: &mut GivenKey| given.config.aws_access_key_id == access_key_id;
         self.given.take_if(is_it).is_some()
@@ -106,18 +111,28 @@ impl HeldKey {
 }
 
 impl AwsKeys {
-    /// Whether no key is left that could still open anything.
-    pub(in crate::provider) fn is_empty(&self) -> bool {
-        self.of_slices.is_empty() && self.superseded.is_empty()
+    /// Whether there never was a key.
+    pub(super) fn is_unused(&self) -> bool {
+        *self == Self::default()
     }
 
-    /// Whether a key may still make its holder the user of this slice. Of a key
-    /// that was replaced, the slice is not known.
+    /// Whether neither a slice's key nor a replaced key is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.given.is_none() && self.of_slices.is_empty() && self.superseded.is_empty()
+    }
+
+    /// How many keys are on record.
+    pub(in crate::provider) fn len(&self) -> usize {
+        self.of_slices.len() + self.superseded.len()
+    }
+
+    /// Whether a key may still authenticate as this slice. A replaced key may be
+    /// that of any slice.
     pub(in crate::provider) fn may_open(&self, slice: &str) -> bool {
         !self.superseded.is_empty() || self.of_slices.iter().any(|one| one.slice == slice)
     }
 
-    /// The keys that another one replaced.
+    /// The replaced keys, which are not deleted yet.
     pub(in crate::provider) fn superseded(&self) -> &[AccessKey] {
         &self.superseded
     }
@@ -127,14 +142,13 @@ impl AwsKeys {
         &self.of_slices
     }
 
-    /// Remembers that `new` is in use in the place of `earlier`.
+    /// Records that `new` replaces `earlier`.
     pub(super) fn supersede(&mut self, earlier: Option<&AwsConfig>, new: &AwsConfig) {
         self.superseded.extend(earlier.map(AccessKey::of));
         self.in_use(&new.aws_access_key_id);
     }
 
-    /// Remembers that a slice has this key, for as long as the key may open
-    /// anything.
+    /// Records that a slice has this key, until the key is deleted.
     pub(super) fn take_of_slice(&mut self, slice: &str, uid: &str, config: &AwsConfig) {
         let earlier = self.of_slices.extract_if(.., |one| one.slice == slice);
         self.superseded.extend(earlier.map(|one| one.key));
@@ -151,12 +165,13 @@ impl AwsKeys {
         self.superseded.retain(|key| key.id != access_key_id);
     }
 
-    /// Forgets a key that is deleted; whether it was there.
-    pub(super) fn forget(&mut self, access_key_id: &str) -> bool {
+    /// Forgets a deleted key. Returns whether the key was on record.
+    pub(in crate::provider) fn forget(&mut self, access_key_id: &str) -> bool {
+        let was_held = self.held.forget(access_key_id);
         let before = self.superseded.len() + self.of_slices.len();
         self.superseded.retain(|key| key.id != access_key_id);
         self.of_slices.retain(|one| one.key.id != access_key_id);
-        self.superseded.len() + self.of_slices.len() < before
+        was_held || self.superseded.len() + self.of_slices.len() < before
     }
 }
 

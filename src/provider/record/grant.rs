@@ -1,4 +1,4 @@
-//! What a resource slice gets.
+//! The grant to a resource slice.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{IngressClass, LoadBalancerClass, Quantity, StorageClass};
 
-/// What a slice gets, as it stands in its status.
+/// The resources and classes that a slice gets, as in its status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Grant {
-    /// How much of which resource.
+    /// The amount of each resource.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub resources: BTreeMap<String, Quantity>,
     /// The storage classes that are offered.

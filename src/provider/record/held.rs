@@ -1,25 +1,23 @@
-//! What a holder has, in the record that is about it: the same for a control
-//! plane and for a slice.
+//! The credentials in a holder's record. The form is the same for a control plane
+//! and for a slice.
 
 use serde::{Deserialize, Serialize};
 
-use super::{HeldKey, IssuedCertificate, RefusedRenewal};
+use super::{IssuedCertificate, RefusedRenewal};
 use crate::{
     crypto::RequestId,
     model::{Bytes, Timestamp},
 };
 
-/// The credentials of one holder.
+/// The credentials of one holder. An access key is beside them: a peer's record
+/// has it together with those of the peer's slices.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct HeldCredentials {
     /// The certificate that was issued last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) issued: Option<IssuedCertificate>,
-    /// The AWS access key in place of a certificate.
-    #[serde(default, skip_serializing_if = "HeldKey::is_unused")]
-    pub(in crate::provider) aws: HeldKey,
-    /// A renewal that was refused, so that it is not asked for at each look.
+    /// A refused renewal, so that the provider does not request it at each look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) refused_renewal: Option<RefusedRenewal>,
     /// The CertificateSigningRequest that is under way.
@@ -27,17 +25,17 @@ pub(in crate::provider) struct HeldCredentials {
     pub(in crate::provider) signing: Option<SigningAttempt>,
 }
 
-/// A request that lies at Kubernetes' signer, or was denied there.
+/// A request that is pending at Kubernetes' signer, or that was denied there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct SigningAttempt {
     /// The [`RequestId`].
     request: Bytes,
-    /// How many names were found taken.
+    /// How many names for the CertificateSigningRequest were already taken.
     pub(in crate::provider) attempt: u8,
     /// The name of the CertificateSigningRequest.
     pub(in crate::provider) name: String,
-    /// Until when a certificate of it may hold, in seconds since the Unix epoch.
+    /// Until when its certificate may be valid, in seconds since the Unix epoch.
     pub(in crate::provider) until: i64,
     /// Why the request was denied or failed, until an administrator asks again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,7 +43,7 @@ pub(in crate::provider) struct SigningAttempt {
 }
 
 impl HeldCredentials {
-    /// Takes a certificate for the one in force.
+    /// Stores a certificate as the one in force.
     pub(in crate::provider) fn take(&mut self, issued: IssuedCertificate) {
         self.issued = Some(issued);
         self.refused_renewal = None;

@@ -1,5 +1,4 @@
-//! The certificate on record: what it is, when it came, and when its renewal
-//! was refused.
+//! The issued certificate on record, and its refused renewal.
 
 use core::time::Duration;
 
@@ -13,9 +12,9 @@ use crate::{
     policy::Policy,
 };
 
-/// A certificate that was issued. It is kept whole, so that no other is taken
-/// for it and none has to be asked for again: the Secret that keeps it as Liqo
-/// does lies where the peer can write.
+/// An issued certificate. The record holds the whole chain, because the peer can
+/// write the Secret in which Liqo keeps it. So the provider neither accepts another
+/// certificate in its place nor requests it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct IssuedCertificate {
@@ -25,7 +24,7 @@ pub(in crate::provider) struct IssuedCertificate {
     leaf: Bytes,
     /// SHA-256 of its request in DER.
     csr: Bytes,
-    /// When it was issued by this side's clock, in seconds since the Unix epoch.
+    /// When it was issued, by this side's clock, in seconds since the Unix epoch.
     at: i64,
     /// When it expires, in seconds since the Unix epoch.
     until: i64,
@@ -34,7 +33,7 @@ pub(in crate::provider) struct IssuedCertificate {
     replaced: Option<Bytes>,
 }
 
-/// That a renewal was asked for, and is not to be had.
+/// A renewal that the signer denied, or whose certificate ends no later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct RefusedRenewal {
@@ -46,9 +45,10 @@ pub(in crate::provider) struct RefusedRenewal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum WhyRefused {
-    /// What the signer said.
+    /// The signer's reason for the denial.
     Denied(String),
-    /// When the certificate that it gave ends.
+    /// The expiry of the certificate that the signer issued, in seconds since the
+    /// Unix epoch. It is no later than that of the present certificate.
     EndsAt(i64),
 }
 
@@ -87,7 +87,7 @@ impl IssuedCertificate {
         Some(Fingerprint::from_bytes(bytes))
     }
 
-    /// Whether it took another one's place.
+    /// Whether this certificate replaced another one.
     pub(in crate::provider) fn is_renewed(&self) -> bool {
         self.replaced.is_some()
     }
@@ -100,14 +100,14 @@ impl IssuedCertificate {
         time(self.until)
     }
 
-    /// When it is to be renewed.
+    /// When its renewal is due.
     pub(in crate::provider) fn due_at(&self) -> Timestamp {
         due_at(self.at(), self.until())
     }
 
-    /// How long to wait before a renewal that was not to be had is asked for
-    /// again: a tenth of the certificate's life, so that it is asked for three
-    /// or four times before the end, whatever that life is.
+    /// The pause after a refused renewal: a tenth of the certificate's lifetime. So
+    /// the provider requests the renewal three or four times before the certificate
+    /// expires.
     pub(in crate::provider) fn pause(&self) -> Duration {
         (self.until().since(self.at()) / 10).max(SHORTEST_PAUSE)
     }
@@ -134,9 +134,9 @@ impl RefusedRenewal {
         }
     }
 
-    /// When this request may be asked for again, if that is later than now. A
-    /// clock that was set back to before the refusal makes it be forgotten:
-    /// waiting for a time that was wrong could take for ever.
+    /// When this request may be repeated, if that is later than now. If the clock
+    /// was set back to a time before the refusal, the refusal no longer counts: its
+    /// recorded time may be wrong, and the wait could be endless.
     pub(in crate::provider) fn holds_until(
         &self,
         request: RequestId,
@@ -163,10 +163,10 @@ impl RefusedRenewal {
     }
 }
 
-/// It was written from a time, so that it is one.
+/// Converts recorded seconds, which always come from a valid timestamp.
 fn time(seconds: i64) -> Timestamp {
     Timestamp::from_unix(seconds).unwrap_or(Timestamp::EPOCH)
 }
 
-/// For certificates that live for seconds.
+/// The minimum pause, for certificates with a lifetime of seconds.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(10);

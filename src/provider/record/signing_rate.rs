@@ -1,4 +1,4 @@
-//! How many requests of a peer's slices were taken of late.
+//! The rate limit for the requests of a peer's slices.
 
 use core::time::Duration;
 
@@ -11,23 +11,24 @@ use crate::{
     verify::VerifiedSlice,
 };
 
-/// A bucket that each request empties by one, and that time fills.
+/// A token bucket. Each request takes one token; one token returns per interval.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct SigningRate {
     /// When the bucket is full, in seconds since the Unix epoch.
     full_at: i64,
-    /// The last requests that were taken. After a crash before a slice's record
-    /// is written, its request is not counted again.
+    /// The last requests that took a token. If the provider crashes before it
+    /// writes a slice's record, the slice's request does not take another token.
     taken: Vec<Bytes>,
 }
 
-/// A request of a slice, in place of what the slice's record holds at present.
+/// The digest of a slice's request and of the present version of the slice's
+/// record.
 pub(in crate::provider) struct Taking([u8; 32]);
 
 impl Taking {
-    /// The record's version makes each request that is put on record a new one,
-    /// also one that the record held before.
+    /// The digest covers the record's version. So a request that returns after the
+    /// record has held another one counts as a new request.
     pub(in crate::provider) fn of(
         slice: &ResourceSlice,
         verified: &VerifiedSlice,
@@ -45,10 +46,10 @@ impl Taking {
 }
 
 impl SigningRate {
-    /// Takes one request.
+    /// Takes a token for one request.
     ///
     /// # Errors
-    /// When the next request can be taken, if the bucket is empty.
+    /// The time at which the next token is available, if the bucket is empty.
     pub(in crate::provider) fn take(
         &mut self,
         request: &Taking,
@@ -60,7 +61,8 @@ impl SigningRate {
         }
         let interval = limits.signing_interval;
         let whole = interval.saturating_mul(limits.signing_burst);
-        // A clock that was ahead makes nothing wait longer than an empty bucket.
+        // If the clock was ahead before, a request waits no longer than for an
+        // empty bucket.
         let full_at = now.unix().max(self.full_at);
         let full_at = full_at.min((now + whole).unix());
         let next = full_at.saturating_add(seconds(interval));

@@ -1,15 +1,15 @@
-//! What the provider remembers of one resource slice: the request that was
-//! verified, the certificate that was issued, and what was decided on its
-//! resources. Whatever the peer writes on the replica changes none of it.
+//! The provider's record of one resource slice: the verified request, the issued
+//! certificate, and the decision on its resources. The peer can write the replica
+//! of the slice, but not this record.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Grant, HeldCredentials};
+use super::{Grant, HeldCredentials, HeldKey};
 use crate::{
     error::Error,
     machine::sealed::{self, Opened, Seal},
-    model::{Bytes, ClusterId, ResourceSlice, ResourceSliceSpec, Secret, Timestamp},
+    model::{Bytes, ClusterId, Hex, ResourceSlice, ResourceSliceSpec, Secret, Timestamp},
     verify::VerifiedSlice,
 };
 
@@ -19,7 +19,7 @@ use crate::{
 pub(in crate::provider) struct SliceRecord {
     /// The slice's name.
     pub(in crate::provider) slice: String,
-    /// The UID of the replica that it is about.
+    /// The UID of the slice's replica.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     uid: String,
     /// SHA-256 of the request in DER.
@@ -31,30 +31,33 @@ pub(in crate::provider) struct SliceRecord {
     /// When its first certificate was issued, in seconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) authenticated: Option<i64>,
-    /// The credentials of the slice.
+    /// The credentials of the slice, but for an access key.
     #[serde(flatten)]
     pub(in crate::provider) held: HeldCredentials,
+    /// The AWS access key in place of a certificate.
+    #[serde(default, skip_serializing_if = "HeldKey::is_unused")]
+    pub(in crate::provider) aws: HeldKey,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) decided: Option<Decided>,
-    /// When the last of all certificates of slices of this name has ended, in
-    /// seconds since the Unix epoch. Until then the name belongs to the slice.
+    /// When the last certificate of a slice with this name expires, in seconds
+    /// since the Unix epoch. Until then the name is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certificates_until: Option<i64>,
     /// Whether this side's administrator cordoned the slice.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub(in crate::provider) cordoned: bool,
-    /// Whether it was denied because its peer is drained.
+    /// Whether the slice was denied because its peer is drained.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub(in crate::provider) drained: bool,
 }
 
-/// What was decided on the resources of a slice.
+/// The recorded decision on the resources of a slice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::provider) struct Decided {
-    /// SHA-256 of what was asked for.
+    /// SHA-256 of the class and the resources that the slice requested.
     asked: Bytes,
     pub(in crate::provider) outcome: Outcome,
-    /// When, in seconds since the Unix epoch.
+    /// When the resulting condition last changed, in seconds since the Unix epoch.
     pub(in crate::provider) at: i64,
 }
 
@@ -67,14 +70,14 @@ pub(in crate::provider) enum Outcome {
         reason: String,
         message: String,
     },
-    /// The class is somebody else's to decide on.
+    /// Another controller decides on the class.
     NotMine,
 }
 
-/// What the names of slice records begin with.
+/// The prefix of the names of slice records.
 pub(in crate::provider) const NAME_PREFIX: &str = "liqo-auth-slice-";
 
-/// The name of the record: of fixed length, whatever the names are.
+/// The name of the record. Its length is fixed.
 pub(in crate::provider) fn name(peer: &ClusterId, slice: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(b"liqo-auth slice record v1\0");
@@ -82,15 +85,11 @@ pub(in crate::provider) fn name(peer: &ClusterId, slice: &str) -> String {
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(part);
     }
-    let mut name = NAME_PREFIX.to_owned();
-    for byte in hash.finalize().iter().take(16) {
-        name.push_str(&format!("{byte:02x}"));
-    }
-    name
+    format!("{NAME_PREFIX}{}", Hex::first(&hash.finalize(), 16))
 }
 
 impl SliceRecord {
-    /// A record of a slice of which nothing is known but its name.
+    /// A record that holds only the slice's name.
     pub(in crate::provider) fn of(slice: &str) -> Self {
         Self {
             slice: slice.to_owned(),
@@ -98,8 +97,7 @@ impl SliceRecord {
         }
     }
 
-    /// Reads a record whose seal holds, and that is about the slice by which it
-    /// is named.
+    /// Reads a record, if its seal is valid and its name fits its slice.
     pub(in crate::provider) fn open(
         secret: &Secret,
         seal: &Seal<'_>,
@@ -110,15 +108,15 @@ impl SliceRecord {
         })
     }
 
-    /// The Secret that carries the record, under its seal.
+    /// The Secret with the sealed record.
     pub(in crate::provider) fn seal(&self, seal: &Seal<'_>, namespace: &str) -> Secret {
-        // Strings, numbers and maps of them can always be JSON.
+        // The serialization of strings, numbers and maps of them cannot fail.
         let text = sealed::to_text(self).unwrap_or_default();
         seal.seal(namespace, name(seal.peer, &self.slice), text)
     }
 
-    /// Whether exactly this replica's request is on record, verified for this
-    /// key.
+    /// Whether the record holds exactly this replica's request, verified for this
+    /// key, and the slice is not drained.
     pub(in crate::provider) fn is_of(
         &self,
         slice: &ResourceSlice,
@@ -135,7 +133,8 @@ impl SliceRecord {
         !self.uid.is_empty() && self.uid == slice.metadata.uid
     }
 
-    /// What was decided on exactly this replica, whatever it asks for now.
+    /// The last decision on exactly this replica, even if the replica requests
+    /// something else now.
     pub(in crate::provider) fn decided_of(&self, slice: &ResourceSlice) -> Option<&Decided> {
         let same = self.uid == slice.metadata.uid && !self.drained;
         self.decided.as_ref().filter(|_| same)
@@ -147,13 +146,13 @@ impl SliceRecord {
         self.any_known_csr().filter(|_| same_key)
     }
 
-    /// The digest of the request that was verified, for whichever key. The key
-    /// stands in the request.
+    /// The digest of the verified request, for any key. The request contains the
+    /// key.
     pub(in crate::provider) fn any_known_csr(&self) -> Option<[u8; 32]> {
         self.csr.as_ref()?.as_slice().try_into().ok()
     }
 
-    /// Takes this replica's verified request.
+    /// Records this replica's verified request.
     pub(in crate::provider) fn take_request(
         &mut self,
         slice: &ResourceSlice,
@@ -167,7 +166,7 @@ impl SliceRecord {
             if let Some(issued) = &self.held.issued {
                 self.certificates_until = self.certificates_until.max(Some(issued.until().unix()));
             }
-            // What was issued for another replica is none of this one's.
+            // The certificate of another replica does not belong to this one.
             self.held.issued = None;
         }
         if !same_replica || self.drained {
@@ -184,14 +183,14 @@ impl SliceRecord {
         self.drained = false;
     }
 
-    /// Remembers until when a certificate may hold.
+    /// Records the time until which a certificate may be valid.
     pub(in crate::provider) fn remember_until(&mut self, until: Timestamp) {
         self.certificates_until = self.certificates_until.max(Some(until.unix()));
     }
 
-    /// From when on no certificate of a slice of this name holds; nothing if
-    /// there was none. A certificate is good through the second that it ends
-    /// with.
+    /// The time from which no certificate of a slice with this name is valid; none
+    /// if there was no certificate. A certificate is still valid in the second of
+    /// its notAfter.
     pub(in crate::provider) fn unused_from(&self) -> Option<Timestamp> {
         let issued = self.held.issued.as_ref();
         let issued = issued.map(|issued| issued.until().unix());
@@ -199,8 +198,8 @@ impl SliceRecord {
         Timestamp::from_unix(last.saturating_add(1)).ok()
     }
 
-    /// What is left of the record when the slice is gone: the name, until when
-    /// it is taken, and the administrator's word.
+    /// The record after the slice is gone: the name, the time until which the name
+    /// is taken, and the administrator's cordon.
     pub(in crate::provider) fn tombstone(&self) -> Self {
         let until = self.unused_from();
         Self {
@@ -211,20 +210,21 @@ impl SliceRecord {
         }
     }
 
-    /// The decision on what the slice asks for now.
+    /// The recorded decision, if it is on the resources that the slice requests
+    /// now.
     pub(in crate::provider) fn decision_on(&self, spec: &ResourceSliceSpec) -> Option<&Decided> {
         let decided = self.decided.as_ref()?;
         (decided.asked == asked(spec)).then_some(decided)
     }
 
-    /// Takes a decision on what the slice asks for now.
+    /// Records a decision on the resources that the slice requests now.
     pub(in crate::provider) fn take_decision(
         &mut self,
         spec: &ResourceSliceSpec,
         outcome: Outcome,
         now: Timestamp,
     ) {
-        // A condition that stays as it is keeps its time.
+        // If the condition does not change, its time does not change either.
         let before = self.decided.as_ref();
         let at = before
             .filter(|before| before.outcome.says_as(&outcome))
@@ -238,7 +238,7 @@ impl SliceRecord {
 }
 
 impl Outcome {
-    /// Whether both show as the same condition.
+    /// Whether both outcomes result in the same condition.
     fn says_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Granted(_), Self::Granted(_)) => true,

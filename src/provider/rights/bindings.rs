@@ -1,6 +1,4 @@
-//! Giving the peer its rights, and saying so in the Tenant's status.
-
-use std::collections::BTreeMap;
+//! Grants the peer its rights, and writes the Tenant's status.
 
 use crate::{
     audit::{Decision, Event},
@@ -16,13 +14,13 @@ use crate::{
         handshake::mark,
         look::Look,
         observed::Observed,
-        record::Plan,
+        records::Plan,
     },
     verify::VerifiedTenant,
 };
 
-/// What a peer has once its credential is there: bindings, the certificate where
-/// Liqo keeps it, and the Tenant's status.
+/// The objects that a peer gets with its credential: the bindings, the Secret in
+/// which Liqo keeps the certificate, and the Tenant's status.
 pub(in crate::provider) struct Granted<'a> {
     pub(in crate::provider) look: Look<'a>,
     pub(in crate::provider) tenant: &'a Tenant,
@@ -54,7 +52,7 @@ impl Granted<'_> {
         Ok(())
     }
 
-    /// Whether all of it is there.
+    /// Whether all these objects are complete.
     pub(in crate::provider) fn is_complete(&self) -> Result<bool, Error> {
         let mut told = self.tenant.status.clone();
         self.fill(&mut told);
@@ -62,13 +60,13 @@ impl Granted<'_> {
         Ok(is_kept && told == self.tenant.status && self.missing_bindings()?.is_empty())
     }
 
-    /// What the Tenant's status has to say.
+    /// The `authParams` of the Tenant's status.
     pub(in crate::provider) fn auth_params(&self) -> AuthParams {
         let address = self.look.address(self.verified.proxy_url());
         self.credential.added_to(address)
     }
 
-    /// Puts the marks of this side on the Tenant that someone took off.
+    /// Restores the finalizer and the commitment annotation on the Tenant.
     pub(in crate::provider) fn mark(&self, plan: &mut Plan<'_>) {
         let Some(record) = self.look.observed.record() else {
             return;
@@ -86,7 +84,7 @@ impl Granted<'_> {
 
     fn fill(&self, status: &mut crate::model::TenantStatus) {
         let mut auth_params = self.auth_params();
-        // Liqo pads the CA; that is no reason to write it again.
+        // Liqo pads the CA. A different padding alone causes no write.
         if let Some(present) = &status.auth_params
             && without_padding(present.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
         {
@@ -111,19 +109,16 @@ impl Granted<'_> {
     fn role_binding(&self, role: &ClusterRole) -> RoleBinding {
         let peer = self.look.peer();
         let namespace = self.look.observed.namespace_name();
-        // An owner in another namespace would be no owner.
+        // Kubernetes does not allow an owner in another namespace.
         let owned =
             self.tenant.metadata.namespace == namespace && !self.tenant.metadata.uid.is_empty();
         RoleBinding {
             metadata: Metadata {
-                name: names::role_binding(&role.metadata.name),
-                namespace,
-                labels: labels(peer),
                 owner_references: owned
                     .then(|| OwnerReference::controller(self.tenant))
                     .into_iter()
                     .collect(),
-                ..Metadata::default()
+                ..metadata(names::role_binding(&role.metadata.name), namespace, peer)
             },
             role_ref: RoleRef::cluster_role(&role.metadata.name),
             subjects: vec![RbacSubject::user(peer.as_str())],
@@ -131,16 +126,16 @@ impl Granted<'_> {
     }
 }
 
-/// The missing bindings of the group that the peer's slices are in.
+/// The missing cluster-wide bindings for the group of the peer's slices.
 pub(super) fn missing_cluster_wide(observed: &Observed<'_>) -> Result<Vec<Object>, Error> {
     let mut bindings = Vec::new();
     for role in &observed.cluster_wide_roles {
         let wanted = ClusterRoleBinding {
-            metadata: Metadata {
-                name: names::cluster_role_binding(&role.metadata.name, &observed.peer),
-                labels: labels(&observed.peer),
-                ..Metadata::default()
-            },
+            metadata: metadata(
+                names::cluster_role_binding(&role.metadata.name, &observed.peer),
+                String::new(),
+                &observed.peer,
+            ),
             role_ref: RoleRef::cluster_role(&role.metadata.name),
             subjects: vec![RbacSubject::group(observed.peer.as_str())],
         };
@@ -150,16 +145,15 @@ pub(super) fn missing_cluster_wide(observed: &Observed<'_>) -> Result<Vec<Object
     Ok(bindings)
 }
 
-fn labels(peer: &ClusterId) -> BTreeMap<String, String> {
-    [
+fn metadata(name: String, namespace: String, peer: &ClusterId) -> Metadata {
+    let labels = [
         (names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO),
         (names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
-    ]
-    .map(|(label, value)| (label.to_owned(), value.to_owned()))
-    .into()
+    ];
+    Metadata::labelled(name, namespace, labels)
 }
 
-/// What a person should know of the ClusterRoles that were observed.
+/// The notices about missing ClusterRoles.
 pub(in crate::provider) fn notices(observed: &Observed<'_>) -> Vec<Notice> {
     [
         (

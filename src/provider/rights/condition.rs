@@ -1,25 +1,22 @@
-//! The condition of a Tenant, as this side holds it (rule 6).
+//! The recorded condition of a Tenant (rule 6).
 //!
-//! A peer's file may say `Active`; that lifts nothing. What is stricter is
-//! taken from the Tenant into the record, and holds until the provider's
-//! administrator lifts it.
+//! The provider copies a stricter condition from the Tenant to the record. The
+//! recorded condition holds until the provider's administrator lifts it. `Active`
+//! in the peer's file does not lift it.
 
 use crate::{
     audit::{Decision, Event},
     model::{Resource, Tenant, TenantCondition},
-    provider::{
-        look::Look,
-        record::{Plan, Record},
-    },
+    provider::{look::Look, record::Record, records::Plan},
 };
 
-/// Takes a stricter condition from the Tenant into the record, and says so.
+/// Copies a stricter condition from the Tenant to the record, and emits an event.
 pub(in crate::provider) fn tighten(look: &Look<'_>, plan: &mut Plan<'_>) {
     let Some(tenant) = look.observed.tenant else {
         return;
     };
     let condition = said_by(tenant);
-    // Before its first proof, nothing of a peer is recorded.
+    // The condition of a peer is recorded only after its first proof.
     let known = plan.records.peer.planned();
     let known = known.filter(|record| !record.is_invitation());
     let recorded = known.map(|record| record.condition);
@@ -34,7 +31,7 @@ pub(in crate::provider) fn tighten(look: &Look<'_>, plan: &mut Plan<'_>) {
     plan.tell_upon(id, Event::new(look.peer(), recorded).about(tenant.id()));
 }
 
-/// The condition that the Tenant itself names; `Active` where it names none.
+/// The condition in the Tenant itself; `Active` if the Tenant has none.
 pub(super) fn said_by(tenant: &Tenant) -> TenantCondition {
     tenant
         .spec
@@ -42,8 +39,8 @@ pub(super) fn said_by(tenant: &Tenant) -> TenantCondition {
         .unwrap_or(TenantCondition::Active)
 }
 
-/// Sets the recorded condition. The record's token serves no more if the
-/// condition is a milder one.
+/// Sets the recorded condition. If the new condition is milder, the present tokens
+/// become invalid.
 pub(super) fn set(record: &mut Record, condition: TenantCondition) {
     let milder = condition < record.condition;
     record.condition = condition;

@@ -1,4 +1,4 @@
-//! The peer's rights: giving them, keeping to its condition, taking them back.
+//! The peer's rights: their grant, the peer's condition, their withdrawal.
 
 mod bindings;
 mod condition;
@@ -8,6 +8,6 @@ mod withdrawal;
 
 pub(super) use bindings::{Granted, notices};
 pub(super) use condition::{lift, tighten};
-pub(super) use condition_lift::{apply_lift, offer_lift, set_condition};
+pub(super) use condition_lift::{apply_lift, set_condition};
 pub(super) use tolerated::{tolerate, tolerates};
 pub(super) use withdrawal::{is_ending, let_tenant_go, withdraw};

@@ -1,8 +1,8 @@
-//! A peer that this side's administrator lets in without a handshake
-//! ([`tolerate_no_handshake`](crate::provider::ProviderBuilder::tolerate_no_handshake)),
-//! because its Tenant asks for that.
+//! A tolerated peer: it has access without a handshake, because its Tenant asks for
+//! that and this side's administrator allows it
+//! ([`tolerate_no_handshake`](crate::provider::ProviderBuilder::tolerate_no_handshake)).
 //!
-//! The peer's slices need no key of the Tenant's. The Tenant itself has no
+//! The peer's slices do not need the Tenant's key. The Tenant itself gets no
 //! certificate. Source: Liqo `TenantReconciler.Reconcile`.
 
 use super::bindings::missing_cluster_wide;
@@ -14,7 +14,8 @@ use crate::{
         configuration::Configuration,
         handshake::{Names, mark},
         look::Look,
-        record::{Plan, Record},
+        record::Record,
+        records::Plan,
     },
     verify,
 };
@@ -40,8 +41,8 @@ pub(in crate::provider) fn tolerates(look: &Look<'_>, tenant: &Tenant) -> Result
     Ok(look.observed.is_known() || look.check_names(tenant)? == Names::Free)
 }
 
-/// Makes the tenant namespace, binds the cluster-wide rights, and says so in
-/// the status.
+/// Makes the tenant namespace, binds the cluster-wide rights, and writes the
+/// Tenant's status.
 ///
 /// # Errors
 /// [`LocalFault::Conflict`](crate::error::LocalFault::Conflict) if a binding

@@ -1,13 +1,13 @@
-//! Taking rights back: when a peer is drained, and when its Tenant goes. Nothing
-//! that the peer writes has to be readable for that (rule 10).
+//! Withdraws the rights of a peer that is drained or whose Tenant is deleted. This
+//! works even if the objects that the peer can write are unreadable (rule 10).
 
 use crate::{
     audit::{Decision, Event},
     model::{Metadata, Resource, names},
-    provider::{look::Look, observed::Observed, record::Plan},
+    provider::{look::Look, observed::Observed, records::Plan},
 };
 
-/// Whether the Tenant is on its way out, or gone with rights left behind.
+/// Whether the Tenant is being deleted, or is gone while rights remain.
 pub(in crate::provider) fn is_ending(observed: &Observed<'_>) -> bool {
     match observed.tenant_metadata() {
         Some(tenant) => tenant.deletion_timestamp.is_some(),
@@ -32,8 +32,9 @@ pub(in crate::provider) fn withdraw(look: &Look<'_>, plan: &mut Plan<'_>) {
     }
 }
 
-/// Lets the Tenant go, after the bindings: those in the tenant namespace would
-/// go with the Tenant that owns them, the cluster-wide ones would not.
+/// Removes the finalizer from the Tenant, after the deletion of the bindings.
+/// Kubernetes deletes the bindings that the Tenant owns, but not the cluster-wide
+/// ones.
 pub(in crate::provider) fn let_tenant_go(look: &Look<'_>, plan: &mut Plan<'_>) {
     let observed = look.observed;
     let Some((id, metadata)) = observed.tenant_id().zip(observed.tenant_metadata()) else {
@@ -69,8 +70,7 @@ fn has_rights(observed: &Observed<'_>) -> bool {
 }
 
 fn is_ours(observed: &Observed<'_>, metadata: &Metadata) -> bool {
-    let label = |name: &str| metadata.labels.get(name).map(String::as_str);
-    label(names::REMOTE_CLUSTER_ID_LABEL) == Some(observed.peer.as_str())
-        && label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO)
+    metadata.label(names::REMOTE_CLUSTER_ID_LABEL) == Some(observed.peer.as_str())
+        && metadata.label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO)
         && metadata.name.starts_with(names::BINDING_PREFIX)
 }

@@ -1,20 +1,16 @@
-//! Slices that go: since their peer is drained, or by themselves.
+//! Slices that end: their peer is drained, or the slice itself is gone.
 
 use super::{replica::SliceLook, status};
 use crate::{
     audit::{Decision, Event},
     model::{Resource, Secret, Timestamp, names},
-    provider::{
-        credentials::delete_unanswered,
-        look::Look,
-        record::{Plan, SliceRecord},
-    },
+    provider::{credentials::delete_unanswered, look::Look, record::SliceRecord, records::Plan},
 };
 
 impl SliceLook<'_> {
-    /// Denies the resources of a drained peer's slice, so that the consumer
-    /// learns of it, and at the next look deletes the slice. The denial goes by
-    /// the record: a peer that takes it off the status does not hold up the end.
+    /// Denies the resources of a drained peer's slice, so that the consumer learns
+    /// of it. The next look deletes the slice. The record keeps the denial: if the
+    /// peer removes it from the status, the deletion still follows.
     pub(super) fn withdraw(&self, plan: &mut Plan<'_>) {
         let slice = self.object;
         let Some(record) = self.record.filter(|record| !record.drained) else {
@@ -35,7 +31,7 @@ impl SliceLook<'_> {
     }
 }
 
-/// What is kept of a slice that is gone: its record and its certificate.
+/// The remains of a slice that is gone: its record and its certificate.
 pub(super) struct LeftBehind<'a> {
     pub(super) secret: &'a Secret,
     pub(super) record: &'a SliceRecord,
@@ -49,13 +45,13 @@ impl<'a> LeftBehind<'a> {
         Self {
             secret,
             record,
-            // One that cannot be read stays: it is not ours any more.
+            // An unreadable Secret stays: somebody else changed it.
             certificate: look.view.find(&namespace, &name).unwrap_or_default(),
         }
     }
 
-    /// Whether the record stays: a slice of that name is cordoned when it comes
-    /// again, or the name is that of a user.
+    /// Whether the record stays: a new slice of that name must be cordoned, or a
+    /// certificate or an access key for that name may still be valid.
     fn is_kept(&self, look: &Look<'_>) -> bool {
         let is_cordoned = self.record.cordoned && look.observed.tenant_metadata().is_some();
         let peer = look.observed.record();
@@ -64,7 +60,8 @@ impl<'a> LeftBehind<'a> {
             || peer.is_some_and(|peer| peer.aws.may_open(&self.record.slice))
     }
 
-    /// Until when the name is that of a user who holds a certificate.
+    /// The time until which a certificate for that name may be valid, if that is
+    /// later than now.
     pub(super) fn taken_until(&self, look: &Look<'_>) -> Option<Timestamp> {
         self.record.unused_from().filter(|until| look.now < *until)
     }
@@ -73,8 +70,8 @@ impl<'a> LeftBehind<'a> {
         self.is_kept(look) && self.certificate.is_none() && *self.record == self.record.tombstone()
     }
 
-    /// Deletes the certificate, then the record that names it, or what nobody
-    /// needs any more of it.
+    /// Deletes the certificate, then the record. If the record must stay, reduces
+    /// it to a tombstone.
     pub(super) fn clean_up(&self, look: &Look<'_>, plan: &mut Plan<'_>) {
         delete_unanswered(look, &self.record.held, plan);
         if let Some(certificate) = self.certificate {

@@ -1,5 +1,5 @@
-//! Resource slices, as the provider sees them: beside the phase of the control
-//! plane, each for itself.
+//! Resource slices on the provider's side. Each slice has its own phase, beside the
+//! phase of the control plane.
 //!
 //! ```text
 //!     AwaitsPeer ──▶ AwaitsRequest ──▶ NeedsRecord ──▶ NeedsCredential ──▶ NeedsDecision ──▶ NeedsStatus ──▶ Accepted │ Denied
@@ -8,10 +8,10 @@
 //!     any ──▶ Drained ──▶ Ending ──▶ LeftBehind
 //! ```
 //!
-//! A slice counts only if it is a replica of the peer's own, in the peer's
-//! tenant namespace. Its status is what the record says, whatever stands there.
+//! The provider accepts a slice only if it is a replica of the peer's own slice, in
+//! the peer's tenant namespace. The provider writes the slice's status from its
+//! record.
 
-mod ceiling;
 mod leaving;
 mod phase;
 mod policy;
@@ -20,7 +20,6 @@ mod replicas;
 mod settled;
 mod status;
 
-pub use ceiling::Ceiling;
 pub use phase::{NeedsSliceCredential, SlicePhase, SliceStatus};
 pub use policy::{LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest};
 pub(super) use replicas::Slices;
@@ -28,17 +27,19 @@ pub use settled::SettledSlice;
 
 use crate::{crypto::PublicKey, model::AuthParams};
 
-/// What the control plane's authentication gives to the peer's slices.
+/// The terms for the peer's slices that result from the control plane's
+/// authentication.
 #[derive(Clone)]
 pub(super) struct SliceTerms {
-    /// The key that the slices have to be of; none where no handshake is
+    /// The key that the slices' requests must contain; none if no handshake is
     /// required.
     pub(super) key: Option<PublicKey>,
-    /// The Tenant that the proof is for.
+    /// The UID of the peer's Tenant.
     pub(super) tenant_uid: String,
-    /// What the peer needs to reach this cluster: all but its credential.
+    /// The parameters with which the peer reaches this cluster, without its
+    /// credential.
     pub(super) address: AuthParams,
 }
 
-/// When to try again what failed on this side.
+/// The pause before a retry after a failure on this side.
 const RETRY: core::time::Duration = core::time::Duration::from_secs(60);

@@ -1,9 +1,9 @@
-//! The phases of a slice, as the provider tells them.
+//! The phases of a slice on the provider's side.
 
 use super::SettledSlice;
 use crate::{error::Error, model::ObjectRef, provider::CredentialRequest, verify::VerifiedSlice};
 
-/// Where one of the peer's slices stands.
+/// The state of one of the peer's slices.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct SliceStatus {
@@ -17,35 +17,35 @@ pub struct SliceStatus {
 /// leads from one to the next.
 #[non_exhaustive]
 pub enum SlicePhase {
-    /// The peer's control plane has not authenticated, or does so anew.
+    /// The peer's control plane is not authenticated yet, or authenticates again.
     AwaitsPeer,
-    /// The consumer has put no request into it yet.
+    /// The slice has no certificate request yet.
     AwaitsRequest,
-    /// The replica has no UID yet, which the store assigns.
+    /// The replica has no UID yet; the store assigns it.
     NeedsUid,
     /// The request is verified; the look-up of names has not answered yet.
     AwaitsNames,
-    /// The request is verified; that is to be recorded before it is signed.
+    /// The request is verified; it must be recorded before it is signed.
     NeedsRecord(Box<VerifiedSlice>),
-    /// The request is on record; the credential is to be asked for.
+    /// The request is on record; the credential must be requested.
     NeedsCredential(Box<NeedsSliceCredential>),
-    /// The credential is there; the resources that the slice asks for now are
-    /// not decided on.
+    /// The credential exists; the decision on the requested resources is missing.
     NeedsDecision(Box<SettledSlice>),
-    /// The status does not say what is on record.
+    /// The status does not match the record.
     NeedsStatus(Box<SettledSlice>),
-    /// The credential is there, and the resources are granted, or another
-    /// controller's to grant.
+    /// The credential exists. The resources are granted, or another controller
+    /// decides on them.
     Accepted(Box<SettledSlice>),
-    /// The credential is there, and the resources are denied.
+    /// The credential exists, and the resources are denied.
     Denied(Box<SettledSlice>),
-    /// The slice cannot be taken.
+    /// The provider refuses the slice.
     Refused(Error),
     /// The peer is drained: the slice is denied, then deleted.
     Drained,
     /// The slice is being deleted.
     Ending,
-    /// The slice is gone, and what was kept of it is to go, too.
+    /// The slice is gone; the provider must still clean up its record or
+    /// certificate.
     LeftBehind,
 }
 
@@ -53,21 +53,14 @@ pub enum SlicePhase {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NeedsSliceCredential {
-    /// What was verified.
+    /// The verified slice.
     pub slice: VerifiedSlice,
-    /// What is to be asked for.
+    /// The credential to request.
     pub request: CredentialRequest,
 }
 
-impl SliceStatus {
-    /// The slice's name.
-    pub fn name(&self) -> &str {
-        &self.slice.name
-    }
-}
-
 impl SlicePhase {
-    /// The slice with its credential, where it has one.
+    /// The slice with its credential, if it has one.
     pub fn settled(&self) -> Option<&SettledSlice> {
         match self {
             Self::NeedsDecision(slice)

@@ -1,6 +1,8 @@
-//! Who decides on the resources that a slice asks for.
+//! The decision on the resources that a slice requests.
 
 use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     crypto::{Answer, BoxError},
@@ -10,74 +12,82 @@ use crate::{
 
 /// Decides on the resources of slices, class by class.
 ///
-/// It is asked when a slice is new, when it asks for something else, while the
-/// decision is pending, and after
+/// The provider asks the policy when a slice is new, when the requested resources
+/// change, while the decision is pending, and after
 /// [`reconsider_slice`](crate::Provider::reconsider_slice). The decision is
-/// recorded out of the peer's reach, and the same question is not asked again.
+/// recorded where no peer can write, and the provider does not ask the same
+/// question again.
 pub trait ResourceSlicePolicy: Send + Sync {
-    /// Decides, or says that the decision comes later. [`Answer::Denied`] denies
-    /// the resources with that message.
+    /// Decides, or answers [`Answer::Pending`] if the decision comes later.
+    /// [`Answer::Denied`] denies the resources with that message.
     ///
     /// # Errors
-    /// Whatever keeps it from deciding; that slice waits, and the others go on.
+    /// The reason why the policy cannot decide. That slice waits; the other slices
+    /// continue.
     fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError>;
 }
 
-/// What a slice asks for.
-#[derive(Debug, Clone, Copy)]
+/// The resources that a slice requests. As data, it is the question `resources` of
+/// [the JSON forms](crate::machine::json).
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(tag = "type", rename = "resources")]
 #[non_exhaustive]
 pub struct SliceRequest<'a> {
-    /// Who asks.
+    /// The peer that made the slice.
     pub peer: &'a ClusterId,
     /// The slice's name.
     pub slice: &'a str,
-    /// The class: who is to decide. Empty or `default` for Liqo itself.
+    /// The class, which says which controller decides. Empty or `default` means
+    /// Liqo itself.
     pub class: &'a str,
-    /// How much of which resource.
+    /// The requested amount of each resource.
     pub resources: &'a BTreeMap<String, Quantity>,
-    /// What it has by an earlier decision.
+    /// The slice's grant from an earlier decision.
     pub granted: Option<&'a Grant>,
     /// The present time.
     pub now: Timestamp,
 }
 
-/// What is decided on a slice's resources. Whether its certificate is signed
-/// does not depend on it, as in Liqo.
+/// The decision on a slice's resources. As in Liqo, the slice's certificate does
+/// not depend on this decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SliceDecision {
-    /// It gets this.
+    /// The slice gets this grant.
     Grant(Grant),
-    /// It gets nothing.
+    /// The slice gets nothing.
     Deny {
-        /// Why, in one word in upper camel case.
+        /// The reason of the condition: one word in upper camel case.
         reason: String,
-        /// Why, in a sentence.
+        /// The message of the condition: a sentence.
         message: String,
     },
-    /// The class is another controller's to decide on: that part of the status
-    /// is left to it.
+    /// Another controller decides on the class and writes that part of the status.
     NotMine,
 }
 
-/// Liqo's own decision: slices of the classes `default` and none get what they
-/// ask for, and of what they do not ask for what is configured here; other
-/// classes are left to others. What is no quantity is denied. Source: Liqo
+/// Liqo's own decision for slices with the class `default` or without a class. Such
+/// a slice gets the resources that it requests, and the defaults that are
+/// configured here for everything else. An invalid or negative quantity is denied.
+/// Other controllers decide on other classes. Source: Liqo
 /// `remoteresourceslicecontroller.SliceStatusOptions`.
 ///
 /// # Examples
 /// ```
 /// use liqo_auth::provider::{Grant, LiqoClasses};
 ///
-/// let policy = LiqoClasses::new(Grant {
-///     resources: [("pods".to_owned(), "110".into())].into(),
-///     node_labels: [("region".to_owned(), "europe".to_owned())].into(),
-///     ..Grant::default()
-/// });
+/// let policy = LiqoClasses {
+///     defaults: Grant {
+///         resources: [("pods".to_owned(), "110".into())].into(),
+///         node_labels: [("region".to_owned(), "europe".to_owned())].into(),
+///         ..Grant::default()
+///     },
+/// };
 /// # let _ = policy;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct LiqoClasses {
-    defaults: Grant,
+    /// What a slice gets where it asks for no other amount.
+    pub defaults: Grant,
 }
 
 impl<'a> SliceRequest<'a> {
@@ -96,49 +106,46 @@ impl<'a> SliceRequest<'a> {
             now,
         }
     }
-
-    /// Whether the class is one on which Liqo itself decides.
-    pub fn is_of_liqos_classes(&self) -> bool {
-        is_liqos_class(self.class)
-    }
 }
 
 pub(super) fn is_liqos_class(class: &str) -> bool {
     class.is_empty() || class == names::DEFAULT_RESOURCE_SLICE_CLASS
 }
 
-impl SliceDecision {
-    /// A denial in Liqo's words.
-    pub fn deny() -> Self {
-        Self::Deny {
-            reason: DENIED.0.to_owned(),
-            message: DENIED.1.to_owned(),
-        }
+/// The `type` is `grant` with the field `grant`, `deny` with the fields `reason`
+/// and `message`, or `notMine` without other fields.
+impl<'de> Deserialize<'de> for SliceDecision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Written::deserialize(deserializer)? {
+            Written::Grant { grant } => Self::Grant(grant),
+            Written::Deny { reason, message } => Self::Deny { reason, message },
+            Written::NotMine {} => Self::NotMine,
+        })
     }
 }
 
-impl LiqoClasses {
-    /// Grants these, where a slice asks for no other amount.
-    pub fn new(defaults: Grant) -> Self {
-        Self { defaults }
-    }
+/// A decision as it is written.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
+enum Written {
+    Grant { grant: Grant },
+    Deny { reason: String, message: String },
+    NotMine {},
 }
 
 impl ResourceSlicePolicy for LiqoClasses {
     fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
-        if !request.is_of_liqos_classes() {
+        if !is_liqos_class(request.class) {
             return Ok(Answer::Ready(SliceDecision::NotMine));
         }
         for (resource, quantity) in request.resources {
-            let problem = match quantity.amount() {
-                Ok(amount) if amount.is_negative() => "it is negative".to_owned(),
-                Ok(_) => continue,
-                Err(error) => error.to_string(),
+            let Some(problem) = quantity.fault() else {
+                continue;
             };
             let resource = crate::error::shortened(resource);
             return Ok(Answer::Ready(SliceDecision::Deny {
                 reason: DENIED.0.to_owned(),
-                message: format!("{resource:?} is no amount of a resource: {problem}"),
+                message: format!("the amount of {resource:?} is not a valid quantity: {problem}"),
             }));
         }
         let mut grant = self.defaults.clone();

@@ -1,16 +1,16 @@
-//! One slice: its phase, and what leads on.
+//! One slice: its phase, and the step to the next one.
 
 use super::{NeedsSliceCredential, SettledSlice, SlicePhase, SliceTerms, policy, status};
 use crate::{
-    crypto::Answer,
-    error::{Backend, Error, Fault, PeerMisbehaved, PolicyRefusal},
+    error::{Error, Fault, PeerMisbehaved, PolicyRefusal},
     machine::{Awaited, Holder, Notice},
     model::{Resource, ResourceSlice, Secret, TenantCondition, names},
     provider::{
         credentials::{CertificateSecret, Holding, RequestBasis, Standing},
         look::Look,
-        principals::{Claimant, PrincipalName, is_well_known},
-        record::{Outcome, Plan, SliceRecord, Taking, slice_name},
+        principals::{Claimant, PrincipalName, are_free, is_well_known},
+        record::{Outcome, SliceRecord, Taking, slice_name},
+        records::Plan,
     },
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
 };
@@ -21,7 +21,7 @@ pub(super) struct SliceLook<'a> {
     pub(super) look: Look<'a>,
     pub(super) object: &'a ResourceSlice,
     pub(super) record: Option<&'a SliceRecord>,
-    /// Why the record cannot be read, if it is there and cannot be.
+    /// The error, if the record exists and cannot be read.
     broken: Option<Error>,
     pub(super) terms: Option<&'a SliceTerms>,
     certificate: CertificateSecret<'a>,
@@ -64,7 +64,7 @@ impl<'a> SliceLook<'a> {
         }
     }
 
-    /// The slice as a holder, once its request is verified.
+    /// The slice's credential and its verified request.
     pub(super) fn holding<'s>(&'s self, verified: &'s VerifiedSlice) -> Holding<'s> {
         let tenant = self.terms.map(|terms| terms.tenant_uid.as_str());
         Holding {
@@ -78,6 +78,7 @@ impl<'a> SliceLook<'a> {
             subject: verified.subject(),
             basis: RequestBasis::Tenant(tenant.unwrap_or_default()),
             held: self.record.map(|record| &record.held),
+            key_held: self.record.map(|record| &record.aws),
             kept_in: self.certificate.clone(),
         }
     }
@@ -88,7 +89,7 @@ impl<'a> SliceLook<'a> {
             && self.object.metadata.namespace == self.certificate.namespace
     }
 
-    /// Whether the Tenant is there, and not on its way out.
+    /// Whether the Tenant exists and is not being deleted.
     fn has_tenant(&self) -> bool {
         let tenant = self.look.observed.tenant_metadata();
         tenant.is_some_and(|tenant| tenant.deletion_timestamp.is_none())
@@ -103,7 +104,8 @@ impl<'a> SliceLook<'a> {
             namespace: Some(&self.certificate.namespace),
             tenant_key: self.terms.and_then(|terms| terms.key.as_ref()),
         };
-        // Nothing that the peer can write keeps a drained slice.
+        // The peer can write the names. They must not prevent the end of a drained
+        // slice, so they are not checked for one.
         if !(self.is_drained() && self.has_tenant()) {
             verify::slice_names(object, &expectation, policy)?;
             self.check_origin()?;
@@ -121,11 +123,11 @@ impl<'a> SliceLook<'a> {
             return Err(error.clone());
         }
         if self.is_surplus {
-            let limit = policy.limits().resource_slices;
+            let limit = policy.limits.resource_slices;
             let error = PolicyRefusal::TooManySlices { limit };
             return Err(Error::new(error, Some(object.id()), ""));
         }
-        let limit = policy.limits().slice_records;
+        let limit = policy.limits.slice_records;
         if self.record.is_none() && self.look.observed.slice_records.len() >= limit {
             let error = PolicyRefusal::TooManySliceRecords { limit };
             return Err(Error::new(error, Some(object.id()), ""));
@@ -139,8 +141,8 @@ impl<'a> SliceLook<'a> {
         if object.metadata.uid.is_empty() {
             return Ok(SlicePhase::NeedsUid);
         }
-        // A request that is on record for the same key needs no signature
-        // operation.
+        // If the request is on record for the same key, its signature is not
+        // verified again.
         let record = self.record;
         let known = match expectation.tenant_key {
             Some(key) => record.and_then(|it| it.known_csr(key.fingerprint().as_bytes())),
@@ -161,8 +163,8 @@ impl<'a> SliceLook<'a> {
             });
         };
         if self.look.observed.record.is_none() {
-            // Nobody would remember the credential; the peer's record comes
-            // first.
+            // The peer's record must exist first, because it records the
+            // credential.
             return Ok(SlicePhase::AwaitsPeer);
         }
         let holding = self.holding(&verified);
@@ -177,7 +179,7 @@ impl<'a> SliceLook<'a> {
         let renewal = holding.renewal(&credential);
         let is_told = self.told(&credential) == self.object.status;
         let settled = Box::new(SettledSlice {
-            verified,
+            slice: verified,
             credential,
             renewal,
         });
@@ -223,11 +225,12 @@ impl<'a> SliceLook<'a> {
         Ok(())
     }
 
-    /// Takes the request, if the peer's rate allows it: each request on record
-    /// is signed once, and again when its certificate is due. Several slices
-    /// share the rate, so that the planned record decides.
+    /// Records the request, if the peer's rate limit allows it. Each recorded
+    /// request is signed once, and again when its certificate is due for renewal.
+    /// Several slices share the rate limit, so the planned record counts, not the
+    /// observed one.
     fn take_request(&self, verified: &VerifiedSlice, plan: &mut Plan<'_>) {
-        let (limits, now) = (self.look.policy().limits(), self.look.now);
+        let (limits, now) = (&self.look.policy().limits, self.look.now);
         let (slice, name) = (self.object, &self.object.metadata.name);
         let record = record_of(&self.look, name).map(|(secret, _)| secret);
         let request = Taking::of(slice, verified, record);
@@ -245,9 +248,9 @@ impl<'a> SliceLook<'a> {
         );
     }
 
-    /// What is done to a slice in any phase: the marks of this side, and the
-    /// resources that nobody granted are taken off its status. Liqo lets them be
-    /// used in whatever phase the slice is.
+    /// Maintains the slice in any phase: sets this side's annotations and label,
+    /// and removes resources without a grant from the status. Liqo lets a slice use
+    /// the resources in its status, whatever its phase.
     pub(super) fn keep_up(&self, phase: &SlicePhase, plan: &mut Plan<'_>) {
         if !self.has_tenant() || self.object.metadata.namespace != self.certificate.namespace {
             return;
@@ -280,7 +283,7 @@ impl<'a> SliceLook<'a> {
                     .record
                     .and_then(|record| record.decided_of(self.object));
                 if decided.is_none() && !policy::is_liqos_class(&self.object.spec.class) {
-                    // It may be another controller's to decide on.
+                    // Another controller may decide on this class.
                     return;
                 }
                 decided
@@ -291,8 +294,8 @@ impl<'a> SliceLook<'a> {
         plan.take_away(self.object, |slice| slice.status = told);
     }
 
-    /// The annotations that this side keeps on the slice, and the label by which
-    /// Liqo's quotas see it and read them.
+    /// Sets this side's annotations on the slice, and the label by which Liqo's
+    /// quotas find the slice and read the annotations.
     fn mark(&self, slice: &mut ResourceSlice) {
         let metadata = &mut slice.metadata;
         if self
@@ -331,11 +334,11 @@ impl<'a> SliceLook<'a> {
         self.check_origin()
     }
 
-    /// Only replicas of the peer's own count.
+    /// Checks that the slice is a replica: it has the label with its origin.
     fn check_origin(&self) -> Result<(), Error> {
         let labels = &self.object.metadata.labels;
         if labels.contains_key(names::REPLICATION_ORIGIN_LABEL) {
-            // It was compared.
+            // `verify::slice_names` has compared its value.
             return Ok(());
         }
         Err(Error::new(
@@ -348,8 +351,8 @@ impl<'a> SliceLook<'a> {
         ))
     }
 
-    /// That the slice's user name is nobody else's; false while the look-up has
-    /// not answered.
+    /// Checks that the slice's user name belongs to nobody else. Returns false
+    /// while the look-up of names has not answered.
     fn name_is_free(&self, verified: &VerifiedSlice) -> Result<bool, Error> {
         let subject = verified.subject();
         let name = subject.common_name();
@@ -358,11 +361,10 @@ impl<'a> SliceLook<'a> {
             slice: verified.name(),
         };
         let principals = &self.look.configuration.principals;
-        let taken = principals.is_taken(&PrincipalName::user(name), claimant);
-        match taken.map_err(|error| Error::backend(Backend::Principals, error))? {
-            Answer::Pending => Ok(false),
-            Answer::Ready(false) if !is_well_known(name) => Ok(true),
-            Answer::Ready(_) | Answer::Denied(_) => {
+        match are_free(principals, &[PrincipalName::User(name)], claimant)? {
+            None => Ok(false),
+            Some(true) if !is_well_known(name) => Ok(true),
+            Some(_) => {
                 let name = name.to_owned();
                 let refusal = PolicyRefusal::NameTaken { name };
                 Err(Error::new(refusal, Some(self.object.id()), "metadata.name"))
@@ -371,7 +373,7 @@ impl<'a> SliceLook<'a> {
     }
 }
 
-/// The record of a slice, as far as it can be read.
+/// The record of a slice, or the error if it cannot be read.
 pub(super) fn record_of<'a>(
     look: &Look<'a>,
     slice: &str,

@@ -1,6 +1,6 @@
-//! Which slices there are, and what leads all of them on.
+//! All slices of a peer, and their next steps.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     RETRY, SlicePhase, SliceStatus, SliceTerms,
@@ -13,16 +13,15 @@ use crate::{
         AuthParams, Kind, Metadata, ObjectRef, Resource, ResourceSlice, TenantCondition, Timestamp,
         Unreadable, names,
     },
-    provider::{
-        look::Look,
-        record::{Plan, slice_name},
-    },
+    provider::{look::Look, record::slice_name, records::Plan},
 };
 
-/// The peer's slices, with what is left of those that are gone.
+/// The peer's slices, and the remains of the slices that are gone.
 pub(in crate::provider) struct Slices<'a> {
     look: Look<'a>,
     present: Vec<(SliceLook<'a>, SlicePhase)>,
+    /// Where the first of each name stands in them.
+    by_name: BTreeMap<&'a str, usize>,
     unreadable: Vec<&'a Unreadable>,
     left_behind: Vec<LeftBehind<'a>>,
     broken: Vec<(ObjectRef, Error)>,
@@ -34,7 +33,7 @@ impl<'a> Slices<'a> {
     /// The slices in the view.
     pub(in crate::provider) fn of(look: Look<'a>, terms: Option<&'a SliceTerms>) -> Self {
         let namespace = look.observed.namespace_name();
-        // Slices that are known go first: new ones are not to drive them out.
+        // Slices with a record come first, so that new ones do not displace them.
         let mut replicas: Vec<(bool, &'a ResourceSlice)> = look
             .view
             .readable::<ResourceSlice>()
@@ -48,7 +47,10 @@ impl<'a> Slices<'a> {
             })
             .collect();
         replicas.sort_by_key(|(is_new, slice)| (*is_new, &slice.metadata.name));
-        let limit = look.policy().limits().resource_slices;
+        let names = replicas.iter().enumerate().rev();
+        let by_name = names.map(|(at, (_, slice))| (slice.metadata.name.as_str(), at));
+        let by_name = by_name.collect();
+        let limit = look.policy().limits.resource_slices;
         let mut number = 0;
         let present = replicas.into_iter().map(|(_, slice)| {
             let is_here = slice.metadata.namespace == namespace;
@@ -60,6 +62,7 @@ impl<'a> Slices<'a> {
         let mut slices = Self {
             look,
             present: present.collect(),
+            by_name,
             unreadable: look.view.unreadable(Kind::ResourceSlice).collect(),
             left_behind: Vec::new(),
             broken: Vec::new(),
@@ -69,13 +72,14 @@ impl<'a> Slices<'a> {
         slices
     }
 
-    /// The records of slices that are gone.
+    /// Collects the records of the slices that are gone.
     fn find_left_behind(&mut self, namespace: &str) {
         let look = self.look;
         if look.observed.slice_records.is_empty() {
             return;
         }
-        // A finalizer of a drained peer's keeps the slice and nothing else.
+        // A slice of a drained peer that is being deleted counts as gone, even if a
+        // finalizer still keeps it.
         let is_drained = is_drained(&look);
         let stays = |metadata: &Metadata| !(is_drained && metadata.deletion_timestamp.is_some());
         let readable = look.view.readable::<ResourceSlice>();
@@ -85,13 +89,13 @@ impl<'a> Slices<'a> {
             .collect();
         for unreadable in self.unreadable.iter().filter(|it| stays(&it.metadata)) {
             if unreadable.id.name.is_empty() {
-                // It may be any of them.
+                // A slice without a name may be that of any record.
                 return;
             }
             present.insert(slice_name(look.peer(), &unreadable.id.name));
         }
         for (name, (secret, opened)) in &look.observed.slice_records {
-            // The record of a slice that is present is the slice's own matter.
+            // The record of a present slice is handled together with the slice.
             if present.contains(*name) {
                 continue;
             }
@@ -109,8 +113,8 @@ impl<'a> Slices<'a> {
         }
     }
 
-    /// What leads the slices on. What is wrong with one is a refusal, and holds
-    /// up none of the others.
+    /// Plans the next step of each slice. An error of one slice is a refusal, and
+    /// does not block the other slices.
     pub(in crate::provider) fn advance(&self, plan: &mut Plan<'_>) {
         let look = &self.look;
         let is_drained = is_drained(look);
@@ -131,6 +135,9 @@ impl<'a> Slices<'a> {
                 plan.refuse_at(slice.object.id(), error);
             }
         }
+        for record in &look.observed.large_slice_records {
+            plan.delete_unreadable(record);
+        }
         for left in &self.left_behind {
             left.clean_up(look, plan);
         }
@@ -140,14 +147,13 @@ impl<'a> Slices<'a> {
         }
     }
 
-    /// The address and the credential that a slice has.
+    /// The address and the credential of a slice.
     pub(in crate::provider) fn auth_params(&self, name: &str) -> Option<AuthParams> {
-        let mut present = self.present.iter();
-        let (slice, phase) = present.find(|(slice, _)| slice.object.metadata.name == name)?;
+        let (slice, phase) = self.present.get(*self.by_name.get(name)?)?;
         Some(slice.auth_params(&phase.settled()?.credential))
     }
 
-    /// What is to be told of the slices.
+    /// The status of each slice.
     pub(in crate::provider) fn into_status(self) -> Vec<SliceStatus> {
         let namespace = self.look.observed.namespace_name();
         let unreadable = self.unreadable.into_iter().map(|unreadable| SliceStatus {
@@ -179,8 +185,8 @@ fn is_drained(look: &Look<'_>) -> bool {
         && look.observed.tenant_metadata().is_some()
 }
 
-/// Whether somebody says that it is this peer's replica. The local slices of a
-/// cluster that is this one's provider as well are not.
+/// Whether the slice claims to be a replica from this peer. The slices that this
+/// cluster itself requests from the peer are local, and are no replicas.
 fn is_replica(look: &Look<'_>, slice: &ResourceSlice, namespace: &str) -> bool {
     let label = |name: &str| slice.metadata.labels.get(name).map(String::as_str);
     let peer = Some(look.peer().as_str());

@@ -1,63 +1,40 @@
-//! A slice with its credential: telling the consumer, deciding on resources.
+//! A slice with its credential: its status, and the decision on its resources.
 
 use super::{RETRY, SliceDecision, SliceRequest, policy::DENIED, replica::SliceLook, status};
 use crate::{
     audit::{Decision, Event},
-    crypto::{Answer, CertificateChain, without_padding},
+    crypto::{Answer, without_padding},
     error::{Backend, Error},
     machine::Awaited,
     model::{
-        AuthParams, Resource, ResourceSliceConditionType, ResourceSliceStatus, TenantCondition,
-        Timestamp,
+        AuthParams, Quantity, Resource, ResourceSliceConditionType, ResourceSliceStatus,
+        TenantCondition, Timestamp,
     },
     provider::{
         credentials::{Credential, Renewal},
-        record::{Outcome, Plan},
+        record::Outcome,
+        records::Plan,
     },
-    verify::{Credentials, VerifiedSlice},
+    verify::VerifiedSlice,
 };
 
 /// A slice that has a certificate or an AWS user.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct SettledSlice {
-    pub(super) verified: VerifiedSlice,
-    pub(super) credential: Credential,
-    pub(super) renewal: Renewal,
-}
-
-impl SettledSlice {
-    /// What was verified.
-    pub fn slice(&self) -> &VerifiedSlice {
-        &self.verified
-    }
-
-    /// What the slice authenticates by.
-    pub fn credentials(&self) -> &Credentials {
-        self.credential.shown()
-    }
-
-    /// The certificate that was issued; none where an AWS user stands in its
-    /// place.
-    pub fn certificate(&self) -> Option<&CertificateChain> {
-        self.credential.chain()
-    }
-
-    /// When the certificate expires; AWS keys do not.
-    pub fn valid_until(&self) -> Option<Timestamp> {
-        self.credential.valid_until()
-    }
-
-    /// Where the renewal of the certificate stands.
-    pub fn renewal(&self) -> &Renewal {
-        &self.renewal
-    }
+    /// The verified slice.
+    pub slice: VerifiedSlice,
+    /// The credential with which the slice authenticates.
+    pub credential: Credential,
+    /// The state of the certificate's renewal.
+    pub renewal: Renewal,
 }
 
 impl SliceLook<'_> {
-    /// Renews the certificate when it is due, and keeps the Secret in which Liqo
-    /// keeps it.
+    /// Renews the certificate when it is due, and maintains the Secret in which
+    /// Liqo keeps it.
     pub(super) fn maintain(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
-        let holding = self.holding(&settled.verified);
+        let holding = self.holding(&settled.slice);
         let renewed = holding.renew(&settled.credential, plan);
         if let Some(error) = &holding.kept_in.unreadable {
             plan.refuse(error.clone());
@@ -66,7 +43,7 @@ impl SliceLook<'_> {
         }
     }
 
-    /// Says in the status what is on record.
+    /// Writes the status that follows from the record.
     pub(super) fn tell(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
         let told = self.told(&settled.credential);
         if status::takes_away(&self.object.status, &told) {
@@ -76,17 +53,18 @@ impl SliceLook<'_> {
         }
     }
 
-    /// Asks for a decision on the resources, and records it. While the decision
-    /// is awaited, the consumer is told of its credential.
+    /// Asks the policy for a decision on the resources, and records it. While the
+    /// decision is pending, the status already shows the credential.
     pub(super) fn decide(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
         self.maintain(settled, plan);
         let policy = &self.look.configuration.slice_policy;
         let decision = match policy.decide(&self.resources_request()) {
-            Ok(Answer::Ready(decision)) => decision,
-            Ok(Answer::Denied(message)) => SliceDecision::Deny {
-                reason: DENIED.0.to_owned(),
-                message,
+            Ok(Answer::Ready(SliceDecision::Grant(grant))) => match self.excess() {
+                None => SliceDecision::Grant(grant),
+                Some(message) => denied(message),
             },
+            Ok(Answer::Ready(decision)) => decision,
+            Ok(Answer::Denied(message)) => denied(message),
             Ok(Answer::Pending) => {
                 plan.await_for(Awaited::Resources(self.object.id()));
                 return self.tell(settled, plan);
@@ -122,6 +100,32 @@ impl SliceLook<'_> {
         }
     }
 
+    /// What the slice asks for beyond what its record may hold. The record of a
+    /// grant that is too large could not be read again.
+    fn excess(&self) -> Option<String> {
+        let limits = &self.look.policy().limits;
+        let asked = &self.object.spec.resources;
+        let longest = |length: fn((&String, &Quantity)) -> usize| asked.iter().map(length).max();
+        [
+            ("resources", Some(asked.len()), limits.slice_resources),
+            (
+                "characters in the name of a resource",
+                longest(|(name, _)| name.len()),
+                limits.resource_name,
+            ),
+            (
+                "characters in the amount of a resource",
+                longest(|(_, amount)| amount.as_str().len()),
+                limits.quantity,
+            ),
+        ]
+        .into_iter()
+        .find_map(|(what, found, limit)| {
+            let found = found.filter(|found| *found > limit)?;
+            Some(format!("found {found} {what}, expected at most {limit}"))
+        })
+    }
+
     fn resources_request(&self) -> SliceRequest<'_> {
         let decided = self.record.and_then(|record| record.decided.as_ref());
         let granted = decided.and_then(|decided| match &decided.outcome {
@@ -131,7 +135,8 @@ impl SliceLook<'_> {
         SliceRequest::new(self.look.peer(), self.object, granted, self.look.now)
     }
 
-    /// What the status has to say: all of it follows from the record.
+    /// The status that the slice must have. It follows from the record and from the
+    /// peer's condition.
     pub(super) fn told(&self, credential: &Credential) -> ResourceSliceStatus {
         let said = &self.object.status;
         let now = self.look.now;
@@ -148,8 +153,8 @@ impl SliceLook<'_> {
                 let times = status::Times { recorded, now };
                 status::decide_resources(&mut told, said, &decided.outcome, times);
             }
-            // A cordoned peer gets nothing new. That is not recorded: it ends
-            // with the condition.
+            // A cordoned peer gets no new resources. This denial is not recorded,
+            // since it ends with the condition.
             None if self.look.observed.condition() == TenantCondition::Cordoned => {
                 let mut denied = said.clone();
                 status::deny_resources(&mut denied, now);
@@ -165,12 +170,19 @@ impl SliceLook<'_> {
     pub(super) fn auth_params(&self, credential: &Credential) -> AuthParams {
         let address = self.terms.map(|terms| terms.address.clone());
         let mut auth_params = credential.added_to(address.unwrap_or_default());
-        // Liqo pads the CA; that is no reason to write it again.
+        // Liqo pads the CA. A different padding alone causes no write.
         if let Some(said) = &self.object.status.auth_params
             && without_padding(said.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
         {
             auth_params.ca = said.ca.clone();
         }
         auth_params
+    }
+}
+
+fn denied(message: String) -> SliceDecision {
+    SliceDecision::Deny {
+        reason: DENIED.0.to_owned(),
+        message,
     }
 }

@@ -1,4 +1,4 @@
-//! What the status of a slice says, in Liqo's words.
+//! The status of a slice, with Liqo's reasons and messages.
 
 use super::policy::DENIED;
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
     provider::record::{Decided, Outcome},
 };
 
-/// Sets a condition. One that says the same already keeps its time, unless the
-/// record knows a time of its own.
+/// Sets a condition. Its time is the recorded one, if there is one. Otherwise an
+/// unchanged condition keeps its time.
 pub(super) fn set(
     status: &mut ResourceSliceStatus,
     said: &ResourceSliceStatus,
@@ -39,15 +39,15 @@ pub(super) fn set(
     }
 }
 
-/// When a condition came to hold, and when it is.
+/// The recorded time of a condition, and the present time.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     pub(super) recorded: Option<Timestamp>,
     pub(super) now: Timestamp,
 }
 
-/// The status of a slice whose request is refused: that, and nothing of what
-/// stands there.
+/// The status of a slice whose request is refused. It holds only the denial, and
+/// nothing of the present status.
 pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSliceStatus {
     let mut status = ResourceSliceStatus::default();
     set(
@@ -69,8 +69,8 @@ pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSli
     status
 }
 
-/// The status with the resources that were decided on, or none, and the rest as
-/// it is. A denial takes nothing, and stays.
+/// The present status with the resources of the decision. Without a decision, it
+/// has no resources, and a condition that denies them stays.
 pub(super) fn with_resources(
     said: &ResourceSliceStatus,
     decided: Option<&Decided>,
@@ -98,7 +98,8 @@ pub(super) fn with_resources(
     status
 }
 
-/// Whether the second status takes something away that the first one shows.
+/// Whether `told` changes resources that `said` shows, or withdraws their
+/// acceptance.
 pub(super) fn takes_away(said: &ResourceSliceStatus, told: &ResourceSliceStatus) -> bool {
     let is_accepted = |status: &ResourceSliceStatus| {
         let resources = status.condition(ResourceSliceConditionType::Resources);
@@ -108,7 +109,7 @@ pub(super) fn takes_away(said: &ResourceSliceStatus, told: &ResourceSliceStatus)
         || is_accepted(said) && !is_accepted(told)
 }
 
-/// Denies the resources, and leaves all else.
+/// Denies the resources. Nothing else in the status changes.
 pub(super) fn deny_resources(status: &mut ResourceSliceStatus, now: Timestamp) {
     let said = status.clone();
     let times = Times {
@@ -139,8 +140,8 @@ pub(super) fn accept_authentication(
     set(status, said, what, why, times);
 }
 
-/// What was decided on the resources; what another controller decides on stays
-/// as it is.
+/// Writes the decision on the resources. If another controller decides, the
+/// resources in `said` stay.
 pub(super) fn decide_resources(
     status: &mut ResourceSliceStatus,
     said: &ResourceSliceStatus,

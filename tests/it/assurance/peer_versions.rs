@@ -2,10 +2,12 @@
 
 use liqo_auth::{
     assurance::peer_version::{self, Ability, Evidence},
-    crypto::SigningKey,
     error::{Fault, LocalFault},
     machine::Objects,
-    model::{AuthParams, Kind, Metadata, Object, ObjectRef, Renew, Secret, ServiceAccount, names},
+    model::{
+        AuthParams, Identity, Kind, Metadata, Object, ObjectRef, Renew, Resource, Secret,
+        ServiceAccount, Tenant, names,
+    },
 };
 
 use crate::{
@@ -40,7 +42,7 @@ fn the_versions_of_two_peers_with_this_library_are_recognized() {
     assert_eq!(
         found,
         [
-            "a nonce that says whom it is for",
+            "a nonce that names its clusters",
             "a commitment of the provider"
         ]
     );
@@ -74,8 +76,8 @@ fn liqo_1_2_is_recognized_by_its_key_and_its_renewals() {
         objects(&folder.join("ren-b")),
         objects(&folder.join("ren-a")),
     );
-    let tenant = at_provider.iter().find_map(Object::as_tenant).unwrap();
-    let identity = at_consumer.iter().find_map(Object::as_identity).unwrap();
+    let tenant = at_provider.iter().find_map(Tenant::from_object).unwrap();
+    let identity = at_consumer.iter().find_map(Identity::from_object).unwrap();
     let (consumer_id, provider_id) = (&tenant.spec.cluster_id, &identity.spec.cluster_id);
     let evidence = peer_version::of_consumer(&at_provider.view(&id(consumer_id))).unwrap();
     assert_eq!(evidence.to_string(), "Liqo 1.2.0 or later, or this library");
@@ -126,7 +128,7 @@ fn contradictory_evidence_is_reported() {
     assert!(evidence.contradictory);
     assert_eq!(
         evidence.to_string(),
-        "Liqo 1.2.0 or later, or this library; what it wrote differs, as after an upgrade"
+        "Liqo 1.2.0 or later, or this library; the observations differ, as after an upgrade"
     );
     assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
 

@@ -15,7 +15,7 @@ use liqo_auth::{
     crypto::{Algorithm, KeyPair, SigningKey},
     error::{ApiMisuse, Fault, LocalFault, PeerMisbehaved},
     machine::{MessageBody, Objects},
-    model::{Identity, Tenant, manifest, names},
+    model::{Identity, Resource, Tenant, manifest, names},
 };
 
 use crate::{
@@ -335,20 +335,14 @@ impl Drop for Folder {
 }
 
 fn of_tenant(objects: &Objects) -> String {
-    let tenant = objects
-        .iter()
-        .find_map(|object| object.as_tenant())
-        .unwrap();
+    let tenant = objects.iter().find_map(Tenant::from_object).unwrap();
     let Tenant { metadata, .. } = tenant;
     metadata.namespace.clone()
 }
 
 /// The namespace of the Identity, if it is not the default one.
 fn of_identity(objects: &Objects) -> Option<String> {
-    let identity: &Identity = objects
-        .iter()
-        .find_map(|object| object.as_identity())
-        .unwrap();
+    let identity: &Identity = objects.iter().find_map(Identity::from_object).unwrap();
     let namespace = &identity.metadata.namespace;
     (!namespace.starts_with("liqo-tenant-")).then(|| namespace.clone())
 }

@@ -1,5 +1,6 @@
 //! Resource slices of a provider on EKS: each gets an AWS user.
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -9,8 +10,8 @@ use liqo_auth::{
     error::{ApiMisuse, PolicyRefusal},
     machine::{Awaited, Holder, Step},
     model::{
-        AuthzPolicy, AwsConfig, Kind, ObjectRef, ResourceSliceConditionStatus::Accepted, Secret,
-        TenantCondition,
+        AuthzPolicy, AwsConfig, Kind, Object, ObjectRef, ResourceSliceConditionStatus::Accepted,
+        Secret, TenantCondition,
     },
     provider::{AwsIdentities, CredentialRequest, Renewal, SlicePhase},
     verify::Credentials,
@@ -90,10 +91,10 @@ fn each_slice_gets_its_own_aws_user() {
         let SlicePhase::Accepted(settled) = phase else {
             panic!("{phase:?}");
         };
-        assert!(matches!(settled.credentials(), Credentials::Aws(_)));
-        assert_eq!(settled.certificate(), None);
-        assert_eq!(settled.valid_until(), None);
-        assert!(matches!(settled.renewal(), Renewal::Never));
+        assert!(matches!(settled.credential.shown, Credentials::Aws(_)));
+        assert_eq!(settled.credential.shown.certificate(), None);
+        assert_eq!(settled.credential.shown.valid_until(), None);
+        assert!(matches!(settled.renewal, Renewal::Never));
     });
     assert_eq!(pool.kept("mypool"), None);
     // Whatever the peer writes, a key on record is not requested again.
@@ -230,6 +231,37 @@ fn keys_of_slices_that_are_made_at_once_are_all_recorded() {
     assert_eq!(awaited, keys);
 }
 
+/// Nobody deletes the keys at AWS, and the peer makes its slices again and again.
+#[test]
+fn keys_that_nobody_deletes_do_not_make_a_record_too_large() {
+    let iam = Arc::new(Iam::default());
+    let mut pool = pool(&iam);
+    let mut refused = 0;
+    for round in 0..8 {
+        for number in 0..48 {
+            pool.bring(replica(&format!("pool{number}x{round}")));
+        }
+        pool.settle();
+        refused += pool.refused.len();
+        for number in 0..48 {
+            pool.remove(&format!("pool{number}x{round}"));
+        }
+        pool.wait(Duration::from_secs(24 * 3600)).settle();
+    }
+    assert!(iam.made() <= 256, "{}", iam.made());
+    assert!(refused > 0);
+    let record: &Secret = pool.at_provider.get("liqo", RECORD).unwrap();
+    let record = Object::from_value(Object::from(record.clone()).to_value());
+    assert!(record.as_unreadable().is_none());
+    // A key that is deleted makes room for another one.
+    let step = pool.reconcile();
+    let one = awaited_revocations(&step)[0].to_owned();
+    revoke(&mut pool, &one);
+    pool.bring(replica("another")).settle();
+    assert_eq!(pool.refused, []);
+    assert_ne!(given(&pool, "another").aws_access_key_id, one);
+}
+
 #[test]
 fn a_revoked_key_is_replaced_even_after_a_crash() {
     for effects in 0..3 {
@@ -267,7 +299,7 @@ fn an_ended_peer_stays_on_record_until_all_keys_are_revoked() {
     pool.administer(|provider, objects, _| provider.end(&objects.view(&consumer())));
     pool.settle();
     pool.administer(|provider, objects, _| provider.lift_condition(&objects.view(&consumer())));
-    pool.wait(core::time::Duration::from_secs(30 * 365 * 86_400));
+    pool.wait(Duration::from_secs(30 * 365 * 86_400));
     pool.settle();
     let step = pool.reconcile();
     let awaited: Vec<String> = awaited_revocations(&step)

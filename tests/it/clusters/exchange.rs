@@ -21,10 +21,12 @@ use liqo_auth::{
     },
     policy::Policy,
     provider::{
-        self, AuthoritySigner, CsrSigner, Endpoint, Provider, ProviderBuilder, RequestId,
-        SigningRequest,
+        self, AuthoritySigner, CsrSigner, Endpoint, NameTable, Provider, ProviderBuilder,
+        RequestId, SigningRequest,
     },
 };
+
+use super::randomness::Randomness;
 
 /// The provider's record key (for nonces and records), unless a test sets
 /// another one.
@@ -49,6 +51,7 @@ pub(crate) struct Exchange {
     pub(crate) notices: Vec<Notice>,
     /// Changes messages on the way, as an attacker in the middle would.
     pub(crate) on_the_way: fn(&mut MessageBody),
+    pub(crate) randomness: Randomness,
 }
 
 /// How an exchange is set up.
@@ -75,6 +78,7 @@ impl Setup {
 
     pub(crate) fn provider(&self, record_key: RecordKey) -> Provider {
         let builder = Provider::builder(id("cl-provider"), self.endpoint.clone(), record_key)
+            .principals(Arc::new(NameTable::default()))
             .signer(Arc::clone(&self.signer))
             .policy(self.policy.clone());
         let with_key = |builder: ProviderBuilder| match &self.provider_key {
@@ -104,6 +108,7 @@ impl Setup {
             refused: Vec::new(),
             notices: Vec::new(),
             on_the_way: |_| {},
+            randomness: Randomness::new(),
         }
     }
 }
@@ -325,7 +330,7 @@ impl Exchange {
     pub(crate) fn env(&self) -> Env {
         Env {
             now: self.now,
-            entropy: Entropy::draw(&mut getrandom::SysRng).unwrap(),
+            entropy: self.randomness.entropy(),
         }
     }
 

@@ -5,4 +5,5 @@ pub(crate) mod exchange;
 pub(crate) mod iam;
 pub(crate) mod notary;
 pub(crate) mod pool;
+pub(crate) mod randomness;
 pub(crate) mod succession;

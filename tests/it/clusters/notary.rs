@@ -10,7 +10,8 @@ use liqo_auth::{
     crypto::{Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair},
     model::Timestamp,
     provider::{
-        AuthoritySigner, CsrSigner, Endpoint, Provider, ProviderBuilder, RequestId, SigningRequest,
+        AuthoritySigner, CsrSigner, Endpoint, NameTable, Provider, ProviderBuilder, RequestId,
+        SigningRequest,
     },
 };
 
@@ -95,6 +96,7 @@ impl Notary {
         let record_key = liqo_auth::crypto::RecordKey::new(RECORD_KEY).unwrap();
         let signer: Arc<dyn CsrSigner> = self.clone();
         let builder = Provider::builder(id("cl-provider"), endpoint, record_key)
+            .principals(Arc::new(NameTable::default()))
             .key(ed25519(2))
             .signer(signer);
         configure(builder).build()

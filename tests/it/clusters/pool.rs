@@ -15,14 +15,17 @@ use liqo_auth::{
     error::Error,
     machine::{Env, Objects, Step},
     model::{
-        ClusterId, Metadata, Object, ObjectRef, Quantity, ResourceSlice, ResourceSliceCondition,
+        ClusterId, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, ResourceSliceCondition,
         ResourceSliceConditionStatus, ResourceSliceConditionType, ResourceSliceSpec, Secret,
         Tenant, TenantCondition, Timestamp, names,
     },
     policy::Policy,
-    provider::{CsrSigner, Endpoint, Provider, ProviderBuilder, SigningRequest, SlicePhase},
+    provider::{
+        CsrSigner, Endpoint, NameTable, Provider, ProviderBuilder, SigningRequest, SlicePhase,
+    },
 };
 
+use super::randomness::Randomness;
 use crate::clusters::exchange::{self, API_SERVER, Exchange, Ledger, Setup, authority, id, now};
 
 /// One provider and its consumer's slices.
@@ -35,6 +38,7 @@ pub(crate) struct Pool {
     pub(crate) refused: Vec<(Option<ObjectRef>, Error)>,
     pub(crate) events: Vec<audit::Event>,
     pub(crate) wake_at: Option<Timestamp>,
+    pub(crate) randomness: Randomness,
 }
 
 pub(crate) const NAMESPACE: &str = "liqo-tenant-cl-consumer";
@@ -65,6 +69,7 @@ impl Pool {
             Endpoint::new(API_SERVER.parse().unwrap(), Some(authority().ca_bundle())),
             RecordKey::new(exchange::RECORD_KEY).unwrap(),
         )
+        .principals(Arc::new(NameTable::default()))
         .key(exchange::ed25519(2))
         .signer(asked);
         Self {
@@ -75,6 +80,7 @@ impl Pool {
             refused: Vec::new(),
             events: Vec::new(),
             wake_at: None,
+            randomness: Randomness::new(),
         }
     }
 
@@ -174,7 +180,7 @@ impl Pool {
         let phases: Vec<&SlicePhase> = status
             .slices
             .iter()
-            .filter(|slice| slice.name() == name)
+            .filter(|slice| slice.slice.name == name)
             .map(|slice| &slice.phase)
             .collect();
         match phases[..] {
@@ -224,14 +230,14 @@ impl Pool {
 
     /// The Secret with the slice's certificate.
     pub(crate) fn kept(&self, slice: &str) -> Option<&Secret> {
-        self.secret(NAMESPACE, &names::issued_certificate_secret_of_slice(slice))
+        self.secret(NAMESPACE, &format!("liqo-remote-certificate-{slice}"))
     }
 
     /// The records of slices, by their names.
     pub(crate) fn records(&self) -> Vec<String> {
         self.at_provider
             .iter()
-            .filter_map(Object::as_secret)
+            .filter_map(Secret::from_object)
             .map(|secret| secret.metadata.name.clone())
             .filter(|name| name.starts_with("liqo-auth-slice-"))
             .collect()
@@ -246,7 +252,7 @@ impl Pool {
     pub(crate) fn env(&self) -> Env {
         Env {
             now: self.now,
-            entropy: Entropy::draw(&mut getrandom::SysRng).unwrap(),
+            entropy: self.randomness.entropy(),
         }
     }
 }

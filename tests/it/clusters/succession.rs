@@ -17,7 +17,7 @@ pub(crate) fn annotation(
         panic!("the key is in memory");
     };
     let base64: String = pem
-        .as_str()
+        .expose()
         .lines()
         .filter(|line| !line.contains('-'))
         .collect();

@@ -46,7 +46,7 @@ fn private_key(home: &Home, identity: &str) -> Vec<u8> {
 
 fn pem(key: &dyn SigningKey) -> Vec<u8> {
     match key.client_key() {
-        liqo_auth::crypto::ClientKey::Pem(pem) => pem.as_str().as_bytes().to_vec(),
+        liqo_auth::crypto::ClientKey::Pem(pem) => pem.expose().as_bytes().to_vec(),
         other => panic!("{other:?}"),
     }
 }
@@ -81,7 +81,7 @@ fn the_old_key_is_used_until_the_provider_sends_a_new_nonce() {
     let mut home = migrating(Home::with_slice(YEAR));
     let step = home.settle();
     assert_eq!(home.phase(), "Authenticated");
-    assert!(home.held().accepted.awaits_new_key());
+    assert!(home.held().accepted.awaits_new_key);
     assert_eq!(home.held().accepted.key(), cluster_key().public_key());
     assert!(home.notices.contains(&Notice::NewKeyAwaitsNonce));
     assert!(step.wait.awaiting.contains(&Awaited::Nonce));
@@ -133,7 +133,7 @@ fn the_old_key_signs_the_new_key_and_a_new_identity_replaces_the_old_one() {
     home.receive(MessageBody::Identity(identity)).unwrap();
     home.settle();
     assert_eq!(home.phase(), "Authenticated");
-    assert!(!home.held().accepted.awaits_new_key());
+    assert!(!home.held().accepted.awaits_new_key);
     assert_eq!(private_key(&home, IDENTITY), pem(&*own_key()));
     // The slice requests a certificate for the new key. It keeps the old one
     // until the new one is there.
@@ -199,7 +199,7 @@ fn a_renewal_before_the_new_nonce_is_for_the_old_key() {
     home.answer_renew(home.issue(HOUR));
     home.settle();
     assert_eq!(home.phase(), "Authenticated");
-    assert!(home.held().accepted.awaits_new_key());
+    assert!(home.held().accepted.awaits_new_key);
     assert_eq!(private_key(&home, IDENTITY), pem(&*cluster_key()));
 }
 

@@ -10,7 +10,7 @@ use liqo_auth::{
     consumer::{PeerSettings, Phase},
     crypto::{
         Answer, BoxError, ClientKey, Entropy, KeyPair, KeyStore, Nonce, Payload, PublicKey,
-        Purpose, Signature, SignatureId, SigningKey,
+        Purpose, RequestId, Signature, SigningKey,
     },
     machine::{Awaited, Message, MessageBody, Step},
     model::{ClusterId, ResourceSlice, Secret, Tenant, names},
@@ -31,9 +31,9 @@ struct Service {
     /// The purposes for which the service answers.
     allowed: Mutex<BTreeSet<Name>>,
     /// The payloads for which the answer was pending.
-    asked: Mutex<Vec<SignatureId>>,
+    asked: Mutex<Vec<RequestId>>,
     /// The payloads that were signed.
-    signed: Mutex<Vec<SignatureId>>,
+    signed: Mutex<Vec<RequestId>>,
     /// Whether the key store already has the keys.
     has_keys: Mutex<bool>,
     /// The number of the predecessor's key.
@@ -185,7 +185,7 @@ fn the_tenant_waits_for_every_signature_in_any_order() {
         let annotations = &undisturbed.0[0].metadata.annotations;
         assert!(annotations.contains_key(KEY_SUCCESSION_ANNOTATION));
         // Every step asked for the same signatures, and each was made once.
-        let asked: BTreeSet<SignatureId> = service.asked.lock().unwrap().iter().copied().collect();
+        let asked: BTreeSet<RequestId> = service.asked.lock().unwrap().iter().copied().collect();
         let signed = service.signed.lock().unwrap();
         assert_eq!((asked.len(), signed.len()), (3, 3));
         assert!(signed.iter().all(|id| asked.contains(id)));

@@ -5,8 +5,10 @@ mod aws;
 mod ending;
 mod home;
 mod keys;
+mod late_nonces;
 mod later_keys;
 #[cfg(feature = "rsa")]
+mod older_kubeconfigs;
 mod recorded;
 mod renew_now;
 mod renewal;

@@ -37,7 +37,7 @@ fn reproduce(algorithm: &str) {
         let id = text(&vector, "id");
         let pem = text(&vector, "privateKeyPEM");
         let key = KeyPair::from_pkcs8_pem(pem.as_bytes(), &policy).unwrap();
-        assert_eq!(key.to_pkcs8_pem().as_str(), pem, "{id}");
+        assert_eq!(key.to_pkcs8_pem().expose(), pem, "{id}");
         assert_eq!(
             key.public_key().to_pem(),
             text(&vector, "publicKeyPEM"),
@@ -101,6 +101,45 @@ fn rsa_requests_equal_liqos_byte_for_byte() {
         let pem = text(&vector, "publicKeyPEM").as_bytes();
         let key = PublicKey::from_tenant_field(pem, &Policy::strict()).unwrap();
         assert_eq!(key.to_tenant_field(), pem);
+    }
+}
+
+/// The Tenants that Liqo's own functions made.
+#[test]
+#[cfg(all(feature = "rsa", feature = "yaml"))]
+fn liqos_tenants_are_verified_with_their_signature_over_the_nonce() {
+    use liqo_auth::{
+        crypto::SignatureError,
+        error::PeerMisbehaved,
+        model::{Resource, Tenant, manifest},
+        verify::{self, TenantExpectation},
+    };
+
+    let policy = Policy::strict();
+    for vector in ["Ed25519", "RSA-2048"].into_iter().flat_map(vectors) {
+        let id = text(&vector, "id");
+        let yaml = text(&vector, "tenantYAML").as_bytes();
+        let objects = manifest::read(yaml, &policy.limits).unwrap();
+        let mut tenant = Tenant::from_object(&objects[0]).unwrap().clone();
+        let consumer: ClusterId = text(&vector, "consumerClusterID").parse().unwrap();
+        let nonce = Nonce::parse(text(&vector, "nonce").as_bytes(), &policy).unwrap();
+        let expectation = TenantExpectation {
+            consumer: &consumer,
+            nonce: &nonce,
+        };
+        let verified = verify::tenant(&tenant, &expectation, &policy).unwrap();
+        assert_eq!(verified.cluster_id(), &consumer, "{id}");
+        let key = verified.public_key().to_pem();
+        assert_eq!(key, text(&vector, "publicKeyPEM"), "{id}");
+        let csr = String::from_utf8_lossy(verified.csr().pem());
+        assert_eq!(csr, text(&vector, "csrPEM"), "{id}");
+
+        let mut signature = tenant.spec.signature.as_slice().to_vec();
+        signature[20] ^= 1;
+        tenant.spec.signature = signature.into();
+        let error = verify::tenant(&tenant, &expectation, &policy).unwrap_err();
+        let mismatch = PeerMisbehaved::NonceSignature(SignatureError::Mismatch);
+        assert_eq!(error.fault(), &mismatch.into(), "{id}");
     }
 }
 

@@ -8,7 +8,7 @@ use liqo_auth::{
     crypto::{OneKey, RecordKey},
     model::{DocumentError, read_document},
     policy::{Forms, Limits, Policy},
-    provider::{self, ProviderConfig},
+    provider::{self, NameTable, ProviderConfig},
 };
 use serde_json::json;
 
@@ -42,6 +42,7 @@ fn consumer() -> serde_json::Value {
                 "proxyURL": "http://10.70.0.2:8118",
                 "remoteTenantNamespace": "tenants",
                 "providerKeys": [format!("SHA256:{}", "0a".repeat(32))],
+                "acceptUnprovenProvider": true,
                 "publiclyTrusted": true,
                 "policy": { "forms": "compatible" },
                 "acceptAws": true,
@@ -67,6 +68,7 @@ fn clusters_are_built_from_data_and_authenticate() {
         .builder(RecordKey::new(RECORD_KEY).unwrap())
         .key(ed25519(2))
         .signer(Arc::new(Ledger::new()))
+        .principals(Arc::new(NameTable::default()))
         .build();
     let config = json!({ "clusterID": "cl-consumer", "peers": { "cl-provider": {} } });
     let config: ConsumerConfig = read(&config).unwrap();
@@ -76,7 +78,7 @@ fn clusters_are_built_from_data_and_authenticate() {
         panic!("{:?}", exchange.phases());
     };
     let until = exchange.now + Duration::from_secs(86_400);
-    assert_eq!(issued.valid_until(), Some(until));
+    assert_eq!(issued.credential.shown.valid_until(), Some(until));
 }
 
 #[test]
@@ -85,18 +87,18 @@ fn each_setting_is_read() {
     assert_eq!(config.record_key.as_deref(), Some("liqo/record-key"));
     assert_eq!(config.key.as_deref(), Some("liqo/authentication-keys"));
     assert_eq!(config.nonce_lifetime, Some(Duration::from_secs(3600)));
-    assert_eq!(config.policy.forms(), Forms::Compatible);
+    assert_eq!(config.policy.forms, Forms::Compatible);
     let limits = Limits {
         csr: 4096,
-        ..Policy::compatible().limits().clone()
+        ..Policy::compatible().limits.clone()
     };
-    assert_eq!(*config.policy.limits(), limits);
+    assert_eq!(config.policy.limits, limits);
     let peer = &config.peers[&id("cl-consumer")];
     assert_eq!(peer.policy, Some(Policy::strict()));
     assert!(peer.tolerate_no_handshake && config.require_approval);
 
     let config: ConsumerConfig = read(&consumer()).unwrap();
-    let lifetime = config.policy.limits().certificate_lifetime;
+    let lifetime = config.policy.limits.certificate_lifetime;
     assert_eq!(lifetime, Duration::from_secs(60));
     assert_eq!(
         config.peers[&id("cl-provider")],
@@ -104,6 +106,7 @@ fn each_setting_is_read() {
             proxy_url: Some("http://10.70.0.2:8118".parse().unwrap()),
             remote_tenant_namespace: Some("tenants".parse().unwrap()),
             provider_keys: vec![format!("SHA256:{}", "0a".repeat(32)).parse().unwrap()],
+            accept_unproven_provider: true,
             publicly_trusted: true,
             policy: Some(Policy::compatible()),
             accept_aws: true,

@@ -8,7 +8,7 @@ use liqo_auth::{
     consumer::Consumer,
     crypto::{
         Answer, BoxError, CertificateChain, ClientKey, Entropy, Fingerprint, KeyPair, KeyStore,
-        Nonce, Payload, PublicKey, Signature, SignatureId, SigningKey,
+        Nonce, Payload, PublicKey, RequestId, Signature, SigningKey,
     },
     error::Error,
     machine::{Awaited, Effect, Message, Notice, Objects, Part, Refused, Step, Version, Wait},
@@ -16,7 +16,7 @@ use liqo_auth::{
         ClusterId, Identity, Kind, Namespace, Object, ObjectRef, Tenant, TenantCondition, Timestamp,
     },
     policy::Policy,
-    provider::{CsrSigner, RequestId, SigningRequest},
+    provider::{CsrSigner, SigningRequest},
     verify::{self, TenantExpectation},
 };
 use serde_json::{Value, json};
@@ -417,7 +417,7 @@ fn request_id() -> RequestId {
 }
 
 /// The ID of a signature that the key does not make yet.
-fn signature_id() -> SignatureId {
+fn signature_id() -> RequestId {
     let mut setup = Setup::new();
     setup.consumer_key = Arc::new(Late(key()));
     let step = setup.exchange().hand_over(nonce()).unwrap();

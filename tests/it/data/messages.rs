@@ -57,7 +57,6 @@ fn equal_messages_have_equal_digests_and_different_ones_different_digests() {
             assert_eq!(message.digest(), message.clone().digest());
             let read = Message::from_json(message.to_json().expose(), &Policy::strict());
             assert_eq!(read.unwrap().digest(), message.digest());
-            assert_eq!(message.digest().to_string().len(), 64);
             digests.insert(message.digest());
             count += 1;
         }
@@ -68,7 +67,7 @@ fn equal_messages_have_equal_digests_and_different_ones_different_digests() {
 #[test]
 fn a_malformed_message_is_refused() {
     for (text, expected) in [
-        ("", "line 1, column 0: found no JSON"),
+        ("", "line 1, column 0: found invalid JSON"),
         (
             r#"{"type":"nonce","from":"a","to":"b","more":1}"#,
             "found a field that is not known",

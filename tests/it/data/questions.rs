@@ -16,9 +16,9 @@ use liqo_auth::{
     model::{AwsConfig, ClusterId, read_document},
     policy::Policy,
     provider::{
-        self, ApprovalRequest, Approver, AwsIdentities, AwsIdentityRequest, Claimant, CsrSigner,
-        PrincipalName, Principals, Provider, Question, ResourceSlicePolicy, SigningRequest,
-        SliceDecision, SliceRequest,
+        self, ApprovalRequest, Approver, AwsIdentities, AwsIdentityRequest, CsrSigner, NameRequest,
+        NameTable, Principals, Provider, ResourceSlicePolicy, SigningRequest, SliceDecision,
+        SliceRequest,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -131,35 +131,31 @@ fn public_key() -> PublicKey {
 
 impl CsrSigner for Desk {
     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
-        self.ask(&Question::Certificate(request))
+        self.ask(request)
     }
 }
 
 impl Approver for Desk {
     fn decide(&self, request: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
-        self.ask(&Question::Approval(request))
+        self.ask(request)
     }
 }
 
 impl AwsIdentities for Desk {
     fn identity(&self, request: &AwsIdentityRequest) -> Result<Answer<AwsConfig>, BoxError> {
-        self.ask(&Question::AwsIdentity(request))
+        self.ask(request)
     }
 }
 
 impl ResourceSlicePolicy for Desk {
     fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
-        self.ask(&Question::Resources(request))
+        self.ask(request)
     }
 }
 
 impl Principals for Desk {
-    fn is_taken(
-        &self,
-        name: &PrincipalName<'_>,
-        claimant: Claimant<'_>,
-    ) -> Result<Answer<bool>, BoxError> {
-        self.ask(&Question::Name(*name, claimant))
+    fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
+        self.ask(request)
     }
 }
 
@@ -253,6 +249,7 @@ fn an_exchange_is_made_by_json_alone() {
         endpoint("https://172.19.0.3:6443"),
         record_key,
     )
+    .principals(Arc::new(NameTable::default()))
     .aws(desk.clone())
     .build();
     while {
@@ -287,7 +284,7 @@ fn masked(question: &Value) -> Value {
         assert!(
             id.as_str()
                 .unwrap()
-                .parse::<liqo_auth::crypto::SignatureId>()
+                .parse::<liqo_auth::crypto::RequestId>()
                 .is_ok()
         );
         *id = "1".repeat(64).into();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use liqo_auth::{
     audit::Decision,
-    crypto::{Answer, BoxError, SigningKey},
+    crypto::{Answer, BoxError},
     error::{Backend, Disposition, Fault, LocalFault, PolicyRefusal, Precondition},
     machine::{Awaited, Step},
     provider::{self, ApprovalRequest, Approver, Provider},
@@ -28,7 +28,7 @@ fn nothing_is_signed_before_the_approval() {
         panic!("{:?}", exchange.provider_phase());
     };
     let key = ed25519(1).public_key().fingerprint();
-    assert_eq!(needs.fingerprint(), key);
+    assert_eq!(needs.fingerprint, key);
     assert_eq!(needs.peer, id("cl-consumer"));
 
     let step = approve(&mut exchange);

@@ -11,7 +11,7 @@ use liqo_auth::{
     crypto::{Authority, Entropy, Nonce, SignatureError, SigningKey},
     error::{CommitmentFault, Error, PeerMisbehaved},
     machine::{MessageBody, Notice},
-    model::{Bytes, Identity, Secret},
+    model::{Bytes, Identity, Resource, Secret},
     policy::Policy,
 };
 
@@ -50,7 +50,7 @@ fn a_key_other_than_the_configured_one_is_refused_and_nothing_is_stored() {
     assert_eq!(faults(&exchange.refused), [expected]);
     assert_eq!(exchange.phases(), ("Authenticated", "AwaitsIdentity"));
     assert!(exchange.at_consumer.iter().all(|object| {
-        object.as_identity().is_none() && !object.id().name.starts_with("kubeconfig-")
+        Identity::from_object(object).is_none() && !object.id().name.starts_with("kubeconfig-")
     }));
     assert_eq!(pinned(&exchange), None);
 }
@@ -117,7 +117,9 @@ fn a_provider_that_has_to_prove_a_key_cannot_leave_the_proof_out() {
 
 #[test]
 fn a_key_that_is_proven_after_an_unproven_first_contact_is_pinned() {
-    let mut exchange = Setup::new().exchange();
+    let mut setup = Setup::new();
+    setup.settings.accept_unproven_provider = true;
+    let mut exchange = setup.exchange();
     exchange.on_the_way = strip;
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
@@ -327,7 +329,7 @@ fn a_nonce_that_is_replaced_later_does_not_invalidate_the_identity() {
 
 fn assurance(exchange: &Exchange) -> Assurance {
     match exchange.consumer_phase() {
-        consumer::Phase::Authenticated(held) => held.accepted.assurance(),
+        consumer::Phase::Authenticated(held) => held.accepted.assurance,
         other => panic!("{other:?}, {:?}", exchange.refused),
     }
 }

@@ -30,10 +30,10 @@ fn a_key_may_succeed_another_if_the_old_key_signs() {
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     let tenant = following(&nonce, &old, &new);
     exchange.hand_over(tenant.clone()).unwrap();
-    let provider::Phase::NeedsProof(needs) = exchange.provider_phase() else {
+    let provider::Phase::NeedsProof(verified, _) = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
-    assert_eq!(needs.tenant.public_key(), new.public_key());
+    assert_eq!(verified.public_key(), new.public_key());
     let step = exchange.turn_of_provider();
     let decisions: Vec<_> = step.events.iter().map(|event| &event.decision).collect();
     let succeeded = Decision::KeySucceeded {
@@ -145,6 +145,20 @@ fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
 
 /// A succession can be used once, because its nonce can. An attacker who
 /// recorded an earlier succession cannot restore the old key.
+/// A succession speaks for another key. It does not excuse another fault.
+#[test]
+fn a_fault_beside_a_succession_is_told_as_itself() {
+    let notary = Notary::new(YEAR);
+    let mut exchange = authenticated(&notary);
+    let mut tenant = with_annotation(exchange.stored_tenant(), "a.b");
+    tenant.spec.csr = b"-----BEGIN CERTIFICATE REQUEST-----\n".to_vec().into();
+    let error = refused(&mut exchange, tenant);
+    assert!(
+        matches!(error.fault(), Fault::PeerMisbehaved(PeerMisbehaved::Csr(_))),
+        "{error:?}"
+    );
+}
+
 #[test]
 fn a_succession_can_be_used_once() {
     let notary = Notary::new(30 * YEAR);

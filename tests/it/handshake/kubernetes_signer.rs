@@ -12,7 +12,7 @@ use liqo_auth::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestCondition, Kind, Object,
         ObjectRef, TenantCondition,
     },
-    provider::{CredentialRequest, Phase, Renewal},
+    provider::{CredentialRequest, NameTable, Phase, Renewal},
 };
 use proptest::prelude::*;
 
@@ -31,6 +31,7 @@ fn provider(record_key: [u8; 32]) -> Provider {
 
 fn provider_with(record_key: RecordKey) -> Provider {
     Provider::builder(id("cl-provider"), endpoint(API_SERVER), record_key)
+        .principals(std::sync::Arc::new(NameTable::default()))
         .kubernetes_signer()
         .build()
 }
@@ -346,7 +347,7 @@ fn a_renewal_makes_another_request() {
     let Phase::Authenticated(issued) = status.phase else {
         panic!("{:?}", status.phase);
     };
-    assert!(matches!(issued.renewal(), Renewal::Due(_)));
+    assert!(matches!(issued.renewal, Renewal::Due(_)));
     exchange.turn_of_provider();
     exchange.turn_of_provider();
     assert_eq!(sign_approved(&mut exchange), 1);

@@ -8,7 +8,7 @@ use liqo_auth::{
     error::{Disposition, Error, Fault, LocalFault, PeerMisbehaved, Rule},
     machine::{Message, MessageBody, Objects},
     model::{Kind, Object, ObjectRef, Secret},
-    provider::{self, Provider},
+    provider::{self, NameTable, Provider},
 };
 use serde_json::{Value, json};
 
@@ -139,6 +139,7 @@ fn a_record_of_another_peer_or_provider_is_an_error() {
         setup.endpoint.clone(),
         RecordKey::new(RECORD_KEY).unwrap(),
     )
+    .principals(Arc::new(NameTable::default()))
     .build();
     assert_broken_seal(&mut exchange);
 }
@@ -297,7 +298,7 @@ fn a_record_contains_no_private_key() {
     let exchange = settled(&Setup::new());
     let key = KeyPair::from_entropy(&liqo_auth::crypto::Entropy::from_bytes([1; 32]));
     let pem = key.to_pkcs8_pem();
-    let secret_line = pem.as_str().lines().nth(1).unwrap();
+    let secret_line = pem.expose().lines().nth(1).unwrap();
     for (objects, name) in [
         (&exchange.at_provider, PROVIDER_RECORD),
         (&exchange.at_consumer, CONSUMER_RECORD),

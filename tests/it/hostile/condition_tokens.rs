@@ -65,6 +65,27 @@ fn each_token_lifts_to_its_own_condition() {
     assert!(token(&pool, "liftConditionToCordoned").is_none());
 }
 
+/// The end of a peering lifts nothing: the peer would come back without its
+/// condition.
+#[test]
+fn a_tenant_that_is_being_deleted_lifts_no_condition() {
+    let mut pool = drained();
+    let token = token(&pool, "liftCondition").unwrap();
+    let now = pool.now;
+    pool.edit_tenant(|tenant| {
+        tenant.spec.tenant_condition = Some(TenantCondition::Active);
+        tenant.metadata.deletion_timestamp = Some(now);
+        tenant
+            .metadata
+            .finalizers
+            .push("example.org/keeps".to_owned());
+        let annotations = &mut tenant.metadata.annotations;
+        annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), token);
+    })
+    .settle();
+    assert_eq!(condition(&pool), TenantCondition::Drained);
+}
+
 fn drained() -> Pool {
     let mut pool = Pool::new();
     pool.write_condition(TenantCondition::Drained).settle();

@@ -4,7 +4,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     crypto::{KeyError, PublicKey},
-    error::{Fault, PeerMisbehaved},
+    error::{Fault, PeerIncompatible, PeerMisbehaved},
     model::{Metadata, Renew, RenewSpec, names},
     policy::Policy,
 };
@@ -75,6 +75,22 @@ fn a_foreign_key_with_a_false_succession_costs_no_arithmetic() {
         "{:?}",
         exchange.refused
     );
+}
+
+/// Nobody pinned a key of this peer, and no nonce is there that it could sign.
+#[test]
+fn a_key_that_cannot_be_proven_costs_no_arithmetic() {
+    let mut exchange = Setup::new().exchange();
+    exchange.invite();
+    exchange.settle();
+    let mut tenant = exchange.stored_tenant();
+    tenant.spec.public_key = prime_key().into();
+    let mut exchange = Setup::new().exchange();
+    exchange.at_provider.insert(tenant.into());
+    exchange.turn_of_provider();
+    let faults = exchange.refused.iter().map(|error| error.fault());
+    let missing = Fault::from(PeerIncompatible::NonceMissing);
+    assert_eq!(faults.collect::<Vec<_>>(), [&missing]);
 }
 
 fn assert_key_changed(exchange: &mut Exchange) {

@@ -5,8 +5,12 @@ mod condition_tokens;
 mod courses;
 #[cfg(feature = "rsa")]
 mod foreign_keys;
+mod large_requests;
+mod many_slices;
 mod nonces;
+mod planted_secrets;
 mod signing_rate;
 mod slice_names;
 mod unreadable_slices;
 mod unreadable_tenants;
+mod withheld_commitments;

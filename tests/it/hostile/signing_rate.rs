@@ -89,7 +89,8 @@ fn records_of_slices_that_are_gone_have_a_limit() {
         slice_records: 3,
         ..Limits::default()
     };
-    let policy = Policy::strict().with_limits(limits);
+    let mut policy = Policy::strict();
+    policy.limits = limits;
     let mut pool = Pool::with(|builder| builder.policy(policy));
     for name in ["a", "b", "c"] {
         pool.bring(replica(name)).settle();

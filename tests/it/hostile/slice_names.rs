@@ -8,7 +8,7 @@ use liqo_auth::{
     consumer::Consumer,
     crypto::{Entropy, OneKey, RecordKey, Subject},
     error::{Fault, PolicyRefusal},
-    machine::{Mirror, Objects, Watch},
+    machine::{Follower, Mirror, Objects, Watch},
     model::{ClusterId, Metadata, Object, ResourceSliceConditionStatus as Said, Secret, names},
     provider::NameRegistry,
 };

@@ -106,7 +106,7 @@ fn kubectl(arguments: &[&str], text: &str) -> Option<Value> {
         .env("KUBECONFIG", "/dev/null")
         .output();
     let Ok(output) = output else {
-        println!("not run: there is no kubectl on the path");
+        super::not_run("kubectl");
         return None;
     };
     assert!(output.status.success(), "kubectl {arguments:?}: {output:?}");

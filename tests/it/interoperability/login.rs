@@ -235,7 +235,7 @@ fn serving_certificate(now: Timestamp) -> (Vec<CertificateDer<'static>>, Private
     let certificate = serving_parameters
         .signed_by(&Dalek::of(&serving), &issuer)
         .unwrap();
-    let key = PrivateKeyDer::from_pem_slice(serving.to_pkcs8_pem().as_str().as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(serving.to_pkcs8_pem().expose().as_bytes()).unwrap();
     (vec![certificate.der().clone()], key)
 }
 
@@ -248,7 +248,7 @@ struct Dalek {
 impl Dalek {
     fn of(key: &KeyPair) -> Self {
         let pem = key.to_pkcs8_pem();
-        let der = PrivateKeyDer::from_pem_slice(pem.as_str().as_bytes()).unwrap();
+        let der = PrivateKeyDer::from_pem_slice(pem.expose().as_bytes()).unwrap();
         let key = ed25519_dalek::SigningKey::from_pkcs8_der(der.secret_der()).unwrap();
         let public = key.verifying_key().to_bytes();
         Self { key, public }

@@ -278,7 +278,7 @@ fn exchanges() -> impl Iterator<Item = (&'static Case, Folder, Held)> {
 fn is_at_hand() -> bool {
     let at_hand = Command::new("openssl").arg("version").output().is_ok();
     if !at_hand {
-        println!("not run: there is no openssl on the path");
+        super::not_run("openssl");
     }
     at_hand
 }

@@ -13,11 +13,11 @@ use liqo_auth::{
     },
     machine::{Env, Objects, Step},
     model::{
-        AuthStatus, ClusterId, ForeignCluster, Kubeconfig, Namespace, Object, Secret, Timestamp,
-        UserCredential, manifest,
+        AuthStatus, ClusterId, ForeignCluster, Kubeconfig, Namespace, Object, Resource, Secret,
+        Timestamp, UserCredential, manifest,
     },
     policy::{Limits, Policy},
-    provider::{AuthoritySigner, Endpoint},
+    provider::{AuthoritySigner, Endpoint, NameTable},
 };
 use serde_json::Value;
 
@@ -271,6 +271,7 @@ fn foreign_with(authority: &Authority, policy: Policy) -> Foreign {
         name: Some("foreign".to_owned()),
         protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
         signer: Some(Arc::new(signer)),
+        principals: Arc::new(NameTable::default()),
         policy,
         ..ForeignSettings::default()
     };
@@ -309,7 +310,10 @@ fn home_with(policy: Policy) -> (HomeCluster, Objects) {
 
 fn token() -> liqo_auth::legacy::AuthToken {
     let objects = manifest::read(&read("auth-token.yaml"), &Limits::default()).unwrap();
-    let token = objects[0].as_secret().unwrap().get("token").unwrap();
+    let token = Secret::from_object(&objects[0])
+        .unwrap()
+        .get("token")
+        .unwrap();
     liqo_auth::legacy::AuthToken::parse(token, &Policy::strict()).unwrap()
 }
 

@@ -17,7 +17,7 @@ use liqo_auth::{
         ServiceAccount, Timestamp, names,
     },
     policy::Policy,
-    provider::{AuthoritySigner, Endpoint},
+    provider::{AuthoritySigner, Endpoint, NameTable},
 };
 
 pub(crate) const FOREIGN: &str = "3114c478-173d-4344-8f01-eb21efb95aea";
@@ -169,6 +169,7 @@ pub(crate) fn foreign_settings() -> ForeignSettings {
     ForeignSettings {
         protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
         signer: Some(Arc::new(AuthoritySigner::new(authority(), entropy))),
+        principals: Arc::new(NameTable::default()),
         ..ForeignSettings::default()
     }
 }
@@ -314,7 +315,7 @@ pub(crate) fn apply_one(objects: &mut Objects, effect: &Effect) {
     }
     let unfilled: Vec<Secret> = objects
         .iter()
-        .filter_map(Object::as_secret)
+        .filter_map(Secret::from_object)
         .filter(|secret| secret.secret_type.as_deref() == Some(names::SERVICE_ACCOUNT_TOKEN))
         .filter(|secret| secret.get(names::TOKEN).is_none())
         .cloned()

@@ -13,8 +13,8 @@ use liqo_auth::{
     crypto::{Answer, AuthToken, Authority, BoxError, CertificateChain, Entropy},
     legacy::{Foreign, ForeignSettings, HttpRequest, Reading, Reply, TokenStore},
     machine::{Awaited, Effect, Objects, Step},
-    model::{Kind, Object, Secret},
-    provider::{AuthoritySigner, Claimant, CsrSigner, PrincipalName, Principals, SigningRequest},
+    model::{Kind, Resource, Secret},
+    provider::{AuthoritySigner, CsrSigner, NameRequest, Principals, SigningRequest},
 };
 
 use crate::legacy::pair::{
@@ -120,7 +120,7 @@ fn a_release_deletes_the_rights_first_and_the_claim_last() {
         let last = effects.next_back().unwrap();
         assert!(last.id().name.starts_with("liqo-auth-legacy-foreign-"));
         // After the account, no objects with rights are deleted.
-        let account = |effect: &Effect| effect.kind() == Kind::ServiceAccount;
+        let account = |effect: &Effect| effect.id().kind == Kind::ServiceAccount;
         let position = step.effects.iter().position(account);
         assert!(position.is_none_or(|position| position == step.effects.len() - 2));
     }
@@ -160,7 +160,7 @@ fn a_partly_stored_identity_is_completed_by_the_same_answer() {
         let mut expected = pair.at_home.clone();
         apply(&mut expected, &step);
         let secrets = |objects: &Objects| -> Vec<_> {
-            let secrets = objects.iter().filter_map(Object::as_secret);
+            let secrets = objects.iter().filter_map(Secret::from_object);
             secrets.map(|secret| secret.data.clone()).collect()
         };
         assert_eq!(secrets(&at_home), secrets(&expected), "{applied}");
@@ -287,11 +287,7 @@ impl Later {
 }
 
 impl Principals for Later {
-    fn is_taken(
-        &self,
-        _name: &PrincipalName<'_>,
-        _claimant: Claimant<'_>,
-    ) -> Result<Answer<bool>, BoxError> {
+    fn is_taken(&self, _request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
         Ok(match self.names.load(Ordering::Relaxed) {
             true => Answer::Ready(false),
             false => Answer::Pending,

@@ -9,7 +9,8 @@ use std::{
 use liqo_auth::{
     model::{
         AuthParams, AuthzPolicy, ClusterId, Identity, IdentityType, Kind, Kubeconfig, Namespace,
-        Object, ObjectError, ObjectRef, Resource, TenantCondition, UserCredential, manifest, names,
+        Object, ObjectError, ObjectRef, Resource, Secret, Tenant, TenantCondition, UserCredential,
+        manifest, names,
     },
     policy::Limits,
 };
@@ -59,7 +60,7 @@ fn the_tenant_and_the_identity_are_written_byte_for_byte_like_liqos() {
 #[test]
 fn the_tenant_and_the_identity_have_the_recorded_fields() {
     let tenants = read(&vectors(EXCHANGE).join("cluster-b/tenants.yaml"));
-    let tenant = tenants[0].as_tenant().unwrap();
+    let tenant = Tenant::from_object(&tenants[0]).unwrap();
     assert_eq!(
         tenant.id(),
         ObjectRef::new(Kind::Tenant, "liqo-tenant-cluster-a", "cluster-a")
@@ -96,13 +97,17 @@ fn the_tenant_and_the_identity_have_the_recorded_fields() {
 #[test]
 fn the_published_examples_of_the_earlier_version_are_read() {
     let [tenant] = read(&vectors("seed/tenant.yaml")).try_into().unwrap();
-    let tenant = tenant.as_tenant().unwrap();
+    let tenant = Tenant::from_object(&tenant).unwrap();
     assert_eq!(tenant.spec.cluster_id, "cl-consumer");
     assert_eq!(tenant.spec.public_key.len(), 32);
     assert_eq!(tenant.metadata.creation_timestamp, None);
     let [identity] = read(&vectors("seed/identity.yaml")).try_into().unwrap();
     assert_eq!(
-        identity.as_identity().unwrap().spec.auth_params.api_server,
+        Identity::from_object(&identity)
+            .unwrap()
+            .spec
+            .auth_params
+            .api_server,
         "https://172.19.0.3:6443"
     );
     assert_eq!(identity.to_value()["apiVersion"], names::API_VERSION);
@@ -113,7 +118,7 @@ fn a_tenant_namespace_equals_liqos() {
     let [made] = read(&vectors(EXCHANGE).join("cluster-b/namespaces.yaml"))
         .try_into()
         .unwrap();
-    let mut made = made.as_namespace().unwrap().metadata.clone();
+    let mut made = Namespace::from_object(&made).unwrap().metadata.clone();
     // The API server adds its own label.
     made.labels.remove("kubernetes.io/metadata.name");
     let peer: ClusterId = "cluster-a".parse().unwrap();
@@ -149,12 +154,12 @@ fn the_names_of_liqos_objects_are_known() {
         (
             Kind::RoleBinding,
             &on_b,
-            &names::role_binding("liqo-remote-controlplane"),
+            "liqo-binding-liqo-remote-controlplane",
         ),
         (
             Kind::ClusterRoleBinding,
             "",
-            &names::cluster_role_binding("liqo-virtual-kubelet-remote-clusterwide", &cluster_a),
+            &format!("liqo-binding-liqo-virtual-kubelet-remote-clusterwide-{cluster_a}"),
         ),
     ] {
         let id = ObjectRef::new(kind, namespace, name);
@@ -167,9 +172,8 @@ fn a_kubeconfig_is_written_byte_for_byte_like_liqos() {
     let mut count = 0;
     for file in manifests(&vectors("")) {
         for object in read(&file) {
-            let Some(text) = object
-                .as_secret()
-                .and_then(|secret| secret.get(names::KUBECONFIG))
+            let Some(text) =
+                Secret::from_object(&object).and_then(|secret| secret.get(names::KUBECONFIG))
             else {
                 continue;
             };
@@ -192,7 +196,7 @@ fn a_kubeconfig_is_made_from_the_identity() {
         let value = |name: &str, key: &str| {
             let secret = secrets
                 .iter()
-                .filter_map(Object::as_secret)
+                .filter_map(Secret::from_object)
                 .find(|secret| secret.metadata.name == name);
             secret.unwrap().get(key).unwrap().to_vec()
         };
@@ -226,7 +230,7 @@ fn a_kubeconfig_is_made_from_the_identity() {
 
 fn identity(folder: &str, consumer: &str) -> Identity {
     let objects = read(&vectors(folder).join(consumer).join("identities.yaml"));
-    objects[0].as_identity().unwrap().clone()
+    Identity::from_object(&objects[0]).unwrap().clone()
 }
 
 fn read(file: &Path) -> Vec<Object> {

@@ -12,9 +12,8 @@ use liqo_auth::{
     },
     model::AwsConfig,
     provider::{
-        ApprovalRequest, Approver, AwsIdentities, AwsIdentityRequest, Claimant, CsrSigner,
-        LiqoClasses, PrincipalName, Principals, ResourceSlicePolicy, SigningRequest, SliceDecision,
-        SliceRequest,
+        ApprovalRequest, Approver, AwsIdentities, AwsIdentityRequest, CsrSigner, LiqoClasses,
+        NameRequest, Principals, ResourceSlicePolicy, SigningRequest, SliceDecision, SliceRequest,
     },
 };
 
@@ -128,7 +127,7 @@ impl ResourceSlicePolicy for Backends {
 }
 
 impl Principals for Backends {
-    fn is_taken(&self, _: &PrincipalName<'_>, _: Claimant<'_>) -> Result<Answer<bool>, BoxError> {
+    fn is_taken(&self, _request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
         self.answer("names", || Ok(Answer::Ready(false)))
     }
 }

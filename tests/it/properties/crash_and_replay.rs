@@ -131,7 +131,7 @@ fn a_message_delivered_again_changes_nothing() {
     let mut rehearsal = Rehearsal::new(7).unwrap();
     rehearsal.settle().unwrap();
     let before = (rehearsal.at_provider.clone(), rehearsal.at_consumer.clone());
-    for message in 0..rehearsal.messages().len() {
+    for message in 0..rehearsal.messages.len() {
         rehearsal
             .play(Occurrence::Deliver {
                 message,
@@ -152,21 +152,19 @@ fn an_authenticated_consumers_tenant_is_refused_with_another_signature() {
     let mut rehearsal = Rehearsal::new(7).unwrap();
     rehearsal.settle().unwrap();
     let sent = rehearsal
-        .messages()
+        .messages
         .iter()
         .find_map(|message| match &message.body {
             MessageBody::Tenant(tenant) => Some(tenant.clone()),
             _ => None,
         });
-    let view = rehearsal
-        .at_provider
-        .view(rehearsal.consumer().cluster_id());
+    let view = rehearsal.at_provider.view(rehearsal.consumer.cluster_id());
     let receive = |tenant| {
         let env = Env {
-            now: rehearsal.now(),
+            now: rehearsal.now,
             entropy: Entropy::from_bytes([7; 32]),
         };
-        let provider = rehearsal.provider();
+        let provider = &rehearsal.provider;
         let body = MessageBody::Tenant(tenant);
         let message = Message::new(view.peer(), provider.cluster_id(), body);
         provider.receive(&view, message, env)
@@ -199,28 +197,28 @@ fn names_of(rehearsal: &Rehearsal) -> [BTreeSet<ObjectRef>; 2] {
 
 /// The phases of the slices, the provider's first.
 fn slice_phases(rehearsal: &Rehearsal) -> Vec<&'static str> {
-    let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer());
+    let (provider, consumer) = (&rehearsal.provider, &rehearsal.consumer);
     let at_provider = rehearsal.at_provider.view(consumer.cluster_id());
     let at_consumer = rehearsal.at_consumer.view(provider.cluster_id());
-    let provider = provider.look(&at_provider, rehearsal.now()).unwrap();
-    let consumer = consumer.look(&at_consumer, rehearsal.now()).unwrap();
+    let provider = provider.look(&at_provider, rehearsal.now).unwrap();
+    let consumer = consumer.look(&at_consumer, rehearsal.now).unwrap();
     let at_provider = provider.slices.iter().map(|slice| slice.phase.name());
     let at_consumer = consumer.slices.iter().map(|slice| slice.phase.name());
     at_provider.chain(at_consumer).collect()
 }
 
 fn phase_names(rehearsal: &Rehearsal) -> (&'static str, &'static str) {
-    let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer());
+    let (provider, consumer) = (&rehearsal.provider, &rehearsal.consumer);
     let at_provider = rehearsal.at_provider.view(consumer.cluster_id());
     let at_consumer = rehearsal.at_consumer.view(provider.cluster_id());
     (
         provider
-            .look(&at_provider, rehearsal.now())
+            .look(&at_provider, rehearsal.now)
             .unwrap()
             .phase
             .name(),
         consumer
-            .look(&at_consumer, rehearsal.now())
+            .look(&at_consumer, rehearsal.now)
             .unwrap()
             .phase
             .name(),
@@ -240,7 +238,7 @@ struct Outcome {
 
 impl Outcome {
     fn of(rehearsal: &Rehearsal) -> Self {
-        let consumer = rehearsal.consumer().cluster_id();
+        let consumer = rehearsal.consumer.cluster_id();
         let namespace = names::tenant_namespace(consumer);
         let provider = &rehearsal.at_provider;
         let tenant: &Tenant = provider.get(&namespace, consumer.as_str()).unwrap();

@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 
 use liqo_auth::{
-    crypto::{Csr, Entropy, Nonce, SigningKey, Subject, strategy as crypto},
+    crypto::{Csr, Entropy, Nonce, Subject, strategy as crypto},
     machine::{Concerns, Env, Interest, Message, MessageBody, Mirror, Objects, Step, Watch},
-    model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names, strategy},
+    model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names},
     policy::Policy,
     rehearsal::{ALL, Occurrence, Rehearsal, occurrences},
     verify::{self, NonceExpectation, TenantExpectation},
@@ -18,7 +18,7 @@ proptest! {
     #[test]
     fn a_tenant_is_accepted_only_with_the_one_valid_request(tenant in awaiting().forged_tenants()) {
         let rehearsal = awaiting();
-        let key = rehearsal.consumer_key();
+        let key = &rehearsal.consumer_key;
         let taken = receive_at_provider(rehearsal, tenant.clone());
         let expectation = TenantExpectation { consumer: consumer_id(), nonce: nonce() };
         let verdict = verify::tenant(&tenant, &expectation, &Policy::strict());
@@ -35,7 +35,7 @@ proptest! {
     /// another name has no influence.
     #[test]
     fn a_stored_tenant_is_refused_or_has_effects(
-        tenant in prop_oneof![3 => awaiting().forged_tenants(), 1 => strategy::any_tenant()],
+        tenant in prop_oneof![3 => awaiting().forged_tenants(), 1 => any::<Tenant>()],
     ) {
         let rehearsal = awaiting();
         let mut objects = rehearsal.at_provider.clone();
@@ -45,7 +45,7 @@ proptest! {
             || tenant.spec.tenant_condition == Some(TenantCondition::Drained);
         objects.insert(tenant.into());
         let view = objects.view(consumer_id());
-        if let Ok(step) = rehearsal.provider().reconcile(&view, env()) {
+        if let Ok(step) = rehearsal.provider.reconcile(&view, env()) {
             prop_assert!(step.refused.is_empty() || step.effects.is_empty());
             prop_assert_eq!(
                 !step.refused.is_empty() || !step.effects.is_empty(),
@@ -59,13 +59,13 @@ proptest! {
     /// The same law for the consumer.
     #[test]
     fn a_stored_identity_is_refused_or_has_effects(
-        identity in prop_oneof![3 => awaiting().forged_identities(), 1 => strategy::any_identity()],
+        identity in prop_oneof![3 => awaiting().forged_identities(), 1 => any::<Identity>()],
     ) {
         let rehearsal = awaiting();
         let mut objects = rehearsal.at_consumer.clone();
         objects.insert(identity.into());
-        let view = objects.view(rehearsal.provider().cluster_id());
-        if let Ok(step) = rehearsal.consumer().reconcile(&view, env()) {
+        let view = objects.view(rehearsal.provider.cluster_id());
+        if let Ok(step) = rehearsal.consumer.reconcile(&view, env()) {
             prop_assert!(step.refused.is_empty() || step.effects.is_empty());
             prop_assert!(applies(&step, objects.clone()));
         }
@@ -78,8 +78,8 @@ proptest! {
     ) {
         let rehearsal = awaiting();
         let mut objects = rehearsal.at_consumer.clone();
-        let peer = rehearsal.provider().cluster_id();
-        let consumer = rehearsal.consumer();
+        let peer = rehearsal.provider.cluster_id();
+        let consumer = &rehearsal.consumer;
         let message = Message::new(peer, consumer.cluster_id(), identity.clone());
         if let Ok(step) = consumer.receive(&objects.view(peer), message, env()) {
             prop_assert_eq!(&step.refused, &[]);
@@ -97,9 +97,9 @@ proptest! {
     #[test]
     fn only_nonces_are_signed(text in crypto::any_nonce_text()) {
         let expectation = NonceExpectation {
-            provider: awaiting().provider().cluster_id(),
+            provider: awaiting().provider.cluster_id(),
             consumer: consumer_id(),
-            now: awaiting().now(),
+            now: awaiting().now,
             known_by_key: false,
         };
         let of = |policy| verify::nonce_to_sign(&text, &expectation, &policy);
@@ -118,7 +118,7 @@ proptest! {
             rehearsal.play(event).unwrap();
         }
         rehearsal.settle().unwrap();
-        let (provider, consumer) = (rehearsal.provider(), rehearsal.consumer());
+        let (provider, consumer) = (&rehearsal.provider, &rehearsal.consumer);
         let mirror = Mirror::default();
         let peer = consumer.cluster_id();
         let interests = provider.interests(peer);
@@ -143,8 +143,8 @@ proptest! {
     fn forgeries_get_no_certificate(events in occurrences(), forged in awaiting().forgeries()) {
         let mut rehearsal = Rehearsal::new(SEED).unwrap();
         rehearsal.play(Occurrence::Provider { effects: ALL }).unwrap();
-        let message = rehearsal.messages().len();
-        rehearsal.forge(forged);
+        let message = rehearsal.messages.len();
+        rehearsal.messages.push(forged);
         rehearsal.play(Occurrence::Deliver { message, effects: ALL }).unwrap();
         for event in events {
             rehearsal.play(event).unwrap();
@@ -165,11 +165,9 @@ fn some_forgeries_are_accepted() {
         let tenant = sample(&rehearsal.forged_tenants(), &mut runner);
         tenants += usize::from(receive_at_provider(rehearsal, tenant).is_some());
         let identity = sample::<Identity>(&rehearsal.forged_identities(), &mut runner);
-        let view = rehearsal
-            .at_consumer
-            .view(rehearsal.provider().cluster_id());
+        let view = rehearsal.at_consumer.view(rehearsal.provider.cluster_id());
         let message = Message::new(view.peer(), consumer_id(), identity);
-        identities += usize::from(rehearsal.consumer().receive(&view, message, env()).is_ok());
+        identities += usize::from(rehearsal.consumer.receive(&view, message, env()).is_ok());
     }
     assert!(tenants > 10, "{tenants} Tenants");
     assert!(identities > 10, "{identities} Identities");
@@ -199,11 +197,11 @@ fn awaiting() -> &'static Rehearsal {
 const SEED: u64 = 7;
 
 fn consumer_id() -> &'static ClusterId {
-    awaiting().consumer().cluster_id()
+    awaiting().consumer.cluster_id()
 }
 
 fn nonce() -> &'static Nonce {
-    match awaiting().messages() {
+    match awaiting().messages.as_slice() {
         [
             Message {
                 body: MessageBody::Nonce(nonce),
@@ -216,14 +214,14 @@ fn nonce() -> &'static Nonce {
 
 fn receive_at_provider(rehearsal: &Rehearsal, tenant: Tenant) -> Option<Step> {
     let view = rehearsal.at_provider.view(consumer_id());
-    let provider = rehearsal.provider().cluster_id();
+    let provider = rehearsal.provider.cluster_id();
     let message = Message::new(consumer_id(), provider, tenant);
-    rehearsal.provider().receive(&view, message, env()).ok()
+    rehearsal.provider.receive(&view, message, env()).ok()
 }
 
 fn env() -> Env {
     Env {
-        now: awaiting().now(),
+        now: awaiting().now,
         entropy: Entropy::from_bytes([9; 32]),
     }
 }

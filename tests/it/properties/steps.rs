@@ -57,12 +57,12 @@ proptest! {
         for event in events {
             rehearsal.play(event).unwrap();
             let objects = &rehearsal.at_provider;
-            let view = objects.view(rehearsal.consumer().cluster_id());
+            let view = objects.view(rehearsal.consumer.cluster_id());
             let env = liqo_auth::machine::Env {
-                now: rehearsal.now(),
+                now: rehearsal.now,
                 entropy: liqo_auth::crypto::Entropy::from_bytes([3; 32]),
             };
-            check_step(objects, &rehearsal.provider().reconcile(&view, env).unwrap(), false);
+            check_step(objects, &rehearsal.provider.reconcile(&view, env).unwrap(), false);
         }
         for look in 0.. {
             let before = rehearsal.at_provider.clone();

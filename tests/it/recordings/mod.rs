@@ -16,11 +16,11 @@ use liqo_auth::{
     crypto::{Answer, CaBundle, CertificateChain, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
     machine::{MessageBody, Objects},
     model::{
-        Identity, IdentityStatus, Kubeconfig, Object, ObjectRef, Resource, Secret, Tenant,
-        Timestamp, UserCredential, manifest, names,
+        Identity, IdentityStatus, Kubeconfig, Namespace, Object, ObjectRef, Resource, Secret,
+        Tenant, Timestamp, UserCredential, manifest, names,
     },
     policy::{Limits, Policy},
-    provider::{Endpoint, Provider},
+    provider::{Endpoint, NameTable, Provider},
 };
 use serde_json::Value;
 
@@ -152,6 +152,7 @@ impl Recording {
             setup.endpoint.clone(),
             RecordKey::new(RECORD_KEY).unwrap(),
         )
+        .principals(Arc::new(NameTable::default()))
         .key(Arc::clone(&self.provider_key))
         .signer(Arc::clone(&setup.signer))
         .build();
@@ -180,7 +181,7 @@ impl Recording {
         let namespace = &self.tenant.status.tenant_namespace;
         for object in self.at_provider.iter() {
             let nonce = exchange::secret_ref(namespace, names::NONCE_SECRET);
-            if object.as_namespace().is_some() || object.id() == nonce {
+            if Namespace::from_object(object).is_some() || object.id() == nonce {
                 exchange.at_provider.insert(object.clone());
             }
         }
@@ -190,7 +191,9 @@ impl Recording {
     pub(crate) fn before_the_identity(&self) -> Exchange {
         let mut exchange = self.nothing_yet();
         for object in self.at_consumer.iter() {
-            if object.as_namespace().is_some() || object.id().name == names::SIGNED_NONCE_SECRET {
+            if Namespace::from_object(object).is_some()
+                || object.id().name == names::SIGNED_NONCE_SECRET
+            {
                 exchange.at_consumer.insert(object.clone());
             }
         }
@@ -272,7 +275,7 @@ pub(crate) fn values_where(
             for owner in owners {
                 value["metadata"]["ownerReferences"][owner]["uid"] = "its owner's".into();
             }
-            if object.as_namespace().is_some() {
+            if Namespace::from_object(object).is_some() {
                 // The API server assigns these, too.
                 value["metadata"]["labels"]
                     .as_object_mut()

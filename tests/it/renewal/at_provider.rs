@@ -446,7 +446,7 @@ fn run_until(exchange: &mut Exchange, end: Timestamp) {
 }
 
 fn renewal_of(exchange: &Exchange) -> Renewal {
-    issued(exchange).renewal().clone()
+    issued(exchange).renewal.clone()
 }
 
 fn issued(exchange: &Exchange) -> Issued {

@@ -12,7 +12,7 @@ use liqo_auth::{
         AuthzPolicy, ClusterRoleBinding, Namespace, Object, RbacSubject, RoleBinding,
         TenantCondition, names,
     },
-    provider::{self, CsrSigner, SigningRequest},
+    provider::{self, CsrSigner, NameTable, SigningRequest},
 };
 
 use crate::clusters::exchange::{self, Exchange, FixedAnswer, Ledger, Setup, ed25519, id};
@@ -54,6 +54,7 @@ fn without_a_signer_the_caller_carries_the_request() {
         exchange::endpoint(exchange::API_SERVER),
         liqo_auth::crypto::RecordKey::new(exchange::RECORD_KEY).unwrap(),
     )
+    .principals(Arc::new(NameTable::default()))
     .build();
     exchange.settle();
     let request = request(&exchange);

@@ -32,7 +32,7 @@ fn a_tenant_applied_again_does_not_lift_the_condition() {
 
     // The consumer's message does not change the condition in the Tenant.
     let number = rehearsal
-        .messages()
+        .messages
         .iter()
         .position(|message| matches!(message.body, MessageBody::Tenant(_)));
     rehearsal
@@ -60,9 +60,9 @@ fn the_administrator_lifts_the_condition_and_the_bindings_come_back() {
     rehearsal.settle().unwrap();
     set_condition(&mut rehearsal, TenantCondition::Active);
 
-    let consumer = rehearsal.consumer().cluster_id().clone();
+    let consumer = rehearsal.consumer.cluster_id().clone();
     let step = rehearsal
-        .provider()
+        .provider
         .lift_condition(&rehearsal.at_provider.view(&consumer))
         .unwrap();
     for effect in &step.effects {
@@ -88,7 +88,7 @@ fn the_bindings_of_a_deleted_tenant_are_deleted_before_its_finalizer() {
     let mut rehearsal = authenticated();
     let mut deleted = tenant(&rehearsal).clone();
     assert_eq!(deleted.metadata.finalizers, [names::TENANT_FINALIZER]);
-    deleted.metadata.deletion_timestamp = Some(rehearsal.now());
+    deleted.metadata.deletion_timestamp = Some(rehearsal.now);
     rehearsal.at_provider.insert(deleted.into());
     assert_eq!(phase(&rehearsal), "Ending");
 
@@ -112,10 +112,8 @@ fn an_unreadable_secret_does_not_prevent_the_withdrawal_of_rights() {
         for condition in [None, Some(TenantCondition::Drained)] {
             let mut rehearsal = authenticated();
             rehearsal.at_provider.insert(unreadable_secret(name));
-            let view = rehearsal
-                .at_provider
-                .view(rehearsal.consumer().cluster_id());
-            let peering = rehearsal.provider().look(&view, rehearsal.now());
+            let view = rehearsal.at_provider.view(rehearsal.consumer.cluster_id());
+            let peering = rehearsal.provider.look(&view, rehearsal.now);
             let liqo_auth::provider::Phase::Refused(error) = peering.unwrap().phase else {
                 panic!("it is not refused");
             };
@@ -128,7 +126,7 @@ fn an_unreadable_secret_does_not_prevent_the_withdrawal_of_rights() {
                 Some(condition) => set_condition(&mut rehearsal, condition),
                 None => {
                     let id = tenant(&rehearsal).id();
-                    let now = rehearsal.now();
+                    let now = rehearsal.now;
                     rehearsal.at_provider.delete(&id, now);
                 }
             }
@@ -186,7 +184,7 @@ fn a_condition_is_recorded_even_if_the_tenant_is_invalid() {
 fn no_peer_comes_or_comes_back_without_an_invitation() {
     let mut rehearsal = authenticated();
     let id = tenant(&rehearsal).id();
-    let now = rehearsal.now();
+    let now = rehearsal.now;
     rehearsal.at_provider.delete(&id, now);
     rehearsal.settle().unwrap();
     assert_eq!(phase(&rehearsal), "Ended");
@@ -210,7 +208,7 @@ fn no_peer_comes_or_comes_back_without_an_invitation() {
         entropy: Entropy::from_bytes([7; 32]),
     };
     let step = rehearsal
-        .provider()
+        .provider
         .reconcile(&objects.view(&stranger), env)
         .unwrap();
     assert_eq!(step.effects, []);
@@ -222,7 +220,7 @@ fn no_peer_comes_or_comes_back_without_an_invitation() {
 #[test]
 fn a_certificate_that_the_peer_stored_is_replaced_by_the_one_on_record() {
     let mut rehearsal = authenticated();
-    let namespace = names::tenant_namespace(rehearsal.consumer().cluster_id());
+    let namespace = names::tenant_namespace(rehearsal.consumer.cluster_id());
     let issued = |rehearsal: &Rehearsal| {
         let secret: &Secret = rehearsal
             .at_provider
@@ -232,11 +230,11 @@ fn a_certificate_that_the_peer_stored_is_replaced_by_the_one_on_record() {
     };
     let honest = issued(&rehearsal);
     let elsewhere = {
-        let key = rehearsal.consumer_key();
-        let now = rehearsal.now();
-        let subject = Subject::control_plane(rehearsal.consumer().cluster_id());
+        let key = &rehearsal.consumer_key;
+        let now = rehearsal.now;
+        let subject = Subject::control_plane(rehearsal.consumer.cluster_id());
         let own = Authority::new("peer", now, LIFETIME, &Entropy::from_bytes([9; 32])).unwrap();
-        let csr = Csr::make(&subject, key).unwrap().at_once().unwrap();
+        let csr = Csr::make(&subject, &**key).unwrap().at_once().unwrap();
         let entropy = Entropy::from_bytes([8; 32]);
         own.issue(&csr, &subject, key.public_key(), now, LIFETIME, &entropy)
             .unwrap()
@@ -261,16 +259,16 @@ fn a_certificate_that_the_peer_stored_is_replaced_by_the_one_on_record() {
 #[test]
 fn the_release_of_a_key_keeps_the_condition_and_the_used_nonces() {
     let mut rehearsal = authenticated();
-    let consumer = rehearsal.consumer().cluster_id().clone();
+    let consumer = rehearsal.consumer.cluster_id().clone();
     set_condition(&mut rehearsal, TenantCondition::Drained);
     rehearsal.settle().unwrap();
     let id = tenant(&rehearsal).id();
-    let now = rehearsal.now();
+    let now = rehearsal.now;
     rehearsal.at_provider.delete(&id, now);
     rehearsal.settle().unwrap();
 
     let step = rehearsal
-        .provider()
+        .provider
         .release_key(&rehearsal.at_provider.view(&consumer))
         .unwrap();
     step.effects
@@ -278,7 +276,7 @@ fn the_release_of_a_key_keeps_the_condition_and_the_used_nonces() {
         .for_each(|effect| rehearsal.at_provider.apply(effect).unwrap());
     // The old Tenant with its used nonce comes again.
     let number = rehearsal
-        .messages()
+        .messages
         .iter()
         .position(|message| matches!(message.body, MessageBody::Tenant(_)));
     rehearsal
@@ -355,7 +353,7 @@ fn authenticated() -> Rehearsal {
 }
 
 fn tenant(rehearsal: &Rehearsal) -> &Tenant {
-    let consumer = rehearsal.consumer().cluster_id();
+    let consumer = rehearsal.consumer.cluster_id();
     let namespace = names::tenant_namespace(consumer);
     rehearsal
         .at_provider
@@ -371,12 +369,10 @@ fn set_condition(rehearsal: &mut Rehearsal, condition: TenantCondition) {
 }
 
 fn phase(rehearsal: &Rehearsal) -> &'static str {
-    let view = rehearsal
-        .at_provider
-        .view(rehearsal.consumer().cluster_id());
+    let view = rehearsal.at_provider.view(rehearsal.consumer.cluster_id());
     rehearsal
-        .provider()
-        .look(&view, rehearsal.now())
+        .provider
+        .look(&view, rehearsal.now)
         .unwrap()
         .phase
         .name()

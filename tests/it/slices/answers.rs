@@ -10,7 +10,7 @@ use liqo_auth::{
     model::{
         Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said, Secret, names,
     },
-    provider::{Claimant, PrincipalName, Principals},
+    provider::{Claimant, NameRequest, PrincipalName, Principals},
 };
 
 use crate::clusters::{
@@ -357,13 +357,9 @@ fn the_number_of_slices_of_a_peer_is_limited() {
 struct Registry;
 
 impl Principals for Registry {
-    fn is_taken(
-        &self,
-        name: &PrincipalName<'_>,
-        claimant: Claimant<'_>,
-    ) -> Result<Answer<bool>, BoxError> {
+    fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
         if matches!(
-            claimant,
+            request.claimant,
             Claimant::Slice {
                 slice: "unsure",
                 ..
@@ -371,7 +367,10 @@ impl Principals for Registry {
         ) {
             return Err("the look-up is away".into());
         }
-        Ok(Answer::Ready(name.name.starts_with("taken-")))
+        let PrincipalName::User(name) = request.name else {
+            return Ok(Answer::Ready(false));
+        };
+        Ok(Answer::Ready(name.starts_with("taken-")))
     }
 }
 

@@ -10,12 +10,32 @@ use liqo_auth::{
     model::{
         Kind, ObjectRef, ResourceSliceConditionStatus as Said, ResourceSliceConditionType as About,
     },
-    provider::{Ceiling, Grant, LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest},
+    provider::{Grant, LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest},
 };
 
 use crate::clusters::pool::{self, NAMESPACE, Pool, replica, resources};
 
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
+
+/// An embedder's policy: of the amounts that the library's own would grant, two
+/// are too much.
+struct LessThanAsked(LiqoClasses);
+
+impl ResourceSlicePolicy for LessThanAsked {
+    fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
+        let mut decision = self.0.decide(request)?;
+        if let Answer::Ready(SliceDecision::Grant(grant)) = &mut decision {
+            for quantity in grant.resources.values_mut() {
+                match quantity.as_str() {
+                    "2" => *quantity = "1500m".into(),
+                    "4Gi" => *quantity = "2Gi".into(),
+                    _ => {}
+                }
+            }
+        }
+        Ok(decision)
+    }
+}
 
 /// A policy that decides by the class.
 struct ByClass;
@@ -97,17 +117,13 @@ fn a_policy_may_deny_wait_leave_the_decision_to_others_or_fail() {
 
 #[test]
 fn changed_resources_are_decided_on_again_and_unchanged_ones_are_not() {
-    let policy = Ceiling::new(LiqoClasses::new(Grant {
-        resources: resources(&[("pods", "110"), ("cpu", "1")]),
-        node_labels: [("region".to_owned(), "europe".to_owned())].into(),
-        ..Grant::default()
-    }))
-    .at_most("memory", "2Gi".into())
-    .unwrap()
-    .at_most("cpu", "64".into())
-    .unwrap()
-    .at_most_for(pool::consumer(), "cpu", "1500m".into())
-    .unwrap();
+    let policy = LessThanAsked(LiqoClasses {
+        defaults: Grant {
+            resources: resources(&[("pods", "110"), ("cpu", "1")]),
+            node_labels: [("region".to_owned(), "europe".to_owned())].into(),
+            ..Grant::default()
+        },
+    });
     let mut pool = Pool::with(|builder| builder.slices(Arc::new(policy)));
     pool.bring(replica("mypool")).settle();
     let status = &pool.slice("mypool").unwrap().status;

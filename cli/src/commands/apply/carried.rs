@@ -1,5 +1,6 @@
-//! What Liqo's replicator carries between two clusters, carried by a person:
-//! slices and renewals on their way to the provider, and the answers back.
+//! Applies slices and renewals that a person carries to the provider, and the
+//! answers that a person carries back. Between two clusters, Liqo's replicator
+//! carries them.
 
 use liqo_auth::{
     error::Error,
@@ -7,10 +8,11 @@ use liqo_auth::{
     model::{ClusterId, Kind, Namespace, Object, ObjectRef, Renew, Resource, ResourceSlice, names},
 };
 
-use super::Received;
+use super::received::Received;
 use crate::{
-    commands::{Context, get},
+    commands::get,
     consumer_side::ConsumerSide,
+    context::Context,
     failure::{Failure, Result},
     home::Home,
     output::escaped,
@@ -18,16 +20,16 @@ use crate::{
     provider_side::ProviderSide,
 };
 
-/// Which way an object goes, as it says itself.
+/// The direction of an object, according to its own fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// This home is its provider's: it is stored as the replica.
+    /// This home is the provider's. The object is stored as a replica.
     ToProvider,
-    /// This home is its consumer's: its status is taken.
+    /// This home is the consumer's. The object's status is taken over.
     ToConsumer,
 }
 
-/// The other cluster, and which way the object goes.
+/// The other cluster, and the direction of the object.
 pub(super) fn way(home: &Home, object: &Received) -> Result<(ClusterId, Way)> {
     let (consumer, provider) = parties(object);
     let is_own = |id: &str| id == home.cluster_id().as_str();
@@ -40,13 +42,13 @@ pub(super) fn way(home: &Home, object: &Received) -> Result<(ClusterId, Way)> {
         let (kind, name) = object.kind_and_name();
         let id = ObjectRef::new(kind, "", name);
         super::refusal(format!(
-            "{id}: it does not say who is {field}: {error}. Apply it as `get -o yaml` prints it."
+            "{id}: it does not name {field}: {error}. Apply it as `get -o yaml` prints it."
         ))
     })?;
     Ok((peer, way))
 }
 
-/// Takes an object in memory, if the library has nothing against it.
+/// Receives an object in memory, if the library accepts it.
 pub(super) fn receive(
     context: &Context,
     home: &mut Home,
@@ -56,7 +58,7 @@ pub(super) fn receive(
 ) -> Result<()> {
     let own = home.cluster_id().clone();
     let (kind, name) = object.kind_and_name();
-    // The network would carry it with the rights that the peer has here.
+    // Without these rights, the peer's replicator could not write the object here.
     if *way == Way::ToProvider && !binds(home, peer) {
         return Err(Failure::waiting(format!(
             "{subject}: {peer} has no rights in {}. Authenticate it first, or uncordon it.",
@@ -64,7 +66,7 @@ pub(super) fn receive(
         )));
     }
     let carried = moved(object, *way, &own);
-    // The other side's view, with nothing in it but this.
+    // A view of the other side that contains only this object.
     let other: [Object; 2] = [Namespace::for_tenant(&own).into(), carried];
     let others_view = View::of(&own, &other);
     let before = refusals(context, home, peer, *way)?;
@@ -76,14 +78,15 @@ pub(super) fn receive(
         };
         step.map_err(|error| Failure::of(subject, &error))?
     };
-    // Only this one came: that others did not says nothing about them.
+    // Keep only the effects on this object. Other objects are absent from the view,
+    // but not deleted on the other side.
     let about = |id: &ObjectRef| id.kind == kind && id.name == name;
     let mut only = Step::default();
     only.effects = step.effects;
     only.effects.retain(|effect| about(&effect.id()));
     if *way == Way::ToConsumer && !is_there(home, kind, &name) {
         return Err(Failure::waiting(format!(
-            "{subject}: there is no {kind} {} in {} that it could answer",
+            "{subject}: it answers the {kind} {}, which does not exist in {}",
             escaped(&name),
             home.path().display()
         )));
@@ -96,7 +99,7 @@ pub(super) fn receive(
     }
 }
 
-/// Goes on with what was taken, and says what came of it.
+/// Continues with an object that was received, and prints the result.
 pub(super) fn settle(
     context: &Context,
     home: &mut Home,
@@ -119,14 +122,14 @@ pub(super) fn settle(
         .result(&format!("{singular}.{}/{name} {verb}\n", names::API_GROUP))?;
     if *way == Way::ToProvider && kind == Kind::ResourceSlice {
         context.printer.message(&format!(
-            "Hand the answer back: liqo-auth get {plural} {name} --home {} -o yaml",
+            "Send the answer back: liqo-auth get {plural} {name} --home {} -o yaml",
             home.path().display()
         ));
     }
     Ok(())
 }
 
-/// Consumer and provider, as the object says.
+/// The consumer and the provider that the object names.
 fn parties(object: &Received) -> (String, String) {
     let label = |labels: &std::collections::BTreeMap<String, String>, key: &str| {
         labels.get(key).cloned().unwrap_or_default()
@@ -149,7 +152,7 @@ fn parties(object: &Received) -> (String, String) {
     }
 }
 
-/// The object as it lies on the other side.
+/// The object as it is stored on the other side.
 fn moved(object: &Received, way: Way, own: &ClusterId) -> Object {
     let namespace = names::tenant_namespace(own);
     match object {
@@ -168,8 +171,8 @@ fn moved(object: &Received, way: Way, own: &ClusterId) -> Object {
     }
 }
 
-/// Puts it where the other side has it, and marks it as that does: an original
-/// that is shared with this cluster, or a replica.
+/// Sets the namespace and the labels that the object has on the other side: those of
+/// an original that is shared with this cluster, or those of a replica.
 fn place<K: Resource>(object: &mut K, namespace: String, way: Way, own: &ClusterId) {
     let metadata = object.metadata_mut();
     metadata.namespace = namespace;
@@ -193,7 +196,7 @@ fn is_there(home: &Home, kind: Kind, name: &str) -> bool {
     get::stored(home, &(kind, name.to_owned())).is_some()
 }
 
-/// What is refused of what is in memory now.
+/// The refusals of the objects that are in memory now.
 fn refusals(context: &Context, home: &mut Home, peer: &ClusterId, way: Way) -> Result<Vec<Error>> {
     let step = match way {
         Way::ToProvider => ProviderSide::new(home, peer, &context.policy, context.clock)?.look()?,

@@ -1,5 +1,5 @@
-//! A Tenant without a handshake, which this side's administrator applies for a
-//! peer that it said may have none.
+//! A Tenant without a handshake. This side's administrator applies it for a peer
+//! that needs no handshake, according to the settings.
 
 use liqo_auth::{
     admission::tenant as admission,
@@ -8,19 +8,20 @@ use liqo_auth::{
 };
 
 use crate::{
-    commands::{Context, get},
+    commands::get,
+    context::Context,
     failure::{Code, Failure, Result},
     home::Home,
 };
 
-/// Whether it is one, by its own word and by the administrator's.
+/// Whether the Tenant asks for no handshake, and the settings allow that.
 pub(super) fn is_tolerated(home: &Home, peer: &ClusterId, tenant: &Tenant) -> bool {
     let settings = home.settings.peers.get(peer);
     tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake)
         && settings.is_some_and(|settings| settings.tolerate_no_handshake)
 }
 
-/// Stores it in memory, as `kubectl apply` would, unless it is there.
+/// Stores the Tenant in memory, as `kubectl apply` would, unless it exists already.
 pub(super) fn receive(
     context: &Context,
     home: &mut Home,

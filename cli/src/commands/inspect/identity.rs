@@ -1,4 +1,4 @@
-//! An Identity: of which provider, for which consumer, until when.
+//! An Identity: its provider, its consumer, and the dates of its certificate.
 
 use liqo_auth::{
     crypto::{CaBundle, CertificateChain, PublicKey},
@@ -36,7 +36,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
         let (policy, clock) = (&inspection.context.policy, inspection.context.clock);
         match ConsumerSide::judge_identity(home, &provider, policy, clock, identity)? {
             Ok(()) => report.verified(format!(
-                "it is one that {} takes from {provider}",
+                "{} accepts this Identity from {provider}",
                 home.cluster_id()
             )),
             Err(error) => report.error(&error),
@@ -55,10 +55,10 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
         Some((consumer, Ok(verified))) => {
             report.say("Consumer", &consumer);
             report.verified(format!(
-                "the certificate is for {consumer} and for client authentication, is in date; the URL of the API server is one to connect to"
+                "the certificate is for {consumer} and for client authentication, and is in date; the URL of the API server is valid"
             ));
             if !verified.issued_by_bundle() {
-                report.unverified("the certificate's issuer: it is no CA of the bundle, which is legal if another one serves the API");
+                report.unverified("the certificate's issuer: it is not a CA of the bundle, which is legal if the API server's certificate comes from another CA");
             }
             report.unverified("whether the certificate carries this cluster's key: give the consumer's home with --home");
         }
@@ -66,8 +66,8 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
     Ok(report)
 }
 
-/// What can be verified without the consumer: that the Identity agrees with
-/// itself. Key, consumer and proxy are the ones that it names.
+/// Verifies, without the consumer's home, that the Identity is consistent. Key,
+/// consumer and proxy are taken from the Identity itself.
 fn alone(
     inspection: &Inspection<'_>,
     identity: &Identity,
@@ -77,8 +77,8 @@ fn alone(
     let leaf = chain?.leaf();
     let key = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()).ok()?;
     let namespace = identity.spec.namespace.as_deref().unwrap_or_default();
-    // The default namespace names the consumer; the certificate's subject has
-    // to be of the same.
+    // The default namespace names the consumer. The certificate's subject must name
+    // the same consumer.
     let named = namespace.strip_prefix("liqo-tenant-").unwrap_or(namespace);
     let consumer: ClusterId = named.parse().ok()?;
     let proxy = identity
@@ -88,16 +88,9 @@ fn alone(
         .as_deref()
         .and_then(|url| url.parse().ok());
     let expectation = IdentityExpectation {
-        consumer: &consumer,
-        provider,
-        key: &key,
-        now: inspection.now,
         proxy_url: proxy.as_ref(),
-        namespace: None,
-        publicly_trusted: false,
-        pins: None,
-        slice: None,
         aws: true,
+        ..IdentityExpectation::new(&consumer, provider, &key, inspection.now)
     };
     let verified = verify::identity(identity, &expectation, &inspection.context.policy);
     Some((consumer, verified))

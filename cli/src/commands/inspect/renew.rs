@@ -1,4 +1,4 @@
-//! A Renew: which identity, by which of the two schemes, and the answer.
+//! A Renew: its identity, its scheme (one of two), and the answer.
 
 use liqo_auth::{
     crypto::{CertificateChain, PublicKey},
@@ -47,7 +47,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Report {
                     report.say("Dates", inspection.dates(leaf));
                     if key.is_some_and(|key| key.spki_der() != leaf.spki_der) {
                         report.wrong(
-                            "status.authParams.signedCRT: the certificate is of another key than the request. The provider answers it anew."
+                            "status.authParams.signedCRT: the certificate contains another key than the request. The provider issues a new certificate."
                                 .to_owned(),
                         );
                     }
@@ -55,8 +55,9 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Report {
             }
         }
     }
-    report
-        .unverified("whether the consumer takes the certificate: it verifies it as the first one");
+    report.unverified(
+        "whether the consumer accepts the certificate: the consumer verifies it like the first one",
+    );
     report
 }
 
@@ -83,7 +84,7 @@ fn request(
         }
     };
     let Ok(consumer) = spec.consumer_cluster_id.parse() else {
-        return report.wrong("spec.consumerClusterID: it is no cluster ID.".to_owned());
+        return report.wrong("spec.consumerClusterID: it is not a cluster ID.".to_owned());
     };
     signing_request::judge(
         inspection,

@@ -1,4 +1,4 @@
-//! A ResourceSlice: whose, asking for what of whom, and what was answered.
+//! A ResourceSlice: its consumer, its provider, its request, and the answer.
 
 use liqo_auth::{
     crypto::{CertificateChain, PublicKey},
@@ -46,8 +46,8 @@ pub(super) fn inspect(inspection: &Inspection<'_>, slice: &ResourceSlice) -> Res
                 ),
             );
             report.verified(format!(
-                "the request is for the slice {} of {consumer} and nothing else, and signed by its key",
-                escaped(verified.name())
+                "the request is for the slice {} of {consumer} and nothing else, and is signed by its key",
+                escaped(&slice.metadata.name)
             ));
             match key {
                 Some(_) => report.verified(format!("the key is that of {consumer}'s Tenant")),
@@ -159,16 +159,17 @@ fn answer(
     let leaf = chain.leaf();
     report.say("Dates", inspection.dates(leaf));
     if leaf.subject_is(&verified.subject()) && leaf.spki_der == verified.public_key().spki_der() {
-        report.verified("the certificate is for the slice, and of its key");
+        report.verified("the certificate is for the slice, and contains its key");
     } else {
         report.wrong(format!(
-            "status.authParams.signedCRT: the certificate is for {}, and not what was asked for. The provider answers it anew.",
+            "status.authParams.signedCRT: the certificate is for {}, which was not requested. The provider issues a new certificate.",
             escaped(&leaf.subject())
         ));
     }
 }
 
-/// Of whom it is: the origin of a replica, or whom it names.
+/// The consumer of the slice: the origin of a replica, or the consumer that the
+/// slice names.
 fn consumer(
     inspection: &Inspection<'_>,
     slice: &ResourceSlice,
@@ -195,8 +196,8 @@ fn consumer(
     }
 }
 
-/// The key that the slice has to be of, as the home knows it: its own, or that
-/// of the consumer's Tenant.
+/// The key that the slice's request must have, according to the home: the home's own
+/// key, or the key in the consumer's Tenant.
 fn tenant_key(inspection: &Inspection<'_>, consumer: &ClusterId) -> Option<PublicKey> {
     let home = inspection.home?;
     if home.cluster_id() == consumer {
@@ -214,8 +215,9 @@ pub(super) fn key_of_tenant(home: &Home, consumer: &ClusterId) -> Option<PublicK
     PublicKey::from_tenant_field(tenant.spec.public_key.as_slice(), &Policy::compatible()).ok()
 }
 
-/// The consumer's own carries the label of the provider; a replica that of the
-/// consumer, which is what the library verifies.
+/// Verifies a slice. The library verifies replicas, which have the label of the
+/// consumer. The consumer's own slice has the label of the provider instead, so that
+/// its copy gets the label of the consumer.
 fn check(
     inspection: &Inspection<'_>,
     slice: &ResourceSlice,

@@ -1,4 +1,4 @@
-//! Roles and their bindings: who may do what.
+//! Roles, their bindings, and service accounts.
 
 use liqo_auth::model::{
     ClusterRole, ClusterRoleBinding, Metadata, PolicyRule, RbacSubject, Resource, Role,
@@ -58,7 +58,10 @@ pub(super) fn cluster_role(role: &ClusterRole) -> Report {
 
 pub(super) fn service_account(account: &ServiceAccount) -> Report {
     let mut report = Report::new(&account.id().to_string());
-    report.say("Kind", "an account for programs, and for homes of Liqo 0.2");
+    report.say(
+        "Kind",
+        "a service account: for programs, or for a home cluster of Liqo 0.2",
+    );
     owner(&account.metadata, &mut report);
     report
 }
@@ -110,7 +113,7 @@ fn rules(rules: &[PolicyRule], report: &mut Report) {
     }
 }
 
-/// Who made it, and for which cluster, as the labels say.
+/// The peer, the manager and the peering user, according to the labels.
 fn owner(metadata: &Metadata, report: &mut Report) {
     let label = |key: &str| metadata.labels.get(key);
     let peer = label(names::REMOTE_CLUSTER_ID_LABEL).or(label(names::DISCOVERY_CLUSTER_ID_LABEL));

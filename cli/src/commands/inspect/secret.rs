@@ -1,4 +1,4 @@
-//! A Secret of the exchange: what it is for. Nothing that is secret is shown.
+//! A Secret of the exchange: its purpose. Its secret content is not shown.
 
 use liqo_auth::{
     crypto::{CaBundle, Certificate, CertificateChain, KeyPair, Nonce, PublicKey, SigningKey},
@@ -28,10 +28,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, secret: &Secret) -> Report {
             .contains_key(names::RECORD_PEER_LABEL) =>
         {
             let peer = secret.metadata.labels.get(names::RECORD_PEER_LABEL);
-            report.say(
-                "Kind",
-                "a record of liqo-auth, sealed by this cluster's own key",
-            );
+            report.say("Kind", "a record that liqo-auth keeps of a peer");
             report.say("About", peer.map(|peer| escaped(peer)).unwrap_or_default());
         }
         _ if has(names::KUBECONFIG) => kubeconfig(inspection, secret, &mut report),
@@ -41,7 +38,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, secret: &Secret) -> Report {
         _ if has(names::TOKEN) => report.say("Kind", "a token, which is not shown"),
         _ => {
             let keys: Vec<&str> = secret.data.keys().map(String::as_str).collect();
-            report.say("Kind", "none of the exchange");
+            report.say("Kind", "not part of the exchange");
             report.say("Holds", escaped(&keys.join(", ")));
         }
     }
@@ -64,7 +61,7 @@ fn nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
             ));
         } else {
             report.wrong(format!(
-                "data.nonce: it was not made by {} for {consumer}. Have it made again.",
+                "data.nonce: it was not made by {} for {consumer}. Make a new nonce.",
                 home.cluster_id()
             ));
         }
@@ -95,7 +92,7 @@ fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Repor
             ) {
                 Ok(()) => report.verified("this cluster's key signed the nonce"),
                 Err(error) => report.wrong(format!(
-                    "data.signedNonce: {error}. Delete the Secret, and have the nonce signed again."
+                    "data.signedNonce: {error}. Delete the Secret, and sign the nonce again."
                 )),
             }
         }
@@ -109,7 +106,9 @@ fn read_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report)
     };
     match Nonce::parse(text, &inspection.context.policy) {
         Err(error) => {
-            report.wrong(format!("data.nonce: {error} (rule 8). Have it made again."));
+            report.wrong(format!(
+                "data.nonce: {error} (rule 8). Replace it with a new nonce."
+            ));
             None
         }
         Ok(nonce) => {
@@ -119,9 +118,12 @@ fn read_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report)
                     let expires = structured.expires();
                     let state = match expires <= inspection.now {
                         true => "it has expired",
-                        false => "it can be signed until then",
+                        false => "the consumer can sign it until then",
                     };
-                    report.say("Form", "of liqo-auth: it says whom it is for");
+                    report.say(
+                        "Form",
+                        "structured, as liqo-auth makes it: it names its consumer",
+                    );
                     report.say("Expires", format!("{expires} ({state})"));
                 }
             }
@@ -150,7 +152,7 @@ fn cluster_keys(secret: &Secret, report: &mut Report) {
             report.verified("private and public key belong together");
         }
         (Some(_), Some(_)) => report.wrong(
-            "data.publicKey: it is not that of data.privateKey. Take the one that belongs to it."
+            "data.publicKey: it is not the public key of data.privateKey. Replace it with that key."
                 .to_owned(),
         ),
         _ => report.wrong("data: there is no pair of keys that can be read.".to_owned()),
@@ -160,7 +162,7 @@ fn cluster_keys(secret: &Secret, report: &mut Report) {
 fn authority(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
     report.say(
         "Kind",
-        "the authority by which this home signs for its peers; its key is not shown",
+        "the authority that signs for this home's peers; its key is not shown",
     );
     let bundle = secret
         .get(home::AUTHORITY_CERTIFICATE)
@@ -185,7 +187,7 @@ fn issued(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
         None => report.say("Certificate", "none"),
     }
     report.unverified(
-        "whether it is the one on record: what lies in a tenant namespace, the peer can write",
+        "whether it is the recorded certificate: the peer can write to its tenant namespace",
     );
 }
 
@@ -200,9 +202,9 @@ fn kubeconfig(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report)
     let kubeconfig = match text.map(Kubeconfig::parse) {
         Some(Ok(kubeconfig)) => kubeconfig,
         Some(Err(error)) => {
-            return report.unverified(format!("its content, which is of another form: {error}"));
+            return report.unverified(format!("its content, which has another form: {error}"));
         }
-        None => return report.wrong("data.kubeconfig: it is no text.".to_owned()),
+        None => return report.wrong("data.kubeconfig: it is not text.".to_owned()),
     };
     report.say("Provider", escaped(&kubeconfig.cluster));
     report.say("User", escaped(&kubeconfig.user));
@@ -223,7 +225,7 @@ fn kubeconfig(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report)
     let pem = match &kubeconfig.credential {
         UserCredential::KeyData { certificate, .. }
         | UserCredential::KeyFile { certificate, .. } => certificate,
-        _ => return report.say("Credential", "a program hands it out"),
+        _ => return report.say("Credential", "an exec plugin provides it"),
     };
     let policy = Policy::compatible();
     let chain = match CertificateChain::from_pem(pem.as_slice(), &policy) {
@@ -237,7 +239,7 @@ fn kubeconfig(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report)
                 report.verified("the private key is that of the certificate");
             }
             Ok(_) => report.wrong(
-                "data.kubeconfig: the private key is not that of the certificate. Delete the Secret, and it is made again."
+                "data.kubeconfig: the private key is not that of the certificate. Delete the Secret: it is then made again."
                     .to_owned(),
             ),
             Err(error) => report.wrong(format!("data.kubeconfig: {error}.")),

@@ -1,4 +1,4 @@
-//! A CertificateSigningRequest: whose, for which name, and the answer.
+//! A CertificateSigningRequest: its cluster, its subject, and the answer.
 
 use liqo_auth::{
     crypto::{CertificateChain, Csr, CsrError, Entropy, KeyPair, PublicKey, SigningKey, Subject},
@@ -19,7 +19,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
     report.say("Signer", escaped(&spec.signer_name));
     report.say("Usages", escaped(&spec.usages.join(", ")));
     if let Some(seconds) = spec.expiration_seconds {
-        report.say("Lifetime", format!("{seconds} s asked for"));
+        report.say("Lifetime", format!("{seconds} s requested"));
     }
     for condition in &request.status.conditions {
         report.say(
@@ -33,19 +33,19 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
         );
     }
     if request.status.conditions.is_empty() {
-        report.say("Condition", "nobody has decided on it yet");
+        report.say("Condition", "not decided yet");
     }
     let pem = spec.request.as_slice();
     let certificate = request.status.certificate.as_slice();
     let chain = CertificateChain::from_pem(certificate, &Policy::compatible());
-    // Liqo's own name no cluster: the certificate does.
+    // The requests of Liqo itself name no cluster. Their certificates do.
     let named = peer.and_then(|peer| peer.parse::<ClusterId>().ok());
     let issued_to = chain
         .as_ref()
         .ok()
         .and_then(|chain| cluster_in(&chain.leaf().subject()));
     let Some(peer) = named.or(issued_to) else {
-        report.unverified("whose it is: it names no cluster");
+        report.unverified("the cluster of the request: the request names none");
         return report;
     };
     if request.status.certificate.is_empty() {
@@ -82,8 +82,8 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
     report
 }
 
-/// Verifies a request: of that key, for the control plane of a consumer or for
-/// one of its slices.
+/// Verifies a request: it must have this key, and the subject of a consumer's
+/// control plane or of one of its slices.
 pub(super) fn judge(
     inspection: &Inspection<'_>,
     pem: &[u8],
@@ -104,14 +104,14 @@ pub(super) fn judge(
     };
     match Csr::verify(pem, &subject, key, &inspection.context.policy) {
         Ok(_) => report.verified(format!(
-            "the request is for {of} and nothing else, of this key, and signed by it"
+            "the request is for {of} and nothing else, contains this key, and is signed by it"
         )),
-        Err(error) => report.wrong(format!("{error}. Have it made again.")),
+        Err(error) => report.wrong(format!("{error}. Ask the consumer for a new request.")),
     }
 }
 
-/// The cluster that a certificate was issued to: its control plane, or one of
-/// its slices.
+/// The cluster that a certificate was issued to. The certificate may be for its
+/// control plane or for one of its slices.
 fn cluster_in(subject: &str) -> Option<ClusterId> {
     let (organization, name) = subject.strip_prefix("O=")?.split_once(", CN=")?;
     let cluster = match organization {
@@ -129,8 +129,9 @@ fn slice_of(subject: &str, consumer: &ClusterId) -> Option<String> {
     (expected.common_name() == name).then(|| slice.to_owned())
 }
 
-/// The subject as the request itself says it. Its key is not known: what is
-/// compared with it comes later than the subject.
+/// The subject that the request itself contains. The key of the request is not
+/// known, so that another key is passed: `Csr::verify` compares the subject before
+/// the key.
 fn claimed_subject(pem: &[u8], peer: &ClusterId, policy: &Policy) -> String {
     let subject = Subject::control_plane(peer);
     let nobody = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));

@@ -1,4 +1,4 @@
-//! The Identity of a resource slice: of which slice, and with whose key.
+//! The Identity of a resource slice: its slice, and the key of its certificate.
 
 use liqo_auth::{
     crypto::{CertificateChain, ClientCertificateExpectation, PublicKey, SigningKey, Subject},
@@ -9,7 +9,7 @@ use liqo_auth::{
 use super::{Inspection, Report};
 use crate::{home::Home, output::escaped};
 
-/// What holds of it, once it was described.
+/// Verifies the Identity, after it was described.
 pub(super) fn judge(
     inspection: &Inspection<'_>,
     identity: &Identity,
@@ -29,7 +29,7 @@ pub(super) fn judge(
         (Some(slice), _) => slice.as_str(),
         (None, Some(slice)) => slice,
         (None, None) => {
-            return report.wrong("metadata.labels: it names no slice. It is made of the slice's status again once it is deleted.".to_owned());
+            return report.wrong("metadata.labels: the Identity names no slice. Delete the Identity: it is then made again from the slice's status.".to_owned());
         }
     };
     report.say("Slice", escaped(slice));
@@ -46,7 +46,7 @@ pub(super) fn judge(
     };
     let Some(consumer) = consumer else {
         return report.wrong(format!(
-            "spec.authParams.signedCRT: the certificate is for {}, and of no cluster.",
+            "spec.authParams.signedCRT: the certificate is for {}, which names no cluster.",
             escaped(&leaf.subject())
         ));
     };
@@ -88,7 +88,7 @@ fn with_home(
             "spec.authParams.signedCRT: the certificate carries another key than this cluster's (rule 9)."
                 .to_owned(),
         ),
-        Err(_) => report.unverified("whose key it is: this cluster's cannot be read"),
+        Err(_) => report.unverified("whether the certificate carries this cluster's key: that key cannot be read"),
     }
     let name = names::identity_name(provider);
     let control_plane = home
@@ -104,12 +104,12 @@ fn with_home(
             report.verified("API server and CA are those of the control plane's Identity");
         }
         Some(_) => report.unverified(
-            "API server and CA: they are written otherwise than in the control plane's Identity",
+            "API server and CA: they differ from those in the control plane's Identity",
         ),
     }
 }
 
-/// The organization of a subject, if it is a cluster ID.
+/// The cluster ID in the organization of a subject, if there is one.
 fn organization(subject: &str) -> Option<ClusterId> {
     let organization = subject.strip_prefix("O=")?.split(", ").next()?;
     organization.parse().ok()

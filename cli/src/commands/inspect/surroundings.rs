@@ -1,4 +1,4 @@
-//! What lies about the exchange: namespaces, config maps, foreign clusters.
+//! Objects around the exchange: namespaces, config maps, foreign clusters.
 
 use liqo_auth::model::{ConfigMap, ForeignCluster, Namespace, Resource, names};
 
@@ -17,13 +17,13 @@ pub(super) fn namespace(namespace: &Namespace) -> Report {
             report.say("Kind", format!("the tenant namespace of {}", escaped(peer)));
         }
         (Some(names::TRUE), None) => report.wrong(
-            "metadata.labels: it is a tenant namespace, and names no cluster. Set liqo.io/remote-cluster-id, or take liqo.io/tenant-namespace away."
+            "metadata.labels: the tenant namespace names no cluster. Set liqo.io/remote-cluster-id, or remove liqo.io/tenant-namespace."
                 .to_owned(),
         ),
         _ if namespace.metadata.name == names::LIQO_NAMESPACE => {
             report.say("Kind", "the namespace of Liqo itself");
         }
-        _ => report.say("Kind", "no tenant namespace"),
+        _ => report.say("Kind", "not a tenant namespace"),
     }
     report
 }
@@ -32,7 +32,7 @@ pub(super) fn config_map(config_map: &ConfigMap) -> Report {
     let mut report = Report::new(&config_map.id().to_string());
     match config_map.cluster_id() {
         Some(id) => report.say("Cluster ID", escaped(id)),
-        None => report.say("Kind", "not the one with the cluster's ID"),
+        None => report.say("Kind", "not the ConfigMap with the cluster's ID"),
     }
     report
 }
@@ -47,7 +47,7 @@ pub(super) fn foreign_cluster(cluster: &ForeignCluster) -> Report {
         report.say("Name", escaped(&identity.cluster_name));
     }
     if !cluster.spec.auth_url().is_empty() {
-        report.say("Asked at", escaped(cluster.spec.auth_url()));
+        report.say("Auth URL", escaped(cluster.spec.auth_url()));
     }
     report.say("Authentication", cluster.status.auth_status().to_string());
     report

@@ -1,4 +1,4 @@
-//! A Tenant: of which consumer, with which key, for which provider's nonce.
+//! A Tenant: its consumer, its key, and its signature over a provider's nonce.
 
 use liqo_auth::{
     crypto::{CertificateChain, Entropy, Nonce, PublicKey},
@@ -38,9 +38,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Re
         }
         Checked::Stored => {
             claim_holds(&mut report, &consumer);
-            report.verified(format!(
-                "it is one that this provider takes from {consumer}"
-            ));
+            report.verified(format!("this provider accepts this Tenant from {consumer}"));
         }
     }
     if *policy == Policy::compatible() {
@@ -54,16 +52,16 @@ enum Checked {
     Wrong(Error),
     /// All but the signature over the nonce.
     Claim,
-    /// The signature over the nonce that was given, too.
+    /// Also the signature over the nonce that was given.
     Signature,
-    /// All that the provider verifies when it is applied.
+    /// All that the provider verifies when the Tenant is applied.
     Stored,
 }
 
 fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> Result<Checked> {
     let policy = &inspection.context.policy;
     let given = inspection.given_nonce()?;
-    // Any nonce will do to verify the rest: the signature comes last.
+    // Without the nonce, another nonce serves: its signature is verified last.
     let nonce = given
         .clone()
         .unwrap_or_else(|| Nonce::random(&Entropy::from_bytes([1; 32])));
@@ -90,14 +88,14 @@ fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> 
 
 fn claim_holds(report: &mut Report, consumer: &ClusterId) {
     report.verified(format!(
-        "the request is for {consumer} and nothing else, of this key, and signed by it"
+        "the request is for {consumer} and nothing else, contains this key, and is signed by it"
     ));
 }
 
 fn describe(inspection: &Inspection<'_>, tenant: &Tenant, report: &mut Report) {
     let spec = &tenant.spec;
     report.say("Consumer", escaped(&spec.cluster_id));
-    // What a key is, is said of every one that can be read.
+    // Every readable key is shown, also a key that the policy refuses.
     match PublicKey::from_tenant_field(spec.public_key.as_slice(), &Policy::compatible()) {
         Ok(key) => report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint())),
         Err(_) => report.say("Key", "unusable"),

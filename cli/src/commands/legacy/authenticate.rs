@@ -13,7 +13,8 @@ use tokio::sync::oneshot;
 use super::{peer, serve};
 use crate::{
     arguments::LegacyAuthenticate,
-    commands::{Context, init},
+    commands::init,
+    context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use, create},
     legacy::{
@@ -37,7 +38,7 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
     }
     let (local, mut remote) = Home::open_both(path, remote_path)?;
     let (home_id, foreign_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
-    // The exchange locks each of them for itself.
+    // The exchange locks each home itself.
     drop(local);
     if home_id == foreign_id {
         return Err(Failure::usage(format!(
@@ -63,7 +64,7 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
         most_connections: MOST_CONNECTIONS,
         log: Log::to(move |entry| {
             if let Some(text) = sentence(entry) {
-                // Nobody is there to be told that nobody listens.
+                // A failed write to standard output does not stop the server.
                 let _ = printer.info(Side::Remote, &text);
             }
         }),
@@ -104,7 +105,7 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
         HomeStand::AwaitsToken | HomeStand::Refused => Err(Failure::new(
             Code::Refused,
             format!(
-                "{foreign_id} has given {home_id} an identity before. Take it back with: liqo-auth legacy release --home {} --remote-cluster-id {home_id}",
+                "{foreign_id} has already given an identity to {home_id}. Take it back with: liqo-auth legacy release --home {} --remote-cluster-id {home_id}",
                 remote_path.display()
             ),
         )),
@@ -124,7 +125,7 @@ fn own_token(
     let objects = remote.interesting(&[Interest::Object(id)]);
     let token = side.foreign().token(objects, context.clock.now()?);
     let token = token.map_err(|error| Failure::of(&remote.path().display().to_string(), &error))?;
-    let token = token.ok_or_else(|| Failure::at_odds("the token was made, and is not there"))?;
+    let token = token.ok_or_else(|| Failure::at_odds("the token was made, but it is missing"))?;
     Ok(zeroize::Zeroizing::new(token.expose().as_bytes().to_vec()))
 }
 

@@ -1,10 +1,11 @@
-//! `legacy get`: what a foreign cluster's administrator hands over.
+//! `legacy get`: prints what a foreign cluster's administrator sends to a home
+//! cluster.
 
 use liqo_auth::machine::Interest;
 use liqo_auth::model::{Kind, ObjectRef, names};
 
 use crate::{
-    commands::Context,
+    context::Context,
     failure::{Failure, Result},
     home::{AUTHORITY_SECRET, Home, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
     legacy::{
@@ -13,7 +14,7 @@ use crate::{
     },
 };
 
-/// The one command that prints a token.
+/// Prints the token. No other command prints a token.
 pub(super) fn token(context: &Context) -> Result<()> {
     let secret = own_secret(names::AUTH_TOKEN_SECRET);
     let home = Home::open_only(
@@ -34,7 +35,7 @@ pub(super) fn token(context: &Context) -> Result<()> {
     let token = side.foreign().token(objects, context.clock.now()?);
     let token = token.map_err(|error| Failure::of(&home.path().display().to_string(), &error))?;
     let token = token.ok_or_else(|| missing(&home, "token"))?;
-    // As `get nonce`: nothing after it.
+    // Like `get nonce`, print no line feed after the token.
     context.printer.result(token.expose())
 }
 
@@ -53,6 +54,6 @@ fn own_secret(name: &str) -> ObjectRef {
 fn missing(home: &Home, what: &str) -> Failure {
     let path = home.path().display();
     Failure::waiting(format!(
-        "there is no {what} that is good in {path}. It is made by: liqo-auth legacy serve --home {path} --trust-whoever-holds-the-token"
+        "there is no valid {what} in {path}. Make one with: liqo-auth legacy serve --home {path} --trust-whoever-holds-the-token"
     ))
 }

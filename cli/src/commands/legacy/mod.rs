@@ -8,9 +8,9 @@ mod serve;
 mod set_remote_token;
 mod status;
 
-use super::Context;
 use crate::{
     arguments::{Legacy, LegacyGet, LegacySet},
+    context::Context,
     failure::Result,
 };
 

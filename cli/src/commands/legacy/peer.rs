@@ -9,7 +9,7 @@ use liqo_auth::{error::Disposition, legacy::Asks, legacy::HttpResponse, legacy::
 
 use crate::{
     arguments::Peer,
-    commands::Context,
+    context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
     input,
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context, arguments: &Peer) -> Result<()> {
             let home = Home::open(path, Use::Read)?;
             let peer = side.peer(&home)?.map(|peer| peer.to_string());
             Err(Failure::waiting(format!(
-                "{foreign} wants its token. Have its administrator hand it over, and put it in with: liqo-auth legacy set remote-token --home {} --remote-cluster-id {}",
+                "{foreign} requires its token. Ask its administrator for the token, and set it with: liqo-auth legacy set remote-token --home {} --remote-cluster-id {}",
                 path.display(),
                 peer.as_deref().unwrap_or("ID")
             )))
@@ -56,13 +56,13 @@ pub(super) fn run(context: &Context, arguments: &Peer) -> Result<()> {
         HomeStand::Refused => Err(Failure::new(
             Code::Refused,
             format!(
-                "{foreign} refused the token, or has given this cluster an identity before. Put the right token in with `liqo-auth legacy set remote-token`, or have its administrator release this cluster; then try again."
+                "{foreign} refused the token, or has already given this cluster an identity. Set the right token with `liqo-auth legacy set remote-token`, or ask its administrator to release this cluster; then try again."
             ),
         )),
     }
 }
 
-/// Asks until nothing is left to ask.
+/// Sends requests until none is left.
 pub(super) fn ask(
     context: &Context,
     side: &HomeSide,
@@ -72,7 +72,7 @@ pub(super) fn ask(
 ) -> Result<HomeStand> {
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
-    // As many as there are questions, twice.
+    // Twice the number of requests in an exchange.
     for _ in 0..MOST_TURNS {
         let request = match side.turn()? {
             Turn::Send(request) => request,
@@ -95,17 +95,17 @@ pub(super) fn ask(
         }
     }
     Err(Failure::at_odds(
-        "the foreign cluster's answers do not come to an end",
+        "the exchange with the foreign cluster does not end",
     ))
 }
 
-/// What an answer came to.
+/// An answer that was accepted.
 struct Taken {
     response: HttpResponse,
     sentences: Vec<String>,
 }
 
-/// Sends a request once. The inner error is one to try again after.
+/// Sends a request once. After an inner error, the request can be sent again.
 fn once(
     side: &HomeSide,
     client: &HttpsClient,
@@ -117,7 +117,7 @@ fn once(
             return Err(Failure::new(
                 Code::Refused,
                 format!(
-                    "{}: {error}. Nothing was sent. Give the certificate that its administrator names, with --ca.",
+                    "{}: {error}. Nothing was sent. Ask its administrator for the certificate, and pass it with --ca.",
                     request.url
                 ),
             ));
@@ -144,16 +144,16 @@ fn once(
 
 fn say(context: &Context, scope: Side, request: &Request, response: &HttpResponse) -> Result<()> {
     let text = match (request.asks, response.status) {
-        (Asks::Ids, _) => "The foreign cluster said who it is",
+        (Asks::Ids, _) => "Cluster ID of the foreign cluster received",
         (Asks::Identity { .. }, 200..=299) => "Identity correctly received and stored",
         (
             Asks::Identity {
                 with_token: false, ..
             },
             401 | 403,
-        ) => "The foreign cluster wants its token",
+        ) => "The foreign cluster requires its token",
         (Asks::Identity { .. }, 401 | 403) => "The foreign cluster refused the token",
-        _ => "The foreign cluster speaks an older form",
+        _ => "The foreign cluster speaks an older version of the protocol",
     };
     context.printer.info(scope, text)
 }

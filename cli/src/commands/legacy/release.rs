@@ -1,9 +1,9 @@
-//! `legacy release`: an identity is taken back.
+//! `legacy release`: takes an identity back.
 
 use liqo_auth::model::ClusterId;
 
 use crate::{
-    commands::Context,
+    context::Context,
     failure::Result,
     home::{Home, Use},
     legacy::foreign_side::{ForeignChoices, ForeignSide},
@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context, peer: &ClusterId) -> Result<()> {
     home.save()?;
     context.printer.message(&if was_there {
         format!(
-            "The rights of {peer} are taken back, and it may be given an identity again. A certificate that it has is valid until it expires, without rights."
+            "The rights of {peer} are taken back, and it can get an identity again. Its certificate stays valid until it expires, but has no rights."
         )
     } else {
         format!("There was nothing to take back from {peer}.")

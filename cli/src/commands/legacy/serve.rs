@@ -4,7 +4,7 @@ use liqo_auth::model::names;
 
 use crate::{
     arguments::Serve,
-    commands::Context,
+    context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
     input,
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context, arguments: &Serve) -> Result<()> {
             "  certificate  liqo-auth legacy get certificate --home {shown}\n"
         ));
     }
-    // Others may have the home from here on.
+    // Other commands may use the home from here on.
     let home = home.rest()?;
     context.printer.result(&text)?;
     allow_connections(arguments.max_connections);
@@ -68,7 +68,7 @@ pub(super) fn run(context: &Context, arguments: &Serve) -> Result<()> {
     server.run(service, Stop::Signals)
 }
 
-/// Makes what a foreign cluster has, in memory.
+/// Makes, in memory, the objects that a foreign cluster needs.
 pub(super) fn prepare(
     context: &Context,
     home: &mut Home,
@@ -77,7 +77,7 @@ pub(super) fn prepare(
     let accounts = choices.accounts.as_ref();
     if accounts.is_some_and(|accounts| accounts.as_str() == names::LIQO_NAMESPACE) {
         return Err(Failure::usage(format!(
-            "--service-accounts {}: this cluster's own Secrets lie there, and a home may read the Secret that its ID names; name a namespace with nothing else in it",
+            "--service-accounts {}: this namespace contains the cluster's own Secrets, and a home cluster may read the Secret that its ID names; name a namespace with nothing else in it",
             names::LIQO_NAMESPACE
         )));
     }

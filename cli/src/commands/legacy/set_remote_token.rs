@@ -1,12 +1,11 @@
-//! `legacy set remote-token`: what a foreign cluster's administrator handed
-//! over.
+//! `legacy set remote-token`: stores the token of a foreign cluster.
 
 use std::path::Path;
 
 use liqo_auth::model::ClusterId;
 
 use crate::{
-    commands::Context,
+    context::Context,
     failure::Result,
     home::{Home, Use},
     input,
@@ -14,7 +13,7 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, peer: &ClusterId, token_file: &Path) -> Result<()> {
-    // First, so that nobody waits for the home while somebody types.
+    // Read the token first, so that the home is not locked while a person types.
     let token = input::token(token_file)?;
     let mut home = Home::open(context.home()?, Use::Write)?;
     home_side::set_remote_token(&mut home, peer, &token, &context.policy, context.clock)?;

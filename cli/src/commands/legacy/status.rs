@@ -1,4 +1,4 @@
-//! `legacy status`: how far each cluster has come, and no token.
+//! `legacy status`: shows the state of each cluster, but no token.
 
 use liqo_auth::{
     legacy::Phase,
@@ -7,7 +7,7 @@ use liqo_auth::{
 };
 
 use crate::{
-    commands::Context,
+    context::Context,
     failure::Result,
     home::{Home, Use},
     legacy::{
@@ -38,12 +38,12 @@ pub(super) fn run(context: &Context) -> Result<()> {
     if nothing {
         context
             .printer
-            .message("No foreign cluster was asked, and no home cluster came.");
+            .message("No foreign cluster was asked, and no home cluster has sent a right token.");
     }
     Ok(())
 }
 
-/// Whom this cluster asks.
+/// The foreign clusters that this cluster asks.
 fn foreign_clusters(context: &Context, home: &Home) -> Result<Table> {
     let cluster = home_cluster(home, &HomeChoices::default(), &context.policy)?;
     let mut table = Table::new([
@@ -56,7 +56,7 @@ fn foreign_clusters(context: &Context, home: &Home) -> Result<Table> {
     for foreign in home.all::<ForeignCluster>() {
         let id = foreign.spec.cluster_identity.cluster_id.clone();
         let next = match id.parse::<ClusterId>() {
-            Err(_) if id.is_empty() => "is asked who it is".to_owned(),
+            Err(_) if id.is_empty() => "is asked for its cluster ID".to_owned(),
             Err(error) => error.to_string(),
             Ok(peer) => match cluster.look(&home.view(&peer)) {
                 Ok(phase) => next(&phase),
@@ -76,21 +76,21 @@ fn foreign_clusters(context: &Context, home: &Home) -> Result<Table> {
 
 fn next(phase: &Phase) -> String {
     match phase {
-        Phase::NeedsIds => "is asked who it is",
+        Phase::NeedsIds => "is asked for its cluster ID",
         Phase::NeedsKey => "this cluster's key is missing",
         Phase::NeedsRecord | Phase::NeedsIdentity { .. } => "is asked for an identity",
         Phase::AwaitsToken => "its token is awaited",
         Phase::Refused => "another token is awaited",
-        Phase::AnswerKept => "its answer is kept: legacy peer says which flag takes it",
+        Phase::AnswerKept => "its answer is kept: legacy peer says which option accepts it",
         Phase::Accepted(identity) => return identity.kubeconfig_secret.to_string(),
-        Phase::IdentityLost => "the identity was here, and is gone",
+        Phase::IdentityLost => "the identity was received, but is missing now",
         Phase::Ending => "is being deleted",
         _ => "",
     }
     .to_owned()
 }
 
-/// Who came to this cluster, and whether it has a token.
+/// The home clusters that have sent a right token, and the state of its token.
 fn home_clusters(context: &Context, home: &Home, now: Timestamp) -> Result<(Table, &'static str)> {
     let choices = ForeignChoices::default();
     let side = ForeignSide::new(home, choices, &context.policy, context.clock)?;

@@ -11,8 +11,8 @@ use liqo_auth::model::{Kind, ObjectRef};
 
 use super::*;
 
-/// A disk that notes what lay in the home at each wait, as a crash would leave
-/// it.
+/// A disk that records the files of the home at each wait. A crash would leave the
+/// same files.
 struct Watched {
     home: PathBuf,
     fails: Option<Wait>,
@@ -21,13 +21,13 @@ struct Watched {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Wait {
-    /// For so many files.
+    /// The number of files.
     Contents(usize),
-    /// In these folders, by their paths from the home.
+    /// The folders, by their paths relative to the home.
     Names(Vec<String>),
 }
 
-/// Paths from the home and contents; a temporary file has the name "new".
+/// Paths relative to the home, with contents. A temporary file has the name "new".
 type Left = BTreeMap<String, Vec<String>>;
 
 impl Watched {
@@ -94,7 +94,7 @@ const NAMESPACE: &str = "manifests/_cluster/namespace.a.yaml";
 const TENANT: &str = "manifests/a/tenant.x.yaml";
 const SECRET: &str = "private/a/secret.s.yaml";
 
-/// A Secret in a new folder, another text for the Namespace, and no Tenant.
+/// Writes a Secret in a new folder, changes the Namespace, and removes the Tenant.
 fn batch() -> Vec<Change> {
     vec![
         change(Kind::Secret, "a", "s", Some("new")),
@@ -164,7 +164,7 @@ fn contents_are_on_the_disk_before_their_names_and_names_before_the_return() {
         ("private/a/new", "new"),
     ]);
     let after = files(&[(NAMESPACE, "new"), (SECRET, "new")]);
-    // The home and `private` have the names of new folders.
+    // The home and `private` contain new folders.
     let touched = ["private", "private/a", "manifests/_cluster", "manifests/a"];
     let touched = names(&[&touched[..], &[""]].concat());
     assert_eq!(

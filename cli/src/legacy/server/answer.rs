@@ -29,7 +29,7 @@ use super::{
 };
 use crate::legacy::foreign_side::ForeignSide;
 
-/// What answers the requests of all connections.
+/// Answers the requests of all connections.
 pub(super) struct Answering {
     pub(super) foreign: Foreign,
     pub(super) hold_back: HoldBack,
@@ -38,7 +38,7 @@ pub(super) struct Answering {
     pub(super) log: Arc<Log>,
 }
 
-/// A connection, as its request knows it.
+/// The connection of a request.
 pub(super) struct Caller {
     pub(super) remote: SocketAddr,
     /// The identity that is in the response.
@@ -46,8 +46,8 @@ pub(super) struct Caller {
 }
 
 impl Answering {
-    /// What hyper calls for a connection. Paths and methods are the library's
-    /// business.
+    /// The service that hyper calls for a connection. The library checks the path
+    /// and the method.
     pub(super) fn service(self: Arc<Self>, caller: Arc<Caller>) -> Router {
         Router::new()
             .fallback(answer)
@@ -56,7 +56,7 @@ impl Answering {
     }
 
     pub(super) fn read_anew(&self) {
-        // The desk is there as long as this is.
+        // The desk runs until the last sender is dropped, so that this cannot fail.
         let _ = self.desk.send(Message::ReadAnew);
     }
 
@@ -109,7 +109,7 @@ async fn answer(
 ) -> Response {
     let began = Instant::now();
     let (parts, body) = request.into_parts();
-    let limit = answering.side.policy().limits().legacy_request;
+    let limit = answering.side.policy().limits.legacy_request;
     let (method, path) = (parts.method.as_str(), parts.uri.path());
     let (response, outcome) = match timeout(LONGEST_BODY, read(body, limit)).await {
         Ok(Ok(body)) => answering.answer(&to_library(&parts, body), &caller).await,
@@ -126,13 +126,14 @@ async fn answer(
     to_transport(&response)
 }
 
-/// A body, as far as it is read: one that is too large by one byte more than
-/// may be. What comes after that is taken from the connection and thrown away,
-/// since one that is closed with something unread in it loses its response.
+/// Reads a body, but at most one byte more than the limit, so that a body that is
+/// too large is noticed. The rest is received and dropped: a connection that is
+/// closed with unread data loses its response.
 async fn read(body: Body, limit: usize) -> Result<Zeroizing<Vec<u8>>, axum::Error> {
     let mut body = std::pin::pin!(body);
     let most = limit.saturating_add(1);
-    // So large that it never grows: what it would leave behind is not wiped.
+    // The buffer is so large that it never grows. Growth would leave a copy of the
+    // content in memory that is not wiped.
     let hint = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let capacity = if hint == 0 { most } else { hint.min(most) };
     let mut content = Zeroizing::new(Vec::with_capacity(capacity));
@@ -183,8 +184,8 @@ fn too_slow() -> HttpResponse {
     response
 }
 
-/// For a body to come.
+/// The maximum time to receive a body.
 const LONGEST_BODY: Duration = Duration::from_secs(10);
-/// For the home: others may have it locked.
+/// The maximum time to wait for the desk. Other commands may have locked the home.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const MOST_THROWN_AWAY: usize = 1024 * 1024;

@@ -31,12 +31,12 @@ pub(super) async fn serve(
 ) {
     let log = answering.log.clone();
     let unanswered = |reason: &str| log.write(&Entry::Unanswered { remote, reason });
-    // A response is one write: nothing is gained by waiting for more.
+    // A response is one write, so that a delay to collect more data has no use.
     let _ = stream.set_nodelay(true);
     let stream = match timeout(LONGEST_HANDSHAKE, tls.accept(stream)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return unanswered(&format!("TLS: {error}")),
-        Err(_) => return unanswered("TLS: it took too long"),
+        Err(_) => return unanswered("TLS: the handshake took too long"),
     };
     let caller = Arc::new(Caller {
         remote,
@@ -67,14 +67,14 @@ pub(super) async fn serve(
             }
         }
         Ok(Err(error)) => unanswered(&error.to_string()),
-        Err(_) => unanswered("it took too long"),
+        Err(_) => unanswered("the connection took too long"),
     }
 }
 
-/// Liqo's home gives up after five seconds.
+/// A home cluster of Liqo gives up after five seconds.
 const LONGEST_HANDSHAKE: Duration = Duration::from_secs(4);
 const LONGEST_HEADERS: Duration = Duration::from_secs(4);
 const LARGEST_HEADERS: usize = 16 * 1024;
-/// Longer than all that may take its time: headers, body, the home, a wrong
-/// token.
+/// Longer than the sum of the other limits: headers, body, the home, and the delay
+/// after a wrong token.
 const LONGEST_CONNECTION: Duration = Duration::from_secs(75);

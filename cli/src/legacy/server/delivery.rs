@@ -1,50 +1,44 @@
-//! An identity on its way to its home.
+//! An identity on its way to its home cluster.
 
-use liqo_auth::model::ClusterId;
-use tokio::sync::{mpsc::UnboundedSender, oneshot};
+use tokio::sync::oneshot;
 
-use super::desk::Message;
+/// The delivery of an identity. While it exists, the desk issues no other identity
+/// under this cluster ID. If it is dropped without [`confirm`](Self::confirm), the
+/// identity was not written to the connection, and the same request gets the same
+/// identity again.
+pub(super) struct Delivery(Option<Box<dyn FnOnce(Outcome) + Send>>);
 
-/// Nobody else is dealt with under this cluster ID until it is known whether
-/// the identity was written to the connection. Dropped, it was not: the same
-/// request gets the same identity again.
-pub(super) struct Delivery {
-    peer: ClusterId,
-    desk: UnboundedSender<Message>,
-    is_told: bool,
+/// The outcome of a delivery.
+pub(super) struct Outcome {
+    pub(super) is_delivered: bool,
+    /// The sender is used when the outcome is on the disk.
+    pub(super) done: Option<oneshot::Sender<()>>,
 }
 
 impl Delivery {
-    pub(super) fn new(peer: ClusterId, desk: UnboundedSender<Message>) -> Self {
-        Self {
-            peer,
-            desk,
-            is_told: false,
-        }
+    /// A delivery. `tell` is called with its outcome.
+    pub(super) fn new(tell: impl FnOnce(Outcome) + Send + 'static) -> Self {
+        Self(Some(Box::new(tell)))
     }
 
-    /// The identity was written. Returns when that is on the disk.
+    /// Tells the desk that the identity was written to the connection. Returns when
+    /// this is on the disk.
     pub(super) async fn confirm(mut self) {
         let (done, is_done) = oneshot::channel();
         self.tell(true, Some(done));
-        // A desk that failed says so in the log.
+        // If the desk fails, it writes the failure to the log.
         let _ = is_done.await;
     }
 
     fn tell(&mut self, is_delivered: bool, done: Option<oneshot::Sender<()>>) {
-        self.is_told = true;
-        let _ = self.desk.send(Message::Finished {
-            peer: self.peer.clone(),
-            is_delivered,
-            done,
-        });
+        if let Some(tell) = self.0.take() {
+            tell(Outcome { is_delivered, done });
+        }
     }
 }
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        if !self.is_told {
-            self.tell(false, None);
-        }
+        self.tell(false, None);
     }
 }

@@ -1,4 +1,4 @@
-//! The one thread that has the home: it deals with what is asked in batches.
+//! The one thread that uses the home. It handles requests in batches.
 //!
 //! ```text
 //!   inbox ──▶ batch ──▶ lock the home, read it anew if somebody changed it
@@ -9,10 +9,10 @@
 //!                       unlock ──▶ answers
 //! ```
 //!
-//! Nobody is answered with what is not on the disk. One request for one
-//! cluster ID is dealt with at a time, from its first effect until its
-//! identity was written to the connection or was not; wrong tokens, which have
-//! no effects, wait for nobody.
+//! A response is sent only when its content is on the disk. The desk handles one
+//! request of a cluster ID at a time: from its first effect until its identity was
+//! written to the connection, or could not be written. Requests with wrong tokens
+//! have no effects, and wait for no other request.
 
 use std::{collections::BTreeMap, mem, path::PathBuf, sync::Arc, thread, time::Duration};
 
@@ -26,7 +26,7 @@ use tokio::sync::{
 };
 
 use super::{
-    delivery::Delivery,
+    delivery::{Delivery, Outcome},
     log::{Entry, Log},
 };
 use crate::{
@@ -35,16 +35,15 @@ use crate::{
     legacy::foreign_side::{ForeignSide, Look, apply},
 };
 
-/// What the desk is told.
+/// A message to the desk.
 pub(super) enum Message {
     Ask(Ask),
     /// An identity was written to its connection, or could not be.
     Finished {
         peer: ClusterId,
-        is_delivered: bool,
-        done: Option<oneshot::Sender<()>>,
+        outcome: Outcome,
     },
-    /// Somebody changed the home by other means than the tool.
+    /// The home was changed without the tool.
     ReadAnew,
 }
 
@@ -52,38 +51,40 @@ pub(super) enum Message {
 pub(super) struct Ask {
     request: Box<IdentityRequest>,
     reply: oneshot::Sender<Verdict>,
-    /// Whether others of its cluster ID wait for it.
+    /// Whether this request is in progress. Other requests of its cluster ID wait
+    /// for it.
     is_first: bool,
 }
 
-/// What becomes of a request.
+/// The result of a request.
 pub(super) enum Verdict {
     Reply(Box<Reply>, Option<Delivery>),
-    /// Something is awaited that does not come from here.
+    /// The request waits for something that this server cannot provide.
     Unavailable,
-    /// Something is wrong on this side.
+    /// This side could not handle the request. The log has the reason.
     Failed,
 }
 
 pub(super) struct Desk {
     path: PathBuf,
     side: Arc<ForeignSide>,
-    /// None after a failure: it is opened again.
+    /// The home between two batches. None after a failure: then it is opened again.
     resting: Option<Resting>,
-    /// The cluster IDs that are dealt with, and who waits for that.
+    /// The cluster IDs with a request in progress, and the requests that wait for
+    /// it.
     busy: BTreeMap<ClusterId, Vec<Ask>>,
-    /// Who waited, and need not any more.
+    /// Requests that have waited, and can continue now.
     ready: Vec<Ask>,
     sender: WeakUnboundedSender<Message>,
     log: Arc<Log>,
 }
 
-/// What came of an ask in one round.
+/// The progress of a request in one round.
 enum Progress {
     Settled(Settlement),
-    /// To be gone on with after what is in memory has been saved.
+    /// The request continues after the home has been saved.
     Unsaved,
-    /// Another one of its cluster ID is dealt with.
+    /// Another request of its cluster ID is in progress.
     Parked,
 }
 
@@ -129,7 +130,7 @@ impl Desk {
         }
     }
 
-    /// Works until nobody is left who could ask.
+    /// Works until all senders are dropped.
     pub(super) fn run(mut self, mut inbox: UnboundedReceiver<Message>) {
         loop {
             let mut batch = Batch {
@@ -142,7 +143,8 @@ impl Desk {
                     Some(message) => self.sort(message, &mut batch),
                 }
             }
-            // More come together then, and other processes get the home.
+            // The pause collects more requests, and lets other processes lock the
+            // home.
             thread::sleep(GATHERING);
             while batch.asks.len() < LARGEST_BATCH {
                 match inbox.try_recv() {
@@ -157,13 +159,9 @@ impl Desk {
     fn sort(&mut self, message: Message, batch: &mut Batch) {
         match message {
             Message::Ask(ask) => batch.asks.push(ask),
-            Message::Finished {
-                peer,
-                is_delivered,
-                done,
-            } => {
-                batch.done.extend(done);
-                if is_delivered {
+            Message::Finished { peer, outcome } => {
+                batch.done.extend(outcome.done);
+                if outcome.is_delivered {
                     batch.delivered.push(peer.clone());
                 }
                 batch.freed.push(peer);
@@ -183,7 +181,7 @@ impl Desk {
                 peer: None,
                 failure: &failure,
             });
-            // Nothing that is in memory only may be answered.
+            // No response may contain data that is only in memory.
             for (_, outcome) in &mut settled {
                 *outcome = Settlement::Failed;
             }
@@ -193,7 +191,7 @@ impl Desk {
         for (ask, outcome) in settled {
             self.answer(ask, outcome);
         }
-        // Only now: what was delivered is on the disk, or never will be.
+        // Only now are the deliveries on the disk, or have failed for good.
         for peer in batch.freed {
             self.free(&peer);
         }
@@ -236,17 +234,17 @@ impl Desk {
                 break;
             }
         }
-        // Those go on in the next batch.
+        // The requests that are not settled continue in the next batch.
         self.ready.append(&mut batch.asks);
         self.resting = Some(home.rest()?);
         Ok(())
     }
 
-    /// Goes on with an ask as far as it goes before something is saved.
+    /// Handles a request as far as possible before the home is saved.
     fn advance(&mut self, home: &mut Home, ask: &mut Ask) -> Progress {
         let mut reason = None;
         if ask.reply.is_closed() {
-            // Nobody waits for it any more.
+            // The client has disconnected, or its time is over.
             return Progress::Settled(Settlement::Unavailable);
         }
         if !ask.is_first {
@@ -254,7 +252,7 @@ impl Desk {
                 Ok(Some(reply)) if !reply.was_issued() => {
                     return Progress::Settled(Settlement::Reply(reply));
                 }
-                // The look finds the same out.
+                // `look` below has the same result.
                 Ok(_) | Err(_) => {}
             }
         }
@@ -277,7 +275,7 @@ impl Desk {
                     if !self.is_first(ask) {
                         return Progress::Parked;
                     }
-                    // What does not apply shows at the next look.
+                    // If an effect cannot be applied, the next look decides again.
                     reason = apply(home, &effects, self.side.clock()).err();
                 }
                 Look::Save => return Progress::Unsaved,
@@ -285,7 +283,7 @@ impl Desk {
             }
         }
         let failure = reason.unwrap_or_else(|| {
-            Failure::at_odds(format!("{}: no end is come to", self.path.display()))
+            Failure::at_odds(format!("{}: the request does not end", self.path.display()))
         });
         self.log.write(&Entry::Failed {
             peer: Some(&ask.request.peer),
@@ -294,7 +292,8 @@ impl Desk {
         Progress::Settled(Settlement::Failed)
     }
 
-    /// Whether this ask is the one of its cluster ID that is dealt with.
+    /// Whether this is the request in progress of its cluster ID. If there is none,
+    /// this request becomes it.
     fn is_first(&mut self, ask: &mut Ask) -> bool {
         if !ask.is_first && !self.busy.contains_key(&ask.request.peer) {
             self.busy.insert(ask.request.peer.clone(), Vec::new());
@@ -308,7 +307,12 @@ impl Desk {
         let (verdict, is_underway) = match outcome {
             Settlement::Reply(reply) if reply.was_issued() => {
                 let desk = self.sender.upgrade();
-                let delivery = desk.map(|desk| Delivery::new(peer.clone(), desk));
+                let delivery = desk.map(|desk| {
+                    let peer = peer.clone();
+                    Delivery::new(move |outcome| {
+                        let _ = desk.send(Message::Finished { peer, outcome });
+                    })
+                });
                 let is_underway = delivery.is_some();
                 (Verdict::Reply(reply, delivery), is_underway)
             }
@@ -319,21 +323,23 @@ impl Desk {
         if ask.is_first && !is_underway {
             self.free(&peer);
         }
-        // Who is gone drops the delivery, and that says so.
+        // If the client has disconnected, the delivery is dropped, which tells the
+        // desk.
         let _ = ask.reply.send(verdict);
     }
 
     fn free(&mut self, peer: &ClusterId) {
         let waiting = self.busy.remove(peer).into_iter().flatten();
-        // Who has gone meanwhile is not dealt with.
+        // Requests of clients that have disconnected are dropped.
         self.ready
             .extend(waiting.filter(|ask| !ask.reply.is_closed()));
     }
 }
 
-/// So long more requests are waited for.
+/// The pause in which more requests for a batch may arrive.
 const GATHERING: Duration = Duration::from_millis(2);
-/// Each has some files open while it is written.
+/// The maximum number of requests in a batch. Each request has some files open while
+/// the batch is written.
 const LARGEST_BATCH: usize = 64;
 const MOST_ROUNDS: usize = 4;
 const MOST_LOOKS: usize = 12;

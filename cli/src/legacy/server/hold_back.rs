@@ -1,4 +1,4 @@
-//! Slowing down those who guess, and limiting what one address may have.
+//! Delays clients that guess tokens, and limits the connections of each address.
 
 use std::{
     collections::HashMap,
@@ -28,7 +28,7 @@ pub(super) struct HoldBack {
 
 struct Penalty {
     throttle: Throttle,
-    /// No verdict is told before.
+    /// The address learns no verdict before this time.
     until: Instant,
     has_waiter: bool,
 }
@@ -41,8 +41,8 @@ impl HoldBack {
         }
     }
 
-    /// Waits until the address may be told a verdict. None if another of its
-    /// requests waits already.
+    /// Waits until the address may learn a verdict. None if another request of the
+    /// address waits already.
     #[must_use]
     pub(super) async fn wait(&self, from: IpAddr) -> Option<()> {
         let from = network(from);
@@ -67,7 +67,7 @@ impl HoldBack {
         Some(())
     }
 
-    /// Counts a verdict. An empty token is no guess.
+    /// Counts a wrong token. An empty token does not count.
     pub(super) fn count(&self, from: IpAddr, outcome: Option<&Outcome>, now: Timestamp) {
         let Some(Outcome::WrongToken {
             is_empty: false, ..
@@ -93,7 +93,7 @@ impl HoldBack {
     }
 }
 
-/// A request that waits, also one whose client goes away meanwhile.
+/// A request that waits. If its client disconnects, it is dropped and waits no longer.
 struct Waiter<'a> {
     hold_back: &'a HoldBack,
     from: IpAddr,
@@ -129,7 +129,7 @@ impl Shares {
         }
     }
 
-    /// A place for a connection, unless its address has its share.
+    /// A place for a connection. None if the address has all its places already.
     pub(super) fn take(&self, from: IpAddr) -> Option<Share> {
         let from = network(from);
         let mut taken = locked(&self.taken);
@@ -157,7 +157,8 @@ impl Drop for Share {
     }
 }
 
-/// Whoever has an address of IPv6 has a whole network of them.
+/// The network that counts as one address: for IPv6, the /64 network, since one
+/// client can have all addresses of it.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -211,7 +212,7 @@ mod tests {
             tokio::task::yield_now().await;
             assert_eq!(hold_back.wait(guesser).await, None);
             assert_eq!(hold_back.wait(other).await, Some(()));
-            // The place of one that went away is free again.
+            // A request whose client disconnects no longer waits.
             waiting.abort();
             assert!(waiting.await.is_err());
             let again = tokio::time::timeout(Duration::from_millis(10), hold_back.wait(guesser));

@@ -1,4 +1,4 @@
-//! What a server says of its doings: one JSON object a line.
+//! The log of a server: one JSON object in each line.
 
 use std::{io, io::Write, net::SocketAddr, time::Duration};
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 
 use crate::{environment::Clock, failure::Failure, output::escaped};
 
-/// Where entries go.
+/// The destination of the entries.
 pub(crate) struct Log(Box<dyn Fn(&Entry<'_>) + Send + Sync>);
 
-/// What is worth an entry. No body, no header and no token is in it.
+/// An entry of the log. It contains no body, no header and no token.
 pub(crate) enum Entry<'a> {
     Started {
         address: SocketAddr,
@@ -29,12 +29,12 @@ pub(crate) enum Entry<'a> {
         remote: SocketAddr,
         reason: &'a str,
     },
-    /// Something is wrong on this side.
+    /// This side could not handle a request or a batch.
     Failed {
         peer: Option<&'a ClusterId>,
         failure: &'a Failure,
     },
-    /// Something is wrong with the machine.
+    /// The operating system reported an error.
     Trouble {
         error: &'a io::Error,
     },
@@ -42,17 +42,17 @@ pub(crate) enum Entry<'a> {
 }
 
 impl Log {
-    /// Entries for a machine, on standard error.
+    /// Entries in JSON, on standard error.
     pub(crate) fn json(clock: Clock) -> Self {
         Self(Box::new(move |entry| {
             let mut line = Value::Object(fields(entry, clock)).to_string();
             line.push('\n');
-            // Nobody is there to be told that nobody listens.
+            // A failed write to standard error cannot be reported anywhere.
             let _ = io::stderr().lock().write_all(line.as_bytes());
         }))
     }
 
-    /// Entries for whoever embeds the server.
+    /// Entries for a function of the command that runs the server.
     pub(crate) fn to(listener: impl Fn(&Entry<'_>) + Send + Sync + 'static) -> Self {
         Self(Box::new(listener))
     }

@@ -1,14 +1,15 @@
-//! The server of a foreign cluster: HTTPS before, a home behind.
+//! The server of a foreign cluster. It answers over HTTPS, and stores its objects in
+//! a home.
 //!
 //! ```text
 //!   listener ──▶ connection ──▶ answer ──▶ desk (one thread, the home) ──▶ home
-//!     limit        TLS, times     │  ▲
+//!     limit      TLS, timeouts    │  ▲
 //!                                 ▼  │
-//!                               hold_back: those who guess
+//!                               hold_back: delays clients that guess tokens
 //! ```
 //!
-//! A connection carries one request: so its end says whether the response was
-//! written, and a limit of connections is one of requests.
+//! A connection carries one request. So the end of a connection shows whether the
+//! response was written, and a limit on connections is a limit on requests.
 
 mod answer;
 mod connection;
@@ -45,33 +46,33 @@ use self::{
 use super::foreign_side::ForeignSide;
 use crate::{failure::Result, home::Resting};
 
-/// A server that has its address, and answers nobody yet.
+/// A server that is bound to its address, and accepts no connections yet.
 pub(crate) struct Server {
     runtime: Runtime,
     listener: TcpListener,
     address: SocketAddr,
 }
 
-/// What a server answers with.
+/// Everything that a server needs for its answers.
 pub(crate) struct Service {
     pub(crate) side: ForeignSide,
-    /// Others may have it until somebody asks, and in between.
+    /// The home. Other commands may use it whenever the desk has no batch.
     pub(crate) home: Resting,
     pub(crate) tls: Arc<ServerConfig>,
     pub(crate) most_connections: usize,
     pub(crate) log: Log,
 }
 
-/// What ends a server.
+/// What stops a server.
 pub(crate) enum Stop {
-    /// SIGTERM or SIGINT; SIGHUP has the home read anew.
+    /// SIGTERM or SIGINT. After SIGHUP, the server reads the home again.
     Signals,
-    /// Somebody in this process.
+    /// A message from the same process.
     Told(oneshot::Receiver<()>),
 }
 
 impl Server {
-    /// Takes an address; port 0 is one that is free.
+    /// Binds to an address. Port 0 selects a free port.
     pub(crate) fn bind(listen: SocketAddr) -> Result<Self> {
         let runtime = Builder::new_multi_thread()
             .enable_all()
@@ -82,7 +83,7 @@ impl Server {
             bind(listen)
         };
         let (listener, address) =
-            bound.with_context(|| format!("{listen} cannot be listened on"))?;
+            bound.with_context(|| format!("the server cannot listen on {listen}"))?;
         Ok(Self {
             runtime,
             listener,
@@ -94,7 +95,7 @@ impl Server {
         self.address
     }
 
-    /// Answers until it is stopped; then finishes what it has begun.
+    /// Answers until it is stopped, and then finishes the requests in progress.
     pub(crate) fn run(self, service: Service, stop: Stop) -> Result<()> {
         let Service {
             side,
@@ -112,7 +113,7 @@ impl Server {
             .context("the server's threads cannot be started")?;
         let answering = Arc::new(Answering {
             foreign: side.foreign().clone(),
-            hold_back: HoldBack::new(side.policy().limits().clone()),
+            hold_back: HoldBack::new(side.policy().limits.clone()),
             desk: sender,
             side,
             log: log.clone(),
@@ -128,10 +129,10 @@ impl Server {
             address: self.address,
         });
         let result = self.runtime.block_on(listening.run(stop));
-        // What was delivered is noted before the end.
+        // The desk writes the last deliveries to the disk before it ends.
         let ended = desk.join();
         log.write(&Entry::Stopped);
-        ended.map_err(|_| anyhow::anyhow!("the thread that keeps the home failed"))?;
+        ended.map_err(|_| anyhow::anyhow!("the thread that uses the home has failed"))?;
         result
     }
 }
@@ -164,14 +165,14 @@ impl Listening {
             let (stream, remote, place) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Such as too many open files: some are closed soon.
+                    // For example, too many files are open. Some are closed soon.
                     self.answering.log.write(&Entry::Trouble { error: &error });
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 }
             };
             let Some(share) = self.shares.take(remote.ip()) else {
-                let reason = "its address has as many connections as it may";
+                let reason = "its address has the maximum number of connections";
                 self.answering
                     .log
                     .write(&Entry::Unanswered { remote, reason });
@@ -192,8 +193,8 @@ impl Listening {
         Ok(())
     }
 
-    /// Waits for a place first: who is not accepted waits in the system's
-    /// queue, and costs nothing.
+    /// Waits for a place before it accepts a connection. Until then, the connection
+    /// waits in the system's queue, and costs this process nothing.
     async fn accept(
         &self,
     ) -> io::Result<(
@@ -237,7 +238,7 @@ impl Stopping {
     async fn next(&mut self) -> Told {
         match self {
             Self::Told(receiver) => {
-                // Who is gone cannot tell any more.
+                // A dropped sender stops the server, too.
                 let _ = receiver.await;
                 Told::Stop
             }
@@ -260,7 +261,7 @@ fn bind(listen: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     } else {
         TcpSocket::new_v6()?
     };
-    // So that a server that was killed can be started again at once.
+    // After a kill, a new server can bind to the same address at once.
     socket.set_reuseaddr(true)?;
     socket.bind(listen)?;
     let listener = socket.listen(QUEUE)?;
@@ -268,7 +269,8 @@ fn bind(listen: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// Files and sockets for so many connections, if the system allows them.
+/// Raises the limit on open files for this many connections, if the system allows
+/// it.
 pub(crate) fn allow_connections(most: usize) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -278,7 +280,7 @@ pub(crate) fn allow_connections(most: usize) {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < wanted) {
         let current = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
-        // What is not allowed shows when a connection is not accepted.
+        // If this fails, a later accept fails, and the log shows that.
         let _ = setrlimit(
             Resource::Nofile,
             Rlimit {
@@ -289,17 +291,17 @@ pub(crate) fn allow_connections(most: usize) {
     }
 }
 
-/// A lock's content, also after a thread that held it panicked: each of the
-/// states is whole between two statements.
+/// Locks a mutex, also after a panic of a thread that held it. Its content is
+/// consistent between any two statements.
 fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many may wait to be accepted.
+/// The maximum number of connections in the system's queue.
 const QUEUE: u32 = 4096;
-/// Files besides the connections: a batch of manifests.
+/// Open files in addition to the connections: a batch of manifests.
 const SPARE: u64 = 1024;
-/// After an accept that failed.
+/// The pause after a failed accept.
 const PAUSE: Duration = Duration::from_millis(100);
-/// For what is going on when the server is stopped.
+/// The time for the requests in progress when the server is stopped.
 const GRACE: Duration = Duration::from_secs(15);

@@ -4,7 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::UrlError;
 
-/// Whom a URL names.
+/// The host of a URL: a DNS name or an address.
 #[derive(Debug)]
 pub(in crate::model) enum Host {
     Name(String),
@@ -21,8 +21,8 @@ impl Host {
         let name = text.strip_suffix('.').unwrap_or(text);
         let last = name.rsplit('.').next().unwrap_or_default();
         if looks_like_number(last) {
-            // Some readers take 2130706433, 0x7f.1 and 0177.0.0.1 for
-            // addresses. There is one way to write one.
+            // Some readers accept 2130706433, 0x7f.1 and 0177.0.0.1 as addresses.
+            // This library accepts only four decimal numbers.
             let address = text.parse::<Ipv4Addr>().map_err(|_| UrlError::Host)?;
             return Ok(Self::Address(address.into()));
         }
@@ -32,47 +32,54 @@ impl Host {
         Ok(Self::Name(name.to_ascii_lowercase()))
     }
 
-    /// Whether it is one of the names by which every cluster's pods know its
-    /// own API server.
+    /// Whether the host is one of the in-cluster names of a cluster's own API
+    /// server.
     pub(in crate::model) fn is_own_cluster(&self) -> bool {
         let Self::Name(name) = self else { return false };
         let Some(rest) = name.strip_prefix("kubernetes") else {
             return false;
         };
         matches!(rest, "" | ".default" | ".default.svc")
-            // The domain of a cluster can be set to another than cluster.local.
+            // A cluster may have another domain than cluster.local.
             || rest.starts_with(".default.svc.")
     }
 
-    /// Whether the address is link-local, unspecified or multicast: no API
-    /// server is there, but on some clouds the credentials of a machine.
+    /// Whether the address is link-local, unspecified, multicast, broadcast or
+    /// AWS's metadata address. No API server has such an address, but some clouds
+    /// serve a machine's credentials there.
     pub(in crate::model) fn is_nobody(&self) -> bool {
         match self {
             Self::Name(_) => false,
-            Self::Address(IpAddr::V4(address)) => {
-                address.is_link_local()
-                    || address.octets().first() == Some(&0)
-                    || address.is_multicast()
-                    || address.is_broadcast()
-            }
+            Self::Address(IpAddr::V4(address)) => is_nobody(*address),
             Self::Address(IpAddr::V6(address)) => {
                 let is_link_local = address
                     .segments()
                     .first()
                     .is_some_and(|first| first & 0xffc0 == 0xfe80);
-                // The addresses at which AWS serves a machine's credentials.
+                // The address at which AWS serves a machine's credentials.
                 let is_metadata = *address == METADATA;
-                is_link_local || is_metadata || address.is_unspecified() || address.is_multicast()
+                is_link_local
+                    || is_metadata
+                    || address.is_unspecified()
+                    || address.is_multicast()
+                    || leads_to_link_local(*address)
             }
         }
     }
 }
 
+fn is_nobody(address: Ipv4Addr) -> bool {
+    address.is_link_local()
+        || address.octets().first() == Some(&0)
+        || address.is_multicast()
+        || address.is_broadcast()
+}
+
 const METADATA: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 const LONGEST_NAME: usize = 253;
 
-/// The IPv4 address that an IPv6 address only wraps: mapped, compatible, or
-/// by the prefixes of NAT64 (RFC 6052) and 6to4 (RFC 3056).
+/// The IPv4 address that an IPv6 address only wraps: mapped, translated (RFC
+/// 2765), compatible, or by the prefixes of NAT64 (RFC 6052) and 6to4 (RFC 3056).
 fn real(address: Ipv6Addr) -> IpAddr {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let v4 = |high: u16, low: u16| {
@@ -80,12 +87,32 @@ fn real(address: Ipv6Addr) -> IpAddr {
         IpAddr::V4(Ipv4Addr::new(a, b, c, d))
     };
     match [a, b, c, d, e, f] {
-        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => v4(g, h),
-        // All but the unspecified and the loopback address.
+        [0, 0, 0, 0, 0, 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => v4(g, h),
+        // Except the unspecified and the loopback address.
         [0, 0, 0, 0, 0, 0] if g != 0 || h > 1 => v4(g, h),
         [0x2002, high, low, ..] => v4(high, low),
         _ => IpAddr::V6(address),
     }
+}
+
+/// Whether an IPv6 address leads to a link-local IPv4 address by a tunnel or a
+/// translator: NAT64 with a local prefix of any length (RFC 8215, RFC 6052), Teredo
+/// (RFC 4380), ISATAP (RFC 5214).
+fn leads_to_link_local(address: Ipv6Addr) -> bool {
+    let [a, b, c, _, e, f, ..] = address.segments();
+    let [_, _, _, _, i, j, k, l, _, m, n, o, p, q, r, s] = address.octets();
+    let last = [p, q, r, s];
+    let inside = match [a, b, c] {
+        // The ninth byte is never part of the address.
+        [0x64, 0xff9b, 1] => [[k, l, m, n], [l, m, n, o], [m, n, o, p], last],
+        // The server, and the client's address inverted.
+        [0x2001, 0, _] => [[i, j, k, l], last.map(|byte| !byte), last, last],
+        _ if matches!([e, f], [0 | 0x200, 0x5efe]) => [last; 4],
+        _ => return false,
+    };
+    inside
+        .iter()
+        .any(|bytes| Ipv4Addr::from(*bytes).is_link_local())
 }
 
 fn looks_like_number(label: &str) -> bool {
@@ -147,6 +174,14 @@ mod tests {
             "[::169.254.169.254]",
             "[64:ff9b::a9fe:a9fe]",
             "[2002:a9fe:a9fe::]",
+            "[::ffff:0:169.254.169.254]",
+            "[64:ff9b:1::a9fe:a9fe]",
+            "[64:ff9b:1:a9fe:a9:fe00::]",
+            "[64:ff9b:1:a9:fe:a9fe::]",
+            "[64:ff9b:1:0:a9:fea9:fe00:0]",
+            "[2001::f0f0:f0f0:5601:5601]",
+            "[2001:0:a9fe:a9fe::1]",
+            "[2001:db8::5efe:a9fe:a9fe]",
             "[::]",
             "[ff02::1]",
             "[fd00:ec2::254]",
@@ -160,6 +195,11 @@ mod tests {
             "[2001:db8::1]",
             "[fec0::1]",
             "[::ffff:10.0.0.1]",
+            "[::ffff:0:10.0.0.1]",
+            "[64:ff9b:1::a00:1]",
+            "[64:ff9b:1:a00:0:100::]",
+            "[2001::a00:1:0:0:f5ff:fffe]",
+            "[2001:db8::5efe:a00:1]",
         ] {
             assert!(!Host::of(text).unwrap().is_nobody(), "{text}");
         }

@@ -4,19 +4,18 @@ mod host;
 
 use core::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use self::host::Host;
 use crate::model::parsed;
 
-/// The URL of an API server that a consumer may connect to: `https`, a host
-/// and perhaps a port and a path, and nothing else.
+/// The URL of an API server that a consumer may connect to: `https`, a host, an
+/// optional port and an optional path, and nothing else.
 ///
-/// It names neither the consumer's own API server by one of the names that
-/// each cluster has for it (`kubernetes.default.svc`), nor a link-local
-/// address, behind which clouds keep credentials. Loopback addresses are
-/// allowed: clusters in containers are reached by them. Source: RFC 3986
-/// section 3.
+/// The host is not an in-cluster name of the consumer's own API server
+/// (`kubernetes.default.svc`), and not a link-local address, where clouds serve
+/// credentials. Loopback addresses are allowed, since clusters in containers use
+/// them. Source: RFC 3986 section 3.
 ///
 /// # Examples
 /// ```
@@ -30,8 +29,8 @@ use crate::model::parsed;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ApiServerUrl(Box<str>);
 
-/// The URL of a proxy on the way to an API server: `http`, `https` or
-/// `socks5`, a host and perhaps a port, and nothing else.
+/// The URL of a proxy to an API server: `http`, `https` or `socks5`, a host and an
+/// optional port, and nothing else.
 ///
 /// # Examples
 /// ```
@@ -45,7 +44,7 @@ pub struct ApiServerUrl(Box<str>);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProxyUrl(Box<str>);
 
-/// Why a text is no URL of the kind asked for.
+/// Why a text is not an [`ApiServerUrl`] or [`ProxyUrl`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
@@ -57,28 +56,29 @@ pub enum UrlError {
         /// The longest length allowed.
         limit: usize,
     },
-    /// A byte is not visible ASCII, or has no place in a URL.
+    /// A byte is not visible ASCII, or not allowed in a URL.
     #[error("a URL has letters, digits and some marks only; byte {at} is none of these")]
     Character {
-        /// Where the byte stands, counted from 0.
+        /// The position of the byte, counted from 0.
         at: usize,
     },
-    /// The text has no scheme, or another than those allowed.
+    /// The text has no scheme, or a scheme that is not allowed.
     #[error(
         "the URL of an API server begins with https://, that of a proxy with http://, https:// or socks5://"
     )]
     Scheme,
-    /// There is a user, perhaps with a password, before the host.
+    /// The URL has a user before the host, perhaps with a password.
     #[error("a URL has no user information here")]
     UserInformation,
-    /// There is a query.
+    /// The URL has a query.
     #[error("a URL has no query here")]
     Query,
-    /// There is a fragment.
+    /// The URL has a fragment.
     #[error("a URL has no fragment here")]
     Fragment,
-    /// There is a path where none belongs, or one that leads upwards.
-    #[error("a URL has a plain path here, and that of a proxy none")]
+    /// The URL of a proxy has a path; or the path of an API server has `.`, `..` or
+    /// a character that is not allowed.
+    #[error("the URL of an API server has a plain path, and that of a proxy no path")]
     Path,
     /// The host is neither a DNS name nor an IPv4 address of four decimal
     /// numbers nor an IPv6 address in brackets.
@@ -89,10 +89,11 @@ pub enum UrlError {
     /// The port is not a number from 1 to 65535.
     #[error("the port of a URL is a number from 1 to 65535")]
     Port,
-    /// The host is a name of the reader's own API server.
+    /// The host is a name of this cluster's own API server.
     #[error("the host of the URL is a name of this cluster's own API server")]
     OwnCluster,
-    /// The host is an address of the local link, or of no host at all.
+    /// The host is an address at which no API server can be, such as a link-local
+    /// or multicast address.
     #[error("the host of the URL is a link-local, multicast or unspecified address")]
     Address,
 }
@@ -143,6 +144,12 @@ impl FromStr for ProxyUrl {
     }
 }
 
+impl Serialize for ApiServerUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl<'de> Deserialize<'de> for ApiServerUrl {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         parsed(deserializer)
@@ -152,6 +159,12 @@ impl<'de> Deserialize<'de> for ApiServerUrl {
 impl fmt::Display for ApiServerUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
+    }
+}
+
+impl Serialize for ProxyUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -167,21 +180,9 @@ impl fmt::Display for ProxyUrl {
     }
 }
 
-impl AsRef<str> for ApiServerUrl {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl AsRef<str> for ProxyUrl {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
 const LONGEST: usize = 2048;
 
-/// What a URL consists of, as far as it may be here.
+/// The parts of a URL that are checked further.
 struct Parts<'t> {
     host: &'t str,
     path: &'t str,
@@ -195,7 +196,7 @@ impl<'t> Parts<'t> {
                 limit: LONGEST,
             });
         }
-        // Parsers differ on backslashes, quotes and the like: none is needed.
+        // Parsers differ on backslashes, quotes and the like, and no URL needs them.
         if let Some(at) = text.bytes().position(|byte| !is_allowed(byte)) {
             return Err(UrlError::Character { at });
         }
@@ -230,7 +231,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// The characters of RFC 3986 but `%`, which would hide others.
+/// The characters of RFC 3986 except `%`, which could encode other characters.
 fn is_allowed(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(&byte)
 }

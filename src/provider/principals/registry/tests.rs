@@ -8,8 +8,13 @@ fn registry() -> NameRegistry {
     registry
 }
 
-fn is_taken(registry: &NameRegistry, name: &PrincipalName<'_>, by: Claimant<'_>) -> bool {
-    registry.is_taken(name, by).unwrap() == Answer::Ready(true)
+fn is_taken(registry: &NameRegistry, name: PrincipalName<'_>, claimant: Claimant<'_>) -> bool {
+    registry.is_taken(&NameRequest { name, claimant }).unwrap() == Answer::Ready(true)
+}
+
+/// How many names are taken.
+fn len(registry: &NameRegistry) -> usize {
+    registry.tables.read().unwrap().names.len()
 }
 
 fn id(name: &str) -> ClusterId {
@@ -59,32 +64,32 @@ fn cluster_binding(subjects: Vec<RbacSubject>, labels: &[(&str, &str)]) -> Clust
 fn a_slice_and_a_control_plane_keep_out_of_each_others_way() {
     let registry = registry();
     registry.observe(&slice("victim-cluster", "pool"));
-    let user = PrincipalName::user("pool-37893f03fd76");
+    let user = PrincipalName::User("pool-37893f03fd76");
     let victim = id("victim-cluster");
     let own = Claimant::Slice {
         consumer: &victim,
         slice: "pool",
     };
-    assert!(!is_taken(&registry, &user, own));
+    assert!(!is_taken(&registry, user, own));
     let attacker = id("pool-37893f03fd76");
     let claimant = Claimant::ControlPlane(&attacker);
-    assert!(is_taken(&registry, &user, claimant));
-    let group = PrincipalName::group("pool-37893f03fd76");
-    assert!(!is_taken(&registry, &group, claimant));
+    assert!(is_taken(&registry, user, claimant));
+    let group = PrincipalName::Group("pool-37893f03fd76");
+    assert!(!is_taken(&registry, group, claimant));
 
     // The other way round.
     let registry = self::registry();
     registry.observe(&tenancy("pool-37893f03fd76"));
-    assert!(!is_taken(&registry, &user, claimant));
-    assert!(is_taken(&registry, &user, own));
+    assert!(!is_taken(&registry, user, claimant));
+    assert!(is_taken(&registry, user, own));
 }
 
 #[test]
 fn a_name_is_free_when_the_last_object_that_names_it_is_gone() {
     let registry = registry();
     let (peer, other) = (id("cl-consumer"), id("cl-other"));
-    let name = PrincipalName::user("cl-consumer");
-    let taken = |peer| is_taken(&registry, &name, Claimant::ControlPlane(peer));
+    let name = PrincipalName::User("cl-consumer");
+    let taken = |peer| is_taken(&registry, name, Claimant::ControlPlane(peer));
     let ours = [
         (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
         (names::MANAGED_BY_LABEL, "liqo"),
@@ -101,7 +106,7 @@ fn a_name_is_free_when_the_last_object_that_names_it_is_gone() {
         registry.observe(object);
         assert!(!taken(&peer) && taken(&other));
     }
-    // Somebody else is bound by that name, too.
+    // A binding of somebody else names the same user.
     binding.metadata.labels.clear();
     binding.metadata.name = "admins".to_owned();
     let admins = Object::from(binding);
@@ -114,25 +119,25 @@ fn a_name_is_free_when_the_last_object_that_names_it_is_gone() {
     assert!(taken(&other));
     registry.forget(&objects[1].id());
     assert!(!taken(&other));
-    assert!(registry.is_empty());
+    assert_eq!(len(&registry), 0);
 }
 
 #[test]
 fn an_object_that_changes_names_others() {
     let registry = registry();
     let other = id("cl-other");
-    let taken = |name| is_taken(&registry, &name, Claimant::ControlPlane(&other));
+    let taken = |name| is_taken(&registry, name, Claimant::ControlPlane(&other));
     let subjects = ["one", "two", "three"].map(RbacSubject::user).to_vec();
     registry.observe(&cluster_binding(subjects, &[]).into());
-    assert!(taken(PrincipalName::user("three")));
-    assert!(!taken(PrincipalName::group("three")));
+    assert!(taken(PrincipalName::User("three")));
+    assert!(!taken(PrincipalName::Group("three")));
     let subjects = vec![RbacSubject::group("three"), RbacSubject::group("four")];
     registry.observe(&cluster_binding(subjects, &[]).into());
-    assert!(!taken(PrincipalName::user("three")));
-    assert!(taken(PrincipalName::group("three")));
-    assert_eq!(registry.len(), 2);
+    assert!(!taken(PrincipalName::User("three")));
+    assert!(taken(PrincipalName::Group("three")));
+    assert_eq!(len(&registry), 2);
     registry.observe(&cluster_binding(Vec::new(), &[]).into());
-    assert!(registry.is_empty());
+    assert_eq!(len(&registry), 0);
 }
 
 #[test]
@@ -155,7 +160,8 @@ fn what_a_peer_can_write_names_nobody() {
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into();
     registry.observe(&replica.into());
-    // A record by its name and label, without a seal or under another's.
+    // Records with the right name and label, but in another namespace, without a
+    // seal, or with the seal of another peer or provider.
     let sealed = record("provider", PEER_DOMAIN, "victim", "{}");
     let mut elsewhere = sealed.clone();
     elsewhere.metadata.namespace = "liqo-tenant-attacker".into();
@@ -168,21 +174,18 @@ fn what_a_peer_can_write_names_nobody() {
     for secret in [elsewhere, unsealed, relabelled, anothers] {
         registry.observe(&secret.into());
     }
-    assert!(registry.is_empty());
+    assert_eq!(len(&registry), 0);
     registry.observe(&sealed.into());
-    assert_eq!(registry.len(), 2);
+    assert_eq!(len(&registry), 2);
 }
 
 #[test]
 fn there_is_no_answer_before_everything_was_seen() {
     let key = RecordKey::new([1; 32]).unwrap();
     let registry = NameRegistry::new(id("provider"), key, &Entropy::from_bytes([1; 32]));
-    let (peer, name) = (id("peer"), PrincipalName::user("peer"));
-    let answer = || {
-        registry
-            .is_taken(&name, Claimant::ControlPlane(&peer))
-            .unwrap()
-    };
+    let (peer, name) = (id("peer"), PrincipalName::User("peer"));
+    let claimant = Claimant::ControlPlane(&peer);
+    let answer = || registry.is_taken(&NameRequest { name, claimant }).unwrap();
     assert_eq!(answer(), Answer::Pending);
     registry.complete();
     assert_eq!(answer(), Answer::Ready(false));

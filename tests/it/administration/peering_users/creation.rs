@@ -1,27 +1,27 @@
 //! How a peering user is made, and when it is refused.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use liqo_auth::{
     audit::Decision,
     crypto::{Answer, ClientKey, KeyPair, PublicKey, RecordKey, Signature, SigningKey, Subject},
     error::{ApiMisuse, Fault, LocalFault, PolicyRefusal, Precondition},
     machine::{Effect, Objects},
-    model::{Kind, Object, ObjectRef, RbacSubject, RoleBinding, RoleRef, names},
+    model::{
+        Kind, Namespace, Object, ObjectRef, RbacSubject, Resource, RoleBinding, RoleRef, names,
+    },
     policy::Policy,
-    provider::{Claimant, CsrSigner, NameTable, PrincipalName, Principals, Provider},
+    provider::{Claimant, CsrSigner, NameRequest, NameTable, PrincipalName, Principals, Provider},
 };
 
 use super::{USER, begin, refused, signed, with_roles};
-use crate::clusters::exchange::{
-    API_SERVER, FixedAnswer, Ledger, RECORD_KEY, ed25519, endpoint, id,
-};
+use crate::clusters::exchange::{API_SERVER, Ledger, RECORD_KEY, ed25519, endpoint, id};
 
 #[test]
 fn a_peering_user_has_the_rights_and_the_names_that_liqo_gives() {
     let mut exchange = with_roles();
     let new = begin(&exchange).unwrap();
-    let name = new.name().to_owned();
+    let name = name(&new).to_owned();
     let (prefix, suffix) = name.rsplit_once('-').unwrap();
     assert_eq!(prefix, USER);
     assert_eq!(suffix.len(), 32);
@@ -96,6 +96,7 @@ fn the_requested_lifetime_is_one_that_kubernetes_and_the_policy_accept() {
         let mut exchange = with_roles();
         let key = RecordKey::new(RECORD_KEY).unwrap();
         exchange.provider = Provider::builder(id("cl-provider"), endpoint(API_SERVER), key)
+            .principals(Arc::new(NameTable::default()))
             .certificate_lifetime(core::time::Duration::from_secs(configured))
             .build();
         let new = begin(&exchange).unwrap();
@@ -193,7 +194,7 @@ fn too_long_and_taken_names_are_refused() {
         let new = exchange
             .provider
             .peering_user(&view, ed25519(50), exchange.env());
-        new.map(|new| new.name().to_owned())
+        new.map(|new| name(&new).to_owned())
     };
     assert!(begin(&"a".repeat(48)).is_ok());
     let error = begin(&"a".repeat(49)).unwrap_err();
@@ -220,10 +221,12 @@ fn too_long_and_taken_names_are_refused() {
     impl Principals for All {
         fn is_taken(
             &self,
-            name: &PrincipalName<'_>,
-            _: Claimant<'_>,
+            request: &NameRequest<'_>,
         ) -> Result<Answer<bool>, liqo_auth::crypto::BoxError> {
-            let is_taken = name.name.starts_with(names::PEERING_USER_PREFIX);
+            let is_taken = matches!(
+                request.name,
+                PrincipalName::User(name) if name.starts_with(names::PEERING_USER_PREFIX)
+            );
             Ok(Answer::Ready(is_taken))
         }
     }
@@ -238,10 +241,10 @@ fn too_long_and_taken_names_are_refused() {
     ));
     assert_eq!(
         NameTable::default()
-            .is_taken(
-                &PrincipalName::user(USER),
-                Claimant::PeeringUser(&"cl-consumer".parse().unwrap())
-            )
+            .is_taken(&NameRequest {
+                name: PrincipalName::User(USER),
+                claimant: Claimant::PeeringUser(&"cl-consumer".parse().unwrap())
+            })
             .unwrap(),
         Answer::Ready(false)
     );
@@ -252,7 +255,7 @@ fn a_certificate_for_another_user_is_refused() {
     let exchange = with_roles();
     let new = begin(&exchange).unwrap();
     let other = begin(&exchange).unwrap();
-    assert_ne!(new.name(), other.name());
+    assert_ne!(name(&new), name(&other));
     let Answer::Ready(chain) = Ledger::new().sign(other.request()).unwrap() else {
         panic!("issued");
     };
@@ -261,28 +264,6 @@ fn a_certificate_for_another_user_is_refused() {
         error.fault(),
         Fault::ApiMisuse(ApiMisuse::SignerCertificate(_))
     ));
-}
-
-#[test]
-fn a_signer_may_answer_later_or_deny() {
-    let exchange = with_roles();
-    let new = begin(&exchange).unwrap();
-    let answer = |signing| new.have_signed_by(&FixedAnswer(Mutex::new(signing)));
-    assert!(answer(Answer::Pending).unwrap().is_none());
-    let error = answer(Answer::Denied("no".to_owned())).unwrap_err();
-    assert_eq!(
-        error.fault(),
-        &Fault::Policy(PolicyRefusal::CredentialDenied {
-            reason: "no".to_owned()
-        })
-    );
-    // If the signer is asked again, the request is the same.
-    let ledger = Ledger::new();
-    let (one, two) = (
-        new.have_signed_by(&ledger).unwrap().unwrap(),
-        new.have_signed_by(&ledger).unwrap().unwrap(),
-    );
-    assert_eq!(one.kubeconfig, two.kubeconfig);
 }
 
 #[test]
@@ -318,7 +299,7 @@ fn the_declared_interests_cover_all_objects_of_a_peering_user() {
     let mut exchange = with_roles();
     let user = signed(&begin(&exchange).unwrap()).unwrap();
     exchange.carry_out(true, user.step);
-    let interests = exchange.provider.peering_user_interests(&id("cl-consumer"));
+    let interests = exchange.provider.interests(&id("cl-consumer"));
     let matches = |object: &&Object| interests.iter().any(|interest| interest.matches(object));
     let seen: Objects = exchange
         .at_provider
@@ -330,16 +311,31 @@ fn the_declared_interests_cover_all_objects_of_a_peering_user() {
         .iter()
         .filter(|object| object.id().kind == Kind::RoleBinding);
     assert_eq!(bindings.count(), 2);
-    assert!(seen.iter().any(|object| object.as_namespace().is_some()));
+    assert!(
+        seen.iter()
+            .any(|object| Namespace::from_object(object).is_some())
+    );
     let roles = seen
         .iter()
-        .filter(|object| matches!(object.id().kind, Kind::Role | Kind::ClusterRole));
+        .filter(|object| matches!(object.id().kind, Kind::Role | Kind::ClusterRole))
+        .filter(|object| {
+            let labels = &object.metadata().unwrap().labels;
+            labels.get(names::APP_COMPONENT_LABEL).map(String::as_str)
+                == Some(names::PEERING_USER_COMPONENT)
+        });
     assert_eq!(roles.count(), 2);
+}
+
+/// The CN of the user's certificate.
+pub(super) fn name(new: &liqo_auth::provider::NewPeeringUser) -> &str {
+    new.request().subject.common_name()
 }
 
 fn provider() -> liqo_auth::provider::ProviderBuilder {
     let key = RecordKey::new(RECORD_KEY).unwrap();
-    Provider::builder(id("cl-provider"), endpoint(API_SERVER), key).policy(Policy::strict())
+    Provider::builder(id("cl-provider"), endpoint(API_SERVER), key)
+        .principals(Arc::new(NameTable::default()))
+        .policy(Policy::strict())
 }
 
 fn hex(text: &str) -> [u8; 16] {

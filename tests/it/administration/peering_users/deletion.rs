@@ -4,12 +4,10 @@ use liqo_auth::{
     audit::Decision,
     error::LocalFault,
     machine::Effect,
-    model::{
-        CertificateSigningRequest, Kind, Metadata, Object, ObjectRef, Resource, RoleBinding, names,
-    },
+    model::{CertificateSigningRequest, Kind, Metadata, Object, ObjectRef, Resource, RoleBinding},
 };
 
-use super::{USER, begin, refused, signed, with_roles};
+use super::{USER, begin, creation::name, refused, signed, with_roles};
 use crate::clusters::exchange::{Exchange, ed25519, id};
 
 #[test]
@@ -43,7 +41,7 @@ fn a_second_user_is_refused_until_the_first_is_deleted() {
     let left = exchange.at_provider.iter().map(Object::id);
     assert!(left.into_iter().all(|id| id.kind != Kind::RoleBinding));
     let second = begin(&exchange).unwrap();
-    assert_ne!(second.name(), first.name());
+    assert_ne!(name(&second), name(&first));
     // A second deletion changes nothing and logs no decision.
     let step = delete(&mut exchange);
     assert!(step.is_settled() && step.events.is_empty());
@@ -72,11 +70,17 @@ fn an_object_of_the_same_name_without_the_label_is_a_conflict_and_is_not_deleted
     };
     for object in [
         Object::from(RoleBinding {
-            metadata: metadata("liqo", names::peering_user_reader(&id("cl-consumer"))),
+            metadata: metadata(
+                "liqo",
+                "liqo-peer-user-cl-consumer-liqo-ns-reader".to_owned(),
+            ),
             ..RoleBinding::default()
         }),
         Object::from(RoleBinding {
-            metadata: metadata("anywhere", names::peering_user_writer(&id("cl-consumer"))),
+            metadata: metadata(
+                "anywhere",
+                "liqo-peer-user-cl-consumer-tenant-ns-writer".to_owned(),
+            ),
             ..RoleBinding::default()
         }),
         Object::from(CertificateSigningRequest {
@@ -130,7 +134,7 @@ fn peering_users_and_peerings_do_not_affect_each_other() {
         user.step
             .effects
             .iter()
-            .all(|effect| effect.kind() != Kind::Namespace)
+            .all(|effect| effect.id().kind != Kind::Namespace)
     );
     exchange.carry_out(true, user.step);
     exchange.edit_tenant(|tenant| {

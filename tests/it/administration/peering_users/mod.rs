@@ -5,9 +5,10 @@ mod creation;
 mod deletion;
 
 use liqo_auth::{
+    crypto::Answer,
     error::{Error, Fault},
     model::{ClusterRole, Metadata, ObjectRef, Role, names},
-    provider::{NewPeeringUser, PeeringUser},
+    provider::{CsrSigner, NewPeeringUser, PeeringUser},
 };
 
 use crate::clusters::exchange::{Exchange, Ledger, Setup, ed25519};
@@ -53,7 +54,10 @@ fn begin(exchange: &Exchange) -> Result<NewPeeringUser, Error> {
 }
 
 fn signed(new: &NewPeeringUser) -> Result<PeeringUser, Error> {
-    Ok(new.have_signed_by(&Ledger::new())?.unwrap())
+    let Answer::Ready(chain) = Ledger::new().sign(new.request()).unwrap() else {
+        panic!("the ledger answers at once");
+    };
+    new.continue_with(&chain)
 }
 
 fn refused(exchange: &Exchange, fault: impl Into<Fault>, at: Option<ObjectRef>) {

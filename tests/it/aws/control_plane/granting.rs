@@ -52,20 +52,23 @@ fn a_peer_of_a_provider_on_eks_gets_an_aws_user_and_no_certificate() {
     let Phase::Authenticated(issued) = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
-    let Credentials::Aws(user) = issued.credentials() else {
-        panic!("{:?}", issued.credentials());
+    let Credentials::Aws(user) = &issued.credential.shown else {
+        panic!("{:?}", &issued.credential.shown);
     };
     assert_eq!(user.arn, config.aws_user_arn);
     assert_eq!(user.access_key_id, config.aws_access_key_id);
-    assert_eq!(issued.certificate(), None::<&CertificateChain>);
-    assert_eq!(issued.valid_until(), None);
-    assert!(matches!(issued.renewal(), Renewal::Never));
+    assert_eq!(
+        issued.credential.shown.certificate(),
+        None::<&CertificateChain>
+    );
+    assert_eq!(issued.credential.shown.valid_until(), None);
+    assert!(matches!(issued.renewal, Renewal::Never));
 
     // A provider on EKS proves its own key, too.
     let consumer::Phase::Authenticated(held) = exchange.consumer_phase() else {
         panic!("{:?}", exchange.consumer_phase());
     };
-    assert_eq!(held.accepted.assurance(), Assurance::Continuity);
+    assert_eq!(held.accepted.assurance, Assurance::Continuity);
     let at_provider = exchange.provider.transcript(&exchange.provider_view());
     let at_consumer = exchange.consumer.transcript(&exchange.consumer_view());
     let code = at_provider.unwrap().unwrap().code();
@@ -304,7 +307,7 @@ fn no_secret_is_shown() {
     let Phase::Authenticated(issued) = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
-    shown += &format!("{:?} {:?}", issued.credentials(), issued.renewal());
+    shown += &format!("{:?} {:?}", &issued.credential.shown, issued.renewal);
     // The secret exists, but no output contains it.
     let secret = config.aws_secret_access_key.expose();
     assert!(secret.starts_with(SECRET));

@@ -11,7 +11,7 @@ use liqo_auth::{
     crypto::RecordKey,
     machine::Step,
     model::AwsConfig,
-    provider::{AwsIdentities, Provider},
+    provider::{AwsIdentities, NameTable, Provider},
 };
 
 use crate::clusters::{
@@ -34,6 +34,7 @@ fn exchange_with(iam: &Arc<Iam>) -> Exchange {
         setup.endpoint.clone(),
         RecordKey::new(RECORD_KEY).unwrap(),
     )
+    .principals(Arc::new(NameTable::default()))
     .key(ed25519(2))
     .aws(identities)
     .build();

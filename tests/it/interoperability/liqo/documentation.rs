@@ -15,7 +15,7 @@ use liqo_auth::{
     machine::MessageBody,
     model::{Identity, Namespace, Object, Resource, Tenant, Timestamp, manifest, names},
     policy::{Limits, Policy},
-    provider::Provider,
+    provider::{NameTable, Provider},
     verify::{self, IdentityExpectation, TenantExpectation},
 };
 
@@ -201,18 +201,8 @@ fn verified_identity(
     consumer: &str,
     now: Timestamp,
 ) -> Result<verify::VerifiedIdentity, Error> {
-    let expectation = IdentityExpectation {
-        consumer: &id(consumer),
-        provider: &id("cl-provider"),
-        key: &key(),
-        now,
-        proxy_url: None,
-        namespace: None,
-        publicly_trusted: false,
-        pins: None,
-        slice: None,
-        aws: false,
-    };
+    let (consumer, provider, key) = (id(consumer), id("cl-provider"), key());
+    let expectation = IdentityExpectation::new(&consumer, &provider, &key, now);
     verify::identity(identity, &expectation, &Policy::strict())
 }
 
@@ -224,6 +214,7 @@ fn documented(consumer: &str) -> Exchange {
     let record_key = RecordKey::new(RECORD_KEY).unwrap();
     let mut exchange = Exchange {
         provider: Provider::builder(id("cl-provider"), endpoint, record_key)
+            .principals(Arc::new(NameTable::default()))
             .signer(Arc::clone(&setup.signer))
             .build(),
         consumer: Consumer::builder(

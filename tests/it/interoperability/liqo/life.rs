@@ -16,7 +16,7 @@ use liqo_auth::{
         TenantCondition,
     },
     policy::Policy,
-    provider::{CsrSigner, Provider, SigningRequest},
+    provider::{CsrSigner, NameTable, Provider, SigningRequest},
 };
 
 use crate::{
@@ -316,6 +316,7 @@ fn at_stage(stage: &str) -> Exchange {
         endpoint,
         RecordKey::new(RECORD_KEY).unwrap(),
     )
+    .principals(Arc::new(NameTable::default()))
     .key(Arc::clone(&recording.provider_key))
     .signer(Arc::new(Recorded::new()))
     .build();

@@ -4,7 +4,6 @@
 use liqo_auth::{
     assurance::commitment::{Assurance, COMMITMENT_ANNOTATION},
     consumer,
-    crypto::SigningKey,
     machine::{Effect, Notice},
     model::{Bytes, Kubeconfig, Tenant},
     provider,
@@ -64,7 +63,7 @@ fn our_consumer_makes_the_same_kubeconfig_as_liqo_from_liqos_identity() {
             panic!("{}: {:?}", liqo.name, ours.consumer_phase());
         };
         // Liqo does not prove a key of its own.
-        assert_eq!(held.accepted.assurance(), Assurance::Unproven);
+        assert_eq!(held.accepted.assurance, Assurance::Unproven);
         assert!(ours.notices.contains(&Notice::ProviderUnproven));
     }
 }
@@ -85,9 +84,9 @@ fn an_exchange_by_liqo_is_complete_for_both_of_our_sides() {
         let mut identity = liqo.identity.clone();
         without_padding(&mut identity.spec.auth_params.ca);
         assert_eq!(issued.identity(None).spec, identity.spec);
-        assert_eq!(issued.public_key(), liqo.consumer_key.public_key());
+        assert_eq!(issued.tenant.public_key(), liqo.consumer_key.public_key());
         let until = liqo.certificate().leaf().not_after;
-        assert_eq!(issued.valid_until(), Some(until));
+        assert_eq!(issued.credential.shown.valid_until(), Some(until));
     }
 }
 

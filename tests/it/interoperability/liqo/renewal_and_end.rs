@@ -39,7 +39,7 @@ fn the_renewal_equals_liqos_but_signs_one_certificate_only() {
         panic!("{:?}", exchange.provider_phase());
     };
     let due = "2026-11-20T23:05:32Z".parse().unwrap();
-    assert!(matches!(issued.renewal(), Renewal::NotBefore(at) if *at == due));
+    assert!(matches!(issued.renewal, Renewal::NotBefore(at) if at == due));
     let step = settle(&mut exchange);
     assert_eq!(step.wait.wake_at, Some(due));
     let view = exchange.provider_view();

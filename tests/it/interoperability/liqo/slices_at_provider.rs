@@ -12,7 +12,7 @@ use liqo_auth::{
         Timestamp, manifest, names,
     },
     policy::{Limits, Policy},
-    provider::{CsrSigner, Endpoint, Provider, SigningRequest},
+    provider::{CsrSigner, Endpoint, NameTable, Provider, SigningRequest},
 };
 use serde_json::Value;
 
@@ -133,6 +133,7 @@ impl Life {
             endpoint,
             RecordKey::new(exchange::RECORD_KEY).unwrap(),
         )
+        .principals(Arc::new(NameTable::default()))
         .key(Arc::clone(&liqo.provider_key))
         .signer(Arc::new(AsKubernetesDid))
         .build();
@@ -201,7 +202,7 @@ impl CsrSigner for AsKubernetesDid {
     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
         assert_eq!(request.holder, Holder::Slice("mypool".to_owned()));
         let liqo = objects_of("2-resourceslice", "secrets.yaml");
-        let name = names::issued_certificate_secret_of_slice("mypool");
+        let name = "liqo-remote-certificate-mypool".to_owned();
         let secret: &Secret = liqo.get(NAMESPACE, &name).unwrap();
         assert_eq!(secret.get(names::CSR).unwrap(), request.csr.pem());
         let pem = secret.get(names::CERTIFICATE).unwrap();

@@ -4,9 +4,9 @@
 use liqo_auth::{
     legacy::Phase,
     model::{
-        AuthStatus, ClusterRole, ClusterRoleBinding, ForeignCluster, Object, ObjectRef, PolicyRule,
-        RbacSubject, Resource, Role, RoleBinding, RoleRef, ServiceAccount,
-        ServiceAccountKubeconfig, names,
+        AuthStatus, ClusterRole, ClusterRoleBinding, ForeignCluster, Kubeconfig, Object, ObjectRef,
+        PolicyRule, RbacSubject, Resource, Role, RoleBinding, RoleRef, ServiceAccount,
+        UserCredential, names,
     },
 };
 
@@ -109,10 +109,13 @@ fn the_kubeconfig_is_that_of_the_service_account() {
         panic!("not accepted");
     };
     let text = core::str::from_utf8(held.kubeconfig.expose()).unwrap();
-    let kubeconfig = ServiceAccountKubeconfig::parse(text).unwrap();
+    let kubeconfig = Kubeconfig::parse(text).unwrap();
     assert_eq!(kubeconfig.user, REMOTE);
     assert_eq!(kubeconfig.server, "https://172.19.0.3:6443");
-    assert_eq!(kubeconfig.token.expose(), "token-of-remote-cl-home-token");
+    assert_eq!(
+        kubeconfig.credential,
+        UserCredential::Token("token-of-remote-cl-home-token".into())
+    );
 }
 
 #[test]

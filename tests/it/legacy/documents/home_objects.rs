@@ -4,7 +4,7 @@
 use liqo_auth::{
     error::{Fault, LocalFault, PeerIncompatible},
     legacy::{Outcome, Phase},
-    model::{AuthStatus, Object, ObjectRef, Secret},
+    model::{AuthStatus, ObjectRef, Resource, Secret},
 };
 
 use crate::legacy::pair::{FOREIGN, HOME, Pair, ask, env, now};
@@ -41,13 +41,13 @@ fn the_secrets_stay_after_the_foreign_cluster_is_deleted() {
     let token = pair.token();
     pair.set_token(&token);
     pair.run();
-    let before = pair.at_home.iter().filter_map(Object::as_secret).count();
+    let before = pair.at_home.iter().filter_map(Secret::from_object).count();
     let mut cluster = pair.cluster().clone();
     cluster.metadata.deletion_timestamp = Some(now());
     pair.at_home.insert(cluster.into());
     assert!(matches!(pair.phase(), Phase::Ending));
     assert!(pair.next_request().is_none());
-    let after = pair.at_home.iter().filter_map(Object::as_secret).count();
+    let after = pair.at_home.iter().filter_map(Secret::from_object).count();
     assert_eq!(before, after);
 }
 

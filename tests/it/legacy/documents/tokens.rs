@@ -258,6 +258,7 @@ fn the_origin_token_is_valid_for_its_peer_only() {
         liqo_auth::crypto::RecordKey::new([2; 32]).unwrap(),
         ForeignSettings {
             protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+            principals: std::sync::Arc::new(liqo_auth::provider::NameTable::default()),
             ..ForeignSettings::default()
         },
     );

@@ -5,7 +5,7 @@ use liqo_auth::{
     error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     legacy::{AuthToken, ForeignSettings, HttpRequest, Outcome, Reading, RequestError},
     machine::Objects,
-    model::{NameError, Object, ObjectError, Secret, StrictJsonError, names},
+    model::{DocumentError, ManifestError, NameError, Object, ObjectError, Secret, names},
     policy::Policy,
 };
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn malformed_requests_are_answered_400_without_reading_any_object() {
     let foreign = foreign(foreign_settings());
     let request = |body: &[u8]| HttpRequest::new("POST", "/identity/certificate", body);
     let field = |path: &str, reason: &str| {
-        RequestError::Form(StrictJsonError::Field(ObjectError::Field {
+        RequestError::Form(DocumentError::Field(ObjectError::Field {
             path: path.into(),
             reason: reason.into(),
         }))
@@ -28,34 +28,34 @@ fn malformed_requests_are_answered_400_without_reading_any_object() {
     let cases: Vec<(Vec<u8>, RequestError)> = vec![
         (
             vec![b' '; 32 * 1024 + 1],
-            RequestError::Form(StrictJsonError::TooLong {
+            RequestError::Form(DocumentError::Text(ManifestError::TooLarge {
                 found: 32 * 1024 + 1,
                 limit: 32 * 1024,
-            }),
+            })),
         ),
         (
             b"{\"cluster\":\"\xff\"}".to_vec(),
-            RequestError::Form(StrictJsonError::NotText { at: 12 }),
+            RequestError::Form(DocumentError::Text(ManifestError::NotText { at: 12 })),
         ),
         (
             b"\xfe\xff\0{\0}".to_vec(),
-            RequestError::Form(StrictJsonError::NotText { at: 0 }),
+            RequestError::Form(DocumentError::Text(ManifestError::NotText { at: 0 })),
         ),
         (
             br#"{"cluster":{"clusterID":"a","clusterID":"b"}}"#.to_vec(),
-            RequestError::Form(StrictJsonError::Field(ObjectError::Repeated {
+            RequestError::Form(DocumentError::Field(ObjectError::Repeated {
                 path: "cluster.clusterID".into(),
             })),
         ),
         (
             br#"{"destinationClusterToken":"a","destinationClusterToken":"b"}"#.to_vec(),
-            RequestError::Form(StrictJsonError::Field(ObjectError::Repeated {
+            RequestError::Form(DocumentError::Field(ObjectError::Repeated {
                 path: "destinationClusterToken".into(),
             })),
         ),
         (
             deep.into_bytes(),
-            RequestError::Form(StrictJsonError::Field(ObjectError::TooDeep {
+            RequestError::Form(DocumentError::Field(ObjectError::TooDeep {
                 path: format!("x{}", "[0]".repeat(31)),
                 limit: 32,
             })),
@@ -300,7 +300,7 @@ fn a_token_that_others_stored_is_not_accepted() {
 /// comes before.
 #[test]
 fn a_refusal_comes_before_liqo_gives_up() {
-    let limits = Policy::compatible().limits().clone();
+    let limits = Policy::compatible().limits.clone();
     let mut throttle = liqo_auth::legacy::Throttle::default();
     let outcome = Outcome::WrongToken {
         peer: HOME.parse().unwrap(),

@@ -1,22 +1,27 @@
-//! Which version of Liqo a peer runs, and what it can do, as far as the objects
-//! tell.
+//! The version of Liqo that a peer runs, and the abilities of that version, as far
+//! as the objects show them.
 //!
-//! No message of the exchange names a version; its form does now and then. An
-//! [`Evidence`] is what was observed, what each observation tells, and what
-//! follows from all of them. Nothing here may decide about rights: a peer
-//! writes its messages as it likes. It is for people, and to choose a way that
-//! the peer can go (how its certificate is renewed, in which form a key is
-//! written).
+//! Messages do not name a version, but their form may show it. An [`Evidence`]
+//! contains the observations, what each of them shows, and the conclusion. It must
+//! not decide about rights, since a peer can write anything into its messages. It
+//! informs people, and it selects a way that the peer supports: how to renew a
+//! certificate, or in which form to write a key.
 //!
-//! What was written once stays as it is while its writer is upgraded. Where no
-//! version of Liqo wrote all that is there, the latest of them counts, and the
+//! An object stays as it is when its writer is upgraded. If no single version of
+//! Liqo can have written all objects, the latest version counts, and the
 //! [`Evidence`] says that the observations differ.
 //!
-//! That a Tenant has no namespace tells nothing: `liqoctl` prints none, and
-//! whether a stored one has one is this cluster's own version. Nor does the
-//! `apiVersion`, which the API server converts.
+//! Two facts show nothing. One is a Tenant without a namespace: `liqoctl` prints
+//! none, and for a stored Tenant this depends on this cluster's own version. The
+//! other is the `apiVersion`, which the API server converts.
+
+mod version;
 
 use core::fmt;
+use std::collections::BTreeMap;
+
+pub use version::{LiqoVersion, Peer, VersionRange};
+use version::{V0_2, V0_3, V0_11, V1_0, V1_0_2, V1_2};
 
 use super::commitment::COMMITMENT_ANNOTATION;
 use crate::{
@@ -24,44 +29,23 @@ use crate::{
     error::Error,
     machine::{View, replication},
     model::{
-        AuthStatus, ForeignCluster, Identity, Kind, ObjectRef, Renew, Resource, Secret,
-        ServiceAccount, Tenant, names,
+        AuthStatus, ForeignCluster, Identity, ObjectRef, Renew, Resource, Secret, ServiceAccount,
+        Tenant, names,
     },
     policy::Policy,
 };
 
-/// A version of Liqo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LiqoVersion(pub u16, pub u16, pub u16);
-
-/// The versions from one on, and before another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct VersionRange {
-    /// The first of them.
-    pub from: LiqoVersion,
-    /// The first that is none of them any more; none if there is no end.
-    pub before: Option<LiqoVersion>,
-}
-
-/// What a peer may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Peer {
-    /// The versions of Liqo that it may run; none if it is not Liqo.
-    pub liqo: Option<VersionRange>,
-    /// Whether it may run this library.
-    pub this_library: bool,
-}
-
-/// Something in the objects that tells what the peer is.
+/// A fact in the objects that shows what the peer runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
     /// The object.
     pub object: ObjectRef,
     /// The field's path.
     pub field: &'static str,
-    /// What was found there, such as `a public key in PEM`.
+    /// The content of the field, such as `a public key in PEM`.
     pub found: &'static str,
-    /// What the peer may be, which wrote that or to which it was written.
+    /// What the peer may run, if it wrote this content or if the content was written
+    /// for it.
     pub tells: Peer,
 }
 
@@ -94,38 +78,38 @@ pub struct Observation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// What was observed.
+    /// The observations.
     pub observations: Vec<Observation>,
-    /// What the peer may be after all of it.
+    /// What the peer may run, according to all observations.
     pub peer: Peer,
-    /// Whether no one version of Liqo wrote all of it: the peer was upgraded in
-    /// between, or is no Liqo, or somebody wrote what is not so.
+    /// Whether no single version of Liqo can have written all of it. Then the peer
+    /// was upgraded in between, or does not run Liqo, or somebody wrote false data.
     pub contradictory: bool,
 }
 
-/// What some versions can do and others cannot.
+/// An ability that only some versions have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ability {
     /// Authenticate by a shared token: Liqo 0.2 to 0.10, and this library.
     ExchangeTokens,
-    /// Authenticate by a signed nonce: from 1.0.0-rc.1, told apart as 0.11 here.
+    /// Authenticate by a signed nonce: since 1.0.0-rc.1, which counts as 0.11 here.
     SignNonce,
-    /// Have keys other than Ed25519, and read a public key in PEM: from 1.0.2.
+    /// Use keys other than Ed25519, and read a public key in PEM: since 1.0.2.
     ReadPemKeys,
-    /// Ask for a renewal, and be asked, by a Renew with a request in it: 1.0
-    /// and 1.1.
+    /// Renew with a Renew that contains a request, as a consumer and as a provider:
+    /// 1.0 and 1.1.
     RenewByRequest,
-    /// Renew by a permanent Renew, whose status carries what the provider
-    /// signed by itself: from 1.2.
+    /// Renew with a permanent Renew. The provider writes new certificates to its
+    /// status without a request: since 1.2.
     RenewByChannel,
-    /// Prove its own key as a provider, and see whom a nonce is for: this
-    /// library only.
+    /// Prove its own key as a provider, and read for which clusters a nonce was
+    /// made: this library only.
     ProveKeys,
 }
 
-/// The form of the token protocol that a foreign cluster has shown by its
-/// answers. It is kept on the ForeignCluster.
+/// The form of the token protocol that a foreign cluster's answers have shown. It is
+/// stored on the ForeignCluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenForm {
     /// The cluster gives service accounts: 0.2.
@@ -134,11 +118,11 @@ pub(crate) enum TokenForm {
     Certificates,
 }
 
-/// What the provider's objects tell of a consumer.
+/// The evidence about a consumer in the provider's objects.
 ///
 /// # Errors
-/// [`LocalFault`](crate::error::LocalFault): something that would tell cannot be
-/// read, or is there twice.
+/// [`LocalFault`](crate::error::LocalFault): an object that would be evidence cannot
+/// be read, or exists twice.
 pub fn of_consumer(view: &View<'_>) -> Result<Evidence, Error> {
     let mut observations = Vec::new();
     if let Some(tenant) = view.find_anywhere::<Tenant>(view.peer().as_str())? {
@@ -155,18 +139,18 @@ pub fn of_consumer(view: &View<'_>) -> Result<Evidence, Error> {
         .filter(|found| found.metadata.name == account)
         .filter(|found| is_about(&found.metadata.labels, view));
     for found in accounts {
-        observations.push(Observation {
-            object: found.id(),
-            field: "metadata.labels[discovery.liqo.io/cluster-id]",
-            found: "a service account of a home cluster",
-            tells: Peer::liqo(V0_2, Some(V0_3)).or_this_library(),
-        });
+        observations.push(Observation::on(
+            found,
+            "metadata.labels[discovery.liqo.io/cluster-id]",
+            "a service account of a home cluster",
+            Peer::of(V0_2, Some(V0_3)),
+        ));
     }
     observations.extend(of_token(view)?);
     Ok(Evidence::of(observations))
 }
 
-/// What the consumer's objects tell of a provider.
+/// The evidence about a provider in the consumer's objects.
 ///
 /// # Errors
 /// As [`of_consumer`].
@@ -191,12 +175,12 @@ pub fn of_provider(view: &View<'_>) -> Result<Evidence, Error> {
     for secret in view.every::<Secret>()? {
         let labels = &secret.metadata.labels;
         if labels.contains_key(names::REMOTE_IDENTITY_LABEL) && is_about(labels, view) {
-            observations.push(Observation {
-                object: secret.id(),
-                field: "metadata.labels[discovery.liqo.io/remote-identity]",
-                found: "an identity that was given for a token",
-                tells: Peer::liqo(V0_2, Some(V0_11)).or_this_library(),
-            });
+            observations.push(Observation::on(
+                secret,
+                "metadata.labels[discovery.liqo.io/remote-identity]",
+                "an identity that was given for a token",
+                Peer::of(V0_2, Some(V0_11)),
+            ));
         }
     }
     for foreign in view.every::<ForeignCluster>()? {
@@ -209,26 +193,27 @@ pub fn of_provider(view: &View<'_>) -> Result<Evidence, Error> {
     Ok(Evidence::of(observations))
 }
 
-/// What a consumer's Renew tells of that consumer.
+/// The evidence about a consumer in its Renew.
 pub(crate) fn of_renew(renew: &Renew) -> Evidence {
     Evidence::of(vec![of_replicated_renew(renew)])
 }
 
-/// What the answers in Renews tell of the provider.
+/// The evidence about a provider in its answers to Renews.
 pub(crate) fn of_answers<'o>(renews: impl IntoIterator<Item = &'o Renew>) -> Evidence {
     let answered = renews.into_iter().filter_map(of_answered_renew);
     Evidence::of(answered.collect())
 }
 
 impl TokenForm {
-    /// The form that is noted on the ForeignCluster.
+    /// The form that is stored on the ForeignCluster.
     pub(crate) fn shown_on(foreign: &ForeignCluster) -> Option<Self> {
         let noted = foreign.metadata.annotations.get(TOKEN_FORM_ANNOTATION)?;
         let forms = [Self::Accounts, Self::Certificates];
         forms.into_iter().find(|form| form.as_str() == noted)
     }
 
-    /// Notes the form on the ForeignCluster, whose URL goes by that form's name.
+    /// Stores the form on the ForeignCluster, and moves the URL to the field that
+    /// this form uses.
     #[cfg(feature = "legacy")]
     pub(crate) fn note(self, foreign: &mut ForeignCluster) {
         let annotations = &mut foreign.metadata.annotations;
@@ -252,9 +237,20 @@ impl TokenForm {
     }
 }
 
+impl Observation {
+    fn on(object: &impl Resource, field: &'static str, found: &'static str, tells: Peer) -> Self {
+        Self {
+            object: object.id(),
+            field,
+            found,
+            tells,
+        }
+    }
+}
+
 impl Evidence {
     fn of(observations: Vec<Observation>) -> Self {
-        let mut peer = Peer::liqo(V0_2, None).or_this_library();
+        let mut peer = Peer::of(V0_2, None);
         let mut contradictory = false;
         for Observation { tells, .. } in &observations {
             peer.this_library &= tells.this_library;
@@ -273,7 +269,7 @@ impl Evidence {
         }
     }
 
-    /// Whether the peer can do that: none if it is not known.
+    /// Whether the peer has the ability. None if that is not known.
     pub fn can(&self, ability: Ability) -> Option<bool> {
         let peer = self.peer;
         let by_liqo = peer.liqo.map(|liqo| ability.in_all_of(liqo));
@@ -286,51 +282,8 @@ impl Evidence {
     }
 }
 
-impl Peer {
-    const THIS_LIBRARY: Self = Self {
-        liqo: None,
-        this_library: true,
-    };
-
-    const fn liqo(from: LiqoVersion, before: Option<LiqoVersion>) -> Self {
-        Self {
-            liqo: Some(VersionRange { from, before }),
-            this_library: false,
-        }
-    }
-
-    const fn or_this_library(self) -> Self {
-        Self {
-            this_library: true,
-            ..self
-        }
-    }
-}
-
-impl VersionRange {
-    fn and(self, other: Self) -> Option<Self> {
-        let from = self.from.max(other.from);
-        let before = match (self.before, other.before) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
-        before
-            .is_none_or(|before| from < before)
-            .then_some(Self { from, before })
-    }
-
-    /// Where it was one of these first, and one of those after: the later.
-    fn or_upgraded(self, other: Self) -> Self {
-        if self.from > other.from { self } else { other }
-    }
-
-    fn is_within(self, other: Self) -> bool {
-        self.and(other) == Some(self)
-    }
-}
-
 impl Ability {
-    /// Whether all of these versions have it, or none; none if some have.
+    /// Whether these versions have the ability. None if only some of them have it.
     fn in_all_of(self, versions: VersionRange) -> Option<bool> {
         let (from, before) = match self {
             Self::ExchangeTokens => (V0_2, Some(V0_11)),
@@ -351,38 +304,28 @@ impl Ability {
 fn of_public_key(tenant: &Tenant) -> Option<Observation> {
     let key = tenant.spec.public_key.as_slice();
     let (found, tells) = if key.len() == 32 {
-        let tells = Peer::liqo(V0_11, Some(V1_0_2));
+        let tells = Peer::of(V0_11, Some(V1_0_2));
         ("a public key of 32 raw bytes", tells)
     } else if key.starts_with(b"-----BEGIN ") {
-        ("a public key in PEM", Peer::liqo(V1_0_2, None))
+        ("a public key in PEM", Peer::of(V1_0_2, None))
     } else {
         return None;
     };
-    Some(Observation {
-        object: tenant.id(),
-        field: "spec.publicKey",
-        found,
-        tells: tells.or_this_library(),
-    })
+    Some(Observation::on(tenant, "spec.publicKey", found, tells))
 }
 
-/// A Renew as a consumer wrote it.
+/// The observation of a Renew that a consumer wrote.
 fn of_replicated_renew(renew: &Renew) -> Observation {
     let (found, tells) = if renew.spec.csr.is_empty() {
-        ("a Renew without a request", Peer::liqo(V1_2, None))
+        ("a Renew without a request", Peer::of(V1_2, None))
     } else {
-        ("a Renew with a request", Peer::liqo(V1_0, Some(V1_2)))
+        ("a Renew with a request", Peer::of(V1_0, Some(V1_2)))
     };
-    Observation {
-        object: renew.id(),
-        field: "spec.csr",
-        found,
-        tells: tells.or_this_library(),
-    }
+    Observation::on(renew, "spec.csr", found, tells)
 }
 
-/// A Renew as a provider answered it: without a request, 1.0 and 1.1 answer
-/// nothing; with one, 1.2 answers too.
+/// The observation of a Renew that a provider answered. Liqo 1.0 and 1.1 do not
+/// answer a Renew without a request. Liqo 1.2 answers both kinds.
 fn of_answered_renew(renew: &Renew) -> Option<Observation> {
     renew.status.auth_params.as_ref()?;
     let (found, from) = if renew.spec.csr.is_empty() {
@@ -390,57 +333,51 @@ fn of_answered_renew(renew: &Renew) -> Option<Observation> {
     } else {
         ("an answer to a Renew with a request", V1_0)
     };
-    Some(Observation {
-        object: renew.id(),
-        field: "status.authParams",
+    Some(Observation::on(
+        renew,
+        "status.authParams",
         found,
-        tells: Peer::liqo(from, None).or_this_library(),
-    })
+        Peer::of(from, None),
+    ))
 }
 
 fn of_nonce(secret: &Secret) -> Option<Observation> {
     let nonce = Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()?;
     let (found, tells) = match nonce.structured() {
-        Some(_) => ("a nonce that says whom it is for", Peer::THIS_LIBRARY),
-        // This library goes on with the nonce that Liqo left.
-        None => (
-            "a nonce of random bytes",
-            Peer::liqo(V0_11, None).or_this_library(),
-        ),
+        Some(_) => ("a nonce that names its clusters", Peer::THIS_LIBRARY),
+        // This library also keeps using a nonce that Liqo made.
+        None => ("a nonce of random bytes", Peer::of(V0_11, None)),
     };
-    Some(Observation {
-        object: secret.id(),
-        field: "data.nonce",
-        found,
-        tells,
-    })
+    Some(Observation::on(secret, "data.nonce", found, tells))
 }
 
 fn of_identity(identity: &Identity) -> Observation {
     let annotations = &identity.metadata.annotations;
     if annotations.contains_key(COMMITMENT_ANNOTATION) {
-        return Observation {
-            object: identity.id(),
-            field: "metadata.annotations[liqo-auth/commitment]",
-            found: "a commitment of the provider",
-            tells: Peer::THIS_LIBRARY,
-        };
+        return Observation::on(
+            identity,
+            "metadata.annotations[liqo-auth/commitment]",
+            "a commitment of the provider",
+            Peer::THIS_LIBRARY,
+        );
     }
-    Observation {
-        object: identity.id(),
-        field: "metadata.name",
-        found: "an Identity",
-        tells: Peer::liqo(V0_11, None).or_this_library(),
-    }
+    Observation::on(
+        identity,
+        "metadata.name",
+        "an Identity",
+        Peer::of(V0_11, None),
+    )
 }
 
 fn of_foreign_cluster(foreign: &ForeignCluster) -> Option<Observation> {
     let accepted = foreign.status.auth_status == Some(AuthStatus::Accepted);
-    accepted.then(|| Observation {
-        object: foreign.id(),
-        field: "status.authStatus",
-        found: "an identity that was given for a token",
-        tells: Peer::liqo(V0_2, Some(V0_11)).or_this_library(),
+    accepted.then(|| {
+        Observation::on(
+            foreign,
+            "status.authStatus",
+            "an identity that was given for a token",
+            Peer::of(V0_2, Some(V0_11)),
+        )
     })
 }
 
@@ -448,66 +385,36 @@ fn of_token_form(foreign: &ForeignCluster) -> Option<Observation> {
     let (found, tells) = match TokenForm::shown_on(foreign)? {
         TokenForm::Accounts => (
             "a foreign cluster that gives service accounts",
-            Peer::liqo(V0_2, Some(V0_3)),
+            Peer::of(V0_2, Some(V0_3)),
         ),
         TokenForm::Certificates => (
             "a foreign cluster that gives certificates",
-            Peer::liqo(V0_3, Some(V0_11)),
+            Peer::of(V0_3, Some(V0_11)),
         ),
     };
-    Some(Observation {
-        object: foreign.id(),
-        field: "metadata.annotations[liqo-auth/token-protocol]",
+    Some(Observation::on(
+        foreign,
+        "metadata.annotations[liqo-auth/token-protocol]",
         found,
-        tells: tells.or_this_library(),
-    })
+        tells,
+    ))
 }
 
-/// A token of the peer's, which it or an administrator handed over.
+/// A token of the peer, which the peer or an administrator handed over.
 fn of_token(view: &View<'_>) -> Result<Option<Observation>, Error> {
     let name = names::remote_token_secret(view.peer());
     let secret = view
         .every::<Secret>()?
         .find(|secret| secret.metadata.name == name && is_about(&secret.metadata.labels, view));
-    Ok(secret.map(|secret| Observation {
-        object: ObjectRef::new(Kind::Secret, &secret.metadata.namespace, name),
-        field: "metadata.name",
-        found: "a token of the peer",
-        tells: Peer::liqo(V0_2, Some(V0_11)).or_this_library(),
+    Ok(secret.map(|secret| {
+        let tells = Peer::of(V0_2, Some(V0_11));
+        Observation::on(secret, "metadata.name", "a token of the peer", tells)
     }))
 }
 
-fn is_about(labels: &std::collections::BTreeMap<String, String>, view: &View<'_>) -> bool {
+fn is_about(labels: &BTreeMap<String, String>, view: &View<'_>) -> bool {
     let peer = labels.get(names::DISCOVERY_CLUSTER_ID_LABEL);
     peer.map(String::as_str) == Some(view.peer().as_str())
-}
-
-impl fmt::Display for LiqoVersion {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(major, minor, patch) = self;
-        write!(formatter, "{major}.{minor}.{patch}")
-    }
-}
-
-impl fmt::Display for VersionRange {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.before {
-            None => write!(formatter, "{} or later", self.from),
-            Some(before) => write!(formatter, "{} or later, before {before}", self.from),
-        }
-    }
-}
-
-/// `Liqo 1.0.2 or later, or this library`.
-impl fmt::Display for Peer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.liqo, self.this_library) {
-            (Some(liqo), true) => write!(formatter, "Liqo {liqo}, or this library"),
-            (Some(liqo), false) => write!(formatter, "Liqo {liqo}"),
-            (None, true) => formatter.write_str("this library"),
-            (None, false) => formatter.write_str("nothing that is known"),
-        }
-    }
 }
 
 impl fmt::Display for Observation {
@@ -526,16 +433,10 @@ impl fmt::Display for Evidence {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.peer, formatter)?;
         if self.contradictory {
-            formatter.write_str("; what it wrote differs, as after an upgrade")?;
+            formatter.write_str("; the observations differ, as after an upgrade")?;
         }
         Ok(())
     }
 }
 
 const TOKEN_FORM_ANNOTATION: &str = "liqo-auth/token-protocol";
-const V0_2: LiqoVersion = LiqoVersion(0, 2, 0);
-const V0_3: LiqoVersion = LiqoVersion(0, 3, 0);
-const V0_11: LiqoVersion = LiqoVersion(0, 11, 0);
-const V1_0: LiqoVersion = LiqoVersion(1, 0, 0);
-const V1_0_2: LiqoVersion = LiqoVersion(1, 0, 2);
-const V1_2: LiqoVersion = LiqoVersion(1, 2, 0);

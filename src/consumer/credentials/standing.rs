@@ -1,49 +1,33 @@
-//! Taking what the provider gave into an Identity of this side.
+//! Where an identity stands: what is held, and what the provider gave since.
 
 use super::{
-    holding::{Holding, Standing},
+    holding::Holding,
+    offered::{Offer, OfferedIdentity},
     renewal,
     stored_identity::{StoredIdentity, Succession},
 };
 use crate::{
-    consumer::{
-        AcceptedIdentity,
-        handshake::{accepted::Comparison, keys::Keys},
-        record::Plan,
-    },
-    crypto::CertificateError,
-    error::{Error, Fault, PeerMisbehaved, Precondition},
-    machine::Awaited,
-    model::{
-        AuthParams, Identity, IdentitySpec, IdentityType, Metadata, ObjectRef, OwnerReference,
-        Resource, Timestamp, names,
-    },
+    consumer::{AcceptedIdentity, handshake::accepted::Comparison, keys::Keys},
+    error::{Error, Fault, Precondition},
+    model::{AuthParams, ObjectRef},
 };
 
-/// What the provider gave, verified: the Identity is to be made of it, or to
-/// take it up.
-#[derive(Debug, Clone)]
-pub struct OfferedIdentity {
-    wanted: Identity,
-    /// What was verified, and what is known of the provider's key.
-    pub accepted: AcceptedIdentity,
-}
-
-/// What came since the Identity that is held.
-#[derive(Clone)]
-pub(in crate::consumer) enum Offer {
+/// Where one identity stands.
+pub(in crate::consumer) enum Standing {
+    /// No Identity is stored, and the provider has given no parameters to make one.
     Nothing,
-    Newer(Box<OfferedIdentity>),
-    Refused(Error),
+    NeedsIdentity(Box<OfferedIdentity>),
+    NeedsKubeconfig(Box<AcceptedIdentity>),
+    Held(Box<StoredIdentity>),
 }
 
 impl Holding<'_> {
-    /// Where the identity stands, from what is stored and what the provider gave
-    /// since, with the object in which that stands. Only what is wholly right
-    /// and newer takes the place of what is held.
+    /// The state of the identity, from the stored objects and from what the provider
+    /// gave since. `given` also names the object that holds the provider's
+    /// parameters. They replace the stored ones only if they are valid and newer.
     ///
     /// # Errors
-    /// Why neither the stored Identity nor what the provider gave can be used.
+    /// Neither the stored Identity nor the provider's offer can be used.
     pub(in crate::consumer) fn standing(
         &self,
         keys: &Keys,
@@ -77,7 +61,7 @@ impl Holding<'_> {
         })))
     }
 
-    /// What the provider gave, verified, unless that is held already.
+    /// Verifies what the provider gave, unless the same is stored and valid.
     fn judge(
         &self,
         keys: &Keys,
@@ -90,9 +74,9 @@ impl Holding<'_> {
         let current_only = keys.current_only();
         let allowed = match held {
             Some(Ok(_)) if is_stored => return None,
-            // What is held by the present key is not replaced by one of the key
-            // before it.
-            Some(Ok(held)) if !held.awaits_new_key() => &current_only,
+            // An identity for the predecessor key does not replace one for the
+            // present key.
+            Some(Ok(held)) if !held.awaits_new_key => &current_only,
             _ => keys,
         };
         let wanted = self.wanted(auth_params);
@@ -111,8 +95,9 @@ impl Holding<'_> {
             Some((Ok(offered), id)) => match offered.accepted.compare(held) {
                 Ok(Comparison::Same) => Offer::Nothing,
                 Ok(Comparison::Newer) => Offer::Newer(Box::new(offered)),
-                // As good as the one that is held: Liqo 1.2 signs short ones
-                // again within a second. To a request it is no answer.
+                // The offered certificate expires together with the stored one:
+                // within a second, Liqo 1.2 may sign a short-lived certificate
+                // twice. Such a certificate does not answer a request.
                 Err((Fault::Precondition(Precondition::NotNewer { found, held }), _))
                     if found == held && !self.has_request() =>
                 {
@@ -128,63 +113,9 @@ impl Holding<'_> {
     fn has_request(&self) -> bool {
         matches!(&self.renew, Ok(Some(renew)) if !renew.spec.csr.is_empty())
     }
-
-    /// Makes the Identity, or changes the one that is there. Its kubeconfig
-    /// comes with the next look.
-    pub(in crate::consumer) fn take(&self, offered: &OfferedIdentity, plan: &mut Plan<'_>) {
-        if let Some(slice) = self.slice
-            && slice.metadata.uid.is_empty()
-        {
-            plan.await_for(Awaited::Uid(slice.id()));
-            return;
-        }
-        let wanted = offered.wanted.clone();
-        match self.identity {
-            None => plan.create(wanted),
-            Some(stored) => plan.edit(stored, |identity| *identity = wanted),
-        }
-    }
-
-    /// The Identity as it would be with these parameters.
-    fn wanted(&self, auth_params: &AuthParams) -> Identity {
-        let mut wanted = self.identity.cloned().unwrap_or_default();
-        wanted.spec.auth_params = auth_params.clone();
-        // What it asked for has come: one renewal for each time that it is set.
-        wanted.metadata.annotations.remove(names::RENEW_ANNOTATION);
-        let Some(slice) = self.slice else {
-            return wanted;
-        };
-        let peer = self.look.peer().to_string();
-        let metadata = &mut wanted.metadata;
-        metadata.name = names::resource_slice_identity_name(&slice.metadata.name);
-        metadata.namespace.clone_from(&slice.metadata.namespace);
-        metadata.labels.extend([
-            (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.clone()),
-            (
-                names::RESOURCE_SLICE_NAME_LABEL.to_owned(),
-                slice.metadata.name.clone(),
-            ),
-        ]);
-        own(metadata, OwnerReference::controller(slice));
-        wanted.spec = IdentitySpec {
-            cluster_id: peer,
-            identity_type: IdentityType::ResourceSlice,
-            auth_params: auth_params.clone(),
-            namespace: None,
-        };
-        wanted
-    }
 }
 
-/// Makes `owner` the one that controls the object.
-pub(in crate::consumer) fn own(metadata: &mut Metadata, owner: OwnerReference) {
-    metadata
-        .owner_references
-        .retain(|other| other.controller != Some(true) && other.uid != owner.uid);
-    metadata.owner_references.push(owner);
-}
-
-/// The error, at the object in whose status the fault was found.
+/// The same error, at the object whose status contains the fault.
 fn found_in(error: &Error, id: &ObjectRef) -> Error {
     let field = match error.at().field {
         "spec.authParams.ca" => "status.authParams.ca",
@@ -202,15 +133,4 @@ fn found_in(error: &Error, id: &ObjectRef) -> Error {
         _ => "status.authParams",
     };
     error.clone().moved_to(Some(id.clone()), field)
-}
-
-/// When a certificate begins to hold, if that is all that is wrong with it.
-pub(in crate::consumer) fn begins_at(error: &Error) -> Option<Timestamp> {
-    match error.fault() {
-        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid {
-            not_before,
-            ..
-        })) => Some(*not_before),
-        _ => None,
-    }
 }

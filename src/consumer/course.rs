@@ -1,0 +1,179 @@
+//! The course of a peering: which phase the objects are in, and what leads on.
+
+use super::{
+    administration::ending,
+    credentials::{holding::Holding, standing::Standing, stored_identity::Succession},
+    keys::Keys,
+    look::Look,
+    phase::{Phase, Status},
+    records::Plan,
+    slice::Slice,
+};
+use crate::{
+    crypto::Nonce,
+    error::Error,
+    machine::{Awaited, Notice},
+    model::Resource,
+};
+
+impl Look<'_> {
+    pub(super) fn status(&self) -> Result<Status, Error> {
+        let phase = self.phase()?;
+        let slices = self.slices(phase.accepted());
+        let accepted = phase.accepted().into_iter();
+        let mut notices: Vec<Notice> = accepted.flat_map(|it| it.notices()).collect();
+        if let Phase::Authenticated(stored) = &phase {
+            notices.extend(Holding::of_control_plane(*self).renewal_notice(stored));
+            if matches!(stored.succession, Succession::AwaitsNonce) {
+                notices.push(Notice::NewKeyAwaitsNonce);
+            }
+        }
+        notices.extend(slices.iter().filter_map(Slice::renewal_notice));
+        let slices = slices.into_iter().map(|slice| slice.status).collect();
+        Ok(Status {
+            phase,
+            slices,
+            notices,
+        })
+    }
+
+    /// The phase of the control plane. A fault on this side is an error. A fault in
+    /// what the provider sent is a phase.
+    pub(super) fn phase(&self) -> Result<Phase, Error> {
+        match self.phase_unless_refused() {
+            Err(error) if !error.is_of_this_side() => Ok(Phase::Refused(error)),
+            phase => phase,
+        }
+    }
+
+    fn phase_unless_refused(&self) -> Result<Phase, Error> {
+        if ending::is_ending(self.observed) {
+            return Ok(Phase::Ending);
+        }
+        let Some(keys) = self.keys else {
+            return Ok(Phase::NeedsKey);
+        };
+        if self.observed.identity.is_some() {
+            let holding = Holding::of_control_plane(*self);
+            let given = holding.renewed();
+            return Ok(match holding.standing(keys, given)? {
+                Standing::Nothing => Phase::AwaitsNonce,
+                Standing::NeedsIdentity(offered) => Phase::NeedsIdentity(offered),
+                Standing::NeedsKubeconfig(accepted) => Phase::NeedsKubeconfig(accepted),
+                Standing::Held(mut stored) => {
+                    stored.succession = self.succession(keys, stored.accepted.awaits_new_key);
+                    Phase::Authenticated(stored)
+                }
+            });
+        }
+        let Some((secret, text)) = self.observed.nonce_text() else {
+            return Ok(Phase::AwaitsNonce);
+        };
+        // A Tenant that is stored is sent again, even if its nonce has expired: the
+        // provider decides which nonces it accepts.
+        if let Some(nonce) = self.stored_nonce()
+            && let Some(tenant) = self.signing(keys, &nonce).stored_tenant()
+        {
+            return Ok(Phase::AwaitsIdentity(Box::new(tenant)));
+        }
+        let nonce = self.check_nonce(text, Some(secret.id()))?;
+        Ok(Phase::NeedsSignature(nonce))
+    }
+
+    /// Whether the nonce that is stored beside an Identity still has to be signed.
+    /// While the provider knows this cluster by its earlier key, a nonce has to be
+    /// signed if the earlier key has not signed it. Otherwise, a nonce has to be
+    /// signed if it has no signature.
+    fn succession(&self, keys: &Keys, awaits_new_key: bool) -> Succession {
+        let rests = if awaits_new_key {
+            Succession::AwaitsNonce
+        } else {
+            Succession::Done
+        };
+        let Some(nonce) = self.stored_nonce() else {
+            return rests;
+        };
+        let signing = self.signing(keys, &nonce);
+        if awaits_new_key && let Some(tenant) = signing.stored_tenant() {
+            return Succession::AwaitsIdentity(Box::new(tenant));
+        }
+        let is_to_be_signed = if awaits_new_key {
+            !signing.was_signed_by(keys.predecessor.as_deref())
+        } else {
+            !self.observed.has_signature()
+        };
+        if is_to_be_signed && self.check_nonce(nonce.as_bytes(), None).is_ok() {
+            return Succession::NeedsSignature(nonce);
+        }
+        rests
+    }
+
+    /// Makes the next step for the phase of the control plane.
+    pub(super) fn go_on(&self, phase: &Phase, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let holding = || Holding::of_control_plane(*self);
+        match phase {
+            Phase::NeedsKey => plan.await_for(Awaited::OwnKey),
+            Phase::AwaitsNonce => plan.await_for(Awaited::Nonce),
+            Phase::NeedsSignature(nonce) => self.sign(nonce, plan)?,
+            Phase::AwaitsIdentity(tenant) => self.send_tenant(tenant, plan),
+            Phase::NeedsIdentity(offered) => holding().take(offered, plan),
+            Phase::NeedsKubeconfig(accepted) => holding().store(accepted, plan)?,
+            Phase::Authenticated(stored) => {
+                holding().maintain(stored, plan)?;
+                let succession = &stored.succession;
+                // The stored identity stays in use, even if nonce or key have a
+                // fault.
+                if let Err(error) = plan.attempt(|plan| self.succeed(succession, plan)) {
+                    plan.refuse(error);
+                }
+            }
+            Phase::Refused(error) => {
+                plan.refuse(error.clone());
+                // An Identity that cannot be used is replaced by a new one, so the
+                // consumer asks for one.
+                self.ask_again(plan)?;
+            }
+            Phase::Ending => ending::go_on(self.observed, plan),
+        }
+        Ok(())
+    }
+
+    /// Moves on to the present key, while the provider knows the earlier one.
+    fn succeed(&self, succession: &Succession, plan: &mut Plan<'_>) -> Result<(), Error> {
+        match succession {
+            Succession::Done => {}
+            Succession::AwaitsNonce => {
+                plan.notify(Notice::NewKeyAwaitsNonce);
+                plan.await_for(Awaited::Nonce);
+            }
+            Succession::NeedsSignature(nonce) => self.sign(nonce, plan)?,
+            Succession::AwaitsIdentity(tenant) => self.send_tenant(tenant, plan),
+        }
+        Ok(())
+    }
+
+    /// Sends the Tenant again, if it is stored. If an Identity is stored and its
+    /// nonce has no signature yet, the nonce is signed.
+    fn ask_again(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let (Some(keys), Some(nonce)) = (self.keys, self.stored_nonce()) else {
+            return Ok(());
+        };
+        let signing = self.signing(keys, &nonce);
+        if let Some(tenant) = signing.stored_tenant() {
+            self.send(tenant, plan);
+        } else if self.observed.identity.is_some()
+            && !self.observed.has_signature()
+            && self.check_nonce(nonce.as_bytes(), None).is_ok()
+        {
+            signing.sign(plan)?;
+        }
+        Ok(())
+    }
+
+    fn sign(&self, nonce: &Nonce, plan: &mut Plan<'_>) -> Result<(), Error> {
+        match self.keys {
+            Some(keys) => self.signing(keys, nonce).sign(plan),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What the provider gave, verified, and the Identity that is made of it.
+
+use super::holding::{Holding, own};
+use crate::{
+    consumer::{AcceptedIdentity, records::Plan},
+    crypto::CertificateError,
+    error::{Error, Fault, PeerMisbehaved},
+    machine::Awaited,
+    model::{
+        AuthParams, Identity, IdentitySpec, IdentityType, OwnerReference, Resource, Timestamp,
+        names,
+    },
+};
+
+/// A verified offer of the provider. The next step creates the Identity from it, or
+/// updates the Identity with it.
+#[derive(Debug, Clone)]
+pub struct OfferedIdentity {
+    pub(super) wanted: Identity,
+    /// The verified Identity, and what is known of the provider's key.
+    pub accepted: AcceptedIdentity,
+}
+
+/// What came since the Identity that is held.
+#[derive(Clone)]
+pub(in crate::consumer) enum Offer {
+    Nothing,
+    Newer(Box<OfferedIdentity>),
+    Refused(Error),
+}
+
+impl Holding<'_> {
+    /// Creates the Identity or updates the stored one. The next look stores its
+    /// kubeconfig.
+    pub(in crate::consumer) fn take(&self, offered: &OfferedIdentity, plan: &mut Plan<'_>) {
+        if let Some(slice) = self.slice
+            && slice.metadata.uid.is_empty()
+        {
+            plan.await_for(Awaited::Uid(slice.id()));
+            return;
+        }
+        let wanted = offered.wanted.clone();
+        match self.identity {
+            None => plan.create(wanted),
+            Some(stored) => plan.edit(stored, |identity| *identity = wanted),
+        }
+    }
+
+    /// The Identity with these parameters.
+    pub(super) fn wanted(&self, auth_params: &AuthParams) -> Identity {
+        let mut wanted = self.identity.cloned().unwrap_or_default();
+        wanted.spec.auth_params = auth_params.clone();
+        // The requested certificate has come: each annotation causes one renewal.
+        wanted.metadata.annotations.remove(names::RENEW_ANNOTATION);
+        let Some(slice) = self.slice else {
+            return wanted;
+        };
+        let peer = self.look.peer().to_string();
+        let metadata = &mut wanted.metadata;
+        metadata.name = names::resource_slice_identity_name(&slice.metadata.name);
+        metadata.namespace.clone_from(&slice.metadata.namespace);
+        metadata.labels.extend([
+            (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.clone()),
+            (
+                names::RESOURCE_SLICE_NAME_LABEL.to_owned(),
+                slice.metadata.name.clone(),
+            ),
+        ]);
+        own(metadata, OwnerReference::controller(slice));
+        wanted.spec = IdentitySpec {
+            cluster_id: peer,
+            identity_type: IdentityType::ResourceSlice,
+            auth_params: auth_params.clone(),
+            namespace: None,
+        };
+        wanted
+    }
+}
+
+/// When a certificate becomes valid, if it has no other fault.
+pub(in crate::consumer) fn begins_at(error: &Error) -> Option<Timestamp> {
+    match error.fault() {
+        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid {
+            not_before,
+            ..
+        })) => Some(*not_before),
+        _ => None,
+    }
+}

@@ -1,0 +1,31 @@
+//! The certificate request, by a key that may answer later.
+
+use crate::{
+    consumer::{look::Look, records::Plan},
+    crypto::{Csr, SigningKey, Subject},
+    error::Error,
+    machine::answering::signed,
+};
+
+impl Look<'_> {
+    /// The first stored request that is right for the key, or a new request. None
+    /// while the key has not answered.
+    pub(in crate::consumer) fn csr<'k>(
+        &self,
+        subject: &Subject,
+        key: &dyn SigningKey,
+        kept: impl IntoIterator<Item = &'k [u8]>,
+        plan: &mut Plan<'_>,
+    ) -> Result<Option<Csr>, Error> {
+        let public = key.public_key();
+        let mut kept = kept
+            .into_iter()
+            .filter_map(|pem| Csr::verify(pem, subject, public, self.policy()).ok());
+        match kept.next() {
+            Some(csr) => Ok(Some(csr)),
+            None => signed(Csr::make(subject, key), plan, || {
+                Csr::signature_id(subject, public)
+            }),
+        }
+    }
+}

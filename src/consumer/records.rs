@@ -1,0 +1,66 @@
+//! The working copy of the record, and the plan that changes it.
+
+use super::{configuration::Configuration, observed::Observed, record::Record};
+use crate::{
+    machine::{self, Version, plan::RecordWrite, record::WorkingRecord},
+    model::ClusterId,
+};
+
+/// What a call at the consumer changes.
+pub(super) type Plan<'a> = machine::plan::Plan<Records<'a>>;
+
+/// The working copy of a provider's record. The consumer has one record for each
+/// provider.
+pub(super) struct Records<'a> {
+    configuration: &'a Configuration,
+    peer: &'a ClusterId,
+    record: WorkingRecord<'a, Record>,
+}
+
+impl<'a> Records<'a> {
+    /// The record as it was observed.
+    pub(super) fn of(configuration: &'a Configuration, observed: &'a Observed<'a>) -> Self {
+        let stored = observed.record.as_ref();
+        Self {
+            configuration,
+            peer: &observed.peer,
+            record: WorkingRecord::of(
+                stored.map(|(secret, _)| *secret),
+                stored.map(|(_, record)| record),
+            ),
+        }
+    }
+
+    /// Changes the record. A missing record is created.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Record)) {
+        self.record.change_or_make(Record::default, change);
+    }
+}
+
+impl<'a> machine::plan::Records for Records<'a> {
+    type Mark = WorkingRecord<'a, Record>;
+
+    fn mark(&self) -> Self::Mark {
+        self.record.clone()
+    }
+
+    fn return_to(&mut self, record: Self::Mark) {
+        self.record = record;
+    }
+
+    fn writes(self) -> Vec<RecordWrite> {
+        let Some((record, forgets)) = self.record.changed() else {
+            return Vec::new();
+        };
+        let stored = self.record.stored();
+        // A record of nothing is not made.
+        if stored.is_none() && *record == Record::default() {
+            return Vec::new();
+        }
+        vec![RecordWrite {
+            secret: record.to_secret(self.configuration.record_id(self.peer), self.peer),
+            over: stored.map(|stored| Version::of(&stored.metadata)),
+            forgets,
+        }]
+    }
+}

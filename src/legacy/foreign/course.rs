@@ -1,0 +1,105 @@
+//! The course of a home cluster's request.
+
+use super::{
+    account::AccountForm,
+    certificate::CertificateForm,
+    look::{Form, Look, Standing},
+    own_token::Admission,
+    reply::{Reply, forbidden},
+};
+use crate::{
+    error::{Error, Fault},
+    legacy::{HttpResponse, IdentityRequest, Outcome},
+    machine::{Awaited, Env},
+    model::ProtocolVersion,
+};
+
+impl Look<'_> {
+    /// Makes the next step for a request.
+    ///
+    /// # Errors
+    /// A fault on this side. A fault of the peer is in the reply.
+    pub(super) fn reply(&self, request: &IdentityRequest, env: &Env) -> Result<Reply, Error> {
+        let admission = self.admission(request.token_bytes(), env.now)?;
+        if matches!(admission, Admission::No) {
+            return Ok(Reply::wrong_token(request));
+        }
+        self.choose_form(request, &admission, env)
+            .or_else(|error| refuse(request, error))
+    }
+
+    fn choose_form(
+        &self,
+        request: &IdentityRequest,
+        admission: &Admission<'_>,
+        env: &Env,
+    ) -> Result<Reply, Error> {
+        self.configuration.check_peer(self.peer())?;
+        let form: &dyn Form = match (
+            request.version,
+            &self.configuration.settings.service_accounts,
+        ) {
+            (ProtocolVersion::V0_2, Some(namespace)) => {
+                &AccountForm::of(*self, request, namespace)?
+            }
+            // Such a request is not read then.
+            (ProtocolVersion::V0_2, None) => return Ok(Reply::second_identity(request)),
+            (ProtocolVersion::V0_3 | ProtocolVersion::V0_4, _) => {
+                &CertificateForm::of(*self, request, env.now)?
+            }
+        };
+        self.advance(request, form, admission, env)
+    }
+
+    fn advance(
+        &self,
+        request: &IdentityRequest,
+        form: &dyn Form,
+        admission: &Admission<'_>,
+        env: &Env,
+    ) -> Result<Reply, Error> {
+        let mut plan = self.plan();
+        let standing = form.standing();
+        match standing {
+            Standing::Taken => return Ok(Reply::second_identity(request)),
+            Standing::Leaving => return Ok(HttpResponse::unavailable().into()),
+            Standing::Unclaimed if !self.names_are_free()? => {
+                plan.await_for(Awaited::Names);
+                return Ok(Reply::later(plan.finish()));
+            }
+            Standing::Unclaimed | Standing::Claimed => {}
+        }
+        if let Admission::Once(secret) = admission {
+            // The token is replaced first, in a step of its own. If another home
+            // cluster shows the same token at the same time, it must not leave a
+            // claim.
+            let configuration = self.configuration;
+            let next = configuration.next_token(self.peer(), request.token_bytes(), env);
+            plan.put(Some(secret), next);
+            return Ok(Reply::later(plan.finish()));
+        }
+        let response = match standing {
+            Standing::Claimed => form.give(&mut plan)?,
+            _ => {
+                form.claim(&mut plan);
+                None
+            }
+        };
+        let step = plan.finish();
+        Ok(match response.filter(|_| step.is_settled()) {
+            Some(response) => Reply::issued(request, response),
+            None => Reply::later(step),
+        })
+    }
+}
+
+/// Answers the peer's faults. The peer learns nothing about faults on this side.
+fn refuse(request: &IdentityRequest, error: Error) -> Result<Reply, Error> {
+    let response = match error.fault() {
+        Fault::Policy(_) => forbidden(request.version),
+        _ if error.is_of_this_side() => return Err(error),
+        _ => HttpResponse::error(400, &error.to_string()),
+    };
+    let peer = request.peer.clone();
+    Ok(Reply::of(response, Outcome::Refused { peer, error }))
+}

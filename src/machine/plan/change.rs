@@ -1,0 +1,106 @@
+//! One change of a plan, and the effect that comes of it.
+
+use serde_json::Value;
+
+use crate::{
+    machine::{Effect, Part, Version, merge_patch},
+    model::{Metadata, Object, ObjectRef},
+};
+
+/// A change of one object.
+#[derive(Clone)]
+pub(super) struct Change {
+    pub(super) version: Version,
+    pub(super) wanted: Wanted,
+    pub(super) rank: Rank,
+    /// Its place among the changes of its rank.
+    pub(super) order: usize,
+}
+
+/// How the object is to be.
+#[derive(Clone)]
+pub(super) enum Wanted {
+    New(Box<Object>),
+    Replaced(Box<Object>),
+    /// Some fields are changed. The fields of other writers are kept.
+    Edited {
+        before: Box<Object>,
+        after: Box<Object>,
+        /// The status takes something away, so it precedes the main part.
+        status_first: bool,
+    },
+    /// A finalizer of an unreadable object is removed.
+    Released(Value),
+    Deleted,
+    /// A Secret that nobody can change is deleted. The next look makes it anew, and
+    /// tells of it.
+    MadeAnew,
+}
+
+/// When an effect comes, and what for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    Withdrawal,
+    Namespace,
+    Record,
+    Rule,
+    Release,
+    Forgetting,
+}
+
+impl Change {
+    /// The effect that makes the change, if there is anything to do.
+    pub(super) fn into_effect(self, id: ObjectRef) -> Option<(Rank, Effect)> {
+        let Self {
+            version,
+            wanted,
+            rank,
+            ..
+        } = self;
+        let effect = match wanted {
+            Wanted::New(object) => Effect::Create(*object),
+            Wanted::Replaced(object) => Effect::Replace {
+                object: *object,
+                version,
+            },
+            Wanted::Deleted | Wanted::MadeAnew => Effect::Delete { id, version },
+            Wanted::Released(patch) => Effect::Patch {
+                id,
+                version,
+                part: Part::Main,
+                patch,
+            },
+            Wanted::Edited {
+                before,
+                after,
+                status_first,
+            } => {
+                let releases = releases_finalizer(&before, &after);
+                let (part, patch) = merge_patch::of_one_part(&before, &after, status_first)?;
+                let rank = match part {
+                    Part::Main if releases => Rank::Release,
+                    _ => rank,
+                };
+                return Some((
+                    rank,
+                    Effect::Patch {
+                        id,
+                        version,
+                        part,
+                        patch,
+                    },
+                ));
+            }
+        };
+        Some((rank, effect))
+    }
+}
+
+fn releases_finalizer(before: &Object, after: &Object) -> bool {
+    let finalizers = |object: &Object| {
+        object
+            .metadata()
+            .map(|metadata: &Metadata| metadata.finalizers.len())
+    };
+    finalizers(after) < finalizers(before)
+}

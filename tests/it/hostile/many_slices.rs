@@ -1,0 +1,53 @@
+//! Thousands of slices cost one pass over them: no backend is asked about those
+//! that are too many.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use liqo_auth::{
+    crypto::{Answer, BoxError},
+    error::{Fault, PolicyRefusal},
+    model::TenantCondition,
+    provider::{NameRequest, Principals},
+};
+
+use crate::clusters::pool::{Pool, replica, resources};
+
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+impl Principals for Counting {
+    fn is_taken(&self, _: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(Answer::Ready(false))
+    }
+}
+
+#[test]
+fn eight_thousand_slices_are_dealt_with_in_a_pass() {
+    let names = Arc::new(Counting::default());
+    let asked: Arc<dyn Principals> = names.clone();
+    let mut pool = Pool::with(|builder| builder.principals(asked));
+    let mut slice = replica("mypool");
+    slice.status.resources = resources(&[("cpu", "1000")]);
+    for number in 0..8000 {
+        slice.metadata.name = format!("pool{number}");
+        pool.bring(slice.clone());
+    }
+    pool.settle();
+    assert_eq!(names.0.load(Ordering::Relaxed), 0, "no request is verified");
+    let surplus = Fault::Policy(PolicyRefusal::TooManySlices { limit: 64 });
+    let refused = pool.refused.iter();
+    let refused = refused.filter(|(_, error)| *error.fault() == surplus);
+    assert_eq!(refused.count(), 8000 - 64);
+    // What the peer wrote in the surplus grants nothing.
+    assert_eq!(
+        pool.slice("pool999").unwrap().status.resources,
+        resources(&[])
+    );
+
+    pool.write_condition(TenantCondition::Drained).settle();
+    assert!(pool.slice("pool0").is_none() && pool.slice("pool999").is_none());
+}

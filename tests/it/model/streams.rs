@@ -1,0 +1,40 @@
+//! The reader of manifests looks at each byte of a text a bounded number of
+//! times, however many values the text holds.
+
+use std::{sync::mpsc, thread};
+
+use liqo_auth::{model::manifest, policy::Limits};
+
+const VALUES: usize = 100_000;
+const BYTES_OF_ONE: usize = 160;
+
+/// A reader that looks at all earlier bytes for each value looks at as many bytes
+/// as 50,000 readers that look at each byte once.
+#[test]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the reader has a thread of its own, so that the test ends before a slow reader"
+)]
+fn a_stream_of_many_values_costs_what_its_bytes_cost() {
+    let one = format!("{{}}{}", " ".repeat(BYTES_OF_ONE * VALUES));
+    for value in ["null", "null\n"] {
+        let spaces = " ".repeat(BYTES_OF_ONE - value.len());
+        let stream = format!("{{}}{}", format!("{spaces}{value}").repeat(VALUES));
+        assert_eq!(stream.len(), one.len());
+        let (done, is_done) = mpsc::channel();
+        thread::spawn(move || {
+            let read = manifest::read(stream.as_bytes(), &Limits::default());
+            let _ = done.send(read.map(|objects| objects.len()));
+        });
+        let mut read = None;
+        for _ in 0..200 {
+            let as_one = manifest::read(one.as_bytes(), &Limits::default());
+            assert_eq!(as_one.map(|objects| objects.len()), Ok(1));
+            if let Ok(found) = is_done.try_recv() {
+                read = Some(found);
+                break;
+            }
+        }
+        assert_eq!(read, Some(Ok(1)), "{value:?}");
+    }
+}
