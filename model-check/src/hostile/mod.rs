@@ -1,0 +1,150 @@
+//! What a hostile cluster does: the messages that it sends, and what it writes where
+//! Liqo's ClusterRoles let it write.
+
+mod consumer;
+mod provider;
+
+use std::collections::BTreeMap;
+
+use liqo_auth::{
+    crypto::Nonce,
+    machine::Message,
+    model::{ClusterId, Metadata, Object, ObjectRef, Secret, names},
+    policy::Policy,
+};
+
+use crate::{
+    cast::Name,
+    deeds::{Deed, Forgery, Hostile},
+    state::State,
+    store::Store,
+    world::World,
+};
+
+/// The deeds that a state allows.
+pub fn possible(world: &World, state: &State) -> Vec<Deed> {
+    match world.configuration.hostile {
+        Hostile::Nobody => Vec::new(),
+        Hostile::Consumer => consumer::possible(world, state),
+        Hostile::Provider => provider::possible(world, state),
+    }
+}
+
+/// The state after a deed; none if it changes nothing.
+pub fn done(world: &World, state: &State, deed: Deed) -> Option<State> {
+    match deed {
+        Deed::Answer { nonce, how } => consumer::answer(world, state, nonce, how),
+        Deed::WriteAtProvider(write) => {
+            let mut store = (*world.store(state.provider)).clone();
+            consumer::write(world, &mut store, write)?;
+            Some(at_provider(world, state, store))
+        }
+        Deed::Send(forgery) => {
+            let message = provider::forge(world, forgery);
+            Some(send(world, state, &message))
+        }
+        Deed::Relay { nonce } => {
+            let message = world.message(nonce);
+            let relayed = Message {
+                from: world.cast.id(Name::Hostile).clone(),
+                ..(*message).clone()
+            };
+            Some(send(world, state, &relayed))
+        }
+        Deed::WriteAtConsumer(write) => {
+            let mut store = (*world.store(state.consumer)).clone();
+            provider::write(world, &mut store, write)?;
+            Some(State {
+                consumer: world.keep(store),
+                ..*state
+            })
+        }
+    }
+}
+
+/// Whether a nonce names these two clusters.
+pub fn is_for(nonce: &[u8], provider: &ClusterId, consumer: &ClusterId) -> bool {
+    let Ok(nonce) = Nonce::parse(nonce, &Policy::compatible()) else {
+        return false;
+    };
+    // A nonce of unmodified Liqo names nobody.
+    let structured = nonce.structured();
+    structured.is_none_or(|nonce| nonce.names(provider, consumer))
+}
+
+/// The message of a hostile provider, for planted faults.
+pub fn forged(world: &World, forgery: Forgery) -> Message {
+    provider::forge(world, forgery)
+}
+
+/// A Tenant of the honest consumer's name that cannot be read, in the hostile peer's
+/// namespace.
+pub fn misplaced(world: &World, store: &mut Store) {
+    let (hostile, consumer) = (world.cast.id(Name::Hostile), world.cast.id(Name::Consumer));
+    store.put(Object::from_value(serde_json::json!({
+        "apiVersion": names::API_VERSION,
+        "kind": "Tenant",
+        "metadata": {
+            "name": consumer.as_str(),
+            "namespace": names::tenant_namespace(hostile),
+        },
+        "spec": 7,
+    })));
+}
+
+fn send(world: &World, state: &State, message: &Message) -> State {
+    State {
+        air: world.with_messages(state.air, core::slice::from_ref(message)),
+        ..*state
+    }
+}
+
+fn at_provider(world: &World, state: &State, store: Store) -> State {
+    State {
+        provider: world.keep(store),
+        ..*state
+    }
+}
+
+fn delete(store: &mut Store, id: &ObjectRef) -> Option<()> {
+    store.get(id)?;
+    store.delete(id);
+    Some(())
+}
+
+/// Creates an object, or writes over the one of its name.
+fn put(store: &mut Store, object: Object) -> Option<()> {
+    store.put(object);
+    Some(())
+}
+
+/// A Secret in a peer's tenant namespace, labelled as its owner's.
+fn secret(peer: &ClusterId, name: &str, data: &[(&str, &[u8])]) -> Secret {
+    let data = data
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), value.to_vec().into()));
+    Secret {
+        metadata: metadata(
+            peer,
+            name,
+            &[(names::REMOTE_CLUSTER_ID_LABEL, peer.as_str())],
+        ),
+        data: data.collect(),
+        ..Secret::default()
+    }
+}
+
+fn metadata(peer: &ClusterId, name: &str, labels: &[(&str, &str)]) -> Metadata {
+    let labels: BTreeMap<String, String> = labels
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    Metadata {
+        name: name.to_owned(),
+        namespace: names::tenant_namespace(peer),
+        labels,
+        ..Metadata::default()
+    }
+}
+
+const FINALIZER: &str = "peer.example.com/keep";

@@ -1,0 +1,290 @@
+//! Faults that are planted, so that each invariant is seen to fail.
+
+use liqo_auth::{
+    crypto::{CertificateChain, Csr, Entropy, SigningKey, Subject},
+    machine::{Holder, MessageBody, Side},
+    model::{Kind, Object, ObjectRef, Resource, Tenant, TenantCondition, names},
+};
+
+use crate::{
+    calls::{At, Call, Outcome},
+    cast::{Asked, LIFETIME, Name, Setup, instant, key},
+    configurations::{Configuration, HONEST, Left},
+    deeds::{Forgery, Hostile, Plant},
+    ghost::Rule,
+    hostile,
+    judgement::Made,
+    properties,
+    state::State,
+    world::World,
+};
+
+/// The planted faults, each with the invariant that it breaks.
+pub fn all() -> Vec<(Configuration, &'static str)> {
+    let once = Left {
+        words: 2,
+        deeds: 0,
+        crashes: 0,
+        plants: 1,
+    };
+    let with = |name, plant, words| Configuration {
+        name,
+        words,
+        left: once,
+        plant: Some(plant),
+        ..HONEST
+    };
+    let ends: &[Call] = &[Call::Invite, Call::End];
+    let drains: &[Call] = &[Call::Invite, Call::SetCondition(2)];
+    let invites: &[Call] = &[Call::Invite];
+    let forgetful = Configuration {
+        name: "planted: the signer signs a request again",
+        setup: Setup {
+            forgetful_signer: true,
+            ..HONEST.setup
+        },
+        ..HONEST
+    };
+    let without_key = Configuration {
+        setup: Setup {
+            has_provider_key: false,
+            ..HONEST.setup
+        },
+        ..with(
+            "planted: the network changes the endpoint",
+            Plant::ChangesEndpoint,
+            invites,
+        )
+    };
+    let beside = Configuration {
+        hostile: Hostile::Consumer,
+        ..with(
+            "planted: a Tenant lies in another's namespace",
+            Plant::MisplacesTenant,
+            invites,
+        )
+    };
+    let at_consumer = |name, plant| Configuration {
+        hostile: Hostile::Provider,
+        has_consumer: false,
+        ..with(name, plant, &[])
+    };
+    let unversioned = Configuration {
+        replicas: true,
+        has_consumer: false,
+        hostile: Hostile::Consumer,
+        left: Left {
+            words: 2,
+            deeds: 1,
+            ..once
+        },
+        ..with(
+            "planted: the driver ignores versions",
+            Plant::IgnoresVersions,
+            &[Call::Invite, Call::SetCondition(2)],
+        )
+    };
+    let restores = "planted: an old record with an offer is restored";
+    let active = "planted: an old record without a condition is restored";
+    vec![
+        (
+            Configuration {
+                has_consumer: false,
+                hostile: Hostile::Consumer,
+                left: Left { deeds: 2, ..once },
+                ..with(
+                    "planted: a request is signed unproven",
+                    Plant::SignsUnproven,
+                    invites,
+                )
+            },
+            name(Rule::ProvenKeyAndSubject),
+        ),
+        (forgetful, name(Rule::OneCertificate)),
+        (
+            with(restores, Plant::RestoresOffer, ends),
+            name(Rule::Invitation),
+        ),
+        (
+            with(restores, Plant::RestoresOffer, ends),
+            name(Rule::NonceServesOnce),
+        ),
+        (
+            with(active, Plant::RestoresActive, drains),
+            name(Rule::NoRightsAfterEnd),
+        ),
+        (
+            with(active, Plant::RestoresActive, drains),
+            name(Rule::ConditionByAdministrator),
+        ),
+        (unversioned, name(Rule::ConditionByAdministrator)),
+        (
+            at_consumer("planted: two consumers share a key", Plant::SharesKey),
+            name(Rule::SignsOwnNonces),
+        ),
+        (
+            at_consumer(
+                "planted: an Identity is stored unverified",
+                Plant::StoresUnverified,
+            ),
+            name(Rule::StoresVerified),
+        ),
+        (
+            with(
+                "planted: the driver keeps bindings",
+                Plant::KeepsRights,
+                drains,
+            ),
+            properties::AT_REST,
+        ),
+        (
+            with(
+                "planted: the network loses Identities",
+                Plant::LosesIdentities,
+                invites,
+            ),
+            properties::LIVENESS,
+        ),
+        (without_key, properties::TRANSCRIPT),
+        (beside, properties::OTHERS),
+    ]
+}
+
+/// What a planted fault does at once. Other faults show in how effects are carried
+/// out or messages are delivered.
+pub fn happen(world: &World, state: &State, plant: Plant) -> Option<State> {
+    match plant {
+        Plant::RestoresOffer => {
+            let first = world.first_store(|facts| facts.has_offer, Name::Consumer)?;
+            restore(world, state, first, false)
+        }
+        Plant::RestoresActive => {
+            let fits = |facts: &crate::facts::PeerFacts| {
+                facts.proof.is_some() && facts.condition == 0 && facts.bindings > 0
+            };
+            let first = world.first_store(fits, Name::Consumer)?;
+            restore(world, state, first, true)
+        }
+        Plant::SignsUnproven => Some(sign_unproven(world, state)),
+        Plant::SharesKey => {
+            let [_, _, hostile] = &world.cast.ids;
+            let message = hostile::forged(world, Forgery::NonceForOther);
+            let message = liqo_auth::machine::Message {
+                to: world.cast.id(Name::Provider).clone(),
+                from: hostile.clone(),
+                ..message
+            };
+            let mut outcome = empty();
+            outcome.witness.signed_nonces = crate::cast::signed_elsewhere(&message);
+            Some(judged(world, state, *state, &outcome))
+        }
+        Plant::StoresUnverified => {
+            let forged = hostile::forged(world, Forgery::IdentityForOtherKey);
+            let MessageBody::Identity(identity) = forged.body else {
+                return None;
+            };
+            let mut store = (*world.store(state.consumer)).clone();
+            store.put(Object::Identity(identity));
+            let next = State {
+                consumer: world.keep(store),
+                ..*state
+            };
+            Some(judged(world, state, next, &empty()))
+        }
+        Plant::MisplacesTenant => {
+            let mut store = (*world.store(state.provider)).clone();
+            hostile::misplaced(world, &mut store);
+            Some(State {
+                provider: world.keep(store),
+                ..*state
+            })
+        }
+        Plant::IgnoresVersions
+        | Plant::KeepsRights
+        | Plant::LosesIdentities
+        | Plant::ChangesEndpoint => None,
+    }
+}
+
+/// Puts the record of an earlier store in the place of the present one.
+fn restore(world: &World, state: &State, earlier: u32, is_active: bool) -> Option<State> {
+    let peer = world.cast.id(Name::Consumer);
+    let name = format!("liqo-auth-provider-{peer}");
+    let id = ObjectRef::new(Kind::Secret, names::LIQO_NAMESPACE, name);
+    let record = world.store(earlier).get(&id)?.clone();
+    let mut store = (*world.store(state.provider)).clone();
+    store.put(record);
+    if is_active {
+        let id = ObjectRef::new(Kind::Tenant, names::tenant_namespace(peer), peer.as_str());
+        let mut tenant = Tenant::from_object(store.get(&id)?)?.clone();
+        tenant.spec.tenant_condition = Some(TenantCondition::Active);
+        store.put(tenant.into());
+    }
+    Some(State {
+        provider: world.keep(store),
+        ..*state
+    })
+}
+
+/// The driver asks the signer for a certificate of the hostile peer's second key.
+fn sign_unproven(world: &World, state: &State) -> State {
+    let peer = world.cast.id(Name::Hostile);
+    let (key, subject) = (key(22), Subject::control_plane(peer));
+    let csr = Csr::make(&subject, &key).expect("the key signs");
+    let csr = csr.at_once().expect("it answers");
+    let (now, entropy) = (instant(state.instant), Entropy::from_bytes([5; 32]));
+    let chain: CertificateChain = world
+        .cast
+        .authority
+        .issue(&csr, &subject, key.public_key(), now, LIFETIME, &entropy)
+        .expect("the authority signs");
+    let outcome = Outcome::of_signer(Asked {
+        peer: peer.clone(),
+        holder: Holder::ControlPlane,
+        csr: csr.digest(),
+        subject,
+        key: key.public_key().clone(),
+        chain,
+        is_new: true,
+    });
+    let mut next = *state;
+    let at = At {
+        side: Side::Provider,
+        peer: Name::Hostile,
+    };
+    let made = Made {
+        outcome: &outcome,
+        word: None,
+        asks: true,
+        may_be_stale: false,
+    };
+    world.judge(&mut next, state, at, &made);
+    next
+}
+
+fn judged(world: &World, before: &State, mut next: State, outcome: &Outcome) -> State {
+    let at = At {
+        side: Side::Consumer,
+        peer: Name::Hostile,
+    };
+    next.broken |= world.judge_consumer(&next, before, at, outcome);
+    next
+}
+
+fn empty() -> Outcome {
+    Outcome {
+        effects: Vec::new(),
+        messages: Vec::new(),
+        witness: crate::cast::Witness::default(),
+        is_random: false,
+        error: None,
+    }
+}
+
+fn name(rule: Rule) -> &'static str {
+    let mut rules = properties::RULES.iter();
+    let (_, name) = rules
+        .find(|(other, _)| *other == rule)
+        .expect("it has a name");
+    name
+}
