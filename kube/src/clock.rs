@@ -1,0 +1,46 @@
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use getrandom::SysRng;
+use liqo_auth::{crypto::Entropy, machine::Env, model::Timestamp};
+
+use crate::Error;
+
+/// The time that a controller goes by: the system's, or one that differs from it.
+///
+/// A shifted clock serves rehearsals: it shows how a controller behaves near the
+/// end of a certificate, or on a machine whose clock is wrong.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clock {
+    shift: i64,
+}
+
+impl Clock {
+    /// A clock that is so many seconds ahead of the system's, or behind it.
+    #[must_use]
+    pub const fn shifted(seconds: i64) -> Self {
+        Self { shift: seconds }
+    }
+
+    /// The present time.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] if the clock is before 1970 or after 9999.
+    pub fn now(self) -> Result<Timestamp, Error> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+        let seconds = since.and_then(|since| i64::try_from(since.as_secs()).ok());
+        let seconds = seconds.and_then(|seconds| seconds.checked_add(self.shift));
+        let time = seconds.and_then(|seconds| Timestamp::from_unix(seconds).ok());
+        time.ok_or(Error::Machine("time between 1970 and 9999"))
+    }
+
+    pub(crate) fn env(self) -> Result<Env, Error> {
+        Ok(Env {
+            now: self.now()?,
+            entropy: entropy()?,
+        })
+    }
+}
+
+pub(crate) fn entropy() -> Result<Entropy, Error> {
+    Entropy::draw(&mut SysRng).map_err(|_| Error::Machine("randomness"))
+}

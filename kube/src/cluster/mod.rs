@@ -1,0 +1,142 @@
+mod keys;
+
+use std::sync::Arc;
+
+use kube::{Client, api::ListParams};
+use liqo_auth::{
+    crypto::{KeyPair, RecordKey},
+    model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
+    provider::NameRegistry,
+};
+
+use crate::{Error, clock::entropy, object};
+
+/// A cluster that the library works for: its API server, its ID, and the keys that
+/// belong to it.
+///
+/// [`open`](Self::open) finds what Liqo keeps: the ID in the ConfigMap
+/// `liqo-clusterid-configmap`, and the key pair in the Secret `authentication-keys`.
+/// It makes what is missing: the key pair, in Liqo's own form, and the record key in
+/// the Secret `liqo-auth-record-key`. Two controllers that open a cluster at the same
+/// time get the same keys.
+///
+/// # Rights
+/// In Liqo's namespace: `list` ConfigMaps, `get` and `create` Secrets.
+#[derive(Clone)]
+pub struct Cluster {
+    pub(crate) client: Client,
+    pub(crate) id: ClusterId,
+    namespace: String,
+    key: Arc<KeyPair>,
+    record_key: RecordKey,
+    registry: Arc<NameRegistry>,
+}
+
+impl Cluster {
+    /// A cluster where Liqo has its usual namespace, `liqo`.
+    ///
+    /// # Errors
+    /// [`Error::Setup`] if the ConfigMap is missing or a Secret is malformed, and
+    /// [`Error::Request`].
+    pub async fn open(client: Client) -> Result<Self, Error> {
+        Self::open_in(client, names::LIQO_NAMESPACE).await
+    }
+
+    /// A cluster where Liqo has another namespace.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_in(client: Client, namespace: &str) -> Result<Self, Error> {
+        let id = find_id(&client, namespace).await?;
+        let key = keys::own_key(&client, namespace).await?;
+        let record_key = keys::record_key(&client, namespace).await?;
+        let registry =
+            NameRegistry::new(id.clone(), record_key.clone(), &entropy()?).in_namespace(namespace);
+        Ok(Self {
+            client,
+            id,
+            namespace: namespace.to_owned(),
+            key: Arc::new(key),
+            record_key,
+            registry: Arc::new(registry),
+        })
+    }
+
+    /// The cluster's ID.
+    pub fn id(&self) -> &ClusterId {
+        &self.id
+    }
+
+    /// The cluster's own key, by which it proves to its peers who it is.
+    pub fn key(&self) -> Arc<KeyPair> {
+        self.key.clone()
+    }
+
+    /// The key under which a provider seals its records.
+    pub fn record_key(&self) -> RecordKey {
+        self.record_key.clone()
+    }
+
+    /// The names that are users or groups of this cluster, as its bindings and
+    /// records show them. A [`Controller`](crate::Controller) of this cluster fills
+    /// it. Until then, it answers "not yet".
+    pub fn principals(&self) -> Arc<NameRegistry> {
+        self.registry.clone()
+    }
+
+    /// The namespace of Liqo and of the library's records.
+    ///
+    /// # Errors
+    /// [`Error::Setup`] if Kubernetes would not take its name.
+    pub fn namespace(&self) -> Result<NamespaceName, Error> {
+        let named = self.namespace.parse();
+        named.map_err(|error| Error::Setup {
+            object: ObjectRef::new(Kind::Namespace, "", self.namespace.as_str()),
+            problem: format!("{error}"),
+        })
+    }
+}
+
+async fn find_id(client: &Client, namespace: &str) -> Result<ClusterId, Error> {
+    let place = ObjectRef::new(Kind::ConfigMap, namespace, names::CLUSTER_ID_CONFIG_MAP);
+    let label = format!(
+        "{}={}",
+        names::APP_NAME_LABEL,
+        names::CLUSTER_ID_CONFIG_MAP_APP_NAME
+    );
+    let found = object::api(client, Kind::ConfigMap, Some(namespace))
+        .list(&ListParams::default().labels(&label))
+        .await
+        .map_err(|error| Error::request(format!("to list ConfigMaps in {namespace}"), error))?;
+    let problem = |problem: String| Error::Setup {
+        object: place.clone(),
+        problem,
+    };
+    let mut ids = found.items.into_iter().filter_map(|item| {
+        let Object::ConfigMap(config_map) = object::read(Kind::ConfigMap, item) else {
+            return None;
+        };
+        config_map.cluster_id().map(str::to_owned)
+    });
+    let (first, second) = (ids.next(), ids.next());
+    match (first, second) {
+        (Some(id), None) => id.parse().map_err(|error| problem(format!("{error}"))),
+        (None, _) => Err(problem(format!(
+            "no ConfigMap with the label {label} names the cluster; install Liqo, or create it with the key {}",
+            names::CLUSTER_ID_KEY
+        ))),
+        (Some(_), Some(_)) => Err(problem(format!(
+            "more than one ConfigMap has the label {label}; delete those that are not Liqo's"
+        ))),
+    }
+}
+
+impl core::fmt::Debug for Cluster {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Cluster")
+            .field("id", &self.id)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}

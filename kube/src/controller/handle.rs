@@ -1,0 +1,160 @@
+use std::sync::Arc;
+
+use liqo_auth::{
+    Provider,
+    error::Error as LibraryError,
+    machine::{Env, Message, MessageBody, Status, Step, View},
+    model::ClusterId,
+};
+
+use super::shared::{Call, Shared};
+use crate::Error;
+
+/// Gives orders to a running [`Controller`](super::Controller), and asks how its
+/// peers are.
+///
+/// An order is carried out between two looks at the peer: its effects are on the API
+/// server when the call returns. If another writer is faster, the order is given
+/// again on what is there then.
+#[derive(Clone)]
+pub struct Handle(pub(super) Arc<Shared>);
+
+impl Handle {
+    /// Lets a peer in ([`Provider::invite`]).
+    ///
+    /// # Errors
+    /// As [`order`](Self::order), and [`Error::NoSuchSide`] without a provider.
+    pub async fn invite(&self, peer: &ClusterId) -> Result<Step, Error> {
+        self.order_provider(peer, Provider::invite).await
+    }
+
+    /// Approves the peer's request ([`Provider::approve`]).
+    ///
+    /// # Errors
+    /// As [`invite`](Self::invite).
+    pub async fn approve(&self, peer: &ClusterId) -> Result<Step, Error> {
+        let approve =
+            |provider: &Provider, view: &View<'_>, env: Env| provider.approve(view, env.now);
+        self.order_provider(peer, approve).await
+    }
+
+    /// Denies the peer's request ([`Provider::deny`]).
+    ///
+    /// # Errors
+    /// As [`invite`](Self::invite).
+    pub async fn deny(&self, peer: &ClusterId, reason: &str) -> Result<Step, Error> {
+        let reason = reason.to_owned();
+        self.order_provider(peer, move |provider, view, env| {
+            provider.deny(view, &reason, env.now)
+        })
+        .await
+    }
+
+    /// Ends the peering at the provider ([`Provider::end`]). The Tenant is deleted when
+    /// the call returns. The looks that follow take the peer's rights back, and then
+    /// remove the Tenant's finalizer.
+    ///
+    /// # Errors
+    /// As [`invite`](Self::invite).
+    pub async fn end(&self, peer: &ClusterId) -> Result<Step, Error> {
+        let end = |provider: &Provider, view: &View<'_>, _env: Env| provider.end(view);
+        self.order_provider(peer, end).await
+    }
+
+    /// Ends the peering at the consumer
+    /// ([`Consumer::unauthenticate`](liqo_auth::Consumer::unauthenticate)).
+    ///
+    /// # Errors
+    /// As [`order`](Self::order), and [`Error::NoSuchSide`] without a consumer.
+    pub async fn unauthenticate(&self, peer: &ClusterId) -> Result<Step, Error> {
+        let consumer = self.0.sides.consumer.clone();
+        let consumer = consumer.ok_or(Error::NoSuchSide("consumer's"))?;
+        self.order(peer, move |view, _| consumer.unauthenticate(view))
+            .await
+    }
+
+    /// Takes a message of a peer: a Tenant for the provider's side, a nonce or an
+    /// Identity for the consumer's.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order), and [`Error::NoSuchSide`].
+    pub async fn receive(&self, message: Message) -> Result<Step, Error> {
+        let peer = message.from.clone();
+        let sides = self.0.sides.clone();
+        let call: Call = match (&message.body, sides) {
+            (MessageBody::Tenant(_), sides) => {
+                let provider = sides.provider.ok_or(Error::NoSuchSide("provider's"))?;
+                Arc::new(move |view, env| provider.receive(view, message.clone(), env))
+            }
+            (_, sides) => {
+                let consumer = sides.consumer.ok_or(Error::NoSuchSide("consumer's"))?;
+                Arc::new(move |view, env| consumer.receive(view, message.clone(), env))
+            }
+        };
+        self.0.order(&peer, call).await
+    }
+
+    /// Any other call of the library that gives a step, such as
+    /// [`Provider::set_condition`] or
+    /// [`Consumer::request_slice`](liqo_auth::Consumer::request_slice). Returns the
+    /// step, whose effects have been applied.
+    ///
+    /// # Errors
+    /// What the call refuses ([`Error::Library`]), what the API server refuses
+    /// ([`Error::Request`]), [`Error::Conflict`] if others keep changing the same
+    /// object, [`Error::NotSynchronized`], and [`Error::Stopped`].
+    pub async fn order(
+        &self,
+        peer: &ClusterId,
+        call: impl Fn(&View<'_>, Env) -> Result<Step, LibraryError> + Send + Sync + 'static,
+    ) -> Result<Step, Error> {
+        self.0.order(peer, Arc::new(call)).await
+    }
+
+    /// How a peer is, as each side sees it.
+    ///
+    /// # Errors
+    /// [`Error::NotSynchronized`], and [`Error::Library`] if the objects of the peer
+    /// cannot be read.
+    pub fn status(&self, peer: &ClusterId) -> Result<Vec<Status>, Error> {
+        let now = self.0.clock.now()?;
+        let mirror = self.0.mirror();
+        let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
+        let statuses = self.0.sides.machines().map(|side| side.look(&view, now));
+        Ok(statuses.collect::<Result<_, _>>()?)
+    }
+
+    /// Every peer of which the cluster has an object.
+    pub fn peers(&self) -> Vec<ClusterId> {
+        let mirror = self.0.mirror();
+        let others = mirror.peers().filter(|peer| **peer != self.0.own);
+        others.cloned().collect()
+    }
+
+    /// Waits until the controller has listed all objects of its cluster.
+    pub async fn synchronized(&self) {
+        let mut seen = self.0.synchronized.subscribe();
+        // The sender lives as long as this handle.
+        let _ = seen.wait_for(|seen| *seen).await;
+    }
+
+    async fn order_provider(
+        &self,
+        peer: &ClusterId,
+        call: impl Fn(&Provider, &View<'_>, Env) -> Result<Step, LibraryError> + Send + Sync + 'static,
+    ) -> Result<Step, Error> {
+        let provider = self.0.sides.provider.clone();
+        let provider = provider.ok_or(Error::NoSuchSide("provider's"))?;
+        self.order(peer, move |view, env| call(&provider, view, env))
+            .await
+    }
+}
+
+impl core::fmt::Debug for Handle {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Handle")
+            .field("cluster", &self.0.own)
+            .finish_non_exhaustive()
+    }
+}

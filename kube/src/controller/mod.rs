@@ -1,0 +1,225 @@
+mod handle;
+mod peer;
+mod shared;
+
+use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
+
+use futures::{
+    FutureExt, StreamExt,
+    channel::mpsc,
+    future::BoxFuture,
+    pin_mut, select_biased,
+    stream::{FuturesUnordered, select},
+};
+use kube::runtime::scheduler::{ScheduleRequest, scheduler};
+use liqo_auth::{
+    Consumer, Provider,
+    machine::{Message, Mirror, Watch},
+    model::ClusterId,
+};
+use tokio::time::Instant;
+
+pub use self::handle::Handle;
+
+use self::shared::{Shared, Sides};
+use crate::{Clock, Cluster, Transport, watching};
+
+/// Runs the provider's side of a cluster, the consumer's side, or both, for all
+/// peers, until it is told to stop.
+///
+/// The controller keeps no state of its own: it looks at a peer when one of the
+/// peer's objects changes, when a time has come, and when a backend may have its
+/// answer. Peers do not wait for each other, and one peer has one look at a time. An
+/// error holds up its peer alone, with increasing delays.
+///
+/// Several controllers may run on one cluster. A request has one name and an object
+/// one version, so that the second writer gets a conflict and looks again.
+///
+/// # Examples
+/// ```no_run
+/// use liqo_auth::provider::{Endpoint, Provider};
+/// use liqo_auth_kube::{Cluster, Controller};
+///
+/// # async fn run(endpoint: Endpoint) -> Result<(), Box<dyn std::error::Error>> {
+/// let cluster = Cluster::open(kube::Client::try_default().await?).await?;
+/// let provider = Provider::builder(cluster.id().clone(), endpoint, cluster.record_key())
+///     .key(cluster.key())
+///     .principals(cluster.principals())
+///     .kubernetes_signer()
+///     .build();
+/// let (controller, handle) = Controller::builder(&cluster).provider(provider).build();
+/// let running = tokio::spawn(controller.run(std::future::pending()));
+/// handle.invite(&"cl-consumer".parse()?).await?;
+/// # running.await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Controller {
+    shared: Arc<Shared>,
+    asked: mpsc::UnboundedReceiver<ClusterId>,
+}
+
+/// Configures a [`Controller`]; made by [`Controller::builder`].
+pub struct ControllerBuilder {
+    cluster: Cluster,
+    sides: Sides,
+    transport: Option<Arc<dyn Transport>>,
+    clock: Clock,
+    poll: Duration,
+}
+
+impl Controller {
+    /// A controller for this cluster.
+    pub fn builder(cluster: &Cluster) -> ControllerBuilder {
+        ControllerBuilder {
+            cluster: cluster.clone(),
+            sides: Sides::default(),
+            transport: None,
+            clock: Clock::default(),
+            poll: TEN_SECONDS,
+        }
+    }
+
+    /// Runs until `stop` is ready. Then the requests that are under way are finished,
+    /// and nothing new is begun.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let Self { shared, asked } = self;
+        let _orders = Orders(shared.clone());
+        let watches: Vec<Watch> = shared.mirror().watches().cloned().collect();
+        let mut changes = watching::follow(&shared.client, watches).fuse();
+        let (later, scheduled) = mpsc::unbounded();
+        let requests = select(asked.map(|peer| request(peer, Duration::ZERO)), scheduled);
+        let queue = scheduler(requests);
+        let stop = stop.fuse();
+        pin_mut!(queue, stop);
+        let mut busy: BTreeSet<ClusterId> = BTreeSet::new();
+        let mut working: FuturesUnordered<BoxFuture<'static, Done>> = FuturesUnordered::new();
+        loop {
+            let has_room = busy.len() < MOST_AT_ONCE;
+            let mut next = queue
+                .as_mut()
+                .hold_unless(|peer| has_room && !busy.contains(peer))
+                .fuse();
+            select_biased! {
+                () = stop => break,
+                change = changes.next() => {
+                    let Some((watch, change)) = change else { break };
+                    for peer in shared.take(&watch, change) {
+                        let _ = later.unbounded_send(request(peer, Duration::ZERO));
+                    }
+                }
+                done = working.next() => {
+                    let Some(Done { peer, again, outbox }) = done else { continue };
+                    if let Some(delay) = again {
+                        let _ = later.unbounded_send(request(peer.clone(), delay));
+                    }
+                    // The peer may answer a message before its delivery returns.
+                    // So a delivery does not keep its peer busy.
+                    if let Some(outbox) = outbox {
+                        busy.remove(&peer);
+                        if !outbox.is_empty() {
+                            working.push(shared.clone().deliver(peer, outbox).boxed());
+                        }
+                    }
+                }
+                peer = next.next() => {
+                    let Some(peer) = peer else { break };
+                    busy.insert(peer.clone());
+                    working.push(shared.clone().attend(peer).boxed());
+                }
+            }
+        }
+        while working.next().await.is_some() {}
+    }
+}
+
+impl ControllerBuilder {
+    /// Runs the provider's side.
+    #[must_use]
+    pub fn provider(mut self, provider: Provider) -> Self {
+        self.sides.provider = Some(provider);
+        self
+    }
+
+    /// Runs the consumer's side.
+    #[must_use]
+    pub fn consumer(mut self, consumer: Consumer) -> Self {
+        self.sides.consumer = Some(consumer);
+        self
+    }
+
+    /// What carries messages to the peers. Without a transport, nothing is carried:
+    /// the messages lie in the objects of this cluster, where another tool fetches
+    /// them.
+    #[must_use]
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// The time to go by; the system's unless set.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// How long to wait before a backend that answers later is asked again; ten
+    /// seconds unless set. Nothing is sent to the API server for that.
+    #[must_use]
+    pub fn poll_backends_every(mut self, interval: Duration) -> Self {
+        self.poll = interval;
+        self
+    }
+
+    /// The controller, and the handle that gives it orders.
+    pub fn build(self) -> (Controller, Handle) {
+        let watches = self.sides.machines().flat_map(|machine| machine.watches());
+        let mut mirror = Mirror::new(watches);
+        if self.sides.provider.is_some() {
+            mirror = mirror.with_follower(self.cluster.principals());
+        }
+        let (wake, asked) = mpsc::unbounded();
+        let shared = Arc::new(Shared::new(
+            self.cluster,
+            self.sides,
+            mirror,
+            self.transport,
+            self.clock,
+            self.poll,
+            wake,
+        ));
+        let handle = Handle(shared.clone());
+        (Controller { shared, asked }, handle)
+    }
+}
+
+/// Drops the orders that wait when the controller stops, also when its task is
+/// aborted. Their callers get [`Error::Stopped`](crate::Error::Stopped).
+struct Orders(Arc<Shared>);
+
+impl Drop for Orders {
+    fn drop(&mut self) {
+        self.0.drop_orders();
+    }
+}
+
+/// What came of one task of the loop.
+struct Done {
+    peer: ClusterId,
+    /// When to look again, if not upon a change.
+    again: Option<Duration>,
+    /// After a look: the messages to deliver. After a delivery: nothing.
+    outbox: Option<Vec<Message>>,
+}
+
+fn request(peer: ClusterId, delay: Duration) -> ScheduleRequest<ClusterId> {
+    ScheduleRequest {
+        message: peer,
+        run_at: Instant::now() + delay,
+    }
+}
+
+/// So many peers are attended to at the same time.
+const MOST_AT_ONCE: usize = 64;
+const TEN_SECONDS: Duration = Duration::from_secs(10);

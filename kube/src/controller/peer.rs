@@ -1,0 +1,285 @@
+//! One peer: orders first, then looks until nothing is left to do.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use liqo_auth::{
+    machine::{Awaited, Machine, Message, Step},
+    model::{ClusterId, ObjectRef},
+};
+
+use super::{
+    Done,
+    shared::{Order, Shared},
+};
+use crate::{Applied, Error, apply, error::with_sources, object};
+
+/// What became of the effects of a step.
+enum Carried {
+    /// All of them are on the API server, and the mirror shows them.
+    Shown,
+    /// All of them are on the API server, and a watch will show them.
+    Written,
+    /// Another writer was faster with this object.
+    Overtaken(ObjectRef),
+}
+
+/// How one side of a peer came to rest.
+enum Rest {
+    /// Nothing is left to do, but for a change or until so much time has passed.
+    Until(Option<Duration>),
+    /// Another writer was faster. A watch shows soon what it has written.
+    Overtaken,
+}
+
+impl Shared {
+    /// Carries out the orders for a peer, and all that each side has to do. Returns
+    /// when to look again, if not upon a change.
+    pub(super) async fn attend(self: Arc<Self>, peer: ClusterId) -> Done {
+        let mut outbox = Vec::new();
+        while let Some(order) = self.next_order(&peer) {
+            let outcome = self.execute(&peer, &order).await;
+            // The caller may have stopped waiting.
+            let _ = order.answer.send(outcome);
+        }
+        let mut again: Option<Duration> = None;
+        let mut said = BTreeSet::new();
+        let mut retry = None;
+        for side in self.sides.machines() {
+            match self.advance(&peer, side, &mut said, &mut outbox).await {
+                Ok(Rest::Until(delay)) => again = again.into_iter().chain(delay).min(),
+                Ok(Rest::Overtaken) => retry = retry.or(Some(SHORTLY)),
+                Err(error) => {
+                    said.insert(with_sources(&error));
+                    retry = Some(ONE_SECOND);
+                }
+            }
+        }
+        let failures = self.record(&peer, |record| record.count(retry.is_some()));
+        let retry = retry.map(|first| backoff(first, failures));
+        again = again.into_iter().chain(retry).min();
+        self.log(&peer, said);
+        Done {
+            outbox: Some(self.undelivered(&peer, outbox)),
+            peer,
+            again,
+        }
+    }
+
+    /// One side of a peer: looks, and applies, until a look has no effects.
+    async fn advance(
+        &self,
+        peer: &ClusterId,
+        side: &dyn Machine,
+        said: &mut BTreeSet<String>,
+        outbox: &mut Vec<Message>,
+    ) -> Result<Rest, Error> {
+        for _ in 0..MOST_LOOKS {
+            self.fetch_strays(peer).await?;
+            let step = {
+                let mirror = self.mirror();
+                let Ok(view) = mirror.view(peer) else {
+                    return Ok(Rest::Until(None));
+                };
+                side.reconcile(&view, self.clock.env()?)?
+            };
+            match self.carry_out(peer, &step).await? {
+                Carried::Shown => {}
+                Carried::Written => return Ok(Rest::Until(Some(ONE_SECOND))),
+                Carried::Overtaken(_) => return Ok(Rest::Overtaken),
+            }
+            if step.is_settled() {
+                let refusals = step.refused.iter().map(|refused| refused.error.to_string());
+                said.extend(refusals);
+                let notices = step.notices.iter().map(serde_json::to_string);
+                said.extend(notices.flatten());
+                let delay = self.next_look(&step)?;
+                outbox.extend(step.outbox);
+                return Ok(Rest::Until(delay));
+            }
+        }
+        Ok(Rest::Until(Some(ONE_SECOND)))
+    }
+
+    async fn execute(&self, peer: &ClusterId, order: &Order) -> Result<Step, Error> {
+        let mut overtaken = None;
+        for attempt in 0..MOST_ATTEMPTS {
+            if attempt > 0 {
+                tokio::time::sleep(SHORTLY * attempt).await;
+            }
+            self.fetch_strays(peer).await?;
+            let step = {
+                let mirror = self.mirror();
+                let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
+                (order.call)(&view, self.clock.env()?)?
+            };
+            match self.carry_out(peer, &step).await? {
+                Carried::Overtaken(id) => overtaken = Some(id),
+                Carried::Shown | Carried::Written => return Ok(step),
+            }
+        }
+        Err(overtaken.map_or(Error::Stopped, Error::Conflict))
+    }
+
+    /// Applies the effects of a step in their order, up to the first that another
+    /// writer has overtaken. The decisions of the step count after the last one.
+    async fn carry_out(&self, peer: &ClusterId, step: &Step) -> Result<Carried, Error> {
+        let mut carried = Carried::Shown;
+        for effect in &step.effects {
+            tracing::debug!(%peer, object = %effect.id(), "writes");
+            match apply(&self.client, effect).await? {
+                Applied::Written(object) => {
+                    if !self.mirror().written(effect, *object) {
+                        carried = Carried::Written;
+                    }
+                }
+                Applied::Deleted => carried = Carried::Written,
+                Applied::NameTaken => {
+                    self.fetch(peer, &effect.id()).await?;
+                    return Ok(Carried::Overtaken(effect.id()));
+                }
+                Applied::Conflict | Applied::Missing => {
+                    return Ok(Carried::Overtaken(effect.id()));
+                }
+            }
+        }
+        for event in &step.events {
+            if let Ok(event) = serde_json::to_string(event) {
+                tracing::info!(target: "liqo_auth::audit", %peer, "{event}");
+            }
+        }
+        Ok(carried)
+    }
+
+    /// Fetches anew what no watch shows.
+    async fn fetch_strays(&self, peer: &ClusterId) -> Result<(), Error> {
+        let strays: Vec<ObjectRef> = self.mirror().strays(peer).cloned().collect();
+        for id in strays {
+            self.fetch(peer, &id).await?;
+        }
+        Ok(())
+    }
+
+    async fn fetch(&self, peer: &ClusterId, id: &ObjectRef) -> Result<(), Error> {
+        let found = object::get(&self.client, id).await?;
+        let mut mirror = self.mirror();
+        match found {
+            Some(object) => {
+                if let Err(error) = mirror.fetched(peer, object) {
+                    tracing::error!(%peer, object = %id, %error, "the API server sent an object without a name");
+                }
+            }
+            None => {
+                mirror.gone(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over messages. If one cannot be delivered, the peer is looked at again
+    /// after a delay, and the message is in the outbox again.
+    pub(super) async fn deliver(self: Arc<Self>, peer: ClusterId, outbox: Vec<Message>) -> Done {
+        let mut again = None;
+        for message in &outbox {
+            let Some(transport) = &self.transport else {
+                break;
+            };
+            let name = message.body.name();
+            match transport.deliver(message).await {
+                Ok(()) => tracing::info!(%peer, message = name, "delivered"),
+                Err(source) => {
+                    let error = Error::Delivery {
+                        message: name,
+                        source,
+                    };
+                    tracing::warn!(%peer, error = %with_sources(&error), "not delivered");
+                    let digest = message.digest();
+                    self.record(&peer, |record| record.delivered.remove(&digest));
+                    again = Some(TEN_SECONDS);
+                }
+            }
+        }
+        Done {
+            peer,
+            again,
+            outbox: None,
+        }
+    }
+
+    /// The messages that the peer does not have yet. They count as delivered from
+    /// now on, until a delivery fails.
+    fn undelivered(&self, peer: &ClusterId, outbox: Vec<Message>) -> Vec<Message> {
+        if self.transport.is_none() {
+            return Vec::new();
+        }
+        self.record(peer, |record| {
+            let fresh = |message: &Message| record.delivered.insert(message.digest());
+            outbox.into_iter().filter(fresh).collect()
+        })
+    }
+
+    /// How long until the next look: until the time that the step names, and at most
+    /// the interval for backends if one of them has not answered.
+    fn next_look(&self, step: &Step) -> Result<Option<Duration>, Error> {
+        let mut delay = None;
+        if let Some(wake_at) = step.wait.wake_at {
+            let seconds = wake_at.unix().saturating_sub(self.clock.now()?.unix());
+            delay = Some(Duration::from_secs(seconds.max(1).unsigned_abs()));
+        }
+        if step.wait.awaiting.iter().any(is_answered_outside) {
+            delay = Some(delay.map_or(self.poll, |delay| delay.min(self.poll)));
+        }
+        Ok(delay)
+    }
+
+    /// Logs what was not said at the last look already.
+    fn log(&self, peer: &ClusterId, said: BTreeSet<String>) {
+        let fresh: Vec<String> = self.record(peer, |record| {
+            let fresh = said.difference(&record.logged).cloned().collect();
+            record.logged = said;
+            fresh
+        });
+        for message in fresh {
+            tracing::warn!(%peer, "{message}");
+        }
+    }
+}
+
+/// Whether a backend gives the answer, so that no watch tells of it.
+fn is_answered_outside(awaited: &Awaited) -> bool {
+    matches!(
+        awaited,
+        Awaited::Names
+            | Awaited::Approval
+            | Awaited::Credential(_)
+            | Awaited::OwnKey
+            | Awaited::Signature(_)
+            | Awaited::Resources(_)
+    )
+}
+
+/// The delay after so many failures in a row. It doubles with each failure, up to five
+/// minutes.
+fn backoff(first: Duration, failures: u32) -> Duration {
+    let doubled = first.saturating_mul(1 << failures.saturating_sub(1).min(16));
+    doubled.min(FIVE_MINUTES)
+}
+
+/// More looks than any exchange has at one time.
+const MOST_LOOKS: usize = 32;
+const MOST_ATTEMPTS: u32 = 8;
+/// Long enough for a watch to show what another writer has written.
+const SHORTLY: Duration = Duration::from_millis(50);
+const TEN_SECONDS: Duration = Duration::from_secs(10);
+const ONE_SECOND: Duration = Duration::from_secs(1);
+const FIVE_MINUTES: Duration = Duration::from_secs(300);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delay_doubles_up_to_five_minutes() {
+        let delays = [1, 2, 3, 9, 100].map(|failures| backoff(ONE_SECOND, failures).as_secs());
+        assert_eq!(delays, [1, 2, 4, 256, 300]);
+    }
+}

@@ -1,0 +1,122 @@
+//! The watches of a cluster, as one stream of changes.
+
+use futures::{
+    Stream, StreamExt,
+    stream::{self, BoxStream},
+};
+use kube::{
+    Client,
+    api::DynamicObject,
+    runtime::{WatchStreamExt, watcher},
+};
+use liqo_auth::{
+    machine::Watch,
+    model::{Object, ObjectRef},
+};
+
+use crate::object;
+
+/// What a watch tells.
+pub(crate) enum Change {
+    /// All objects that the watch selects, as they are now.
+    Listed(Vec<Object>),
+    /// An object is new, or it has changed.
+    Seen(Box<Object>),
+    /// The watch no longer shows an object.
+    Left(ObjectRef),
+}
+
+/// Every watch at once: changes for as long as the stream is polled. Failures are
+/// logged, and tried again with increasing delays.
+pub(crate) fn follow(
+    client: &Client,
+    watches: impl IntoIterator<Item = Watch>,
+) -> BoxStream<'static, (Watch, Change)> {
+    let streams = watches.into_iter().map(|watch| {
+        let changes = follow_one(client, &watch);
+        changes.map(move |change| (watch.clone(), change)).boxed()
+    });
+    stream::select_all(streams.collect::<Vec<_>>()).boxed()
+}
+
+/// One watch, with what its present list has given so far.
+struct Following {
+    client: Client,
+    watch: Watch,
+    events: BoxStream<'static, watcher::Result<watcher::Event<DynamicObject>>>,
+    listed: Vec<Object>,
+    is_complete: bool,
+}
+
+fn follow_one(client: &Client, watch: &Watch) -> impl Stream<Item = Change> + Send + use<> {
+    let api = object::api(client, watch.kind, watch.namespace.as_deref());
+    let mut selected = watcher::Config::default();
+    if !watch.labels.is_empty() {
+        selected = selected.labels(&watch.selector());
+    }
+    let following = Following {
+        client: client.clone(),
+        watch: watch.clone(),
+        events: watcher(api, selected).default_backoff().boxed(),
+        listed: Vec::new(),
+        is_complete: false,
+    };
+    stream::unfold(following, async |mut following| {
+        loop {
+            let event = following.events.next().await?;
+            if let Some(change) = following.take(event).await {
+                return Some((change, following));
+            }
+        }
+    })
+}
+
+impl Following {
+    async fn take(
+        &mut self,
+        event: watcher::Result<watcher::Event<DynamicObject>>,
+    ) -> Option<Change> {
+        let kind = self.watch.kind;
+        match event {
+            Ok(watcher::Event::Init) => self.listed.clear(),
+            Ok(watcher::Event::InitApply(seen)) => self.listed.push(object::read(kind, seen)),
+            Ok(watcher::Event::InitDone) => {
+                self.is_complete = true;
+                return Some(Change::Listed(core::mem::take(&mut self.listed)));
+            }
+            Ok(watcher::Event::Apply(seen)) => {
+                return Some(Change::Seen(Box::new(object::read(kind, seen))));
+            }
+            Ok(watcher::Event::Delete(seen)) => {
+                return Some(Change::Left(object::read(kind, seen).id()));
+            }
+            Err(watcher::Error::InitialListFailed(kube::Error::Api(status)))
+                if status.is_not_found() && !self.is_complete && self.is_not_served().await =>
+            {
+                tracing::info!(watch = %self.watch, "the cluster has no such resource");
+                self.is_complete = true;
+                return Some(Change::Listed(Vec::new()));
+            }
+            Err(error) => {
+                tracing::warn!(watch = %self.watch, %error, "the watch failed and is tried again");
+            }
+        }
+        None
+    }
+
+    /// Whether the cluster serves other resources of this group and version, and not
+    /// this one. Older versions of Liqo have no Renew. If the whole group is missing,
+    /// Liqo is not installed, or the API server has just started: then nothing is
+    /// known.
+    fn is_not_served(&self) -> impl Future<Output = bool> + Send + use<> {
+        let (group, plural) = (self.watch.kind.api_version(), self.watch.kind.plural());
+        let client = self.client.clone();
+        async move {
+            let served = client.list_api_group_resources(group).await;
+            served.is_ok_and(|served| {
+                let mut resources = served.resources.iter();
+                !served.resources.is_empty() && resources.all(|resource| resource.name != plural)
+            })
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Two clusters with a running controller each, and Kubernetes' signer at the
+//! provider.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::pending;
+use kube::Client;
+use liqo_auth::{
+    consumer::Consumer,
+    crypto::{Authority, Entropy, OneKey},
+    machine::Stage,
+    model::{ClusterId, Object, Timestamp},
+    provider::{Endpoint, Provider},
+};
+use liqo_auth_kube::{Cluster, Controller, Handle, Link};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::fake::FakeApiServer;
+
+/// A consumer `rome` and a provider `milan`.
+pub struct Clusters {
+    pub rome: FakeApiServer,
+    pub milan: FakeApiServer,
+    pub consumer: Handle,
+    pub provider: Handle,
+    endpoint: Endpoint,
+    running: JoinSet<()>,
+}
+
+impl Clusters {
+    pub async fn start() -> Self {
+        let (rome, milan) = (
+            FakeApiServer::with_liqo("rome"),
+            FakeApiServer::with_liqo("milan"),
+        );
+        Self::start_on(rome, milan).await
+    }
+
+    pub async fn start_on(rome: FakeApiServer, milan: FakeApiServer) -> Self {
+        let entropy = Entropy::from_bytes([7; 32]);
+        let authority = Authority::new("milan-ca", now(), YEAR, &entropy).unwrap();
+        let api_server = "https://api.milan.example:6443".parse().unwrap();
+        let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
+        let mut running = JoinSet::new();
+        running.spawn(sign_approved(milan.clone(), authority));
+        let (consumer, provider) =
+            controllers(rome.client(), milan.client(), &endpoint, &mut running).await;
+        Self {
+            rome,
+            milan,
+            consumer,
+            provider,
+            endpoint,
+            running,
+        }
+    }
+
+    /// One more controller at the provider.
+    pub async fn another_provider(&mut self) -> Handle {
+        let milan = self.milan.client();
+        provider(milan, &self.endpoint, &self.consumer, &mut self.running).await
+    }
+
+    /// Waits until both sides have authenticated the other.
+    pub async fn authenticated(&self) {
+        authenticated(&self.consumer, &self.provider).await;
+    }
+
+    /// Waits until no request has been made for a while.
+    pub async fn settled(&self) {
+        let count = || self.rome.requests().len() + self.milan.requests().len();
+        let mut before = count();
+        loop {
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+            let after = count();
+            if after == before {
+                return;
+            }
+            before = after;
+        }
+    }
+}
+
+/// Waits until both sides have authenticated the other.
+pub async fn authenticated(consumer: &Handle, provider: &Handle) {
+    let seen = |handle: &Handle, peer: &str| {
+        let statuses = handle.status(&id(peer)).unwrap();
+        statuses[0].control_plane.clone()
+    };
+    for _ in 0..3000 {
+        let (at_provider, at_consumer) = (seen(provider, "rome"), seen(consumer, "milan"));
+        if at_provider.stage == Stage::Authenticated && at_consumer.stage == Stage::Authenticated {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!(
+        "not authenticated within half a minute: {:?} and {:?}",
+        seen(provider, "rome"),
+        seen(consumer, "milan")
+    );
+}
+
+/// A controller at each cluster: the consumer's at rome, and the provider's at milan.
+pub async fn controllers(
+    rome: Client,
+    milan: Client,
+    endpoint: &Endpoint,
+    running: &mut JoinSet<()>,
+) -> (Handle, Handle) {
+    let cluster = Cluster::open(rome).await.unwrap();
+    let consumer = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key())));
+    // Each side carries messages to the other one, whose handle is needed first.
+    let to_provider = Later::default();
+    let (controller, consumer) = Controller::builder(&cluster)
+        .consumer(consumer.build())
+        .transport(to_provider.clone())
+        .build();
+    running.spawn(controller.run(pending()));
+    let provider = provider(milan, endpoint, &consumer, running).await;
+    to_provider.set(&provider);
+    consumer.synchronized().await;
+    (consumer, provider)
+}
+
+async fn provider(
+    milan: Client,
+    endpoint: &Endpoint,
+    consumer: &Handle,
+    running: &mut JoinSet<()>,
+) -> Handle {
+    let cluster = Cluster::open(milan).await.unwrap();
+    let id = cluster.id().clone();
+    let provider = Provider::builder(id, endpoint.clone(), cluster.record_key())
+        .key(cluster.key())
+        .principals(cluster.principals())
+        .kubernetes_signer()
+        .build();
+    let (controller, handle) = Controller::builder(&cluster)
+        .provider(provider)
+        .transport(Link(consumer.clone()))
+        .build();
+    running.spawn(controller.run(pending()));
+    handle.synchronized().await;
+    handle
+}
+
+/// A link to a controller that is started later.
+#[derive(Clone, Default)]
+struct Later(Arc<std::sync::OnceLock<Link>>);
+
+impl Later {
+    fn set(&self, handle: &Handle) {
+        assert!(self.0.set(Link(handle.clone())).is_ok());
+    }
+}
+
+impl liqo_auth_kube::Transport for Later {
+    fn deliver<'a>(
+        &'a self,
+        message: &'a liqo_auth::machine::Message,
+    ) -> futures::future::BoxFuture<'a, Result<(), liqo_auth::crypto::BoxError>> {
+        match self.0.get() {
+            Some(link) => link.deliver(message),
+            None => Box::pin(async { Err("the provider is not there yet".into()) }),
+        }
+    }
+}
+
+/// Signs approved requests, as the controller manager does.
+async fn sign_approved(server: FakeApiServer, authority: Authority) {
+    for round in 0_u8.. {
+        for request in server.all("certificatesigningrequests") {
+            let Object::CertificateSigningRequest(open) = Object::from_value(request.clone())
+            else {
+                panic!("{request}");
+            };
+            if !open.status.certificate.is_empty() {
+                continue;
+            }
+            let entropy = Entropy::from_bytes([round; 32]);
+            if let Some(chain) = authority.sign_approved(&open, now(), &entropy).unwrap() {
+                let mut status = request["status"].clone();
+                status["certificate"] = json!(encoded(chain.pem()));
+                server.patch_status(&request, status).unwrap();
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+pub fn id(name: &str) -> ClusterId {
+    name.parse().unwrap()
+}
+
+/// The names of all objects of a kind.
+pub fn names(server: &FakeApiServer, plural: &str) -> Vec<String> {
+    let objects = server.all(plural);
+    objects.iter().map(name).collect()
+}
+
+pub fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap().to_owned()
+}
+
+fn encoded(bytes: &[u8]) -> String {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    STANDARD.encode(bytes)
+}
+
+fn now() -> Timestamp {
+    liqo_auth_kube::Clock::default().now().unwrap()
+}
+
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);

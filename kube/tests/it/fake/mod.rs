@@ -1,0 +1,331 @@
+//! An API server in memory. It keeps the rules of Kubernetes that a controller meets:
+//! versions, subresources, finalizers, owner references, label selectors and watches.
+
+mod selector;
+mod store;
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use bytes::Bytes;
+use futures::{StreamExt, stream};
+use http::{Method, Request, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
+use kube::{Client, client::Body};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tower::service_fn;
+
+pub use self::store::Refusal;
+use self::{selector::Selector, store::Store};
+
+/// The server. Clones are the same server.
+#[derive(Clone)]
+pub struct FakeApiServer {
+    store: Arc<Mutex<Store>>,
+    changed: watch::Sender<u64>,
+    requests: Arc<Mutex<Vec<String>>>,
+    /// Watches end when this changes.
+    generation: watch::Sender<u64>,
+}
+
+type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// Where a request goes to.
+pub struct Target {
+    /// Such as `apis/authentication.liqo.io/v1beta1`.
+    pub group: String,
+    pub namespace: String,
+    pub plural: String,
+    pub name: String,
+    pub subresource: String,
+}
+
+impl FakeApiServer {
+    /// A server that has the namespaces and the ConfigMap of an installed Liqo.
+    pub fn with_liqo(cluster_id: &str) -> Self {
+        let server = Self {
+            store: Arc::default(),
+            changed: watch::Sender::new(0),
+            requests: Arc::default(),
+            generation: watch::Sender::new(0),
+        };
+        server.put(json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "liqo" },
+        }));
+        server.put(json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": "liqo-clusterid-configmap",
+                "namespace": "liqo",
+                "labels": { "app.kubernetes.io/name": "clusterid-configmap" },
+            },
+            "data": { "CLUSTER_ID": cluster_id },
+        }));
+        for label in ["controlplane", "virtualkubelet"] {
+            server.put(json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "ClusterRole",
+                "metadata": {
+                    "name": format!("liqo-remote-{label}"),
+                    "labels": { "app.kubernetes.io/name": format!("remote-{label}") },
+                },
+                "rules": [],
+            }));
+        }
+        server
+    }
+
+    /// A client of this server.
+    pub fn client(&self) -> Client {
+        let server = self.clone();
+        let service = service_fn(move |request: Request<Body>| {
+            let server = server.clone();
+            async move { Ok::<_, Infallible>(server.answer(request).await) }
+        });
+        Client::new(service, "default")
+    }
+
+    /// The methods and paths of all requests so far.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// Creates an object as an administrator would.
+    pub fn put(&self, object: Value) {
+        let target = Target::of(&object);
+        self.change(|store| store.create(&target, object)).unwrap();
+    }
+
+    /// All objects of a kind, by its plural.
+    pub fn all(&self, plural: &str) -> Vec<Value> {
+        let store = self.store();
+        store
+            .all()
+            .filter(|(key, _)| key.plural == plural)
+            .map(|(_, object)| object.clone())
+            .collect()
+    }
+
+    /// Writes the status of an object.
+    pub fn patch_status(&self, object: &Value, status: Value) -> Result<Value, Refusal> {
+        let target = Target {
+            subresource: "status".to_owned(),
+            ..Target::of(object)
+        };
+        self.change(|store| store.patch(&target, json!({ "status": status })))
+    }
+
+    /// Deletes an object as an administrator would.
+    pub fn delete(&self, object: &Value) {
+        let target = Target::of(object);
+        self.change(|store| store.delete(&target, &Value::Null))
+            .unwrap();
+    }
+
+    /// Removes a kind of resource, as a version of Liqo that does not have it.
+    pub fn without_resource(self, plural: &str) -> Self {
+        self.store().remove_resource(plural);
+        self
+    }
+
+    /// Ends all watches, as a restart does.
+    pub fn drop_watches(&self) {
+        self.generation.send_modify(|generation| *generation += 1);
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap()
+    }
+
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Store) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let (outcome, version) = {
+            let mut store = self.store();
+            (change(&mut store), store.version())
+        };
+        self.changed.send_replace(version);
+        outcome
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Answer {
+        let (head, body) = request.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        let path = head.uri.path().to_owned();
+        self.requests
+            .lock()
+            .unwrap()
+            .push(format!("{} {}", head.method, head.uri));
+        let query = head.uri.query().unwrap_or_default().to_owned();
+        let parameter = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| decoded(value))
+        };
+        let content: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let Some(target) = Target::parse(&path) else {
+            return self.discover(path.trim_matches('/'));
+        };
+        if !self.store().serves(&target) {
+            return refused(&Refusal::not_found("the resource"));
+        }
+        let selector = Selector::parse(&parameter("labelSelector").unwrap_or_default());
+        if head.method == Method::GET && target.name.is_empty() {
+            if parameter("watch").as_deref() == Some("true") {
+                let since = parameter("resourceVersion").and_then(|version| version.parse().ok());
+                return self.watch(target, selector, since.unwrap_or_default());
+            }
+            return json_answer(StatusCode::OK, &self.store().list(&target, &selector));
+        }
+        let outcome = match head.method {
+            Method::GET => self.store().get(&target),
+            Method::POST => self.change(|store| store.create(&target, content)),
+            Method::PUT => self.change(|store| store.replace(&target, content)),
+            Method::PATCH => self.change(|store| store.patch(&target, content)),
+            Method::DELETE => self.change(|store| store.delete(&target, &content)),
+            other => panic!("{other} {path}"),
+        };
+        match outcome {
+            Ok(object) => json_answer(StatusCode::OK, &object),
+            Err(refusal) => refused(&refusal),
+        }
+    }
+
+    /// Events since a version, until the watches are dropped.
+    fn watch(&self, target: Target, selector: Selector, since: u64) -> Answer {
+        let server = self.clone();
+        let mut generation = self.generation.subscribe();
+        let lines = stream::unfold(
+            (since, self.changed.subscribe()),
+            move |(seen, mut changed)| {
+                let events = server.store().events(&target, &selector, seen);
+                let version = server.store().version();
+                async move {
+                    if events.is_empty() && changed.changed().await.is_err() {
+                        return None;
+                    }
+                    let lines: Vec<u8> = events
+                        .iter()
+                        .flat_map(|event| [event.to_string().into_bytes(), b"\n".to_vec()].concat())
+                        .collect();
+                    let seen = if events.is_empty() { seen } else { version };
+                    Some((lines, (seen, changed)))
+                }
+            },
+        );
+        let ended = async move {
+            let _ = generation.changed().await;
+        };
+        let frames = lines
+            .take_until(Box::pin(ended))
+            .map(|lines| Ok(Frame::data(Bytes::from(lines))));
+        Response::new(StreamBody::new(frames).boxed_unsync())
+    }
+
+    fn discover(&self, group: &str) -> Answer {
+        let resources = self.store().resources(group);
+        if resources.is_empty() {
+            return refused(&Refusal::not_found("the group"));
+        }
+        let of_group = group.trim_start_matches("apis/");
+        json_answer(
+            StatusCode::OK,
+            &json!({
+                "kind": "APIResourceList",
+                "apiVersion": "v1",
+                "groupVersion": of_group,
+                "resources": resources,
+            }),
+        )
+    }
+}
+
+impl Target {
+    fn parse(path: &str) -> Option<Self> {
+        let mut parts = path.trim_matches('/').split('/').map(decoded);
+        let root = parts.next()?;
+        let group = if root == "api" {
+            format!("api/{}", parts.next()?)
+        } else {
+            format!("{root}/{}/{}", parts.next()?, parts.next()?)
+        };
+        let mut rest: Vec<String> = parts.collect();
+        let mut namespace = String::new();
+        if rest.first().is_some_and(|first| first == "namespaces") && rest.len() > 2 {
+            namespace = rest.remove(1);
+            rest.remove(0);
+        }
+        let mut rest = rest.into_iter();
+        Some(Self {
+            group,
+            namespace,
+            plural: rest.next()?,
+            name: rest.next().unwrap_or_default(),
+            subresource: rest.next().unwrap_or_default(),
+        })
+    }
+
+    fn of(object: &Value) -> Self {
+        let text = |pointer: &str| {
+            let value = object.pointer(pointer).and_then(Value::as_str);
+            value.unwrap_or_default().to_owned()
+        };
+        let (version, kind) = (text("/apiVersion"), text("/kind"));
+        Self {
+            group: format!(
+                "{}/{version}",
+                if version.contains('/') { "apis" } else { "api" }
+            ),
+            namespace: text("/metadata/namespace"),
+            plural: store::plural(&kind).to_owned(),
+            name: text("/metadata/name"),
+            subresource: String::new(),
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> Answer {
+    let status = StatusCode::from_u16(refusal.code).unwrap();
+    let body = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "message": refusal.message,
+        "reason": refusal.reason,
+        "code": refusal.code,
+    });
+    json_answer(status, &body)
+}
+
+fn json_answer(status: StatusCode, body: &Value) -> Answer {
+    let body = Full::new(Bytes::from(body.to_string())).boxed_unsync();
+    Response::builder()
+        .status(status)
+        .header("content-type", "application/json")
+        .body(body)
+        .unwrap()
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'%' => {
+                let digits = [rest.next().unwrap(), rest.next().unwrap()];
+                let digits = String::from_utf8(digits.to_vec()).unwrap();
+                bytes.push(u8::from_str_radix(&digits, 16).unwrap());
+            }
+            b'+' => bytes.push(b' '),
+            other => bytes.push(other),
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}

@@ -1,0 +1,60 @@
+//! Label selectors, in the three forms that the library uses.
+
+use serde_json::Value;
+
+pub struct Selector(Vec<Requirement>);
+
+enum Requirement {
+    Exists(String),
+    In(String, Vec<String>),
+}
+
+impl Selector {
+    /// Reads `a`, `a=b` and `a in (b,c)`, joined by commas.
+    pub fn parse(text: &str) -> Self {
+        let mut requirements = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = match (rest.find(','), rest.find('(')) {
+                (Some(comma), Some(open)) if open < comma => rest.find(')').unwrap() + 1,
+                (Some(comma), _) => comma,
+                (None, _) => rest.len(),
+            };
+            let (one, after) = rest.split_at(end);
+            requirements.push(Requirement::parse(one.trim()));
+            rest = after.trim_start_matches(',');
+        }
+        Self(requirements)
+    }
+
+    pub fn matches(&self, object: &Value) -> bool {
+        let label = |key: &str| {
+            let labels = object.pointer("/metadata/labels");
+            labels
+                .and_then(|labels| labels.get(key))
+                .and_then(Value::as_str)
+        };
+        self.0.iter().all(|requirement| match requirement {
+            Requirement::Exists(key) => label(key).is_some(),
+            Requirement::In(key, values) => {
+                label(key).is_some_and(|value| values.iter().any(|one| one == value))
+            }
+        })
+    }
+}
+
+impl Requirement {
+    fn parse(text: &str) -> Self {
+        if let Some((key, values)) = text.split_once(" in ") {
+            let values = values.trim_matches(['(', ')']).split(',');
+            return Self::In(key.to_owned(), values.map(str::to_owned).collect());
+        }
+        match text.split_once('=') {
+            Some((key, value)) => Self::In(
+                key.to_owned(),
+                vec![value.trim_start_matches('=').to_owned()],
+            ),
+            None => Self::Exists(text.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Other writers, and watches that end.
+
+use std::sync::Arc;
+
+use liqo_auth::{consumer::Consumer, crypto::OneKey};
+use liqo_auth_kube::{Cluster, Controller, Error};
+use serde_json::json;
+
+use crate::{
+    clusters::{Clusters, id, names},
+    fake::FakeApiServer,
+};
+
+#[tokio::test]
+async fn two_controllers_of_one_provider_make_one_request_and_one_certificate() {
+    let mut clusters = Clusters::start().await;
+    let other = clusters.another_provider().await;
+    let peer = id("rome");
+    let (first, second) = futures::join!(clusters.provider.invite(&peer), other.invite(&peer));
+    first.unwrap();
+    second.unwrap();
+    clusters.authenticated().await;
+    clusters.settled().await;
+    assert_eq!(
+        names(&clusters.milan, "certificatesigningrequests").len(),
+        1
+    );
+    let created = clusters.milan.requests();
+    let requests = created
+        .iter()
+        .filter(|line| *line == "POST /apis/certificates.k8s.io/v1/certificatesigningrequests");
+    assert!(requests.count() <= 2);
+}
+
+#[tokio::test]
+async fn an_exchange_goes_on_when_all_watches_end() {
+    let clusters = Clusters::start().await;
+    clusters.milan.drop_watches();
+    clusters.provider.invite(&id("rome")).await.unwrap();
+    clusters.rome.drop_watches();
+    clusters.authenticated().await;
+}
+
+#[tokio::test]
+async fn a_secret_without_the_labels_is_met_by_name_only() {
+    let clusters = Clusters::start().await;
+    clusters.milan.put(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "foreign", "namespace": "liqo" },
+        "data": { "password": "Zm9yZWlnbg==" },
+    }));
+    clusters.provider.invite(&id("rome")).await.unwrap();
+    clusters.authenticated().await;
+    let requests = clusters.milan.requests();
+    let unselected = requests.iter().filter(|line| {
+        line.starts_with("GET") && line.contains("/secrets?") && !line.contains("labelSelector")
+    });
+    assert_eq!(unselected.count(), 0);
+    assert!(!requests.iter().any(|line| line.contains("foreign")));
+}
+
+#[tokio::test]
+async fn a_stopped_controller_takes_no_orders() {
+    let server = FakeApiServer::with_liqo("milan");
+    let cluster = Cluster::open(server.client()).await.unwrap();
+    let consumer = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key())));
+    let (controller, handle) = Controller::builder(&cluster)
+        .consumer(consumer.build())
+        .build();
+    let (stop, stopped) = futures::channel::oneshot::channel::<()>();
+    let running = tokio::spawn(controller.run(async move {
+        let _ = stopped.await;
+    }));
+    handle.synchronized().await;
+    handle.unauthenticate(&id("rome")).await.unwrap();
+    drop(stop);
+    running.await.unwrap();
+    let error = handle.unauthenticate(&id("rome")).await.unwrap_err();
+    assert!(matches!(error, Error::Stopped), "{error}");
+}

@@ -1,0 +1,111 @@
+//! The life of a peering, on API servers in memory or on real ones: all that the tests
+//! know, they read by a client.
+
+use std::time::Duration;
+
+use kube::{
+    Api, Client,
+    api::{ApiResource, DeleteParams, DynamicObject, ListParams},
+};
+use liqo_auth::model::Kind;
+use liqo_auth_kube::Handle;
+
+use crate::clusters::{authenticated, id};
+
+pub struct Life<'a> {
+    pub consumer: &'a Handle,
+    pub provider: &'a Handle,
+    pub rome: &'a Client,
+    pub milan: &'a Client,
+}
+
+impl Life<'_> {
+    /// The provider invites the consumer, which gets one certificate and a kubeconfig.
+    pub async fn begin(&self) {
+        self.provider.invite(&id("rome")).await.unwrap();
+        authenticated(self.consumer, self.provider).await;
+        let bindings = names(self.milan, Kind::RoleBinding, "liqo-tenant-rome").await;
+        assert_eq!(bindings.len(), 1, "{bindings:?}");
+        assert_eq!(self.kubeconfigs().await.len(), 1);
+        assert_eq!(self.provider.peers(), [id("rome")]);
+        assert_eq!(self.consumer.peers(), [id("milan")]);
+    }
+
+    /// Somebody deletes the peer's RoleBinding: it is made again.
+    pub async fn lose_a_binding(&self) {
+        let bindings = api(self.milan, Kind::RoleBinding, "liqo-tenant-rome");
+        let [lost] = &items(&bindings).await[..] else {
+            panic!("not one binding");
+        };
+        let name = lost.metadata.name.as_deref().unwrap();
+        bindings
+            .delete(name, &DeleteParams::default())
+            .await
+            .unwrap();
+        until("the binding is there again", async || {
+            let there = items(&bindings).await;
+            there.len() == 1 && there[0].metadata.uid != lost.metadata.uid
+        })
+        .await;
+    }
+
+    /// Both sides end the peering: neither rights nor the kubeconfig are left.
+    pub async fn end(&self) {
+        self.provider.end(&id("rome")).await.unwrap();
+        until("the Tenant is gone", async || {
+            names(self.milan, Kind::Tenant, "liqo-tenant-rome")
+                .await
+                .is_empty()
+        })
+        .await;
+        // The Tenant goes last.
+        let bindings = names(self.milan, Kind::RoleBinding, "liqo-tenant-rome").await;
+        assert!(bindings.is_empty(), "{bindings:?}");
+        self.consumer.unauthenticate(&id("milan")).await.unwrap();
+        until("the kubeconfig is gone", async || {
+            self.kubeconfigs().await.is_empty()
+        })
+        .await;
+    }
+
+    /// The names of the kubeconfigs at the consumer.
+    pub async fn kubeconfigs(&self) -> Vec<String> {
+        let mut secrets = names(self.rome, Kind::Secret, "liqo-tenant-milan").await;
+        secrets.retain(|name| name.starts_with("kubeconfig-"));
+        secrets
+    }
+}
+
+pub fn api(client: &Client, kind: Kind, namespace: &str) -> Api<DynamicObject> {
+    let resource = ApiResource {
+        group: kind.group().to_owned(),
+        version: kind.version().to_owned(),
+        api_version: kind.api_version().to_owned(),
+        kind: kind.as_str().to_owned(),
+        plural: kind.plural().to_owned(),
+    };
+    Api::namespaced_with(client.clone(), namespace, &resource)
+}
+
+async fn items(api: &Api<DynamicObject>) -> Vec<DynamicObject> {
+    api.list(&ListParams::default()).await.unwrap().items
+}
+
+async fn names(client: &Client, kind: Kind, namespace: &str) -> Vec<String> {
+    let items = items(&api(client, kind, namespace)).await;
+    items
+        .into_iter()
+        .filter_map(|item| item.metadata.name)
+        .collect()
+}
+
+/// Waits for a condition, for half a minute at most.
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..600 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("not seen within half a minute: {what}");
+}

@@ -1,0 +1,22 @@
+//! Controllers against an API server in memory, and the same life of a peering on real
+//! API servers.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    missing_docs,
+    unreachable_pub,
+    reason = "a test stops at the first thing that goes wrong"
+)]
+
+mod applying;
+mod clusters;
+mod exchange;
+mod fake;
+mod interference;
+mod life;
+mod opening;
+mod real_clusters;

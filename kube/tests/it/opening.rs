@@ -1,0 +1,67 @@
+//! What a cluster keeps for the library: its ID and its keys.
+
+use liqo_auth::crypto::SigningKey;
+use liqo_auth_kube::{Cluster, Error};
+use serde_json::json;
+
+use crate::{clusters::names, fake::FakeApiServer};
+
+#[tokio::test]
+async fn keys_are_made_once() {
+    let server = FakeApiServer::with_liqo("milan");
+    let first = Cluster::open(server.client()).await.unwrap();
+    let second = Cluster::open(server.client()).await.unwrap();
+    assert_eq!(first.id().as_str(), "milan");
+    assert_eq!(first.key().public_key(), second.key().public_key());
+    assert_eq!(
+        first.record_key().as_bytes(),
+        second.record_key().as_bytes()
+    );
+    assert_eq!(
+        names(&server, "secrets"),
+        ["authentication-keys", "liqo-auth-record-key"]
+    );
+}
+
+#[tokio::test]
+async fn two_controllers_that_start_together_have_the_same_keys() {
+    let server = FakeApiServer::with_liqo("milan");
+    let (first, second) = futures::join!(
+        Cluster::open(server.client()),
+        Cluster::open(server.client()),
+    );
+    let (first, second) = (first.unwrap(), second.unwrap());
+    assert_eq!(first.key().public_key(), second.key().public_key());
+    assert_eq!(
+        first.record_key().as_bytes(),
+        second.record_key().as_bytes()
+    );
+}
+
+#[tokio::test]
+async fn a_cluster_without_an_id_is_refused() {
+    let server = FakeApiServer::with_liqo("milan");
+    server.delete(&server.all("configmaps")[0]);
+    let error = Cluster::open(server.client()).await.unwrap_err();
+    assert!(matches!(error, Error::Setup { .. }), "{error}");
+    assert!(names(&server, "secrets").is_empty());
+}
+
+#[tokio::test]
+async fn a_malformed_key_is_refused_and_stays() {
+    let server = FakeApiServer::with_liqo("milan");
+    server.put(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "authentication-keys", "namespace": "liqo" },
+        "data": { "privateKey": "bm90IGEga2V5" },
+    }));
+    let before = server.all("secrets");
+    let error = Cluster::open(server.client()).await.unwrap_err();
+    assert!(
+        error.to_string().contains("liqo/authentication-keys"),
+        "{error}"
+    );
+    assert!(!error.to_string().contains("not a key"), "{error}");
+    assert_eq!(server.all("secrets"), before);
+}
