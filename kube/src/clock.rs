@@ -24,13 +24,14 @@ impl Clock {
     /// The present time.
     ///
     /// # Errors
-    /// [`Error::Machine`] if the clock is before 1970 or after 9999.
+    /// [`Error::Machine`] if the system's clock is before 1970, or the shifted time is
+    /// not in the years 0 to 9999.
     pub fn now(self) -> Result<Timestamp, Error> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         let seconds = since.and_then(|since| i64::try_from(since.as_secs()).ok());
         let seconds = seconds.and_then(|seconds| seconds.checked_add(self.shift));
         let time = seconds.and_then(|seconds| Timestamp::from_unix(seconds).ok());
-        time.ok_or(Error::Machine("time between 1970 and 9999"))
+        time.ok_or(Error::Machine("time between the years 0 and 9999"))
     }
 
     pub(crate) fn env(self) -> Result<Env, Error> {
@@ -43,4 +44,26 @@ impl Clock {
 
 pub(crate) fn entropy() -> Result<Entropy, Error> {
     Entropy::draw(&mut SysRng).map_err(|_| Error::Machine("randomness"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shifted_clock_is_ahead_or_behind() {
+        let at = |shift| Clock::shifted(shift).now().unwrap().unix();
+        let (behind, now, ahead) = (at(-7200), at(0), at(7200));
+        // A second may pass between two readings.
+        assert!((7200..=7201).contains(&(now - behind)));
+        assert!((7200..=7201).contains(&(ahead - now)));
+    }
+
+    #[test]
+    fn a_time_outside_the_years_0_to_9999_is_refused() {
+        for shift in [i64::MIN, -100_000_000_000, 400_000_000_000, i64::MAX] {
+            let error = Clock::shifted(shift).now().unwrap_err();
+            assert!(matches!(error, Error::Machine(_)), "{error}");
+        }
+    }
 }

@@ -7,6 +7,8 @@
 //! | [`Controller`] | watches a cluster and runs the provider's side, the consumer's side, or both |
 //! | [`Handle`] | gives the administrator's orders to a running controller |
 //! | [`Transport`] | carries messages to the peer; [`Link`] carries them to another controller |
+//! | [`resource`] | a kind of the library, for requests of your own by kube-rs |
+//! | [`list`], [`get`], [`answered`] | read what a tool needs for one command |
 //! | [`apply`] | sends one [`Effect`](liqo_auth::machine::Effect) to the API server |
 //!
 //! The library decides, and this crate does the input and output: watches feed a
@@ -27,6 +29,7 @@ mod clock;
 mod cluster;
 mod controller;
 mod error;
+mod live;
 mod object;
 mod transport;
 mod watching;
@@ -36,6 +39,8 @@ pub use clock::Clock;
 pub use cluster::Cluster;
 pub use controller::{Controller, ControllerBuilder, Handle};
 pub use error::Error;
+pub use live::{answered, list};
+pub use object::{get, resource};
 pub use transport::{Link, Transport};
 
 /// The README's example, compiled.

@@ -9,15 +9,33 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// The objects of a kind: of one namespace, or of the whole cluster.
-pub(crate) fn api(client: &Client, kind: Kind, namespace: Option<&str>) -> Api<DynamicObject> {
-    let resource = ApiResource {
+/// A kind of the library, as kube-rs describes it.
+///
+/// # Examples
+/// ```
+/// use kube::{Api, Client, api::DynamicObject};
+/// use liqo_auth::model::Kind;
+///
+/// let resource = liqo_auth_kube::resource(Kind::Tenant);
+/// assert_eq!(resource.plural, "tenants");
+///
+/// fn tenants(client: Client, namespace: &str) -> Api<DynamicObject> {
+///     Api::namespaced_with(client, namespace, &liqo_auth_kube::resource(Kind::Tenant))
+/// }
+/// ```
+pub fn resource(kind: Kind) -> ApiResource {
+    ApiResource {
         group: kind.group().to_owned(),
         version: kind.version().to_owned(),
         api_version: kind.api_version().to_owned(),
         kind: kind.as_str().to_owned(),
         plural: kind.plural().to_owned(),
-    };
+    }
+}
+
+/// The objects of a kind: of one namespace, or of the whole cluster.
+pub(crate) fn api(client: &Client, kind: Kind, namespace: Option<&str>) -> Api<DynamicObject> {
+    let resource = resource(kind);
     match namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
@@ -25,11 +43,25 @@ pub(crate) fn api(client: &Client, kind: Kind, namespace: Option<&str>) -> Api<D
 }
 
 /// The object of that name, if there is one.
-pub(crate) async fn get(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Error> {
+///
+/// # Errors
+/// [`Error::Request`].
+pub async fn get(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Error> {
     let namespace = Some(id.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let found = api(client, id.kind, namespace).get_opt(&id.name).await;
     let found = found.map_err(|error| Error::request(format!("GET {id}"), error))?;
     Ok(found.map(|object| read(id.kind, object)))
+}
+
+/// Whether the cluster serves other resources of the kind's group and version, and not
+/// this one. Older versions of Liqo have no Renew. If the whole group is missing, Liqo
+/// is not installed, or the API server has just started: then nothing is known.
+pub(crate) async fn is_left_out(client: &Client, kind: Kind) -> bool {
+    let served = client.list_api_group_resources(kind.api_version()).await;
+    served.is_ok_and(|served| {
+        let mut resources = served.resources.iter();
+        !served.resources.is_empty() && resources.all(|resource| resource.name != kind.plural())
+    })
 }
 
 /// An object of that kind. The items of a list have no kind of their own.

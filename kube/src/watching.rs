@@ -91,7 +91,9 @@ impl Following {
                 return Some(Change::Left(object::read(kind, seen).id()));
             }
             Err(watcher::Error::InitialListFailed(kube::Error::Api(status)))
-                if status.is_not_found() && !self.is_complete && self.is_not_served().await =>
+                if status.is_not_found()
+                    && !self.is_complete
+                    && object::is_left_out(&self.client, kind).await =>
             {
                 tracing::info!(watch = %self.watch, "the cluster has no such resource");
                 self.is_complete = true;
@@ -102,21 +104,5 @@ impl Following {
             }
         }
         None
-    }
-
-    /// Whether the cluster serves other resources of this group and version, and not
-    /// this one. Older versions of Liqo have no Renew. If the whole group is missing,
-    /// Liqo is not installed, or the API server has just started: then nothing is
-    /// known.
-    fn is_not_served(&self) -> impl Future<Output = bool> + Send + use<> {
-        let (group, plural) = (self.watch.kind.api_version(), self.watch.kind.plural());
-        let client = self.client.clone();
-        async move {
-            let served = client.list_api_group_resources(group).await;
-            served.is_ok_and(|served| {
-                let mut resources = served.resources.iter();
-                !served.resources.is_empty() && resources.all(|resource| resource.name != plural)
-            })
-        }
     }
 }

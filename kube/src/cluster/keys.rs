@@ -11,10 +11,21 @@ use liqo_auth::{
 
 use crate::{Applied, Error, apply, object};
 
+/// What to do about a key that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    IsMade,
+    IsAnError,
+}
+
 /// The cluster's own key pair, in Liqo's Secret.
-pub(super) async fn own_key(client: &Client, namespace: &str) -> Result<KeyPair, Error> {
+pub(super) async fn own_key(
+    client: &Client,
+    namespace: &str,
+    missing: Missing,
+) -> Result<KeyPair, Error> {
     let id = ObjectRef::new(Kind::Secret, namespace, names::CLUSTER_KEYS_SECRET);
-    let secret = find_or_make(client, &id, || {
+    let secret = find_or_make(client, &id, missing, || {
         let key = KeyPair::generate(Algorithm::Ed25519, &mut SysRng)
             .map_err(|_| Error::Machine("randomness"))?;
         let (private, public) = (key.to_pkcs8_pem(), key.public_key().to_pem());
@@ -32,9 +43,13 @@ pub(super) async fn own_key(client: &Client, namespace: &str) -> Result<KeyPair,
 }
 
 /// The key that seals a provider's records.
-pub(super) async fn record_key(client: &Client, namespace: &str) -> Result<RecordKey, Error> {
+pub(super) async fn record_key(
+    client: &Client,
+    namespace: &str,
+    missing: Missing,
+) -> Result<RecordKey, Error> {
     let id = ObjectRef::new(Kind::Secret, namespace, RECORD_KEY_SECRET);
-    let secret = find_or_make(client, &id, || {
+    let secret = find_or_make(client, &id, missing, || {
         let key = RecordKey::draw(&mut SysRng).map_err(|_| Error::Machine("randomness"))?;
         Ok(vec![(RECORD_KEY, key.as_bytes().as_slice().into())])
     })
@@ -52,6 +67,7 @@ pub(super) async fn record_key(client: &Client, namespace: &str) -> Result<Recor
 async fn find_or_make(
     client: &Client,
     id: &ObjectRef,
+    missing: Missing,
     make: impl Fn() -> Result<Vec<(&'static str, SecretBytes)>, Error>,
 ) -> Result<Secret, Error> {
     for _ in 0..2 {
@@ -61,6 +77,12 @@ async fn find_or_make(
                 return Err(Error::Setup {
                     object: id.clone(),
                     problem: "the Secret cannot be read".to_owned(),
+                });
+            }
+            None if missing == Missing::IsAnError => {
+                return Err(Error::Setup {
+                    object: id.clone(),
+                    problem: "the Secret is missing; the first exchange makes it".to_owned(),
                 });
             }
             None => {}

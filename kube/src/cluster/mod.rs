@@ -9,6 +9,7 @@ use liqo_auth::{
     provider::NameRegistry,
 };
 
+use self::keys::Missing;
 use crate::{Error, clock::entropy, object};
 
 /// A cluster that the library works for: its API server, its ID, and the keys that
@@ -47,9 +48,21 @@ impl Cluster {
     /// # Errors
     /// As [`open`](Self::open).
     pub async fn open_in(client: Client, namespace: &str) -> Result<Self, Error> {
+        Self::with_keys(client, namespace, Missing::IsMade).await
+    }
+
+    /// A cluster whose keys are there already. Nothing is made.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`Error::Setup`] if a key is missing.
+    pub async fn existing(client: Client) -> Result<Self, Error> {
+        Self::with_keys(client, names::LIQO_NAMESPACE, Missing::IsAnError).await
+    }
+
+    async fn with_keys(client: Client, namespace: &str, missing: Missing) -> Result<Self, Error> {
         let id = find_id(&client, namespace).await?;
-        let key = keys::own_key(&client, namespace).await?;
-        let record_key = keys::record_key(&client, namespace).await?;
+        let key = keys::own_key(&client, namespace, missing).await?;
+        let record_key = keys::record_key(&client, namespace, missing).await?;
         let registry =
             NameRegistry::new(id.clone(), record_key.clone(), &entropy()?).in_namespace(namespace);
         Ok(Self {

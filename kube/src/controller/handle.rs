@@ -15,7 +15,8 @@ use crate::Error;
 ///
 /// An order is carried out between two looks at the peer: its effects are on the API
 /// server when the call returns. If another writer is faster, the order is given
-/// again on what is there then.
+/// again on what is there then. An order waits until the controller runs and has
+/// listed the objects of its cluster.
 #[derive(Clone)]
 pub struct Handle(pub(super) Arc<Shared>);
 
@@ -102,7 +103,7 @@ impl Handle {
     /// # Errors
     /// What the call refuses ([`Error::Library`]), what the API server refuses
     /// ([`Error::Request`]), [`Error::Conflict`] if others keep changing the same
-    /// object, [`Error::NotSynchronized`], and [`Error::Stopped`].
+    /// object, and [`Error::Stopped`].
     pub async fn order(
         &self,
         peer: &ClusterId,

@@ -165,7 +165,8 @@ impl ControllerBuilder {
     }
 
     /// How long to wait before a backend that answers later is asked again; ten
-    /// seconds unless set. Nothing is sent to the API server for that.
+    /// seconds unless set. Such a look reads nothing from the API server but the
+    /// objects that no watch shows ([`Mirror::strays`]).
     #[must_use]
     pub fn poll_backends_every(mut self, interval: Duration) -> Self {
         self.poll = interval;

@@ -29,6 +29,8 @@ enum Rest {
     Until(Option<Duration>),
     /// Another writer was faster. A watch shows soon what it has written.
     Overtaken,
+    /// Every look had something to do.
+    Unsettled,
 }
 
 impl Shared {
@@ -36,6 +38,14 @@ impl Shared {
     /// when to look again, if not upon a change.
     pub(super) async fn attend(self: Arc<Self>, peer: ClusterId) -> Done {
         let mut outbox = Vec::new();
+        if !self.is_synchronized() {
+            // `take` gives the peer again as soon as its objects are there.
+            return Done {
+                peer,
+                again: None,
+                outbox: Some(outbox),
+            };
+        }
         while let Some(order) = self.next_order(&peer) {
             let outcome = self.execute(&peer, &order).await;
             // The caller may have stopped waiting.
@@ -48,14 +58,17 @@ impl Shared {
             match self.advance(&peer, side, &mut said, &mut outbox).await {
                 Ok(Rest::Until(delay)) => again = again.into_iter().chain(delay).min(),
                 Ok(Rest::Overtaken) => retry = retry.or(Some(SHORTLY)),
+                Ok(Rest::Unsettled) => {
+                    said.insert(format!("{MOST_LOOKS} looks in a row had something to do"));
+                    retry = Some(ONE_SECOND);
+                }
                 Err(error) => {
                     said.insert(with_sources(&error));
                     retry = Some(ONE_SECOND);
                 }
             }
         }
-        let failures = self.record(&peer, |record| record.count(retry.is_some()));
-        let retry = retry.map(|first| backoff(first, failures));
+        let retry = self.record(&peer, |record| record.looks.count(retry));
         again = again.into_iter().chain(retry).min();
         self.log(&peer, said);
         Done {
@@ -97,7 +110,7 @@ impl Shared {
                 return Ok(Rest::Until(delay));
             }
         }
-        Ok(Rest::Until(Some(ONE_SECOND)))
+        Ok(Rest::Unsettled)
     }
 
     async fn execute(&self, peer: &ClusterId, order: &Order) -> Result<Step, Error> {
@@ -178,7 +191,7 @@ impl Shared {
     /// Hands over messages. If one cannot be delivered, the peer is looked at again
     /// after a delay, and the message is in the outbox again.
     pub(super) async fn deliver(self: Arc<Self>, peer: ClusterId, outbox: Vec<Message>) -> Done {
-        let mut again = None;
+        let mut failed = None;
         for message in &outbox {
             let Some(transport) = &self.transport else {
                 break;
@@ -194,10 +207,11 @@ impl Shared {
                     tracing::warn!(%peer, error = %with_sources(&error), "not delivered");
                     let digest = message.digest();
                     self.record(&peer, |record| record.delivered.remove(&digest));
-                    again = Some(TEN_SECONDS);
+                    failed = Some(ONE_SECOND);
                 }
             }
         }
+        let again = self.record(&peer, |record| record.deliveries.count(failed));
         Done {
             peer,
             again,
@@ -257,29 +271,9 @@ fn is_answered_outside(awaited: &Awaited) -> bool {
     )
 }
 
-/// The delay after so many failures in a row. It doubles with each failure, up to five
-/// minutes.
-fn backoff(first: Duration, failures: u32) -> Duration {
-    let doubled = first.saturating_mul(1 << failures.saturating_sub(1).min(16));
-    doubled.min(FIVE_MINUTES)
-}
-
 /// More looks than any exchange has at one time.
 const MOST_LOOKS: usize = 32;
 const MOST_ATTEMPTS: u32 = 8;
 /// Long enough for a watch to show what another writer has written.
 const SHORTLY: Duration = Duration::from_millis(50);
-const TEN_SECONDS: Duration = Duration::from_secs(10);
 const ONE_SECOND: Duration = Duration::from_secs(1);
-const FIVE_MINUTES: Duration = Duration::from_secs(300);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_delay_doubles_up_to_five_minutes() {
-        let delays = [1, 2, 3, 9, 100].map(|failures| backoff(ONE_SECOND, failures).as_secs());
-        assert_eq!(delays, [1, 2, 4, 256, 300]);
-    }
-}

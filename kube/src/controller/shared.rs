@@ -54,21 +54,28 @@ pub(crate) struct Shared {
 pub(super) struct Record {
     /// The digests of the messages that were delivered, or are on their way.
     pub(super) delivered: BTreeSet<[u8; 32]>,
-    /// How many attempts in a row have failed.
-    pub(super) failures: u32,
+    pub(super) looks: Failures,
+    pub(super) deliveries: Failures,
     /// What was logged last.
     pub(super) logged: BTreeSet<String>,
 }
 
-impl Record {
-    /// Counts an attempt, and returns how many have failed in a row.
-    pub(super) fn count(&mut self, has_failed: bool) -> u32 {
-        self.failures = if has_failed {
-            self.failures.saturating_add(1)
-        } else {
-            0
+/// How many attempts in a row have failed.
+#[derive(Default)]
+pub(super) struct Failures(u32);
+
+impl Failures {
+    /// Counts an attempt. Returns the delay before the next one if this one failed:
+    /// `first` after one failure, twice as much after each further one, and five
+    /// minutes at most.
+    pub(super) fn count(&mut self, failed: Option<Duration>) -> Option<Duration> {
+        let Some(first) = failed else {
+            self.0 = 0;
+            return None;
         };
-        self.failures
+        let doubled = first.saturating_mul(1 << self.0.min(16));
+        self.0 = self.0.saturating_add(1);
+        Some(doubled.min(FIVE_MINUTES))
     }
 }
 
@@ -127,20 +134,31 @@ impl Shared {
             tracing::error!(%watch, %error, "the watch shows an object that it does not select");
             Concerns::Nobody
         });
-        if mirror.view(&self.own).is_err() {
-            return Vec::new();
+        if !self.is_synchronized() {
+            if mirror.view(&self.own).is_err() {
+                return Vec::new();
+            }
+            self.synchronized.send_replace(true);
+            let mut peers = self.others(mirror.peers().cloned());
+            peers.extend(self.ordered());
+            return peers;
         }
-        let is_first = self
-            .synchronized
-            .send_if_modified(|seen| !core::mem::replace(seen, true));
-        let peers: Vec<ClusterId> = match concerns {
-            Concerns::Everybody => mirror.peers().cloned().collect(),
-            _ if is_first => mirror.peers().cloned().collect(),
+        match concerns {
+            Concerns::Everybody => self.others(mirror.peers().cloned()),
             Concerns::Nobody => Vec::new(),
-            Concerns::Peer(peer) => vec![peer],
-            Concerns::Peers(peers) => peers,
-        };
-        peers.into_iter().filter(|peer| *peer != self.own).collect()
+            Concerns::Peer(peer) => self.others([peer]),
+            Concerns::Peers(peers) => self.others(peers),
+        }
+    }
+
+    /// Whether every watch has listed its objects once.
+    pub(super) fn is_synchronized(&self) -> bool {
+        *self.synchronized.borrow()
+    }
+
+    fn others(&self, peers: impl IntoIterator<Item = ClusterId>) -> Vec<ClusterId> {
+        let peers = peers.into_iter();
+        peers.filter(|peer| *peer != self.own).collect()
     }
 
     /// Looks at a peer soon.
@@ -163,6 +181,12 @@ impl Shared {
         orders.entry(peer.clone()).or_default().push_back(order);
     }
 
+    /// The peers for which orders wait.
+    fn ordered(&self) -> Vec<ClusterId> {
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        orders.keys().cloned().collect()
+    }
+
     /// Drops all orders that wait: nobody carries them out any more.
     pub(super) fn drop_orders(&self) {
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,5 +201,33 @@ impl Shared {
             orders.remove(peer);
         }
         next
+    }
+}
+
+const FIVE_MINUTES: Duration = Duration::from_secs(300);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delay_doubles_up_to_five_minutes_and_begins_anew_after_a_success() {
+        let mut failures = Failures::default();
+        let mut next = |failed| {
+            failures
+                .count(failed)
+                .map(|delay: Duration| delay.as_secs())
+        };
+        let second = Some(Duration::from_secs(1));
+        assert_eq!(
+            [next(second), next(second), next(second)],
+            [Some(1), Some(2), Some(4)]
+        );
+        for _ in 0..100 {
+            next(second);
+        }
+        assert_eq!(next(second), Some(300));
+        assert_eq!(next(None), None);
+        assert_eq!(next(second), Some(1));
     }
 }

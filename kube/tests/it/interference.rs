@@ -1,10 +1,12 @@
 //! Other writers, and watches that end.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use futures::future::pending;
 use liqo_auth::{consumer::Consumer, crypto::OneKey};
-use liqo_auth_kube::{Cluster, Controller, Error};
+use liqo_auth_kube::{Cluster, Controller, Error, Handle};
 use serde_json::json;
+use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     clusters::{Clusters, id, names},
@@ -63,11 +65,7 @@ async fn a_secret_without_the_labels_is_met_by_name_only() {
 #[tokio::test]
 async fn a_stopped_controller_takes_no_orders() {
     let server = FakeApiServer::with_liqo("milan");
-    let cluster = Cluster::open(server.client()).await.unwrap();
-    let consumer = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key())));
-    let (controller, handle) = Controller::builder(&cluster)
-        .consumer(consumer.build())
-        .build();
+    let (controller, handle) = consumer_of(&server).await;
     let (stop, stopped) = futures::channel::oneshot::channel::<()>();
     let running = tokio::spawn(controller.run(async move {
         let _ = stopped.await;
@@ -79,3 +77,45 @@ async fn a_stopped_controller_takes_no_orders() {
     let error = handle.unauthenticate(&id("rome")).await.unwrap_err();
     assert!(matches!(error, Error::Stopped), "{error}");
 }
+
+#[tokio::test]
+async fn an_order_waits_until_the_controller_runs_and_has_listed_all_objects() {
+    let server = FakeApiServer::with_liqo("milan").without_group(LIQO_GROUP);
+    let (controller, handle) = consumer_of(&server).await;
+    let ordered = handle.clone();
+    let order = tokio::spawn(async move { ordered.unauthenticate(&id("rome")).await });
+    sleep(Duration::from_millis(50)).await;
+    let mut running = JoinSet::new();
+    running.spawn(controller.run(pending()));
+    // Without Liqo's API group, nothing is known of the peers.
+    sleep(Duration::from_millis(300)).await;
+    assert!(!order.is_finished());
+    assert!(matches!(
+        handle.status(&id("rome")),
+        Err(Error::NotSynchronized)
+    ));
+    server.serve_all();
+    order.await.unwrap().unwrap();
+    handle.synchronized().await;
+}
+
+#[tokio::test]
+async fn an_order_that_waits_ends_with_its_controller() {
+    let server = FakeApiServer::with_liqo("milan").without_group(LIQO_GROUP);
+    let (controller, handle) = consumer_of(&server).await;
+    let order = tokio::spawn(async move { handle.unauthenticate(&id("rome")).await });
+    let stop = sleep(Duration::from_millis(100));
+    controller.run(stop).await;
+    let error = order.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Stopped), "{error}");
+}
+
+async fn consumer_of(server: &FakeApiServer) -> (Controller, Handle) {
+    let cluster = Cluster::open(server.client()).await.unwrap();
+    let consumer = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key())));
+    Controller::builder(&cluster)
+        .consumer(consumer.build())
+        .build()
+}
+
+const LIQO_GROUP: &str = "authentication.liqo.io/v1beta1";

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use kube::{
     Api, Client,
-    api::{ApiResource, DeleteParams, DynamicObject, ListParams},
+    api::{DeleteParams, DynamicObject, ListParams},
 };
 use liqo_auth::model::Kind;
-use liqo_auth_kube::Handle;
+use liqo_auth_kube::{Handle, resource};
 
 use crate::clusters::{authenticated, id};
 
@@ -77,14 +77,7 @@ impl Life<'_> {
 }
 
 pub fn api(client: &Client, kind: Kind, namespace: &str) -> Api<DynamicObject> {
-    let resource = ApiResource {
-        group: kind.group().to_owned(),
-        version: kind.version().to_owned(),
-        api_version: kind.api_version().to_owned(),
-        kind: kind.as_str().to_owned(),
-        plural: kind.plural().to_owned(),
-    };
-    Api::namespaced_with(client.clone(), namespace, &resource)
+    Api::namespaced_with(client.clone(), namespace, &resource(kind))
 }
 
 async fn items(api: &Api<DynamicObject>) -> Vec<DynamicObject> {

@@ -24,6 +24,20 @@ async fn keys_are_made_once() {
 }
 
 #[tokio::test]
+async fn a_cluster_that_is_only_read_gets_no_keys() {
+    let server = FakeApiServer::with_liqo("milan");
+    let error = Cluster::existing(server.client()).await.unwrap_err();
+    assert!(
+        error.to_string().contains("liqo/authentication-keys"),
+        "{error}"
+    );
+    assert!(names(&server, "secrets").is_empty());
+    let made = Cluster::open(server.client()).await.unwrap();
+    let read = Cluster::existing(server.client()).await.unwrap();
+    assert_eq!(made.key().public_key(), read.key().public_key());
+}
+
+#[tokio::test]
 async fn two_controllers_that_start_together_have_the_same_keys() {
     let server = FakeApiServer::with_liqo("milan");
     let (first, second) = futures::join!(

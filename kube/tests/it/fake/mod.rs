@@ -133,6 +133,17 @@ impl FakeApiServer {
         self
     }
 
+    /// Removes a group of resources, as on a cluster where Liqo is not installed yet.
+    pub fn without_group(self, group: &str) -> Self {
+        self.store().remove_group(group);
+        self
+    }
+
+    /// Serves every resource from now on.
+    pub fn serve_all(&self) {
+        self.store().serve_all();
+    }
+
     /// Ends all watches, as a restart does.
     pub fn drop_watches(&self) {
         self.generation.send_modify(|generation| *generation += 1);

@@ -67,6 +67,16 @@ impl Store {
         self.absent.push(plural.to_owned());
     }
 
+    pub fn remove_group(&mut self, group: &str) {
+        let of_group = KINDS.iter().filter(|(_, own, ..)| *own == group);
+        let plurals = of_group.map(|(_, _, plural, _)| (*plural).to_owned());
+        self.absent.extend(plurals);
+    }
+
+    pub fn serve_all(&mut self) {
+        self.absent.clear();
+    }
+
     pub fn serves(&self, target: &Target) -> bool {
         let known = KINDS.iter().any(|(_, group, plural, _)| {
             *plural == target.plural && format!("{}/{group}", root(group)) == target.group

@@ -1,0 +1,98 @@
+//! Requests of a tool that carries out one command: no watch stays open, and nothing is
+//! kept.
+
+use std::time::Duration;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use kube::{
+    Client,
+    api::{ListParams, WatchEvent, WatchParams},
+};
+use liqo_auth::{
+    machine::Watch,
+    model::{CertificateSigningRequest, Kind, Object, Resource},
+};
+use tokio::time::timeout;
+
+use crate::{Error, object};
+
+/// The objects that these watches select, as they are now. An object that several
+/// watches select comes several times. A resource that the cluster's version of Liqo
+/// does not have has no objects.
+///
+/// # Errors
+/// [`Error::Request`] at the first list that fails.
+pub async fn list(
+    client: &Client,
+    watches: impl IntoIterator<Item = Watch>,
+) -> Result<Vec<Object>, Error> {
+    let lists: Vec<Watch> = watches.into_iter().collect();
+    let lists = stream::iter(lists).map(|watch| async move { list_one(client, &watch).await });
+    let listed: Vec<Vec<Object>> = lists.buffer_unordered(LISTS_AT_ONCE).try_collect().await?;
+    Ok(listed.into_iter().flatten().collect())
+}
+
+async fn list_one(client: &Client, watch: &Watch) -> Result<Vec<Object>, Error> {
+    let api = object::api(client, watch.kind, watch.namespace.as_deref());
+    let mut selected = ListParams::default();
+    if !watch.labels.is_empty() {
+        selected = selected.labels(&watch.selector());
+    }
+    match api.list(&selected).await {
+        Ok(listed) => {
+            let items = listed.items.into_iter();
+            Ok(items.map(|item| object::read(watch.kind, item)).collect())
+        }
+        Err(kube::Error::Api(status))
+            if status.is_not_found() && object::is_left_out(client, watch.kind).await =>
+        {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(Error::request(format!("to list {watch}"), error)),
+    }
+}
+
+/// Waits until a signer has answered a CertificateSigningRequest: with a certificate, or
+/// with the condition Denied or Failed. Returns the request as it is then, and nothing
+/// if it was deleted or if the time is up.
+///
+/// # Errors
+/// [`Error::Request`].
+pub async fn answered(
+    client: &Client,
+    request: &CertificateSigningRequest,
+    limit: Duration,
+) -> Result<Option<Object>, Error> {
+    let metadata = &request.metadata;
+    let api = object::api(client, Kind::CertificateSigningRequest, None);
+    let named = WatchParams::default().fields(&format!("metadata.name={}", metadata.name));
+    let failed = |error| Error::request(format!("to watch {}", request.id()), error);
+    let answer = async {
+        let events = api.watch(&named, &metadata.resource_version).await;
+        let mut events = events.map_err(failed)?.boxed();
+        while let Some(event) = events.try_next().await.map_err(failed)? {
+            let (WatchEvent::Added(seen) | WatchEvent::Modified(seen)) = event else {
+                if let WatchEvent::Deleted(_) = event {
+                    break;
+                }
+                continue;
+            };
+            let seen = object::read(Kind::CertificateSigningRequest, seen);
+            let read = CertificateSigningRequest::from_object(&seen);
+            if read.is_some_and(|read| read.metadata.name == metadata.name && is_answered(read)) {
+                return Ok(Some(seen));
+            }
+        }
+        Ok(None)
+    };
+    timeout(limit, answer).await.unwrap_or(Ok(None))
+}
+
+/// Whether the signer of a request has nothing more to do.
+fn is_answered(request: &CertificateSigningRequest) -> bool {
+    let mut conditions = request.status.conditions.iter();
+    !request.status.certificate.is_empty()
+        || conditions.any(|it| ["Denied", "Failed"].contains(&it.condition_type.as_str()))
+}
+
+const LISTS_AT_ONCE: usize = 8;
