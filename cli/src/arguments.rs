@@ -5,6 +5,7 @@ pub(crate) mod audit;
 mod examples;
 mod legacy;
 pub(crate) mod peering_user;
+pub(crate) mod sites;
 mod slices;
 pub(crate) mod transcript;
 
@@ -21,18 +22,20 @@ use liqo_auth::{
 use crate::environment::Now;
 
 pub(crate) use administration::{
-    Approve, Cordon, Deny, Drain, NamedSlice, Release, Remote, RemoteHome, Renew, SignAgain,
-    Status, StatusFormat, Unauthenticate, Uncordon,
+    Approve, Cordon, Deny, Drain, NamedSlice, Release, Remote, Renew, Replicate, SignAgain, Status,
+    StatusFormat, Unauthenticate, Uncordon,
 };
 use examples::*;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
+pub(crate) use sites::{LocalSite, RemoteSite};
 pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
 
-/// Authenticate Liqo clusters from files.
+/// Authenticate Liqo clusters, by their API servers or by files.
 ///
-/// A home is a folder that represents a cluster. It contains the cluster's keys
-/// and, as Kubernetes manifests, the objects that Liqo's authentication stores in
-/// the cluster's API server. The consumer uses resources of the provider.
+/// The consumer uses resources of the provider. A cluster is named by its kubeconfig, or
+/// by its home. A home is a folder that represents a cluster. It contains the cluster's
+/// keys and, as Kubernetes manifests, the objects that Liqo's authentication stores in
+/// the cluster's API server.
 #[derive(Debug, Parser)]
 #[command(name = "liqo-auth", version, after_help = EXIT_CODES, after_long_help = LONG_HELP)]
 #[command(arg_required_else_help = true, propagate_version = true)]
@@ -45,15 +48,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// The home: the folder that represents this cluster
-    #[arg(
-        long,
-        global = true,
-        value_name = "DIR",
-        env = "LIQO_AUTH_HOME",
-        help_heading = "Global options"
-    )]
-    pub(crate) home: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) local: LocalSite,
     /// Which forms of a peer's messages to accept; the rules on keys and names are always the same
     #[arg(
         long,
@@ -107,7 +103,7 @@ pub(crate) enum Command {
     /// Make a home: cluster ID, keys, API server and CA
     #[command(after_help = INIT_EXAMPLES)]
     Init(Init),
-    /// Authenticate with a provider cluster, with access to both homes
+    /// Authenticate with a provider cluster, with access to both clusters
     #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES)]
     Authenticate(Authenticate),
     /// Create a nonce (on the provider) or a resource slice (on the consumer)
@@ -131,7 +127,7 @@ pub(crate) enum Command {
     /// Show the state of a home: peers, certificates, slices, and who waits for whom
     Status(Status),
     /// Carry slices and renewals to the provider and the answers back, as Liqo's replicator does
-    Replicate(RemoteHome),
+    Replicate(Replicate),
     /// Renew the certificates that are due
     #[command(after_help = RENEW_EXAMPLES)]
     Renew(Renew),
@@ -227,9 +223,8 @@ pub(crate) enum KeyAlgorithm {
 
 #[derive(Debug, Args)]
 pub(crate) struct Authenticate {
-    /// The home of the remote cluster, the provider
-    #[arg(long, value_name = "DIR", env = "LIQO_AUTH_REMOTE_HOME")]
-    pub(crate) remote_home: PathBuf,
+    #[command(flatten)]
+    pub(crate) remote: RemoteSite,
     /// Make the homes that do not exist yet
     #[arg(long)]
     pub(crate) init: bool,
@@ -260,7 +255,7 @@ pub(crate) enum Create {
     Nonce(CreateNonce),
     /// Ask a provider for a part of its resources
     #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"], after_help = CREATE_RESOURCE_SLICE)]
-    ResourceSlice(CreateResourceSlice),
+    ResourceSlice(Box<CreateResourceSlice>),
 }
 
 #[derive(Debug, Subcommand)]

@@ -8,7 +8,7 @@ use liqo_auth::{
     consumer::{Consumer, Phase, Status},
     crypto::{Nonce, OneKey},
     error::Error,
-    machine::{Effect, Message, MessageBody, Notice},
+    machine::{Effect, Message, MessageBody, Notice, Watch},
     model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, names},
     policy::Policy,
 };
@@ -87,7 +87,7 @@ impl<'h> ConsumerSide<'h> {
             Some(stand) => Ok((stand, rest.notices)),
             None => Err(Failure::at_odds(format!(
                 "{}: the peering with {} makes no progress",
-                self.home.path().display(),
+                self.home.site(),
                 self.peer
             ))),
         }
@@ -158,7 +158,7 @@ impl<'h> ConsumerSide<'h> {
 }
 
 fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> {
-    let keys = Arc::new(OneKey(Arc::new(home.key()?)));
+    let keys = Arc::new(OneKey(home.key()?));
     let settings = home
         .settings
         .peers
@@ -168,6 +168,13 @@ fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> 
         .policy(policy.clone())
         .peer(peer.clone(), settings.unwrap_or_default())
         .build())
+}
+
+/// What the consumer's side watches on a cluster.
+pub(crate) fn watches(home: &Home) -> Result<Vec<Watch>> {
+    let keys = Arc::new(OneKey(home.key()?));
+    let consumer = Consumer::builder(home.cluster_id().clone(), keys).build();
+    Ok(consumer.watches())
 }
 
 /// A notice as a sentence. None for a notice that is not shown.

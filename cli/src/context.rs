@@ -1,15 +1,17 @@
 //! The context of a command.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use liqo_auth::policy::Policy;
 
 use crate::{
     arguments::{Format, Global},
+    consumer_side,
     environment::Clock,
     failure::{Failure, Result},
-    home::SecretValue,
+    home::{Connection, Home, SecretValue, Site, Use},
     output::Printer,
+    provider_side,
 };
 
 /// What every command has: the global options, the policy, the clock and the
@@ -31,15 +33,48 @@ impl Context {
         }
     }
 
-    /// The path of the command's home.
-    pub(crate) fn home(&self) -> Result<&Path> {
-        self.optional_home().ok_or_else(|| {
-            Failure::usage("name this cluster's home with --home DIR, or in LIQO_AUTH_HOME")
+    /// The cluster of the command.
+    pub(crate) fn site(&self) -> Result<Site> {
+        self.optional_site().ok_or_else(|| {
+            Failure::usage(
+                "name this cluster: its home with --home DIR or in LIQO_AUTH_HOME, or its API server with --kubeconfig FILE or --context NAME",
+            )
         })
     }
 
-    pub(crate) fn optional_home(&self) -> Option<&Path> {
-        self.global.home.as_deref()
+    pub(crate) fn optional_site(&self) -> Option<Site> {
+        self.global.local.named()
+    }
+
+    /// The cluster of a command that also reaches the `remote` one. Beside a cluster of
+    /// a kubeconfig, it is the current context's, as for liqoctl.
+    pub(crate) fn site_beside(&self, remote: &Site) -> Result<Site> {
+        match (self.optional_site(), remote) {
+            (None, Site::Cluster(_)) => Ok(Site::Cluster(Connection::default())),
+            _ => self.site(),
+        }
+    }
+
+    /// The home of a command that works on a folder only.
+    pub(crate) fn folder(&self) -> Result<PathBuf> {
+        match self.site()? {
+            Site::Folder(path) => Ok(path),
+            site @ Site::Cluster(_) => Err(Failure::usage(format!(
+                "{site}: this command works on a home only. Name one with --home DIR"
+            ))),
+        }
+    }
+
+    /// Opens the cluster of the command, with all its objects.
+    pub(crate) fn open(&self, purpose: Use) -> Result<Home> {
+        let mut home = Home::open(&self.site()?, purpose)?;
+        load(&mut home)?;
+        Ok(home)
+    }
+
+    /// Opens the home of a command that works on a folder only.
+    pub(crate) fn open_folder(&self, purpose: Use) -> Result<Home> {
+        Home::open_folder(&self.folder()?, purpose)
     }
 
     /// Prints a manifest.
@@ -49,4 +84,11 @@ impl Context {
             Format::Json => self.printer.result(&value.to_json()),
         }
     }
+}
+
+/// Reads what either side of a cluster watches.
+pub(crate) fn load(home: &mut Home) -> Result<()> {
+    let mut watches = provider_side::watches(home)?;
+    watches.extend(consumer_side::watches(home)?);
+    home.load(watches)
 }

@@ -37,8 +37,8 @@ impl<M: Machine> Driver<'_, M> {
 
     /// Like [`go_on`](Self::go_on), but `next` chooses each step.
     ///
-    /// When no other step is left, the home's authority signs the approved
-    /// requests. The home is saved before that: a request is on the disk before it
+    /// When no other step is left, the approved requests are signed: by the home's
+    /// authority, or by the cluster's signer, for which this waits. A home is saved before that: a request is on the disk before it
     /// is signed. The home is saved again afterwards: a certificate is on the disk
     /// before it is used.
     pub(crate) fn go_on_by(
@@ -58,7 +58,7 @@ impl<M: Machine> Driver<'_, M> {
                 }
                 Ok(step)
             })?;
-            if !sign_approved(self.home, clock)? {
+            if !sign_approved(self.home, clock)? && !self.home.await_signer(&self.peer)? {
                 break step;
             }
         };
@@ -139,17 +139,18 @@ pub(crate) fn exhaust(
         if step.is_settled() {
             return Ok((step, carried_out));
         }
-        home.carry_out(&step, clock.now()?)?;
+        // What another program has changed meanwhile, the next step sees.
+        home.try_to_carry_out(&step, clock.now()?)?;
     }
     Err(Failure::at_odds(format!(
         "{}: the peering with {peer} does not reach a stable state",
-        home.path().display()
+        home.site()
     )))
 }
 
 /// The failure for an error in a home.
 pub(crate) fn failure(home: &Home, error: &Error) -> Failure {
-    Failure::of(&home.path().display().to_string(), error)
+    Failure::of(&home.site().to_string(), error)
 }
 
 /// The maximum number of steps. No exchange has so many: the limit only stops an

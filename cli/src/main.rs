@@ -1,4 +1,4 @@
-//! Authenticate Liqo clusters from files.
+//! Authenticate Liqo clusters, by their API servers or by files.
 //!
 //! A home is a folder that represents a cluster. The library makes all decisions.
 //! This tool stores the objects, reads the clock, and prints messages.

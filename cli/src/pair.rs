@@ -15,7 +15,7 @@ use liqo_auth::{
 use crate::{
     arguments::Remote,
     consumer_side::ConsumerSide,
-    context::Context,
+    context::{Context, load},
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Use},
@@ -85,8 +85,8 @@ impl<'h> Pair<'h> {
         }
         Err(Failure::at_odds(format!(
             "{} and {} do not reach a stable state",
-            self.consumer.home.path().display(),
-            self.provider.home.path().display()
+            self.consumer.home.site(),
+            self.provider.home.site()
         )))
     }
 
@@ -112,29 +112,26 @@ impl Homes {
     /// Opens the home of a command, and the remote home if the command names it.
     /// Both are opened for writing.
     pub(crate) fn open(context: &Context, remote: &Remote) -> Result<Self> {
-        let path = context.home()?;
-        let Some(remote_path) = &remote.remote_home else {
+        let Some(remote_site) = remote.site.named() else {
             let peer = remote.remote_cluster_id.clone();
             return Ok(Self {
-                local: Home::open(path, Use::Write)?,
+                local: context.open(Use::Write)?,
                 remote: None,
                 peer: peer.ok_or_else(|| {
                     Failure::usage("name the remote cluster with --remote-cluster-id ID")
                 })?,
             });
         };
-        let (local, other) = Home::open_both(path, remote_path)?;
-        if local.cluster_id() == other.cluster_id() {
-            return Err(Failure::usage(format!(
-                "both homes are of the cluster {}: a cluster does not peer with itself",
-                local.cluster_id()
-            )));
+        let local_site = context.site_beside(&remote_site)?;
+        let (mut local, mut other) = Home::open_both(&local_site, &remote_site)?;
+        for home in [&mut local, &mut other] {
+            load(home)?;
         }
         let peer = other.cluster_id().clone();
         if let Some(said) = remote.remote_cluster_id.as_ref().filter(|id| **id != peer) {
             return Err(Failure::usage(format!(
                 "--remote-cluster-id {said}: {} is the home of {peer}",
-                other.path().display()
+                other.site()
             )));
         }
         Ok(Self {

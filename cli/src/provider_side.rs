@@ -5,9 +5,9 @@ mod beside;
 use std::sync::Arc;
 
 use liqo_auth::{
-    crypto::{Authority, CaBundle, Nonce},
+    crypto::Nonce,
     error::Error,
-    machine::{Follower, Message, Notice, Step},
+    machine::{Follower, Message, Notice, Step, Watch},
     model::{ClusterId, Identity, NamespaceName, Secret, Tenant, TenantCondition, names},
     policy::Policy,
     provider::{Endpoint, NameRegistry, Phase, Provider, Status},
@@ -105,7 +105,7 @@ impl<'h> ProviderSide<'h> {
                 None => {
                     return Err(Failure::at_odds(format!(
                         "{}: the peering with {} makes no progress",
-                        self.home.path().display(),
+                        self.home.site(),
                         self.peer
                     )));
                 }
@@ -142,7 +142,7 @@ impl<'h> ProviderSide<'h> {
 
     /// Replaces the nonce with a new one, and saves the home.
     pub(crate) fn replace_nonce(&mut self) -> Result<Vec<Notice>> {
-        let subject = self.home.path().display().to_string();
+        let subject = self.home.site().to_string();
         let step = self.administer(&subject, |provider, view, env| {
             provider.replace_nonce(view, env)
         })?;
@@ -175,9 +175,9 @@ pub(crate) fn nonce_secret<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h S
 }
 
 fn provider(home: &Home, policy: &Policy) -> Result<Provider> {
-    let endpoint = endpoint(home, &home.authority()?)?;
+    let endpoint = endpoint(home)?;
     let mut builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
-        .key(Arc::new(home.key()?))
+        .key(home.key()?)
         .kubernetes_signer()
         .principals(Arc::new(principals(home)?))
         .policy(policy.clone());
@@ -193,16 +193,16 @@ fn provider(home: &Home, policy: &Policy) -> Result<Provider> {
 }
 
 /// The URL and the CA of this home's API server, for peers.
-pub(crate) fn endpoint(home: &Home, authority: &Authority) -> Result<Endpoint> {
-    let bundle = match &home.settings.api_server_ca {
-        None => authority.ca_bundle().clone(),
-        Some(ca) => CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
-            .map_err(|error| Failure::at_odds(format!("home.yaml, apiServerCA: {error}")))?,
-    };
-    Ok(Endpoint::new(
-        home.settings.api_server.clone(),
-        Some(&bundle),
-    ))
+pub(crate) fn endpoint(home: &Home) -> Result<Endpoint> {
+    let api_server = home.settings.api_server.clone();
+    Ok(Endpoint::new(api_server, home.ca_bundle()?.as_ref()))
+}
+
+/// What the provider's side watches on a cluster.
+pub(crate) fn watches(home: &Home) -> Result<Vec<Watch>> {
+    let mut watches = provider(home, &Policy::default())?.watches();
+    watches.extend(principals(home)?.watches());
+    Ok(watches)
 }
 
 /// The names that principals in this home already have.
@@ -220,6 +220,6 @@ fn principals(home: &Home) -> Result<NameRegistry> {
 pub(crate) fn refused(home: &Home, error: &Error) -> Failure {
     Failure::new(
         crate::failure::Code::Refused,
-        format!("{}: {}", home.path().display(), paragraph(error)),
+        format!("{}: {}", home.site(), paragraph(error)),
     )
 }

@@ -15,20 +15,17 @@ use serde_json::json;
 use crate::{
     environment::{Clock, entropy},
     failure::{Failure, Result},
-    home::Home,
+    home::{Home, awaits_signature},
 };
 
 /// Signs every request that is approved and has no certificate. Returns whether any
 /// request got an answer. The home is saved before and after that.
 pub(crate) fn sign_approved(home: &mut Home, clock: Clock) -> Result<bool> {
-    let is_open = |request: &&CertificateSigningRequest| {
-        let conditions = &request.status.conditions;
-        request.status.certificate.is_empty()
-            && conditions.iter().any(|it| it.condition_type == APPROVED)
-    };
-    if !home
-        .all::<CertificateSigningRequest>()
-        .any(|it| is_open(&it))
+    let is_open = |request: &&CertificateSigningRequest| awaits_signature(request);
+    if home.is_live()
+        || !home
+            .all::<CertificateSigningRequest>()
+            .any(awaits_signature)
     {
         return Ok(false);
     }

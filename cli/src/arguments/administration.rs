@@ -1,26 +1,24 @@
 //! The command line of the commands for clusters that are authenticated.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::model::ClusterId;
 
-/// The remote cluster: its ID, or its home if that is on this machine.
+use super::sites::RemoteSite;
+
+/// The remote cluster: its ID, or access to it.
 #[derive(Debug, Args)]
 pub(crate) struct Remote {
     /// The cluster ID of the remote cluster
-    #[arg(long, value_name = "ID", required_unless_present = "remote_home")]
+    #[arg(long, value_name = "ID", required_unless_present_any = RemoteSite::NAMES)]
     pub(crate) remote_cluster_id: Option<ClusterId>,
-    /// The home of the remote cluster, to continue there at once
-    #[arg(long, value_name = "DIR", env = "LIQO_AUTH_REMOTE_HOME")]
-    pub(crate) remote_home: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) site: RemoteSite,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RemoteHome {
-    /// The home of the remote cluster
-    #[arg(long, value_name = "DIR", env = "LIQO_AUTH_REMOTE_HOME")]
-    pub(crate) remote_home: PathBuf,
+pub(crate) struct Replicate {
+    #[command(flatten)]
+    pub(crate) site: RemoteSite,
 }
 
 #[derive(Debug, Args)]
@@ -40,9 +38,8 @@ pub(crate) struct Renew {
     /// Renew only the certificates of the peering with this cluster
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
-    /// The home of the remote cluster, to renew there, too
-    #[arg(long, value_name = "DIR", env = "LIQO_AUTH_REMOTE_HOME")]
-    pub(crate) remote_home: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) site: RemoteSite,
 }
 
 #[derive(Debug, Subcommand)]

@@ -14,6 +14,9 @@ Examples:
   Authenticate two clusters on this machine, and make their homes:
     liqo-auth authenticate --init --home ./cl-consumer --remote-home ./cl-provider
 
+  Authenticate two real clusters:
+    liqo-auth authenticate --kubeconfig consumer.kubeconfig --remote-kubeconfig provider.kubeconfig
+
   The same by hand, each step on one home only:
     liqo-auth create nonce      --home ./cl-provider --remote-cluster-id cl-consumer
     liqo-auth get nonce         --home ./cl-provider --remote-cluster-id cl-consumer > nonce.txt
@@ -44,6 +47,8 @@ Examples:
 
 pub(super) const AUTHENTICATE_EXAMPLES: &str = "\
 Examples:
+  liqo-auth authenticate --remote-kubeconfig provider.kubeconfig
+  liqo-auth authenticate --context consumer --remote-context provider
   liqo-auth authenticate --home ./cl-consumer --remote-home ./cl-provider
   liqo-auth authenticate --init --home ./cl-consumer --remote-home ./cl-provider \\
       --remote-api-server https://172.19.0.3:6443";

@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
     for file in &arguments.files {
         read(file, &mut messages)?;
     }
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     // All objects are received in memory first. The first refusal ends the command,
     // and nothing has been written.
     let mut results = Vec::new();
@@ -184,8 +184,8 @@ fn settle_tenant(
             context.printer.message(&match stand {
                 ProviderStand::Tolerated => format!("{peer} is let in without a handshake."),
                 _ => format!(
-                    "{peer} waits for approval: liqo-auth approve tenant {peer} --home {}",
-                    provider.home.path().display()
+                    "{peer} waits for approval: liqo-auth approve tenant {peer} {}",
+                    provider.home.site().options()
                 ),
             });
             return Ok(());
@@ -206,8 +206,8 @@ fn settle_tenant(
         .printer
         .result(&format!("tenant.{}/{name} {verb}\n", names::API_GROUP))?;
     context.printer.message(&format!(
-        "{peer} is authenticated. Now generate its Identity: liqo-auth generate identity --home {} --remote-cluster-id {peer}",
-        home.path().display()
+        "{peer} is authenticated. Now generate its Identity: liqo-auth generate identity {} --remote-cluster-id {peer}",
+        home.site().options()
     ));
     Ok(())
 }
@@ -237,9 +237,9 @@ fn settle_identity(
         context.printer.warning(&notice);
     }
     context.printer.message(&format!(
-        "The kubeconfig is in {secret}: {}. Print it with: liqo-auth get kubeconfig --home {} --remote-cluster-id {peer}",
-        home.file_of(&secret).display(),
-        home.path().display()
+        "The kubeconfig is in {secret}: {}. Print it with: liqo-auth get kubeconfig {} --remote-cluster-id {peer}",
+        home.site_of(&secret),
+        home.site().options()
     ));
     Ok(())
 }

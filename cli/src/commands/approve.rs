@@ -31,8 +31,8 @@ pub(super) fn approve(context: &Context, command: &Approve) -> Result<()> {
         ProviderStand::Refused(error) => Err(refused(&home, &error)),
         ProviderStand::Authenticated => {
             context.printer.message(&format!(
-                "{peer} is authenticated. Now generate its Identity: liqo-auth generate identity --home {} --remote-cluster-id {peer}",
-                home.path().display()
+                "{peer} is authenticated. Now generate its Identity: liqo-auth generate identity {} --remote-cluster-id {peer}",
+                home.site().options()
             ));
             Ok(())
         }
@@ -56,12 +56,12 @@ pub(super) fn deny(context: &Context, command: &Deny) -> Result<()> {
 }
 
 fn open(context: &Context, peer: &ClusterId) -> Result<Home> {
-    let home = Home::open(context.home()?, Use::Write)?;
+    let home = context.open(Use::Write)?;
     match get::tenant_of(&home, peer) {
         Some(_) => Ok(home),
         None => Err(Failure::waiting(format!(
             "unable to get tenant: there is no Tenant of {peer} in {}",
-            home.path().display()
+            home.site()
         ))),
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     arguments::audit::{Audit, VerifyAudit},
     context::Context,
     failure::Result,
-    home::{Home, Use},
+    home::Use,
     output::Table,
 };
 
@@ -16,7 +16,7 @@ pub(super) fn run(context: &Context, arguments: &Audit) -> Result<()> {
 }
 
 fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
-    let home = Home::open(context.home()?, Use::Read)?;
+    let home = context.open_folder(Use::Read)?;
     let summary = home.verify_log(arguments.head, |_| {})?;
     let mut text = format!("entries  {}\n", summary.entries);
     for (name, value) in [
@@ -32,7 +32,7 @@ fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
 }
 
 fn show(context: &Context) -> Result<()> {
-    let home = Home::open(context.home()?, Use::Read)?;
+    let home = context.open_folder(Use::Read)?;
     let mut table = Table::new(["TIME", "PEER", "DECISION", "RULE", "OBJECT", "DETAILS"]);
     home.verify_log(None, |entry| {
         let entry = entry.content();

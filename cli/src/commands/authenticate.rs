@@ -8,17 +8,23 @@ use liqo_auth::{
 use super::{init, known::keep};
 use crate::{
     arguments::{Authenticate, Known},
-    consumer_side::{ConsumerSide, ConsumerStand, sentence},
+    consumer_side::{self, ConsumerSide, ConsumerStand, sentence},
     context::Context,
     failure::{Failure, Result},
     home::{Home, create},
     output::Side,
-    provider_side::{ProviderSide, ProviderStand, refused},
+    provider_side::{self, ProviderSide, ProviderStand, refused},
 };
 
 pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
-    let (path, remote_path) = (context.home()?, arguments.remote_home.as_path());
+    let remote = arguments.remote.required()?;
+    let local = context.site_beside(&remote)?;
     if arguments.init {
+        let (Some(path), Some(remote_path)) = (local.folder(), remote.folder()) else {
+            return Err(Failure::usage(
+                "--init makes homes: name them with --home DIR and --remote-home DIR",
+            ));
+        };
         let (making, local_id) = (&arguments.making, arguments.cluster_id.as_ref());
         let local = init::blueprint(context, path, local_id, making, &making.api_server)?;
         let remote_id = arguments.remote_cluster_id.as_ref();
@@ -32,18 +38,14 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
         create(path, &local)?;
         create(remote_path, &remote)?;
     }
-    let (mut local, mut remote) = Home::open_both(path, remote_path)?;
-    if local.cluster_id() == remote.cluster_id() {
-        return Err(Failure::usage(format!(
-            "both homes are of the cluster {}: a cluster does not peer with itself",
-            local.cluster_id()
-        )));
-    }
+    let (mut local, mut remote) = Home::open_both(&local, &remote)?;
+    local.load(consumer_side::watches(&local)?)?;
+    remote.load(provider_side::watches(&remote)?)?;
     let secret = exchange(context, arguments, &mut local, &mut remote)?;
     context.printer.result(&format!(
-        "The kubeconfig is in {secret}: {}\nPrint it with: liqo-auth get kubeconfig --home {} --remote-cluster-id {}\n",
-        local.file_of(&secret).display(),
-        local.path().display(),
+        "The kubeconfig is in {secret}: {}\nPrint it with: liqo-auth get kubeconfig {} --remote-cluster-id {}\n",
+        local.site_of(&secret),
+        local.site().options(),
         remote.cluster_id(),
     ))
 }
@@ -95,8 +97,8 @@ fn exchange(
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
         ProviderStand::AwaitsApproval => {
             return Err(Failure::waiting(format!(
-                "{provider_id} has to approve {consumer_id} first: liqo-auth approve tenant {consumer_id} --home {}; then authenticate again",
-                provider.home.path().display()
+                "{provider_id} has to approve {consumer_id} first: liqo-auth approve tenant {consumer_id} {}; then authenticate again",
+                provider.home.site().options()
             )));
         }
         ProviderStand::Tolerated => {

@@ -11,7 +11,7 @@ use crate::{
     arguments::{Cordon, Drain, NamedSlice, Uncordon},
     context::Context,
     failure::{Failure, Result},
-    home::{Home, Use},
+    home::Use,
     output::{Side, escaped},
     provider_side::{ProviderSide, ProviderStand, refused},
 };
@@ -38,11 +38,11 @@ pub(super) fn uncordon(context: &Context, command: &Uncordon) -> Result<()> {
 
 /// Sets the condition of a tenant, in liqoctl's words.
 fn set(context: &Context, peer: &ClusterId, condition: TenantCondition) -> Result<()> {
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     if get::tenant_of(&home, peer).is_none() {
         return Err(Failure::waiting(format!(
             "unable to get tenant: there is no Tenant of {peer} in {}",
-            home.path().display()
+            home.site()
         )));
     }
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
@@ -88,7 +88,7 @@ fn mark(context: &Context, slice: &NamedSlice, cordoned: bool) -> Result<()> {
         name,
         remote_cluster_id: peer,
     } = slice;
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let shown = escaped(name);
     let subject = format!("the slice {shown} stays as it is");

@@ -8,14 +8,14 @@ use crate::{
     consumer_side::sentence,
     context::Context,
     failure::{Failure, Result},
-    home::{Home, Use},
+    home::Use,
     output::Side,
     provider_side::{ProviderSide, ProviderStand, nonce_secret, refused},
 };
 
 pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     if arguments.tolerate_no_handshake {
         home.peer_mut(peer).tolerate_no_handshake = true;
     }

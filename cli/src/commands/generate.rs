@@ -13,7 +13,7 @@ use crate::{
     consumer_side::{ConsumerSide, ConsumerStand},
     context::Context,
     failure::{Code, Failure, Result},
-    home::{Home, SecretValue, Use},
+    home::{SecretValue, Use},
     input,
     provider_side::{ProviderSide, ProviderStand, refused},
 };
@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
     let given = arguments.nonce.as_deref().map(input::nonce).transpose()?;
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     keep(&mut home, peer, &arguments.known)?;
     if let Some(namespace) = &arguments.remote_tenant_namespace {
         let namespace =
@@ -55,19 +55,19 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
 
 pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     if super::get::tenant_of(&home, peer).is_none() && home.unreadable().next().is_none() {
         return Err(Failure::waiting(format!(
             "there is no Tenant of {peer} in {}. Create a nonce for it, have it generate its Tenant, and apply that first.",
-            home.path().display()
+            home.site()
         )));
     }
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let stand = provider.settle()?;
     if let ProviderStand::AwaitsApproval = stand {
         return Err(Failure::waiting(format!(
-            "{peer} waits for approval: liqo-auth approve tenant {peer} --home {}",
-            home.path().display()
+            "{peer} waits for approval: liqo-auth approve tenant {peer} {}",
+            home.site().options()
         )));
     }
     if let ProviderStand::Refused(error) = stand {

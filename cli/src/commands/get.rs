@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
-    let home = Home::open(context.home()?, Use::Read)?;
+    let home = context.open(Use::Read)?;
     warn(context, &home);
     let tenants: Vec<&Tenant> = home
         .all::<Tenant>()
@@ -49,7 +49,7 @@ pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
 }
 
 pub(super) fn identities(context: &Context, list: &List) -> Result<()> {
-    let home = Home::open(context.home()?, Use::Read)?;
+    let home = context.open(Use::Read)?;
     warn(context, &home);
     let wanted = |identity: &&Identity| list.asks_for(&identity.metadata);
     let identities: Vec<&Identity> = home.all::<Identity>().filter(wanted).collect();
@@ -73,7 +73,7 @@ pub(super) fn identities(context: &Context, list: &List) -> Result<()> {
 }
 
 pub(super) fn renews(context: &Context, list: &List) -> Result<()> {
-    let home = Home::open(context.home()?, Use::Read)?;
+    let home = context.open(Use::Read)?;
     warn(context, &home);
     let wanted = |renew: &&Renew| list.asks_for(&renew.metadata);
     let renews: Vec<&Renew> = home.all::<Renew>().filter(wanted).collect();
@@ -94,12 +94,13 @@ pub(super) fn renews(context: &Context, list: &List) -> Result<()> {
 }
 
 pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
-    let home = Home::open(context.home()?, Use::Read)?;
+    let home = context.open(Use::Read)?;
     if let Some(peer) = &arguments.remote_cluster_id {
         let secret = nonce_secret(&home, peer).ok_or_else(|| {
             Failure::waiting(format!(
-                "there is no nonce for {peer} in {path}. Create one with: liqo-auth create nonce --home {path} --remote-cluster-id {peer}",
-                path = home.path().display()
+                "there is no nonce for {peer} in {path}. Create one with: liqo-auth create nonce {options} --remote-cluster-id {peer}",
+                path = home.site(),
+                options = home.site().options()
             ))
         })?;
         // Like liqoctl, print no line feed after the nonce, so that a file contains
@@ -138,7 +139,7 @@ pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
 }
 
 pub(super) fn kubeconfig(context: &Context, peer: &ClusterId, slice: Option<&str>) -> Result<()> {
-    let home = Home::open(context.home()?, Use::Read)?;
+    let home = context.open(Use::Read)?;
     let name = slice.map_or_else(
         || names::identity_name(peer),
         names::resource_slice_identity_name,
@@ -146,7 +147,7 @@ pub(super) fn kubeconfig(context: &Context, peer: &ClusterId, slice: Option<&str
     let waits = || {
         Failure::waiting(format!(
             "there is no kubeconfig for {peer} in {}. Apply the Identity that its administrator generates first.",
-            home.path().display()
+            home.site()
         ))
     };
     let identity = home

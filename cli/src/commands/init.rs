@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
-    let path = context.home()?;
+    let path = &*context.folder()?;
     let authority = match (&arguments.ca_cert, &arguments.ca_key) {
         (Some(certificate), Some(key)) => Some(GivenAuthority {
             certificate: input::read(certificate)?.to_vec(),
@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
             path.display()
         )));
     }
-    let home = Home::open(path, Use::Read)?;
+    let home = Home::open_folder(path, Use::Read)?;
     let key = home.key()?;
     let (algorithm, fingerprint) = (key.public_key().algorithm(), key.public_key().fingerprint());
     context.printer.result(&format!(

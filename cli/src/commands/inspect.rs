@@ -33,8 +33,8 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
         Failure::new(Code::Refused, format!("{file} is not a manifest: {error}"))
     })?;
     let home = context
-        .optional_home()
-        .map(|path| Home::open(path, Use::Read))
+        .optional_site()
+        .map(|_| context.open(Use::Read))
         .transpose()?;
     let inspection = Inspection {
         context,

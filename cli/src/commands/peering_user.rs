@@ -10,14 +10,14 @@ use crate::{
     arguments::peering_user::{DeletePeeringUser, GeneratePeeringUser, TlsCompatibility},
     context::Context,
     failure::Result,
-    home::{Home, Use},
+    home::Use,
     output::Side,
     provider_side::ProviderSide,
 };
 
 pub(super) fn generate(context: &Context, arguments: &GeneratePeeringUser) -> Result<()> {
     let peer = &arguments.consumer_cluster_id;
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     let rsa = match arguments.tls_compatibility_mode {
         TlsCompatibility::True => true,
         TlsCompatibility::False => false,
@@ -47,7 +47,7 @@ pub(super) fn generate(context: &Context, arguments: &GeneratePeeringUser) -> Re
 
 pub(super) fn delete(context: &Context, arguments: &DeletePeeringUser) -> Result<()> {
     let peer = &arguments.consumer_cluster_id;
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     provider.delete_peering_user()?;
     context.printer.info(

@@ -19,7 +19,7 @@ use crate::{
 
 pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     let released = as_provider(context, &mut home, peer)?;
     let also = as_consumer(context, &mut home, peer)?;
     home.save()?;
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
     if lines.is_empty() {
         return Err(Failure::waiting(format!(
             "nothing is pinned for {peer} in {}",
-            home.path().display()
+            home.site()
         )));
     }
     context.printer.result(&lines.concat())

@@ -16,10 +16,10 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
-    if arguments.remote_home.is_some() {
+    if arguments.site.named().is_some() {
         return both(context, arguments);
     }
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     let before = overview::peerings(context, &mut home)?;
     let peers = overview::peers(&home);
     for (peer, role) in &peers {
@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
 fn both(context: &Context, arguments: &Renew) -> Result<()> {
     let remote = Remote {
         remote_cluster_id: arguments.remote_cluster_id.clone(),
-        remote_home: arguments.remote_home.clone(),
+        site: arguments.site.clone(),
     };
     let Homes {
         mut local, remote, ..
@@ -140,7 +140,7 @@ fn tell(
     if !told {
         context
             .printer
-            .message(&format!("{}: no certificate.", home.path().display()));
+            .message(&format!("{}: no certificate.", home.site()));
     }
     for peering in after.iter().filter(|peering| of(peering, only)) {
         for refused in &peering.refused {

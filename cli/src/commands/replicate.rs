@@ -3,7 +3,7 @@
 use liqo_auth::model::{ClusterId, Identity, Tenant, names};
 
 use crate::{
-    arguments::{Remote, RemoteHome},
+    arguments::{Remote, Replicate},
     consumer_side::sentence,
     context::Context,
     failure::{Failure, Result},
@@ -13,11 +13,12 @@ use crate::{
     provider_side::refused,
 };
 
-pub(super) fn run(context: &Context, arguments: &RemoteHome) -> Result<()> {
+pub(super) fn run(context: &Context, arguments: &Replicate) -> Result<()> {
     let remote = Remote {
         remote_cluster_id: None,
-        remote_home: Some(arguments.remote_home.clone()),
+        site: arguments.site.clone(),
     };
+    arguments.site.required()?;
     let Homes { local, remote, .. } = Homes::open(context, &remote)?;
     let mut local = local;
     let mut remote = remote.ok_or_else(|| Failure::usage("name the remote home"))?;

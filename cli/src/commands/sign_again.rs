@@ -7,7 +7,7 @@ use crate::{
     arguments::SignAgain,
     context::Context,
     failure::{Failure, Result},
-    home::{Home, Use},
+    home::Use,
     output::{Side, escaped},
     provider_side::{ProviderSide, ProviderStand, refused},
 };
@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {
             (&slice.remote_cluster_id, holder, shown)
         }
     };
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open(Use::Write)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     // First, record a denial that is not recorded yet: it counts, too.
     provider.settle()?;
@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {
     if step.effects.is_empty() {
         return Err(Failure::waiting(format!(
             "{shown} has no request in {} that was denied or that failed",
-            home.path().display()
+            home.site()
         )));
     }
     // The administrator's decision is on the disk before the next request is made.

@@ -44,9 +44,9 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
     consumer.settle()?;
     context.printer.info(Side::Only, "ResourceSlice created")?;
     let Some(mut remote) = remote else {
-        let path = local.path().display();
+        let options = local.site().options();
         context.printer.message(&format!(
-            "It waits for {peer}. If there is no replicator, send it to {peer}: liqo-auth get resourceslices {name} --home {path} -o yaml"
+            "It waits for {peer}. If there is no replicator, send it to {peer}: liqo-auth get resourceslices {name} {options} -o yaml"
         ));
         return Ok(());
     };
@@ -90,7 +90,7 @@ pub(super) fn delete(context: &Context, arguments: &DeleteResourceSlice) -> Resu
 }
 
 pub(super) fn get(context: &Context, list: &List) -> Result<()> {
-    let home = Home::open(context.home()?, Use::Read)?;
+    let home = context.open(Use::Read)?;
     get::warn(context, &home);
     let slices: Vec<&ResourceSlice> = home
         .all::<ResourceSlice>()
@@ -133,7 +133,7 @@ pub(super) fn absent(home: &Home, name: &str) -> Failure {
     Failure::waiting(format!(
         "there is no ResourceSlice {} of that peer in {}",
         escaped(name),
-        home.path().display()
+        home.site()
     ))
 }
 
@@ -205,9 +205,9 @@ fn tell(context: &Context, local: &Home, name: &str, remote: &Home) -> Result<()
     match status.condition(Condition::Authentication) {
         None => {
             return Err(Failure::waiting(format!(
-                "{} has not decided on the slice {name}. See: liqo-auth status --home {}",
+                "{} has not decided on the slice {name}. See: liqo-auth status {}",
                 remote.cluster_id(),
-                remote.path().display()
+                remote.site().options()
             )));
         }
         Some(condition) if condition.status == Decided::Denied => {
@@ -245,7 +245,7 @@ fn tell(context: &Context, local: &Home, name: &str, remote: &Home) -> Result<()
     if local.value(&secret).is_some() {
         context.printer.message(&format!(
             "The kubeconfig is in {secret}: {}",
-            local.file_of(&secret).display()
+            local.site_of(&secret)
         ));
     }
     Ok(())

@@ -8,13 +8,13 @@ use crate::{
     arguments::{Status, StatusFormat},
     context::Context,
     failure::Result,
-    home::{Home, Use},
+    home::Use,
     output::{Table, age},
     overview::{self, Certificate, Peering, Renewal, Role},
 };
 
 pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
-    let mut home = Home::open(context.home()?, Use::Read)?;
+    let mut home = context.open(Use::Read)?;
     let peerings = overview::peerings(context, &mut home)?;
     if let Some(StatusFormat::Json) = arguments.output {
         let key = home.key()?;

@@ -7,13 +7,13 @@ use crate::{
     consumer_side::ConsumerSide,
     context::Context,
     failure::{Code, Failure, Result},
-    home::{Home, Use},
+    home::Use,
     provider_side::ProviderSide,
 };
 
 pub(super) fn run(context: &Context, arguments: &TranscriptOf) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
-    let mut home = Home::open(context.home()?, Use::Read)?;
+    let mut home = context.open(Use::Read)?;
     let own = home.cluster_id().clone();
     let provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let as_provider = provider.transcript()?;

@@ -37,7 +37,7 @@ fn alone(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<()> {
     match (is_consumer, is_provider) {
         (false, false) => Err(Failure::waiting(format!(
             "{} has no peering with {peer}",
-            home.path().display()
+            home.site()
         ))),
         (true, _) => {
             leave(context, home, peer, Side::Only)?;

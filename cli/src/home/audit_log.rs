@@ -17,7 +17,7 @@ use liqo_auth::{
     model::{ClusterId, Timestamp},
 };
 
-use super::Home;
+use super::{Home, directory::Directory};
 use crate::failure::{Failure, Result};
 
 pub(crate) const AUDIT_LOG_FILE: &str = "audit.log";
@@ -38,6 +38,9 @@ impl Home {
         error: &Error,
         now: Timestamp,
     ) -> Result<()> {
+        if self.is_live() {
+            return Ok(());
+        }
         self.decisions = vec![(now, Event::refused(peer, error))];
         self.log_decisions()
     }
@@ -63,6 +66,11 @@ impl Home {
     /// Writes the changes, and then the decisions. Both are on the disk when this
     /// returns.
     pub(crate) fn save(&mut self) -> Result<()> {
+        if self.is_live() {
+            // The API server's own audit log has what was written.
+            self.decisions.clear();
+            return self.save_objects();
+        }
         if !self.decisions.is_empty() {
             // If the log cannot be opened, nothing is written.
             self.end_of_log()?;
@@ -78,9 +86,10 @@ impl Home {
         wanted: Option<EntryHash>,
         mut each: impl FnMut(&Entry),
     ) -> Result<Summary> {
+        let root = self.log_folder()?;
         let key = self.record_key()?;
         let mut verifier = Verifier::new(Some(&key), wanted);
-        if let Some(file) = self.root.open_log(AUDIT_LOG_FILE, false)? {
+        if let Some(file) = root.open_log(AUDIT_LOG_FILE, false)? {
             let mut lines = BufReader::new(file);
             let mut number = 0_u64;
             let mut line = Vec::new();
@@ -141,7 +150,7 @@ impl Home {
             .with_context(|| self.log_path())?;
         if is_new {
             // Wait until the name of the new file is on the disk, too.
-            self.root.sync()?;
+            self.log_folder()?.sync()?;
         }
         Ok(())
     }
@@ -149,7 +158,7 @@ impl Home {
     /// The log and its last entry. An incomplete line at the end, which a crash has
     /// left, is removed: it is not an entry.
     fn end_of_log(&self) -> Result<(File, Option<Entry>)> {
-        let file = self.root.open_log(AUDIT_LOG_FILE, true)?;
+        let file = self.log_folder()?.open_log(AUDIT_LOG_FILE, true)?;
         let mut file = file.with_context(|| self.log_path())?;
         let length = file.metadata().with_context(|| self.log_path())?.len();
         // Enough for two lines of any length: the last entry and an incomplete line.
@@ -173,9 +182,9 @@ impl Home {
         let last = lines.rsplit(|byte| *byte == b'\n').next();
         let last = Entry::parse(last.unwrap_or_default()).map_err(|fault| {
             Failure::at_odds(format!(
-                "{}, last line: {fault}. Examine the log with: liqo-auth audit verify --home {}; then move the file away, so that a new log begins.",
+                "{}, last line: {fault}. Examine the log with: liqo-auth audit verify {}; then move the file away, so that a new log begins.",
                 self.log_path(),
-                self.path().display()
+                self.site().options()
             ))
         })?;
         Ok((file, Some(last)))
@@ -188,7 +197,12 @@ impl Home {
         ))
     }
 
+    fn log_folder(&self) -> Result<&Directory> {
+        let folder = self.folder("needs a log of decisions, which only a home has")?;
+        Ok(&folder.root)
+    }
+
     fn log_path(&self) -> String {
-        self.path().join(AUDIT_LOG_FILE).display().to_string()
+        format!("{}/{AUDIT_LOG_FILE}", self.site())
     }
 }

@@ -20,9 +20,9 @@ use zeroize::Zeroizing;
 use super::{
     Home, Use,
     content::SecretValue,
-    directory::{Access, Directory},
+    directory::{Access, Directory, is_temporary},
+    folder::{Folder, lock},
     layout::{AUTHORITY_SECRET, Area, LOCK_FILE, RECORD_KEY_SECRET, SETTINGS_FILE},
-    lock,
     settings::Settings,
     store::Store,
     write::{Change, Target, write_first},
@@ -58,7 +58,7 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
     let lock = lock(&root, Use::Write)?;
     if root.read(SETTINGS_FILE)?.is_some() {
         // Read the home, so that an error in it is reported.
-        Home::read(root, lock, Use::Write)?;
+        Home::read(Folder { root, lock }, Use::Write)?;
         return Ok(false);
     }
     refuse_strangers(&root)?;
@@ -106,7 +106,7 @@ pub(crate) const AUTHORITY_KEY: &str = "tls.key";
 fn refuse_strangers(root: &Directory) -> Result<()> {
     let ours = |name: &str| {
         name == LOCK_FILE
-            || super::is_temporary(name)
+            || is_temporary(name)
             || Area::ALL.iter().any(|area| area.folder() == name)
     };
     match root.names()?.iter().find(|name| !ours(name)) {

@@ -1,34 +1,34 @@
-//! A cluster's home: a folder of Kubernetes manifests, in place of the cluster's
-//! API server.
+//! A cluster, as commands see it. It is kept in a home, which is a folder of Kubernetes
+//! manifests, or on its own API server.
 
 mod audit_log;
 mod content;
 mod create;
 mod directory;
 mod disk;
+mod folder;
 mod index;
 mod layout;
+mod live;
 mod resting;
 mod settings;
+mod site;
 mod store;
 mod write;
 
-use std::{
-    fs::File,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use anyhow::Context;
 use liqo_auth::{
     audit::Event,
-    crypto::{Authority, KeyPair, RecordKey},
+    crypto::{Authority, CaBundle, KeyPair, RecordKey},
     error::Error,
-    machine::{Effect, Interest, Step, View},
-    model::{ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names},
+    machine::{Effect, Interest, Step, View, Watch},
+    model::{
+        CertificateSigningRequest, ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names,
+    },
     policy::Policy,
 };
-use zeroize::Zeroizing;
 
 pub(crate) use self::{
     content::SecretValue,
@@ -36,21 +36,24 @@ pub(crate) use self::{
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
     resting::Resting,
     settings::Peer,
+    site::{Connection, Site},
 };
 use self::{
-    directory::{Directory, is_temporary},
-    layout::{Area, LOCK_FILE, ManifestFile, SETTINGS_FILE},
+    folder::Folder,
+    layout::{LOCK_FILE, ManifestFile, SETTINGS_FILE},
+    live::{Live, Outcome},
     settings::Settings,
     store::Store,
     write::{Change, Target, write},
 };
 use crate::failure::{Failure, Result};
 
-/// An open home. A home that was opened with [`Use::Write`] is locked until this
-/// value is dropped, so that no other command changes it.
+/// An open cluster. A folder that was opened with [`Use::Write`] is locked until this
+/// value is dropped, so that no other command changes it. On an API server, each effect
+/// names the version that was seen.
 pub(crate) struct Home {
-    root: Directory,
-    lock: File,
+    site: Site,
+    ground: Ground,
     pub(crate) settings: Settings,
     store: Store,
     written_settings: Settings,
@@ -58,6 +61,12 @@ pub(crate) struct Home {
     decisions: Vec<(Timestamp, Event)>,
     /// Refusals that are in the log already, each with its peer.
     logged: Vec<(ClusterId, Error)>,
+}
+
+/// What holds the objects.
+enum Ground {
+    Folder(Folder),
+    Cluster(Box<Live>),
 }
 
 /// What a command does with a home.
@@ -70,76 +79,91 @@ pub(crate) enum Use {
 }
 
 impl Home {
+    /// Opens an existing home, or connects to a cluster.
+    pub(crate) fn open(site: &Site, purpose: Use) -> Result<Self> {
+        match site {
+            Site::Folder(path) => Self::open_folder(path, purpose),
+            Site::Cluster(connection) => {
+                let (live, settings) = Live::connect(connection, purpose)?;
+                let ground = Ground::Cluster(Box::new(live));
+                Ok(Self::new(site.clone(), ground, settings, Store::default()))
+            }
+        }
+    }
+
     /// Opens an existing home.
-    pub(crate) fn open(path: &Path, purpose: Use) -> Result<Self> {
-        let root = existing(path)?;
-        let lock = lock(&root, purpose)?;
-        Self::read(root, lock, purpose)
+    pub(crate) fn open_folder(path: &Path, purpose: Use) -> Result<Self> {
+        Self::read(Folder::open(path, purpose)?, purpose)
     }
 
     /// Opens a home and reads only these objects, since it may contain thousands of
     /// others. All other objects appear to be absent.
     pub(crate) fn open_only(path: &Path, wanted: &[ObjectRef]) -> Result<Self> {
-        let root = existing(path)?;
-        let lock = lock(&root, Use::Read)?;
-        let settings = settings(&root)?;
-        let mut store = Store::default();
-        for id in wanted {
-            let place =
-                ManifestFile::of(id).with_context(|| format!("{id} cannot be stored in a home"))?;
-            if let Some(text) = read(&root, &place)? {
-                store.load(id.clone(), text);
-            }
-        }
-        Ok(Self {
-            root,
-            lock,
-            written_settings: settings.clone(),
-            settings,
-            store,
-            decisions: Vec::new(),
-            logged: Vec::new(),
-        })
+        let folder = Folder::open(path, Use::Read)?;
+        let (settings, store) = (folder.settings()?, folder.some_objects(wanted)?);
+        let site = Site::Folder(path.to_owned());
+        Ok(Self::new(site, Ground::Folder(folder), settings, store))
     }
 
-    /// Opens two homes. They are locked in a fixed order, so that two commands
-    /// cannot block each other.
-    pub(crate) fn open_both(one: &Path, other: &Path) -> Result<(Self, Self)> {
-        let (one, other) = (existing(one)?, existing(other)?);
-        let (first, second) = (one.identity()?, other.identity()?);
-        if first == second {
-            return Err(Failure::usage(
-                "--home and --remote-home are the same folder: a cluster does not peer with itself",
-            ));
-        }
-        let (lock_of_one, lock_of_other) = if first < second {
-            let lock_of_one = lock(&one, Use::Write)?;
-            (lock_of_one, lock(&other, Use::Write)?)
-        } else {
-            let lock_of_other = lock(&other, Use::Write)?;
-            (lock(&one, Use::Write)?, lock_of_other)
+    /// Reads from a cluster what these watches select. A folder has been read already.
+    pub(crate) fn load(&mut self, watches: impl IntoIterator<Item = Watch>) -> Result<()> {
+        let Ground::Cluster(live) = &self.ground else {
+            return Ok(());
         };
-        Ok((
-            Self::read(one, lock_of_one, Use::Write)?,
-            Self::read(other, lock_of_other, Use::Write)?,
-        ))
+        let mut wanted: Vec<Watch> = Vec::new();
+        for watch in watches {
+            if !wanted.contains(&watch) {
+                wanted.push(watch);
+            }
+        }
+        for object in live.list(wanted)? {
+            self.store.replace(&object.id(), Some(object.clone()));
+        }
+        Ok(())
+    }
+
+    /// Opens two clusters for writing. Two folders are locked in a fixed order, so that
+    /// two commands cannot block each other.
+    pub(crate) fn open_both(one: &Site, other: &Site) -> Result<(Self, Self)> {
+        let (one, other) = match (one, other) {
+            (Site::Folder(one), Site::Folder(other)) => {
+                let (one, other) = Folder::open_both(one, other)?;
+                (Self::read(one, Use::Write)?, Self::read(other, Use::Write)?)
+            }
+            (one, other) => (Self::open(one, Use::Write)?, Self::open(other, Use::Write)?),
+        };
+        if one.cluster_id() == other.cluster_id() {
+            return Err(Failure::usage(format!(
+                "{} and {} are both the cluster {}: a cluster does not peer with itself",
+                one.site,
+                other.site,
+                one.cluster_id()
+            )));
+        }
+        Ok((one, other))
     }
 
     pub(crate) fn cluster_id(&self) -> &ClusterId {
         &self.settings.cluster_id
     }
 
-    /// The path by which the home was opened.
-    pub(crate) fn path(&self) -> &Path {
-        self.root.path()
+    /// Where the cluster is kept.
+    pub(crate) fn site(&self) -> &Site {
+        &self.site
     }
 
-    /// The file of an object.
-    pub(crate) fn file_of(&self, id: &ObjectRef) -> PathBuf {
-        let place = ManifestFile::of(id)
-            .map(|place| place.path())
-            .unwrap_or_default();
-        self.root.path().join(place)
+    /// Where an object is kept: its file, or the cluster.
+    pub(crate) fn site_of(&self, id: &ObjectRef) -> String {
+        match &self.ground {
+            Ground::Folder(Folder { root, .. }) => {
+                let file = ManifestFile::of(id).map(|place| place.path());
+                root.path()
+                    .join(file.unwrap_or_default())
+                    .display()
+                    .to_string()
+            }
+            Ground::Cluster(_) => self.site.to_string(),
+        }
     }
 
     /// A view of all objects, for the peering with `peer`.
@@ -180,8 +204,27 @@ impl Home {
         self.store.value(id)
     }
 
-    /// Carries out an effect in memory. [`save`](Self::save) writes it to the disk.
+    /// Carries out an effect: in memory, from where [`save`](Self::save) writes it to the
+    /// disk, or on the cluster.
     pub(crate) fn apply(&mut self, effect: &Effect, now: Timestamp) -> Result<()> {
+        if !self.try_to_apply(effect, now)? {
+            return Err(overtaken(&effect.id()));
+        }
+        Ok(())
+    }
+
+    /// Like [`apply`](Self::apply). Returns false if another program has changed the
+    /// object meanwhile: then nothing is changed, and the next look sees the object as
+    /// it is now.
+    fn try_to_apply(&mut self, effect: &Effect, now: Timestamp) -> Result<bool> {
+        if let Ground::Cluster(live) = &self.ground {
+            let (is_done, object) = match live.apply(effect)? {
+                Outcome::Done(object) => (true, object),
+                Outcome::Overtaken(object) => (false, object),
+            };
+            self.store.replace(&effect.id(), object);
+            return Ok(is_done);
+        }
         if ManifestFile::of(&effect.id()).is_none() {
             let id = effect.id();
             return Err(Failure::at_odds(format!(
@@ -190,24 +233,37 @@ impl Home {
         }
         self.store
             .apply(effect, now)
-            .map_err(|error| Failure::at_odds(format!("{}: {error:#}", self.root.path().display())))
+            .map_err(|error| Failure::at_odds(format!("{}: {error:#}", self.site)))?;
+        Ok(true)
     }
 
-    /// Carries out a step in memory, and notes its decisions for the log.
+    /// Carries out a step, and notes its decisions for the log.
     pub(crate) fn carry_out(&mut self, step: &Step, now: Timestamp) -> Result<()> {
-        step.effects
-            .iter()
-            .try_for_each(|effect| self.apply(effect, now))?;
-        self.note(step, now);
-        Ok(())
+        match self.try_to_carry_out(step, now)? {
+            None => Ok(()),
+            Some(id) => Err(overtaken(&id)),
+        }
     }
 
-    /// Deletes an object in memory, as `kubectl delete` would.
+    /// Like [`carry_out`](Self::carry_out), up to the first object that another program
+    /// has changed meanwhile. Returns this object. The next look sees it as it is now.
+    pub(crate) fn try_to_carry_out(
+        &mut self,
+        step: &Step,
+        now: Timestamp,
+    ) -> Result<Option<ObjectRef>> {
+        for effect in &step.effects {
+            if !self.try_to_apply(effect, now)? {
+                return Ok(Some(effect.id()));
+            }
+        }
+        self.note(step, now);
+        Ok(None)
+    }
+
+    /// Deletes an object, as `kubectl delete` would.
     pub(crate) fn delete(&mut self, id: &ObjectRef, now: Timestamp) -> Result<()> {
-        let version = liqo_auth::machine::Version {
-            uid: String::new(),
-            resource_version: String::new(),
-        };
+        let version = self.store.version(id);
         let id = id.clone();
         self.apply(&Effect::Delete { id, version }, now)
     }
@@ -216,6 +272,9 @@ impl Home {
     /// returns.
     fn save_objects(&mut self) -> Result<()> {
         let mut changes = Vec::new();
+        let Ground::Folder(Folder { root, .. }) = &self.ground else {
+            return self.save_settings();
+        };
         if self.settings != self.written_settings {
             changes.push(Change {
                 target: Target::TopLevel(SETTINGS_FILE),
@@ -234,9 +293,20 @@ impl Home {
             return Ok(());
         }
         self.mark_changed()?;
-        write(&self.root, &changes)?;
+        write(root, &changes)?;
         self.written_settings = self.settings.clone();
         self.store.settle();
+        Ok(())
+    }
+
+    /// Writes changed settings of a cluster. Its objects are there already.
+    fn save_settings(&mut self) -> Result<()> {
+        if let Ground::Cluster(live) = &mut self.ground
+            && self.settings != self.written_settings
+        {
+            live.write_settings(&self.settings)?;
+            self.written_settings = self.settings.clone();
+        }
         Ok(())
     }
 
@@ -256,15 +326,22 @@ impl Home {
     }
 
     /// The cluster's own keys.
-    pub(crate) fn key(&self) -> Result<KeyPair> {
+    pub(crate) fn key(&self) -> Result<Arc<KeyPair>> {
+        if let Ground::Cluster(live) = &self.ground {
+            return Ok(live.key());
+        }
         let text = self.secret(names::CLUSTER_KEYS_SECRET, names::PRIVATE_KEY)?;
         // The tool made this key itself: the policy for peers does not apply.
         KeyPair::from_pkcs8_pem(text, &Policy::compatible())
+            .map(Arc::new)
             .map_err(|error| self.odd(names::CLUSTER_KEYS_SECRET, &error))
     }
 
     /// The key that seals the library's records.
     pub(crate) fn record_key(&self) -> Result<RecordKey> {
+        if let Ground::Cluster(live) = &self.ground {
+            return Ok(live.record_key());
+        }
         let bytes: [u8; 32] = self
             .secret(RECORD_KEY_SECRET, create::RECORD_KEY)?
             .try_into()
@@ -272,8 +349,10 @@ impl Home {
         RecordKey::new(bytes).map_err(|error| self.odd(RECORD_KEY_SECRET, &error))
     }
 
-    /// The authority that signs for peers.
+    /// The authority that signs for peers: a home's own. A cluster's signer is its
+    /// controller manager, which alone has the key.
     pub(crate) fn authority(&self) -> Result<Authority> {
+        self.folder("signs with a key that only a home has")?;
         let certificate = self.secret(AUTHORITY_SECRET, AUTHORITY_CERTIFICATE)?;
         let key = self.secret(AUTHORITY_SECRET, create::AUTHORITY_KEY)?;
         let policy = Policy::compatible();
@@ -281,6 +360,44 @@ impl Home {
             .map_err(|error| self.odd(AUTHORITY_SECRET, &error))?;
         Authority::from_pem(certificate, Arc::new(key), &policy)
             .map_err(|error| self.odd(AUTHORITY_SECRET, &error))
+    }
+
+    /// The CA of the API server, for peers. None if it is a public one.
+    pub(crate) fn ca_bundle(&self) -> Result<Option<CaBundle>> {
+        match (&self.settings.api_server_ca, &self.ground) {
+            (Some(ca), _) => {
+                let bundle = CaBundle::from_pem(ca.as_bytes(), &Policy::compatible());
+                Ok(Some(bundle.map_err(|error| {
+                    Failure::at_odds(format!("{}, apiServerCA: {error}", self.site))
+                })?))
+            }
+            (None, Ground::Folder(_)) => Ok(Some(self.authority()?.ca_bundle().clone())),
+            (None, Ground::Cluster(_)) => Ok(None),
+        }
+    }
+
+    /// Waits for the answers of a cluster's signer to the approved requests of a peer.
+    /// Returns whether there was one. A home signs for itself.
+    pub(crate) fn await_signer(&mut self, peer: &ClusterId) -> Result<bool> {
+        let Ground::Cluster(live) = &self.ground else {
+            return Ok(false);
+        };
+        let requests = self.store.all::<CertificateSigningRequest>();
+        let awaited = requests.filter(|request| {
+            request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL) == Some(&peer.to_string())
+                && awaits_signature(request)
+        });
+        let answers = awaited.map(|request| live.answered(request));
+        let answers = answers.collect::<Result<Vec<_>>>()?;
+        for answer in &answers {
+            self.store.replace(&answer.id(), Some(answer.clone()));
+        }
+        Ok(!answers.is_empty())
+    }
+
+    /// Whether this is a cluster, which has its own signer.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.ground, Ground::Cluster(_))
     }
 
     fn secret(&self, name: &str, field: &str) -> Result<&[u8]> {
@@ -295,145 +412,58 @@ impl Home {
 
     fn odd(&self, name: &str, reason: &dyn std::fmt::Display) -> Failure {
         let id = ObjectRef::new(liqo_auth::model::Kind::Secret, names::LIQO_NAMESPACE, name);
-        Failure::at_odds(format!("{}: {reason}", self.file_of(&id).display()))
+        Failure::at_odds(format!("{}: {reason}", self.site_of(&id)))
     }
 
-    fn read(root: Directory, lock: File, purpose: Use) -> Result<Self> {
-        let settings = settings(&root)?;
-        if purpose == Use::Write {
-            sweep(&root, &root.names()?)?;
+    /// The folder. On a cluster, the command fails: it `needs` a home.
+    fn folder(&self, needs: &str) -> Result<&Folder> {
+        match &self.ground {
+            Ground::Folder(folder) => Ok(folder),
+            Ground::Cluster(_) => Err(Failure::usage(format!(
+                "{}: this command {needs}. Use it with --home DIR",
+                self.site
+            ))),
         }
-        let mut texts = Vec::new();
-        for area in Area::ALL {
-            let Some(directory) = root.open(area.folder())? else {
-                continue;
-            };
-            if !area.has_folders() {
-                load(&mut texts, &directory, area, None, purpose)?;
-                continue;
-            }
-            // A namespace has no dot. A folder with a dot does not belong to the
-            // tool.
-            for folder in directory
-                .names()?
-                .into_iter()
-                .filter(|name| !name.contains('.'))
-            {
-                if let Some(opened) = directory.open(&folder)? {
-                    load(&mut texts, &opened, area, Some(folder), purpose)?;
-                }
-            }
+    }
+
+    fn into_folder(self, needs: &str) -> Result<Folder> {
+        self.folder(needs)?;
+        match self.ground {
+            Ground::Folder(folder) => Ok(folder),
+            Ground::Cluster(_) => Err(Failure::at_odds(needs)),
         }
-        if purpose == Use::Read {
-            // All files were read under the lock. Other commands need not wait any
-            // longer.
-            lock.unlock()?;
-        }
-        let mut store = Store::default();
-        for (id, text) in texts {
-            store.load(id, text);
-        }
-        Ok(Self {
-            root,
-            lock,
+    }
+
+    fn new(site: Site, ground: Ground, settings: Settings, store: Store) -> Self {
+        Self {
+            site,
+            ground,
             written_settings: settings.clone(),
             settings,
             store,
             decisions: Vec::new(),
             logged: Vec::new(),
-        })
-    }
-}
-
-fn settings(root: &Directory) -> Result<Settings> {
-    let text = root
-        .read(SETTINGS_FILE)?
-        .ok_or_else(|| absent(root.path()))?;
-    Settings::read(&text).map_err(|error| {
-        Failure::at_odds(format!(
-            "{}: {error:#}",
-            root.path().join(SETTINGS_FILE).display()
-        ))
-    })
-}
-
-/// The manifest in a place, if there is one.
-fn read(root: &Directory, place: &ManifestFile) -> anyhow::Result<Option<Zeroizing<Vec<u8>>>> {
-    let Some(area) = root.open(place.area.folder())? else {
-        return Ok(None);
-    };
-    match &place.folder {
-        None => area.read(&place.file),
-        Some(folder) => match area.open(folder)? {
-            None => Ok(None),
-            Some(folder) => folder.read(&place.file),
-        },
-    }
-}
-
-fn load(
-    texts: &mut Vec<(ObjectRef, Zeroizing<Vec<u8>>)>,
-    directory: &Directory,
-    area: Area,
-    folder: Option<String>,
-    purpose: Use,
-) -> Result<()> {
-    let names = directory.names()?;
-    if purpose == Use::Write {
-        sweep(directory, &names)?;
-    }
-    for file in names {
-        let place = ManifestFile {
-            area,
-            folder: folder.clone(),
-            file,
-        };
-        // A file without the name of an object does not belong to the tool.
-        let Some(id) = place.object() else { continue };
-        if let Some(text) = directory.read(&place.file)? {
-            texts.push((id, text));
         }
     }
-    Ok(())
-}
 
-/// Removes the temporary files that a crash has left. The home is locked: no other
-/// command is writing them.
-fn sweep(directory: &Directory, names: &[String]) -> anyhow::Result<()> {
-    names
-        .iter()
-        .filter(|name| is_temporary(name))
-        .try_for_each(|name| directory.remove(name))
-}
-
-/// The folder of an existing home. In any other folder, nothing is created, not even
-/// the lock file.
-fn existing(path: &Path) -> Result<Directory> {
-    let root = Directory::open_path(path)?.ok_or_else(|| absent(path))?;
-    match root.read(SETTINGS_FILE)? {
-        Some(_) => Ok(root),
-        None => Err(absent(path)),
+    fn read(folder: Folder, purpose: Use) -> Result<Self> {
+        let (settings, store) = (folder.settings()?, folder.objects(purpose)?);
+        let site = Site::Folder(folder.root.path().to_owned());
+        Ok(Self::new(site, Ground::Folder(folder), settings, store))
     }
 }
 
-fn absent(path: &Path) -> Failure {
-    let path = path.display();
-    Failure::usage(format!(
-        "{path} is not a home. Make one with: liqo-auth init --home {path} --cluster-id ID"
+fn overtaken(id: &ObjectRef) -> Failure {
+    Failure::waiting(format!(
+        "another program changed {id} meanwhile: run the command again"
     ))
 }
 
-fn lock(root: &Directory, purpose: Use) -> Result<File> {
-    let file = root.lock_file(LOCK_FILE, purpose == Use::Write)?;
-    let locked = match purpose {
-        Use::Read => file.lock_shared(),
-        Use::Write => file.lock(),
+/// Whether a request is approved, and its signer has not answered yet.
+pub(crate) fn awaits_signature(request: &CertificateSigningRequest) -> bool {
+    let has = |kind: &str| {
+        let mut conditions = request.status.conditions.iter();
+        conditions.any(|condition| condition.condition_type == kind)
     };
-    locked.with_context(|| {
-        format!(
-            "{}: it cannot be locked",
-            root.path().join(LOCK_FILE).display()
-        )
-    })?;
-    Ok(file)
+    request.status.certificate.is_empty() && has("Approved") && !has("Denied") && !has("Failed")
 }

@@ -1,10 +1,10 @@
 //! A home that stays in memory while it is not locked.
 
-use std::{fs::File, os::unix::fs::FileExt, path::Path};
+use std::{fs::File, os::unix::fs::FileExt};
 
 use anyhow::Context;
 
-use super::{Home, LOCK_FILE, Use};
+use super::{Home, LOCK_FILE, Site, Use};
 use crate::{environment::random, failure::Result};
 
 /// A home in memory that is not locked. Other processes may read and change its
@@ -24,8 +24,9 @@ impl Home {
     /// Unlocks the home for other processes. Changes that are not saved are lost.
     pub(crate) fn rest(self) -> Result<Resting> {
         let is_stale = !self.is_saved();
-        let generation = generation(&self.lock)?;
-        self.lock.unlock()?;
+        let lock = &self.folder(NEEDS)?.lock;
+        let generation = generation(lock)?;
+        lock.unlock()?;
         Ok(Resting {
             home: self,
             generation,
@@ -36,7 +37,8 @@ impl Home {
     /// Tells the processes that have the home in memory that it changes.
     pub(super) fn mark_changed(&self) -> Result<()> {
         let next = format!("{:016x}", u64::from_be_bytes(random()?));
-        self.lock.write_all_at(next.as_bytes(), 0)?;
+        let lock = &self.folder(NEEDS)?.lock;
+        lock.write_all_at(next.as_bytes(), 0)?;
         Ok(())
     }
 }
@@ -46,20 +48,21 @@ impl Resting {
     /// it is stale, it is read again. The second value says whether it was read
     /// again.
     pub(crate) fn wake(self) -> Result<(Home, bool)> {
-        self.home.lock.lock().with_context(|| {
-            let path = self.home.root.path().join(LOCK_FILE);
+        let folder = self.home.folder(NEEDS)?;
+        folder.lock.lock().with_context(|| {
+            let path = folder.root.path().join(LOCK_FILE);
             format!("{}: it cannot be locked", path.display())
         })?;
-        if !self.is_stale && generation(&self.home.lock)? == self.generation {
+        if !self.is_stale && generation(&folder.lock)? == self.generation {
             return Ok((self.home, false));
         }
-        let Home { root, lock, .. } = self.home;
-        Ok((Home::read(root, lock, Use::Write)?, true))
+        let folder = self.home.into_folder(NEEDS)?;
+        Ok((Home::read(folder, Use::Write)?, true))
     }
 
-    /// The path by which the home was opened.
-    pub(crate) fn path(&self) -> &Path {
-        self.home.path()
+    /// Where the home is.
+    pub(crate) fn site(&self) -> &Site {
+        self.home.site()
     }
 
     /// Makes the next [`wake`](Self::wake) read the home again. This is for changes
@@ -68,6 +71,8 @@ impl Resting {
         self.is_stale = true;
     }
 }
+
+const NEEDS: &str = "is the server of a home";
 
 fn generation(lock: &File) -> Result<Generation> {
     let mut found = Generation::default();
@@ -103,11 +108,11 @@ mod tests {
         let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
         let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
 
-        let home = Home::open(&path, Use::Write).unwrap();
+        let home = Home::open_folder(&path, Use::Write).unwrap();
         let (home, read_anew) = home.rest().unwrap().wake().unwrap();
         assert!(!read_anew);
         let resting = home.rest().unwrap();
-        let mut other = Home::open(&path, Use::Write).unwrap();
+        let mut other = Home::open_folder(&path, Use::Write).unwrap();
         other
             .apply(&Effect::Create(namespace.clone().into()), now)
             .unwrap();
@@ -133,6 +138,7 @@ mod tests {
         home.save().unwrap();
         let (home, read_anew) = home.rest().unwrap().wake().unwrap();
         assert!(!read_anew && home.value(&id).is_none());
-        std::fs::remove_dir_all(home.path()).unwrap();
+        drop(home);
+        std::fs::remove_dir_all(path).unwrap();
     }
 }

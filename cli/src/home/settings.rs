@@ -59,16 +59,47 @@ pub(crate) struct Peer {
     pub(crate) tolerate_no_handshake: bool,
 }
 
+/// The settings in a cluster's ConfigMap. The rest follows from the cluster itself and
+/// from the kubeconfig.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct OnCluster {
+    /// The URL of the API server, as peers reach it, if it is not the kubeconfig's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) api_server: Option<ApiServerUrl>,
+    /// The CA of the API server's certificate (PEM), if it is not the kubeconfig's.
+    #[serde(rename = "apiServerCA", skip_serializing_if = "Option::is_none")]
+    pub(super) api_server_ca: Option<String>,
+    #[serde(skip_serializing_if = "Not::not")]
+    pub(super) require_approval: bool,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) peers: BTreeMap<ClusterId, Peer>,
+}
+
+impl OnCluster {
+    pub(super) fn read(text: &[u8]) -> Result<Self, DocumentError> {
+        read_document(text)
+    }
+
+    pub(super) fn write(&self) -> Result<Zeroizing<String>> {
+        to_yaml(self)
+    }
+}
+
 impl Settings {
     pub(crate) fn read(text: &[u8]) -> Result<Self, DocumentError> {
         read_document(text)
     }
 
     pub(crate) fn write(&self) -> Result<Zeroizing<String>> {
-        let options = serde_saphyr::ser_options! { compact_list_indent: true };
-        let text = serde_saphyr::to_string_with_options(self, options)?;
-        Ok(Zeroizing::new(text))
+        to_yaml(self)
     }
+}
+
+fn to_yaml(settings: &impl Serialize) -> Result<Zeroizing<String>> {
+    let options = serde_saphyr::ser_options! { compact_list_indent: true };
+    let text = serde_saphyr::to_string_with_options(settings, options)?;
+    Ok(Zeroizing::new(text))
 }
 
 impl Peer {

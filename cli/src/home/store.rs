@@ -164,6 +164,31 @@ impl Store {
         Ok(())
     }
 
+    /// Takes an object as the API server has it. None if it has none.
+    pub(crate) fn replace(&mut self, id: &ObjectRef, object: Option<Object>) {
+        match object {
+            Some(object) => {
+                let content = Content::Value(SecretValue::new(object.to_value()));
+                self.insert(object.id(), Stored { object, content });
+            }
+            None => {
+                if let Some(gone) = self.objects.remove(id) {
+                    self.index.remove(id, &gone.object);
+                }
+            }
+        }
+    }
+
+    /// The version of an object, as an effect on it names it. Empty if it is unknown.
+    pub(crate) fn version(&self, id: &ObjectRef) -> Version {
+        let metadata = self.objects.get(id).map(|stored| stored.object.metadata());
+        let metadata = metadata.flatten().cloned().unwrap_or_default();
+        Version {
+            uid: metadata.uid,
+            resource_version: metadata.resource_version,
+        }
+    }
+
     /// The changes to be written, in order: each changed object with its manifest,
     /// or with none if it was deleted.
     pub(crate) fn changes(&self) -> Result<Vec<(ObjectRef, Option<Zeroizing<String>>)>> {

@@ -79,7 +79,7 @@ impl ForeignSide {
         clock: Clock,
     ) -> Result<Self> {
         let authority = home.authority()?;
-        let (endpoint, record_key) = (endpoint(home, &authority)?, home.record_key()?);
+        let (endpoint, record_key) = (endpoint(home)?, home.record_key()?);
         let plain = Foreign::new(
             home.cluster_id().clone(),
             endpoint.clone(),

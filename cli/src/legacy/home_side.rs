@@ -83,7 +83,7 @@ impl HomeSide {
     /// Creates the ForeignCluster, or sets its URL. Returns whether anything
     /// changed.
     pub(crate) fn ensure_foreign_cluster(&self, auth_url: Option<&str>) -> Result<bool> {
-        let mut home = Home::open(&self.path, Use::Write)?;
+        let mut home = Home::open_folder(&self.path, Use::Write)?;
         let present = home.get::<ForeignCluster>("", &self.foreign);
         let effect = match (present, auth_url) {
             (None, None) => {
@@ -113,7 +113,7 @@ impl HomeSide {
     /// Carries out steps as far as possible without the peer, and saves the home. A
     /// request is on the disk before it is sent.
     pub(crate) fn turn(&self) -> Result<Turn> {
-        let mut home = Home::open(&self.path, Use::Write)?;
+        let mut home = Home::open_folder(&self.path, Use::Write)?;
         let cluster = home_cluster(&home, &self.choices, &self.policy)?;
         // No exchange has so many steps: the limit only stops an endless loop.
         for _ in 0..MOST_STEPS {
@@ -152,7 +152,7 @@ impl HomeSide {
 
     /// Receives an answer, and saves its effects.
     pub(crate) fn receive(&self, request: &Request, response: &HttpResponse) -> Result<Received> {
-        let mut home = Home::open(&self.path, Use::Write)?;
+        let mut home = Home::open_folder(&self.path, Use::Write)?;
         let cluster = home_cluster(&home, &self.choices, &self.policy)?;
         let step = match self.peer(&home)? {
             None => cluster.receive_ids(self.foreign_cluster(&home)?, response),
@@ -275,7 +275,7 @@ pub(crate) fn home_cluster(
     choices: &HomeChoices,
     policy: &Policy,
 ) -> Result<HomeCluster> {
-    let keys = Arc::new(OneKey(Arc::new(home.key()?)));
+    let keys = Arc::new(OneKey(home.key()?));
     let peers = home
         .all::<ForeignCluster>()
         .filter_map(|peer| peer.spec.cluster_identity.cluster_id.parse().ok());

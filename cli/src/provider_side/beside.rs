@@ -45,7 +45,7 @@ impl ProviderSide<'_> {
 
     /// Deletes the peering user for the peer, if there is one.
     pub(crate) fn delete_peering_user(&mut self) -> Result<()> {
-        let subject = self.home.path().display().to_string();
+        let subject = self.home.site().to_string();
         self.administer(&subject, |provider, view, _| {
             provider.delete_peering_user(view)
         })?;

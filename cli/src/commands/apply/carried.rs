@@ -62,7 +62,7 @@ pub(super) fn receive(
     if *way == Way::ToProvider && !binds(home, peer) {
         return Err(Failure::waiting(format!(
             "{subject}: {peer} has no rights in {}. Authenticate it first, or uncordon it.",
-            home.path().display()
+            home.site()
         )));
     }
     let carried = moved(object, *way, &own);
@@ -88,7 +88,7 @@ pub(super) fn receive(
         return Err(Failure::waiting(format!(
             "{subject}: it answers the {kind} {}, which does not exist in {}",
             escaped(&name),
-            home.path().display()
+            home.site()
         )));
     }
     home.carry_out(&only, context.clock.now()?)?;
@@ -122,8 +122,8 @@ pub(super) fn settle(
         .result(&format!("{singular}.{}/{name} {verb}\n", names::API_GROUP))?;
     if *way == Way::ToProvider && kind == Kind::ResourceSlice {
         context.printer.message(&format!(
-            "Send the answer back: liqo-auth get {plural} {name} --home {} -o yaml",
-            home.path().display()
+            "Send the answer back: liqo-auth get {plural} {name} {} -o yaml",
+            home.site().options()
         ));
     }
     Ok(())

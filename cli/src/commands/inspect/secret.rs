@@ -80,7 +80,7 @@ fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Repor
         return report.say("Signature", "none yet");
     };
     let key = inspection.home.and_then(|home| home.key().ok());
-    match key.as_ref().map(SigningKey::public_key) {
+    match key.as_ref().map(|key| key.public_key()) {
         None => report.unverified("the signature: give the consumer's home with --home"),
         Some(key) => {
             let policy = &inspection.context.policy;

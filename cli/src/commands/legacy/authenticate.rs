@@ -1,7 +1,7 @@
 //! `legacy authenticate`: the whole exchange, with access to both homes, over
 //! a real server on this machine.
 
-use std::{net::Ipv4Addr, thread, time::Duration};
+use std::{net::Ipv4Addr, path::Path, thread, time::Duration};
 
 use liqo_auth::{
     legacy::Outcome,
@@ -16,7 +16,7 @@ use crate::{
     commands::init,
     context::Context,
     failure::{Code, Failure, Result},
-    home::{Home, Use, create},
+    home::{Home, Site, Use, create},
     legacy::{
         foreign_side::{ForeignChoices, ForeignSide},
         home_side::{self, HomeChoices, HomeSide, HomeStand},
@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<()> {
-    let (path, remote_path) = (context.home()?, arguments.remote_home.as_path());
+    let (path, remote_path) = (&*context.folder()?, arguments.remote_home.as_path());
     if arguments.init {
         let making = &arguments.making;
         for path in [path, remote_path] {
@@ -36,15 +36,11 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
             create(path, &blueprint)?;
         }
     }
-    let (local, mut remote) = Home::open_both(path, remote_path)?;
+    let site = |path: &Path| Site::Folder(path.to_owned());
+    let (local, mut remote) = Home::open_both(&site(path), &site(remote_path))?;
     let (home_id, foreign_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
     // The exchange locks each home itself.
     drop(local);
-    if home_id == foreign_id {
-        return Err(Failure::usage(format!(
-            "both homes are of the cluster {home_id}: a cluster does not peer with itself"
-        )));
-    }
     let printer = context.printer;
     let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into())?;
     let side = serve::prepare(context, &mut remote, ForeignChoices::default())?;
@@ -82,7 +78,7 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
             if !matches!(stand, HomeStand::AwaitsToken | HomeStand::Refused) {
                 return Ok(stand);
             }
-            let mut local = Home::open(path, Use::Write)?;
+            let mut local = Home::open_folder(path, Use::Write)?;
             home_side::set_remote_token(&mut local, &foreign_id, &token, policy, clock)?;
             drop(local);
             printer.info(Side::Local, "Token of the foreign cluster set")?;
@@ -96,10 +92,10 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
     });
     match asked? {
         HomeStand::Accepted(secret) => {
-            let local = Home::open(path, Use::Read)?;
+            let local = Home::open_folder(path, Use::Read)?;
             printer.result(&format!(
                 "The kubeconfig is in {secret}: {}\n",
-                local.file_of(&secret).display()
+                local.site_of(&secret)
             ))
         }
         HomeStand::AwaitsToken | HomeStand::Refused => Err(Failure::new(
@@ -124,7 +120,7 @@ fn own_token(
     );
     let objects = remote.interesting(&[Interest::Object(id)]);
     let token = side.foreign().token(objects, context.clock.now()?);
-    let token = token.map_err(|error| Failure::of(&remote.path().display().to_string(), &error))?;
+    let token = token.map_err(|error| Failure::of(&remote.site().to_string(), &error))?;
     let token = token.ok_or_else(|| Failure::at_odds("the token was made, but it is missing"))?;
     Ok(zeroize::Zeroizing::new(token.expose().as_bytes().to_vec()))
 }

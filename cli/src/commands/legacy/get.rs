@@ -18,7 +18,7 @@ use crate::{
 pub(super) fn token(context: &Context) -> Result<()> {
     let secret = own_secret(names::AUTH_TOKEN_SECRET);
     let home = Home::open_only(
-        context.home()?,
+        &context.folder()?,
         &[
             secret.clone(),
             own_secret(AUTHORITY_SECRET),
@@ -33,14 +33,14 @@ pub(super) fn token(context: &Context) -> Result<()> {
     )?;
     let objects = home.interesting(&[Interest::Object(secret)]);
     let token = side.foreign().token(objects, context.clock.now()?);
-    let token = token.map_err(|error| Failure::of(&home.path().display().to_string(), &error))?;
+    let token = token.map_err(|error| Failure::of(&home.site().to_string(), &error))?;
     let token = token.ok_or_else(|| missing(&home, "token"))?;
     // Like `get nonce`, print no line feed after the token.
     context.printer.result(token.expose())
 }
 
 pub(super) fn certificate(context: &Context) -> Result<()> {
-    let home = Home::open_only(context.home()?, &[own_secret(LEGACY_TLS_SECRET)])?;
+    let home = Home::open_only(&context.folder()?, &[own_secret(LEGACY_TLS_SECRET)])?;
     let certificate = TlsCertificate::shown(&home).ok_or_else(|| missing(&home, "certificate"))?;
     context
         .printer
@@ -52,7 +52,7 @@ fn own_secret(name: &str) -> ObjectRef {
 }
 
 fn missing(home: &Home, what: &str) -> Failure {
-    let path = home.path().display();
+    let path = home.site();
     Failure::waiting(format!(
         "there is no valid {what} in {path}. Make one with: liqo-auth legacy serve --home {path} --trust-whoever-holds-the-token"
     ))

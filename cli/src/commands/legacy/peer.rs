@@ -21,7 +21,7 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, arguments: &Peer) -> Result<()> {
-    let path = context.home()?;
+    let path = &*context.folder()?;
     let choices = HomeChoices {
         name: arguments.name.clone(),
         version: arguments.protocol_version,
@@ -38,14 +38,14 @@ pub(super) fn run(context: &Context, arguments: &Peer) -> Result<()> {
         .info(Side::Only, "ForeignCluster correctly ensured")?;
     match ask(context, &side, &client, Side::Only, arguments.wait)? {
         HomeStand::Accepted(secret) => {
-            let home = Home::open(path, Use::Read)?;
+            let home = Home::open_folder(path, Use::Read)?;
             context.printer.result(&format!(
                 "The kubeconfig is in {secret}: {}\n",
-                home.file_of(&secret).display()
+                home.site_of(&secret)
             ))
         }
         HomeStand::AwaitsToken => {
-            let home = Home::open(path, Use::Read)?;
+            let home = Home::open_folder(path, Use::Read)?;
             let peer = side.peer(&home)?.map(|peer| peer.to_string());
             Err(Failure::waiting(format!(
                 "{foreign} requires its token. Ask its administrator for the token, and set it with: liqo-auth legacy set remote-token --home {} --remote-cluster-id {}",

@@ -5,12 +5,12 @@ use liqo_auth::model::ClusterId;
 use crate::{
     context::Context,
     failure::Result,
-    home::{Home, Use},
+    home::Use,
     legacy::foreign_side::{ForeignChoices, ForeignSide},
 };
 
 pub(super) fn run(context: &Context, peer: &ClusterId) -> Result<()> {
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open_folder(Use::Write)?;
     let accounts = ForeignSide::account_namespace(&home, peer);
     let choices = ForeignChoices {
         accounts,

@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, arguments: &Serve) -> Result<()> {
-    let path = context.home()?;
+    let path = &*context.folder()?;
     let server = Server::bind(arguments.listen)?;
     let choices = ForeignChoices {
         name: arguments.name.clone(),
@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context, arguments: &Serve) -> Result<()> {
         token_lifetime: arguments.token_lifetime,
         is_single_use: arguments.single_use_token,
     };
-    let mut home = Home::open(path, Use::Write)?;
+    let mut home = Home::open_folder(path, Use::Write)?;
     let side = prepare(context, &mut home, choices)?;
     let (tls, is_own) = match (&arguments.tls_cert, &arguments.tls_key) {
         (Some(certificate), Some(key)) => {

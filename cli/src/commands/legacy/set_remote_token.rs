@@ -4,18 +4,12 @@ use std::path::Path;
 
 use liqo_auth::model::ClusterId;
 
-use crate::{
-    context::Context,
-    failure::Result,
-    home::{Home, Use},
-    input,
-    legacy::home_side,
-};
+use crate::{context::Context, failure::Result, home::Use, input, legacy::home_side};
 
 pub(super) fn run(context: &Context, peer: &ClusterId, token_file: &Path) -> Result<()> {
     // Read the token first, so that the home is not locked while a person types.
     let token = input::token(token_file)?;
-    let mut home = Home::open(context.home()?, Use::Write)?;
+    let mut home = context.open_folder(Use::Write)?;
     home_side::set_remote_token(&mut home, peer, &token, &context.policy, context.clock)?;
     context
         .printer

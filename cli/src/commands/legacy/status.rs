@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context) -> Result<()> {
-    let home = Home::open(context.home()?, Use::Read)?;
+    let home = context.open_folder(Use::Read)?;
     let now = context.clock.now()?;
     for unreadable in home.unreadable() {
         context.printer.warning(&format!(

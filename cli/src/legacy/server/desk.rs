@@ -14,7 +14,7 @@
 //! written to the connection, or could not be written. Requests with wrong tokens
 //! have no effects, and wait for no other request.
 
-use std::{collections::BTreeMap, mem, path::PathBuf, sync::Arc, thread, time::Duration};
+use std::{collections::BTreeMap, mem, sync::Arc, thread, time::Duration};
 
 use liqo_auth::{
     legacy::{IdentityRequest, Reply},
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Result},
-    home::{Home, Resting, Use},
+    home::{Home, Resting, Site, Use},
     legacy::foreign_side::{ForeignSide, Look, apply},
 };
 
@@ -66,7 +66,7 @@ pub(super) enum Verdict {
 }
 
 pub(super) struct Desk {
-    path: PathBuf,
+    site: Site,
     side: Arc<ForeignSide>,
     /// The home between two batches. None after a failure: then it is opened again.
     resting: Option<Resting>,
@@ -120,7 +120,7 @@ impl Desk {
         log: Arc<Log>,
     ) -> Self {
         Self {
-            path: home.path().to_owned(),
+            site: home.site().clone(),
             side,
             resting: Some(home),
             busy: BTreeMap::new(),
@@ -207,7 +207,7 @@ impl Desk {
     ) -> Result<()> {
         let (mut home, is_read_anew) = match self.resting.take() {
             Some(resting) => resting.wake()?,
-            None => (Home::open(&self.path, Use::Write)?, true),
+            None => (Home::open(&self.site, Use::Write)?, true),
         };
         if is_read_anew {
             self.side.collect_garbage(&mut home)?;
@@ -283,7 +283,7 @@ impl Desk {
             }
         }
         let failure = reason.unwrap_or_else(|| {
-            Failure::at_odds(format!("{}: the request does not end", self.path.display()))
+            Failure::at_odds(format!("{}: the request does not end", self.site))
         });
         self.log.write(&Entry::Failed {
             peer: Some(&ask.request.peer),

@@ -1,0 +1,269 @@
+//! A cluster by its API server: objects are read when a command begins, and each
+//! effect is a request.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context;
+use kube::{
+    Api, Client, Config,
+    api::{ApiResource, DynamicObject, PostParams},
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use liqo_auth::{
+    crypto::{KeyPair, RecordKey},
+    machine::{Effect, Watch},
+    model::{CertificateSigningRequest, ClusterId, Kind, Object, names},
+};
+use liqo_auth_kube::{Applied, Cluster, answered, apply, get, list, resource};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+
+use super::{
+    Use,
+    settings::{OnCluster, Settings},
+    site::Connection,
+};
+use crate::failure::{Failure, Result};
+
+/// An open connection to a cluster.
+pub(super) struct Live {
+    runtime: Runtime,
+    cluster: Cluster,
+    client: Client,
+    /// What the kubeconfig says of the API server. The cluster's own settings count
+    /// before it.
+    found: Endpoint,
+    settings: Option<DynamicObject>,
+}
+
+/// How others reach the API server.
+struct Endpoint {
+    api_server: String,
+    ca: Option<String>,
+}
+
+/// What became of an effect on a cluster.
+pub(super) enum Outcome {
+    /// The object as it is now. None if it was deleted.
+    Done(Option<Object>),
+    /// Another program was faster. The object as it is now, if there is one.
+    Overtaken(Option<Object>),
+}
+
+impl Live {
+    /// Connects to a cluster. What is missing of its keys is made if the command may
+    /// write.
+    pub(super) fn connect(connection: &Connection, purpose: Use) -> Result<(Self, Settings)> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let (live, settings) = runtime.block_on(async {
+            let config = config(connection).await?;
+            let found = Endpoint::of(&config);
+            let client = Client::try_from(config).context("the kubeconfig")?;
+            let cluster = match purpose {
+                Use::Read => Cluster::existing(client.clone()).await,
+                Use::Write => Cluster::open(client.clone()).await,
+            };
+            let cluster = cluster.map_err(failure)?;
+            let settings = settings_of(&client).await?;
+            Ok::<_, Failure>(((cluster, client, found), settings))
+        })?;
+        let (cluster, client, found) = live;
+        let live = Self {
+            runtime,
+            cluster,
+            client,
+            found,
+            settings,
+        };
+        let settings = live.settings()?;
+        Ok((live, settings))
+    }
+
+    pub(super) fn key(&self) -> Arc<KeyPair> {
+        self.cluster.key()
+    }
+
+    pub(super) fn record_key(&self) -> RecordKey {
+        self.cluster.record_key()
+    }
+
+    pub(super) fn id(&self) -> &ClusterId {
+        self.cluster.id()
+    }
+
+    /// The objects that these watches select.
+    pub(super) fn list(&self, watches: Vec<Watch>) -> Result<Vec<Object>> {
+        let listed = self.runtime.block_on(list(&self.client, watches));
+        listed.map_err(failure)
+    }
+
+    /// Sends an effect to the API server.
+    pub(super) fn apply(&self, effect: &Effect) -> Result<Outcome> {
+        let id = effect.id();
+        let outcome = self.runtime.block_on(async {
+            Ok::<_, liqo_auth_kube::Error>(match apply(&self.client, effect).await? {
+                // Without its last finalizer, a deleted object is gone.
+                Applied::Written(object) => Outcome::Done(Some(*object).filter(is_there)),
+                Applied::Deleted => Outcome::Done(get(&self.client, &id).await?),
+                Applied::Missing if matches!(effect, Effect::Delete { .. }) => Outcome::Done(None),
+                _ => Outcome::Overtaken(get(&self.client, &id).await?),
+            })
+        });
+        outcome.map_err(failure)
+    }
+
+    /// Waits for the signer's answer to a request.
+    pub(super) fn answered(&self, request: &CertificateSigningRequest) -> Result<Object> {
+        let answer = answered(&self.client, request, LONGEST_WAIT);
+        let answer = self.runtime.block_on(answer).map_err(failure)?;
+        answer.ok_or_else(|| {
+            Failure::waiting(format!(
+                "the CertificateSigningRequest {} is approved, and {} has not signed it within {} seconds. Run the command again when it is signed: kubectl get csr {}",
+                request.metadata.name,
+                request.spec.signer_name,
+                LONGEST_WAIT.as_secs(),
+                request.metadata.name,
+            ))
+        })
+    }
+
+    /// Writes the settings into the cluster's ConfigMap.
+    pub(super) fn write_settings(&mut self, settings: &Settings) -> Result<()> {
+        // No command changes the other settings.
+        let text = OnCluster {
+            peers: settings.peers.clone(),
+            ..self.on_cluster()?
+        };
+        let text = text.write()?;
+        let data = json!({ "data": { SETTINGS_KEY: *text } });
+        let api = settings_api(&self.client);
+        let written = self.runtime.block_on(async {
+            match &mut self.settings {
+                Some(present) => {
+                    present.data = data;
+                    let parameters = PostParams::default();
+                    api.replace(SETTINGS_CONFIG_MAP, &parameters, present).await
+                }
+                None => {
+                    let mut made =
+                        DynamicObject::new(SETTINGS_CONFIG_MAP, &resource(Kind::ConfigMap));
+                    made.data = data;
+                    api.create(&PostParams::default(), &made).await
+                }
+            }
+        });
+        self.settings = Some(written.map_err(|error| {
+            Failure::from(anyhow::Error::new(error)).about(&format!(
+                "the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
+                names::LIQO_NAMESPACE
+            ))
+        })?);
+        Ok(())
+    }
+
+    fn settings(&self) -> Result<Settings> {
+        let said = self.on_cluster()?;
+        let api_server = match said.api_server {
+            Some(said) => said,
+            None => self.found.api_server.parse().map_err(|error| {
+                Failure::usage(format!(
+                    "peers cannot reach the API server at {}: {error}. Set apiServer in the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
+                    self.found.api_server,
+                    names::LIQO_NAMESPACE
+                ))
+            })?,
+        };
+        Ok(Settings {
+            cluster_id: self.id().clone(),
+            api_server,
+            api_server_ca: said.api_server_ca.or_else(|| self.found.ca.clone()),
+            require_approval: said.require_approval,
+            peers: said.peers,
+        })
+    }
+
+    fn on_cluster(&self) -> Result<OnCluster> {
+        let text = self.settings.as_ref().and_then(|settings| {
+            let text = settings.data.pointer(&format!("/data/{SETTINGS_KEY}"));
+            text.and_then(serde_json::Value::as_str)
+        });
+        OnCluster::read(text.unwrap_or("{}").as_bytes()).map_err(|error| {
+            Failure::at_odds(format!(
+                "the ConfigMap {}/{SETTINGS_CONFIG_MAP}, {SETTINGS_KEY}: {error:#}",
+                names::LIQO_NAMESPACE
+            ))
+        })
+    }
+}
+
+impl Endpoint {
+    fn of(config: &Config) -> Self {
+        let certificates = config.root_cert.iter().flatten();
+        let pem: String = certificates
+            .map(|der| pem::encode(&pem::Pem::new("CERTIFICATE", der.as_slice())))
+            .collect();
+        Self {
+            api_server: config
+                .cluster_url
+                .to_string()
+                .trim_end_matches('/')
+                .to_owned(),
+            ca: Some(pem).filter(|pem| !pem.is_empty()),
+        }
+    }
+}
+
+async fn config(connection: &Connection) -> Result<Config> {
+    let kubeconfig = match &connection.kubeconfig {
+        Some(file) => Kubeconfig::read_from(file),
+        None => Kubeconfig::read(),
+    };
+    let options = KubeConfigOptions {
+        context: connection.context.clone(),
+        cluster: connection.cluster.clone(),
+        user: connection.user.clone(),
+    };
+    let config = match kubeconfig {
+        Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
+        Err(error) => Err(error),
+    };
+    config.map_err(|error| {
+        let cause = anyhow::Error::new(error);
+        Failure::usage(format!("the kubeconfig cannot be used: {cause:#}"))
+    })
+}
+
+async fn settings_of(client: &Client) -> Result<Option<DynamicObject>> {
+    let found = settings_api(client).get_opt(SETTINGS_CONFIG_MAP).await;
+    Ok(found.context(format!(
+        "the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
+        names::LIQO_NAMESPACE
+    ))?)
+}
+
+fn settings_api(client: &Client) -> Api<DynamicObject> {
+    let config_map: ApiResource = resource(Kind::ConfigMap);
+    Api::namespaced_with(client.clone(), names::LIQO_NAMESPACE, &config_map)
+}
+
+fn is_there(object: &Object) -> bool {
+    let metadata = object.metadata();
+    metadata.is_none_or(|metadata| {
+        metadata.deletion_timestamp.is_none() || !metadata.finalizers.is_empty()
+    })
+}
+
+/// A failure between this tool and the cluster.
+fn failure(error: liqo_auth_kube::Error) -> Failure {
+    match error {
+        liqo_auth_kube::Error::Library(error) => Failure::of("the cluster", &error),
+        error @ liqo_auth_kube::Error::Setup { .. } => Failure::at_odds(error.to_string()),
+        error => Failure::from(anyhow::Error::new(error)),
+    }
+}
+
+/// The ConfigMap with the settings of this tool, in Liqo's namespace.
+const SETTINGS_CONFIG_MAP: &str = "liqo-auth-settings";
+const SETTINGS_KEY: &str = "settings.yaml";
+/// So long a command waits for a certificate.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);

@@ -1,0 +1,105 @@
+//! Where a cluster is kept: in a folder, or on its API server.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+/// Names a cluster on the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Site {
+    /// A home: a folder of manifests.
+    Folder(PathBuf),
+    /// A cluster, by its API server.
+    Cluster(Connection),
+}
+
+/// The access to an API server, with the names that kubectl has for its options. What
+/// is not said follows from the kubeconfig.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Connection {
+    pub(crate) kubeconfig: Option<PathBuf>,
+    pub(crate) context: Option<String>,
+    pub(crate) cluster: Option<String>,
+    pub(crate) user: Option<String>,
+}
+
+impl Site {
+    /// The folder, if it is one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(path) => Some(path),
+            Self::Cluster(_) => None,
+        }
+    }
+
+    /// The options that name this cluster in another command.
+    pub(crate) fn options(&self) -> String {
+        match self {
+            Self::Folder(path) => format!("--home {}", path.display()),
+            Self::Cluster(connection) => connection.options(),
+        }
+    }
+}
+
+impl Connection {
+    /// Whether no option names a cluster.
+    pub(crate) fn is_unnamed(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn options(&self) -> String {
+        let kubeconfig = self.kubeconfig.as_deref().map(Path::display);
+        let options = [
+            kubeconfig.map(|path| format!("--kubeconfig {path}")),
+            said("--context", self.context.as_deref()),
+            said("--cluster", self.cluster.as_deref()),
+            said("--user", self.user.as_deref()),
+        ];
+        let options: Vec<String> = options.into_iter().flatten().collect();
+        options.join(" ")
+    }
+}
+
+fn said(option: &str, value: Option<&str>) -> Option<String> {
+    Some(format!("{option} {}", value?))
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(path) => path.display().fmt(formatter),
+            Self::Cluster(connection) if connection.is_unnamed() => {
+                formatter.write_str("the cluster of the current context")
+            }
+            Self::Cluster(connection) => {
+                write!(formatter, "the cluster of {}", connection.options())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_named_as_on_the_command_line() {
+        let folder = Site::Folder("./rome".into());
+        assert_eq!(folder.to_string(), "./rome");
+        assert_eq!(folder.options(), "--home ./rome");
+        let cluster = Site::Cluster(Connection {
+            kubeconfig: Some("rome.yaml".into()),
+            context: Some("admin".to_owned()),
+            ..Connection::default()
+        });
+        assert_eq!(cluster.options(), "--kubeconfig rome.yaml --context admin");
+        assert_eq!(
+            cluster.to_string(),
+            "the cluster of --kubeconfig rome.yaml --context admin"
+        );
+        let current = Site::Cluster(Connection::default());
+        assert_eq!(current.to_string(), "the cluster of the current context");
+        assert_eq!(current.options(), "");
+    }
+}
