@@ -5,6 +5,7 @@ pub(crate) mod audit;
 mod examples;
 mod legacy;
 pub(crate) mod peering_user;
+pub(crate) mod running;
 pub(crate) mod sites;
 mod slices;
 pub(crate) mod transcript;
@@ -27,6 +28,7 @@ pub(crate) use administration::{
 };
 use examples::*;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
+pub(crate) use running::Run;
 pub(crate) use sites::{LocalSite, RemoteSite};
 pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
 
@@ -160,6 +162,9 @@ pub(crate) enum Command {
     /// Verify or show the log of this home's decisions
     #[command(subcommand, after_help = audit::EXAMPLES)]
     Audit(audit::Audit),
+    /// Run the controllers of a cluster, in place of a person's commands
+    #[command(after_help = running::EXAMPLES)]
+    Run(Box<Run>),
     /// Speak the shared-token protocol of Liqo 0.2 to 0.10
     #[command(subcommand)]
     Legacy(Legacy),

@@ -172,9 +172,17 @@ fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> 
 
 /// What the consumer's side watches on a cluster.
 pub(crate) fn watches(home: &Home) -> Result<Vec<Watch>> {
+    Ok(consumer_of_all(home, &Policy::default())?.watches())
+}
+
+/// The consumer of a home, with the settings for all peers.
+pub(crate) fn consumer_of_all(home: &Home, policy: &Policy) -> Result<Consumer> {
     let keys = Arc::new(OneKey(home.key()?));
-    let consumer = Consumer::builder(home.cluster_id().clone(), keys).build();
-    Ok(consumer.watches())
+    let mut builder = Consumer::builder(home.cluster_id().clone(), keys).policy(policy.clone());
+    for (peer, settings) in &home.settings.peers {
+        builder = builder.peer(peer.clone(), settings.to_library());
+    }
+    Ok(builder.build())
 }
 
 /// A notice as a sentence. None for a notice that is not shown.

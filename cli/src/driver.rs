@@ -1,5 +1,7 @@
 //! Drives one side of a peering on a home. Both sides use this code.
 
+use std::{thread, time::Duration};
+
 use liqo_auth::{
     error::Error,
     machine::{Env, Machine, Message, MessageBody, Notice, Step, View},
@@ -46,6 +48,7 @@ impl<M: Machine> Driver<'_, M> {
         next: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Rest> {
         let mut notices: Vec<Notice> = Vec::new();
+        let mut pauses = PAUSES.into_iter();
         let step = loop {
             let (machine, peer, clock) = (&self.machine, &self.peer, self.clock);
             let (step, _) = exhaust(self.home, peer, clock, |home| {
@@ -58,9 +61,19 @@ impl<M: Machine> Driver<'_, M> {
                 }
                 Ok(step)
             })?;
-            if !sign_approved(self.home, clock)? && !self.home.await_signer(&self.peer)? {
+            if sign_approved(self.home, clock)? || self.home.await_signer(&self.peer)? {
+                continue;
+            }
+            if step.refused.is_empty() || !self.home.is_live() {
                 break step;
             }
+            // Another program may be in the middle of the same exchange. A refusal
+            // counts if it stays.
+            let Some(pause) = pauses.next() else {
+                break step;
+            };
+            thread::sleep(pause);
+            self.home.reload()?;
         };
         self.home.save()?;
         let now = self.clock.now()?;
@@ -156,3 +169,9 @@ pub(crate) fn failure(home: &Home, error: &Error) -> Failure {
 /// The maximum number of steps. No exchange has so many: the limit only stops an
 /// endless loop.
 const MOST_STEPS: usize = 32;
+/// The pauses before a cluster is read again to confirm a refusal.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(100),
+    Duration::from_millis(300),
+    Duration::from_secs(1),
+];

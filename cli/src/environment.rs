@@ -10,7 +10,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use getrandom::SysRng;
 use liqo_auth::{crypto::Entropy, legacy::AuthToken, machine::Env, model::Timestamp};
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// The source of the present time: the system's clock, or the option `--now`.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +41,21 @@ impl Clock {
             .context("the system's clock is before 1970")?;
         let seconds = i64::try_from(since.as_secs()).context("the system's clock")?;
         Ok(Timestamp::from_unix(seconds).context("the system's clock")? + ahead)
+    }
+
+    /// The same clock for a controller, which runs on.
+    pub(crate) fn running(self) -> Result<liqo_auth_kube::Clock> {
+        let ahead = match self.0 {
+            Some(Now::At(_)) => {
+                return Err(Failure::usage(
+                    "a controller cannot stay at one time: give --now a time in the future, such as +2h",
+                ));
+            }
+            Some(Now::In(ahead)) => ahead,
+            None => Duration::ZERO,
+        };
+        let seconds = i64::try_from(ahead.as_secs()).context("--now")?;
+        Ok(liqo_auth_kube::Clock::shifted(seconds))
     }
 
     pub(crate) fn env(self) -> Result<Env> {

@@ -175,11 +175,20 @@ pub(crate) fn nonce_secret<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h S
 }
 
 fn provider(home: &Home, policy: &Policy) -> Result<Provider> {
+    provider_with(home, policy, Arc::new(principals(home)?))
+}
+
+/// The provider of a home, with a look-up of names.
+pub(crate) fn provider_with(
+    home: &Home,
+    policy: &Policy,
+    principals: Arc<NameRegistry>,
+) -> Result<Provider> {
     let endpoint = endpoint(home)?;
     let mut builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
         .key(home.key()?)
         .kubernetes_signer()
-        .principals(Arc::new(principals(home)?))
+        .principals(principals)
         .policy(policy.clone());
     if home.settings.require_approval {
         builder = builder.require_approval();

@@ -55,6 +55,9 @@ pub(crate) struct LocalSite {
         help_heading = "Global options"
     )]
     user: Option<String>,
+    /// Work on the cluster in which this program runs, as its service account
+    #[arg(long, global = true, help_heading = "Global options")]
+    in_cluster: bool,
 }
 
 /// The other cluster, if this command can reach it.
@@ -87,6 +90,7 @@ impl LocalSite {
             context: self.context.clone(),
             cluster: self.cluster.clone(),
             user: self.user.clone(),
+            in_cluster: self.in_cluster,
         };
         site(connection, self.home.as_ref())
     }
@@ -109,6 +113,7 @@ impl RemoteSite {
             context: self.remote_context.clone(),
             cluster: self.remote_cluster.clone(),
             user: self.remote_user.clone(),
+            in_cluster: false,
         };
         site(connection, self.remote_home.as_ref())
     }

@@ -17,6 +17,7 @@ mod peering_user;
 mod release;
 mod renew;
 mod replicate;
+mod run;
 mod sign_again;
 mod slices;
 mod status;
@@ -72,6 +73,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::Deny(command) => approve::deny(&context, &command),
         Command::SignAgain(command) => sign_again::run(&context, &command),
         Command::Replicate(arguments) => replicate::run(&context, &arguments),
+        Command::Run(arguments) => run::run(&context, &arguments),
         Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),
     }

@@ -34,6 +34,9 @@ pub(super) struct Live {
     /// before it.
     found: Endpoint,
     settings: Option<DynamicObject>,
+    watches: Vec<Watch>,
+    /// Whether the program runs in the cluster.
+    is_inside: bool,
 }
 
 /// How others reach the API server.
@@ -74,6 +77,8 @@ impl Live {
             client,
             found,
             settings,
+            watches: Vec::new(),
+            is_inside: connection.in_cluster,
         };
         let settings = live.settings()?;
         Ok((live, settings))
@@ -91,10 +96,31 @@ impl Live {
         self.cluster.id()
     }
 
-    /// The objects that these watches select.
-    pub(super) fn list(&self, watches: Vec<Watch>) -> Result<Vec<Object>> {
-        let listed = self.runtime.block_on(list(&self.client, watches));
-        listed.map_err(failure)
+    /// Runs a future in the runtime of the connection.
+    pub(super) fn block_on<F: Future>(&self, run: impl FnOnce(&Cluster) -> F) -> F::Output {
+        self.runtime.block_on(run(&self.cluster))
+    }
+
+    /// Chooses what [`list`](Self::list) reads.
+    pub(super) fn watch(&mut self, watches: impl IntoIterator<Item = Watch>) {
+        let is_whole = |watch: &Watch| watch.labels.is_empty() && watch.namespace.is_none();
+        let mut watches: Vec<Watch> = watches.into_iter().collect();
+        // The list of a whole kind has all that other lists of the kind select.
+        watches.sort_by_key(|watch| !is_whole(watch));
+        self.watches.clear();
+        for watch in watches {
+            let has = |known: &Watch| is_whole(known) && known.kind == watch.kind;
+            let mut known = self.watches.iter();
+            if !known.any(|known| has(known) || *known == watch) {
+                self.watches.push(watch);
+            }
+        }
+    }
+
+    /// The objects that the watches select.
+    pub(super) fn list(&self) -> Result<Vec<Object>> {
+        let listed = list(&self.client, self.watches.iter().cloned());
+        self.runtime.block_on(listed).map_err(failure)
     }
 
     /// Sends an effect to the API server.
@@ -165,6 +191,13 @@ impl Live {
         let said = self.on_cluster()?;
         let api_server = match said.api_server {
             Some(said) => said,
+            None if self.is_inside => {
+                return Err(Failure::usage(format!(
+                    "peers cannot reach the API server at {}, where the cluster itself reaches it. Set apiServer, and apiServerCA if it has another CA, in the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
+                    self.found.api_server,
+                    names::LIQO_NAMESPACE
+                )));
+            }
             None => self.found.api_server.parse().map_err(|error| {
                 Failure::usage(format!(
                     "peers cannot reach the API server at {}: {error}. Set apiServer in the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
@@ -214,6 +247,12 @@ impl Endpoint {
 }
 
 async fn config(connection: &Connection) -> Result<Config> {
+    if connection.in_cluster {
+        return Config::incluster().map_err(|error| {
+            let cause = anyhow::Error::new(error);
+            Failure::usage(format!("--in-cluster: {cause:#}"))
+        });
+    }
     let kubeconfig = match &connection.kubeconfig {
         Some(file) => Kubeconfig::read_from(file),
         None => Kubeconfig::read(),

@@ -29,6 +29,7 @@ use liqo_auth::{
     },
     policy::Policy,
 };
+use liqo_auth_kube::Cluster;
 
 pub(crate) use self::{
     content::SecretValue,
@@ -107,17 +108,20 @@ impl Home {
 
     /// Reads from a cluster what these watches select. A folder has been read already.
     pub(crate) fn load(&mut self, watches: impl IntoIterator<Item = Watch>) -> Result<()> {
-        let Ground::Cluster(live) = &self.ground else {
-            return Ok(());
-        };
-        let mut wanted: Vec<Watch> = Vec::new();
-        for watch in watches {
-            if !wanted.contains(&watch) {
-                wanted.push(watch);
-            }
+        if let Ground::Cluster(live) = &mut self.ground {
+            live.watch(watches);
         }
-        for object in live.list(wanted)? {
-            self.store.replace(&object.id(), Some(object.clone()));
+        self.reload()
+    }
+
+    /// Reads all objects of a cluster again, so that what others did meanwhile is seen as
+    /// a whole.
+    pub(crate) fn reload(&mut self) -> Result<()> {
+        if let Ground::Cluster(live) = &self.ground {
+            self.store = Store::default();
+            for object in live.list()? {
+                self.store.replace(&object.id(), Some(object.clone()));
+            }
         }
         Ok(())
     }
@@ -222,6 +226,10 @@ impl Home {
                 Outcome::Done(object) => (true, object),
                 Outcome::Overtaken(object) => (false, object),
             };
+            if !is_done {
+                self.reload()?;
+            }
+            // Not every object that has the name is in a list.
             self.store.replace(&effect.id(), object);
             return Ok(is_done);
         }
@@ -393,6 +401,20 @@ impl Home {
             self.store.replace(&answer.id(), Some(answer.clone()));
         }
         Ok(!answers.is_empty())
+    }
+
+    /// Runs a future with the connection to a cluster.
+    pub(crate) fn on_cluster<F: Future>(
+        &self,
+        run: impl FnOnce(&Cluster) -> F,
+    ) -> Result<F::Output> {
+        match &self.ground {
+            Ground::Cluster(live) => Ok(live.block_on(run)),
+            Ground::Folder(_) => Err(Failure::usage(format!(
+                "{}: this command works on a cluster only. Name one with --kubeconfig FILE or --context NAME",
+                self.site
+            ))),
+        }
     }
 
     /// Whether this is a cluster, which has its own signer.

@@ -22,6 +22,8 @@ pub(crate) struct Connection {
     pub(crate) context: Option<String>,
     pub(crate) cluster: Option<String>,
     pub(crate) user: Option<String>,
+    /// Whether the program runs in the cluster, as a service account.
+    pub(crate) in_cluster: bool,
 }
 
 impl Site {
@@ -55,6 +57,7 @@ impl Connection {
             said("--context", self.context.as_deref()),
             said("--cluster", self.cluster.as_deref()),
             said("--user", self.user.as_deref()),
+            self.in_cluster.then(|| "--in-cluster".to_owned()),
         ];
         let options: Vec<String> = options.into_iter().flatten().collect();
         options.join(" ")

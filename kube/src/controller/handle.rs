@@ -7,7 +7,10 @@ use liqo_auth::{
     model::ClusterId,
 };
 
-use super::shared::{Call, Shared};
+use super::{
+    counts::Counts,
+    shared::{Call, Shared},
+};
 use crate::Error;
 
 /// Gives orders to a running [`Controller`](super::Controller), and asks how its
@@ -130,6 +133,16 @@ impl Handle {
         let mirror = self.0.mirror();
         let others = mirror.peers().filter(|peer| **peer != self.0.own);
         others.cloned().collect()
+    }
+
+    /// What the controller has done since it started.
+    pub fn counts(&self) -> Counts {
+        self.0.counters.now()
+    }
+
+    /// Whether the controller has listed all objects of its cluster.
+    pub fn is_synchronized(&self) -> bool {
+        self.0.is_synchronized()
     }
 
     /// Waits until the controller has listed all objects of its cluster.

@@ -1,3 +1,4 @@
+mod counts;
 mod handle;
 mod peer;
 mod shared;
@@ -19,7 +20,7 @@ use liqo_auth::{
 };
 use tokio::time::Instant;
 
-pub use self::handle::Handle;
+pub use self::{counts::Counts, handle::Handle};
 
 use self::shared::{Shared, Sides};
 use crate::{Clock, Cluster, Transport, watching};

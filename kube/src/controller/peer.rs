@@ -63,6 +63,7 @@ impl Shared {
                     retry = Some(ONE_SECOND);
                 }
                 Err(error) => {
+                    self.counters.failures.add_one();
                     said.insert(with_sources(&error));
                     retry = Some(ONE_SECOND);
                 }
@@ -93,6 +94,7 @@ impl Shared {
                 let Ok(view) = mirror.view(peer) else {
                     return Ok(Rest::Until(None));
                 };
+                self.counters.looks.add_one();
                 side.reconcile(&view, self.clock.env()?)?
             };
             match self.carry_out(peer, &step).await? {
@@ -139,7 +141,12 @@ impl Shared {
         let mut carried = Carried::Shown;
         for effect in &step.effects {
             tracing::debug!(%peer, object = %effect.id(), "writes");
-            match apply(&self.client, effect).await? {
+            let applied = apply(&self.client, effect).await?;
+            match applied {
+                Applied::Written(_) | Applied::Deleted => self.counters.effects.add_one(),
+                _ => self.counters.conflicts.add_one(),
+            }
+            match applied {
                 Applied::Written(object) => {
                     if !self.mirror().written(effect, *object) {
                         carried = Carried::Written;
@@ -198,13 +205,17 @@ impl Shared {
             };
             let name = message.body.name();
             match transport.deliver(message).await {
-                Ok(()) => tracing::info!(%peer, message = name, "delivered"),
+                Ok(()) => {
+                    self.counters.deliveries.add_one();
+                    tracing::info!(%peer, message = name, "delivered");
+                }
                 Err(source) => {
                     let error = Error::Delivery {
                         message: name,
                         source,
                     };
                     tracing::warn!(%peer, error = %with_sources(&error), "not delivered");
+                    self.counters.failed_deliveries.add_one();
                     let digest = message.digest();
                     self.record(&peer, |record| record.delivered.remove(&digest));
                     failed = Some(ONE_SECOND);

@@ -16,6 +16,7 @@ use liqo_auth::{
 };
 use tokio::sync::watch;
 
+use super::counts::Counters;
 use crate::{Clock, Cluster, Error, Transport, watching::Change};
 
 /// The sides that a controller runs.
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     records: Mutex<BTreeMap<ClusterId, Record>>,
     wake: mpsc::UnboundedSender<ClusterId>,
     pub(super) synchronized: watch::Sender<bool>,
+    pub(super) counters: Counters,
 }
 
 /// What a controller remembers of a peer. None of it is needed: it keeps messages
@@ -109,6 +111,7 @@ impl Shared {
             records: Mutex::default(),
             wake,
             synchronized: watch::Sender::new(false),
+            counters: Counters::default(),
         }
     }
 

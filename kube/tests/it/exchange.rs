@@ -29,6 +29,13 @@ async fn a_settled_peering_makes_no_requests() {
     clusters.provider.invite(&id("rome")).await.unwrap();
     clusters.authenticated().await;
     clusters.settled().await;
+    let counts = clusters.provider.counts();
+    // The nonce and the Identity.
+    assert_eq!(counts.deliveries, 2, "{counts:?}");
+    assert_eq!((counts.failures, counts.conflicts), (0, 0), "{counts:?}");
+    let looks = counts.looks;
+    clusters.settled().await;
+    assert_eq!(clusters.provider.counts().looks, looks);
 }
 
 #[tokio::test]

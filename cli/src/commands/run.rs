@@ -1,0 +1,106 @@
+//! `run`: the controllers of a cluster, until a signal stops them.
+
+mod metrics;
+mod probes;
+
+use std::future::Future;
+
+use anyhow::Context as _;
+use liqo_auth_kube::{Cluster, Controller, Handle};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
+use tracing_subscriber::filter::EnvFilter;
+
+use crate::{
+    arguments::Run,
+    consumer_side::consumer_of_all,
+    context::Context,
+    failure::Result,
+    home::{Home, Use},
+    provider_side::provider_with,
+};
+
+pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
+    log(&arguments.log);
+    let home = Home::open(&context.site()?, Use::Write)?;
+    home.on_cluster(|cluster| {
+        let controller = controller(context, arguments, &home, cluster);
+        async {
+            let (controller, handle) = controller?;
+            serve(arguments, controller, handle).await
+        }
+    })?
+}
+
+fn controller(
+    context: &Context,
+    arguments: &Run,
+    home: &Home,
+    cluster: &Cluster,
+) -> Result<(Controller, Handle)> {
+    let both = !arguments.provider && !arguments.consumer;
+    let mut builder = Controller::builder(cluster).clock(context.clock.running()?);
+    if both || arguments.provider {
+        let provider = provider_with(home, &context.policy, cluster.principals())?;
+        builder = builder.provider(provider);
+    }
+    if both || arguments.consumer {
+        builder = builder.consumer(consumer_of_all(home, &context.policy)?);
+    }
+    Ok(builder.build())
+}
+
+/// Runs the controller and answers probes, until a signal comes. The requests that are
+/// under way are finished then.
+async fn serve(arguments: &Run, controller: Controller, handle: Handle) -> Result<()> {
+    let listener = TcpListener::bind(arguments.listen).await;
+    let listener = listener.with_context(|| format!("{} cannot be used", arguments.listen))?;
+    let address = listener.local_addr()?;
+    let (stop, stopped) = watch::channel(());
+    let until_stopped = || {
+        let mut stopped = stopped.clone();
+        async move {
+            // The sender is dropped to stop.
+            let _ = stopped.changed().await;
+        }
+    };
+    let probes =
+        axum::serve(listener, probes::router(handle)).with_graceful_shutdown(until_stopped());
+    let signalled = signalled()?;
+    let stopping = async {
+        signalled.await;
+        tracing::info!("stops");
+        drop(stop);
+    };
+    tracing::info!(%address, "runs");
+    let (served, (), ()) = tokio::join!(
+        async move { probes.await },
+        controller.run(until_stopped()),
+        stopping,
+    );
+    Ok(served.context("the probes")?)
+}
+
+fn signalled() -> Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// One JSON object a line, on standard error.
+fn log(filter: &EnvFilter) {
+    tracing_subscriber::fmt()
+        .json()
+        .flatten_event(true)
+        .with_writer(std::io::stderr)
+        .with_env_filter(filter.to_string())
+        .init();
+}
