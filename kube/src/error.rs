@@ -1,4 +1,8 @@
-use liqo_auth::{crypto::BoxError, error, model::ObjectRef};
+use liqo_auth::{
+    crypto::BoxError,
+    error,
+    model::{ClusterId, ObjectRef},
+};
 
 /// What went wrong between the library and a cluster.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +49,18 @@ pub enum Error {
         message: &'static str,
         /// Why.
         source: BoxError,
+    },
+    /// The peer's cluster does not have a message for this cluster in time.
+    #[error("{peer} has no {message} for this cluster after {seconds} s")]
+    Unanswered {
+        /// The peer.
+        peer: ClusterId,
+        /// The message: a nonce or an Identity.
+        message: &'static str,
+        /// How long was waited, in seconds.
+        seconds: u64,
+        /// Why the last one was refused, if there was one.
+        source: Option<Box<Error>>,
     },
 }
 

@@ -7,6 +7,7 @@
 //! | [`Controller`] | watches a cluster and runs the provider's side, the consumer's side, or both |
 //! | [`Handle`] | gives the administrator's orders to a running controller |
 //! | [`Transport`] | carries messages to the peer; [`Link`] carries them to another controller |
+//! | [`RemoteCluster`] | carries messages by the peer's API server, as `liqoctl` does |
 //! | [`resource`] | a kind of the library, for requests of your own by kube-rs |
 //! | [`list`], [`get`], [`answered`] | read what a tool needs for one command |
 //! | [`apply`] | sends one [`Effect`](liqo_auth::machine::Effect) to the API server |
@@ -41,7 +42,7 @@ pub use controller::{Controller, ControllerBuilder, Counts, Handle};
 pub use error::Error;
 pub use live::{answered, list};
 pub use object::{get, resource};
-pub use transport::{Link, Transport};
+pub use transport::{Link, RemoteCluster, Transport};
 
 /// The README's example, compiled.
 #[cfg(doctest)]

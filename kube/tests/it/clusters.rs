@@ -38,12 +38,8 @@ impl Clusters {
     }
 
     pub async fn start_on(rome: FakeApiServer, milan: FakeApiServer) -> Self {
-        let entropy = Entropy::from_bytes([7; 32]);
-        let authority = Authority::new("milan-ca", now(), YEAR, &entropy).unwrap();
-        let api_server = "https://api.milan.example:6443".parse().unwrap();
-        let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
         let mut running = JoinSet::new();
-        running.spawn(sign_approved(milan.clone(), authority));
+        let endpoint = signer(&milan, &mut running);
         let (consumer, provider) =
             controllers(rome.client(), milan.client(), &endpoint, &mut running).await;
         Self {
@@ -166,6 +162,16 @@ impl liqo_auth_kube::Transport for Later {
             None => Box::pin(async { Err("the provider is not there yet".into()) }),
         }
     }
+}
+
+/// Has milan's approved requests signed. Returns milan's address and CA.
+pub fn signer(milan: &FakeApiServer, running: &mut JoinSet<()>) -> Endpoint {
+    let entropy = Entropy::from_bytes([7; 32]);
+    let authority = Authority::new("milan-ca", now(), YEAR, &entropy).unwrap();
+    let api_server = "https://api.milan.example:6443".parse().unwrap();
+    let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
+    running.spawn(sign_approved(milan.clone(), authority));
+    endpoint
 }
 
 /// Signs approved requests, as the controller manager does.

@@ -93,7 +93,7 @@ async fn names(client: &Client, kind: Kind, namespace: &str) -> Vec<String> {
 }
 
 /// Waits for a condition, for half a minute at most.
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..600 {
         if holds().await {
             return;

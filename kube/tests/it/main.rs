@@ -2,6 +2,7 @@
 //! API servers.
 #![allow(
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
@@ -18,5 +19,8 @@ mod exchange;
 mod fake;
 mod interference;
 mod life;
+mod login;
 mod opening;
 mod real_clusters;
+mod real_liqo;
+mod remote_cluster;

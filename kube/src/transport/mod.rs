@@ -1,7 +1,11 @@
+mod remote_cluster;
+
 use futures::future::BoxFuture;
 use liqo_auth::{crypto::BoxError, machine::Message};
 
 use crate::Handle;
+
+pub use self::remote_cluster::RemoteCluster;
 
 /// Carries messages to a peer: to its cluster, to another process, or to a person.
 ///

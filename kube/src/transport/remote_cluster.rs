@@ -1,0 +1,432 @@
+//! The peer's API server as the way to the peer.
+//!
+//! ```text
+//! consumer's cluster                 RemoteCluster              provider's cluster
+//!                                         ── empty liqo-nonce ──▶
+//!   Handle::receive ◀────── nonce ──────────────────────────────── liqo-nonce
+//!   outbox ───────────────────────────────── Tenant ─────────────▶ Tenant
+//!   Handle::receive ◀────── Identity ───────────────────────────── Tenant's status
+//!
+//! provider's cluster                 RemoteCluster              consumer's cluster
+//!   outbox ───────────────────────────────── nonce ──────────────▶ liqo-signed-nonce
+//!   outbox ───────────────────────────────── Identity ───────────▶ Identity
+//! ```
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kube::{
+    Api, Client,
+    api::{DynamicObject, ListParams, PostParams},
+};
+use liqo_auth::{
+    assurance::{commitment::COMMITMENT_ANNOTATION, succession::KEY_SUCCESSION_ANNOTATION},
+    crypto::{BoxError, Nonce},
+    machine::{Effect, Message, MessageBody, Version},
+    model::{
+        ClusterId, Identity, IdentitySpec, IdentityType, Kind, Metadata, Namespace, Object,
+        ObjectRef, Secret, Tenant, names,
+    },
+    policy::Policy,
+};
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep};
+
+use super::Transport;
+use crate::{Applied, Error, Handle, apply, object};
+
+/// The cluster of a peer, by a client of its API server, as `liqoctl authenticate` uses
+/// it.
+///
+/// The peer may run Liqo or this library: its controllers see what `liqoctl` would
+/// write. As a [`Transport`], it delivers:
+///
+/// | message | what is written at the peer |
+/// |---|---|
+/// | nonce | the Secret `liqo-signed-nonce`, with the nonce alone. A Secret with another nonce is replaced; `liqoctl` refuses that and leaves it to a person |
+/// | Tenant | the Tenant. `tenantCondition` and `authzPolicy` stay as they are: they belong to the provider's administrator |
+/// | Identity | the Identity |
+///
+/// All of them are in the peer's tenant namespace for this cluster, which is made if
+/// there is none. Source: Liqo `pkg/liqoctl/authenticate`.
+///
+/// [`authenticate`](Self::authenticate) fetches what a provider has for this cluster.
+///
+/// # Rights
+/// At the provider, those of a peering user of Liqo: `get` and `create` Secrets, `get`,
+/// `create` and `update` Tenants, in the tenant namespace, and `get` this namespace. At
+/// the consumer: `get`, `create` and `update` Secrets and Identities. For a namespace
+/// of another name: `list` Namespaces. For one that is to be made: `create` Namespaces.
+///
+/// # Examples
+/// ```no_run
+/// use std::{sync::Arc, time::Duration};
+///
+/// use liqo_auth::{consumer::Consumer, crypto::OneKey};
+/// use liqo_auth_kube::{Cluster, Controller, RemoteCluster};
+///
+/// # async fn run(provider: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let cluster = Cluster::open(kube::Client::try_default().await?).await?;
+/// let provider = RemoteCluster::new(provider, "cl-provider".parse()?, cluster.id().clone());
+/// let keys = Arc::new(OneKey(cluster.key()));
+/// let (controller, consumer) = Controller::builder(&cluster)
+///     .consumer(Consumer::builder(cluster.id().clone(), keys).build())
+///     .transport(provider.clone())
+///     .build();
+/// let running = tokio::spawn(controller.run(std::future::pending()));
+/// provider.authenticate(&consumer, Duration::from_secs(120)).await?;
+/// # running.await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RemoteCluster {
+    client: Client,
+    peer: ClusterId,
+    own: ClusterId,
+}
+
+impl RemoteCluster {
+    /// The cluster of `peer`, for the cluster `own`.
+    pub fn new(client: Client, peer: ClusterId, own: ClusterId) -> Self {
+        Self { client, peer, own }
+    }
+
+    /// The cluster that this is.
+    pub fn peer(&self) -> &ClusterId {
+        &self.peer
+    }
+
+    /// Has the provider authenticate this consumer: asks for a nonce, hands it to the
+    /// consumer, and hands over the provider's answer to the consumer's Tenant. Called
+    /// again, it does no harm.
+    ///
+    /// The consumer's controller delivers the Tenant: it needs this transport.
+    ///
+    /// # Errors
+    /// [`Error::Unanswered`] if the provider's controllers have not answered within
+    /// that time, or if the consumer refuses the answer; [`Error::Request`]; and what
+    /// [`Handle::receive`] returns for the nonce.
+    pub async fn authenticate(&self, consumer: &Handle, within: Duration) -> Result<(), Error> {
+        let namespace = self.tenant_namespace().await?;
+        self.ask_for_nonce(&namespace).await?;
+        let mut wait = Wait::new(within);
+        let nonce = loop {
+            match self.nonce(&namespace).await? {
+                Some(nonce) => break nonce,
+                None if wait.is_over() => return Err(self.unanswered("nonce", within, None)),
+                None => wait.pause().await,
+            }
+        };
+        consumer.receive(self.message(nonce)).await?;
+        let mut refusal = None;
+        loop {
+            if let Some(identity) = self.identity(&namespace).await? {
+                // The answer may still be the one to an earlier Tenant.
+                match consumer.receive(self.message(identity)).await {
+                    Ok(_) => return Ok(()),
+                    Err(error @ Error::Library(_)) => refusal = Some(error),
+                    Err(error) => return Err(error),
+                }
+            }
+            if wait.is_over() {
+                return Err(self.unanswered("Identity", within, refusal));
+            }
+            wait.pause().await;
+        }
+    }
+
+    /// Makes the empty Secret that a provider fills with a nonce.
+    async fn ask_for_nonce(&self, namespace: &str) -> Result<(), Error> {
+        let secret = self.secret(namespace, names::NONCE_SECRET, names::NONCE_LABEL);
+        match apply(&self.client, &Effect::Create(secret.into())).await? {
+            Applied::Missing => Err(self.no_namespace(namespace)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The provider's nonce for this cluster, if it is there.
+    async fn nonce(&self, namespace: &str) -> Result<Option<Nonce>, Error> {
+        let id = ObjectRef::new(Kind::Secret, namespace, names::NONCE_SECRET);
+        let Some(Object::Secret(secret)) = object::get(&self.client, &id).await? else {
+            return Ok(None);
+        };
+        let Some(text) = secret.get(names::NONCE).filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        // The consumer verifies the nonce by its own policy.
+        let nonce = Nonce::parse(text, &Policy::compatible());
+        Ok(Some(nonce.map_err(|error| Error::Setup {
+            object: id,
+            problem: error.to_string(),
+        })?))
+    }
+
+    /// The provider's answer to this cluster's Tenant, if it is there.
+    async fn identity(&self, namespace: &str) -> Result<Option<Identity>, Error> {
+        let id = ObjectRef::new(Kind::Tenant, namespace, self.own.as_str());
+        match object::get(&self.client, &id).await? {
+            Some(Object::Tenant(tenant)) => Ok(self.answer_in(&tenant)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The Identity that `liqoctl` makes of a Tenant with a filled status, and the
+    /// provider's commitment, which only this library has.
+    fn answer_in(&self, tenant: &Tenant) -> Option<Identity> {
+        let auth_params = tenant.status.auth_params.clone()?;
+        let commitment = tenant.metadata.annotations.get(COMMITMENT_ANNOTATION);
+        let commitment = commitment.map(|text| (COMMITMENT_ANNOTATION.to_owned(), text.clone()));
+        Some(Identity {
+            metadata: Metadata {
+                name: names::identity_name(&self.peer),
+                labels: [self.label(&self.peer)].into(),
+                annotations: commitment.into_iter().collect(),
+                ..Metadata::default()
+            },
+            spec: IdentitySpec {
+                cluster_id: self.peer.to_string(),
+                identity_type: IdentityType::ControlPlane,
+                auth_params,
+                namespace: Some(tenant.status.tenant_namespace.clone()),
+            },
+            ..Identity::default()
+        })
+    }
+
+    /// Asks the consumer's controllers to sign a nonce.
+    async fn write_nonce(&self, nonce: &Nonce) -> Result<(), Error> {
+        let namespace = self.tenant_namespace().await?;
+        let name = names::SIGNED_NONCE_SECRET;
+        let mut secret = self.secret(&namespace, name, names::SIGNED_NONCE_LABEL);
+        let text = nonce.as_str().as_bytes();
+        secret.data = [(names::NONCE.to_owned(), text.into())].into();
+        let id = ObjectRef::new(Kind::Secret, namespace, name);
+        let effect = match object::get(&self.client, &id).await? {
+            None => Effect::Create(secret.into()),
+            Some(Object::Secret(found)) if found.get(names::NONCE) == Some(text) => return Ok(()),
+            Some(found) => Effect::Replace {
+                version: version_of(&found),
+                object: secret.into(),
+            },
+        };
+        match apply(&self.client, &effect).await? {
+            Applied::Written(_) => Ok(()),
+            Applied::Missing => Err(self.no_namespace(&id.namespace)),
+            _ => Err(Error::Conflict(id)),
+        }
+    }
+
+    async fn write_tenant(&self, tenant: Tenant) -> Result<(), Error> {
+        let administered = ["authzPolicy", "tenantCondition"];
+        self.write(tenant.into(), KEY_SUCCESSION_ANNOTATION, &administered)
+            .await
+    }
+
+    async fn write_identity(&self, identity: Identity) -> Result<(), Error> {
+        self.write(identity.into(), COMMITMENT_ANNOTATION, &[])
+            .await
+    }
+
+    /// Creates an object, or replaces the spec of the one that is there. Labels and
+    /// annotations of others stay, and so do the `kept` fields of the spec. `proof` is
+    /// the annotation that only the sender writes.
+    async fn write(&self, object: Object, proof: &str, kept: &[&str]) -> Result<(), Error> {
+        let namespace = self.tenant_namespace().await?;
+        let ObjectRef { kind, name, .. } = object.id();
+        let id = ObjectRef::new(kind, &namespace, name);
+        let failed = |error| Error::request(format!("to write {id}"), error);
+        let mut wanted: DynamicObject = serde_json::from_value(object.to_value())
+            .map_err(|error| failed(kube::Error::SerdeError(error)))?;
+        wanted.metadata.namespace = Some(namespace.clone());
+        if let Value::Object(fields) = &mut wanted.data {
+            fields.remove("status");
+        }
+        let api: Api<DynamicObject> = object::api(&self.client, kind, Some(&namespace));
+        let Some(found) = api.get_opt(&id.name).await.map_err(failed)? else {
+            let created = api.create(&PostParams::default(), &wanted).await;
+            return created.map(|_| ()).map_err(failed);
+        };
+        if found.metadata.deletion_timestamp.is_some() {
+            return Err(Error::Conflict(id));
+        }
+        let mut merged = found.clone();
+        let annotations = merged.metadata.annotations.get_or_insert_default();
+        annotations.remove(proof);
+        annotations.extend(wanted.metadata.annotations.unwrap_or_default());
+        let labels = merged.metadata.labels.get_or_insert_default();
+        labels.extend(wanted.metadata.labels.unwrap_or_default());
+        let mut spec = fields_of(&wanted.data, "spec");
+        for (key, value) in fields_of(&found.data, "spec") {
+            if kept.contains(&key.as_str()) {
+                spec.entry(key).or_insert(value);
+            }
+        }
+        if let Value::Object(fields) = &mut merged.data {
+            fields.insert("spec".to_owned(), Value::Object(spec));
+        }
+        if merged == found {
+            return Ok(());
+        }
+        let replaced = api.replace(&id.name, &PostParams::default(), &merged).await;
+        replaced.map(|_| ()).map_err(failed)
+    }
+
+    /// The name of the peer's tenant namespace for this cluster. The namespace is made
+    /// if there is none. A peering user may not list namespaces, and gets the one with
+    /// the default name.
+    async fn tenant_namespace(&self) -> Result<String, Error> {
+        let label = |(key, value): (String, String)| format!("{key}={value}");
+        let selector = format!(
+            "{},{}",
+            label(self.label(&self.own)),
+            names::TENANT_NAMESPACE_LABEL
+        );
+        let wanted = Namespace::for_tenant(&self.own);
+        let default_name = wanted.metadata.name.clone();
+        let id = ObjectRef::new(Kind::Namespace, "", &default_name);
+        let api: Api<DynamicObject> = object::api(&self.client, Kind::Namespace, None);
+        let found = match api.list(&ListParams::default().labels(&selector)).await {
+            Ok(list) => list
+                .items
+                .into_iter()
+                .filter_map(|it| it.metadata.name)
+                .collect(),
+            Err(kube::Error::Api(status)) if status.is_forbidden() => {
+                let found = object::get(&self.client, &id).await?;
+                found.map(|found| found.id().name).into_iter().collect()
+            }
+            Err(error) => return Err(Error::request("to list tenant namespaces", error)),
+        };
+        let found: Vec<String> = found;
+        match &found[..] {
+            [] => {
+                apply(&self.client, &Effect::Create(wanted.into())).await?;
+                Ok(default_name)
+            }
+            [name] => Ok(name.clone()),
+            several => Err(Error::Setup {
+                object: id,
+                problem: format!(
+                    "{} has {} tenant namespaces for {}; delete all but one",
+                    self.peer,
+                    several.len(),
+                    self.own
+                ),
+            }),
+        }
+    }
+
+    fn secret(&self, namespace: &str, name: &str, label: &str) -> Secret {
+        let labels = [
+            self.label(&self.own),
+            (label.to_owned(), names::TRUE.to_owned()),
+        ];
+        Secret {
+            metadata: Metadata {
+                name: name.to_owned(),
+                namespace: namespace.to_owned(),
+                labels: labels.into(),
+                ..Metadata::default()
+            },
+            ..Secret::default()
+        }
+    }
+
+    /// The label that says which cluster an object belongs to.
+    fn label(&self, cluster: &ClusterId) -> (String, String) {
+        (
+            names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
+            cluster.to_string(),
+        )
+    }
+
+    fn message(&self, body: impl Into<MessageBody>) -> Message {
+        Message::new(&self.peer, &self.own, body)
+    }
+
+    fn no_namespace(&self, namespace: &str) -> Error {
+        Error::Setup {
+            object: ObjectRef::new(Kind::Namespace, "", namespace),
+            problem: format!("{} is deleting this namespace; try again", self.peer),
+        }
+    }
+
+    fn unanswered(&self, message: &'static str, within: Duration, refusal: Option<Error>) -> Error {
+        Error::Unanswered {
+            peer: self.peer.clone(),
+            message,
+            seconds: within.as_secs(),
+            source: refusal.map(Box::new),
+        }
+    }
+}
+
+impl Transport for RemoteCluster {
+    fn deliver<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), BoxError>> {
+        Box::pin(async move {
+            if message.to != self.peer {
+                let (to, peer) = (&message.to, &self.peer);
+                return Err(format!("the message is for {to}, and this cluster is {peer}").into());
+            }
+            match message.body.clone() {
+                MessageBody::Nonce(nonce) => self.write_nonce(&nonce).await?,
+                MessageBody::Tenant(tenant) => self.write_tenant(*tenant).await?,
+                MessageBody::Identity(identity) => self.write_identity(*identity).await?,
+                other => return Err(format!("there is no object for a {}", other.name()).into()),
+            }
+            Ok(())
+        })
+    }
+}
+
+impl core::fmt::Debug for RemoteCluster {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("RemoteCluster")
+            .field("peer", &self.peer)
+            .field("own", &self.own)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A wait with pauses that double, up to a second.
+struct Wait {
+    until: Instant,
+    next: Duration,
+}
+
+impl Wait {
+    fn new(within: Duration) -> Self {
+        let now = Instant::now();
+        Self {
+            until: now.checked_add(within).unwrap_or(now),
+            next: Duration::from_millis(50),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    async fn pause(&mut self) {
+        let left = self.until.saturating_duration_since(Instant::now());
+        sleep(self.next.min(left)).await;
+        self.next = self.next.saturating_mul(2).min(Duration::from_secs(1));
+    }
+}
+
+fn version_of(object: &Object) -> Version {
+    let metadata = object.metadata();
+    Version {
+        uid: metadata.map(|it| it.uid.clone()).unwrap_or_default(),
+        resource_version: metadata
+            .map(|it| it.resource_version.clone())
+            .unwrap_or_default(),
+    }
+}
+
+fn fields_of(data: &Value, key: &str) -> Map<String, Value> {
+    let fields = data.get(key).and_then(Value::as_object);
+    fields.cloned().unwrap_or_default()
+}

@@ -1,0 +1,276 @@
+//! The peer's API server as the way to the peer.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::pending;
+use liqo_auth::{
+    Consumer, Provider,
+    crypto::{Entropy, Nonce, OneKey},
+    machine::{Message, Stage},
+    model::{Identity, Metadata, Tenant, TenantSpec},
+    provider::Endpoint,
+};
+use liqo_auth_kube::{Cluster, Controller, Error, Handle, RemoteCluster, Transport};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::{
+    clusters::{id, names, signer},
+    fake::FakeApiServer,
+    life::until,
+};
+
+#[tokio::test]
+async fn a_consumer_authenticates_by_its_providers_api_server() {
+    let rome = FakeApiServer::with_liqo("rome");
+    let milan = FakeApiServer::with_liqo("milan");
+    let mut running = JoinSet::new();
+    let endpoint = signer(&milan, &mut running);
+    provider(&milan, endpoint, &mut running).await;
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    let consumer = consumer(&rome, &remote, &mut running).await;
+
+    remote.authenticate(&consumer, MINUTE).await.unwrap();
+    authenticated(&consumer).await;
+    // The provider's proof is not lost on the way.
+    let identity = &rome.all("identities")[0];
+    let annotations = &identity["metadata"]["annotations"];
+    assert!(
+        annotations["liqo-auth/commitment"].is_string(),
+        "{identity}"
+    );
+
+    let before = (milan.all("tenants"), rome.all("identities"));
+    remote.authenticate(&consumer, MINUTE).await.unwrap();
+    assert_eq!((milan.all("tenants"), rome.all("identities")), before);
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_answer_is_waited_for_in_vain() {
+    let rome = FakeApiServer::with_liqo("rome");
+    let milan = FakeApiServer::with_liqo("milan");
+    let mut running = JoinSet::new();
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    let consumer = consumer(&rome, &remote, &mut running).await;
+    let soon = Duration::from_millis(200);
+    let error = remote.authenticate(&consumer, soon).await.unwrap_err();
+    let Error::Unanswered {
+        message: "nonce",
+        source: None,
+        ..
+    } = error
+    else {
+        panic!("{error}");
+    };
+    let asked = &milan.all("secrets")[0];
+    assert_eq!(asked["metadata"]["name"], "liqo-nonce");
+    assert_eq!(asked["metadata"]["labels"]["liqo.io/nonce"], "true");
+    assert_eq!(
+        asked["metadata"]["labels"]["liqo.io/remote-cluster-id"],
+        "rome"
+    );
+    assert_eq!(asked.get("data"), None);
+}
+
+#[tokio::test]
+async fn an_answer_that_the_consumer_refuses_is_named() {
+    let rome = FakeApiServer::with_liqo("rome");
+    let milan = FakeApiServer::with_liqo("milan");
+    let mut running = JoinSet::new();
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    let consumer = consumer(&rome, &remote, &mut running).await;
+    milan.put(tenant_namespace("liqo-tenant-rome"));
+    milan.put(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "liqo-nonce", "namespace": "liqo-tenant-rome" },
+        "data": { "nonce": encoded(nonce(1).as_str()) },
+    }));
+    milan.put(json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Tenant",
+        "metadata": { "name": "rome", "namespace": "liqo-tenant-rome" },
+        "spec": {},
+    }));
+    let status = json!({ "tenantNamespace": "liqo-tenant-rome", "authParams": {} });
+    milan
+        .patch_status(&milan.all("tenants")[0], status)
+        .unwrap();
+    let soon = Duration::from_millis(500);
+    let error = remote.authenticate(&consumer, soon).await.unwrap_err();
+    let Error::Unanswered {
+        message: "Identity",
+        source: Some(refusal),
+        ..
+    } = error
+    else {
+        panic!("{error}");
+    };
+    assert!(matches!(*refusal, Error::Library(_)), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_tenant_that_is_there_keeps_what_is_the_administrators() {
+    let milan = FakeApiServer::with_liqo("milan");
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    milan.put(tenant_namespace("liqo-tenant-rome"));
+    milan.put(json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Tenant",
+        "metadata": {
+            "name": "rome",
+            "namespace": "liqo-tenant-rome",
+            "labels": { "team": "a" },
+            "annotations": { "liqo-auth/key-succession": "of an earlier key", "note": "b" },
+        },
+        "spec": {
+            "clusterID": "rome",
+            "signature": "b2xk",
+            "proxyURL": "http://proxy",
+            "tenantCondition": "Cordoned",
+        },
+    }));
+    let tenant = Tenant {
+        metadata: named("rome"),
+        spec: TenantSpec {
+            cluster_id: "rome".to_owned(),
+            signature: b"new".to_vec().into(),
+            ..TenantSpec::default()
+        },
+        ..Tenant::default()
+    };
+    remote.deliver(&to_milan(tenant)).await.unwrap();
+    let written = &milan.all("tenants")[0];
+    let metadata = &written["metadata"];
+    assert_eq!(metadata["labels"], json!({ "team": "a" }));
+    assert_eq!(metadata["annotations"], json!({ "note": "b" }));
+    assert_eq!(
+        written["spec"],
+        json!({ "clusterID": "rome", "signature": "bmV3", "tenantCondition": "Cordoned" })
+    );
+}
+
+#[tokio::test]
+async fn a_nonce_asks_the_peer_for_a_signature_and_takes_the_place_of_an_earlier_one() {
+    let milan = FakeApiServer::with_liqo("milan");
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    remote.deliver(&to_milan(nonce(1))).await.unwrap();
+    remote.deliver(&to_milan(nonce(1))).await.unwrap();
+    let first = milan.all("secrets");
+    assert_eq!(first.len(), 1);
+    assert_eq!(first[0]["metadata"]["name"], "liqo-signed-nonce");
+    assert_eq!(first[0]["metadata"]["namespace"], "liqo-tenant-rome");
+    assert_eq!(
+        first[0]["metadata"]["labels"]["liqo.io/signed-nonce"],
+        "true"
+    );
+    assert_eq!(
+        first[0]["data"],
+        json!({ "nonce": encoded(nonce(1).as_str()) })
+    );
+    remote.deliver(&to_milan(nonce(2))).await.unwrap();
+    let second = &milan.all("secrets")[0];
+    assert_eq!(
+        second["data"],
+        json!({ "nonce": encoded(nonce(2).as_str()) })
+    );
+}
+
+#[tokio::test]
+async fn an_identity_is_written_into_the_tenant_namespace_that_there_is() {
+    let milan = FakeApiServer::with_liqo("milan");
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    milan.put(tenant_namespace("ours"));
+    let identity = Identity {
+        metadata: named("controlplane-rome"),
+        ..Identity::default()
+    };
+    remote.deliver(&to_milan(identity.clone())).await.unwrap();
+    assert_eq!(milan.all("identities")[0]["metadata"]["namespace"], "ours");
+
+    milan.put(tenant_namespace("another"));
+    let refused = remote.deliver(&to_milan(identity)).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("2 tenant namespaces"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_message_for_another_cluster_is_not_written() {
+    let milan = FakeApiServer::with_liqo("milan");
+    let remote = RemoteCluster::new(milan.client(), id("turin"), id("rome"));
+    remote.deliver(&to_milan(nonce(1))).await.unwrap_err();
+    assert!(names(&milan, "secrets").is_empty());
+}
+
+async fn provider(milan: &FakeApiServer, endpoint: Endpoint, running: &mut JoinSet<()>) {
+    let cluster = Cluster::open(milan.client()).await.unwrap();
+    let side = Provider::builder(cluster.id().clone(), endpoint, cluster.record_key())
+        .key(cluster.key())
+        .principals(cluster.principals())
+        .kubernetes_signer()
+        .build();
+    let (controller, _) = Controller::builder(&cluster).provider(side).build();
+    running.spawn(controller.run(pending()));
+}
+
+async fn consumer(
+    rome: &FakeApiServer,
+    provider: &RemoteCluster,
+    running: &mut JoinSet<()>,
+) -> Handle {
+    let cluster = Cluster::open(rome.client()).await.unwrap();
+    let side = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key())));
+    let (controller, handle) = Controller::builder(&cluster)
+        .consumer(side.build())
+        .transport(provider.clone())
+        .build();
+    running.spawn(controller.run(pending()));
+    handle
+}
+
+async fn authenticated(consumer: &Handle) {
+    until("the consumer is authenticated", async || {
+        let status = consumer.status(&id("milan")).unwrap().remove(0);
+        status.control_plane.stage == Stage::Authenticated
+    })
+    .await;
+}
+
+/// A namespace of milan for rome.
+fn tenant_namespace(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "liqo.io/remote-cluster-id": "rome",
+                "liqo.io/tenant-namespace": "true",
+            },
+        },
+    })
+}
+
+fn to_milan(body: impl Into<liqo_auth::machine::MessageBody>) -> Message {
+    Message::new(&id("rome"), &id("milan"), body)
+}
+
+fn nonce(seed: u8) -> Nonce {
+    Nonce::random(&Entropy::from_bytes([seed; 32]))
+}
+
+fn named(name: &str) -> Metadata {
+    Metadata {
+        name: name.to_owned(),
+        ..Metadata::default()
+    }
+}
+
+fn encoded(text: &str) -> Value {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    STANDARD.encode(text).into()
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
