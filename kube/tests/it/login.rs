@@ -4,11 +4,17 @@
 use std::{env, path::PathBuf};
 
 use kube::{
-    Client, Config,
-    api::ListParams,
+    Api, Client, Config,
+    api::{DynamicObject, ListParams, PostParams},
     config::{KubeConfigOptions, Kubeconfig},
 };
-use liqo_auth::{crypto::CaBundle, model::Kind, policy::Policy, provider::Endpoint};
+use liqo_auth::{
+    crypto::CaBundle,
+    model::{Kind, Namespace, Object},
+    policy::Policy,
+    provider::Endpoint,
+};
+use liqo_auth_kube::resource;
 use serde_json::{Value, json};
 
 use crate::life::api;
@@ -40,6 +46,34 @@ impl Administered {
         let ca = CaBundle::from_pem(&ca, &Policy::compatible()).unwrap();
         let server = cluster.server.as_deref().unwrap();
         Endpoint::new(server.parse().unwrap(), Some(&ca))
+    }
+
+    /// A client with the rights of a peering user of Liqo, whose role `e2e/run` has
+    /// installed: those that `liqoctl generate peering-user` would give.
+    pub async fn peering_user(&self, consumer: &str) -> Client {
+        let tenant_namespace = Namespace::for_tenant(&consumer.parse().unwrap());
+        let namespace = tenant_namespace.metadata.name.clone();
+        let namespaces = Api::all_with(self.client.clone(), &resource(Kind::Namespace));
+        create(&namespaces, Object::from(tenant_namespace).to_value()).await;
+        let bindings = api(&self.client, Kind::RoleBinding, &namespace);
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": { "name": "peering-user" },
+            "subjects": [
+                { "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "peering-user" },
+            ],
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": "liqo-peering-user-tenant-ns",
+            },
+        });
+        create(&bindings, binding).await;
+        let mut kubeconfig = self.kubeconfig.clone();
+        let user = kubeconfig.auth_infos[0].auth_info.as_mut().unwrap();
+        user.impersonate = Some("peering-user".to_owned());
+        connect(&kubeconfig).await
     }
 
     /// A client by the kubeconfig in a Secret of this cluster.
@@ -79,6 +113,14 @@ pub async fn may_list(client: &Client, kind: Kind, namespace: &str) -> bool {
         Err(kube::Error::Api(status)) if status.is_forbidden() => false,
         Err(error) => panic!("{error}"),
     }
+}
+
+async fn create(objects: &Api<DynamicObject>, object: Value) {
+    let object: DynamicObject = serde_json::from_value(object).unwrap();
+    objects
+        .create(&PostParams::default(), &object)
+        .await
+        .unwrap();
 }
 
 async fn connect(kubeconfig: &Kubeconfig) -> Client {

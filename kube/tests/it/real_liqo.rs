@@ -29,7 +29,10 @@ async fn our_consumer_and_a_provider_of_liqo() {
     let (rome, milan) = both().await;
     let cluster = Cluster::open(rome.client.clone()).await.unwrap();
     let side = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key()))).build();
-    let provider = RemoteCluster::new(milan.client.clone(), id("milan"), id("rome"));
+    let peering_user = milan.peering_user("rome").await;
+    assert_eq!(whoami(&peering_user).await, "peering-user");
+    assert!(!may_list(&peering_user, Kind::Secret, "liqo").await);
+    let provider = RemoteCluster::new(peering_user, id("milan"), id("rome"));
     let (controller, consumer) = Controller::builder(&cluster)
         .consumer(side.clone())
         .transport(provider.clone())
