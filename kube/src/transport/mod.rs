@@ -1,3 +1,4 @@
+mod merging;
 mod remote_cluster;
 
 use futures::future::BoxFuture;

@@ -20,7 +20,7 @@ use kube::{
     api::{DynamicObject, ListParams, PostParams},
 };
 use liqo_auth::{
-    assurance::{commitment::COMMITMENT_ANNOTATION, succession::KEY_SUCCESSION_ANNOTATION},
+    assurance::commitment::COMMITMENT_ANNOTATION,
     crypto::{BoxError, Nonce},
     machine::{Effect, Message, MessageBody, Version},
     model::{
@@ -29,10 +29,10 @@ use liqo_auth::{
     },
     policy::Policy,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::Transport;
+use super::{Transport, merging::Merging};
 use crate::{Applied, Error, Handle, apply, object};
 
 /// The cluster of a peer, by a client of its API server, as `liqoctl authenticate` uses
@@ -101,7 +101,8 @@ impl RemoteCluster {
     /// consumer, and hands over the provider's answer to the consumer's Tenant. Called
     /// again, it does no harm.
     ///
-    /// The consumer's controller delivers the Tenant: it needs this transport.
+    /// If the consumer's key answers later, its controller delivers the Tenant: it needs
+    /// this transport.
     ///
     /// # Errors
     /// [`Error::Unanswered`] if the provider's controllers have not answered within
@@ -118,7 +119,12 @@ impl RemoteCluster {
                 None => wait.pause().await,
             }
         };
-        consumer.receive(self.message(nonce)).await?;
+        let step = consumer.receive(self.message(nonce)).await?;
+        // The controller delivers a message once, and the provider may have deleted
+        // this Tenant since.
+        for message in &step.outbox {
+            self.write_message(message).await?;
+        }
         let mut refusal = None;
         loop {
             if let Some(identity) = self.identity(&namespace).await? {
@@ -166,7 +172,9 @@ impl RemoteCluster {
     async fn identity(&self, namespace: &str) -> Result<Option<Identity>, Error> {
         let id = ObjectRef::new(Kind::Tenant, namespace, self.own.as_str());
         match object::get(&self.client, &id).await? {
-            Some(Object::Tenant(tenant)) => Ok(self.answer_in(&tenant)),
+            Some(Object::Tenant(tenant)) if tenant.metadata.deletion_timestamp.is_none() => {
+                Ok(self.answer_in(&tenant))
+            }
             _ => Ok(None),
         }
     }
@@ -217,21 +225,22 @@ impl RemoteCluster {
         }
     }
 
-    async fn write_tenant(&self, tenant: Tenant) -> Result<(), Error> {
-        let administered = ["authzPolicy", "tenantCondition"];
-        self.write(tenant.into(), KEY_SUCCESSION_ANNOTATION, &administered)
-            .await
+    async fn write_message(&self, message: &Message) -> Result<(), Error> {
+        match message.body.clone() {
+            MessageBody::Nonce(nonce) => self.write_nonce(&nonce).await,
+            MessageBody::Tenant(tenant) => self.write((*tenant).into(), Merging::TENANT).await,
+            MessageBody::Identity(identity) => {
+                self.write((*identity).into(), Merging::IDENTITY).await
+            }
+            other => Err(Error::Delivery {
+                message: other.name(),
+                source: "no object carries such a message".into(),
+            }),
+        }
     }
 
-    async fn write_identity(&self, identity: Identity) -> Result<(), Error> {
-        self.write(identity.into(), COMMITMENT_ANNOTATION, &[])
-            .await
-    }
-
-    /// Creates an object, or replaces the spec of the one that is there. Labels and
-    /// annotations of others stay, and so do the `kept` fields of the spec. `proof` is
-    /// the annotation that only the sender writes.
-    async fn write(&self, object: Object, proof: &str, kept: &[&str]) -> Result<(), Error> {
+    /// Creates an object, or merges it into the one that is there.
+    async fn write(&self, object: Object, merging: Merging) -> Result<(), Error> {
         let namespace = self.tenant_namespace().await?;
         let ObjectRef { kind, name, .. } = object.id();
         let id = ObjectRef::new(kind, &namespace, name);
@@ -243,33 +252,29 @@ impl RemoteCluster {
             fields.remove("status");
         }
         let api: Api<DynamicObject> = object::api(&self.client, kind, Some(&namespace));
-        let Some(found) = api.get_opt(&id.name).await.map_err(failed)? else {
-            let created = api.create(&PostParams::default(), &wanted).await;
-            return created.map(|_| ()).map_err(failed);
-        };
-        if found.metadata.deletion_timestamp.is_some() {
-            return Err(Error::Conflict(id));
-        }
-        let mut merged = found.clone();
-        let annotations = merged.metadata.annotations.get_or_insert_default();
-        annotations.remove(proof);
-        annotations.extend(wanted.metadata.annotations.unwrap_or_default());
-        let labels = merged.metadata.labels.get_or_insert_default();
-        labels.extend(wanted.metadata.labels.unwrap_or_default());
-        let mut spec = fields_of(&wanted.data, "spec");
-        for (key, value) in fields_of(&found.data, "spec") {
-            if kept.contains(&key.as_str()) {
-                spec.entry(key).or_insert(value);
+        for _ in 0..MOST_ATTEMPTS {
+            let written = match api.get_opt(&id.name).await.map_err(failed)? {
+                None => api.create(&PostParams::default(), &wanted).await,
+                Some(found) if found.metadata.deletion_timestamp.is_some() => {
+                    return Err(Error::Conflict(id));
+                }
+                Some(found) => {
+                    let merged = merging.merge(&found, &wanted);
+                    if merged == found {
+                        return Ok(());
+                    }
+                    api.replace(&id.name, &PostParams::default(), &merged).await
+                }
+            };
+            match written {
+                Ok(_) => return Ok(()),
+                // Another writer was faster: the peer's controllers, or the controller
+                // that this cluster is the transport of.
+                Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
+                Err(error) => return Err(failed(error)),
             }
         }
-        if let Value::Object(fields) = &mut merged.data {
-            fields.insert("spec".to_owned(), Value::Object(spec));
-        }
-        if merged == found {
-            return Ok(());
-        }
-        let replaced = api.replace(&id.name, &PostParams::default(), &merged).await;
-        replaced.map(|_| ()).map_err(failed)
+        Err(Error::Conflict(id))
     }
 
     /// The name of the peer's tenant namespace for this cluster. The namespace is made
@@ -369,13 +374,7 @@ impl Transport for RemoteCluster {
                 let (to, peer) = (&message.to, &self.peer);
                 return Err(format!("the message is for {to}, and this cluster is {peer}").into());
             }
-            match message.body.clone() {
-                MessageBody::Nonce(nonce) => self.write_nonce(&nonce).await?,
-                MessageBody::Tenant(tenant) => self.write_tenant(*tenant).await?,
-                MessageBody::Identity(identity) => self.write_identity(*identity).await?,
-                other => return Err(format!("there is no object for a {}", other.name()).into()),
-            }
-            Ok(())
+            Ok(self.write_message(message).await?)
         })
     }
 }
@@ -426,7 +425,6 @@ fn version_of(object: &Object) -> Version {
     }
 }
 
-fn fields_of(data: &Value, key: &str) -> Map<String, Value> {
-    let fields = data.get(key).and_then(Value::as_object);
-    fields.cloned().unwrap_or_default()
-}
+/// The status of an answer to a write that another writer has overtaken.
+const CONFLICT: u16 = 409;
+const MOST_ATTEMPTS: u32 = 8;

@@ -86,6 +86,11 @@ async fn our_consumer_and_a_provider_of_liqo() {
         !may_list(&peer, Kind::ResourceSlice, "liqo-tenant-rome").await
     })
     .await;
+
+    // Liqo offers the same nonce again.
+    provider.authenticate(&consumer, MINUTE).await.unwrap();
+    authenticated(&consumer, "milan").await;
+    the_consumer_has_its_rights(&rome).await;
 }
 
 #[tokio::test]
@@ -145,6 +150,17 @@ async fn our_provider_and_a_consumer_of_liqo() {
     })
     .await;
     assert!(!exists(&milan, Kind::Tenant, "liqo-tenant-rome", "rome").await);
+
+    // Liqo keeps the nonce that it has signed, and signs no other beside it.
+    provider.invite(&id("rome")).await.unwrap();
+    let secrets = api(&rome.client, Kind::Secret, "liqo-tenant-milan");
+    secrets
+        .delete("liqo-signed-nonce", &DeleteParams::default())
+        .await
+        .unwrap();
+    liqoctl(["authenticate"], &remote).await;
+    authenticated(&provider, "rome").await;
+    the_consumer_has_its_rights(&rome).await;
 }
 
 async fn both() -> (Administered, Administered) {

@@ -46,6 +46,47 @@ async fn a_consumer_authenticates_by_its_providers_api_server() {
 }
 
 #[tokio::test]
+async fn a_tenant_that_the_provider_has_deleted_is_written_again() {
+    let rome = FakeApiServer::with_liqo("rome");
+    let milan = FakeApiServer::with_liqo("milan");
+    let mut running = JoinSet::new();
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    let consumer = consumer(&rome, &remote, &mut running).await;
+    offer_nonce(&milan);
+    let soon = Duration::from_millis(200);
+    for _ in 0..2 {
+        let error = remote.authenticate(&consumer, soon).await.unwrap_err();
+        assert!(matches!(error, Error::Unanswered { .. }), "{error}");
+        milan.delete(&milan.all("tenants")[0]);
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_that_is_being_deleted_is_no_answer_and_takes_no_message() {
+    let rome = FakeApiServer::with_liqo("rome");
+    let milan = FakeApiServer::with_liqo("milan");
+    let mut running = JoinSet::new();
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    let consumer = consumer(&rome, &remote, &mut running).await;
+    offer_nonce(&milan);
+    milan.put(json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Tenant",
+        "metadata": {
+            "name": "rome",
+            "namespace": "liqo-tenant-rome",
+            "finalizers": ["tenant.liqo.io/finalizer"],
+        },
+        "spec": {},
+    }));
+    milan.delete(&milan.all("tenants")[0]);
+    let before = milan.all("tenants");
+    let error = remote.authenticate(&consumer, MINUTE).await.unwrap_err();
+    assert!(matches!(error, Error::Conflict(_)), "{error}");
+    assert_eq!(milan.all("tenants"), before);
+}
+
+#[tokio::test]
 async fn a_provider_that_does_not_answer_is_waited_for_in_vain() {
     let rome = FakeApiServer::with_liqo("rome");
     let milan = FakeApiServer::with_liqo("milan");
@@ -79,13 +120,7 @@ async fn an_answer_that_the_consumer_refuses_is_named() {
     let mut running = JoinSet::new();
     let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
     let consumer = consumer(&rome, &remote, &mut running).await;
-    milan.put(tenant_namespace("liqo-tenant-rome"));
-    milan.put(json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": { "name": "liqo-nonce", "namespace": "liqo-tenant-rome" },
-        "data": { "nonce": encoded(nonce(1).as_str()) },
-    }));
+    offer_nonce(&milan);
     milan.put(json!({
         "apiVersion": "authentication.liqo.io/v1beta1",
         "kind": "Tenant",
@@ -139,7 +174,7 @@ async fn a_tenant_that_is_there_keeps_what_is_the_administrators() {
         },
         ..Tenant::default()
     };
-    remote.deliver(&to_milan(tenant)).await.unwrap();
+    remote.deliver(&to_milan(tenant.clone())).await.unwrap();
     let written = &milan.all("tenants")[0];
     let metadata = &written["metadata"];
     assert_eq!(metadata["labels"], json!({ "team": "a" }));
@@ -147,6 +182,14 @@ async fn a_tenant_that_is_there_keeps_what_is_the_administrators() {
     assert_eq!(
         written["spec"],
         json!({ "clusterID": "rome", "signature": "bmV3", "tenantCondition": "Cordoned" })
+    );
+    // Once more it writes nothing.
+    let before = milan.requests().len();
+    remote.deliver(&to_milan(tenant)).await.unwrap();
+    let requests = &milan.requests()[before..];
+    assert!(
+        requests.iter().all(|request| request.starts_with("GET")),
+        "{requests:?}"
     );
 }
 
@@ -236,6 +279,17 @@ async fn authenticated(consumer: &Handle) {
         status.control_plane.stage == Stage::Authenticated
     })
     .await;
+}
+
+/// A nonce of milan for rome, as Liqo makes it.
+fn offer_nonce(milan: &FakeApiServer) {
+    milan.put(tenant_namespace("liqo-tenant-rome"));
+    milan.put(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "liqo-nonce", "namespace": "liqo-tenant-rome" },
+        "data": { "nonce": encoded(nonce(1).as_str()) },
+    }));
 }
 
 /// A namespace of milan for rome.
