@@ -15,6 +15,7 @@ use liqo_auth::{
     model::{CertificateSigningRequest, ClusterId, Kind, Object, names},
 };
 use liqo_auth_kube::{Applied, Cluster, answered, apply, get, list, resource};
+use pem::{EncodeConfig, LineEnding, Pem, encode_config};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
@@ -232,8 +233,10 @@ impl Live {
 impl Endpoint {
     fn of(config: &Config) -> Self {
         let certificates = config.root_cert.iter().flatten();
+        // Peers pin the text, so it is in the form that kubeconfigs have.
+        let form = EncodeConfig::new().set_line_ending(LineEnding::LF);
         let pem: String = certificates
-            .map(|der| pem::encode(&pem::Pem::new("CERTIFICATE", der.as_slice())))
+            .map(|der| encode_config(&Pem::new("CERTIFICATE", der.as_slice()), form))
             .collect();
         Self {
             api_server: config
