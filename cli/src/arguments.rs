@@ -28,7 +28,7 @@ pub(crate) use administration::{
 };
 use examples::*;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
-pub(crate) use running::Run;
+pub(crate) use running::{Run, Sides};
 pub(crate) use sites::{LocalSite, RemoteSite};
 pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
 
@@ -165,6 +165,8 @@ pub(crate) enum Command {
     /// Run the controllers of a cluster, in place of a person's commands
     #[command(after_help = running::EXAMPLES)]
     Run(Box<Run>),
+    /// Print the least rights that the controllers need, for `kubectl apply -f -`
+    Rbac(Sides),
     /// Speak the shared-token protocol of Liqo 0.2 to 0.10
     #[command(subcommand)]
     Legacy(Legacy),

@@ -40,8 +40,8 @@ fn the_commands_work_on_two_clusters() {
 fn controllers_finish_what_kubectl_applies() {
     let clusters = Clusters::new();
     clusters.ends_what_is_there();
-    let provider = Running::start(&clusters, "milan", "--provider");
-    let consumer = Running::start(&clusters, "rome", "--consumer");
+    let provider = Running::start(&clusters, "milan-service", "--provider");
+    let consumer = Running::start(&clusters, "rome-service", "--consumer");
     let (tenant, identity) = ("tenant.yaml", "identity.yaml");
     let folder = &clusters.0;
     folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
@@ -124,7 +124,12 @@ struct Clusters(Folder);
 impl Clusters {
     fn new() -> Self {
         let folder = Folder::new();
-        for (file, variable) in [("rome", "LIQO_AUTH_ROME"), ("milan", "LIQO_AUTH_MILAN")] {
+        for (file, variable) in [
+            ("rome", "LIQO_AUTH_ROME"),
+            ("milan", "LIQO_AUTH_MILAN"),
+            ("rome-service", "LIQO_AUTH_ROME_SERVICE"),
+            ("milan-service", "LIQO_AUTH_MILAN_SERVICE"),
+        ] {
             let kubeconfig =
                 env::var_os(variable).unwrap_or_else(|| panic!("{variable} is not set"));
             fs::copy(kubeconfig, folder.path(file)).unwrap();

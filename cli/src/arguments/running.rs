@@ -8,18 +8,35 @@ use tracing_subscriber::filter::EnvFilter;
 /// Runs the controllers of a cluster.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Run the provider's side; by default, both sides
-    #[arg(long)]
-    pub(crate) provider: bool,
-    /// Run the consumer's side; by default, both sides
-    #[arg(long)]
-    pub(crate) consumer: bool,
+    #[command(flatten)]
+    pub(crate) sides: Sides,
     /// Where to answer /healthz, /readyz and /metrics
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
     /// What to log: a level, or one for each target, as RUST_LOG has it
     #[arg(long, value_name = "FILTER", default_value = "info", env = "RUST_LOG")]
     pub(crate) log: EnvFilter,
+}
+
+/// The sides that a controller runs.
+#[derive(Debug, Args)]
+pub(crate) struct Sides {
+    /// The provider's side; by default, both sides
+    #[arg(long)]
+    provider: bool,
+    /// The consumer's side; by default, both sides
+    #[arg(long)]
+    consumer: bool,
+}
+
+impl Sides {
+    pub(crate) fn has_provider(&self) -> bool {
+        self.provider || !self.consumer
+    }
+
+    pub(crate) fn has_consumer(&self) -> bool {
+        self.consumer || !self.provider
+    }
 }
 
 pub(crate) const EXAMPLES: &str = "\

@@ -14,6 +14,7 @@ mod inspect;
 mod known;
 mod legacy;
 mod peering_user;
+mod rbac;
 mod release;
 mod renew;
 mod replicate;
@@ -74,6 +75,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Command::SignAgain(command) => sign_again::run(&context, &command),
         Command::Replicate(arguments) => replicate::run(&context, &arguments),
         Command::Run(arguments) => run::run(&context, &arguments),
+        Command::Rbac(sides) => rbac::run(&context, &sides),
         Command::Legacy(command) => legacy::run(&context, command),
         Command::Completion { shell } => completion::run(&context, shell),
     }

@@ -41,13 +41,12 @@ fn controller(
     home: &Home,
     cluster: &Cluster,
 ) -> Result<(Controller, Handle)> {
-    let both = !arguments.provider && !arguments.consumer;
     let mut builder = Controller::builder(cluster).clock(context.clock.running()?);
-    if both || arguments.provider {
+    if arguments.sides.has_provider() {
         let provider = provider_with(home, &context.policy, cluster.principals())?;
         builder = builder.provider(provider);
     }
-    if both || arguments.consumer {
+    if arguments.sides.has_consumer() {
         builder = builder.consumer(consumer_of_all(home, &context.policy)?);
     }
     Ok(builder.build())
