@@ -253,23 +253,27 @@ impl RemoteCluster {
         }
         let api: Api<DynamicObject> = object::api(&self.client, kind, Some(&namespace));
         for _ in 0..MOST_ATTEMPTS {
-            let written = match api.get_opt(&id.name).await.map_err(failed)? {
-                None => api.create(&PostParams::default(), &wanted).await,
-                Some(found) if found.metadata.deletion_timestamp.is_some() => {
-                    return Err(Error::Conflict(id));
+            let Some(found) = api.get_opt(&id.name).await.map_err(failed)? else {
+                let created = api.create(&PostParams::default(), &wanted).await;
+                let Err(error) = created else { return Ok(()) };
+                // Another writer may have been faster: another instance, or the controller
+                // that this is the transport of. Liqo's webhook then refuses a second
+                // Tenant, before the API server finds that the name is taken.
+                let is_there = api.get_opt(&id.name).await.map_err(failed)?.is_some();
+                if is_there {
+                    continue;
                 }
-                Some(found) => {
-                    let merged = merging.merge(&found, &wanted);
-                    if merged == found {
-                        return Ok(());
-                    }
-                    api.replace(&id.name, &PostParams::default(), &merged).await
-                }
+                return Err(failed(error));
             };
-            match written {
+            if found.metadata.deletion_timestamp.is_some() {
+                return Err(Error::Conflict(id));
+            }
+            let merged = merging.merge(&found, &wanted);
+            if merged == found {
+                return Ok(());
+            }
+            match api.replace(&id.name, &PostParams::default(), &merged).await {
                 Ok(_) => return Ok(()),
-                // Another writer was faster: the peer's controllers, or the controller
-                // that this cluster is the transport of.
                 Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
                 Err(error) => return Err(failed(error)),
             }

@@ -3,6 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::pending;
+use http::{Method, Request, Response};
+use kube::{Client, client::Body};
 use liqo_auth::{
     Consumer, Provider,
     crypto::{Entropy, Nonce, OneKey},
@@ -13,6 +15,7 @@ use liqo_auth::{
 use liqo_auth_kube::{Cluster, Controller, Error, Handle, RemoteCluster, Transport};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use tower::service_fn;
 
 use crate::{
     clusters::{id, names, signer},
@@ -191,6 +194,34 @@ async fn a_tenant_that_is_there_keeps_what_is_the_administrators() {
         requests.iter().all(|request| request.starts_with("GET")),
         "{requests:?}"
     );
+}
+
+#[tokio::test]
+async fn a_tenant_that_another_writer_has_just_created_is_taken_over() {
+    let milan = FakeApiServer::with_liqo("milan");
+    milan.put(tenant_namespace("liqo-tenant-rome"));
+    // As Liqo's webhook does when two Tenants of one name are created at a time.
+    let server = milan.client();
+    let refusing = service_fn(move |request: Request<Body>| {
+        let server = server.clone();
+        async move {
+            let is_creation = request.method() == Method::POST;
+            let answer = server.send(request).await;
+            if !is_creation {
+                return answer;
+            }
+            let refusal = json!({ "kind": "Status", "status": "Failure", "code": 403 });
+            let refusal = Body::from(refusal.to_string().into_bytes());
+            Ok(Response::builder().status(403).body(refusal).unwrap())
+        }
+    });
+    let remote = RemoteCluster::new(Client::new(refusing, "default"), id("milan"), id("rome"));
+    let tenant = Tenant {
+        metadata: named("rome"),
+        ..Tenant::default()
+    };
+    remote.deliver(&to_milan(tenant)).await.unwrap();
+    assert_eq!(names(&milan, "tenants"), ["rome"]);
 }
 
 #[tokio::test]
