@@ -41,7 +41,9 @@ fn controller(
     home: &Home,
     cluster: &Cluster,
 ) -> Result<(Controller, Handle)> {
-    let mut builder = Controller::builder(cluster).clock(context.clock.running()?);
+    let mut builder = Controller::builder(cluster)
+        .clock(context.clock.running()?)
+        .publish_events();
     if arguments.sides.has_provider() {
         let provider = provider_with(home, &context.policy, cluster.principals())?;
         builder = builder.provider(provider);

@@ -20,9 +20,10 @@ use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    Use,
+    Ground, Home, Use, awaits_signature,
     settings::{OnCluster, Settings},
     site::Connection,
+    store::Store,
 };
 use crate::failure::{Failure, Result};
 
@@ -227,6 +228,79 @@ impl Live {
                 names::LIQO_NAMESPACE
             ))
         })
+    }
+}
+
+/// The parts of a home that only a cluster has. On a folder, they do nothing.
+impl Home {
+    /// Reads from a cluster what these watches select. A folder has been read already.
+    pub(crate) fn load(&mut self, watches: impl IntoIterator<Item = Watch>) -> Result<()> {
+        if let Ground::Cluster(live) = &mut self.ground {
+            live.watch(watches);
+        }
+        self.reload()
+    }
+
+    /// Reads all objects of a cluster again, so that what others did meanwhile is seen as
+    /// a whole.
+    pub(crate) fn reload(&mut self) -> Result<()> {
+        if let Ground::Cluster(live) = &self.ground {
+            let objects = live.list()?;
+            self.store = Store::default();
+            for object in objects {
+                self.store.replace(&object.id(), Some(object));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the answers of a cluster's signer to the approved requests of a peer.
+    /// Returns whether there was one. A home signs for itself.
+    pub(crate) fn await_signer(&mut self, peer: &ClusterId) -> Result<bool> {
+        let Ground::Cluster(live) = &self.ground else {
+            return Ok(false);
+        };
+        let requests = self.store.all::<CertificateSigningRequest>();
+        let awaited = requests.filter(|request| {
+            request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL) == Some(&peer.to_string())
+                && awaits_signature(request)
+        });
+        let answers = awaited.map(|request| live.answered(request));
+        let answers = answers.collect::<Result<Vec<_>>>()?;
+        for answer in &answers {
+            self.store.replace(&answer.id(), Some(answer.clone()));
+        }
+        Ok(!answers.is_empty())
+    }
+
+    /// Runs a future with the connection to a cluster.
+    pub(crate) fn on_cluster<F: Future>(
+        &self,
+        run: impl FnOnce(&Cluster) -> F,
+    ) -> Result<F::Output> {
+        match &self.ground {
+            Ground::Cluster(live) => Ok(live.block_on(run)),
+            Ground::Folder(_) => Err(Failure::usage(format!(
+                "{}: this command works on a cluster only. Name one with --kubeconfig FILE or --context NAME",
+                self.site
+            ))),
+        }
+    }
+
+    /// Whether this is a cluster, which has its own signer.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.ground, Ground::Cluster(_))
+    }
+
+    /// Writes changed settings of a cluster. Its objects are there already.
+    pub(super) fn save_settings(&mut self) -> Result<()> {
+        if let Ground::Cluster(live) = &mut self.ground
+            && self.settings != self.written_settings
+        {
+            live.write_settings(&self.settings)?;
+            self.written_settings = self.settings.clone();
+        }
+        Ok(())
     }
 }
 

@@ -23,13 +23,12 @@ use liqo_auth::{
     audit::Event,
     crypto::{Authority, CaBundle, KeyPair, RecordKey},
     error::Error,
-    machine::{Effect, Interest, Step, View, Watch},
+    machine::{Effect, Interest, Step, View},
     model::{
         CertificateSigningRequest, ClusterId, Object, ObjectRef, Resource, Secret, Timestamp, names,
     },
     policy::Policy,
 };
-use liqo_auth_kube::Cluster;
 
 pub(crate) use self::{
     content::SecretValue,
@@ -104,26 +103,6 @@ impl Home {
         let (settings, store) = (folder.settings()?, folder.some_objects(wanted)?);
         let site = Site::Folder(path.to_owned());
         Ok(Self::new(site, Ground::Folder(folder), settings, store))
-    }
-
-    /// Reads from a cluster what these watches select. A folder has been read already.
-    pub(crate) fn load(&mut self, watches: impl IntoIterator<Item = Watch>) -> Result<()> {
-        if let Ground::Cluster(live) = &mut self.ground {
-            live.watch(watches);
-        }
-        self.reload()
-    }
-
-    /// Reads all objects of a cluster again, so that what others did meanwhile is seen as
-    /// a whole.
-    pub(crate) fn reload(&mut self) -> Result<()> {
-        if let Ground::Cluster(live) = &self.ground {
-            self.store = Store::default();
-            for object in live.list()? {
-                self.store.replace(&object.id(), Some(object.clone()));
-            }
-        }
-        Ok(())
     }
 
     /// Opens two clusters for writing. Two folders are locked in a fixed order, so that
@@ -307,17 +286,6 @@ impl Home {
         Ok(())
     }
 
-    /// Writes changed settings of a cluster. Its objects are there already.
-    fn save_settings(&mut self) -> Result<()> {
-        if let Ground::Cluster(live) = &mut self.ground
-            && self.settings != self.written_settings
-        {
-            live.write_settings(&self.settings)?;
-            self.written_settings = self.settings.clone();
-        }
-        Ok(())
-    }
-
     /// Whether all changes are on the disk.
     pub(crate) fn is_saved(&self) -> bool {
         self.store.is_settled() && self.settings == self.written_settings
@@ -382,44 +350,6 @@ impl Home {
             (None, Ground::Folder(_)) => Ok(Some(self.authority()?.ca_bundle().clone())),
             (None, Ground::Cluster(_)) => Ok(None),
         }
-    }
-
-    /// Waits for the answers of a cluster's signer to the approved requests of a peer.
-    /// Returns whether there was one. A home signs for itself.
-    pub(crate) fn await_signer(&mut self, peer: &ClusterId) -> Result<bool> {
-        let Ground::Cluster(live) = &self.ground else {
-            return Ok(false);
-        };
-        let requests = self.store.all::<CertificateSigningRequest>();
-        let awaited = requests.filter(|request| {
-            request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL) == Some(&peer.to_string())
-                && awaits_signature(request)
-        });
-        let answers = awaited.map(|request| live.answered(request));
-        let answers = answers.collect::<Result<Vec<_>>>()?;
-        for answer in &answers {
-            self.store.replace(&answer.id(), Some(answer.clone()));
-        }
-        Ok(!answers.is_empty())
-    }
-
-    /// Runs a future with the connection to a cluster.
-    pub(crate) fn on_cluster<F: Future>(
-        &self,
-        run: impl FnOnce(&Cluster) -> F,
-    ) -> Result<F::Output> {
-        match &self.ground {
-            Ground::Cluster(live) => Ok(live.block_on(run)),
-            Ground::Folder(_) => Err(Failure::usage(format!(
-                "{}: this command works on a cluster only. Name one with --kubeconfig FILE or --context NAME",
-                self.site
-            ))),
-        }
-    }
-
-    /// Whether this is a cluster, which has its own signer.
-    pub(crate) fn is_live(&self) -> bool {
-        matches!(self.ground, Ground::Cluster(_))
     }
 
     fn secret(&self, name: &str, field: &str) -> Result<&[u8]> {

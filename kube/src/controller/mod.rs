@@ -1,4 +1,5 @@
 mod counts;
+mod events;
 mod handle;
 mod peer;
 mod shared;
@@ -22,7 +23,10 @@ use tokio::time::Instant;
 
 pub use self::{counts::Counts, handle::Handle};
 
-use self::shared::{Shared, Sides};
+use self::{
+    events::Events,
+    shared::{Choices, Shared, Sides},
+};
 use crate::{Clock, Cluster, Transport, watching};
 
 /// Runs the provider's side of a cluster, the consumer's side, or both, for all
@@ -64,9 +68,7 @@ pub struct Controller {
 pub struct ControllerBuilder {
     cluster: Cluster,
     sides: Sides,
-    transport: Option<Arc<dyn Transport>>,
-    clock: Clock,
-    poll: Duration,
+    choices: Choices,
 }
 
 impl Controller {
@@ -75,9 +77,12 @@ impl Controller {
         ControllerBuilder {
             cluster: cluster.clone(),
             sides: Sides::default(),
-            transport: None,
-            clock: Clock::default(),
-            poll: TEN_SECONDS,
+            choices: Choices {
+                transport: None,
+                clock: Clock::default(),
+                poll: TEN_SECONDS,
+                events: None,
+            },
         }
     }
 
@@ -154,14 +159,14 @@ impl ControllerBuilder {
     /// them.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
-        self.transport = Some(Arc::new(transport));
+        self.choices.transport = Some(Arc::new(transport));
         self
     }
 
     /// The time to go by; the system's unless set.
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
+        self.choices.clock = clock;
         self
     }
 
@@ -170,7 +175,17 @@ impl ControllerBuilder {
     /// objects that no watch shows ([`Mirror::strays`]).
     #[must_use]
     pub fn poll_backends_every(mut self, interval: Duration) -> Self {
-        self.poll = interval;
+        self.choices.poll = interval;
+        self
+    }
+
+    /// Publishes Kubernetes events in the tenant namespaces: decisions, and what a peer is
+    /// refused. Equal events become one, with a count. The controller needs the rights to
+    /// `create` and `patch` events of the group `events.k8s.io`. Without this call, it
+    /// publishes none.
+    #[must_use]
+    pub fn publish_events(mut self) -> Self {
+        self.choices.events = Some(Events::new(self.cluster.client.clone()));
         self
     }
 
@@ -186,9 +201,7 @@ impl ControllerBuilder {
             self.cluster,
             self.sides,
             mirror,
-            self.transport,
-            self.clock,
-            self.poll,
+            self.choices,
             wake,
         ));
         let handle = Handle(shared.clone());

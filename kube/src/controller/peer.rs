@@ -1,6 +1,6 @@
 //! One peer: orders first, then looks until nothing is left to do.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use liqo_auth::{
     machine::{Awaited, Machine, Message, Step},
@@ -9,7 +9,7 @@ use liqo_auth::{
 
 use super::{
     Done,
-    shared::{Order, Shared},
+    shared::{Order, Said, Shared},
 };
 use crate::{Applied, Error, apply, error::with_sources, object};
 
@@ -52,26 +52,27 @@ impl Shared {
             let _ = order.answer.send(outcome);
         }
         let mut again: Option<Duration> = None;
-        let mut said = BTreeSet::new();
+        let mut said = Said::new();
         let mut retry = None;
         for side in self.sides.machines() {
             match self.advance(&peer, side, &mut said, &mut outbox).await {
                 Ok(Rest::Until(delay)) => again = again.into_iter().chain(delay).min(),
                 Ok(Rest::Overtaken) => retry = retry.or(Some(SHORTLY)),
                 Ok(Rest::Unsettled) => {
-                    said.insert(format!("{MOST_LOOKS} looks in a row had something to do"));
+                    let message = format!("{MOST_LOOKS} looks in a row had something to do");
+                    said.insert(message, UNSETTLED);
                     retry = Some(ONE_SECOND);
                 }
                 Err(error) => {
                     self.counters.failures.add_one();
-                    said.insert(with_sources(&error));
+                    said.insert(with_sources(&error), FAILED);
                     retry = Some(ONE_SECOND);
                 }
             }
         }
         let retry = self.record(&peer, |record| record.looks.count(retry));
         again = again.into_iter().chain(retry).min();
-        self.log(&peer, said);
+        self.say(&peer, said).await;
         Done {
             outbox: Some(self.undelivered(&peer, outbox)),
             peer,
@@ -84,7 +85,7 @@ impl Shared {
         &self,
         peer: &ClusterId,
         side: &dyn Machine,
-        said: &mut BTreeSet<String>,
+        said: &mut Said,
         outbox: &mut Vec<Message>,
     ) -> Result<Rest, Error> {
         for _ in 0..MOST_LOOKS {
@@ -104,9 +105,9 @@ impl Shared {
             }
             if step.is_settled() {
                 let refusals = step.refused.iter().map(|refused| refused.error.to_string());
-                said.extend(refusals);
+                said.extend(refusals.map(|refusal| (refusal, REFUSED)));
                 let notices = step.notices.iter().map(serde_json::to_string);
-                said.extend(notices.flatten());
+                said.extend(notices.flatten().map(|notice| (notice, NOTICE)));
                 let delay = self.next_look(&step)?;
                 outbox.extend(step.outbox);
                 return Ok(Rest::Until(delay));
@@ -165,6 +166,11 @@ impl Shared {
         for event in &step.events {
             if let Ok(event) = serde_json::to_string(event) {
                 tracing::info!(target: "liqo_auth::audit", %peer, "{event}");
+            }
+        }
+        if let Some(events) = &self.events {
+            for event in &step.events {
+                events.decided(peer, event).await;
             }
         }
         Ok(carried)
@@ -256,15 +262,20 @@ impl Shared {
         Ok(delay)
     }
 
-    /// Logs what was not said at the last look already.
-    fn log(&self, peer: &ClusterId, said: BTreeSet<String>) {
-        let fresh: Vec<String> = self.record(peer, |record| {
-            let fresh = said.difference(&record.logged).cloned().collect();
-            record.logged = said;
+    /// Says what was not said after the last look already.
+    async fn say(&self, peer: &ClusterId, said: Said) {
+        let fresh: Vec<(String, &str)> = self.record(peer, |record| {
+            let before = core::mem::replace(&mut record.logged, said.clone());
+            let fresh = said.into_iter();
             fresh
+                .filter(|(message, _)| !before.contains_key(message))
+                .collect()
         });
-        for message in fresh {
-            tracing::warn!(%peer, "{message}");
+        for (message, reason) in fresh {
+            tracing::warn!(%peer, reason, "{message}");
+            if let Some(events) = &self.events {
+                events.warned(peer, reason, &message).await;
+            }
         }
     }
 }
@@ -282,6 +293,11 @@ fn is_answered_outside(awaited: &Awaited) -> bool {
     )
 }
 
+// The reasons of messages.
+const REFUSED: &str = "Refused";
+const NOTICE: &str = "Notice";
+const FAILED: &str = "Failed";
+const UNSETTLED: &str = "Unsettled";
 /// More looks than any exchange has at one time.
 const MOST_LOOKS: usize = 32;
 const MOST_ATTEMPTS: u32 = 8;

@@ -16,7 +16,7 @@ use liqo_auth::{
 };
 use tokio::sync::watch;
 
-use super::counts::Counters;
+use super::{counts::Counters, events::Events};
 use crate::{Clock, Cluster, Error, Transport, watching::Change};
 
 /// The sides that a controller runs.
@@ -35,6 +35,14 @@ pub(super) struct Order {
     pub(super) answer: oneshot::Sender<Result<Step, Error>>,
 }
 
+/// What the embedder chose.
+pub(super) struct Choices {
+    pub(super) transport: Option<Arc<dyn Transport>>,
+    pub(super) clock: Clock,
+    pub(super) poll: Duration,
+    pub(super) events: Option<Events>,
+}
+
 pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(super) own: ClusterId,
@@ -42,6 +50,7 @@ pub(crate) struct Shared {
     pub(super) transport: Option<Arc<dyn Transport>>,
     pub(super) clock: Clock,
     pub(super) poll: Duration,
+    pub(super) events: Option<Events>,
     mirror: Mutex<Mirror>,
     orders: Mutex<BTreeMap<ClusterId, VecDeque<Order>>>,
     records: Mutex<BTreeMap<ClusterId, Record>>,
@@ -49,6 +58,10 @@ pub(crate) struct Shared {
     pub(super) synchronized: watch::Sender<bool>,
     pub(super) counters: Counters,
 }
+
+/// What there is to say about a peer: each message with its reason, as a Kubernetes
+/// event has it.
+pub(super) type Said = BTreeMap<String, &'static str>;
 
 /// What a controller remembers of a peer. None of it is needed: it keeps messages
 /// and log lines from being repeated.
@@ -59,7 +72,7 @@ pub(super) struct Record {
     pub(super) looks: Failures,
     pub(super) deliveries: Failures,
     /// What was logged last.
-    pub(super) logged: BTreeSet<String>,
+    pub(super) logged: Said,
 }
 
 /// How many attempts in a row have failed.
@@ -94,11 +107,15 @@ impl Shared {
         cluster: Cluster,
         sides: Sides,
         mirror: Mirror,
-        transport: Option<Arc<dyn Transport>>,
-        clock: Clock,
-        poll: Duration,
+        choices: Choices,
         wake: mpsc::UnboundedSender<ClusterId>,
     ) -> Self {
+        let Choices {
+            transport,
+            clock,
+            poll,
+            events,
+        } = choices;
         Self {
             client: cluster.client,
             own: cluster.id,
@@ -106,6 +123,7 @@ impl Shared {
             transport,
             clock,
             poll,
+            events,
             mirror: Mutex::new(mirror),
             orders: Mutex::default(),
             records: Mutex::default(),
