@@ -47,7 +47,7 @@ async fn nobody_is_let_in_without_an_invitation() {
 }
 
 #[tokio::test]
-async fn a_cluster_of_liqo_1_0_has_no_renews() {
+async fn a_cluster_of_a_release_candidate_of_liqo_1_0_has_no_renews() {
     let clusters = Clusters::start_on(
         FakeApiServer::with_liqo("rome").without_resource("renews"),
         FakeApiServer::with_liqo("milan").without_resource("renews"),
