@@ -115,6 +115,7 @@ pub fn all() -> Vec<Configuration> {
                 Call::Invite,
                 Call::SetCondition(2),
                 Call::End,
+                Call::Unauthenticate,
                 Call::RequestSlice,
                 Call::DeleteSlice,
             ],
@@ -127,7 +128,17 @@ pub fn all() -> Vec<Configuration> {
         },
         Configuration {
             name: "honest-consumer-ends",
-            words: &[Call::Invite, Call::SetCondition(1), Call::Unauthenticate],
+            words: &ENDS_OF_CONSUMER,
+            left: Left {
+                words: 3,
+                crashes: 1,
+                ..NO_DEEDS
+            },
+            ..HONEST
+        },
+        Configuration {
+            name: "honest-consumer-ends-long",
+            words: &ENDS_OF_CONSUMER,
             left: Left {
                 words: 4,
                 crashes: 2,
@@ -270,6 +281,14 @@ pub fn all() -> Vec<Configuration> {
         },
     ]
 }
+
+/// The words of both administrators, with the consumer's end.
+const ENDS_OF_CONSUMER: [Call; 4] = [
+    Call::Invite,
+    Call::ReplaceNonce,
+    Call::SetCondition(1),
+    Call::Unauthenticate,
+];
 
 /// The words of an administrator of the provider.
 const WORDS: [Call; 6] = [

@@ -111,18 +111,14 @@ fn ends(world: &World, state: &State) -> bool {
             );
         }
         match (of_peer.invited, of_peer.condition) {
-            // Wanted, and allowed in. A Tenant whose nonce has expired since is refused
-            // until the administrator asks for another nonce.
+            // Wanted, and allowed in.
             (true, condition) if condition < DRAINED => match end.provider {
                 ("Authenticated", _) => consumer == "Authenticated" || may_wait(world, consumer),
-                ("Refused", Some("nonce-expired")) => state.instant > 0,
-                // The nonce was replaced after its Tenant came. The consumer has signed
-                // an earlier one since, or a crash kept the next one from being made.
-                ("Refused", Some("nonce-signature-wrong" | "nonce-used")) => {
-                    configuration.words.contains(&Call::ReplaceNonce)
-                }
-                // An invitation lapses with its nonce, if a crash kept the nonce
-                // from being handed out.
+                // The consumer has signed the nonce on offer, and has ended the peering
+                // before the provider used it.
+                ("AwaitsTenant" | "Refused", _) if may_wait(world, consumer) => true,
+                // An invitation lapses with its nonce, if a crash kept the nonce from
+                // being handed out, and nobody has looked before the nonce expired.
                 ("Uninvited", _) => state.instant > 1 && configuration.left.crashes > 0,
                 // A crash cut the administrator's word short.
                 ("Drained", _) => configuration.left.crashes > 0,
@@ -158,10 +154,11 @@ fn holds_up_nobody(world: &World, state: &State) -> bool {
     !configuration.has_consumer || configuration.hostile.is_none() || ends(world, state)
 }
 
-/// A consumer that has ended the peering by itself waits for another nonce.
+/// A consumer that has ended the peering by itself waits for another nonce. If a nonce
+/// that was replaced comes late, it signs that one, and waits for its answer.
 fn may_wait(world: &World, consumer: &str) -> bool {
     let may_end = world.configuration.words.contains(&Call::Unauthenticate);
-    may_end && consumer == "AwaitsNonce"
+    may_end && matches!(consumer, "AwaitsNonce" | "AwaitsIdentity")
 }
 
 /// Where a peering stands, for messages.

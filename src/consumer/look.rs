@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     crypto::Nonce,
-    error::Error,
+    error::{Error, PeerMisbehaved},
     machine::{Awaited, Message, View},
     model::{ClusterId, Namespace, ObjectRef, Tenant, Timestamp},
     policy::Policy,
@@ -81,7 +81,12 @@ impl<'a> Look<'a> {
             now: self.now,
             known_by_key: configured || pinned.is_some(),
         };
-        verify::nonce_at(text, &expectation, self.policy(), object)
+        let nonce = verify::nonce_at(text, &expectation, self.policy(), object.clone())?;
+        let record = self.observed.record();
+        if record.is_some_and(|record| record.has_spent(&nonce)) {
+            return Err(Error::new(PeerMisbehaved::NonceUsed, object, "data.nonce"));
+        }
+        Ok(nonce)
     }
 
     pub(super) fn ensure_namespace(&self, plan: &mut Plan<'_>) -> Result<(), Error> {

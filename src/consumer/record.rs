@@ -38,6 +38,11 @@ pub(super) struct Record {
     /// stored.
     #[serde(with = "record_bytes::list", skip_serializing_if = "Vec::is_empty")]
     pub(super) signed_before: Vec<Nonce>,
+    /// The nonces of this library that were signed before this side ended a peering,
+    /// the latest last. They are not signed again: an old message may come again, and
+    /// the provider may have answered a later nonce.
+    #[serde(with = "record_bytes::list", skip_serializing_if = "Vec::is_empty")]
+    pub(super) spent: Vec<Nonce>,
     /// Whether the pins were released, and no new Identity has been accepted since.
     #[serde(skip_serializing_if = "Not::not")]
     pub(super) released: bool,
@@ -131,10 +136,23 @@ impl Record {
 
     /// Remembers a nonce that another one takes the place of.
     pub(super) fn remember_signed(&mut self, nonce: Nonce) {
-        self.signed_before.retain(|earlier| *earlier != nonce);
-        self.signed_before.push(nonce);
-        let surplus = self.signed_before.len().saturating_sub(SIGNED_BEFORE);
-        self.signed_before.drain(..surplus);
+        add(&mut self.signed_before, nonce, SIGNED_BEFORE);
+    }
+
+    /// Remembers a nonce of an ended peering. Unmodified Liqo keeps its nonce after an
+    /// end and hands it out again, so that one stays usable.
+    pub(super) fn spend(&mut self, nonce: Nonce) {
+        if nonce.structured().is_some() {
+            add(&mut self.spent, nonce, SPENT);
+        }
+    }
+
+    /// Whether this nonce was signed before this side ended a peering. A nonce is the
+    /// bytes that it decodes to.
+    pub(super) fn has_spent(&self, nonce: &Nonce) -> bool {
+        let digest = nonce.bytes_digest();
+        let mut spent = self.spent.iter();
+        spent.any(|spent| spent.bytes_digest() == digest)
     }
 
     /// The Secret of that name that carries the record.
@@ -155,6 +173,16 @@ impl Record {
     }
 }
 
+/// Adds a nonce at the end, and forgets the first ones beyond `most`.
+fn add(nonces: &mut Vec<Nonce>, nonce: Nonce, most: usize) {
+    nonces.retain(|earlier| *earlier != nonce);
+    nonces.push(nonce);
+    let surplus = nonces.len().saturating_sub(most);
+    nonces.drain(..surplus);
+}
+
 const RECORD_FIELD: &str = "record";
 /// Nobody answers more nonces at a time.
 const SIGNED_BEFORE: usize = 4;
+/// The nonces of two peerings and more. They expire within a day.
+const SPENT: usize = 16;

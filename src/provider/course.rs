@@ -7,7 +7,9 @@ use super::{
         CertificateSecret, Holding, Issued, RenewalChannel, RequestBasis, Standing, answer_renews,
         await_revocations, delete_unanswered,
     },
-    handshake::{Handshake, make_nonce, phase_without_tenant, record_proof, signed_since},
+    handshake::{
+        Handshake, hand_out, keep_on_offer, phase_without_tenant, record_proof, signed_since,
+    },
     look::Look,
     phase::NeedsCredential,
     records::Plan,
@@ -256,13 +258,14 @@ impl<'a> Look<'a> {
             (Phase::Uninvited, _) => plan.await_for(Awaited::Invitation),
             (Phase::AwaitsNames, _) => plan.await_for(Awaited::Names),
             (Phase::Ended { kept_until }, _) => clean_up(self, *kept_until, plan),
-            (Phase::NeedsNonce(why), _) => make_nonce(self, *why, env, plan)?,
+            (Phase::NeedsNonce(why), _) => hand_out(self, *why, env, plan)?,
             (Phase::AwaitsTenant(nonce), _) => self.await_tenant(nonce, plan),
             (Phase::NeedsProof(verified, nonce), Some(tenant)) => {
                 record_proof(self, tenant, verified, nonce, None, plan)?;
             }
             (Phase::NeedsApproval(request), Some(tenant)) => {
                 self.ask_approver(tenant, request, plan)?;
+                keep_on_offer(self, env, plan)?;
             }
             (Phase::NeedsCredential(needs), Some(tenant)) => {
                 let holding = self.control_plane(tenant, &needs.tenant, &needs.nonce);
@@ -274,6 +277,7 @@ impl<'a> Look<'a> {
             }
             (Phase::Authenticated(issued), Some(tenant)) => {
                 self.maintain(issued, tenant, slices, plan)?;
+                keep_on_offer(self, env, plan)?;
             }
             (Phase::Tolerated, Some(tenant)) => rights::tolerate(self, tenant, plan)?,
             (Phase::Drained, _) => {
@@ -288,7 +292,12 @@ impl<'a> Look<'a> {
                     plan.records.peer.change(|record| record.offered = None);
                 }
             }
-            (Phase::Refused(error), _) => plan.refuse(error.clone()),
+            (Phase::Refused(error), tenant) => {
+                plan.refuse(error.clone());
+                if tenant.is_some() {
+                    keep_on_offer(self, env, plan)?;
+                }
+            }
             // The other phases require a Tenant.
             (_, None) => {}
         }

@@ -10,6 +10,7 @@ use crate::{
         record::Record,
         records::{Plan, Records},
     },
+    crypto::Nonce,
     error::{Error, Precondition},
     machine::{Awaited, Step, View},
     model::{Kind, ObjectRef, Resource, ResourceSlice},
@@ -23,7 +24,7 @@ impl Consumer {
     ///
     /// A crash in between loses nothing: [`reconcile`](Self::reconcile) continues.
     /// The provider's administrator deletes the Tenant. A new authentication needs
-    /// another nonce.
+    /// another nonce: those of a provider with this library are not signed again.
     ///
     /// # Errors
     /// [`Precondition::SlicesRemain`] while this side requests resource slices from
@@ -59,7 +60,9 @@ impl Consumer {
         let here = observed.leftover_uids().filter(|uid| !uid.is_empty());
         let here = here.map(str::to_owned);
         let uids = here.chain(ended.into_iter().flatten().cloned()).collect();
-        plan.records.change(|record| record.end(uids));
+        let signed = observed.nonce_text().filter(|_| observed.has_signature());
+        let last = signed.and_then(|(_, text)| Nonce::parse(text, self.0.policy(peer)).ok());
+        plan.records.change(|record| record.end(uids, last));
         remove(&observed, &|_| true, &mut plan);
         Ok(plan.finish())
     }
@@ -116,10 +119,13 @@ fn remove_one<K: Resource>(
 impl Record {
     /// Clears the record at the end of the peering. The pins and the certificate
     /// request stay: Liqo's providers require the same request each time.
-    fn end(&mut self, uids: BTreeSet<String>) {
+    fn end(&mut self, uids: BTreeSet<String>, last: Option<Nonce>) {
         self.ended = Some(uids);
-        self.proven_nonce = None;
-        self.signed_before.clear();
+        let earlier = core::mem::take(&mut self.signed_before);
+        let signed = earlier.into_iter().chain(self.proven_nonce.take());
+        for nonce in signed.chain(last) {
+            self.spend(nonce);
+        }
         self.control_plane = None;
         self.slices.clear();
         self.requested.clear();

@@ -11,7 +11,7 @@ use crate::{
     provider::{
         look::Look,
         phase::Phase,
-        record::{NonceMark, Record},
+        record::{Offer, Record},
         records::Plan,
     },
     verify::{self, VerifiedTenant},
@@ -65,7 +65,6 @@ pub(in crate::provider) fn make_nonce(
     plan: &mut Plan<'_>,
 ) -> Result<(), Error> {
     let (configuration, observed) = (look.configuration, look.observed);
-    observed.check_readable()?;
     let nonce = StructuredNonce::issue(
         &configuration.cluster_id,
         look.peer(),
@@ -74,15 +73,75 @@ pub(in crate::provider) fn make_nonce(
         &configuration.record_key,
         &env.entropy,
     );
+    put(look, &nonce, why, plan)?;
+    // The invitation must be on record before the nonce is sent.
+    plan.records.peer.change_or_make(
+        || Record::new(None, look.now),
+        |record| record.offered = Some(Offer::of(&nonce)),
+    );
+    let id = observed.nonce_id();
+    let made = Event::new(look.peer(), Decision::NonceMade).about(id.clone());
+    plan.tell_upon(id, made);
+    look.send(nonce, plan);
+    plan.await_for(Awaited::Tenant);
+    Ok(())
+}
+
+/// Hands out the nonce on offer, which the nonce Secret does not hold. Without a valid
+/// offer, makes a nonce.
+///
+/// # Errors
+/// As [`make_nonce`].
+pub(in crate::provider) fn hand_out(
+    look: &Look<'_>,
+    why: WhyNonce,
+    env: &Env,
+    plan: &mut Plan<'_>,
+) -> Result<(), Error> {
+    let record = look.observed.record();
+    let Some(nonce) = record.and_then(|record| record.offered_nonce(look.now)) else {
+        return make_nonce(look, why, env, plan);
+    };
+    put(look, nonce, why, plan)?;
+    look.await_tenant(nonce, plan);
+    Ok(())
+}
+
+/// Keeps the nonce on offer beside a Tenant that has not used it: the peer may have
+/// lost it, and a crash may have kept it from being stored. A nonce of a first
+/// invitation that has expired is made anew, as without a Tenant.
+///
+/// # Errors
+/// As [`make_nonce`].
+pub(in crate::provider) fn keep_on_offer(
+    look: &Look<'_>,
+    env: &Env,
+    plan: &mut Plan<'_>,
+) -> Result<(), Error> {
+    let observed = look.observed;
+    let offers = |record: &&Record| record.offered.is_some();
+    let Some(record) = observed.record().filter(offers) else {
+        return Ok(());
+    };
+    if observed.check_readable().is_err() || look.configuration.check_peer(look.peer()).is_err() {
+        return Ok(());
+    }
+    match present(look) {
+        PresentNonce::Usable(nonce) => look.await_tenant(&nonce, plan),
+        other if stands(look, record) => hand_out(look, other.why(), env, plan)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Puts a nonce into the nonce Secret, in the tenant namespace.
+fn put(look: &Look<'_>, nonce: &Nonce, why: WhyNonce, plan: &mut Plan<'_>) -> Result<(), Error> {
+    let observed = look.observed;
+    observed.check_readable()?;
     if observed.namespace.is_none() {
         verify::default_namespace(look.peer())?;
         plan.create(Namespace::for_tenant(look.peer()));
     }
-    // The invitation must be on record before the nonce is sent.
-    plan.records.peer.change_or_make(
-        || Record::new(None, look.now),
-        |record| record.offered = Some(NonceMark::of(&nonce)),
-    );
     let data = BTreeMap::from([(names::NONCE.to_owned(), nonce.as_bytes().to_vec().into())]);
     match observed.nonce {
         None => plan.create(Secret {
@@ -102,11 +161,6 @@ pub(in crate::provider) fn make_nonce(
     if why != WhyNonce::Absent {
         plan.notify(Notice::SignedNonceIsStale);
     }
-    let id = observed.nonce_id();
-    let made = Event::new(look.peer(), Decision::NonceMade).about(id.clone());
-    plan.tell_upon(id, made);
-    look.send(nonce, plan);
-    plan.await_for(Awaited::Tenant);
     Ok(())
 }
 
@@ -121,28 +175,34 @@ pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase
     if let PresentNonce::Usable(nonce) = present {
         return Ok(Phase::AwaitsTenant(nonce));
     }
-    if record.is_some_and(|record| record.invites(look.now)) {
-        // The Secret, which the peer reads, does not hold the offered nonce.
-        return Ok(Phase::NeedsNonce(match present {
-            PresentNonce::Absent => WhyNonce::Absent,
-            _ => WhyNonce::Asked,
-        }));
+    if record.is_some_and(|record| stands(look, record)) {
+        // The Secret, which the peer reads, does not hold a usable nonce.
+        return Ok(Phase::NeedsNonce(present.why()));
     }
     if observed.is_known() {
         // The peer itself may have written the present nonce.
         return Ok(ended());
     }
-    let is_going = |secret: &Secret| secret.metadata.deletion_timestamp.is_some();
     Ok(match present {
         // Liqo creates an empty Secret to ask for a nonce.
-        PresentNonce::Absent if observed.nonce.is_some_and(|secret| !is_going(secret)) => {
-            Phase::NeedsNonce(WhyNonce::Absent)
-        }
+        PresentNonce::Absent if has_secret(look) => Phase::NeedsNonce(WhyNonce::Absent),
         PresentNonce::Expired(_) => Phase::NeedsNonce(WhyNonce::Expired),
         PresentNonce::Absent | PresentNonce::Used if record.is_some() => ended(),
         PresentNonce::Absent | PresentNonce::Used => Phase::Uninvited,
         unusable => Phase::AwaitsTenant(unusable.into_usable(look)?),
     })
+}
+
+/// Whether an offer is still an invitation: until its nonce expires, and for a first
+/// invitation as long as the nonce Secret exists.
+fn stands(look: &Look<'_>, record: &Record) -> bool {
+    record.invites(look.now) || (record.is_invitation() && has_secret(look))
+}
+
+/// Whether the nonce Secret exists and is not being deleted.
+fn has_secret(look: &Look<'_>) -> bool {
+    let secret = look.observed.nonce;
+    secret.is_some_and(|secret| secret.metadata.deletion_timestamp.is_none())
 }
 
 /// The state of the nonce in the Secret in the peer's tenant namespace.
@@ -194,6 +254,15 @@ pub(in crate::provider) fn signed_since(
 }
 
 impl PresentNonce {
+    /// Why the peer needs another nonce in place of this one.
+    fn why(&self) -> WhyNonce {
+        match self {
+            Self::Absent => WhyNonce::Absent,
+            Self::Expired(_) => WhyNonce::Expired,
+            _ => WhyNonce::Asked,
+        }
+    }
+
     pub(super) fn into_usable(self, look: &Look<'_>) -> Result<Nonce, Error> {
         let fault: Fault = match self {
             Self::Usable(nonce) => return Ok(nonce),

@@ -33,7 +33,7 @@ pub(in crate::provider) struct Record {
     /// The offered nonce, which is the invitation. A nonce of this provider is
     /// usable only while it is the offered one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::provider) offered: Option<NonceMark>,
+    pub(in crate::provider) offered: Option<Offer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::provider) used: Vec<NonceMark>,
     /// The strictest condition since the last lift.
@@ -83,6 +83,20 @@ pub(in crate::provider) struct Proof {
 pub(in crate::provider) enum Verdict {
     Approved,
     Denied(String),
+}
+
+/// The nonce on offer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::provider) struct Offer {
+    #[serde(flatten)]
+    mark: NonceMark,
+    /// The nonce itself. Records of earlier versions have only its mark.
+    #[serde(
+        default,
+        with = "record_bytes",
+        skip_serializing_if = "Option::is_none"
+    )]
+    nonce: Option<Nonce>,
 }
 
 /// A nonce, identified by the digest of its decoded bytes.
@@ -146,15 +160,21 @@ impl Record {
 
     /// Whether a nonce is offered and has not expired yet.
     pub(in crate::provider) fn invites(&self, now: Timestamp) -> bool {
-        let until = self.offered.as_ref().and_then(|offered| offered.until);
+        let until = self.offered.as_ref().and_then(|offer| offer.mark.until);
         until.is_some_and(|until| now.unix() < until)
+    }
+
+    /// The nonce on offer, if it has not expired yet.
+    pub(in crate::provider) fn offered_nonce(&self, now: Timestamp) -> Option<&Nonce> {
+        let nonce = self.offered.as_ref()?.nonce.as_ref();
+        nonce.filter(|_| self.invites(now))
     }
 
     /// Whether this nonce is the one on offer.
     pub(in crate::provider) fn offers(&self, nonce: &Nonce) -> bool {
         self.offered
             .as_ref()
-            .is_some_and(|offered| offered.is_of(nonce))
+            .is_some_and(|offer| offer.mark.is_of(nonce))
     }
 
     pub(in crate::provider) fn has_used(&self, nonce: &Nonce) -> bool {
@@ -216,8 +236,17 @@ impl Record {
     }
 }
 
-impl NonceMark {
+impl Offer {
     pub(in crate::provider) fn of(nonce: &Nonce) -> Self {
+        Self {
+            mark: NonceMark::of(nonce),
+            nonce: Some(nonce.clone()),
+        }
+    }
+}
+
+impl NonceMark {
+    fn of(nonce: &Nonce) -> Self {
         Self {
             digest: Bytes::from(nonce.bytes_digest().as_slice()),
             until: nonce.structured().map(|nonce| nonce.expires().unix()),
@@ -270,5 +299,18 @@ mod tests {
         });
         assert!(record.has_used(&used));
         assert!(!record.has_used(&other));
+    }
+
+    /// Earlier versions hold only the mark of the nonce on offer.
+    #[test]
+    fn an_offer_without_its_nonce_is_read() {
+        let nonce = Nonce::random(&Entropy::from_bytes([1; 32]));
+        let digest = Bytes::from(nonce.bytes_digest().as_slice());
+        let text = serde_json::json!({"offered": {"digest": digest, "until": 10}});
+        let record: Record = serde_json::from_value(text).unwrap();
+        let [before, at_end] = [9, 10].map(|unix| Timestamp::from_unix(unix).unwrap());
+        assert!(record.offers(&nonce) && record.invites(before));
+        assert!(!record.invites(at_end));
+        assert_eq!(record.offered_nonce(before), None);
     }
 }

@@ -2,12 +2,14 @@
 //! still counts.
 
 use liqo_auth::{
-    crypto::Nonce,
+    consumer::Phase,
+    crypto::{Entropy, Nonce},
+    error::Rule,
     machine::{Message, MessageBody},
-    model::{ObjectRef, Secret},
+    model::{Object, ObjectRef, Secret, names},
 };
 
-use crate::clusters::exchange::{Exchange, Setup, ed25519, secret_ref};
+use crate::clusters::exchange::{Exchange, Setup, ed25519, nonce_secret, secret_ref};
 
 /// Nonces are carried by files, and an old file may be given again.
 #[test]
@@ -118,6 +120,63 @@ fn an_end_forgets_the_nonces_that_were_signed() {
         .unwrap();
     exchange.carry_out(false, step);
     assert!(!record(&exchange).contains("signedBefore"));
+}
+
+/// Old messages come again after the end. The provider has answered a later nonce since,
+/// so that both sides would agree on different things.
+#[test]
+fn a_nonce_that_was_signed_before_the_end_is_not_signed_again() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let mut signed = vec![(exchange.nonce(), exchange.identity())];
+    replace_nonce(&mut exchange);
+    exchange.settle();
+    signed.push((exchange.nonce(), exchange.identity()));
+    assert_ne!(signed[0], signed[1]);
+    // The end is said twice, and nothing is forgotten.
+    for _ in 0..2 {
+        let view = exchange.consumer_view();
+        let step = exchange.consumer.unauthenticate(&view).unwrap();
+        exchange.carry_out(false, step);
+    }
+    for (nonce, identity) in &signed {
+        let error = exchange.hand_over(nonce.clone()).unwrap_err();
+        assert_eq!(error.code(), "nonce-used");
+        assert_eq!(error.rule().map(Rule::number), Some(4));
+        let error = exchange.hand_over(identity.clone()).unwrap_err();
+        assert_eq!(error.code(), "peering-ended");
+        assert_eq!(exchange.phases().1, "AwaitsNonce");
+    }
+    // It is refused as well where it waits for a signature.
+    let mut waits = nonce_secret("liqo-tenant-cl-provider", signed[0].0.as_str().as_bytes());
+    if let Object::Secret(secret) = &mut waits {
+        secret.metadata.name = names::SIGNED_NONCE_SECRET.to_owned();
+    }
+    exchange.at_consumer.insert(waits);
+    let Phase::Refused(error) = exchange.consumer_phase() else {
+        panic!("{:?}", exchange.consumer_phase());
+    };
+    assert_eq!(error.code(), "nonce-used");
+
+    // The next nonce is another one.
+    replace_nonce(&mut exchange);
+    exchange.settle();
+    assert_eq!(exchange.refused, []);
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_same_transcript(&exchange);
+}
+
+/// Unmodified Liqo keeps its nonce after an end, and hands it out again.
+#[test]
+fn a_nonce_of_liqo_is_signed_again_after_an_end() {
+    let mut exchange = Setup::new().exchange();
+    let nonce = Nonce::random(&Entropy::from_bytes([3; 32]));
+    exchange.hand_over(nonce.clone()).unwrap();
+    let view = exchange.consumer_view();
+    let step = exchange.consumer.unauthenticate(&view).unwrap();
+    exchange.carry_out(false, step);
+    exchange.hand_over(nonce).unwrap();
+    assert_eq!(exchange.phases().1, "AwaitsIdentity");
 }
 
 /// A consumer that has signed the second of two nonces of its provider, and the

@@ -7,6 +7,7 @@ mod kubernetes_signer;
 mod limits;
 mod no_handshake;
 mod nonces;
+mod offers;
 mod records;
 mod serving_ca;
 mod stored_commitments;
