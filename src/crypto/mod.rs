@@ -83,6 +83,8 @@ pub use public_key::PublicKey;
 pub use question::{KeyElsewhere, KeyQuestion};
 pub use record_key::RecordKey;
 pub use request_id::RequestId;
+#[cfg(all(test, feature = "rsa"))]
+pub(crate) use rsa_modulus::TESTED as TESTED_MODULI;
 pub use signature::SignatureError;
 pub use signing_key::{BoxError, Payload, Purpose, Signature, SigningKey};
 pub use structured_nonce::StructuredNonce;

@@ -15,6 +15,8 @@ use crypto_bigint::{
 /// With base 2, a step of the exponentiation is a squaring and at most one
 /// doubling. The number is public, so the time may depend on its bits.
 pub(super) fn is_composite(modulus: &[u8]) -> bool {
+    #[cfg(test)]
+    TESTED.set(TESTED.get() + 1);
     let bits = u32::try_from(8 * modulus.len()).unwrap_or(0);
     let Ok(number) = BoxedUint::from_be_slice(modulus, bits) else {
         return false;
@@ -32,6 +34,12 @@ pub(super) fn is_composite(modulus: &[u8]) -> bool {
         }
     }
     power != one
+}
+
+#[cfg(test)]
+std::thread_local! {
+    /// How many numbers this thread has tested.
+    pub(crate) static TESTED: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
 #[cfg(test)]

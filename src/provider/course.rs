@@ -292,12 +292,12 @@ impl<'a> Look<'a> {
                     plan.records.peer.change(|record| record.offered = None);
                 }
             }
-            (Phase::Refused(error), tenant) => {
+            (Phase::Refused(error), Some(tenant)) => {
                 plan.refuse(error.clone());
-                if tenant.is_some() {
-                    keep_on_offer(self, env, plan)?;
-                }
+                self.remember_key_test(tenant, plan);
+                keep_on_offer(self, env, plan)?;
             }
+            (Phase::Refused(error), None) => plan.refuse(error.clone()),
             // The other phases require a Tenant.
             (_, None) => {}
         }

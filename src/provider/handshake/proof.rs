@@ -74,6 +74,7 @@ pub(in crate::provider) fn record_proof(
                 record.held.take(issued);
             }
             record.public_key = Some(key.clone());
+            record.tested_key = None;
             record.use_up(nonce, now);
             record.proof = Some(proof);
         },

@@ -4,11 +4,17 @@
 use super::{key_succession, nonce};
 use crate::{
     admission::{self, tenant::Surroundings},
-    crypto::Nonce,
-    error::{Error, PolicyRefusal, shortened},
+    crypto::{Algorithm, Fingerprint, KeyError, Nonce, PublicKey},
+    error::{Error, PeerMisbehaved, PolicyRefusal, shortened},
     machine::Awaited,
     model::{Resource, Tenant},
-    provider::{configuration::name_taken, look::Look, principals::are_free_for, records::Plan},
+    provider::{
+        configuration::name_taken,
+        look::Look,
+        principals::are_free_for,
+        record::{Record, TestedKey},
+        records::Plan,
+    },
     verify::{self, Known, VerifiedTenant},
 };
 
@@ -84,11 +90,12 @@ impl Look<'_> {
         &self,
         tenant: &Tenant,
     ) -> Result<VerifiedTenant, Error> {
-        let known = self.observed.record().and_then(|record| {
-            Some(Known {
-                public_key: record.public_key.as_ref()?,
-                csr: record.proof.as_ref().map(|proof| &proof.csr),
-            })
+        let tested = self.tested_key(tenant)?;
+        let record = self.observed.record();
+        let pinned = record.and_then(|record| record.public_key.as_ref());
+        let known = pinned.or(tested.as_ref()).map(|public_key| Known {
+            public_key,
+            csr: record.and_then(|record| Some(&record.proof.as_ref()?.csr)),
         });
         match verify::claim(tenant, self.peer(), known, self.policy()) {
             Err(error) if key_succession::is_other_key(&error) => {
@@ -96,6 +103,61 @@ impl Look<'_> {
             }
             claim => claim,
         }
+    }
+
+    /// The Tenant's key, if the record says that its modulus was tested.
+    fn tested_key(&self, tenant: &Tenant) -> Result<Option<PublicKey>, Error> {
+        let unpinned = |record: &&Record| record.public_key.is_none();
+        let record = self.observed.record().filter(unpinned);
+        let field = tenant.spec.public_key.as_slice();
+        let (Some(tested), Ok(claimed)) = (
+            record.and_then(|record| record.tested_key),
+            PublicKey::claimed_spki_der(field, self.policy()),
+        ) else {
+            return Ok(None);
+        };
+        if tested.key != Fingerprint::of(&claimed) {
+            return Ok(None);
+        }
+        if !tested.is_composite {
+            let fault = PeerMisbehaved::PublicKey(KeyError::RsaModulusPrime);
+            return Err(Error::new(fault, Some(tenant.id()), "spec.publicKey"));
+        }
+        Ok(PublicKey::from_known_spki_der(&claimed, self.policy()).ok())
+    }
+
+    /// Records whether the modulus of a refused Tenant's RSA key is composite, if a look
+    /// has to test it. Without a record, every look tests it.
+    pub(in crate::provider) fn remember_key_test(&self, tenant: &Tenant, plan: &mut Plan<'_>) {
+        let policy = self.policy();
+        let field = tenant.spec.public_key.as_slice();
+        let unpinned = |record: &&Record| record.public_key.is_none();
+        let (Some(record), Ok(claimed), Ok(())) = (
+            self.observed.record().filter(unpinned),
+            PublicKey::claimed_spki_der(field, policy),
+            self.check_provable(tenant),
+        ) else {
+            return;
+        };
+        let key = Fingerprint::of(&claimed);
+        if record.tested_key.is_some_and(|tested| tested.key == key) {
+            return;
+        }
+        let is_composite = match PublicKey::from_spki_der(&claimed, policy) {
+            Ok(read) => {
+                // The tests of the other algorithms are fast.
+                if !matches!(read.algorithm(), Algorithm::Rsa { .. }) || read.spki_der() != claimed
+                {
+                    return;
+                }
+                true
+            }
+            Err(KeyError::RsaModulusPrime) => false,
+            Err(_) => return,
+        };
+        let tested = TestedKey { key, is_composite };
+        let peer = &mut plan.records.peer;
+        peer.change(|record| record.tested_key = Some(tested));
     }
 
     /// Verifies that the claim's key signed a nonce of this provider, that the
@@ -168,3 +230,7 @@ pub(in crate::provider) enum Names {
     Free,
     Awaited,
 }
+
+#[cfg(test)]
+#[cfg(feature = "rsa")]
+mod tests;

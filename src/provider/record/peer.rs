@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{HeldCredentials, SigningRate, aws_keys::AwsKeys};
 use crate::{
     assurance::commitment::Commitment,
-    crypto::{Csr, Nonce, PublicKey},
+    crypto::{Csr, Fingerprint, Nonce, PublicKey},
     error::Error,
     machine::{
         Holder, record_bytes,
@@ -36,6 +36,9 @@ pub(in crate::provider) struct Record {
     pub(in crate::provider) offered: Option<Offer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::provider) used: Vec<NonceMark>,
+    /// The RSA key of a Tenant that was refused before any key was pinned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::provider) tested_key: Option<TestedKey>,
     /// The strictest condition since the last lift.
     #[serde(default, skip_serializing_if = "is_active")]
     pub(in crate::provider) condition: TenantCondition,
@@ -75,6 +78,15 @@ pub(in crate::provider) struct Proof {
     /// The approver's verdict on this key and request in this Tenant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) verdict: Option<Verdict>,
+}
+
+/// An RSA key, and whether its modulus is composite. The test takes milliseconds, and a
+/// refused Tenant may stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::provider) struct TestedKey {
+    pub(in crate::provider) key: Fingerprint,
+    pub(in crate::provider) is_composite: bool,
 }
 
 /// The approver's verdict on a request.
@@ -129,6 +141,7 @@ impl Record {
             proof: None,
             offered: None,
             used: Vec::new(),
+            tested_key: None,
             condition: TenantCondition::Active,
             lifts: u64::try_from(now.unix()).unwrap_or(0),
             held: HeldCredentials::default(),

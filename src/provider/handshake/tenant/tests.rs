@@ -1,0 +1,141 @@
+//! A refused Tenant that stays costs no test of its key at each look.
+
+use std::sync::Arc;
+
+use crate::{
+    Consumer, Env, Provider,
+    crypto::{Algorithm, Authority, Entropy, KeyPair, OneKey, RecordKey, TESTED_MODULI as TESTED},
+    machine::{Message, Objects, Step},
+    model::{ApiServerUrl, Object, Tenant, Timestamp},
+    provider::{AuthoritySigner, Endpoint, NameTable, Phase},
+};
+
+#[test]
+fn the_key_of_a_refused_tenant_is_tested_once() {
+    let mut cluster = Cluster::with_a_tenant_for_a_replaced_nonce();
+    cluster.looks_cost_no_test("nonce-signature-wrong");
+}
+
+/// Anyone can sign for a prime modulus, so only the test refuses it.
+#[test]
+fn a_prime_modulus_is_found_once() {
+    let mut cluster = Cluster::with_a_tenant_for_a_replaced_nonce();
+    let mut tenant = cluster.tenant();
+    tenant.spec.public_key = include_bytes!("prime_modulus.pem").to_vec().into();
+    cluster.objects.insert(tenant.into());
+    cluster.looks_cost_no_test("public-key-refused");
+}
+
+/// Another key is tested again, and the proven one is forgotten here.
+#[test]
+fn the_test_is_remembered_for_the_present_key_alone() {
+    let mut cluster = Cluster::with_a_tenant_for_a_replaced_nonce();
+    let refused = cluster.tenant();
+    let mut other = refused.clone();
+    other.spec.public_key = include_bytes!("prime_modulus.pem").to_vec().into();
+    cluster.objects.insert(other.into());
+    cluster.looks_cost_no_test("public-key-refused");
+    cluster.objects.insert(refused.into());
+    cluster.looks_cost_no_test("nonce-signature-wrong");
+    let record = || -> String {
+        let records = cluster.objects.iter().filter_map(|object| match object {
+            Object::Secret(secret) => secret.get("record"),
+            _ => None,
+        });
+        records.map(|text| String::from_utf8_lossy(text)).collect()
+    };
+    assert!(record().contains("testedKey"));
+}
+
+struct Cluster {
+    provider: Provider,
+    consumer: Consumer,
+    objects: Objects,
+    drawn: u8,
+}
+
+impl Cluster {
+    /// The Tenant has signed the first nonce, and the second one is on offer.
+    fn with_a_tenant_for_a_replaced_nonce() -> Self {
+        let authority = Authority::new("ca", now(), DAY, &Entropy::from_bytes([9; 32])).unwrap();
+        let api_server: ApiServerUrl = "https://172.19.0.3:6443".parse().unwrap();
+        let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
+        let id = "cl-provider".parse().unwrap();
+        let provider = Provider::builder(id, endpoint, RecordKey::new([1; 32]).unwrap())
+            .principals(Arc::new(NameTable::default()))
+            .signer(Arc::new(AuthoritySigner::new(
+                authority,
+                Entropy::from_bytes([8; 32]),
+            )))
+            .build();
+        let key = KeyPair::generate(Algorithm::Rsa { bits: 2048 }, &mut getrandom::SysRng);
+        let keys = Arc::new(OneKey(Arc::new(key.unwrap())));
+        let consumer = Consumer::builder("cl-consumer".parse().unwrap(), keys).build();
+        let mut cluster = Self {
+            provider,
+            consumer,
+            objects: Objects::new(),
+            drawn: 0,
+        };
+        let step = cluster.call(|provider, view, env| provider.invite(view, env));
+        let own = Objects::new();
+        let nonce = step.outbox.into_iter().next().unwrap();
+        let env = cluster.env();
+        let view = own.view(cluster.provider.cluster_id());
+        let step = cluster.consumer.receive(&view, nonce, env).unwrap();
+        let tenant: Message = step.outbox.into_iter().next().unwrap();
+        cluster.call(|provider, view, env| provider.receive(view, tenant, env));
+        cluster.call(|provider, view, env| provider.replace_nonce(view, env));
+        cluster
+    }
+
+    fn looks_cost_no_test(&mut self, code: &str) {
+        self.call(|provider, view, env| provider.reconcile(view, env));
+        let before = TESTED.get();
+        for _ in 0..5 {
+            let step = self.call(|provider, view, env| provider.reconcile(view, env));
+            assert_eq!(step.effects, []);
+            let view = self.objects.view(self.consumer.cluster_id());
+            let Phase::Refused(error) = self.provider.look(&view, now()).unwrap().phase else {
+                panic!("the Tenant is not refused");
+            };
+            assert_eq!(error.code(), code);
+        }
+        assert_eq!(TESTED.get(), before);
+    }
+
+    fn call(
+        &mut self,
+        call: impl FnOnce(&Provider, &crate::View<'_>, Env) -> Result<Step, crate::error::Error>,
+    ) -> Step {
+        let env = self.env();
+        let view = self.objects.view(self.consumer.cluster_id());
+        let step = call(&self.provider, &view, env).unwrap();
+        for effect in &step.effects {
+            self.objects.apply(effect).unwrap();
+        }
+        step
+    }
+
+    fn env(&mut self) -> Env {
+        self.drawn += 1;
+        Env {
+            now: now(),
+            entropy: Entropy::from_bytes([self.drawn; 32]),
+        }
+    }
+
+    fn tenant(&self) -> Tenant {
+        let tenants = self.objects.iter().filter_map(|object| match object {
+            Object::Tenant(tenant) => Some(tenant.clone()),
+            _ => None,
+        });
+        *tenants.last().unwrap()
+    }
+}
+
+fn now() -> Timestamp {
+    "2026-11-20T13:00:00Z".parse().unwrap()
+}
+
+const DAY: core::time::Duration = core::time::Duration::from_secs(86_400);
