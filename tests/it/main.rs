@@ -32,6 +32,8 @@ mod handshake;
 mod hostile;
 #[cfg(feature = "yaml")]
 mod interoperability;
+#[cfg(feature = "proptest")]
+mod leaks;
 #[cfg(feature = "legacy")]
 mod legacy;
 mod machine;

@@ -1,4 +1,4 @@
 //! Providers on EKS, which make AWS users for peers and slices.
 
-mod control_plane;
+pub(crate) mod control_plane;
 mod slices;

@@ -5,5 +5,5 @@ mod conversation;
 #[cfg(feature = "yaml")]
 mod documents;
 mod hostile;
-mod pair;
+pub(crate) mod pair;
 mod steps;

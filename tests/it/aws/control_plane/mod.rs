@@ -19,7 +19,7 @@ use crate::clusters::{
     iam::Iam,
 };
 
-fn exchange_with(iam: &Arc<Iam>) -> Exchange {
+pub(crate) fn exchange_with(iam: &Arc<Iam>) -> Exchange {
     let setup = Setup {
         settings: PeerSettings {
             accept_aws: true,
