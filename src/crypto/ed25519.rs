@@ -210,6 +210,9 @@ mod tests {
                 points += 1;
                 let itself = point.compress().to_bytes() == bytes;
                 assert_eq!(is_canonical(&bytes), itself, "{bytes:x?}");
+                let refusal = verifying_key(&bytes).err();
+                let is_refused = refusal == Some(KeyError::Ed25519NonCanonical);
+                assert_eq!(is_refused, !itself, "{bytes:x?}");
             }
         }
         assert!(points > 200);

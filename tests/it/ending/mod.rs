@@ -246,6 +246,31 @@ fn a_crash_after_any_effect_of_the_end_leaves_no_object_behind() {
     }
 }
 
+/// The Tenant of an authenticated peer goes when its finalizer is released. A Tenant
+/// that nobody has looked at has no finalizer, and goes at once.
+#[test]
+fn an_end_is_told_once() {
+    let mut not_looked_at = Setup::new().exchange();
+    not_looked_at.invite();
+    not_looked_at.deliver("nonce");
+    let tenant = not_looked_at.tenant();
+    not_looked_at.hand_over(tenant).unwrap();
+    for mut exchange in [authenticated(&Notary::new(30 * YEAR)), not_looked_at] {
+        let step = exchange.provider.end(&exchange.provider_view()).unwrap();
+        let mut told = decisions(&step);
+        exchange.carry_out(true, step);
+        while exchange.provider_phase().name() != "Uninvited" {
+            let step = reconciled(&exchange);
+            told.extend(decisions(&step));
+            if exchange.carry_out(true, step).is_settled() {
+                break;
+            }
+        }
+        let ends = told.iter().filter(|decision| **decision == Decision::Ended);
+        assert_eq!(ends.count(), 1, "{told:?}");
+    }
+}
+
 fn authenticated(notary: &Arc<Notary>) -> Exchange {
     let mut exchange = Setup::new().exchange();
     exchange.provider = notary.provider(|builder| builder.certificate_lifetime(90 * DAY));
