@@ -14,7 +14,7 @@ use kube::api::DeleteParams;
 use liqo_auth::{
     Consumer, Provider, consumer::SliceOptions, crypto::OneKey, machine::Stage, model::Kind,
 };
-use liqo_auth_kube::{Cluster, Controller, Handle, RemoteCluster};
+use liqo_auth_kube::{Cluster, Controller, Handle, RemoteCluster, Transport};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -145,19 +145,26 @@ async fn our_provider_and_a_consumer_of_liqo() {
     .await;
     let peer = control_plane(&rome).await;
     liqoctl(["unauthenticate"], &remote).await;
-    until("the rights are taken back", async || {
-        !may_list(&peer, Kind::ResourceSlice, "liqo-tenant-rome").await
+    // The Tenant goes last.
+    until("the Tenant is gone", async || {
+        !exists(&milan, Kind::Tenant, "liqo-tenant-rome", "rome").await
     })
     .await;
-    assert!(!exists(&milan, Kind::Tenant, "liqo-tenant-rome", "rome").await);
+    assert!(!may_list(&peer, Kind::ResourceSlice, "liqo-tenant-rome").await);
 
-    // Liqo keeps the nonce that it has signed, and signs no other beside it.
-    provider.invite(&id("rome")).await.unwrap();
+    // Liqo keeps the nonce that it has signed. The new one takes its place, and Liqo
+    // signs it.
+    let invitation = provider.invite(&id("rome")).await.unwrap();
+    let consumer = RemoteCluster::new(rome.client.clone(), id("rome"), id("milan"));
+    for message in &invitation.outbox {
+        consumer.deliver(message).await.unwrap();
+    }
     let secrets = api(&rome.client, Kind::Secret, "liqo-tenant-milan");
-    secrets
-        .delete("liqo-signed-nonce", &DeleteParams::default())
-        .await
-        .unwrap();
+    until("Liqo has signed the new nonce", async || {
+        let signed = secrets.get("liqo-signed-nonce").await.unwrap();
+        signed.data["data"]["signedNonce"].is_string()
+    })
+    .await;
     liqoctl(["authenticate"], &remote).await;
     authenticated(&provider, "rome").await;
     the_consumer_has_its_rights(&rome).await;
