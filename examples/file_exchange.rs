@@ -23,7 +23,8 @@ use std::{
 };
 
 use liqo_auth::{
-    consumer::Consumer,
+    Machine,
+    consumer::{Consumer, ConsumerConfig},
     crypto::{Algorithm, Authority, BoxError, Entropy, KeyPair, OneKey, RecordKey},
     error::Error,
     machine::{Env, Message, Objects, Step},
@@ -39,7 +40,10 @@ fn main() -> Result<(), BoxError> {
 
     let provider = provider(&milan)?;
     let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng)?;
-    let consumer = Consumer::builder(rome.clone(), Arc::new(OneKey(Arc::new(key)))).build();
+    let consumer = Consumer::new(
+        ConsumerConfig::new(rome.clone()),
+        Arc::new(OneKey(Arc::new(key))),
+    );
 
     // The provider invites the consumer and makes a nonce for it.
     at_milan.step(|seen, env| provider.invite(&seen.view(&rome), env))?;

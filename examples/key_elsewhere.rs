@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use ed25519_dalek::Signer;
 use liqo_auth::{
-    consumer::Consumer,
+    Machine,
+    consumer::{Consumer, ConsumerConfig},
     crypto::{
         Answer, Authority, BoxError, ClientKey, Entropy, OneKey, Payload, PublicKey, Purpose,
         RecordKey, Signature, SigningKey,
@@ -107,7 +108,10 @@ impl HardwareModule {
 /// Makes the whole exchange with a provider in memory and returns the
 /// kubeconfig.
 fn handshake(key: SlotKey) -> Result<String, BoxError> {
-    let consumer = Consumer::builder("rome".parse()?, Arc::new(OneKey(Arc::new(key)))).build();
+    let consumer = Consumer::new(
+        ConsumerConfig::new("rome".parse()?),
+        Arc::new(OneKey(Arc::new(key))),
+    );
     let provider = provider()?;
     let (rome, milan) = (consumer.cluster_id(), provider.cluster_id());
     let (mut at_rome, mut at_milan) = (Objects::new(), Objects::new());

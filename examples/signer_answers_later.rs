@@ -18,7 +18,8 @@ use std::{
 };
 
 use liqo_auth::{
-    consumer::Consumer,
+    Machine,
+    consumer::{Consumer, ConsumerConfig},
     crypto::{
         Algorithm, Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey,
         RecordKey,
@@ -133,7 +134,10 @@ fn signed(request: &SigningRequest, authority: &Authority) -> Result<Certificate
 /// A provider whose peer has proven its key.
 fn at_the_proof(provider: &Provider) -> Result<(Objects, ClusterId), BoxError> {
     let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng)?;
-    let consumer = Consumer::builder("rome".parse()?, Arc::new(OneKey(Arc::new(key)))).build();
+    let consumer = Consumer::new(
+        ConsumerConfig::new("rome".parse()?),
+        Arc::new(OneKey(Arc::new(key))),
+    );
     let peer = consumer.cluster_id().clone();
     let (mut objects, nowhere) = (Objects::new(), Objects::new());
 
@@ -156,7 +160,7 @@ fn provider(authority: &Authority) -> Result<ProviderBuilder, BoxError> {
     let record_key = RecordKey::draw(&mut getrandom::SysRng)?;
     Ok(Provider::builder("milan".parse()?, endpoint, record_key)
         .principals(Arc::new(NameTable::default()))
-        .certificate_lifetime(Duration::from_secs(24 * 60 * 60)))
+        .configure(|config| config.certificate_lifetime = Duration::from_secs(24 * 60 * 60)))
 }
 
 fn settle(

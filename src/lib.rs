@@ -29,10 +29,10 @@
 //!
 //! Each side's state is its Kubernetes objects, and nothing else:
 //!
-//! 1. Look up the peer's objects, as [`Provider::interests`] names them, and
+//! 1. Look up the peer's objects, as [`Machine::interests`] names them, and
 //!    make a [`View`] of them. A controller watches all peers at once
-//!    ([`Provider::watches`]), and a [`machine::Mirror`] gives the view.
-//! 2. Call [`Provider::reconcile`], or [`Provider::receive`] with a message from
+//!    ([`Machine::watches`]), and a [`machine::Mirror`] gives the view.
+//! 2. Call [`Machine::reconcile`], or [`Machine::receive`] with a message from
 //!    the peer. Time and randomness are arguments: [`Env`].
 //! 3. Apply the [`Step`]'s effects in their order, and stop at the first that
 //!    fails. If all were applied, send the messages in the outbox. Report the
@@ -50,8 +50,9 @@
 //! use liqo_auth::{
 //!     Consumer,
 //!     Env,
+//!     Machine,
 //!     Provider,
-//!     consumer,
+//!     consumer::{self, ConsumerConfig},
 //!     crypto::{Authority, Entropy, KeyPair, OneKey, RecordKey},
 //!     machine::{Objects, Step},
 //!     provider::{AuthoritySigner, Endpoint, NameTable},
@@ -73,7 +74,8 @@
 //!
 //! // The consumer: its ID and its key.
 //! let key = KeyPair::from_entropy(&entropy());
-//! let consumer = Consumer::builder("cl-consumer".parse()?, Arc::new(OneKey(Arc::new(key)))).build();
+//! let config = ConsumerConfig::new("cl-consumer".parse()?);
+//! let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(key))));
 //!
 //! // The objects of both clusters, in memory.
 //! let (mut at_provider, mut at_consumer) = (Objects::new(), Objects::new());
@@ -185,6 +187,6 @@ mod tests;
 
 pub use consumer::Consumer;
 pub use error::Error;
-pub use machine::{Env, Step, View};
+pub use machine::{Env, Machine, Step, View};
 pub use policy::Policy;
 pub use provider::Provider;

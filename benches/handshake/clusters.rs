@@ -4,7 +4,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
-    consumer::{self, Consumer},
+    Machine,
+    consumer::{self, Consumer, ConsumerConfig},
     crypto::{Authority, Entropy, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
     machine::{Env, Message, MessageBody, Objects, Step},
     model::{ClusterId, ClusterRole, Identity, Metadata, Tenant, Timestamp, names},
@@ -49,7 +50,10 @@ impl Clusters {
         if let Some(key) = providers {
             provider = provider.key(key);
         }
-        let consumer = Consumer::builder(consumer_id(), Arc::new(OneKey(key.clone()))).build();
+        let consumer = Consumer::new(
+            ConsumerConfig::new(consumer_id()),
+            Arc::new(OneKey(key.clone())),
+        );
         let roles = [
             ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
             (

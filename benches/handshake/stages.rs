@@ -11,7 +11,8 @@ use std::{
 };
 
 use liqo_auth::{
-    consumer::Consumer,
+    Machine,
+    consumer::{Consumer, ConsumerConfig},
     crypto::{
         Answer, BoxError, CertificateChain, ClientKey, Csr, KeyPair, Nonce, OneKey, Payload,
         PublicKey, Purpose, Signature, SigningKey, StructuredNonce, Subject,
@@ -204,7 +205,10 @@ fn sign(nonce: &Nonce) -> Stage {
         turns: AtomicU64::new(0),
         elapsed: Mutex::new(Duration::ZERO),
     });
-    let consumer = Consumer::builder(consumer_id(), Arc::new(OneKey(key.clone()))).build();
+    let consumer = Consumer::new(
+        ConsumerConfig::new(consumer_id()),
+        Arc::new(OneKey(key.clone())),
+    );
     let nonce = nonce.clone();
     Stage::timed("sign", move |turns| {
         key.turns.store(turns, Ordering::Relaxed);

@@ -27,7 +27,8 @@ use std::{
 };
 
 use liqo_auth::{
-    Consumer, Env, Provider, Step,
+    Consumer, Env, Machine, Provider, Step,
+    consumer::ConsumerConfig,
     crypto::{Authority, Csr, Entropy, KeyPair, OneKey, RecordKey, Subject},
     machine::{Mirror, Objects, Watch},
     model::{
@@ -154,7 +155,10 @@ impl Cluster {
     /// Completes the handshake with a peer, and signs its slices.
     fn settle(&mut self, number: usize, slices: usize) {
         let (name, key) = (peer(number), key(number));
-        let consumer = Consumer::builder(name.clone(), Arc::new(OneKey(key.clone()))).build();
+        let consumer = Consumer::new(
+            ConsumerConfig::new(name.clone()),
+            Arc::new(OneKey(key.clone())),
+        );
         let (mut here, mut there) = (roles(), Objects::new());
         let nonce = self.provider.invite(&here.view(&name), env()).unwrap();
         apply(&mut here, &nonce);

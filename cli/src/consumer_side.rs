@@ -5,7 +5,8 @@ mod beside;
 use std::sync::Arc;
 
 use liqo_auth::{
-    consumer::{Consumer, Phase, Status},
+    Machine,
+    consumer::{Consumer, ConsumerConfig, Phase, Status},
     crypto::{Nonce, OneKey},
     error::Error,
     machine::{Effect, Message, MessageBody, Notice, Watch},
@@ -164,10 +165,12 @@ fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> 
         .peers
         .get(peer)
         .map(|settings| settings.to_library());
-    Ok(Consumer::builder(home.cluster_id().clone(), keys)
-        .policy(policy.clone())
-        .peer(peer.clone(), settings.unwrap_or_default())
-        .build())
+    let mut config = ConsumerConfig::new(home.cluster_id().clone());
+    config.policy = policy.clone();
+    config
+        .peers
+        .insert(peer.clone(), settings.unwrap_or_default());
+    Ok(Consumer::new(config, keys))
 }
 
 /// What the consumer's side watches on a cluster.
@@ -178,11 +181,12 @@ pub(crate) fn watches(home: &Home) -> Result<Vec<Watch>> {
 /// The consumer of a home, with the settings for all peers.
 pub(crate) fn consumer_of_all(home: &Home, policy: &Policy) -> Result<Consumer> {
     let keys = Arc::new(OneKey(home.key()?));
-    let mut builder = Consumer::builder(home.cluster_id().clone(), keys).policy(policy.clone());
+    let mut config = ConsumerConfig::new(home.cluster_id().clone());
+    config.policy = policy.clone();
     for (peer, settings) in &home.settings.peers {
-        builder = builder.peer(peer.clone(), settings.to_library());
+        config.peers.insert(peer.clone(), settings.to_library());
     }
-    Ok(builder.build())
+    Ok(Consumer::new(config, keys))
 }
 
 /// A notice as a sentence. None for a notice that is not shown.

@@ -5,6 +5,7 @@ mod beside;
 use std::sync::Arc;
 
 use liqo_auth::{
+    Machine,
     crypto::Nonce,
     error::Error,
     machine::{Follower, Message, Notice, Step, Watch},
@@ -185,19 +186,18 @@ pub(crate) fn provider_with(
     principals: Arc<NameRegistry>,
 ) -> Result<Provider> {
     let endpoint = endpoint(home)?;
-    let mut builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
+    let builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
         .key(home.key()?)
-        .kubernetes_signer()
         .principals(principals)
-        .policy(policy.clone());
-    if home.settings.require_approval {
-        builder = builder.require_approval();
-    }
-    for (peer, settings) in &home.settings.peers {
-        if settings.tolerate_no_handshake {
-            builder = builder.tolerate_no_handshake(peer.clone());
-        }
-    }
+        .configure(|config| {
+            config.kubernetes_signer = true;
+            config.policy = policy.clone();
+            config.require_approval = home.settings.require_approval;
+            for (peer, settings) in &home.settings.peers {
+                let peer = config.peers.entry(peer.clone()).or_default();
+                peer.tolerate_no_handshake = settings.tolerate_no_handshake;
+            }
+        });
     Ok(builder.build())
 }
 

@@ -6,6 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
+    Machine,
     crypto::{Csr, Subject, strategy},
     policy::Policy,
 };

@@ -7,6 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
+    Machine,
     crypto::{CertificateChain, Subject},
     model::{Secret, names},
     policy::Policy,

@@ -6,6 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
+    Machine,
     crypto::Subject,
     machine::Message,
     model::{Identity, Resource, names},

@@ -4,6 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
+    Machine,
     crypto::{Nonce, strategy},
     machine::Message,
     verify::{self, NonceExpectation},

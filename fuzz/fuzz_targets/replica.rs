@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
+    Machine,
     crypto::{CertificateChain, Csr, Subject},
     machine::Objects,
     model::{Kind, Object, ObjectRef, Renew, Resource, ResourceSlice, Secret, names},

@@ -5,6 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
+    Machine,
     crypto::{Csr, Subject},
     machine::Message,
     model::{Resource, Tenant},

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    consumer::Consumer,
+    consumer::{Consumer, ConsumerConfig},
     crypto::{
         Algorithm, Answer, BoxError, ClientKey, KeyPair, OneKey, Payload, PublicKey, Signature,
         SigningKey,
@@ -28,11 +28,10 @@ async fn main() -> Result<(), BoxError> {
         cluster.id(),
         key.public_key().fingerprint()
     );
-    let consumer = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(Arc::new(key))));
+    let config = ConsumerConfig::new(cluster.id().clone());
+    let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(key))));
 
-    let (controller, handle) = Controller::builder(&cluster)
-        .consumer(consumer.build())
-        .build();
+    let (controller, handle) = Controller::builder(&cluster).consumer(consumer).build();
     let running = tokio::spawn(controller.run(async {
         let _ = tokio::signal::ctrl_c().await;
     }));

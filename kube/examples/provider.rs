@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let provider = Provider::builder(cluster.id().clone(), endpoint, cluster.record_key())
         .key(cluster.key())
         .principals(cluster.principals())
-        .kubernetes_signer()
+        .configure(|config| config.kubernetes_signer = true)
         .build();
 
     let (controller, handle) = Controller::builder(&cluster).provider(provider).build();

@@ -5,8 +5,8 @@ use core::{cell::RefCell, time::Duration};
 use std::sync::Arc;
 
 use liqo_auth::{
-    Consumer, Env, Provider, View,
-    consumer::PeerSettings,
+    Consumer, Env, Machine, Provider, View,
+    consumer::{ConsumerConfig, PeerSettings},
     crypto::{
         Answer, Authority, BoxError, CertificateChain, ClientKey, Entropy, KeyPair, OneKey,
         Payload, PublicKey, Purpose, RecordKey, Signature, SigningKey, Subject,
@@ -89,24 +89,21 @@ impl Cast {
         };
         let builder = Provider::builder(provider_id.clone(), endpoint, record_key)
             .principals(Arc::new(NameTable::default()))
-            .certificate_lifetime(LIFETIME);
+            .configure(|config| config.certificate_lifetime = LIFETIME);
         let builder = match setup.has_provider_key {
             true => builder.key(Arc::new(provider_key)),
             false => builder,
         };
         let builder = match setup.kubernetes_signer {
-            true => builder.kubernetes_signer(),
+            true => builder.configure(|config| config.kubernetes_signer = true),
             false => builder.signer(Arc::new(Desk::new(&authority, setup.forgetful_signer))),
         };
         let provider = builder.build();
         let consumer_key = Watched(key(1));
         let public = consumer_key.public_key().clone();
-        let consumer = Consumer::builder(
-            consumer_id.clone(),
-            Arc::new(OneKey(Arc::new(consumer_key))),
-        )
-        .peer(provider_id.clone(), settings)
-        .build();
+        let mut config = ConsumerConfig::new(consumer_id.clone());
+        config.peers.insert(provider_id.clone(), settings);
+        let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(consumer_key))));
         let of_provider = ids.clone().map(|id| provider.interests(&id));
         let of_consumer = ids.clone().map(|id| consumer.interests(&id));
         Self {
@@ -296,7 +293,7 @@ struct Watched(KeyPair);
 /// planted fault.
 pub fn signed_elsewhere(message: &Message) -> Vec<Vec<u8>> {
     let keys = Arc::new(OneKey(Arc::new(Watched(key(1)))));
-    let consumer = Consumer::builder(message.to.clone(), keys).build();
+    let consumer = Consumer::new(ConsumerConfig::new(message.to.clone()), keys);
     let env = Env {
         now: instant(0),
         entropy: Entropy::from_bytes([7; 32]),

@@ -12,7 +12,7 @@ use crate::{
 /// # Examples
 /// ```
 /// use liqo_auth::{
-///     Provider,
+///     Machine, Provider,
 ///     audit::{Chain, Entry, Verifier},
 ///     crypto::{Authority, Entropy, RecordKey},
 ///     machine::{Env, Objects},

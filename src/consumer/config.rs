@@ -1,12 +1,11 @@
 //! A consumer's configuration as data.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{ConsumerBuilder, PeerSettings};
+use super::PeerSettings;
 use crate::{
-    crypto::KeyStore,
     model::{ClusterId, NamespaceName},
     policy::Policy,
 };
@@ -34,6 +33,7 @@ use crate::{
 /// ```
 /// use std::sync::Arc;
 /// use liqo_auth::{
+///     Consumer, Machine,
 ///     consumer::ConsumerConfig,
 ///     crypto::{Entropy, KeyPair, OneKey},
 ///     model::read_document,
@@ -46,7 +46,7 @@ use crate::{
 /// }"#)?;
 /// assert_eq!(config.key.as_deref(), Some("liqo/authentication-keys"));
 /// let key = KeyPair::from_entropy(&Entropy::from_bytes([7; 32]));
-/// let consumer = config.builder(Arc::new(OneKey(Arc::new(key)))).build();
+/// let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(key))));
 /// assert_eq!(consumer.cluster_id().as_str(), "cl-consumer");
 /// # Ok::<(), liqo_auth::model::DocumentError>(())
 /// ```
@@ -73,16 +73,15 @@ pub struct ConsumerConfig {
 }
 
 impl ConsumerConfig {
-    /// A builder with this configuration and these keys. The keys must include the
-    /// one that [`key`](Self::key) names.
-    pub fn builder(self, keys: Arc<dyn KeyStore>) -> ConsumerBuilder {
-        let mut builder = ConsumerBuilder::new(self.cluster_id, keys).policy(self.policy);
-        if let Some(namespace) = &self.namespace {
-            builder = builder.namespace(namespace);
+    /// The configuration of the cluster with this name. Everything else is as in a
+    /// document that leaves it out.
+    pub fn new(cluster_id: ClusterId) -> Self {
+        Self {
+            cluster_id,
+            key: None,
+            namespace: None,
+            policy: Policy::strict(),
+            peers: BTreeMap::new(),
         }
-        for (peer, settings) in self.peers {
-            builder = builder.peer(peer, settings);
-        }
-        builder
     }
 }

@@ -1,10 +1,10 @@
 //! How a consumer is configured.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Consumer, record};
+use super::{ConsumerConfig, record};
 use crate::{
     crypto::{Fingerprint, KeyStore},
     error::{ApiMisuse, Error},
@@ -90,87 +90,40 @@ pub enum RenewalScheme {
     ByHand,
 }
 
-/// Configures a [`Consumer`]; made by [`Consumer::builder`].
-pub struct ConsumerBuilder(Configuration);
-
 pub(super) struct Configuration {
-    pub(super) cluster_id: ClusterId,
+    pub(super) settings: ConsumerConfig,
     pub(super) keys: Arc<dyn KeyStore>,
-    pub(super) policy: Policy,
-    pub(super) peers: BTreeMap<ClusterId, PeerSettings>,
     pub(super) default_settings: PeerSettings,
-    pub(super) namespace: String,
 }
 
 impl Configuration {
     pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
-        let settings = self.peers.get(peer);
-        let own = settings.and_then(|settings| settings.policy.as_ref());
-        own.unwrap_or(&self.policy)
+        let own = self.of_peer(peer).policy.as_ref();
+        own.unwrap_or(&self.settings.policy)
     }
 
-    pub(super) fn settings(&self, peer: &ClusterId) -> &PeerSettings {
-        self.peers.get(peer).unwrap_or(&self.default_settings)
+    /// The settings for a peer.
+    pub(super) fn of_peer(&self, peer: &ClusterId) -> &PeerSettings {
+        let settings = self.settings.peers.get(peer);
+        settings.unwrap_or(&self.default_settings)
+    }
+
+    /// The namespace of the consumer's own records.
+    pub(super) fn namespace(&self) -> &str {
+        let namespace = self.settings.namespace.as_ref();
+        namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str)
     }
 
     /// The Secret that holds a provider's record.
     pub(super) fn record_id(&self, peer: &ClusterId) -> ObjectRef {
-        ObjectRef::new(Kind::Secret, self.namespace.as_str(), record::name(peer))
+        ObjectRef::new(Kind::Secret, self.namespace(), record::name(peer))
     }
 
     /// Checks that the peer is another cluster, and that its name is not too long.
     pub(super) fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
-        if *peer == self.cluster_id {
+        if *peer == self.settings.cluster_id {
             return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
         }
         verify::name_length(peer, self.policy(peer))
-    }
-}
-
-impl ConsumerBuilder {
-    pub(super) fn new(cluster_id: ClusterId, keys: Arc<dyn KeyStore>) -> Self {
-        Self(Configuration {
-            cluster_id,
-            keys,
-            policy: Policy::strict(),
-            peers: BTreeMap::new(),
-            default_settings: PeerSettings::default(),
-            namespace: names::LIQO_NAMESPACE.to_owned(),
-        })
-    }
-
-    /// The policy for all peers; [`Policy::strict`] unless set.
-    #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.0.policy = policy;
-        self
-    }
-
-    /// The settings of one provider.
-    #[must_use]
-    pub fn peer(mut self, provider: ClusterId, settings: PeerSettings) -> Self {
-        self.0.peers.insert(provider, settings);
-        self
-    }
-
-    /// The namespace of the consumer's own records; `liqo` unless set.
-    #[must_use]
-    pub fn namespace(mut self, namespace: &NamespaceName) -> Self {
-        self.0.namespace = namespace.to_string();
-        self
-    }
-
-    /// Builds the consumer.
-    pub fn build(self) -> Consumer {
-        Consumer(Arc::new(self.0))
-    }
-}
-
-impl core::fmt::Debug for ConsumerBuilder {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("ConsumerBuilder")
-            .field("cluster_id", &self.0.cluster_id)
-            .finish_non_exhaustive()
     }
 }

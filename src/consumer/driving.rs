@@ -2,28 +2,33 @@
 
 use super::{
     Consumer, Phase, SlicePhase, SliceStatus,
+    administration::ending::is_ending,
     credentials::{renewal::Renewal, stored_identity::StoredIdentity},
 };
 use crate::{
-    error::Error,
+    error::{Error, Precondition},
     machine::{
-        self, Concerns, Env, Holder, HolderStatus, Machine, Message, Mirror, Side, Stage, Step,
-        View, Watch,
+        self, Concerns, Env, Holder, HolderStatus, Interest, Machine, Message, MessageBody, Mirror,
+        Side, Stage, Step, View, Watch,
     },
     model::{ClusterId, Object, Timestamp},
 };
 
 impl Machine for Consumer {
     fn cluster_id(&self) -> &ClusterId {
-        self.cluster_id()
+        &self.0.settings.cluster_id
     }
 
     fn watches(&self) -> Vec<Watch> {
-        self.watches()
+        self.0.watches()
+    }
+
+    fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
+        self.0.interests(peer)
     }
 
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
-        self.concerns(object, mirror)
+        self.0.concerns(object, mirror)
     }
 
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<machine::Status, Error> {
@@ -38,11 +43,26 @@ impl Machine for Consumer {
     }
 
     fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        self.reconcile(view, env)
+        self.plan_with(view, env.now, |look, plan| {
+            let phase = look.phase()?;
+            look.go_on(&phase, plan)?;
+            look.go_on_with_slices(phase.accepted(), plan);
+            Ok(())
+        })
     }
 
     fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
-        self.receive(view, message, env)
+        self.plan_with(view, env.now, |look, plan| {
+            message.check_delivery(self.cluster_id(), view.peer())?;
+            if is_ending(look.observed) {
+                return Err(Error::new(Precondition::StillEnding, None, ""));
+            }
+            match message.body {
+                MessageBody::Nonce(nonce) => look.receive_nonce(&nonce, plan),
+                MessageBody::Identity(identity) => look.receive_identity(&identity, plan),
+                tenant @ MessageBody::Tenant(_) => Err(tenant.unexpected()),
+            }
+        })
     }
 }
 

@@ -1,79 +1,52 @@
 //! The objects that a consumer reads, and the peers that a change concerns.
 
-use super::Consumer;
+use super::configuration::Configuration;
 use crate::{
-    machine::{Concerns, Interest, Mirror, Requirement, Watch},
-    model::{ClusterId, Kind, Object, ObjectRef, names},
+    machine::{Concerns, Interest, Mirror, Watch},
+    model::{ClusterId, Kind, Object, names},
 };
 
-impl Consumer {
-    /// The watches of a controller, for all peers.
-    pub fn watches(&self) -> Vec<Watch> {
-        let of_peers =
-            |kind| Watch::all(kind).with(Requirement::Exists(names::REMOTE_CLUSTER_ID_LABEL));
-        vec![
-            of_peers(Kind::Namespace),
-            Watch::all(Kind::Secret)
-                .in_namespace(self.0.namespace.as_str())
-                .with(Requirement::Exists(names::RECORD_PEER_LABEL)),
-            of_peers(Kind::Secret),
-            Watch::all(Kind::Identity),
-            Watch::all(Kind::ResourceSlice),
-            Watch::all(Kind::Renew),
-        ]
+impl Configuration {
+    pub(super) fn watches(&self) -> Vec<Watch> {
+        let mut watches = Watch::of_both_sides(self.namespace()).to_vec();
+        watches.extend([Kind::Identity, Kind::ResourceSlice, Kind::Renew].map(Watch::all));
+        watches
     }
 
-    /// The look-ups for all objects of one peer. If the tenant namespace of the
-    /// peer does not have Liqo's default name, also look up the Secrets in it.
-    pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
-        let labelled = |kind| Interest::Labelled {
-            kind,
-            label: names::REMOTE_CLUSTER_ID_LABEL,
-            value: peer.to_string(),
-        };
-        let replicated = |kind| Interest::Labelled {
-            kind,
-            label: names::REPLICATION_DESTINATION_LABEL,
-            value: peer.to_string(),
+    pub(super) fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
+        let replicated = |kind| {
+            let label = names::REPLICATION_DESTINATION_LABEL;
+            Interest::labelled(kind, label, peer.as_str())
         };
         let named = |kind| Interest::Named {
             kind,
             name: names::identity_name(peer),
         };
-        let namespace = names::tenant_namespace(peer);
-        vec![
-            labelled(Kind::Namespace),
-            labelled(Kind::Secret),
-            labelled(Kind::Identity),
+        let label = names::REMOTE_CLUSTER_ID_LABEL;
+        let mut interests = Interest::of_both_sides(peer, self.record_id(peer)).to_vec();
+        interests.extend([
+            Interest::labelled(Kind::Identity, label, peer.as_str()),
             named(Kind::Identity),
             replicated(Kind::ResourceSlice),
             replicated(Kind::Renew),
             named(Kind::Renew),
-            Interest::Object(self.0.record_id(peer)),
-            // These lookups need no label. An object without its label still
-            // occupies its name, so it must not count as absent.
-            Interest::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
-            Interest::InNamespace {
-                kind: Kind::Secret,
-                namespace,
-            },
-        ]
+        ]);
+        interests
     }
 
-    /// The peers that a change of this object concerns, on the consumer's side. A
-    /// replica of a resource slice or of a Renew belongs to another cluster. It
+    /// A replica of a resource slice or of a Renew belongs to another cluster. It
     /// concerns this cluster as a provider.
-    pub fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
+    pub(super) fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
         let is_replica = object
             .any_metadata()
             .labels
             .contains_key(names::REPLICATED_LABEL);
         match object.key().0 {
             Kind::Namespace | Kind::Secret | Kind::Identity => {
-                mirror.concerns(object).without(&self.0.cluster_id)
+                mirror.concerns(object).without(&self.settings.cluster_id)
             }
             Kind::ResourceSlice | Kind::Renew if !is_replica => {
-                mirror.concerns(object).without(&self.0.cluster_id)
+                mirror.concerns(object).without(&self.settings.cluster_id)
             }
             _ => Concerns::Nobody,
         }

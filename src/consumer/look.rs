@@ -42,7 +42,7 @@ impl<'a> Look<'a> {
     }
 
     pub(super) fn send(&self, tenant: Tenant, plan: &mut Plan<'_>) {
-        let own = &self.configuration.cluster_id;
+        let own = &self.configuration.settings.cluster_id;
         plan.send(Message::new(own, self.peer(), tenant));
     }
 
@@ -55,7 +55,7 @@ impl<'a> Look<'a> {
     }
 
     pub(super) fn settings(&self) -> &'a PeerSettings {
-        self.configuration.settings(self.peer())
+        self.configuration.of_peer(self.peer())
     }
 
     /// The nonce that is stored, if it is one.
@@ -77,7 +77,7 @@ impl<'a> Look<'a> {
             .and_then(|record| record.provider_key);
         let expectation = NonceExpectation {
             provider: self.peer(),
-            consumer: &self.configuration.cluster_id,
+            consumer: &self.configuration.settings.cluster_id,
             now: self.now,
             known_by_key: configured || pinned.is_some(),
         };

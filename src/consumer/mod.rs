@@ -40,7 +40,7 @@ mod slice;
 use std::sync::Arc;
 
 pub use config::ConsumerConfig;
-pub use configuration::{ConsumerBuilder, PeerSettings, RenewalScheme};
+pub use configuration::{PeerSettings, RenewalScheme};
 pub use credentials::{
     offered::OfferedIdentity, renewal::Renewal, stored_identity::StoredIdentity,
 };
@@ -49,7 +49,6 @@ pub use phase::{Phase, Status};
 pub use slice::{ResourcesDecision, SliceOptions, SlicePhase, SliceStatus};
 
 use self::{
-    administration::ending,
     configuration::Configuration,
     look::Look,
     observed::Observed,
@@ -58,8 +57,8 @@ use self::{
 use crate::{
     audit::{Decision, Event},
     crypto::KeyStore,
-    error::{ApiMisuse, Error, Precondition},
-    machine::{Env, Message, MessageBody, Step, View},
+    error::Error,
+    machine::{Step, View},
     model::{ClusterId, Timestamp, names},
 };
 
@@ -70,7 +69,8 @@ use crate::{
 /// ```
 /// use std::sync::Arc;
 /// use liqo_auth::{
-///     consumer::{Consumer, Phase},
+///     Machine,
+///     consumer::{Consumer, ConsumerConfig, Phase},
 ///     crypto::{Entropy, KeyPair, Nonce, OneKey},
 ///     machine::{Env, Message, MessageBody, Objects},
 /// };
@@ -80,7 +80,7 @@ use crate::{
 /// #     &Default::default(),
 /// # )?;
 /// let keys = Arc::new(OneKey(Arc::new(key)));
-/// let consumer = Consumer::builder("cl-consumer".parse()?, keys).build();
+/// let consumer = Consumer::new(ConsumerConfig::new("cl-consumer".parse()?), keys);
 /// let provider = "cl-provider".parse()?;
 /// let mut objects = Objects::new();
 ///
@@ -101,14 +101,14 @@ use crate::{
 pub struct Consumer(Arc<Configuration>);
 
 impl Consumer {
-    /// A builder for the consumer with this name and these keys.
-    pub fn builder(cluster_id: ClusterId, keys: Arc<dyn KeyStore>) -> ConsumerBuilder {
-        ConsumerBuilder::new(cluster_id, keys)
-    }
-
-    /// This cluster's name.
-    pub fn cluster_id(&self) -> &ClusterId {
-        &self.0.cluster_id
+    /// The consumer with this configuration and these keys. The keys must include the
+    /// one that [`ConsumerConfig::key`] names.
+    pub fn new(settings: ConsumerConfig, keys: Arc<dyn KeyStore>) -> Self {
+        Self(Arc::new(Configuration {
+            settings,
+            keys,
+            default_settings: PeerSettings::default(),
+        }))
     }
 
     /// The state of the peering: the phase of the control plane and of each resource
@@ -116,46 +116,10 @@ impl Consumer {
     ///
     /// # Errors
     /// A fault on this side: [`LocalFault`](crate::error::LocalFault),
-    /// [`ApiMisuse`]. A fault in what the peer sent is no error, but
+    /// [`ApiMisuse`](crate::error::ApiMisuse). A fault in what the peer sent is no error, but
     /// [`Phase::Refused`].
     pub fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error> {
         self.with_look(view, now, |look| look.status())
-    }
-
-    /// The next step for the control plane and for each resource slice.
-    ///
-    /// # Errors
-    /// As [`look`](Self::look). A fault of the peer or of a slice is no error, but
-    /// part of [`Step::refused`].
-    pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        self.plan_with(view, env.now, |look, plan| {
-            let phase = look.phase()?;
-            look.go_on(&phase, plan)?;
-            look.go_on_with_slices(phase.accepted(), plan);
-            Ok(())
-        })
-    }
-
-    /// Takes a message of the peer: its nonce or its Identity. The whole message is
-    /// verified before anything is signed or stored.
-    ///
-    /// # Errors
-    /// The reason why the message is refused. The caller then stores nothing.
-    pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
-        self.plan_with(view, env.now, |look, plan| {
-            message.check_delivery(self.cluster_id(), view.peer())?;
-            if ending::is_ending(look.observed) {
-                return Err(Error::new(Precondition::StillEnding, None, ""));
-            }
-            match message.body {
-                MessageBody::Nonce(nonce) => look.receive_nonce(&nonce, plan),
-                MessageBody::Identity(identity) => look.receive_identity(&identity, plan),
-                MessageBody::Tenant(_) => {
-                    let fault = ApiMisuse::UnexpectedMessage { message: "Tenant" };
-                    Err(Error::new(fault, None, ""))
-                }
-            }
-        })
     }
 
     /// Forgets the pinned API server, CA and key of a provider. Call this if the
@@ -218,7 +182,7 @@ impl core::fmt::Debug for Consumer {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
             .debug_struct("Consumer")
-            .field("cluster_id", &self.0.cluster_id)
+            .field("cluster_id", &self.0.settings.cluster_id)
             .finish_non_exhaustive()
     }
 }

@@ -6,9 +6,9 @@ use sha2::{Digest, Sha256};
 
 use super::AuthToken;
 use crate::{
-    error::{Error, LocalFault},
-    machine::View,
-    model::{ClusterId, ForeignCluster, Hex, Metadata, Resource, Secret, names},
+    error::Error,
+    machine::{View, view::only},
+    model::{ClusterId, ForeignCluster, Hex, Metadata, Secret, names},
 };
 
 /// The peer's ForeignCluster. Two of them are an error.
@@ -49,21 +49,4 @@ pub(super) fn remote_token(namespace: &str, peer: &ClusterId, token: &AuthToken)
 pub(super) fn tenant_namespace(name: &str, id: &ClusterId) -> String {
     let digest = Sha256::digest(id.as_str());
     format!("liqo-tenant-{name}-{}", Hex::first(&digest, 3))
-}
-
-/// The only object. Two different objects are an error.
-pub(super) fn only<'o, K: Resource>(
-    mut found: impl Iterator<Item = &'o K>,
-) -> Result<Option<&'o K>, Error> {
-    let Some(first) = found.next() else {
-        return Ok(None);
-    };
-    match found.find(|other| other.id() != first.id()) {
-        None => Ok(Some(first)),
-        Some(other) => {
-            let other = other.id().to_string();
-            let id = Some(first.id());
-            Err(Error::new(LocalFault::Ambiguous { other }, id, ""))
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! A trait to drive a provider and a consumer in the same way.
 
-use super::{Concerns, Env, Message, Mirror, Status, Step, View, Watch};
+use super::{Concerns, Env, Interest, Message, Mirror, Status, Step, View, Watch};
 use crate::{
     error::Error,
     model::{ClusterId, Object, Timestamp},
@@ -20,6 +20,7 @@ use crate::{
 /// use liqo_auth::{
 ///     Consumer, Env, Error, Provider,
 ///     crypto::{Authority, Entropy, KeyPair, OneKey, RecordKey},
+///     consumer::ConsumerConfig,
 ///     machine::{Machine, Message, Objects, Stage, Step},
 ///     model::ClusterId,
 ///     provider::{AuthoritySigner, Endpoint, NameTable},
@@ -56,7 +57,7 @@ use crate::{
 ///     .signer(Arc::new(AuthoritySigner::new(authority, entropy(2))))
 ///     .build();
 /// let keys = Arc::new(OneKey(Arc::new(KeyPair::from_entropy(&entropy(3)))));
-/// let consumer = Consumer::builder("cl-consumer".parse()?, keys).build();
+/// let consumer = Consumer::new(ConsumerConfig::new("cl-consumer".parse()?), keys);
 /// let env = || Env { now, entropy: entropy(4) };
 ///
 /// let (mut at_provider, mut at_consumer) = (Objects::new(), Objects::new());
@@ -84,25 +85,52 @@ pub trait Machine: Send + Sync {
     /// The ID of this cluster.
     fn cluster_id(&self) -> &ClusterId;
 
-    /// The watches of a controller, for all peers.
+    /// The watches of a controller, for all peers. A provider's look-up of names has
+    /// watches of its own ([`NameRegistry`](crate::provider::NameRegistry)).
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use liqo_auth::{Machine, consumer::{Consumer, ConsumerConfig}};
+    /// # use liqo_auth::crypto::{Entropy, KeyPair, OneKey};
+    /// # let key = KeyPair::from_entropy(&Entropy::from_bytes([3; 32]));
+    /// # let keys = Arc::new(OneKey(Arc::new(key)));
+    /// let consumer = Consumer::new(ConsumerConfig::new("cl-consumer".parse()?), keys);
+    /// let watches: Vec<String> = consumer.watches().iter().map(ToString::to_string).collect();
+    /// assert!(watches.contains(&"identities".to_owned()));
+    /// assert!(watches.contains(&"secrets in liqo with liqo-auth/peer".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn watches(&self) -> Vec<Watch>;
 
-    /// The peers that a change of an object concerns.
+    /// What to look up once, to see all of one peer; at a provider, also of its
+    /// peering user. If the peer's tenant namespace has another name than Liqo's, the
+    /// Secrets in it belong to this as well.
+    fn interests(&self, peer: &ClusterId) -> Vec<Interest>;
+
+    /// The peers that a change of an object concerns. A ClusterRole concerns all
+    /// peers of a provider. A resource slice or a Renew concerns the peers of a
+    /// provider if it is a replica, and those of a consumer otherwise.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns;
 
-    /// The state of the peering.
+    /// The state of the peering, in the form that both sides share. The side's own
+    /// `look` returns its phases.
     ///
     /// # Errors
-    /// A fault of this side. The peer's faults are in [`Status`].
+    /// A fault of this side: [`LocalFault`](crate::error::LocalFault) or
+    /// [`ApiMisuse`](crate::error::ApiMisuse). The peer's faults are in [`Status`].
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error>;
 
-    /// The next step.
+    /// The step from the present phases to the next, for the control plane and for
+    /// each resource slice. The configuration makes every choice.
     ///
     /// # Errors
-    /// A fault of this side. The peer's faults are in [`Step::refused`].
+    /// As [`look`](Self::look). The peer's faults are in [`Step::refused`].
     fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error>;
 
-    /// Processes a message from the peer.
+    /// Takes a message of the peer: the nonce or the Identity at a consumer, the
+    /// Tenant at a provider. The whole message is verified before anything is signed
+    /// or stored.
     ///
     /// # Errors
     /// Why the message is refused. Then there is nothing to store.

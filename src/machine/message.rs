@@ -90,9 +90,14 @@ impl MessageBody {
             Self::Identity(_) => "Identity",
         }
     }
+
+    /// The error of a side that does not take this content.
+    pub(crate) fn unexpected(&self) -> Error {
+        let message = self.name();
+        Error::new(ApiMisuse::UnexpectedMessage { message }, None, "")
+    }
 }
 
-/// 64 hexadecimal digits, in lower case.
 impl From<Nonce> for MessageBody {
     fn from(nonce: Nonce) -> Self {
         Self::Nonce(nonce)

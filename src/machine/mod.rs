@@ -32,7 +32,7 @@ mod request;
 pub(crate) mod sealed;
 mod status;
 mod step;
-mod view;
+pub(crate) mod view;
 mod watch;
 
 pub use driving::Machine;

@@ -9,7 +9,7 @@ use crate::{
 /// One peer's objects, borrowed from wherever the caller keeps them.
 ///
 /// The view holds the objects that
-/// [`interests`](crate::provider::Provider::interests) names, for either role or
+/// [`interests`](super::Machine::interests) names, for either role or
 /// both. Objects that do not concern the peer are ignored. Unreadable objects
 /// ([`Object::Unreadable`]) belong in the view too: an unreadable object does not
 /// count as absent.
@@ -166,7 +166,7 @@ impl<'o> View<'o> {
         &self,
     ) -> Result<impl Iterator<Item = &'o K> + use<'o, '_, K>, Error> {
         self.refuse_unreadable_of(K::KIND)?;
-        Ok(self.all())
+        Ok(self.readable())
     }
 
     /// Every object of a kind that can be read. The others are
@@ -174,7 +174,11 @@ impl<'o> View<'o> {
     pub(crate) fn readable<K: Resource + 'o>(
         &self,
     ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
-        self.all()
+        let start = self
+            .objects
+            .partition_point(|object| object.key().0 < K::KIND);
+        let of_kind = self.objects.get(start..).unwrap_or_default();
+        of_kind.iter().map_while(|object| K::from_object(object))
     }
 
     /// Every object of a kind that cannot be read.
@@ -194,29 +198,8 @@ impl<'o> View<'o> {
         rest.get(..end).unwrap_or_default()
     }
 
-    fn all<K: Resource + 'o>(&self) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
-        let start = self
-            .objects
-            .partition_point(|object| object.key().0 < K::KIND);
-        let of_kind = self.objects.get(start..).unwrap_or_default();
-        of_kind.iter().map_while(|object| K::from_object(object))
-    }
-
     fn only<K: Resource + 'o>(&self, wanted: impl Fn(&K) -> bool) -> Result<Option<&'o K>, Error> {
-        let mut found = self.all::<K>().filter(|object| wanted(object));
-        let Some(first) = found.next() else {
-            return Ok(None);
-        };
-        match found.find(|other| other.id() != first.id()) {
-            None => Ok(Some(first)),
-            Some(other) => Err(Error::new(
-                LocalFault::Ambiguous {
-                    other: other.id().to_string(),
-                },
-                Some(first.id()),
-                "",
-            )),
-        }
+        only(self.readable().filter(|object: &&K| wanted(object)))
     }
 
     /// That nothing of that kind cannot be read.
@@ -258,11 +241,52 @@ impl<'o> View<'o> {
     }
 }
 
+/// The only object. Two different objects are an error.
+pub(crate) fn only<'o, K: Resource>(
+    mut found: impl Iterator<Item = &'o K>,
+) -> Result<Option<&'o K>, Error> {
+    let Some(first) = found.next() else {
+        return Ok(None);
+    };
+    match found.find(|other| other.id() != first.id()) {
+        None => Ok(Some(first)),
+        Some(other) => {
+            let other = other.id().to_string();
+            let fault = LocalFault::Ambiguous { other };
+            Err(Error::new(fault, Some(first.id()), ""))
+        }
+    }
+}
+
 fn place(unreadable: &Unreadable) -> (&str, &str) {
     (&unreadable.id.namespace, &unreadable.id.name)
 }
 
 impl Interest {
+    pub(crate) fn labelled(kind: Kind, label: &'static str, value: &str) -> Self {
+        let value = value.to_owned();
+        Self::Labelled { kind, label, value }
+    }
+
+    /// What both sides look up: the tenant namespace, the Secrets, and the record.
+    ///
+    /// The namespace and its Secrets are looked up by name also: an object without the
+    /// label still occupies its name, so it must not count as absent.
+    pub(crate) fn of_both_sides(peer: &ClusterId, record: ObjectRef) -> [Self; 5] {
+        let label = names::REMOTE_CLUSTER_ID_LABEL;
+        let namespace = names::tenant_namespace(peer);
+        [
+            Self::labelled(Kind::Namespace, label, peer.as_str()),
+            Self::labelled(Kind::Secret, label, peer.as_str()),
+            Self::Object(record),
+            Self::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),
+            Self::InNamespace {
+                kind: Kind::Secret,
+                namespace,
+            },
+        ]
+    }
+
     /// Whether this look-up includes the object. An unreadable object matches by
     /// its name, or by the labels that could be read.
     pub fn matches(&self, object: &Object) -> bool {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::model::{ClusterId, Kind, Object};
+use crate::model::{ClusterId, Kind, Object, names};
 
 /// A watch for all peers together: one kind, in one namespace or in all, selected
 /// by labels.
@@ -64,6 +64,22 @@ impl Watch {
             namespace: None,
             labels: Vec::new(),
         }
+    }
+
+    /// The objects of a kind that Liqo's label assigns to a peer.
+    pub(crate) fn of_peers(kind: Kind) -> Self {
+        Self::all(kind).with(Requirement::Exists(names::REMOTE_CLUSTER_ID_LABEL))
+    }
+
+    /// What both sides watch: the tenant namespaces, the Secrets of peers, and this
+    /// cluster's records.
+    pub(crate) fn of_both_sides(namespace_of_records: &str) -> [Self; 3] {
+        let records = Self::all(Kind::Secret).in_namespace(namespace_of_records);
+        [
+            Self::of_peers(Kind::Namespace),
+            records.with(Requirement::Exists(names::RECORD_PEER_LABEL)),
+            Self::of_peers(Kind::Secret),
+        ]
     }
 
     /// The same in one namespace only.

@@ -35,7 +35,7 @@ use crate::{
 ///
 /// # Examples
 /// ```
-/// use liqo_auth::{crypto::RecordKey, model::read_document, provider::ProviderConfig};
+/// use liqo_auth::{Machine, crypto::RecordKey, model::read_document, provider::ProviderConfig};
 ///
 /// let config: ProviderConfig = read_document(br#"{
 ///     "clusterID": "cl-provider",
@@ -70,26 +70,39 @@ pub struct ProviderConfig {
     /// [`ProviderBuilder::key`].
     #[serde(default)]
     pub key: Option<String>,
-    /// Whether [Kubernetes' own signer](ProviderBuilder::kubernetes_signer) signs.
+    /// Whether Kubernetes' own signer (`kubernetes.io/kube-apiserver-client`) signs.
+    /// In three looks, the provider creates a CertificateSigningRequest, approves the
+    /// version that it saw, and reads the certificate. The caller needs the rights to
+    /// create, get, list, watch and delete CertificateSigningRequests, to update and
+    /// patch their `/approval`, and `approve` on that signer.
     #[serde(default)]
     pub kubernetes_signer: bool,
-    /// Whether each request waits for an administrator.
+    /// Whether each new request of a peer waits for
+    /// [`Provider::approve`](super::Provider::approve) before it is signed.
     #[serde(default)]
     pub require_approval: bool,
-    /// The lifetime of a nonce.
-    #[serde(default, rename = "nonceLifetimeSeconds", deserialize_with = "seconds")]
-    pub nonce_lifetime: Option<Duration>,
-    /// The certificate lifetime that the provider requests from the signer.
+    /// The lifetime of a nonce; 24 hours by default, since people may carry the nonce
+    /// by hand.
     #[serde(
-        default,
+        default = "one_day",
+        rename = "nonceLifetimeSeconds",
+        deserialize_with = "seconds"
+    )]
+    pub nonce_lifetime: Duration,
+    /// The certificate lifetime that the provider requests from the signer; 365 days
+    /// by default. The Kubernetes API accepts no less than ten minutes
+    /// ([`expiration_seconds`](super::SigningRequest::expiration_seconds)).
+    #[serde(
+        default = "one_year",
         rename = "certificateLifetimeSeconds",
         deserialize_with = "seconds"
     )]
-    pub certificate_lifetime: Option<Duration>,
-    /// The namespace of the provider's own records.
+    pub certificate_lifetime: Duration,
+    /// The namespace of the provider's own records, to which no peer has access;
+    /// `liqo` by default.
     #[serde(default)]
     pub namespace: Option<NamespaceName>,
-    /// The policy for all peers.
+    /// The policy for all peers; [`Policy::strict`] by default.
     #[serde(default)]
     pub policy: Policy,
     /// The settings of single peers.
@@ -104,47 +117,50 @@ pub struct ProviderConfig {
 pub struct ConsumerSettings {
     /// The policy for this consumer; none if the provider's policy applies.
     pub policy: Option<Policy>,
-    /// Whether the provider accepts the consumer
-    /// [without a handshake](ProviderBuilder::tolerate_no_handshake).
+    /// Whether the provider accepts this consumer without a handshake if its Tenant
+    /// asks for that (`authzPolicy: TolerateNoHandshake`). Then only the name
+    /// identifies the consumer: anyone who can write a Tenant here can claim it. A
+    /// Tenant that does not ask must complete the handshake.
     pub tolerate_no_handshake: bool,
 }
 
 impl ProviderConfig {
+    /// The configuration of the cluster with this name, whose API server its peers
+    /// reach at `endpoint`. Everything else is as in a document that leaves it out.
+    pub(super) fn new(cluster_id: ClusterId, endpoint: Endpoint) -> Self {
+        Self {
+            cluster_id,
+            api_server: endpoint.api_server,
+            api_server_ca: endpoint.ca,
+            record_key: None,
+            key: None,
+            kubernetes_signer: false,
+            require_approval: false,
+            nonce_lifetime: one_day(),
+            certificate_lifetime: one_year(),
+            namespace: None,
+            policy: Policy::strict(),
+            peers: BTreeMap::new(),
+        }
+    }
+
     /// A builder with this configuration and the record key that
     /// [`record_key`](Self::record_key) names. Set the backends on the builder.
     pub fn builder(self, record_key: RecordKey) -> ProviderBuilder {
-        let endpoint = Endpoint::new(self.api_server, self.api_server_ca.as_ref());
-        let mut builder =
-            ProviderBuilder::new(self.cluster_id, endpoint, record_key).policy(self.policy);
-        if self.kubernetes_signer {
-            builder = builder.kubernetes_signer();
-        }
-        if self.require_approval {
-            builder = builder.require_approval();
-        }
-        if let Some(lifetime) = self.nonce_lifetime {
-            builder = builder.nonce_lifetime(lifetime);
-        }
-        if let Some(lifetime) = self.certificate_lifetime {
-            builder = builder.certificate_lifetime(lifetime);
-        }
-        if let Some(namespace) = &self.namespace {
-            builder = builder.namespace(namespace);
-        }
-        for (peer, settings) in self.peers {
-            if settings.tolerate_no_handshake {
-                builder = builder.tolerate_no_handshake(peer.clone());
-            }
-            if let Some(policy) = settings.policy {
-                builder = builder.policy_for(peer, policy);
-            }
-        }
-        builder
+        ProviderBuilder::new(self, record_key)
     }
 }
 
-fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    u64::deserialize(deserializer).map(|seconds| Some(Duration::from_secs(seconds)))
+fn one_day() -> Duration {
+    Duration::from_secs(24 * 60 * 60)
+}
+
+fn one_year() -> Duration {
+    Duration::from_secs(365 * 24 * 60 * 60)
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    u64::deserialize(deserializer).map(Duration::from_secs)
 }
 
 fn ca_bundle<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<CaBundle>, D::Error> {

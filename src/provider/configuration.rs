@@ -1,14 +1,10 @@
 //! How a provider is configured.
 
-use core::time::Duration;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use super::{
-    Approver, AwsIdentities, CsrSigner, LiqoClasses, Principals, Provider, ResourceSlicePolicy,
-    handshake::ByHand,
+    Approver, AwsIdentities, CsrSigner, LiqoClasses, Principals, Provider, ProviderConfig,
+    ResourceSlicePolicy,
     principals::{NotSet, is_well_known},
     record,
 };
@@ -24,48 +20,30 @@ use crate::{
 /// verify it.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    api_server: ApiServerUrl,
-    ca: Bytes,
+    pub(super) api_server: ApiServerUrl,
+    pub(super) ca: Option<CaBundle>,
 }
 
-/// Configures a [`Provider`]; made by [`Provider::builder`].
+/// Joins a [`ProviderConfig`] with the keys and backends that it works with; made by
+/// [`Provider::builder`] and [`ProviderConfig::builder`].
 pub struct ProviderBuilder(Configuration);
 
 pub(super) struct Configuration {
-    pub(super) cluster_id: ClusterId,
-    pub(super) endpoint: Endpoint,
+    pub(super) settings: ProviderConfig,
     pub(super) record_key: RecordKey,
     pub(super) key: Option<Arc<dyn SigningKey>>,
-    pub(super) signer: Option<Signer>,
+    pub(super) signer: Option<Arc<dyn CsrSigner>>,
     pub(super) aws: Option<Arc<dyn AwsIdentities>>,
     pub(super) principals: Arc<dyn Principals>,
     pub(super) slice_policy: Arc<dyn ResourceSlicePolicy>,
-    pub(super) policy: Policy,
-    pub(super) peer_policies: BTreeMap<ClusterId, Policy>,
-    pub(super) namespace: String,
-    pub(super) nonce_lifetime: Duration,
-    pub(super) certificate_lifetime: Duration,
     pub(super) approver: Option<Arc<dyn Approver>>,
-    pub(super) tolerated: BTreeSet<ClusterId>,
-}
-
-/// The signer of certificate requests.
-pub(super) enum Signer {
-    /// The embedder's own signer.
-    Backend(Arc<dyn CsrSigner>),
-    /// Kubernetes' signer, through CertificateSigningRequests in the view.
-    Kubernetes,
 }
 
 impl Endpoint {
     /// An API server; no bundle means that its certificate is publicly trusted.
     pub fn new(api_server: ApiServerUrl, ca: Option<&CaBundle>) -> Self {
-        Self {
-            api_server,
-            ca: ca
-                .map(|bundle| Bytes::from(bundle.pem()))
-                .unwrap_or_default(),
-        }
+        let ca = ca.cloned();
+        Self { api_server, ca }
     }
 
     /// The API server's URL.
@@ -73,30 +51,33 @@ impl Endpoint {
         &self.api_server
     }
 
+    /// The CA bundle; empty if there is none.
+    #[cfg(feature = "legacy")]
     pub(crate) fn ca(&self) -> Bytes {
-        self.ca.clone()
+        ca_bytes(self.ca.as_ref())
     }
 }
 
 impl ProviderBuilder {
-    pub(super) fn new(cluster_id: ClusterId, endpoint: Endpoint, record_key: RecordKey) -> Self {
+    pub(super) fn new(settings: ProviderConfig, record_key: RecordKey) -> Self {
         Self(Configuration {
-            cluster_id,
-            endpoint,
+            settings,
             record_key,
             key: None,
             signer: None,
             aws: None,
             principals: Arc::new(NotSet),
             slice_policy: Arc::new(LiqoClasses::default()),
-            policy: Policy::strict(),
-            peer_policies: BTreeMap::new(),
-            namespace: names::LIQO_NAMESPACE.to_owned(),
-            nonce_lifetime: ONE_DAY,
-            certificate_lifetime: ONE_YEAR,
             approver: None,
-            tolerated: BTreeSet::new(),
         })
+    }
+
+    /// Changes the configuration's data: policies, lifetimes, the namespace, single
+    /// peers.
+    #[must_use]
+    pub fn configure(mut self, change: impl FnOnce(&mut ProviderConfig)) -> Self {
+        change(&mut self.0.settings);
+        self
     }
 
     /// Sets the cluster's own key, which proves the cluster's identity to its
@@ -110,22 +91,11 @@ impl ProviderBuilder {
 
     /// Sets the signer of certificate requests. Without a signer,
     /// [`Awaited::Credential`](crate::machine::Awaited::Credential) names the
-    /// request at each look, and nothing is signed.
+    /// request at each look, and nothing is signed. It is not asked if
+    /// [Kubernetes' own signer](ProviderConfig::kubernetes_signer) signs.
     #[must_use]
     pub fn signer(mut self, signer: Arc<dyn CsrSigner>) -> Self {
-        self.0.signer = Some(Signer::Backend(signer));
-        self
-    }
-
-    /// Uses Kubernetes' own signer (`kubernetes.io/kube-apiserver-client`). In
-    /// three looks, the provider creates a CertificateSigningRequest, approves the
-    /// version that it saw, and reads the certificate. The caller needs the rights
-    /// to
-    /// create, get, list, watch and delete CertificateSigningRequests, to
-    /// update and patch their `/approval`, and `approve` on that signer.
-    #[must_use]
-    pub fn kubernetes_signer(mut self) -> Self {
-        self.0.signer = Some(Signer::Kubernetes);
+        self.0.signer = Some(signer);
         self
     }
 
@@ -155,67 +125,12 @@ impl ProviderBuilder {
         self
     }
 
-    /// The policy for all peers; [`Policy::strict`] unless set.
-    #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.0.policy = policy;
-        self
-    }
-
-    /// The policy for one peer.
-    #[must_use]
-    pub fn policy_for(mut self, peer: ClusterId, policy: Policy) -> Self {
-        self.0.peer_policies.insert(peer, policy);
-        self
-    }
-
-    /// The namespace of the provider's own records, to which no peer has
-    /// access; `liqo` unless set.
-    #[must_use]
-    pub fn namespace(mut self, namespace: &NamespaceName) -> Self {
-        self.0.namespace = namespace.to_string();
-        self
-    }
-
-    /// The lifetime of a nonce; 24 hours unless set, since people may carry the
-    /// nonce by hand.
-    #[must_use]
-    pub fn nonce_lifetime(mut self, lifetime: Duration) -> Self {
-        self.0.nonce_lifetime = lifetime;
-        self
-    }
-
-    /// Makes each new request of a peer wait for
-    /// [`Provider::approve`](Provider::approve) before it is signed.
-    #[must_use]
-    pub fn require_approval(self) -> Self {
-        self.approver(Arc::new(ByHand))
-    }
-
     /// Sets the approver, which decides on each new request of a peer before it is
-    /// signed. Without an approver, every verified request is approved.
+    /// signed. Without an approver, every verified request is approved. It is not
+    /// asked if [an administrator decides](ProviderConfig::require_approval).
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.0.approver = Some(approver);
-        self
-    }
-
-    /// Accepts this peer without a handshake if its Tenant asks for that
-    /// (`authzPolicy: TolerateNoHandshake`). Then only the name identifies the
-    /// peer: anyone who can write a Tenant here can claim it. A Tenant that does
-    /// not ask must complete the handshake.
-    #[must_use]
-    pub fn tolerate_no_handshake(mut self, peer: ClusterId) -> Self {
-        self.0.tolerated.insert(peer);
-        self
-    }
-
-    /// The certificate lifetime that the provider requests from the signer; 365
-    /// days unless set. The Kubernetes API accepts no less than ten minutes
-    /// ([`expiration_seconds`](super::SigningRequest::expiration_seconds)).
-    #[must_use]
-    pub fn certificate_lifetime(mut self, lifetime: Duration) -> Self {
-        self.0.certificate_lifetime = lifetime;
         self
     }
 
@@ -228,17 +143,35 @@ impl ProviderBuilder {
 impl Configuration {
     /// The policy for a peer. Only this side's configuration sets it.
     pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
-        self.peer_policies.get(peer).unwrap_or(&self.policy)
+        let of_peer = self.settings.peers.get(peer);
+        let of_peer = of_peer.and_then(|settings| settings.policy.as_ref());
+        of_peer.unwrap_or(&self.settings.policy)
+    }
+
+    /// Whether a verified request is signed only after an approval.
+    pub(super) fn needs_approval(&self) -> bool {
+        self.settings.require_approval || self.approver.is_some()
+    }
+
+    /// The namespace of the provider's own records.
+    pub(super) fn namespace(&self) -> &str {
+        let namespace = self.settings.namespace.as_ref();
+        namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str)
+    }
+
+    /// The CA bundle of the API server; empty if there is none.
+    pub(super) fn ca(&self) -> Bytes {
+        ca_bytes(self.settings.api_server_ca.as_ref())
     }
 
     /// The Secret that is the record of a peer.
     pub(super) fn record_id(&self, peer: &ClusterId) -> ObjectRef {
-        ObjectRef::new(Kind::Secret, self.namespace.as_str(), record::name(peer))
+        ObjectRef::new(Kind::Secret, self.namespace(), record::name(peer))
     }
 
     /// Checks that the peer is another cluster.
     pub(super) fn check_other(&self, peer: &ClusterId) -> Result<(), Error> {
-        if *peer == self.cluster_id {
+        if *peer == self.settings.cluster_id {
             return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
         }
         Ok(())
@@ -256,6 +189,11 @@ impl Configuration {
     }
 }
 
+fn ca_bytes(ca: Option<&CaBundle>) -> Bytes {
+    ca.map(|bundle| Bytes::from(bundle.pem()))
+        .unwrap_or_default()
+}
+
 /// The error for a cluster whose name is already a user or a group (rule 7).
 pub(super) fn name_taken(peer: &ClusterId, object: Option<ObjectRef>) -> Error {
     let name = peer.to_string();
@@ -266,10 +204,7 @@ impl core::fmt::Debug for ProviderBuilder {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
             .debug_struct("ProviderBuilder")
-            .field("cluster_id", &self.0.cluster_id)
+            .field("cluster_id", &self.0.settings.cluster_id)
             .finish_non_exhaustive()
     }
 }
-
-const ONE_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-const ONE_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -4,23 +4,27 @@ use super::{Credential, Provider, Renewal, SlicePhase, SliceStatus, phase::Phase
 use crate::{
     error::Error,
     machine::{
-        self, Concerns, Env, Holder, HolderStatus, Machine, Message, Mirror, Side, Stage, Step,
-        View, Watch,
+        self, Concerns, Env, Holder, HolderStatus, Interest, Machine, Message, MessageBody, Mirror,
+        Side, Stage, Step, View, Watch,
     },
     model::{ClusterId, Object, Timestamp},
 };
 
 impl Machine for Provider {
     fn cluster_id(&self) -> &ClusterId {
-        self.cluster_id()
+        &self.0.settings.cluster_id
     }
 
     fn watches(&self) -> Vec<Watch> {
-        self.watches()
+        self.0.watches()
+    }
+
+    fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
+        self.0.interests(peer)
     }
 
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
-        self.concerns(object, mirror)
+        self.0.concerns(object, mirror)
     }
 
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<machine::Status, Error> {
@@ -35,11 +39,19 @@ impl Machine for Provider {
     }
 
     fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        self.reconcile(view, env)
+        let observed = self.observe(view)?;
+        self.look_at(view, &observed, env.now).reconcile(&env)
     }
 
     fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
-        self.receive(view, message, env)
+        self.0.check_peer(view.peer())?;
+        message.check_delivery(self.cluster_id(), view.peer())?;
+        let MessageBody::Tenant(tenant) = message.body else {
+            return Err(message.body.unexpected());
+        };
+        self.plan_with(view, env.now, |look, plan| {
+            look.receive_tenant(&tenant, plan)
+        })
     }
 }
 

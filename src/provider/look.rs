@@ -29,7 +29,7 @@ impl<'a> Look<'a> {
 
     /// Adds a message for the peer to the plan.
     pub(super) fn send(&self, body: impl Into<MessageBody>, plan: &mut Plan<'_>) {
-        let own = &self.configuration.cluster_id;
+        let own = &self.configuration.settings.cluster_id;
         plan.send(Message::new(own, self.peer(), body));
     }
 
@@ -45,17 +45,17 @@ impl<'a> Look<'a> {
     /// The parameters with which the peer reaches this cluster, without its
     /// credential.
     pub(super) fn address(&self, proxy: Option<&ProxyUrl>) -> AuthParams {
-        let endpoint = &self.configuration.endpoint;
+        let configuration = self.configuration;
         // EKS gives its CA in base64, and Liqo's consumers decode the CA of a
         // provider with AWS users once more.
-        let ca = if self.configuration.aws.is_some() {
-            Bytes::from(STANDARD.encode(endpoint.ca().as_slice()).into_bytes())
+        let ca = if configuration.aws.is_some() {
+            Bytes::from(STANDARD.encode(configuration.ca().as_slice()).into_bytes())
         } else {
-            endpoint.ca()
+            configuration.ca()
         };
         AuthParams {
             ca,
-            api_server: endpoint.api_server().as_str().to_owned(),
+            api_server: configuration.settings.api_server.to_string(),
             proxy_url: proxy.map(|url| url.as_str().to_owned()),
             ..AuthParams::default()
         }

@@ -66,8 +66,8 @@ pub use slice::{
 use self::{configuration::Configuration, look::Look, observed::Observed, records::Plan};
 use crate::{
     crypto::RecordKey,
-    error::{ApiMisuse, Error},
-    machine::{Env, Message, MessageBody, Step, View},
+    error::Error,
+    machine::{Step, View},
     model::{ClusterId, Timestamp},
 };
 
@@ -117,55 +117,18 @@ impl Provider {
         endpoint: Endpoint,
         record_key: RecordKey,
     ) -> ProviderBuilder {
-        ProviderBuilder::new(cluster_id, endpoint, record_key)
-    }
-
-    /// This cluster's name.
-    pub fn cluster_id(&self) -> &ClusterId {
-        &self.0.cluster_id
+        ProviderConfig::new(cluster_id, endpoint).builder(record_key)
     }
 
     /// The status of the peering, derived from the present objects.
     ///
     /// # Errors
     /// A fault on this side: [`LocalFault`](crate::error::LocalFault) or
-    /// [`ApiMisuse`]. A fault of the peer (its name or what it sent) is
+    /// [`ApiMisuse`](crate::error::ApiMisuse). A fault of the peer (its name or what it sent) is
     /// [`Phase::Refused`] instead.
     pub fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error> {
         let observed = self.observe(view)?;
         self.look_at(view, &observed, now).status()
-    }
-
-    /// The step from the present phase to the next. The configuration makes every
-    /// choice.
-    ///
-    /// # Errors
-    /// As [`look`](Self::look). Faults of the peer are in [`Step::refused`].
-    pub fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
-        let observed = self.observe(view)?;
-        self.look_at(view, &observed, env.now).reconcile(&env)
-    }
-
-    /// Processes a message of the peer, which carries its Tenant. The provider
-    /// verifies the whole Tenant before the step stores anything.
-    ///
-    /// # Errors
-    /// The reason why the provider refuses the message. The caller then stores
-    /// nothing.
-    pub fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error> {
-        self.0.check_peer(view.peer())?;
-        message.check_delivery(self.cluster_id(), view.peer())?;
-        let MessageBody::Tenant(tenant) = message.body else {
-            let message = message.body.name();
-            return Err(Error::new(
-                ApiMisuse::UnexpectedMessage { message },
-                None,
-                "",
-            ));
-        };
-        self.plan_with(view, env.now, |look, plan| {
-            look.receive_tenant(&tenant, plan)
-        })
     }
 
     /// The step of one call, whose changes `act` plans.
@@ -206,7 +169,7 @@ impl core::fmt::Debug for Provider {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
             .debug_struct("Provider")
-            .field("cluster_id", &self.0.cluster_id)
+            .field("cluster_id", &self.0.settings.cluster_id)
             .finish_non_exhaustive()
     }
 }

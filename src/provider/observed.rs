@@ -221,7 +221,7 @@ fn slice_records<'o>(
 
 /// Whether a Secret may be the record of one of the peer's slices.
 fn is_slice_record(configuration: &Configuration, peer: &ClusterId, metadata: &Metadata) -> bool {
-    metadata.namespace == configuration.namespace
+    metadata.namespace == configuration.namespace()
         && metadata.name.starts_with(SLICE_NAME_PREFIX)
         && metadata.label(names::RECORD_PEER_LABEL) == Some(peer.as_str())
 }

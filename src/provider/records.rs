@@ -85,7 +85,7 @@ impl<'a> Records<'a> {
     fn seal_peer(&self, record: &Record) -> Secret {
         let configuration = self.configuration;
         let peer = &self.observed.peer;
-        let mut secret = record.seal(&configuration.seal(peer), &configuration.namespace);
+        let mut secret = record.seal(&configuration.seal(peer), configuration.namespace());
         offer_lift(configuration, record, peer, &mut secret);
         secret
     }
@@ -94,7 +94,7 @@ impl<'a> Records<'a> {
         let configuration = self.configuration;
         record.seal(
             &configuration.slice_seal(&self.observed.peer),
-            &configuration.namespace,
+            configuration.namespace(),
         )
     }
 
@@ -174,7 +174,7 @@ impl Configuration {
         Seal {
             key: &self.record_key,
             domain: sealed::PEER_DOMAIN,
-            owner: &self.cluster_id,
+            owner: &self.settings.cluster_id,
             peer,
         }
     }

@@ -13,7 +13,7 @@ use proptest::{
 use super::Rehearsal;
 use crate::{
     crypto::{Nonce, Payload, strategy as crypto},
-    machine::{Message, MessageBody},
+    machine::{Machine, Message, MessageBody},
     model::{
         AuthParams, AuthzPolicy, Bytes, Identity, IdentitySpec, IdentityType, Metadata, Tenant,
         TenantCondition, TenantSpec, names, strategy as model,

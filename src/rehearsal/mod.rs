@@ -17,13 +17,13 @@ pub use course::{occurrences, occurrences_of_a_life};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    consumer::{self, Consumer, SliceOptions},
+    consumer::{self, Consumer, ConsumerConfig, SliceOptions},
     crypto::{
         Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
         SigningKey,
     },
     error::Error,
-    machine::{Env, Message, Objects, Side, Step, replication},
+    machine::{Env, Machine, Message, Objects, Side, Step, replication},
     model::{ClusterRole, Kind, Metadata, Object, TenantCondition, Timestamp, names},
     provider::{
         self, AuthoritySigner, CsrSigner, Endpoint, NameTable, Provider, RequestId, SigningRequest,
@@ -164,7 +164,7 @@ impl Rehearsal {
                 .signer(signer.clone())
                 .build();
         let keys = Arc::new(OneKey(Arc::clone(&consumer_key)));
-        let consumer = Consumer::builder("cl-consumer".parse()?, keys).build();
+        let consumer = Consumer::new(ConsumerConfig::new("cl-consumer".parse()?), keys);
         let roles = [
             ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
             (

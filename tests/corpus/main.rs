@@ -17,7 +17,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
-    consumer::{Consumer, PeerSettings},
+    Machine,
+    consumer::{Consumer, ConsumerConfig, PeerSettings},
     crypto::{
         Authority, BoxError, CertificateChain, Entropy, KeyPair, Nonce, OneKey, RecordKey, Subject,
     },
@@ -168,7 +169,7 @@ fn provider(case: &Value, policy: &Policy) -> Provider {
     )
     .signer(Arc::new(AuthoritySigner::new(authority, entropy())))
     .principals(Arc::new(taken))
-    .policy(policy.clone())
+    .configure(|config| config.policy = policy.clone())
     .build()
 }
 
@@ -298,13 +299,11 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Refusal> {
     };
     let key =
         KeyPair::from_pkcs8_pem(text(&case["consumer"]["privateKey"]).as_bytes(), &policy).unwrap();
-    let consumer = Consumer::builder(
-        text(&case["consumer"]["clusterID"]).parse().unwrap(),
-        Arc::new(OneKey(Arc::new(key))),
-    )
-    .policy(policy)
-    .peer(peer, settings)
-    .build();
+    let id = text(&case["consumer"]["clusterID"]).parse().unwrap();
+    let mut config = ConsumerConfig::new(id);
+    config.policy = policy;
+    config.peers.insert(peer, settings);
+    let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(key))));
     let provider = text(&case["providerClusterID"]).parse().unwrap();
 
     let mut objects = Objects::new();
@@ -346,12 +345,9 @@ fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Refusal> {
         &mut getrandom::SysRng,
     )
     .unwrap();
-    let consumer = Consumer::builder(
-        "cl-consumer".parse().unwrap(),
-        Arc::new(OneKey(Arc::new(key))),
-    )
-    .policy(policy.clone())
-    .build();
+    let mut config = ConsumerConfig::new("cl-consumer".parse().unwrap());
+    config.policy = policy.clone();
+    let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(key))));
     let expectation = NonceExpectation {
         provider: &provider,
         consumer: consumer.cluster_id(),

@@ -7,6 +7,7 @@ use std::{
 };
 
 use liqo_auth::{
+    Machine,
     audit::{Chain, Entry, EntryHash, Event, LONGEST_LINE, LogError, LogFault, Summary, Verifier},
     crypto::RecordKey,
     model::{Timestamp, names},

@@ -2,7 +2,10 @@
 
 use std::hint::black_box;
 
-use liqo_auth::model::{Metadata, ResourceSlice, TenantCondition, names};
+use liqo_auth::{
+    Machine,
+    model::{Metadata, ResourceSlice, TenantCondition, names},
+};
 
 use super::super::{
     clock::Stage,

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    Provider,
+    Machine, Provider,
     error::Error as LibraryError,
     machine::{Env, Message, MessageBody, Status, Step, View},
     model::ClusterId,

@@ -50,7 +50,7 @@ use crate::{Clock, Cluster, Transport, watching};
 /// let provider = Provider::builder(cluster.id().clone(), endpoint, cluster.record_key())
 ///     .key(cluster.key())
 ///     .principals(cluster.principals())
-///     .kubernetes_signer()
+///     .configure(|config| config.kubernetes_signer = true)
 ///     .build();
 /// let (controller, handle) = Controller::builder(&cluster).provider(provider).build();
 /// let running = tokio::spawn(controller.run(std::future::pending()));

@@ -62,15 +62,19 @@ use crate::{Applied, Error, Handle, apply, object};
 /// ```no_run
 /// use std::{sync::Arc, time::Duration};
 ///
-/// use liqo_auth::{consumer::Consumer, crypto::OneKey};
+/// use liqo_auth::{
+///     consumer::{Consumer, ConsumerConfig},
+///     crypto::OneKey,
+/// };
 /// use liqo_auth_kube::{Cluster, Controller, RemoteCluster};
 ///
 /// # async fn run(provider: kube::Client) -> Result<(), Box<dyn std::error::Error>> {
 /// let cluster = Cluster::open(kube::Client::try_default().await?).await?;
 /// let provider = RemoteCluster::new(provider, "cl-provider".parse()?, cluster.id().clone());
 /// let keys = Arc::new(OneKey(cluster.key()));
+/// let consumer = Consumer::new(ConsumerConfig::new(cluster.id().clone()), keys);
 /// let (controller, consumer) = Controller::builder(&cluster)
-///     .consumer(Consumer::builder(cluster.id().clone(), keys).build())
+///     .consumer(consumer)
 ///     .transport(provider.clone())
 ///     .build();
 /// let running = tokio::spawn(controller.run(std::future::pending()));

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use futures::future::pending;
 use kube::Client;
 use liqo_auth::{
-    consumer::Consumer,
+    consumer::{Consumer, ConsumerConfig},
     crypto::{Authority, Entropy, OneKey},
     machine::Stage,
     model::{ClusterId, Object, Timestamp},
@@ -106,11 +106,12 @@ pub async fn controllers(
     running: &mut JoinSet<()>,
 ) -> (Handle, Handle) {
     let cluster = Cluster::open(rome).await.unwrap();
-    let consumer = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key())));
+    let config = ConsumerConfig::new(cluster.id().clone());
+    let consumer = Consumer::new(config, Arc::new(OneKey(cluster.key())));
     // Each side carries messages to the other one, whose handle is needed first.
     let to_provider = Later::default();
     let (controller, consumer) = Controller::builder(&cluster)
-        .consumer(consumer.build())
+        .consumer(consumer)
         .transport(to_provider.clone())
         .build();
     running.spawn(controller.run(pending()));
@@ -131,7 +132,7 @@ async fn provider(
     let provider = Provider::builder(id, endpoint.clone(), cluster.record_key())
         .key(cluster.key())
         .principals(cluster.principals())
-        .kubernetes_signer()
+        .configure(|config| config.kubernetes_signer = true)
         .build();
     let (controller, handle) = Controller::builder(&cluster)
         .provider(provider)

@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::pending;
-use liqo_auth::{consumer::Consumer, crypto::OneKey};
+use liqo_auth::{
+    consumer::{Consumer, ConsumerConfig},
+    crypto::OneKey,
+};
 use liqo_auth_kube::{Cluster, Controller, Error, Handle};
 use serde_json::json;
 use tokio::{task::JoinSet, time::sleep};
@@ -112,10 +115,9 @@ async fn an_order_that_waits_ends_with_its_controller() {
 
 async fn consumer_of(server: &FakeApiServer) -> (Controller, Handle) {
     let cluster = Cluster::open(server.client()).await.unwrap();
-    let consumer = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key())));
-    Controller::builder(&cluster)
-        .consumer(consumer.build())
-        .build()
+    let config = ConsumerConfig::new(cluster.id().clone());
+    let consumer = Consumer::new(config, Arc::new(OneKey(cluster.key())));
+    Controller::builder(&cluster).consumer(consumer).build()
 }
 
 const LIQO_GROUP: &str = "authentication.liqo.io/v1beta1";

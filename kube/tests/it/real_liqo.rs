@@ -12,7 +12,11 @@ use std::{
 use futures::future::pending;
 use kube::api::DeleteParams;
 use liqo_auth::{
-    Consumer, Provider, consumer::SliceOptions, crypto::OneKey, machine::Stage, model::Kind,
+    Consumer, Provider,
+    consumer::{ConsumerConfig, SliceOptions},
+    crypto::OneKey,
+    machine::Stage,
+    model::Kind,
 };
 use liqo_auth_kube::{Cluster, Controller, Handle, RemoteCluster, Transport};
 use tokio::task::JoinSet;
@@ -28,7 +32,8 @@ use crate::{
 async fn our_consumer_and_a_provider_of_liqo() {
     let (rome, milan) = both().await;
     let cluster = Cluster::open(rome.client.clone()).await.unwrap();
-    let side = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key()))).build();
+    let config = ConsumerConfig::new(cluster.id().clone());
+    let side = Consumer::new(config, Arc::new(OneKey(cluster.key())));
     let peering_user = milan.peering_user("rome").await;
     assert_eq!(whoami(&peering_user).await, "peering-user");
     assert!(!may_list(&peering_user, Kind::Secret, "liqo").await);
@@ -101,7 +106,7 @@ async fn our_provider_and_a_consumer_of_liqo() {
     let side = Provider::builder(cluster.id().clone(), milan.endpoint(), cluster.record_key())
         .key(cluster.key())
         .principals(cluster.principals())
-        .kubernetes_signer()
+        .configure(|config| config.kubernetes_signer = true)
         .build();
     let (controller, provider) = Controller::builder(&cluster).provider(side).build();
     let mut running = JoinSet::new();

@@ -7,6 +7,7 @@ use http::{Method, Request, Response};
 use kube::{Client, client::Body};
 use liqo_auth::{
     Consumer, Provider,
+    consumer::ConsumerConfig,
     crypto::{Entropy, Nonce, OneKey},
     machine::{Message, Stage},
     model::{Identity, Metadata, Tenant, TenantSpec},
@@ -283,7 +284,7 @@ async fn provider(milan: &FakeApiServer, endpoint: Endpoint, running: &mut JoinS
     let side = Provider::builder(cluster.id().clone(), endpoint, cluster.record_key())
         .key(cluster.key())
         .principals(cluster.principals())
-        .kubernetes_signer()
+        .configure(|config| config.kubernetes_signer = true)
         .build();
     let (controller, _) = Controller::builder(&cluster).provider(side).build();
     running.spawn(controller.run(pending()));
@@ -295,9 +296,10 @@ async fn consumer(
     running: &mut JoinSet<()>,
 ) -> Handle {
     let cluster = Cluster::open(rome.client()).await.unwrap();
-    let side = Consumer::builder(cluster.id().clone(), Arc::new(OneKey(cluster.key())));
+    let config = ConsumerConfig::new(cluster.id().clone());
+    let side = Consumer::new(config, Arc::new(OneKey(cluster.key())));
     let (controller, handle) = Controller::builder(&cluster)
-        .consumer(side.build())
+        .consumer(side)
         .transport(provider.clone())
         .build();
     running.spawn(controller.run(pending()));

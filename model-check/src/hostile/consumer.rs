@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    Consumer, Env, View,
+    Consumer, Env, Machine, View,
+    consumer::ConsumerConfig,
     crypto::{Csr, Entropy, KeyPair, OneKey, SigningKey, Subject},
     machine::{Message, MessageBody},
     model::{
@@ -170,7 +171,7 @@ pub fn write(world: &World, store: &mut Store, write: WriteAtProvider) -> Option
 /// The Tenant by which an honest consumer with this key answers.
 fn tenant_of(nonce: &Message, hostile: &ClusterId, number: usize) -> Option<Tenant> {
     let keys = Arc::new(OneKey(Arc::new(own_key(number))));
-    let consumer = Consumer::builder(hostile.clone(), keys).build();
+    let consumer = Consumer::new(ConsumerConfig::new(hostile.clone()), keys);
     let env = Env {
         now: instant(0),
         entropy: Entropy::from_bytes([7; 32]),

@@ -44,7 +44,7 @@ impl Consumer {
         };
         Ok(Some(Transcript::of(&Agreement {
             provider: peer,
-            consumer: self.cluster_id(),
+            consumer: &self.0.settings.cluster_id,
             nonce: &nonce,
             consumer_key: key.public_key(),
             auth_params: &identity.spec.auth_params,

@@ -273,7 +273,7 @@ impl Holding<'_> {
         metadata.labels.extend(replication_labels(self.look.peer()));
         own(metadata, OwnerReference::controller(identity));
         renew.spec = RenewSpec {
-            consumer_cluster_id: self.look.configuration.cluster_id.to_string(),
+            consumer_cluster_id: self.look.configuration.settings.cluster_id.to_string(),
             identity_type: identity.spec.identity_type,
             ..RenewSpec::default()
         };
@@ -294,7 +294,9 @@ impl Holding<'_> {
         accepted: &AcceptedIdentity,
         plan: &mut Plan<'_>,
     ) -> Result<Option<Csr>, Error> {
-        let subject = self.holder.subject(&self.look.configuration.cluster_id);
+        let subject = self
+            .holder
+            .subject(&self.look.configuration.settings.cluster_id);
         let sent = present.map(|renew| renew.spec.csr.as_slice());
         let kept = match self.slice {
             None => self

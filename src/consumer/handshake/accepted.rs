@@ -174,7 +174,7 @@ impl Holding<'_> {
             configuration, now, ..
         } = self.look;
         let (settings, policy) = (self.look.settings(), self.look.policy());
-        let (consumer, provider) = (&configuration.cluster_id, self.look.peer());
+        let (consumer, provider) = (&configuration.settings.cluster_id, self.look.peer());
         let record = self.look.observed.record();
         let expectation = IdentityExpectation {
             consumer,

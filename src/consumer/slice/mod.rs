@@ -193,7 +193,9 @@ impl<'a> Look<'a> {
         }
         check_name(&slice.metadata.name, LABEL_VALUE, slice.id())?;
         let consumer = slice.spec.consumer_cluster_id.as_deref();
-        if consumer.is_some_and(|consumer| consumer != self.configuration.cluster_id.as_str()) {
+        if consumer
+            .is_some_and(|consumer| consumer != self.configuration.settings.cluster_id.as_str())
+        {
             return wrong(Error::new(
                 LocalFault::Conflict,
                 id(),

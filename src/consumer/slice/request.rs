@@ -208,7 +208,10 @@ impl Look<'_> {
     }
 
     pub(super) fn slice_subject(&self, slice: &ResourceSlice) -> Subject {
-        Subject::resource_slice(&slice.metadata.name, &self.configuration.cluster_id)
+        Subject::resource_slice(
+            &slice.metadata.name,
+            &self.configuration.settings.cluster_id,
+        )
     }
 
     /// The slice's certificate request, or a new one. None while the key has not
@@ -225,7 +228,7 @@ impl Look<'_> {
 
     fn complete(&self, slice: &mut ResourceSlice, request: Option<&Csr>) {
         let spec = &mut slice.spec;
-        spec.consumer_cluster_id = Some(self.configuration.cluster_id.to_string());
+        spec.consumer_cluster_id = Some(self.configuration.settings.cluster_id.to_string());
         spec.provider_cluster_id = Some(self.peer().to_string());
         if let Some(request) = request {
             spec.csr = Bytes::from(request.pem());

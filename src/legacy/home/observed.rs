@@ -4,10 +4,10 @@ use super::{configuration::Configuration, record::HomeRecord};
 use crate::{
     error::Error,
     legacy::{
-        objects::{foreign_cluster, is_of, only},
+        objects::{foreign_cluster, is_of},
         record::origin_token_name,
     },
-    machine::View,
+    machine::{View, view::only},
     model::{ClusterId, ForeignCluster, Secret, names},
 };
 

@@ -3,7 +3,7 @@
 use crate::{
     audit::{Decision, Event},
     error::{Error, Precondition, shortened},
-    machine::{Env, Step, View},
+    machine::{Env, Machine, Step, View},
     model::Timestamp,
     provider::{
         Phase, Provider, WhyNonce,

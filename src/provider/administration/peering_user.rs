@@ -178,11 +178,11 @@ impl NewPeeringUser {
         chain
             .check_client(&expectation, self.provider.0.policy(peer))
             .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))?;
-        let endpoint = &self.provider.0.endpoint;
+        let configuration = &self.provider.0;
         let kubeconfig = Kubeconfig {
             cluster: peer.to_string(),
-            server: endpoint.api_server().to_string(),
-            certificate_authority: endpoint.ca(),
+            server: configuration.settings.api_server.to_string(),
+            certificate_authority: configuration.ca(),
             proxy_url: None,
             user: format!("{peer}-user"),
             credential: self

@@ -92,7 +92,7 @@ impl Provider {
         if let Some(slice) = object {
             plan.edit(slice, on_slice);
         }
-        let record = ObjectRef::new(Kind::Secret, self.0.namespace.as_str(), record_name);
+        let record = ObjectRef::new(Kind::Secret, self.0.namespace(), record_name);
         plan.tell_upon_any([id, record], event);
         Ok(plan.finish())
     }

@@ -41,7 +41,7 @@ impl Provider {
                 )
             })?;
         Ok(Some(Transcript::of(&Agreement {
-            provider: self.cluster_id(),
+            provider: &self.0.settings.cluster_id,
             consumer: &observed.peer,
             nonce: &nonce,
             consumer_key: &consumer_key,

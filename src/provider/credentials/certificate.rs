@@ -10,7 +10,7 @@ use crate::{
     machine::{Awaited, Holder},
     model::ClusterId,
     provider::{
-        configuration::{Configuration, Signer},
+        configuration::Configuration,
         record::{HeldCredentials, IssuedCertificate, RefusedRenewal},
         records::Plan,
     },
@@ -85,12 +85,13 @@ pub(super) fn ask(
     renews: Option<&IssuedCertificate>,
     plan: &mut Plan<'_>,
 ) -> Result<Asked, Error> {
-    let answer = match &holding.look.configuration.signer {
-        None => Answer::Pending,
-        Some(Signer::Backend(signer)) => signer
+    let configuration = holding.look.configuration;
+    let answer = match &configuration.signer {
+        _ if configuration.settings.kubernetes_signer => kubernetes::ask(holding, request, plan)?,
+        Some(signer) => signer
             .sign(request)
             .map_err(|error| Error::backend(Backend::Credentials, error))?,
-        Some(Signer::Kubernetes) => kubernetes::ask(holding, request, plan)?,
+        None => Answer::Pending,
     };
     match answer {
         Answer::Ready(chain) => take(holding, request, renews, &chain, plan),
@@ -176,6 +177,7 @@ fn refuse_renewal(
 pub(in crate::provider) fn lifetime(configuration: &Configuration, peer: &ClusterId) -> Duration {
     let limit = configuration.policy(peer).limits.certificate_lifetime;
     configuration
+        .settings
         .certificate_lifetime
         .min(limit.saturating_sub(BACKDATED))
 }

@@ -50,7 +50,7 @@ impl Issued {
 
 /// The Identity, with the provider's commitment if there is one.
 fn identity(look: &Look<'_>, granted: &Granted<'_>) -> Identity {
-    let provider = &look.configuration.cluster_id;
+    let provider = &look.configuration.settings.cluster_id;
     let commitment = look
         .observed
         .record()

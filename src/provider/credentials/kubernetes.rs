@@ -134,7 +134,7 @@ fn object_of(peer: &ClusterId, name: &str, request: &SigningRequest) -> Certific
 fn name_of(look: &Look<'_>, request: &SigningRequest, attempt: u8) -> String {
     let configuration = look.configuration;
     let parts: [&[u8]; 3] = [
-        configuration.cluster_id.as_str().as_bytes(),
+        configuration.settings.cluster_id.as_str().as_bytes(),
         request.id.as_bytes(),
         &[attempt],
     ];

@@ -14,7 +14,7 @@ use crate::{
 
 /// Signs certificate requests. An implementation may be your own CA, a service or a
 /// person. For Kubernetes' own signer see
-/// [`kubernetes_signer`](crate::provider::ProviderBuilder::kubernetes_signer).
+/// [`kubernetes_signer`](crate::provider::ProviderConfig::kubernetes_signer).
 ///
 /// The provider asks the signer only for requests whose proof is on record. It may
 /// ask again for the same [`RequestId`], after a crash or while the answer is

@@ -76,16 +76,6 @@ pub struct ApprovalRequest {
     pub now: Timestamp,
 }
 
-/// Leaves every decision to [`Provider::approve`](crate::Provider::approve) and
-/// [`Provider::deny`](crate::Provider::deny).
-pub(in crate::provider) struct ByHand;
-
-impl Approver for ByHand {
-    fn decide(&self, _request: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
-        Ok(Answer::Pending)
-    }
-}
-
 impl Look<'_> {
     /// The approval that a request on record still needs; none if the request
     /// may be signed.
@@ -119,9 +109,10 @@ impl Look<'_> {
         request: &ApprovalRequest,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
+        let by_hand = self.configuration.settings.require_approval;
         let answer = match &self.configuration.approver {
-            None => Ok(Answer::Pending),
-            Some(approver) => approver.decide(request),
+            Some(approver) if !by_hand => approver.decide(request),
+            _ => Ok(Answer::Pending),
         };
         match answer.map_err(|error| Error::backend(Backend::Approver, error))? {
             Answer::Ready(()) => self.decide(tenant, Verdict::Approved, plan),

@@ -44,7 +44,7 @@ impl Look<'_> {
         let field = tenant.spec.public_key.as_slice();
         let successor = PublicKey::claimed_spki_der(field, policy).map_err(|_| changed)?;
         let succeeding = Succeeding {
-            provider: &self.configuration.cluster_id,
+            provider: &self.configuration.settings.cluster_id,
             consumer: self.peer(),
             successor: &successor,
             nonce: &nonce,

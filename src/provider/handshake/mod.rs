@@ -7,8 +7,8 @@ mod nonce;
 mod proof;
 mod tenant;
 
+pub(super) use approval::is_disapproved;
 pub use approval::{ApprovalRequest, Approver};
-pub(super) use approval::{ByHand, is_disapproved};
 pub use nonce::WhyNonce;
 pub(super) use nonce::{hand_out, keep_on_offer, make_nonce, phase_without_tenant, signed_since};
 pub(super) use proof::{mark, record_proof};

@@ -39,8 +39,8 @@ pub(in crate::provider) fn record_proof(
     };
     let key = verified.public_key();
     let csr = verified.csr().digest();
-    // The request is approved if no approver is configured, or if Liqo signed it.
-    let is_approved = adopted.is_some() || look.configuration.approver.is_none();
+    // The request is approved if nobody has to approve it, or if Liqo signed it.
+    let is_approved = adopted.is_some() || !look.configuration.needs_approval();
     let verdict = observed
         .record()
         .and_then(|record| earlier_verdict(record, key, &csr, tenant))

@@ -1,6 +1,6 @@
 //! A tolerated peer: it has access without a handshake, because its Tenant asks for
 //! that and this side's administrator allows it
-//! ([`tolerate_no_handshake`](crate::provider::ProviderBuilder::tolerate_no_handshake)).
+//! ([`tolerate_no_handshake`](crate::provider::ConsumerSettings::tolerate_no_handshake)).
 //!
 //! The peer's slices do not need the Tenant's key. The Tenant itself gets no
 //! certificate. Source: Liqo `TenantReconciler.Reconcile`.
@@ -28,7 +28,8 @@ impl Configuration {
         peer: &ClusterId,
         tenant: &Tenant,
     ) -> bool {
-        !(self.tolerated.contains(peer)
+        let settings = self.settings.peers.get(peer);
+        !(settings.is_some_and(|settings| settings.tolerate_no_handshake)
             && tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake))
     }
 }

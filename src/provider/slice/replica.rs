@@ -100,7 +100,7 @@ impl<'a> SliceLook<'a> {
         let policy = look.policy();
         let expectation = ResourceSliceExpectation {
             consumer: look.peer(),
-            provider: Some(&look.configuration.cluster_id),
+            provider: Some(&look.configuration.settings.cluster_id),
             namespace: Some(&self.certificate.namespace),
             tenant_key: self.terms.and_then(|terms| terms.key.as_ref()),
         };
@@ -326,7 +326,7 @@ impl<'a> SliceLook<'a> {
         let look = self.look;
         let expectation = ResourceSliceExpectation {
             consumer: look.peer(),
-            provider: Some(&look.configuration.cluster_id),
+            provider: Some(&look.configuration.settings.cluster_id),
             namespace: Some(&self.certificate.namespace),
             tenant_key: None,
         };

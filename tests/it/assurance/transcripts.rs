@@ -11,6 +11,7 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
+    Machine,
     assurance::transcript::{Code, Transcript},
     crypto::{Algorithm, KeyPair, SigningKey},
     error::{ApiMisuse, Fault, LocalFault, PeerMisbehaved},

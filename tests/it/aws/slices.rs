@@ -322,7 +322,15 @@ fn an_ended_peer_stays_on_record_until_all_keys_are_revoked() {
 fn no_key_is_requested_for_a_peer_without_a_record() {
     let iam = Arc::new(Iam::default());
     let identities: Arc<dyn AwsIdentities> = iam.clone();
-    let mut pool = Pool::with(|builder| builder.aws(identities).tolerate_no_handshake(consumer()));
+    let mut pool = Pool::with(|builder| {
+        builder.aws(identities).configure(|config| {
+            config
+                .peers
+                .entry(consumer())
+                .or_default()
+                .tolerate_no_handshake = true
+        })
+    });
     pool.edit_tenant(|tenant| tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake));
     pool.bring(replica("mypool"));
     iam.says(Ok(Answer::Pending));

@@ -8,7 +8,8 @@ use std::{
 };
 
 use liqo_auth::{
-    consumer::{self, Consumer, PeerSettings},
+    Machine,
+    consumer::{self, Consumer, ConsumerConfig, PeerSettings},
     crypto::{
         Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, Nonce, OneKey, RecordKey,
         SigningKey,
@@ -80,7 +81,7 @@ impl Setup {
         let builder = Provider::builder(id("cl-provider"), self.endpoint.clone(), record_key)
             .principals(Arc::new(NameTable::default()))
             .signer(Arc::clone(&self.signer))
-            .policy(self.policy.clone());
+            .configure(|config| config.policy = self.policy.clone());
         let with_key = |builder: ProviderBuilder| match &self.provider_key {
             Some(key) => builder.key(Arc::clone(key)),
             None => builder,
@@ -90,10 +91,12 @@ impl Setup {
 
     pub(crate) fn consumer(&self) -> Consumer {
         let keys = Arc::new(OneKey(Arc::clone(&self.consumer_key)));
-        Consumer::builder(id("cl-consumer"), keys)
-            .peer(id("cl-provider"), self.settings.clone())
-            .policy(self.policy.clone())
-            .build()
+        let mut config = ConsumerConfig::new(id("cl-consumer"));
+        config.policy = self.policy.clone();
+        config
+            .peers
+            .insert(id("cl-provider"), self.settings.clone());
+        Consumer::new(config, keys)
     }
 
     pub(crate) fn exchange(&self) -> Exchange {

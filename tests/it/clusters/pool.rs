@@ -8,7 +8,7 @@ use std::sync::{
 };
 
 use liqo_auth::{
-    audit,
+    Machine, audit,
     crypto::{
         Answer, BoxError, CertificateChain, Csr, Entropy, KeyPair, RecordKey, SigningKey, Subject,
     },

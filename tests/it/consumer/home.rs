@@ -7,7 +7,11 @@ use std::sync::{
 };
 
 use liqo_auth::{
-    consumer::{Consumer, PeerSettings, Phase, SliceOptions, SlicePhase, Status, StoredIdentity},
+    Machine,
+    consumer::{
+        Consumer, ConsumerConfig, PeerSettings, Phase, SliceOptions, SlicePhase, Status,
+        StoredIdentity,
+    },
     crypto::{Authority, Csr, Entropy, KeyStore, Nonce, OneKey, PublicKey, SigningKey, Subject},
     error::Error,
     machine::{Env, Message, MessageBody, Notice, Objects, Step},
@@ -342,9 +346,9 @@ impl Home {
 }
 
 pub(crate) fn consumer(settings: PeerSettings, keys: Arc<dyn KeyStore>) -> Consumer {
-    Consumer::builder(id("cl-consumer"), keys)
-        .peer(provider(), settings)
-        .build()
+    let mut config = ConsumerConfig::new(id("cl-consumer"));
+    config.peers.insert(provider(), settings);
+    Consumer::new(config, keys)
 }
 
 pub(crate) fn provider() -> ClusterId {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use liqo_auth::{
+    Machine,
     assurance::succession::KEY_SUCCESSION_ANNOTATION,
     consumer::PeerSettings,
     crypto::{CertificateError, Entropy, KeysByProvider, Nonce, SigningKey},

@@ -2,6 +2,7 @@
 //! still counts.
 
 use liqo_auth::{
+    Machine,
     consumer::Phase,
     crypto::{Entropy, Nonce},
     error::Rule,

@@ -6,6 +6,7 @@ use std::{
 };
 
 use liqo_auth::{
+    Machine,
     assurance::succession::KEY_SUCCESSION_ANNOTATION,
     consumer::{PeerSettings, Phase},
     crypto::{

@@ -5,7 +5,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use liqo_auth::{
-    consumer::{Consumer, SliceOptions},
+    Machine,
+    consumer::{Consumer, ConsumerConfig, SliceOptions},
     crypto::OneKey,
     machine::{Env, Objects, Step},
     model::{Identity, Kind, Object, ObjectRef, Renew, ResourceSlice, names},
@@ -34,7 +35,7 @@ impl Recorded {
         let objects = stage_of(stage);
         let keys = Arc::new(OneKey(cluster_key(&objects)));
         Self {
-            consumer: Consumer::builder(id("cluster-a"), keys).build(),
+            consumer: Consumer::new(ConsumerConfig::new(id("cluster-a")), keys),
             provider: "cluster-b",
             objects,
             now: now(),
@@ -188,7 +189,7 @@ fn a_certificate_that_liqos_provider_renewed_is_accepted() {
     let after = objects(&folder.join("1-after-75s/ren-a"));
     let keys = Arc::new(OneKey(cluster_key(&before)));
     let mut ours = Recorded {
-        consumer: Consumer::builder(id("consumer"), keys).build(),
+        consumer: Consumer::new(ConsumerConfig::new(id("consumer")), keys),
         provider: "provider",
         objects: before,
         now: "2026-11-20T23:05:00Z".parse().unwrap(),

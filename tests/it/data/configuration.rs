@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
+    Consumer,
     consumer::{ConsumerConfig, PeerSettings, RenewalScheme},
     crypto::{OneKey, RecordKey},
     model::{DocumentError, read_document},
@@ -72,7 +73,7 @@ fn clusters_are_built_from_data_and_authenticate() {
         .build();
     let config = json!({ "clusterID": "cl-consumer", "peers": { "cl-provider": {} } });
     let config: ConsumerConfig = read(&config).unwrap();
-    exchange.consumer = config.builder(Arc::new(OneKey(ed25519(1)))).build();
+    exchange.consumer = Consumer::new(config, Arc::new(OneKey(ed25519(1))));
     exchange.settle();
     let provider::Phase::Authenticated(issued) = exchange.provider_phase() else {
         panic!("{:?}", exchange.phases());
@@ -86,7 +87,7 @@ fn each_setting_is_read() {
     let config: ProviderConfig = read(&provider()).unwrap();
     assert_eq!(config.record_key.as_deref(), Some("liqo/record-key"));
     assert_eq!(config.key.as_deref(), Some("liqo/authentication-keys"));
-    assert_eq!(config.nonce_lifetime, Some(Duration::from_secs(3600)));
+    assert_eq!(config.nonce_lifetime, Duration::from_secs(3600));
     assert_eq!(config.policy.forms, Forms::Compatible);
     let limits = Limits {
         csr: 4096,

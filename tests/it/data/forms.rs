@@ -4,8 +4,9 @@
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use liqo_auth::{
+    Machine,
     audit::{Decision, Event},
-    consumer::Consumer,
+    consumer::{Consumer, ConsumerConfig},
     crypto::{
         Answer, BoxError, CertificateChain, ClientKey, Entropy, Fingerprint, KeyPair, KeyStore,
         Nonce, Payload, PublicKey, RequestId, Signature, SigningKey,
@@ -394,7 +395,7 @@ fn expired_nonce() -> Error {
 }
 
 fn backend_error() -> Error {
-    let consumer = Consumer::builder(id("cl-consumer"), Arc::new(Broken)).build();
+    let consumer = Consumer::new(ConsumerConfig::new(id("cl-consumer")), Arc::new(Broken));
     let objects = Objects::new();
     let view = objects.view(&id("cl-provider"));
     consumer.look(&view, now()).unwrap_err()

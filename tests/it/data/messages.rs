@@ -1,6 +1,7 @@
 //! Messages: their sender, addressee and digest.
 
 use liqo_auth::{
+    Machine,
     error::{ApiMisuse, Disposition, Error},
     machine::{Message, MessageBody, Step},
     model::ClusterId,

@@ -8,7 +8,7 @@ use std::{
 
 use ed25519_dalek::Signer;
 use liqo_auth::{
-    consumer::{self, Consumer},
+    consumer::{self, Consumer, ConsumerConfig},
     crypto::{
         Answer, BoxError, CertificateChain, ClientKey, Csr, Entropy, KeyElsewhere, KeyPair,
         KeyQuestion, KeyStore, Payload, PublicKey, Signature, SigningKey, Subject,
@@ -210,7 +210,10 @@ fn an_exchange_is_made_by_json_alone() {
         .approver(desk.clone())
         .principals(desk.clone())
         .build();
-    exchange.consumer = Consumer::builder(id("cl-consumer"), Arc::new(Keys(desk.clone()))).build();
+    exchange.consumer = Consumer::new(
+        ConsumerConfig::new(id("cl-consumer")),
+        Arc::new(Keys(desk.clone())),
+    );
     while {
         exchange.settle();
         desk.answer()

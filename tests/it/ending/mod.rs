@@ -6,6 +6,7 @@ mod record;
 use std::sync::Arc;
 
 use liqo_auth::{
+    Machine,
     audit::Decision,
     error::{Fault, Precondition},
     machine::{Awaited, Effect, Step},
@@ -273,7 +274,8 @@ fn an_end_is_told_once() {
 
 fn authenticated(notary: &Arc<Notary>) -> Exchange {
     let mut exchange = Setup::new().exchange();
-    exchange.provider = notary.provider(|builder| builder.certificate_lifetime(90 * DAY));
+    exchange.provider = notary
+        .provider(|builder| builder.configure(|config| config.certificate_lifetime = 90 * DAY));
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     exchange

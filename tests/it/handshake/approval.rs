@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use liqo_auth::{
+    Machine,
     audit::Decision,
     crypto::{Answer, BoxError},
     error::{Backend, Disposition, Fault, LocalFault, PolicyRefusal, Precondition},
@@ -165,7 +166,8 @@ fn a_final_answer_of_an_approver_is_not_asked_for_again() {
 fn an_approval_without_a_tenant_is_an_error() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = Setup::new().exchange();
-    exchange.provider = notary.provider(|builder| builder.require_approval());
+    exchange.provider =
+        notary.provider(|builder| builder.configure(|config| config.require_approval = true));
     assert_eq!(nothing_to_approve(&exchange), "Uninvited");
     exchange.invite();
     assert_eq!(nothing_to_approve(&exchange), "AwaitsTenant");
@@ -222,8 +224,11 @@ fn with_approver(notary: &Arc<Notary>, approver: Arc<Panel>) -> Provider {
 /// An exchange whose request waits for approval.
 fn waiting(notary: &Arc<Notary>) -> Exchange {
     let mut exchange = Setup::new().exchange();
-    exchange.provider =
-        notary.provider(|builder| builder.require_approval().certificate_lifetime(90 * DAY));
+    exchange.provider = notary.provider(|builder| {
+        builder
+            .configure(|config| config.require_approval = true)
+            .configure(|config| config.certificate_lifetime = 90 * DAY)
+    });
     exchange.settle();
     exchange
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use liqo_auth::{
+    Machine,
     assurance::succession::KEY_SUCCESSION_ANNOTATION,
     audit::Decision,
     crypto::{Entropy, Nonce, SignatureError, SigningKey},
@@ -190,7 +191,8 @@ fn a_succession_can_be_used_once() {
 fn a_new_key_needs_a_new_approval() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = authenticated(&notary);
-    exchange.provider = notary.provider(|builder| builder.require_approval());
+    exchange.provider =
+        notary.provider(|builder| builder.configure(|config| config.require_approval = true));
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     let nonce = fresh_nonce(&mut exchange);
     let tenant = following(&nonce, &ed25519(1), &ed25519(60));
@@ -245,7 +247,8 @@ type Make = fn(&Nonce) -> String;
 
 fn authenticated(notary: &Arc<Notary>) -> Exchange {
     let mut exchange = Setup::new().exchange();
-    exchange.provider = notary.provider(|builder| builder.certificate_lifetime(90 * DAY));
+    exchange.provider = notary
+        .provider(|builder| builder.configure(|config| config.certificate_lifetime = 90 * DAY));
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     exchange

@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use liqo_auth::{
-    Provider,
+    Machine, Provider,
     crypto::{Entropy, RecordKey},
     error::{Fault, LocalFault, PolicyRefusal},
     machine::{ApplyError, Awaited, Effect, Env, Holder, MessageBody, Objects, Part, Step},
@@ -32,7 +32,7 @@ fn provider(record_key: [u8; 32]) -> Provider {
 fn provider_with(record_key: RecordKey) -> Provider {
     Provider::builder(id("cl-provider"), endpoint(API_SERVER), record_key)
         .principals(std::sync::Arc::new(NameTable::default()))
-        .kubernetes_signer()
+        .configure(|config| config.kubernetes_signer = true)
         .build()
 }
 

@@ -1,6 +1,7 @@
 //! Peers without a handshake. Only this side's administrator can allow them.
 
 use liqo_auth::{
+    Machine,
     audit::Decision,
     error::{Fault, PeerMisbehaved, PolicyRefusal, Rule},
     machine::Step,
@@ -72,7 +73,13 @@ fn a_tenant_cannot_declare_that_it_needs_no_handshake() {
     for configured in [None, Some("cl-other")] {
         let mut exchange = tolerated(&notary);
         exchange.provider = notary.provider(|builder| match configured {
-            Some(peer) => builder.tolerate_no_handshake(id(peer)),
+            Some(peer) => builder.configure(|config| {
+                config
+                    .peers
+                    .entry(id(peer))
+                    .or_default()
+                    .tolerate_no_handshake = true
+            }),
             None => builder,
         });
         let provider::Phase::Refused(error) = exchange.provider_phase() else {
@@ -205,7 +212,15 @@ fn provider(
     notary: &std::sync::Arc<Notary>,
     configure: impl FnOnce(ProviderBuilder) -> ProviderBuilder,
 ) -> Provider {
-    notary.provider(|builder| configure(builder.tolerate_no_handshake(id("cl-consumer"))))
+    notary.provider(|builder| {
+        configure(builder.configure(|config| {
+            config
+                .peers
+                .entry(id("cl-consumer"))
+                .or_default()
+                .tolerate_no_handshake = true
+        }))
+    })
 }
 
 fn settled(exchange: &mut Exchange) -> Step {

@@ -4,6 +4,7 @@
 use core::time::Duration;
 
 use liqo_auth::{
+    Machine,
     crypto::Nonce,
     machine::{Message, MessageBody, Step},
     model::Secret,

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use liqo_auth::{
+    Machine,
+    consumer::ConsumerConfig,
     crypto::{KeyPair, RecordKey, SigningKey},
     error::{Disposition, Error, Fault, LocalFault, PeerMisbehaved, Rule},
     machine::{Message, MessageBody, Objects},
@@ -116,11 +118,10 @@ fn a_record_of_another_peer_or_provider_is_an_error() {
     let mut victim = settled(&Setup::new());
     let mut other = Setup::new();
     other.consumer_key = ed25519(60);
-    let consumer = liqo_auth::consumer::Consumer::builder(
-        id("cl-other"),
+    let consumer = liqo_auth::consumer::Consumer::new(
+        ConsumerConfig::new(id("cl-other")),
         Arc::new(liqo_auth::crypto::OneKey(ed25519(60))),
-    )
-    .build();
+    );
     let mut other = Exchange {
         consumer,
         ..other.exchange()

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use core::time::Duration;
 use liqo_auth::{
+    Machine,
     crypto::Nonce,
     machine::{MessageBody, Objects, Step},
     model::{Object, Secret},
@@ -84,8 +85,8 @@ impl Course {
         .exchange();
         exchange.provider = Notary::new(30 * YEAR).provider(|builder| {
             builder
-                .certificate_lifetime(90 * DAY)
-                .policy(Policy::compatible())
+                .configure(|config| config.certificate_lifetime = 90 * DAY)
+                .configure(|config| config.policy = Policy::compatible())
         });
         Self {
             exchange,

@@ -6,6 +6,7 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE},
 };
 use liqo_auth::{
+    Machine,
     crypto::Nonce,
     error::{Error, PeerMisbehaved, Rule},
     machine::{Effect, MessageBody, Notice, Objects, Step},
@@ -244,8 +245,8 @@ impl Exchange {
 
 fn authenticated() -> Exchange {
     let mut exchange = Setup::new().exchange();
-    exchange.provider =
-        Notary::new(30 * YEAR).provider(|builder| builder.certificate_lifetime(90 * DAY));
+    exchange.provider = Notary::new(30 * YEAR)
+        .provider(|builder| builder.configure(|config| config.certificate_lifetime = 90 * DAY));
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
     exchange

@@ -91,7 +91,7 @@ fn records_of_slices_that_are_gone_have_a_limit() {
     };
     let mut policy = Policy::strict();
     policy.limits = limits;
-    let mut pool = Pool::with(|builder| builder.policy(policy));
+    let mut pool = Pool::with(|builder| builder.configure(|config| config.policy = policy));
     for name in ["a", "b", "c"] {
         pool.bring(replica(name)).settle();
         pool.remove(name).settle();

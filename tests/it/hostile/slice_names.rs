@@ -5,7 +5,8 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
-    consumer::Consumer,
+    Machine,
+    consumer::{Consumer, ConsumerConfig},
     crypto::{Entropy, OneKey, RecordKey, Subject},
     error::{Fault, PolicyRefusal},
     machine::{Follower, Mirror, Objects, Watch},
@@ -77,7 +78,10 @@ impl Cluster {
     fn refuses(&self, peer: &ClusterId) -> bool {
         let mut exchange: Exchange = Setup::new().exchange();
         exchange.provider = self.pool.provider.clone();
-        exchange.consumer = Consumer::builder(peer.clone(), Arc::new(OneKey(ed25519(9)))).build();
+        exchange.consumer = Consumer::new(
+            ConsumerConfig::new(peer.clone()),
+            Arc::new(OneKey(ed25519(9))),
+        );
         exchange.at_provider = self.pool.at_provider.clone();
         exchange.at_consumer = Objects::new();
         exchange.now = self.pool.now;

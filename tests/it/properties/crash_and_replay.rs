@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use liqo_auth::{
+    Machine,
     crypto::{CertificateChain, Entropy, Subject},
     error::{Fault, PeerMisbehaved},
     machine::{Env, Message, MessageBody, Objects},

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use liqo_auth::{
+    Machine,
     crypto::{Csr, Entropy, Nonce, Subject, strategy as crypto},
     machine::{Concerns, Env, Interest, Message, MessageBody, Mirror, Objects, Step, Watch},
     model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names},

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
-    Provider,
+    Machine, Provider,
     crypto::{Csr, Entropy, RecordKey},
     error::Error,
     machine::{Awaited, Env, Holder, Message, Objects, Step, View},
@@ -124,7 +124,7 @@ impl Life {
             .principals(backends.clone());
         exchange.provider = match signer {
             Signer::Backend => builder.signer(backends.clone()),
-            Signer::Kubernetes => builder.kubernetes_signer(),
+            Signer::Kubernetes => builder.configure(|config| config.kubernetes_signer = true),
             Signer::Aws => builder.aws(backends.clone()),
         }
         .build();

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use liqo_auth::{
+    Machine,
     error::Error,
     machine::{Effect, Objects, Part, Step},
     model::{Kind, Object, ObjectRef, names},

@@ -12,7 +12,8 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
-    consumer::{Consumer, PeerSettings},
+    Machine,
+    consumer::{Consumer, ConsumerConfig, PeerSettings},
     crypto::{Answer, CaBundle, CertificateChain, KeyPair, Nonce, OneKey, RecordKey, SigningKey},
     machine::{MessageBody, Objects},
     model::{
@@ -156,12 +157,12 @@ impl Recording {
         .key(Arc::clone(&self.provider_key))
         .signer(Arc::clone(&setup.signer))
         .build();
-        let consumer = Consumer::builder(
-            id(self.consumer_id()),
-            Arc::new(OneKey(Arc::clone(&self.consumer_key))),
-        )
-        .peer(id(self.provider_id()), setup.settings.clone())
-        .build();
+        let mut config = ConsumerConfig::new(id(self.consumer_id()));
+        config
+            .peers
+            .insert(id(self.provider_id()), setup.settings.clone());
+        let keys = Arc::new(OneKey(Arc::clone(&self.consumer_key)));
+        let consumer = Consumer::new(config, keys);
         Exchange {
             provider,
             consumer,

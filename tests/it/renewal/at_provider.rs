@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
+    Machine,
     audit::Decision,
     crypto::CertificateChain,
     error::{ApiMisuse, Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
@@ -383,8 +384,8 @@ fn kubernetes_accepts_no_lifetime_of_less_than_ten_minutes() {
         let mut exchange = Setup::new().exchange();
         exchange.provider = notary.provider(|builder| {
             builder
-                .certificate_lifetime(lifetime)
-                .policy(liqo_auth::Policy::compatible())
+                .configure(|config| config.certificate_lifetime = lifetime)
+                .configure(|config| config.policy = liqo_auth::Policy::compatible())
         });
         notary.mood(Mood::Keeps);
         exchange.settle();
@@ -400,7 +401,8 @@ fn kubernetes_accepts_no_lifetime_of_less_than_ten_minutes() {
 
 fn authenticated(notary: &Arc<Notary>, lifetime: Duration) -> Exchange {
     let mut exchange = Setup::new().exchange();
-    exchange.provider = notary.provider(|builder| builder.certificate_lifetime(lifetime));
+    exchange.provider = notary
+        .provider(|builder| builder.configure(|config| config.certificate_lifetime = lifetime));
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
     exchange

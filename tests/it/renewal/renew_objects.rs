@@ -268,7 +268,8 @@ fn a_renew_that_is_no_replica_of_the_peers_is_ignored() {
 fn authenticated() -> (std::sync::Arc<Notary>, Exchange) {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = Setup::new().exchange();
-    exchange.provider = notary.provider(|builder| builder.certificate_lifetime(90 * DAY));
+    exchange.provider = notary
+        .provider(|builder| builder.configure(|config| config.certificate_lifetime = 90 * DAY));
     exchange.settle();
     (notary, exchange)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use liqo_auth::{
     Consumer,
-    consumer::{self, SliceOptions},
+    consumer::{self, ConsumerConfig, SliceOptions},
     crypto::{CertificateChain, KeysByProvider, SigningKey},
     model::{
         Identity, Kubeconfig, ResourceSliceConditionStatus, ResourceSliceConditionType,
@@ -27,7 +27,8 @@ const LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 fn a_peering_lives_for_ten_years() {
     let notary = Notary::new(30 * YEAR);
     let mut two = Setup::new().exchange();
-    two.provider = notary.provider(|builder| builder.certificate_lifetime(LIFETIME));
+    two.provider = notary
+        .provider(|builder| builder.configure(|config| config.certificate_lifetime = LIFETIME));
     let begin = two.now;
     two.settle();
     let options = SliceOptions::named("mypool");
@@ -159,7 +160,7 @@ impl Life {
             ed25519(50),
             Some(cluster_key),
         );
-        self.two.consumer = Consumer::builder(id("cl-consumer"), Arc::new(keys)).build();
+        self.two.consumer = Consumer::new(ConsumerConfig::new(id("cl-consumer")), Arc::new(keys));
         self.rest();
         let two = &mut self.two;
         let step = two

@@ -4,7 +4,8 @@
 use std::sync::{Arc, Mutex};
 
 use liqo_auth::{
-    consumer,
+    Machine,
+    consumer::{self, ConsumerConfig},
     crypto::{Answer, BoxError, CertificateChain, CertificateError, Subject},
     error::{ApiMisuse, Backend, Disposition, LocalFault, PeerMisbehaved, PolicyRefusal, Rule},
     machine::{Awaited, Message, MessageBody},
@@ -101,11 +102,10 @@ fn a_certificate_for_another_request_is_an_error_of_the_signer() {
         let mut setup = Setup::new();
         setup.consumer_key = ed25519(key);
         let mut exchange = Exchange {
-            consumer: consumer::Consumer::builder(
-                id(consumer),
+            consumer: consumer::Consumer::new(
+                ConsumerConfig::new(id(consumer)),
                 Arc::new(liqo_auth::crypto::OneKey(ed25519(key))),
-            )
-            .build(),
+            ),
             ..setup.exchange()
         };
         exchange.settle();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use liqo_auth::{
+    Machine,
     crypto::{Authority, Csr, Entropy, Subject},
     error::{Fault, LocalFault},
     machine::{Awaited, Env, MessageBody, Objects},

@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
+    Machine,
     crypto::{Answer, BoxError, CsrError, Subject},
     error::{Backend, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     machine::{Awaited, Concerns, Mirror, View},

@@ -92,7 +92,9 @@ fn a_signer_may_answer_later_or_deny() {
 
 #[test]
 fn a_certificate_of_90_seconds_is_renewed_in_time_without_a_loop() {
-    let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
+    let mut pool = Pool::with(|builder| {
+        builder.configure(|config| config.certificate_lifetime = Duration::from_secs(90))
+    });
     pool.bring(replica("mypool")).settle();
     let start = pool.now;
     let mut certificates = vec![pool.certificate("mypool")];
@@ -137,7 +139,9 @@ fn a_certificate_of_90_seconds_is_renewed_in_time_without_a_loop() {
 
 #[test]
 fn without_a_renewal_the_certificate_stays_until_it_expires() {
-    let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
+    let mut pool = Pool::with(|builder| {
+        builder.configure(|config| config.certificate_lifetime = Duration::from_secs(90))
+    });
     pool.bring(replica("mypool")).settle();
     let issued = pool.certificate("mypool");
     pool.now = pool.wake_at.unwrap();
@@ -215,7 +219,15 @@ fn without_a_renewal_the_certificate_stays_until_it_expires() {
 
 #[test]
 fn without_a_required_handshake_a_slice_may_have_its_own_key() {
-    let mut pool = Pool::with(|builder| builder.tolerate_no_handshake(pool::consumer()));
+    let mut pool = Pool::with(|builder| {
+        builder.configure(|config| {
+            config
+                .peers
+                .entry(pool::consumer())
+                .or_default()
+                .tolerate_no_handshake = true
+        })
+    });
     pool.at_provider = exchange::cluster_roles();
     let mut tenant = Tenant::default();
     tenant.metadata.name = "cl-consumer".into();

@@ -76,7 +76,9 @@ fn cordoning_annotates_existing_slices_and_denies_new_ones() {
 
 #[test]
 fn certificates_of_a_cordoned_peer_are_renewed() {
-    let mut pool = Pool::with(|builder| builder.certificate_lifetime(Duration::from_secs(90)));
+    let mut pool = Pool::with(|builder| {
+        builder.configure(|config| config.certificate_lifetime = Duration::from_secs(90))
+    });
     pool.bring(replica("mypool")).settle();
     pool.write_condition(TenantCondition::Cordoned).settle();
     pool.wait(Duration::from_secs(61)).settle();

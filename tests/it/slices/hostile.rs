@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::sync::atomic::Ordering;
 
 use liqo_auth::{
+    Machine,
     crypto::Answer,
     error::{Backend, Fault, LocalFault, PolicyRefusal},
     model::{

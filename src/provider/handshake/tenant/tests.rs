@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Consumer, Env, Provider,
+    Consumer, Env, Machine, Provider,
+    consumer::ConsumerConfig,
     crypto::{Algorithm, Authority, Entropy, KeyPair, OneKey, RecordKey, TESTED_MODULI as TESTED},
     machine::{Message, Objects, Step},
     model::{ApiServerUrl, Object, Tenant, Timestamp},
@@ -70,7 +71,8 @@ impl Cluster {
             .build();
         let key = KeyPair::generate(Algorithm::Rsa { bits: 2048 }, &mut getrandom::SysRng);
         let keys = Arc::new(OneKey(Arc::new(key.unwrap())));
-        let consumer = Consumer::builder("cl-consumer".parse().unwrap(), keys).build();
+        let config = ConsumerConfig::new("cl-consumer".parse().unwrap());
+        let consumer = Consumer::new(config, keys);
         let mut cluster = Self {
             provider,
             consumer,

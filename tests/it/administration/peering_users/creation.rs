@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use liqo_auth::{
+    Machine,
     audit::Decision,
     crypto::{Answer, ClientKey, KeyPair, PublicKey, RecordKey, Signature, SigningKey, Subject},
     error::{ApiMisuse, Fault, LocalFault, PolicyRefusal, Precondition},
@@ -97,7 +98,9 @@ fn the_requested_lifetime_is_one_that_kubernetes_and_the_policy_accept() {
         let key = RecordKey::new(RECORD_KEY).unwrap();
         exchange.provider = Provider::builder(id("cl-provider"), endpoint(API_SERVER), key)
             .principals(Arc::new(NameTable::default()))
-            .certificate_lifetime(core::time::Duration::from_secs(configured))
+            .configure(|config| {
+                config.certificate_lifetime = core::time::Duration::from_secs(configured)
+            })
             .build();
         let new = begin(&exchange).unwrap();
         let lifetime = new.request().lifetime.as_secs();
@@ -335,7 +338,6 @@ fn provider() -> liqo_auth::provider::ProviderBuilder {
     let key = RecordKey::new(RECORD_KEY).unwrap();
     Provider::builder(id("cl-provider"), endpoint(API_SERVER), key)
         .principals(Arc::new(NameTable::default()))
-        .policy(Policy::strict())
 }
 
 fn hex(text: &str) -> [u8; 16] {

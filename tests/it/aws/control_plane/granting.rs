@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
+    Machine,
     assurance::commitment::Assurance,
     audit::Decision,
     consumer,

@@ -7,6 +7,7 @@ mod revocation;
 use std::sync::Arc;
 
 use liqo_auth::{
+    Machine,
     consumer::PeerSettings,
     crypto::RecordKey,
     machine::Step,

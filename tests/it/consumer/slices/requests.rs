@@ -1,6 +1,7 @@
 //! How a consumer requests a slice.
 
 use liqo_auth::{
+    Machine,
     audit::Decision,
     consumer::{PeerSettings, SliceOptions},
     crypto::{Csr, Subject},

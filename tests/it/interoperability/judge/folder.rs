@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use liqo_auth::{
+    Machine,
     crypto::Nonce,
     model::{Identity, Object, manifest},
     policy::Limits,

@@ -4,6 +4,7 @@
 use core::time::Duration;
 
 use liqo_auth::{
+    Machine,
     consumer::{PeerSettings, RenewalScheme},
     crypto::CertificateChain,
     model::{IdentityType, Renew, names},

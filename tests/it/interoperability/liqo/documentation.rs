@@ -6,7 +6,7 @@ use core::fmt;
 use std::{path::Path, sync::Arc};
 
 use liqo_auth::{
-    consumer::Consumer,
+    consumer::{Consumer, ConsumerConfig},
     crypto::{
         Answer, BoxError, CaBundle, CertificateChain, CertificateError, ClientKey, CsrError,
         Issuance, Nonce, OneKey, Payload, PublicKey, RecordKey, Signature, SigningKey, Subject,
@@ -217,11 +217,10 @@ fn documented(consumer: &str) -> Exchange {
             .principals(Arc::new(NameTable::default()))
             .signer(Arc::clone(&setup.signer))
             .build(),
-        consumer: Consumer::builder(
-            id(consumer),
+        consumer: Consumer::new(
+            ConsumerConfig::new(id(consumer)),
             Arc::new(OneKey(Arc::clone(&setup.consumer_key))),
-        )
-        .build(),
+        ),
         vouched: vec![nonce()],
         ..setup.exchange()
     };

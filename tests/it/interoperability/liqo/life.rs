@@ -8,7 +8,8 @@ use std::{
 };
 
 use liqo_auth::{
-    consumer::{Consumer, PeerSettings},
+    Machine,
+    consumer::{Consumer, ConsumerConfig, PeerSettings},
     crypto::{Answer, BoxError, CertificateChain, OneKey, RecordKey},
     machine::Objects,
     model::{
@@ -326,9 +327,11 @@ fn at_stage(stage: &str) -> Exchange {
         ..PeerSettings::default()
     };
     let keys = Arc::new(OneKey(Arc::clone(&recording.consumer_key)));
-    let consumer = Consumer::builder(exchange::id(recording.consumer_id()), keys)
-        .peer(exchange::id(recording.provider_id()), settings)
-        .build();
+    let mut config = ConsumerConfig::new(exchange::id(recording.consumer_id()));
+    config
+        .peers
+        .insert(exchange::id(recording.provider_id()), settings);
+    let consumer = Consumer::new(config, keys);
     Exchange {
         provider,
         consumer,

@@ -5,6 +5,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use liqo_auth::{
+    Machine,
     crypto::{Answer, BoxError, CaBundle, CertificateChain, RecordKey},
     machine::{Env, Holder, Objects, Step},
     model::{
