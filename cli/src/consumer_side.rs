@@ -83,7 +83,7 @@ impl<'h> ConsumerSide<'h> {
 
     /// Runs the consumer as far as possible without the peer, and saves the home.
     pub(crate) fn settle(&mut self) -> Result<(ConsumerStand, Vec<Notice>)> {
-        let rest = self.go_on()?;
+        let rest = self.advance()?;
         match self.stand()? {
             Some(stand) => Ok((stand, rest.notices)),
             None => Err(Failure::at_odds(format!(

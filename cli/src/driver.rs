@@ -33,17 +33,17 @@ pub(crate) struct Rest {
 
 impl<M: Machine> Driver<'_, M> {
     /// Runs the machine as far as possible without the peer, and saves the home.
-    pub(crate) fn go_on(&mut self) -> Result<Rest> {
-        self.go_on_by(|machine, view, env| machine.reconcile(view, env))
+    pub(crate) fn advance(&mut self) -> Result<Rest> {
+        self.advance_by(|machine, view, env| machine.reconcile(view, env))
     }
 
-    /// Like [`go_on`](Self::go_on), but `next` chooses each step.
+    /// Like [`advance`](Self::advance), but `next` chooses each step.
     ///
     /// When no other step is left, the approved requests are signed: by the home's
     /// authority, or by the cluster's signer, for which this waits. A home is saved before that: a request is on the disk before it
     /// is signed. The home is saved again afterwards: a certificate is on the disk
     /// before it is used.
-    pub(crate) fn go_on_by(
+    pub(crate) fn advance_by(
         &mut self,
         next: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Rest> {

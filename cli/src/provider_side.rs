@@ -73,14 +73,14 @@ impl<'h> ProviderSide<'h> {
 
     /// Runs the provider as far as possible without the peer, and saves the home.
     pub(crate) fn settle(&mut self) -> Result<ProviderStand> {
-        let rest = self.go_on()?;
+        let rest = self.advance()?;
         self.stand(rest.step)
     }
 
     /// Like [`settle`](Self::settle), but first invites a peer that was never
     /// invited, or whose peering has ended.
     pub(crate) fn invite(&mut self) -> Result<ProviderStand> {
-        let rest = self.go_on_by(|provider, view, env| {
+        let rest = self.advance_by(|provider, view, env| {
             let phase = provider.look(view, env.now)?.phase;
             if matches!(phase, Phase::Uninvited | Phase::Ended { .. }) {
                 provider.invite(view, env)

@@ -3,13 +3,13 @@
 use core::{fmt, str::FromStr};
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{LONGEST_LINE, LogFault};
 use crate::{
     crypto::RecordKey,
-    model::{ClusterId, Hex, Timestamp, ValueError, parsed, read_hex},
+    model::{ClusterId, Hex, Timestamp, ValueError, as_text, read_hex},
 };
 
 /// One decision in the log, with its number and the hash of the entry before it.
@@ -167,17 +167,7 @@ impl fmt::Debug for EntryHash {
     }
 }
 
-impl Serialize for EntryHash {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for EntryHash {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer)
-    }
-}
+as_text!(EntryHash);
 
 impl FromStr for EntryHash {
     type Err = ValueError;

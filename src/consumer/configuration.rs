@@ -97,6 +97,10 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
+    pub(super) fn cluster_id(&self) -> &ClusterId {
+        &self.settings.cluster_id
+    }
+
     pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
         let own = self.of_peer(peer).policy.as_ref();
         own.unwrap_or(&self.settings.policy)
@@ -121,7 +125,7 @@ impl Configuration {
 
     /// Checks that the peer is another cluster, and that its name is not too long.
     pub(super) fn check_peer(&self, peer: &ClusterId) -> Result<(), Error> {
-        if *peer == self.settings.cluster_id {
+        if peer == self.cluster_id() {
             return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
         }
         verify::name_length(peer, self.policy(peer))

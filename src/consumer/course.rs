@@ -2,7 +2,9 @@
 
 use super::{
     administration::ending,
-    credentials::{holding::Holding, standing::Standing, stored_identity::Succession},
+    credentials::{
+        holder_context::HolderContext, identity_state::IdentityState, stored_identity::Succession,
+    },
     keys::Keys,
     look::Look,
     phase::{Phase, Status},
@@ -23,7 +25,7 @@ impl Look<'_> {
         let accepted = phase.accepted().into_iter();
         let mut notices: Vec<Notice> = accepted.flat_map(|it| it.notices()).collect();
         if let Phase::Authenticated(stored) = &phase {
-            notices.extend(Holding::of_control_plane(*self).renewal_notice(stored));
+            notices.extend(HolderContext::of_control_plane(*self).renewal_notice(stored));
             if matches!(stored.succession, Succession::AwaitsNonce) {
                 notices.push(Notice::NewKeyAwaitsNonce);
             }
@@ -40,10 +42,8 @@ impl Look<'_> {
     /// The phase of the control plane. A fault on this side is an error. A fault in
     /// what the provider sent is a phase.
     pub(super) fn phase(&self) -> Result<Phase, Error> {
-        match self.phase_unless_refused() {
-            Err(error) if !error.is_of_this_side() => Ok(Phase::Refused(error)),
-            phase => phase,
-        }
+        let refused = |error: Error| error.of_the_peer().map(Phase::Refused);
+        self.phase_unless_refused().or_else(refused)
     }
 
     fn phase_unless_refused(&self) -> Result<Phase, Error> {
@@ -54,13 +54,13 @@ impl Look<'_> {
             return Ok(Phase::NeedsKey);
         };
         if self.observed.identity.is_some() {
-            let holding = Holding::of_control_plane(*self);
-            let given = holding.renewed();
-            return Ok(match holding.standing(keys, given)? {
-                Standing::Nothing => Phase::AwaitsNonce,
-                Standing::NeedsIdentity(offered) => Phase::NeedsIdentity(offered),
-                Standing::NeedsKubeconfig(accepted) => Phase::NeedsKubeconfig(accepted),
-                Standing::Held(mut stored) => {
+            let context = HolderContext::of_control_plane(*self);
+            let given = context.renewed();
+            return Ok(match context.identity_state(keys, given)? {
+                IdentityState::Nothing => Phase::AwaitsNonce,
+                IdentityState::NeedsIdentity(offered) => Phase::NeedsIdentity(offered),
+                IdentityState::NeedsKubeconfig(accepted) => Phase::NeedsKubeconfig(accepted),
+                IdentityState::Held(mut stored) => {
                     stored.succession = self.succession(keys, stored.accepted.awaits_new_key);
                     Phase::Authenticated(stored)
                 }
@@ -109,17 +109,17 @@ impl Look<'_> {
     }
 
     /// Makes the next step for the phase of the control plane.
-    pub(super) fn go_on(&self, phase: &Phase, plan: &mut Plan<'_>) -> Result<(), Error> {
-        let holding = || Holding::of_control_plane(*self);
+    pub(super) fn advance(&self, phase: &Phase, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let context = || HolderContext::of_control_plane(*self);
         match phase {
             Phase::NeedsKey => plan.await_for(Awaited::OwnKey),
             Phase::AwaitsNonce => plan.await_for(Awaited::Nonce),
             Phase::NeedsSignature(nonce) => self.sign(nonce, plan)?,
             Phase::AwaitsIdentity(tenant) => self.send_tenant(tenant, plan),
-            Phase::NeedsIdentity(offered) => holding().take(offered, plan),
-            Phase::NeedsKubeconfig(accepted) => holding().store(accepted, plan)?,
+            Phase::NeedsIdentity(offered) => context().take(offered, plan),
+            Phase::NeedsKubeconfig(accepted) => context().store(accepted, plan)?,
             Phase::Authenticated(stored) => {
-                holding().maintain(stored, plan)?;
+                context().maintain(stored, plan)?;
                 let succession = &stored.succession;
                 // The stored identity stays in use, even if nonce or key have a
                 // fault.
@@ -133,7 +133,7 @@ impl Look<'_> {
                 // consumer asks for one.
                 self.ask_again(plan)?;
             }
-            Phase::Ending => ending::go_on(self.observed, plan),
+            Phase::Ending => ending::advance(self.observed, plan),
         }
         Ok(())
     }

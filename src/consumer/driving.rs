@@ -16,7 +16,7 @@ use crate::{
 
 impl Machine for Consumer {
     fn cluster_id(&self) -> &ClusterId {
-        &self.0.settings.cluster_id
+        self.0.cluster_id()
     }
 
     fn watches(&self) -> Vec<Watch> {
@@ -45,8 +45,8 @@ impl Machine for Consumer {
     fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.plan_with(view, env.now, |look, plan| {
             let phase = look.phase()?;
-            look.go_on(&phase, plan)?;
-            look.go_on_with_slices(phase.accepted(), plan);
+            look.advance(&phase, plan)?;
+            look.advance_slices(phase.accepted(), plan);
             Ok(())
         })
     }

@@ -43,10 +43,10 @@ impl Configuration {
             .contains_key(names::REPLICATED_LABEL);
         match object.key().0 {
             Kind::Namespace | Kind::Secret | Kind::Identity => {
-                mirror.concerns(object).without(&self.settings.cluster_id)
+                mirror.concerns(object).without(self.cluster_id())
             }
             Kind::ResourceSlice | Kind::Renew if !is_replica => {
-                mirror.concerns(object).without(&self.settings.cluster_id)
+                mirror.concerns(object).without(self.cluster_id())
             }
             _ => Concerns::Nobody,
         }

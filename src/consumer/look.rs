@@ -42,7 +42,7 @@ impl<'a> Look<'a> {
     }
 
     pub(super) fn send(&self, tenant: Tenant, plan: &mut Plan<'_>) {
-        let own = &self.configuration.settings.cluster_id;
+        let own = self.configuration.cluster_id();
         plan.send(Message::new(own, self.peer(), tenant));
     }
 
@@ -71,13 +71,10 @@ impl<'a> Look<'a> {
         object: Option<ObjectRef>,
     ) -> Result<Nonce, Error> {
         let configured = !self.settings().provider_keys.is_empty();
-        let pinned = self
-            .observed
-            .record()
-            .and_then(|record| record.provider_key);
+        let pinned = self.observed.pinned_key();
         let expectation = NonceExpectation {
             provider: self.peer(),
-            consumer: &self.configuration.settings.cluster_id,
+            consumer: self.configuration.cluster_id(),
             now: self.now,
             known_by_key: configured || pinned.is_some(),
         };

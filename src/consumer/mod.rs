@@ -17,9 +17,10 @@
 //! inside `Authenticated`: see [`StoredIdentity::renewal`].
 //!
 //! Each look derives the phase from the stored objects. [`Consumer::look`] returns
-//! the phase, [`Consumer::reconcile`] makes the next step, and [`Consumer::receive`]
-//! takes a message of the peer. If a key answers later, each look asks it again.
-//! Each answer is stored when it comes, and the Tenant waits for all answers.
+//! the phase, [`reconcile`](crate::Machine::reconcile) makes the next step, and
+//! [`receive`](crate::Machine::receive) takes a message of the peer. If a key answers
+//! later, each look asks it again. Each answer is stored when it comes, and the Tenant
+//! waits for all answers.
 
 mod administration;
 mod config;
@@ -182,7 +183,7 @@ impl core::fmt::Debug for Consumer {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
             .debug_struct("Consumer")
-            .field("cluster_id", &self.0.settings.cluster_id)
+            .field("cluster_id", self.0.cluster_id())
             .finish_non_exhaustive()
     }
 }

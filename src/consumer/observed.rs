@@ -2,13 +2,14 @@
 
 use super::{configuration::Configuration, record::Record};
 use crate::{
+    crypto::Fingerprint,
     error::Error,
     machine::{View, replication},
     model::{ClusterId, Identity, Namespace, Renew, ResourceSlice, Secret, names},
 };
 
 /// One provider's objects by their roles. The objects of a resource slice are in its
-/// [`Holding`](super::credentials::holding::Holding).
+/// [`HolderContext`](super::credentials::holder_context::HolderContext).
 pub(super) struct Observed<'a> {
     pub(super) peer: ClusterId,
     pub(super) namespace: Option<&'a Namespace>,
@@ -55,6 +56,16 @@ impl<'a> Observed<'a> {
 
     pub(super) fn record(&self) -> Option<&Record> {
         self.record.as_ref().map(|(_, record)| record)
+    }
+
+    /// The key that is pinned for the provider.
+    pub(super) fn pinned_key(&self) -> Option<Fingerprint> {
+        self.record()?.provider_key
+    }
+
+    /// The certificate request of the control plane that is on record.
+    pub(super) fn kept_request(&self) -> Option<&[u8]> {
+        self.record()?.csr.as_deref()
     }
 
     /// The nonce in the Secret `liqo-signed-nonce`, signed or not, with that Secret.

@@ -17,7 +17,7 @@ pub struct Status {
 }
 
 /// The phases of the control plane's authentication.
-/// [`Consumer::reconcile`](super::Consumer::reconcile) leads from one to the
+/// [`Machine::reconcile`](crate::Machine::reconcile) leads from one to the
 /// next.
 #[derive(Clone)]
 #[non_exhaustive]

@@ -13,7 +13,7 @@ use crate::{
     crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},
     machine::{Holder, record_bytes, sealed},
-    model::{ClusterId, ObjectRef, Resource, Secret, Timestamp},
+    model::{ClusterId, ObjectRef, Secret, Timestamp},
     verify::EndpointPins,
 };
 
@@ -110,11 +110,7 @@ impl Record {
             .unwrap_or_default();
         Self::parse(text).ok_or_else(|| {
             let reason = "the content is no record of this library".to_owned();
-            Error::new(
-                LocalFault::Unreadable { reason },
-                Some(secret.id()),
-                "data.record",
-            )
+            Error::found_in(secret, "data.record", LocalFault::Unreadable { reason })
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::{configuration::Configuration, observed::Observed, record::Record};
 use crate::{
-    machine::{self, Version, plan::RecordWrite, record::WorkingRecord},
+    machine::{self, plan::RecordWrite, record::WorkingRecord},
     model::ClusterId,
 };
 
@@ -24,10 +24,7 @@ impl<'a> Records<'a> {
         Self {
             configuration,
             peer: &observed.peer,
-            record: WorkingRecord::of(
-                stored.map(|(secret, _)| *secret),
-                stored.map(|(_, record)| record),
-            ),
+            record: WorkingRecord::of(stored.map(|(secret, record)| (*secret, record))),
         }
     }
 
@@ -49,18 +46,11 @@ impl<'a> machine::plan::Records for Records<'a> {
     }
 
     fn writes(self) -> Vec<RecordWrite> {
-        let Some((record, forgets)) = self.record.changed() else {
-            return Vec::new();
-        };
-        let stored = self.record.stored();
+        let id = self.configuration.record_id(self.peer);
+        let write = self.record.write(|record| record.to_secret(id, self.peer));
         // A record of nothing is not made.
-        if stored.is_none() && *record == Record::default() {
-            return Vec::new();
-        }
-        vec![RecordWrite {
-            secret: record.to_secret(self.configuration.record_id(self.peer), self.peer),
-            over: stored.map(|stored| Version::of(&stored.metadata)),
-            forgets,
-        }]
+        let is_empty = self.record.planned() == Some(&Record::default());
+        let write = write.filter(|write| write.over.is_some() || !is_empty);
+        write.into_iter().collect()
     }
 }

@@ -20,14 +20,14 @@ pub(super) struct VerificationKey {
 }
 
 impl VerificationKey {
-    #[cfg(feature = "rsa")]
-    pub(super) fn rsa(algorithm: Algorithm, key: &[u8]) -> Option<Self> {
-        Self::parse(algorithm, key)
-    }
-
-    #[cfg(feature = "ecdsa")]
-    pub(super) fn ecdsa(algorithm: Algorithm, point: &[u8]) -> Option<Self> {
-        Self::parse(algorithm, point)
+    pub(super) fn parse(algorithm: Algorithm, key: &[u8]) -> Option<Self> {
+        let verification = verification(algorithm, algorithm.nonce_scheme())?;
+        let parsed = ParsedPublicKey::new(verification, key).ok()?;
+        Some(Self {
+            algorithm,
+            bytes: key.into(),
+            parsed,
+        })
     }
 
     #[cfg(feature = "rsa")]
@@ -51,16 +51,6 @@ impl VerificationKey {
             UnparsedPublicKey::new(verification, &self.bytes).verify(message, signature)
         }
         .map_err(|_| SignatureError::Mismatch)
-    }
-
-    fn parse(algorithm: Algorithm, key: &[u8]) -> Option<Self> {
-        let verification = verification(algorithm, algorithm.nonce_scheme())?;
-        let parsed = ParsedPublicKey::new(verification, key).ok()?;
-        Some(Self {
-            algorithm,
-            bytes: key.into(),
-            parsed,
-        })
     }
 }
 

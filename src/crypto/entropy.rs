@@ -88,12 +88,16 @@ pub(crate) fn keyed_hash(key: &[u8; 32], label: &str, parts: &[&[u8]]) -> u64 {
         .map_or(0, |first: &[u8; 8]| u64::from_be_bytes(*first))
 }
 
-/// Updates the MAC with a label and parts, each preceded by its length.
-pub(super) fn update_parts(mac: &mut Hmac<Sha256>, label: &str, parts: &[&[u8]]) {
-    for part in core::iter::once(&label.as_bytes()).chain(parts) {
-        mac.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-        mac.update(part);
-    }
+/// Updates a hash or a MAC with a label and parts, each preceded by its length.
+pub(super) fn update_parts(hash: &mut impl hmac::digest::Update, label: &str, parts: &[&[u8]]) {
+    update_part(hash, label.as_bytes());
+    parts.iter().for_each(|part| update_part(hash, part));
+}
+
+/// Updates a hash with a part, preceded by its length.
+pub(crate) fn update_part(hash: &mut impl hmac::digest::Update, part: &[u8]) {
+    hash.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+    hash.update(part);
 }
 
 #[cfg(test)]

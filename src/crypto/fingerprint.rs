@@ -2,10 +2,9 @@
 
 use core::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Hex, ValueError, parsed, read_hex};
+use crate::model::{Hex, ValueError, as_text, read_hex};
 
 /// The SHA-256 of a key's SubjectPublicKeyInfo, or of a certificate, in DER.
 ///
@@ -61,17 +60,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-impl Serialize for Fingerprint {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Fingerprint {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer)
-    }
-}
+as_text!(Fingerprint);
 
 const FORM: ValueError = ValueError("a fingerprint has 64 hexadecimal digits after \"SHA256:\"");
 const PREFIX: &str = "SHA256:";

@@ -157,7 +157,7 @@ fn ecdsa(
     let scheme = [EcdsaSha256, EcdsaSha384, EcdsaSha512]
         .into_iter()
         .find(|scheme| single(scheme.identifier(), SEQUENCE) == Ok(algorithm))?;
-    let Some(key) = super::aws_lc::VerificationKey::ecdsa(curve, key) else {
+    let Some(key) = super::aws_lc::VerificationKey::parse(curve, key) else {
         return Some(false);
     };
     Some(key.verify(scheme, signed, signature).is_ok())

@@ -47,7 +47,7 @@ mod pem_block;
 mod public_key;
 mod question;
 #[cfg(test)]
-mod rcgen_key;
+mod rcgen_key_for_tests;
 mod record_key;
 mod request_id;
 #[cfg(feature = "rsa")]
@@ -90,6 +90,6 @@ pub use signing_key::{BoxError, Payload, Purpose, Signature, SigningKey};
 pub use structured_nonce::StructuredNonce;
 pub use subject::Subject;
 
-pub(crate) use entropy::{keyed, keyed_hash};
+pub(crate) use entropy::{keyed, keyed_hash, update_part};
 pub(crate) use record_key::SealMaker;
 pub(crate) use signing_key::sign_verified;

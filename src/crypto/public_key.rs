@@ -252,7 +252,7 @@ impl PublicKey {
         if admission == Admission::FirstSeen && !super::rsa_modulus::is_composite(modulus) {
             return Err(KeyError::RsaModulusPrime);
         }
-        let key = super::aws_lc::VerificationKey::rsa(algorithm, key).ok_or(KeyError::RsaKey)?;
+        let key = super::aws_lc::VerificationKey::parse(algorithm, key).ok_or(KeyError::RsaKey)?;
         Ok(Self::of_aws_lc(algorithm, rsa_spki(key.as_bytes()), key))
     }
 
@@ -290,7 +290,7 @@ impl PublicKey {
         curve: &[u8],
         point: &[u8],
     ) -> Result<Self, KeyError> {
-        let key = super::aws_lc::VerificationKey::ecdsa(algorithm, point)
+        let key = super::aws_lc::VerificationKey::parse(algorithm, point)
             .ok_or(KeyError::EcdsaPoint { algorithm })?;
         let oid = element(OBJECT_IDENTIFIER, &[EC_OID]);
         let curve = element(OBJECT_IDENTIFIER, &[curve]);

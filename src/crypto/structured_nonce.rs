@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Entropy, Nonce, PublicKey, RecordKey, nonce::LENGTH};
+use super::{Entropy, Nonce, PublicKey, RecordKey, entropy::update_parts, nonce::LENGTH};
 use crate::model::{ClusterId, Timestamp};
 
 /// The 64 bytes of a nonce that this library made.
@@ -163,10 +163,7 @@ fn commitment_digest(key: Option<&PublicKey>) -> [u8; 12] {
 
 fn digest(domain: &str, parts: &[&[u8]]) -> [u8; 12] {
     let mut hash = Sha256::new();
-    for part in core::iter::once(&domain.as_bytes()).chain(parts) {
-        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-        hash.update(part);
-    }
+    update_parts(&mut hash, domain, parts);
     let mut out = [0; 12];
     copy(&mut out, hash.finalize());
     out

@@ -45,7 +45,7 @@ pub use rule::Rule;
 
 use crate::{
     crypto::{BoxError, CertificateError},
-    model::ObjectRef,
+    model::{ObjectRef, Resource},
 };
 use family::Basis;
 
@@ -106,6 +106,15 @@ impl Error {
             at: Place { object, field },
             source: None,
         }))
+    }
+
+    /// An error about a field of an object.
+    pub(crate) fn found_in(
+        object: &impl Resource,
+        field: &'static str,
+        fault: impl Into<Fault>,
+    ) -> Self {
+        Self::new(fault, Some(object.id()), field)
     }
 
     /// An error that a backend of the embedder reported. The reported error
@@ -172,12 +181,12 @@ impl Error {
         }
     }
 
-    /// Whether the fault lies on this side, so that nothing is said about the peer.
-    pub(crate) fn is_of_this_side(&self) -> bool {
-        matches!(
-            self.fault(),
-            Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_)
-        )
+    /// The error if it says something about the peer. `Err` is a fault on this side.
+    pub(crate) fn of_the_peer(self) -> Result<Self, Self> {
+        match self.fault() {
+            Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_) => Err(self),
+            Fault::PeerMisbehaved(_) | Fault::PeerIncompatible(_) | Fault::Policy(_) => Ok(self),
+        }
     }
 
     /// The rule that is broken, if the fault breaks one.

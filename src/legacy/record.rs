@@ -16,7 +16,7 @@ use crate::{
         plan::{self, RecordWrite},
         record::WorkingRecord,
     },
-    model::{ClusterId, Metadata, Resource, Secret, SecretBytes, names},
+    model::{ClusterId, Metadata, Secret, SecretBytes, names},
 };
 
 /// The content of a record, under the keys of its Secret.
@@ -50,10 +50,9 @@ pub(super) struct Records<'a, T> {
 impl<'a, T: Fields> Records<'a, T> {
     /// The record as it was observed.
     pub(super) fn of(seal: FieldSeal<'a>, observed: Option<&'a (&'a Secret, T)>) -> Self {
-        let (stored, record) = observed.map(|(stored, record)| (*stored, record)).unzip();
         Self {
             seal,
-            peer: WorkingRecord::of(stored, record),
+            peer: WorkingRecord::of(observed.map(|(stored, record)| (*stored, record))),
         }
     }
 }
@@ -71,10 +70,8 @@ impl<'a, T: Fields> plan::Records for Records<'a, T> {
 
     fn writes(self) -> Vec<RecordWrite> {
         let Self { seal, peer } = self;
-        let changed = peer.changed().and_then(|(record, forgets)| {
-            RecordWrite::of(seal.seal(record.write()), peer.stored(), forgets)
-        });
-        changed.into_iter().collect()
+        let write = peer.write(|record| seal.seal(record.write()));
+        write.into_iter().collect()
     }
 }
 
@@ -118,8 +115,7 @@ impl FieldSeal<'_> {
         self.check(secret)?;
         let record = T::read(secret).ok_or_else(|| {
             let reason = "the record is of another version of this library".to_owned();
-            let id = Some(secret.id());
-            Error::new(LocalFault::Unreadable { reason }, id, "data")
+            Error::found_in(secret, "data", LocalFault::Unreadable { reason })
         })?;
         Ok(Some((secret, record)))
     }
@@ -135,8 +131,7 @@ impl FieldSeal<'_> {
         if self.holds(secret) {
             return Ok(());
         }
-        let id = Some(secret.id());
-        Err(Error::new(LocalFault::BrokenSeal, id, "data.seal"))
+        Err(Error::found_in(secret, "data.seal", LocalFault::BrokenSeal))
     }
 
     fn parts<'s>(&'s self, secret: &'s Secret) -> Vec<&'s [u8]> {

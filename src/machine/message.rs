@@ -11,8 +11,7 @@ use crate::{
 /// A message from one cluster to another, over any transport.
 ///
 /// Sender and addressee tell a transport where to deliver the message.
-/// [`Provider::receive`](crate::Provider::receive) and
-/// [`Consumer::receive`](crate::Consumer::receive) refuse a message for another
+/// [`Machine::receive`](super::Machine::receive) refuses a message for another
 /// cluster, and one whose sender is not the peer of the view. Sender and
 /// addressee prove nothing: the body is verified without them.
 ///

@@ -45,7 +45,7 @@ pub(crate) struct Plan<R> {
     outbox: Vec<Message>,
     refused: Vec<Refused>,
     notices: Vec<Notice>,
-    events: Vec<(Event, Upon)>,
+    events: Vec<(Event, EventCondition)>,
     wait: Wait,
 }
 
@@ -116,7 +116,7 @@ impl RecordWrite {
 
 /// The condition under which a step includes an event.
 #[derive(Clone, PartialEq, Eq)]
-enum Upon {
+enum EventCondition {
     /// Always.
     Step,
     /// If the step has an effect on one of these objects.
@@ -358,7 +358,7 @@ impl<R: Records> Plan<R> {
 
     /// Adds the event of a decision.
     pub(crate) fn tell(&mut self, event: Event) {
-        self.events.push((event, Upon::Step));
+        self.events.push((event, EventCondition::Step));
     }
 
     /// Adds the event of a decision, if the step changes the object.
@@ -368,17 +368,19 @@ impl<R: Records> Plan<R> {
 
     /// Adds the event of a decision, if the step changes one of the objects.
     pub(crate) fn tell_upon_any(&mut self, ids: impl Into<Vec<ObjectRef>>, event: Event) {
-        self.events.push((event, Upon::Effect(ids.into())));
+        self.events
+            .push((event, EventCondition::Effect(ids.into())));
     }
 
     /// Adds the event of a decision, if the step changes this part of the object.
     pub(crate) fn tell_upon_part(&mut self, id: ObjectRef, part: Part, event: Event) {
-        self.events.push((event, Upon::Part(id, part)));
+        self.events.push((event, EventCondition::Part(id, part)));
     }
 
     /// Adds the event of a decision, if the step removes content from the record.
     pub(crate) fn tell_upon_forgetting(&mut self, record: ObjectRef, event: Event) {
-        self.events.push((event, Upon::Forgetting(record)));
+        self.events
+            .push((event, EventCondition::Forgetting(record)));
     }
 
     /// The step: the difference between the observed objects and the plan.
@@ -421,7 +423,7 @@ impl<R: Records> Plan<R> {
             .filter(|(id, _)| !made_anew.contains(id))
             .collect();
         let events = self.events.into_iter();
-        let events = events.filter(|(_, upon)| upon.happens(&happening));
+        let events = events.filter(|(_, condition)| condition.holds(&happening));
         Step {
             events: events.map(|(event, _)| event).collect(),
             effects: ranked.into_iter().map(|(_, effect)| effect).collect(),
@@ -436,8 +438,8 @@ impl<R: Records> Plan<R> {
 /// What happens to which object, and when: one effect at most.
 type Happening = BTreeMap<ObjectRef, (Rank, Part)>;
 
-impl Upon {
-    fn happens(&self, happening: &Happening) -> bool {
+impl EventCondition {
+    fn holds(&self, happening: &Happening) -> bool {
         match self {
             Self::Step => true,
             Self::Effect(ids) => ids.iter().any(|id| happening.contains_key(id)),

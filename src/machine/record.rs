@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::{plan::RecordWrite, sealed::Opened};
 use crate::model::Secret;
 
 /// A record as it was observed, and as the plan changes it.
@@ -16,17 +17,30 @@ pub(crate) struct WorkingRecord<'a, T> {
     forgotten: Option<Rc<T>>,
     /// An unreadable record is never written.
     is_readable: bool,
+    /// Whether the stored record has to be written anew, since a predecessor of the
+    /// present record key has sealed it.
+    is_stale: bool,
 }
 
 impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
-    /// The working copy of the observed record.
-    pub(crate) fn of(stored: Option<&'a Secret>, observed: Option<&'a T>) -> Self {
+    /// The working copy of the observed record, and the Secret that stores it.
+    pub(crate) fn of(observed: Option<(&'a Secret, &'a T)>) -> Self {
+        let (stored, observed) = observed.unzip();
         Self {
             stored,
             observed,
             planned: None,
             forgotten: None,
             is_readable: true,
+            is_stale: false,
+        }
+    }
+
+    /// The working copy of a record whose seal was checked.
+    pub(crate) fn opened(secret: &'a Secret, opened: &'a Opened<T>) -> Self {
+        Self {
+            is_stale: opened.is_stale,
+            ..Self::of(Some((secret, &opened.record)))
         }
     }
 
@@ -35,13 +49,8 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
     pub(crate) fn unreadable() -> Self {
         Self {
             is_readable: false,
-            ..Self::of(None, None)
+            ..Self::of(None)
         }
-    }
-
-    /// The Secret in which the record is stored.
-    pub(crate) fn stored(&self) -> Option<&'a Secret> {
-        self.stored
     }
 
     /// Whether the record exists, or the plan creates it.
@@ -80,16 +89,15 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// The record to write, and whether the write only removes content; `None` if
-    /// the record is unchanged.
-    pub(crate) fn changed(&self) -> Option<(&T, bool)> {
+    /// The write of the record in its sealed form; `None` if the record is unchanged.
+    pub(crate) fn write(&self, seal: impl FnOnce(&T) -> Secret) -> Option<RecordWrite> {
         let differs = |other: &&T| self.observed != Some(*other);
         let planned = self.planned.as_deref().filter(differs);
         let forgotten = self.forgotten.as_deref().filter(differs);
-        match planned {
-            Some(planned) => Some((planned, false)),
-            None => forgotten.map(|forgotten| (forgotten, true)),
-        }
+        let stale = self.observed.filter(|_| self.is_stale);
+        let forgets = planned.is_none() && forgotten.is_some();
+        let record = planned.or(forgotten).or(stale)?;
+        RecordWrite::of(seal(record), self.stored, forgets)
     }
 
     /// The record after the plan.

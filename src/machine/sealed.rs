@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     crypto::{RecordKey, SealMaker},
     error::{Error, LocalFault},
-    model::{ClusterId, Metadata, Resource, Secret, names},
+    model::{ClusterId, Metadata, Secret, names},
 };
 
 /// The key and the context of a record's seal.
@@ -55,16 +55,12 @@ impl Seal<'_> {
     ) -> Result<Opened<T>, Error> {
         let text = secret.get(RECORD_FIELD).unwrap_or_default();
         let seal = secret.get(SEAL_FIELD).unwrap_or_default();
-        let broken = || Error::new(LocalFault::BrokenSeal, Some(secret.id()), "data.seal");
+        let broken = || Error::found_in(secret, "data.seal", LocalFault::BrokenSeal);
         let maker = self.key.maker_of(self.domain, &self.parts(text), seal);
         let maker = maker.ok_or_else(broken)?;
         let record = read(text).ok_or_else(|| {
             let reason = "the record's content is of another version of this library".to_owned();
-            Error::new(
-                LocalFault::Unreadable { reason },
-                Some(secret.id()),
-                "data.record",
-            )
+            Error::found_in(secret, "data.record", LocalFault::Unreadable { reason })
         })?;
         Ok(Opened {
             record,

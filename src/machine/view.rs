@@ -152,10 +152,10 @@ impl<'o> View<'o> {
         })?;
         let in_the_way = self.find::<Namespace>("", &names::tenant_namespace(&self.peer))?;
         match (found, in_the_way) {
-            (None, Some(namespace)) => Err(Error::new(
-                LocalFault::Conflict,
-                Some(namespace.id()),
+            (None, Some(namespace)) => Err(Error::found_in(
+                namespace,
                 "metadata.labels",
+                LocalFault::Conflict,
             )),
             (found, _) => Ok(found),
         }
@@ -253,7 +253,7 @@ pub(crate) fn only<'o, K: Resource>(
         Some(other) => {
             let other = other.id().to_string();
             let fault = LocalFault::Ambiguous { other };
-            Err(Error::new(fault, Some(first.id()), ""))
+            Err(Error::found_in(first, "", fault))
         }
     }
 }

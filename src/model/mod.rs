@@ -47,7 +47,7 @@ pub(crate) use reading::document::MapOnly;
 pub(crate) use reading::document::read_json;
 pub use reading::document::{DocumentError, read_document};
 pub use reading::manifest::{self, ManifestError};
-pub(crate) use reading::parsed::parsed;
+pub(crate) use reading::parsed::{as_text, parsed};
 pub(crate) use reading::unreadable::wipe;
 pub use reading::unreadable::{ObjectError, Unreadable};
 pub use values::bytes::Bytes;

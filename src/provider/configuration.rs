@@ -26,6 +26,7 @@ pub struct Endpoint {
 
 /// Joins a [`ProviderConfig`] with the keys and backends that it works with; made by
 /// [`Provider::builder`] and [`ProviderConfig::builder`].
+#[derive(Debug)]
 pub struct ProviderBuilder(Configuration);
 
 pub(super) struct Configuration {
@@ -141,6 +142,10 @@ impl ProviderBuilder {
 }
 
 impl Configuration {
+    pub(super) fn cluster_id(&self) -> &ClusterId {
+        &self.settings.cluster_id
+    }
+
     /// The policy for a peer. Only this side's configuration sets it.
     pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
         let of_peer = self.settings.peers.get(peer);
@@ -171,7 +176,7 @@ impl Configuration {
 
     /// Checks that the peer is another cluster.
     pub(super) fn check_other(&self, peer: &ClusterId) -> Result<(), Error> {
-        if *peer == self.settings.cluster_id {
+        if peer == self.cluster_id() {
             return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
         }
         Ok(())
@@ -200,11 +205,11 @@ pub(super) fn name_taken(peer: &ClusterId, object: Option<ObjectRef>) -> Error {
     Error::new(PolicyRefusal::NameTaken { name }, object, "spec.clusterID")
 }
 
-impl core::fmt::Debug for ProviderBuilder {
+impl core::fmt::Debug for Configuration {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter
-            .debug_struct("ProviderBuilder")
-            .field("cluster_id", &self.0.settings.cluster_id)
+            .debug_struct("Configuration")
+            .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
 }

@@ -4,8 +4,8 @@ use super::{
     Phase, Status,
     administration::clean_up,
     credentials::{
-        CertificateSecret, Holding, Issued, RenewalChannel, RequestBasis, Standing, answer_renews,
-        await_revocations, delete_unanswered,
+        CertificateSecret, CredentialState, HolderContext, Issued, RenewalChannel, RequestBasis,
+        answer_renews, await_revocations, delete_unanswered,
     },
     handshake::{
         Handshake, hand_out, keep_on_offer, phase_without_tenant, record_proof, signed_since,
@@ -83,10 +83,8 @@ impl<'a> Look<'a> {
 
     /// The phase. A fault of the peer is the phase `Refused`.
     pub(super) fn phase_or_refused(&self) -> Result<Phase, Error> {
-        match self.phase() {
-            Err(error) if !error.is_of_this_side() => Ok(Phase::Refused(error)),
-            phase => phase,
-        }
+        let refused = |error: Error| error.of_the_peer().map(Phase::Refused);
+        self.phase().or_else(refused)
     }
 
     fn phase(&self) -> Result<Phase, Error> {
@@ -158,11 +156,11 @@ impl<'a> Look<'a> {
         if let Some(request) = self.approval_needed(tenant, &verified)? {
             return Ok(Phase::NeedsApproval(Box::new(request)));
         }
-        let holding = self.control_plane(tenant, &verified, nonce);
-        let credential = match holding.standing() {
-            Standing::InForce(credential) => credential,
-            Standing::Needs(request) => {
-                drop(holding);
+        let context = self.control_plane(tenant, &verified, nonce);
+        let credential = match context.credential_state() {
+            CredentialState::InForce(credential) => credential,
+            CredentialState::Needs(request) => {
+                drop(context);
                 return Ok(Phase::NeedsCredential(Box::new(NeedsCredential {
                     tenant: verified,
                     request,
@@ -174,7 +172,7 @@ impl<'a> Look<'a> {
             look: *self,
             tenant,
             verified: &verified,
-            holding: &holding,
+            context: &context,
             credential: &credential,
         };
         let issued = Box::new(Issued::new(&granted, nonce.clone()));
@@ -191,12 +189,12 @@ impl<'a> Look<'a> {
         tenant: &'s Tenant,
         verified: &'s VerifiedTenant,
         nonce: &'s Nonce,
-    ) -> Holding<'s>
+    ) -> HolderContext<'s>
     where
         'a: 's,
     {
         let observed = self.observed;
-        Holding {
+        HolderContext {
             look: *self,
             holder: Holder::ControlPlane,
             about: tenant.id(),
@@ -268,12 +266,12 @@ impl<'a> Look<'a> {
                 keep_on_offer(self, env, plan)?;
             }
             (Phase::NeedsCredential(needs), Some(tenant)) => {
-                let holding = self.control_plane(tenant, &needs.tenant, &needs.nonce);
-                needs.request.ask(&holding, plan)?;
+                let context = self.control_plane(tenant, &needs.tenant, &needs.nonce);
+                needs.request.ask(&context, plan)?;
             }
             (Phase::NeedsRights(issued), Some(tenant)) => {
-                let holding = self.control_plane(tenant, &issued.tenant, &issued.nonce);
-                self.granted(issued, tenant, &holding).grant(plan)?;
+                let context = self.control_plane(tenant, &issued.tenant, &issued.nonce);
+                self.granted(issued, tenant, &context).grant(plan)?;
             }
             (Phase::Authenticated(issued), Some(tenant)) => {
                 self.maintain(issued, tenant, slices, plan)?;
@@ -314,7 +312,7 @@ impl<'a> Look<'a> {
         &self,
         issued: &'s Issued,
         tenant: &'s Tenant,
-        holding: &'s Holding<'s>,
+        context: &'s HolderContext<'s>,
     ) -> Granted<'s>
     where
         'a: 's,
@@ -323,7 +321,7 @@ impl<'a> Look<'a> {
             look: *self,
             tenant,
             verified: &issued.tenant,
-            holding,
+            context,
             credential: &issued.credential,
         }
     }
@@ -343,8 +341,8 @@ impl<'a> Look<'a> {
             let chain = issued.credential.shown.certificate();
             return record_proof(self, tenant, verified, &issued.nonce, chain, plan);
         }
-        let holding = self.control_plane(tenant, verified, &issued.nonce);
-        let granted = self.granted(issued, tenant, &holding);
+        let context = self.control_plane(tenant, verified, &issued.nonce);
+        let granted = self.granted(issued, tenant, &context);
         let is_committed = self.renew_commitment(issued, plan)?;
         granted.mark(plan);
         answer_renews(
@@ -354,7 +352,7 @@ impl<'a> Look<'a> {
             &|name| slices.auth_params(name),
             plan,
         );
-        let is_renewed = holding.renew(&issued.credential, plan);
+        let is_renewed = context.renew(&issued.credential, plan);
         if is_committed && !is_renewed {
             self.send(issued.identity(None), plan);
         }

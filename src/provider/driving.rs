@@ -12,7 +12,7 @@ use crate::{
 
 impl Machine for Provider {
     fn cluster_id(&self) -> &ClusterId {
-        &self.0.settings.cluster_id
+        self.0.cluster_id()
     }
 
     fn watches(&self) -> Vec<Watch> {

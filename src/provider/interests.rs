@@ -70,7 +70,7 @@ impl Configuration {
             {
                 Concerns::Nobody
             }
-            _ => mirror.concerns(object).without(&self.settings.cluster_id),
+            _ => mirror.concerns(object).without(self.cluster_id()),
         }
     }
 }

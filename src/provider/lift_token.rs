@@ -67,7 +67,7 @@ fn token_parts<'t>(
     counted: &'t [u8],
 ) -> Vec<&'t [u8]> {
     let mut parts = vec![
-        configuration.settings.cluster_id.as_str().as_bytes(),
+        configuration.cluster_id().as_str().as_bytes(),
         peer.as_str().as_bytes(),
         name(record.condition),
         counted,

@@ -29,7 +29,7 @@ impl<'a> Look<'a> {
 
     /// Adds a message for the peer to the plan.
     pub(super) fn send(&self, body: impl Into<MessageBody>, plan: &mut Plan<'_>) {
-        let own = &self.configuration.settings.cluster_id;
+        let own = self.configuration.cluster_id();
         plan.send(Message::new(own, self.peer(), body));
     }
 

@@ -17,8 +17,8 @@
 //! ([`ProviderBuilder::aws`]), which is never renewed.
 //!
 //! Each call derives the phase from the present objects. [`Provider::look`]
-//! returns the phase. [`Provider::reconcile`] returns the step to the next phase.
-//! [`Provider::receive`] processes a message of the peer.
+//! returns the phase. [`reconcile`](crate::Machine::reconcile) returns the step to the
+//! next phase, and [`receive`](crate::Machine::receive) processes a message of the peer.
 //!
 //! The provider does not trust objects that a peer's identities can write. It keeps
 //! the pinned key, the proof and the used nonces in its own namespace, sealed with
@@ -106,7 +106,7 @@ use crate::{
 /// assert!(matches!(status.phase, Phase::AwaitsTenant(_)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Provider(Arc<Configuration>);
 
 impl Provider {
@@ -162,14 +162,5 @@ impl Provider {
             observed,
             now,
         }
-    }
-}
-
-impl core::fmt::Debug for Provider {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Provider")
-            .field("cluster_id", &self.0.settings.cluster_id)
-            .finish_non_exhaustive()
     }
 }

@@ -7,6 +7,7 @@ use super::{
     record::{IssuedCertificate, Proof, Record, SLICE_NAME_PREFIX, SliceRecord},
 };
 use crate::{
+    crypto::PublicKey,
     error::Error,
     machine::{View, replication, sealed::Opened},
     model::{
@@ -160,6 +161,11 @@ impl<'o> Observed<'o> {
     /// The peer's record.
     pub(super) fn record(&self) -> Option<&Record> {
         self.record.as_ref().map(|(_, opened)| &opened.record)
+    }
+
+    /// The key that is pinned for the peer.
+    pub(super) fn pinned_key(&self) -> Option<&PublicKey> {
+        self.record()?.public_key.as_ref()
     }
 
     /// The certificate of the control plane on record.

@@ -24,7 +24,7 @@ pub struct Status {
 }
 
 /// The phases of the control plane's authentication.
-/// [`Provider::reconcile`](super::Provider::reconcile) leads from one to the
+/// [`Machine::reconcile`](crate::Machine::reconcile) leads from one to the
 /// next.
 #[non_exhaustive]
 pub enum Phase {

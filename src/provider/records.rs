@@ -1,7 +1,5 @@
 //! The working copies of a peer's records, and the plan that changes them.
 
-use std::collections::BTreeSet;
-
 use super::{
     configuration::Configuration,
     lift_token::offer_lift,
@@ -13,7 +11,7 @@ use crate::{
         self, Holder,
         plan::{Journal, RecordWrite},
         record::WorkingRecord,
-        sealed::{self, Opened, Seal},
+        sealed::{self, Seal},
     },
     model::{ClusterId, Secret, Timestamp},
 };
@@ -33,21 +31,24 @@ pub(super) struct Records<'a> {
 impl<'a> Records<'a> {
     /// The records as they were observed.
     pub(super) fn of(configuration: &'a Configuration, observed: &'a Observed<'a>) -> Self {
-        let opened = observed.record.as_ref();
-        let peer = if observed.unreadable.is_some() {
-            WorkingRecord::unreadable()
-        } else {
-            WorkingRecord::of(
-                opened.map(|(secret, _)| *secret),
-                opened.map(|(_, opened)| &opened.record),
-            )
+        let peer = match &observed.record {
+            _ if observed.unreadable.is_some() => WorkingRecord::unreadable(),
+            Some((secret, opened)) => WorkingRecord::opened(secret, opened),
+            None => WorkingRecord::of(None),
         };
-        Self {
+        let mut records = Self {
             configuration,
             observed,
             peer,
             slices: Journal::default(),
+        };
+        let opened = observed.slice_records.values();
+        for slice in opened.filter_map(|(_, opened)| opened.as_ref().ok()) {
+            if slice.is_stale {
+                records.slice(&slice.record.slice);
+            }
         }
+        records
     }
 
     /// The record of a slice.
@@ -56,8 +57,8 @@ impl<'a> Records<'a> {
         let peer = &observed.peer;
         self.slices.get_or_make(slice.to_owned(), || {
             match observed.slice_records.get(slice_name(peer, slice).as_str()) {
-                None => WorkingRecord::of(None, None),
-                Some((secret, Ok(opened))) => WorkingRecord::of(Some(secret), Some(&opened.record)),
+                None => WorkingRecord::of(None),
+                Some((secret, Ok(opened))) => WorkingRecord::opened(secret, opened),
                 Some((_, Err(_))) => WorkingRecord::unreadable(),
             }
         })
@@ -97,17 +98,6 @@ impl<'a> Records<'a> {
             configuration.namespace(),
         )
     }
-
-    fn stale_slices(&self) -> impl Iterator<Item = (&'a Secret, &'a SliceRecord)> {
-        let records = self.observed.slice_records.values();
-        records.filter_map(|(secret, opened)| match opened {
-            Ok(Opened {
-                record,
-                is_stale: true,
-            }) => Some((*secret, record)),
-            _ => None,
-        })
-    }
 }
 
 impl<'a> machine::plan::Records for Records<'a> {
@@ -123,48 +113,10 @@ impl<'a> machine::plan::Records for Records<'a> {
     }
 
     fn writes(self) -> Vec<RecordWrite> {
-        let mut writes = Vec::new();
-        let is_stale = |(_, opened): &(_, Opened<Record>)| opened.is_stale;
-        match self.peer.changed() {
-            Some((record, forgets)) => {
-                writes.extend(RecordWrite::of(
-                    self.seal_peer(record),
-                    self.peer.stored(),
-                    forgets,
-                ));
-            }
-            None => {
-                let stale = self
-                    .observed
-                    .record
-                    .as_ref()
-                    .filter(|opened| is_stale(opened));
-                writes.extend(stale.and_then(|(secret, opened)| {
-                    RecordWrite::of(self.seal_peer(&opened.record), Some(secret), false)
-                }));
-            }
-        }
-        for record in self.slices.values() {
-            if let Some((changed, forgets)) = record.changed() {
-                writes.extend(RecordWrite::of(
-                    self.seal_slice(changed),
-                    record.stored(),
-                    forgets,
-                ));
-            }
-        }
-        let name = |write: &RecordWrite| write.secret.metadata.name.clone();
-        let written: BTreeSet<String> = writes.iter().map(name).collect();
-        for (secret, record) in self.stale_slices() {
-            if !written.contains(&secret.metadata.name) {
-                writes.extend(RecordWrite::of(
-                    self.seal_slice(record),
-                    Some(secret),
-                    false,
-                ));
-            }
-        }
-        writes
+        let peer = self.peer.write(|record| self.seal_peer(record));
+        let slices = self.slices.values();
+        let slices = slices.map(|slice| slice.write(|record| self.seal_slice(record)));
+        peer.into_iter().chain(slices.flatten()).collect()
     }
 }
 

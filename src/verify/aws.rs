@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
     error::{Error, PeerMisbehaved},
-    model::{AwsConfig, Identity, Resource},
+    model::{AwsConfig, Identity},
 };
 
 /// An AWS user. Every field has the form that AWS gives it. The secret part of the
@@ -74,11 +74,7 @@ pub(crate) fn user(config: &AwsConfig) -> Result<AwsUser, Malformed> {
 /// Checks the AWS user of an Identity.
 pub(super) fn check(config: &AwsConfig, identity: &Identity) -> Result<AwsUser, Error> {
     user(config).map_err(|Malformed { field, expected }| {
-        Error::new(
-            PeerMisbehaved::AwsField { expected },
-            Some(identity.id()),
-            field,
-        )
+        Error::found_in(identity, field, PeerMisbehaved::AwsField { expected })
     })
 }
 

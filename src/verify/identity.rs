@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, shortened},
     model::{
         ApiServerUrl, AuthParams, Bytes, ClusterId, Identity, IdentityType, NamespaceName,
-        ProxyUrl, Resource, Timestamp, names,
+        ProxyUrl, Timestamp, names,
     },
     policy::{Forms, Policy},
 };
@@ -268,7 +268,7 @@ struct Identified<'a>(&'a Identity);
 
 impl Identified<'_> {
     fn field(&self, field: &'static str, fault: impl Into<Fault>) -> Error {
-        Error::new(fault, Some(self.0.id()), field)
+        Error::found_in(self.0, field, fault)
     }
 }
 

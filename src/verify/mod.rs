@@ -52,12 +52,12 @@ pub(crate) fn check_name(
     if found == expected {
         return Ok(());
     }
-    Err(Error::new(
+    Err(Error::found_in(
+        object,
+        field,
         PeerMisbehaved::NameMismatch {
             expected: expected.to_owned(),
             found: shortened(found),
         },
-        Some(object.id()),
-        field,
     ))
 }

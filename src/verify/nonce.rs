@@ -2,7 +2,7 @@
 
 use crate::{
     crypto::Nonce,
-    error::{CommitmentFault, Error, PeerIncompatible, PeerMisbehaved},
+    error::{CommitmentFault, Error, Fault, PeerIncompatible, PeerMisbehaved},
     model::{ClusterId, ObjectRef, Timestamp},
     policy::Policy,
 };
@@ -58,42 +58,25 @@ pub(crate) fn nonce_at(
     policy: &Policy,
     object: Option<ObjectRef>,
 ) -> Result<Nonce, Error> {
-    let nonce = Nonce::parse(text, policy).map_err(|error| {
-        Error::new(
-            PeerMisbehaved::NonceForm(error),
-            object.clone(),
-            "data.nonce",
-        )
-    })?;
+    let at = |fault: Fault| Error::new(fault, object.clone(), "data.nonce");
+    let uncommitted = PeerMisbehaved::Commitment(CommitmentFault::Missing);
+    let nonce =
+        Nonce::parse(text, policy).map_err(|error| at(PeerMisbehaved::NonceForm(error).into()))?;
     let Some(structured) = nonce.structured() else {
-        return if expectation.known_by_key {
-            Err(uncommitted(object))
-        } else {
-            Ok(nonce)
+        return match expectation.known_by_key {
+            true => Err(at(uncommitted.into())),
+            false => Ok(nonce),
         };
     };
     if !structured.names(expectation.provider, expectation.consumer) {
-        return Err(Error::new(
-            PeerMisbehaved::NonceForOthers,
-            object,
-            "data.nonce",
-        ));
+        return Err(at(PeerMisbehaved::NonceForOthers.into()));
     }
-    if structured.expires() <= expectation.now {
-        let at = structured.expires();
-        return Err(Error::new(
-            PeerIncompatible::NonceExpired { at },
-            object,
-            "data.nonce",
-        ));
+    let expires = structured.expires();
+    if expires <= expectation.now {
+        return Err(at(PeerIncompatible::NonceExpired { at: expires }.into()));
     }
     if expectation.known_by_key && !structured.commits() {
-        return Err(uncommitted(object));
+        return Err(at(uncommitted.into()));
     }
     Ok(nonce)
-}
-
-fn uncommitted(object: Option<ObjectRef>) -> Error {
-    let fault = PeerMisbehaved::Commitment(CommitmentFault::Missing);
-    Error::new(fault, object, "data.nonce")
 }

@@ -4,7 +4,7 @@ use super::check_name;
 use crate::{
     crypto::{Csr, PublicKey, Subject},
     error::{Error, PeerMisbehaved, PolicyRefusal, shortened},
-    model::{ClusterId, Resource, ResourceSlice, names},
+    model::{ClusterId, ResourceSlice, names},
     policy::Policy,
 };
 
@@ -117,13 +117,13 @@ pub(crate) fn slice_names(
     if let Some(expected) = expectation.namespace
         && slice.metadata.namespace != expected
     {
-        return Err(Error::new(
+        return Err(Error::found_in(
+            slice,
+            "metadata.namespace",
             PolicyRefusal::UnexpectedNamespace {
                 expected: expected.to_owned(),
                 found: shortened(&slice.metadata.namespace),
             },
-            Some(slice.id()),
-            "metadata.namespace",
         ));
     }
     let labels = &slice.metadata.labels;
@@ -164,7 +164,7 @@ pub(crate) fn slice_request(
     known: Option<&[u8; 32]>,
     policy: &Policy,
 ) -> Result<VerifiedSlice, Error> {
-    let at = |error| Error::new(PeerMisbehaved::Csr(error), Some(slice.id()), "spec.csr");
+    let at = |error| Error::found_in(slice, "spec.csr", PeerMisbehaved::Csr(error));
     let pem = slice.spec.csr.as_slice();
     let recognized = known.and_then(|digest| Csr::recognize(pem, digest, policy));
     let public_key = match expectation.tenant_key {
@@ -191,10 +191,10 @@ fn slice_name(slice: &ResourceSlice, policy: &Policy) -> Result<(), Error> {
     let name = &slice.metadata.name;
     let (found, limit) = (name.len(), policy.limits.resource_slice_name);
     if found > limit {
-        return Err(Error::new(
-            PolicyRefusal::SliceNameTooLong { found, limit },
-            Some(slice.id()),
+        return Err(Error::found_in(
+            slice,
             "metadata.name",
+            PolicyRefusal::SliceNameTooLong { found, limit },
         ));
     }
     let is_label = |label: &str| {
@@ -207,12 +207,12 @@ fn slice_name(slice: &ResourceSlice, policy: &Policy) -> Result<(), Error> {
     if name.split('.').all(is_label) {
         return Ok(());
     }
-    Err(Error::new(
+    Err(Error::found_in(
+        slice,
+        "metadata.name",
         PeerMisbehaved::SliceName {
             found: shortened(name),
         },
-        Some(slice.id()),
-        "metadata.name",
     ))
 }
 

@@ -4,7 +4,7 @@ use super::{check_name, check_names};
 use crate::{
     crypto::{Csr, Fingerprint, Nonce, PublicKey, Subject},
     error::{Error, PeerMisbehaved, PolicyRefusal},
-    model::{AuthzPolicy, ClusterId, Metadata, NamespaceName, ProxyUrl, Resource, Tenant, names},
+    model::{AuthzPolicy, ClusterId, Metadata, NamespaceName, ProxyUrl, Tenant, names},
     policy::{Limits, Policy},
 };
 
@@ -52,11 +52,7 @@ pub fn tenant(
 /// [`PeerMisbehaved::ClusterId`] if the name is not a cluster ID.
 pub fn claimed_consumer(tenant: &Tenant) -> Result<ClusterId, Error> {
     tenant.spec.cluster_id.parse().map_err(|error| {
-        Error::new(
-            PeerMisbehaved::ClusterId(error),
-            Some(tenant.id()),
-            "spec.clusterID",
-        )
+        Error::found_in(tenant, "spec.clusterID", PeerMisbehaved::ClusterId(error))
     })
 }
 
@@ -107,9 +103,8 @@ pub(crate) fn claim(
         .and_then(|digest| Csr::recognize(pem, digest, policy));
     let csr = match recognized {
         Some(csr) => csr,
-        None => Csr::verify(pem, &Subject::control_plane(consumer), &public_key, policy).map_err(
-            |error| Error::new(PeerMisbehaved::Csr(error), Some(tenant.id()), "spec.csr"),
-        )?,
+        None => Csr::verify(pem, &Subject::control_plane(consumer), &public_key, policy)
+            .map_err(|error| Error::found_in(tenant, "spec.csr", PeerMisbehaved::Csr(error)))?,
     };
     Ok(VerifiedTenant {
         cluster_id: consumer.clone(),
@@ -128,10 +123,10 @@ pub(crate) fn form(
 ) -> Result<Option<ProxyUrl>, Error> {
     tenant_names(tenant, consumer, policy)?;
     if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
-        return Err(Error::new(
-            PeerMisbehaved::SelfDeclaredPolicy,
-            Some(tenant.id()),
+        return Err(Error::found_in(
+            tenant,
             "spec.authzPolicy",
+            PeerMisbehaved::SelfDeclaredPolicy,
         ));
     }
     proxy_url(tenant)
@@ -157,13 +152,8 @@ pub(crate) fn tenant_names(
 pub(crate) fn proxy_url(tenant: &Tenant) -> Result<Option<ProxyUrl>, Error> {
     let url = tenant.spec.proxy_url.as_deref();
     let url = url.filter(|url| !url.is_empty()).map(str::parse);
-    url.transpose().map_err(|error| {
-        Error::new(
-            PeerMisbehaved::Url(error),
-            Some(tenant.id()),
-            "spec.proxyURL",
-        )
-    })
+    url.transpose()
+        .map_err(|error| Error::found_in(tenant, "spec.proxyURL", PeerMisbehaved::Url(error)))
 }
 
 pub(crate) fn nonce_signature(
@@ -176,10 +166,10 @@ pub(crate) fn nonce_signature(
     let signature = tenant.spec.signature.as_slice();
     key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy)
         .map_err(|error| {
-            Error::new(
-                PeerMisbehaved::NonceSignature(error),
-                Some(tenant.id()),
+            Error::found_in(
+                tenant,
                 "spec.signature",
+                PeerMisbehaved::NonceSignature(error),
             )
         })
 }
@@ -189,22 +179,16 @@ pub(crate) fn name_length(name: &ClusterId, policy: &Policy) -> Result<(), Error
     if found <= limit {
         return Ok(());
     }
-    Err(Error::new(
-        PolicyRefusal::ClusterIdTooLong { found, limit },
-        None,
-        "spec.clusterID",
-    ))
+    let refusal = PolicyRefusal::ClusterIdTooLong { found, limit };
+    Err(Error::new(refusal, None, "spec.clusterID"))
 }
 
 /// The name of the tenant namespace that is made for a peer.
 pub(crate) fn default_namespace(peer: &ClusterId) -> Result<NamespaceName, Error> {
     names::tenant_namespace(peer).parse().map_err(|_| {
         let (found, limit) = (peer.as_str().len(), Limits::default().cluster_id);
-        Error::new(
-            PolicyRefusal::ClusterIdTooLong { found, limit },
-            None,
-            "spec.clusterID",
-        )
+        let refusal = PolicyRefusal::ClusterIdTooLong { found, limit };
+        Error::new(refusal, None, "spec.clusterID")
     })
 }
 
@@ -231,7 +215,7 @@ fn public_key(
     policy: &Policy,
 ) -> Result<PublicKey, Error> {
     let field = tenant.spec.public_key.as_slice();
-    let at = |fault: PeerMisbehaved| Error::new(fault, Some(tenant.id()), "spec.publicKey");
+    let at = |fault: PeerMisbehaved| Error::found_in(tenant, "spec.publicKey", fault);
     let malformed = |error| at(PeerMisbehaved::PublicKey(error));
     let Some(pinned) = pinned else {
         return PublicKey::from_tenant_field(field, policy).map_err(malformed);

@@ -210,21 +210,21 @@ fn an_object_that_was_fetched_is_in_the_view_of_its_peer() {
         assert!(sees(&mirror, "one", object));
     }
     assert!(sees(&mirror, "two", &far));
-    let strays: Vec<ObjectRef> = mirror.strays(&peer).cloned().collect();
-    assert_eq!(strays, [far.id(), bare.id()]);
-    assert_eq!(mirror.strays(&id("two")).count(), 0);
+    let unwatched: Vec<ObjectRef> = mirror.unwatched(&peer).cloned().collect();
+    assert_eq!(unwatched, [far.id(), bare.id()]);
+    assert_eq!(mirror.unwatched(&id("two")).count(), 0);
     // A list by labels does not contain these objects and does not remove them.
     mirror.relist(&secrets, []).unwrap();
     assert!(sees(&mirror, "one", &bare));
     // A watch that shows one of the objects keeps it up to date.
     mirror.observe(&secrets, far.clone()).unwrap();
-    assert_eq!(mirror.strays(&peer).count(), 1);
+    assert_eq!(mirror.unwatched(&peer).count(), 1);
     mirror.forget(&secrets, &far.id()).unwrap();
-    assert_eq!(mirror.strays(&peer).count(), 2);
+    assert_eq!(mirror.unwatched(&peer).count(), 2);
     for object in [&bare, &far] {
         assert!(mirror.gone(&object.id()).includes(&peer));
     }
-    assert!(mirror.is_empty() && mirror.strays(&peer).next().is_none());
+    assert!(mirror.is_empty() && mirror.unwatched(&peer).next().is_none());
 }
 
 #[test]

@@ -178,8 +178,8 @@ impl Shared {
 
     /// Fetches anew what no watch shows.
     async fn fetch_strays(&self, peer: &ClusterId) -> Result<(), Error> {
-        let strays: Vec<ObjectRef> = self.mirror().strays(peer).cloned().collect();
-        for id in strays {
+        let unwatched: Vec<ObjectRef> = self.mirror().unwatched(peer).cloned().collect();
+        for id in unwatched {
             self.fetch(peer, &id).await?;
         }
         Ok(())

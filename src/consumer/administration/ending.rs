@@ -22,7 +22,7 @@ impl Consumer {
     /// comes back under this name must be the same one, unless the administrator
     /// calls [`release_pins`](Self::release_pins).
     ///
-    /// A crash in between loses nothing: [`reconcile`](Self::reconcile) continues.
+    /// A crash in between loses nothing: [`reconcile`](crate::Machine::reconcile) continues.
     /// The provider's administrator deletes the Tenant. A new authentication needs
     /// another nonce: those of a provider with this library are not signed again.
     ///
@@ -81,7 +81,7 @@ pub(in crate::consumer) fn is_ending(observed: &Observed<'_>) -> bool {
 }
 
 /// Deletes the remaining objects of an ended peering.
-pub(in crate::consumer) fn go_on(observed: &Observed<'_>, plan: &mut Plan<'_>) {
+pub(in crate::consumer) fn advance(observed: &Observed<'_>, plan: &mut Plan<'_>) {
     let ended = observed.record().and_then(|record| record.ended.as_ref());
     remove(
         observed,

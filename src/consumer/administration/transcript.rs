@@ -7,7 +7,6 @@ use crate::{
     crypto::{CertificateChain, Nonce},
     error::{Error, PeerMisbehaved},
     machine::View,
-    model::Resource,
     policy::Policy,
 };
 
@@ -44,7 +43,7 @@ impl Consumer {
         };
         Ok(Some(Transcript::of(&Agreement {
             provider: peer,
-            consumer: &self.0.settings.cluster_id,
+            consumer: self.0.cluster_id(),
             nonce: &nonce,
             consumer_key: key.public_key(),
             auth_params: &identity.spec.auth_params,
@@ -66,12 +65,7 @@ fn agreed_nonce(observed: &Observed<'_>, policy: &Policy) -> Result<Option<Nonce
     let Some((secret, text)) = observed.nonce_text() else {
         return Ok(None);
     };
-    let nonce = Nonce::parse(text, policy).map_err(|error| {
-        Error::new(
-            PeerMisbehaved::NonceForm(error),
-            Some(secret.id()),
-            "data.nonce",
-        )
-    })?;
+    let nonce = Nonce::parse(text, policy)
+        .map_err(|error| Error::found_in(secret, "data.nonce", PeerMisbehaved::NonceForm(error)))?;
     Ok(Some(nonce))
 }

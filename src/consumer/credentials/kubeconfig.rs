@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::holding::Holding;
+use super::holder_context::HolderContext;
 use crate::{
     audit::{Decision, Event},
     consumer::{AcceptedIdentity, records::Plan},
@@ -15,7 +15,7 @@ use crate::{
     verify::Credentials,
 };
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// Pins the API server, the CA and the provider's key, stores the kubeconfig,
     /// and references it in the Identity's status.
     ///

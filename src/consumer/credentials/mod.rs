@@ -1,9 +1,9 @@
 //! The identity that the provider gave: taken, stored, renewed, and written as a
 //! kubeconfig.
 
-pub(super) mod holding;
+pub(super) mod holder_context;
+pub(super) mod identity_state;
 pub(super) mod kubeconfig;
 pub(super) mod offered;
 pub(super) mod renewal;
-pub(super) mod standing;
 pub(super) mod stored_identity;

@@ -1,6 +1,6 @@
 //! What the provider gave, verified, and the Identity that is made of it.
 
-use super::holding::{Holding, own};
+use super::holder_context::{HolderContext, own};
 use crate::{
     consumer::{AcceptedIdentity, records::Plan},
     crypto::CertificateError,
@@ -29,7 +29,7 @@ pub(in crate::consumer) enum Offer {
     Refused(Error),
 }
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// Creates the Identity or updates the stored one. The next look stores its
     /// kubeconfig.
     pub(in crate::consumer) fn take(&self, offered: &OfferedIdentity, plan: &mut Plan<'_>) {

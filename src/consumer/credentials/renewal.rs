@@ -13,7 +13,7 @@
 //! removed when the answer is stored.
 
 use super::{
-    holding::{Holding, own},
+    holder_context::{HolderContext, own},
     offered::{Offer, begins_at},
 };
 use crate::{
@@ -44,7 +44,7 @@ pub enum Renewal {
     NotBefore(Timestamp),
     /// The renewal is due, or
     /// [`RENEW_ANNOTATION`](crate::model::names::RENEW_ANNOTATION) asks for it
-    /// earlier. [`Consumer::reconcile`](crate::Consumer::reconcile) requests the
+    /// earlier. [`Machine::reconcile`](crate::Machine::reconcile) requests the
     /// next certificate. With [`RenewalScheme::ByHand`], it reports a notice
     /// instead.
     Due,
@@ -72,9 +72,13 @@ enum Mode {
 }
 
 /// The state of a stored certificate's renewal.
-pub(super) fn of(holding: &Holding<'_>, accepted: &AcceptedIdentity, offer: &Offer) -> Renewal {
-    let (record, now) = (holding.look.observed.record(), holding.look.now);
-    let received = accepted.received(&holding.holder, record, now);
+pub(super) fn of(
+    context: &HolderContext<'_>,
+    accepted: &AcceptedIdentity,
+    offer: &Offer,
+) -> Renewal {
+    let (record, now) = (context.look.observed.record(), context.look.now);
+    let received = accepted.received(&context.holder, record, now);
     let (Some(received), Some(until)) = (received, accepted.identity.credentials().valid_until())
     else {
         return Renewal::Never;
@@ -88,22 +92,22 @@ pub(super) fn of(holding: &Holding<'_>, accepted: &AcceptedIdentity, offer: &Off
         if now < half {
             return Renewal::Awaited { since, until: half };
         }
-        holding.cannot(PeerIncompatible::RenewalUnanswered { since })
+        context.cannot(PeerIncompatible::RenewalUnanswered { since })
     };
-    let mode = holding.mode(holding.renewed_by());
+    let mode = context.mode(context.renewed_by());
     match received.asked {
         Some(asked) if asked.unusable => {
-            holding.cannot(PeerIncompatible::RenewalUnusable { since: asked.at })
+            context.cannot(PeerIncompatible::RenewalUnusable { since: asked.at })
         }
         Some(asked) => awaited(asked.at),
-        None if holding.is_wanted_now(mode) => Renewal::Due,
+        None if context.is_wanted_now(mode) => Renewal::Due,
         None if now < due => Renewal::NotBefore(due),
         None if mode == Mode::Provider => awaited(due),
         None => Renewal::Due,
     }
 }
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// Whether an administrator asks for renewal before it is due, with the
     /// annotation of Liqo 1.0 and 1.1. The annotation has no effect on a provider
     /// that renews by itself. Source: Liqo `LocalRenewerReconciler.shouldRenew`.
@@ -273,7 +277,7 @@ impl Holding<'_> {
         metadata.labels.extend(replication_labels(self.look.peer()));
         own(metadata, OwnerReference::controller(identity));
         renew.spec = RenewSpec {
-            consumer_cluster_id: self.look.configuration.settings.cluster_id.to_string(),
+            consumer_cluster_id: self.look.configuration.cluster_id().to_string(),
             identity_type: identity.spec.identity_type,
             ..RenewSpec::default()
         };
@@ -294,16 +298,10 @@ impl Holding<'_> {
         accepted: &AcceptedIdentity,
         plan: &mut Plan<'_>,
     ) -> Result<Option<Csr>, Error> {
-        let subject = self
-            .holder
-            .subject(&self.look.configuration.settings.cluster_id);
+        let subject = self.holder.subject(self.look.configuration.cluster_id());
         let sent = present.map(|renew| renew.spec.csr.as_slice());
         let kept = match self.slice {
-            None => self
-                .look
-                .observed
-                .record()
-                .and_then(|record| record.csr.as_deref()),
+            None => self.look.observed.kept_request(),
             Some(slice) => Some(slice.spec.csr.as_slice()),
         };
         let kept = sent.into_iter().chain(kept);

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{
-    holding::Holding,
+    holder_context::HolderContext,
     offered::{Offer, begins_at},
     renewal::Renewal,
 };
@@ -51,7 +51,7 @@ impl core::fmt::Debug for StoredIdentity {
     }
 }
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// Sets pins that are still missing, stores a newer certificate from the
     /// provider, and maintains the Renew through which the next certificate comes.
     ///

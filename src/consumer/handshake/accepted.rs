@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     assurance::commitment::{Assurance, COMMITMENT_ANNOTATION, Committed, KnownProvider},
     consumer::{
-        credentials::holding::Holding,
+        credentials::holder_context::HolderContext,
         keys::Keys,
         look::Look,
         record::{Received, Record},
@@ -13,7 +13,7 @@ use crate::{
     crypto::{CertificateError, Fingerprint, Nonce, PublicKey, SigningKey},
     error::{Error, Fault, PeerMisbehaved, Precondition},
     machine::{Holder, Notice},
-    model::{Identity, Resource, Timestamp},
+    model::{Identity, Timestamp},
     policy::Forms,
     verify::{self, Credentials, IdentityExpectation, VerifiedIdentity},
 };
@@ -141,7 +141,7 @@ impl AcceptedIdentity {
     }
 }
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// Makes all checks on an Identity: its content, the recorded pins, and the
     /// provider's proof of its own key.
     pub(in crate::consumer) fn accept(
@@ -174,7 +174,7 @@ impl Holding<'_> {
             configuration, now, ..
         } = self.look;
         let (settings, policy) = (self.look.settings(), self.look.policy());
-        let (consumer, provider) = (&configuration.settings.cluster_id, self.look.peer());
+        let (consumer, provider) = (configuration.cluster_id(), self.look.peer());
         let record = self.look.observed.record();
         let expectation = IdentityExpectation {
             consumer,
@@ -203,7 +203,7 @@ impl Holding<'_> {
             let (assurance, provider_key) = self.look.assurance_of_endpoint();
             return Ok(accepted(verified, assurance, provider_key, None, None));
         }
-        let pinned = record.and_then(|record| record.provider_key);
+        let pinned = self.look.observed.pinned_key();
         let signed = self.look.stored_nonce();
         let annotation = identity.metadata.annotations.get(COMMITMENT_ANNOTATION);
         let grade = |nonce: Option<&Nonce>| {
@@ -243,10 +243,10 @@ impl Holding<'_> {
                 .ok_or(fault)
         });
         let (assurance, provider_key, nonce) = graded.map_err(|fault| {
-            Error::new(
-                PeerMisbehaved::Commitment(fault),
-                Some(identity.id()),
+            Error::found_in(
+                identity,
                 "metadata.annotations[liqo-auth/commitment]",
+                PeerMisbehaved::Commitment(fault),
             )
         })?;
         let first_seen =
@@ -266,10 +266,7 @@ impl Look<'_> {
     /// The assurance of a slice's identity. It is for the control plane's endpoint,
     /// so it has the control plane's assurance.
     fn assurance_of_endpoint(&self) -> (Assurance, Option<Fingerprint>) {
-        let provider_key = self
-            .observed
-            .record()
-            .and_then(|record| record.provider_key);
+        let provider_key = self.observed.pinned_key();
         let configured = &self.settings().provider_keys;
         let assurance = match &provider_key {
             None => Assurance::Unproven,

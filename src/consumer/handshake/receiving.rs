@@ -6,7 +6,8 @@ use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     audit::{Decision, Event},
     consumer::{
-        AcceptedIdentity, credentials::holding::Holding, keys::Keys, look::Look, records::Plan,
+        AcceptedIdentity, credentials::holder_context::HolderContext, keys::Keys, look::Look,
+        records::Plan,
     },
     crypto::Nonce,
     error::{Error, Fault, PolicyRefusal, Precondition, shortened},
@@ -63,9 +64,9 @@ impl Look<'_> {
         if has_ended && observed.signed_nonce.is_none() {
             return Err(Error::new(PolicyRefusal::PeeringEnded, Some(id), ""));
         }
-        let holding = Holding::of_control_plane(*self);
-        let accepted = holding.accept(keys, received)?;
-        holding.check_follows(keys, &accepted, received)?;
+        let context = HolderContext::of_control_plane(*self);
+        let accepted = context.accept(keys, received)?;
+        context.check_follows(keys, &accepted, received)?;
         self.ensure_namespace(plan)?;
         let receipt = accepted.received(&Holder::ControlPlane, observed.record(), self.now);
         plan.records.change(|record| {
@@ -99,7 +100,7 @@ impl Look<'_> {
         if !given.is_empty() && *given != metadata.namespace {
             let (expected, found) = (metadata.namespace, shortened(given));
             let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
-            return Err(Error::new(fault, Some(received.id()), "metadata.namespace"));
+            return Err(Error::found_in(received, "metadata.namespace", fault));
         }
         let identity = Identity {
             metadata,
@@ -112,7 +113,7 @@ impl Look<'_> {
     }
 }
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// Checks that a received Identity does not replace a better one. A certificate
     /// that expires together with the stored one is accepted: the provider issued it
     /// again.
@@ -135,7 +136,7 @@ impl Holding<'_> {
             {
                 Ok(())
             }
-            Err((fault, field)) => Err(Error::new(fault, Some(received.id()), field)),
+            Err((fault, field)) => Err(Error::found_in(received, field, fault)),
         }
     }
 }

@@ -43,12 +43,8 @@ impl Signing<'_> {
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if a key fails.
     pub(in crate::consumer) fn sign(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let key = &*self.keys.current;
-        let subject = Subject::control_plane(&self.look.configuration.settings.cluster_id);
-        let kept = self
-            .look
-            .observed
-            .record()
-            .and_then(|record| record.csr.as_deref());
+        let subject = Subject::control_plane(self.look.configuration.cluster_id());
+        let kept = self.look.observed.kept_request();
         let csr = self.look.csr(&subject, key, kept, plan)?;
         let succession = match self.stored_succession() {
             Some(succession) => Some(succession),
@@ -94,8 +90,8 @@ impl Signing<'_> {
 
     /// The stored certificate request, if it is by the present key.
     fn stored_csr(&self) -> Option<Csr> {
-        let subject = Subject::control_plane(&self.look.configuration.settings.cluster_id);
-        let pem = self.look.observed.record()?.csr.as_deref()?;
+        let subject = Subject::control_plane(self.look.configuration.cluster_id());
+        let pem = self.look.observed.kept_request()?;
         let key = self.keys.current.public_key();
         Csr::verify(pem, &subject, key, self.look.policy()).ok()
     }
@@ -131,7 +127,7 @@ impl Signing<'_> {
     fn succeeding(&self) -> Succeeding<'_> {
         Succeeding {
             provider: self.look.peer(),
-            consumer: &self.look.configuration.settings.cluster_id,
+            consumer: self.look.configuration.cluster_id(),
             successor: self.keys.current.public_key().spki_der(),
             nonce: self.nonce,
         }
@@ -168,7 +164,7 @@ impl Signing<'_> {
     /// that. Other keys are written in PEM.
     fn tenant(&self, csr: &Csr, signature: &[u8], succession: Option<&str>) -> Tenant {
         let settings = self.look.settings();
-        let consumer = self.look.configuration.settings.cluster_id.as_str();
+        let consumer = self.look.configuration.cluster_id().as_str();
         let namespace = settings.remote_tenant_namespace.as_ref();
         Tenant {
             metadata: Metadata {

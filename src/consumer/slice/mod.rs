@@ -22,7 +22,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use self::name::{LABEL_VALUE, check_name};
 use super::{
     AcceptedIdentity,
-    credentials::{holding::Holding, standing::Standing},
+    credentials::{holder_context::HolderContext, identity_state::IdentityState},
     keys::Keys,
     look::Look,
     observed::is_asked_of,
@@ -41,13 +41,13 @@ use crate::{
 /// One slice, with the objects that decide its phase.
 pub(super) struct Slice<'a> {
     pub(super) status: SliceStatus,
-    holding: Option<Holding<'a>>,
+    context: Option<HolderContext<'a>>,
 }
 
 impl Slice<'_> {
     pub(super) fn renewal_notice(&self) -> Option<Notice> {
-        match (&self.holding, &self.status.phase) {
-            (Some(holding), SlicePhase::Held(stored)) => holding.renewal_notice(stored),
+        match (&self.context, &self.status.phase) {
+            (Some(context), SlicePhase::Held(stored)) => context.renewal_notice(stored),
             _ => None,
         }
     }
@@ -68,22 +68,22 @@ impl<'a> Look<'a> {
                     phase: SlicePhase::Refused(unreadable.error()),
                     resources: ResourcesDecision::Undecided,
                 },
-                holding: None,
+                context: None,
             });
         let readable = self
             .view
             .readable::<ResourceSlice>()
             .filter(|slice| is_asked_of(slice, self.peer()))
             .map(|slice| {
-                let mut holding = None;
-                let phase = self.slice_phase(control_plane, slice, &mut holding);
+                let mut context = None;
+                let phase = self.slice_phase(control_plane, slice, &mut context);
                 Slice {
                     status: SliceStatus {
                         slice: slice.id(),
                         phase: phase.unwrap_or_else(SlicePhase::Refused),
                         resources: ResourcesDecision::of(slice),
                     },
-                    holding,
+                    context,
                 }
             });
         unreadable.chain(readable).collect()
@@ -93,7 +93,7 @@ impl<'a> Look<'a> {
         &self,
         control_plane: Option<&AcceptedIdentity>,
         slice: &'a ResourceSlice,
-        holding: &mut Option<Holding<'a>>,
+        context: &mut Option<HolderContext<'a>>,
     ) -> Result<SlicePhase, Error> {
         if slice.metadata.deletion_timestamp.is_some() {
             return Ok(SlicePhase::Ending);
@@ -102,7 +102,7 @@ impl<'a> Look<'a> {
         let Some(keys) = self.keys else {
             return Ok(SlicePhase::NeedsKey);
         };
-        let holding = holding.insert(Holding::of_slice(*self, slice)?);
+        let context = context.insert(HolderContext::of_slice(*self, slice)?);
         if !self.is_complete(slice, &*self.request_key(control_plane, keys, slice)) {
             self.check_requested(slice)?;
             return Ok(SlicePhase::NeedsRequest);
@@ -118,13 +118,13 @@ impl<'a> Look<'a> {
                 message: decision.message.clone(),
             });
         }
-        if holding.endpoint.is_none() {
-            holding.endpoint = control_plane.map(|control| control.identity.pins().clone());
+        if context.endpoint.is_none() {
+            context.endpoint = control_plane.map(|control| control.identity.pins().clone());
         }
-        if holding.endpoint.is_none() {
+        if context.endpoint.is_none() {
             return Ok(SlicePhase::AwaitsControlPlane);
         }
-        let stored = holding.identity.map(|identity| &identity.spec.auth_params);
+        let stored = context.identity.map(|identity| &identity.spec.auth_params);
         let own = slice
             .status
             .auth_params
@@ -133,16 +133,16 @@ impl<'a> Look<'a> {
         let own = || own.map(|given| (given, slice.id()));
         // The provider writes a renewed certificate to the slice and to the Renew,
         // one after the other.
-        let given = [own(), holding.renewed()]
+        let given = [own(), context.renewed()]
             .into_iter()
             .flatten()
             .find(|(given, _)| stored != Some(*given))
             .or_else(own);
-        Ok(match holding.standing(keys, given)? {
-            Standing::Nothing => SlicePhase::AwaitsDecision,
-            Standing::NeedsIdentity(offered) => SlicePhase::NeedsIdentity(offered),
-            Standing::NeedsKubeconfig(accepted) => SlicePhase::NeedsKubeconfig(accepted),
-            Standing::Held(stored) => SlicePhase::Held(stored),
+        Ok(match context.identity_state(keys, given)? {
+            IdentityState::Nothing => SlicePhase::AwaitsDecision,
+            IdentityState::NeedsIdentity(offered) => SlicePhase::NeedsIdentity(offered),
+            IdentityState::NeedsKubeconfig(accepted) => SlicePhase::NeedsKubeconfig(accepted),
+            IdentityState::Held(stored) => SlicePhase::Held(stored),
         })
     }
 
@@ -178,51 +178,40 @@ impl<'a> Look<'a> {
         {
             return Ok(());
         }
-        let id = Some(slice.id());
-        Err(Error::new(PolicyRefusal::SliceNotRequested, id, ""))
+        Err(Error::found_in(slice, "", PolicyRefusal::SliceNotRequested))
     }
 
     fn check_slice(&self, slice: &ResourceSlice) -> Result<(), Error> {
-        let wrong = |fault: Error| Err(fault);
-        let id = || Some(slice.id());
+        let other_cluster = |field| Err(Error::found_in(slice, field, LocalFault::Conflict));
         let expected = self.observed.namespace_name();
         if slice.metadata.namespace != expected {
             let found = shortened(&slice.metadata.namespace);
             let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
-            return wrong(Error::new(fault, id(), "metadata.namespace"));
+            return Err(Error::found_in(slice, "metadata.namespace", fault));
         }
         check_name(&slice.metadata.name, LABEL_VALUE, slice.id())?;
         let consumer = slice.spec.consumer_cluster_id.as_deref();
-        if consumer
-            .is_some_and(|consumer| consumer != self.configuration.settings.cluster_id.as_str())
-        {
-            return wrong(Error::new(
-                LocalFault::Conflict,
-                id(),
-                "spec.consumerClusterID",
-            ));
+        if consumer.is_some_and(|consumer| consumer != self.configuration.cluster_id().as_str()) {
+            return other_cluster("spec.consumerClusterID");
         }
         let provider = slice.spec.provider_cluster_id.as_deref();
         if provider.is_some_and(|provider| provider != self.peer().as_str()) {
-            return wrong(Error::new(
-                LocalFault::Conflict,
-                id(),
-                "spec.providerClusterID",
-            ));
+            return other_cluster("spec.providerClusterID");
         }
         Ok(())
     }
 
     /// Makes the next step for every slice. A slice that fails leaves no change, and
     /// does not block the others.
-    pub(super) fn go_on_with_slices(
+    pub(super) fn advance_slices(
         &self,
         control_plane: Option<&AcceptedIdentity>,
         plan: &mut Plan<'_>,
     ) {
         let slices = self.slices(control_plane);
         for slice in &slices {
-            if let Err(error) = plan.attempt(|plan| self.go_on_with(slice, control_plane, plan)) {
+            if let Err(error) = plan.attempt(|plan| self.advance_slice(slice, control_plane, plan))
+            {
                 plan.refuse_at(slice.status.slice.clone(), error);
             }
         }
@@ -238,32 +227,32 @@ impl<'a> Look<'a> {
         self.remove_left_behind(&is_there, plan);
     }
 
-    fn go_on_with(
+    fn advance_slice(
         &self,
         slice: &Slice<'_>,
         control_plane: Option<&AcceptedIdentity>,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         let id = || slice.status.slice.clone();
-        match (&slice.status.phase, &slice.holding) {
+        match (&slice.status.phase, &slice.context) {
             (SlicePhase::NeedsKey, _) => plan.await_for(Awaited::OwnKey),
             (SlicePhase::AwaitsDecision, _) => plan.await_for(Awaited::SliceDecision(id())),
             (SlicePhase::AwaitsControlPlane, _) => plan.await_for(Awaited::Identity),
             (SlicePhase::Refused(error), _) => return Err(error.clone()),
             (SlicePhase::Ending, _) => plan.await_for(Awaited::End(id())),
-            (SlicePhase::NeedsRequest, Some(holding)) => {
-                if let (Some(slice), Some(keys)) = (holding.slice, self.keys) {
+            (SlicePhase::NeedsRequest, Some(context)) => {
+                if let (Some(slice), Some(keys)) = (context.slice, self.keys) {
                     let key = self.request_key(control_plane, keys, slice);
                     self.complete_slice(slice, &*key, plan)?;
                 }
             }
-            (SlicePhase::NeedsIdentity(offered), Some(holding)) => holding.take(offered, plan),
-            (SlicePhase::NeedsKubeconfig(accepted), Some(holding)) => {
-                holding.store(accepted, plan)?;
+            (SlicePhase::NeedsIdentity(offered), Some(context)) => context.take(offered, plan),
+            (SlicePhase::NeedsKubeconfig(accepted), Some(context)) => {
+                context.store(accepted, plan)?;
             }
-            (SlicePhase::Held(stored), Some(holding)) => holding.maintain(stored, plan)?,
-            (SlicePhase::Denied { .. }, Some(holding)) => holding.withdraw(plan)?,
-            // The other phases exist only with a `Holding`.
+            (SlicePhase::Held(stored), Some(context)) => context.maintain(stored, plan)?,
+            (SlicePhase::Denied { .. }, Some(context)) => context.withdraw(plan)?,
+            // The other phases exist only with a `HolderContext`.
             (_, None) => {}
         }
         Ok(())
@@ -304,7 +293,7 @@ impl<'a> Look<'a> {
     }
 }
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// Removes the identity of a denied slice, if the slice has one, as Liqo does.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::{
     audit::{Decision, Event},
     consumer::{
         Consumer,
-        credentials::holding::Holding,
+        credentials::holder_context::HolderContext,
         look::Look,
         observed::{Observed, is_asked_of},
         records::{Plan, Records},
@@ -100,7 +100,7 @@ impl Consumer {
         let slice: Option<&ResourceSlice> = view.find(&observed.namespace_name(), name)?;
         if let Some(slice) = slice {
             if !is_asked_of(slice, view.peer()) {
-                return Err(Error::new(LocalFault::Conflict, Some(slice.id()), ""));
+                return Err(Error::found_in(slice, "", LocalFault::Conflict));
             }
             plan.await_for(Awaited::End(slice.id()));
             if slice.metadata.deletion_timestamp.is_none() {
@@ -138,11 +138,11 @@ impl Look<'_> {
             plan.await_for(Awaited::OwnKey);
             return Ok(());
         };
-        let holding = Holding::of_control_plane(*self);
-        let control_plane = holding
+        let context = HolderContext::of_control_plane(*self);
+        let control_plane = context
             .identity
-            .and_then(|identity| holding.accept(keys, identity).ok());
-        if control_plane.is_none() && holding.endpoint.is_none() {
+            .and_then(|identity| context.accept(keys, identity).ok());
+        if control_plane.is_none() && context.endpoint.is_none() {
             return Err(Error::new(Precondition::NotAuthenticated, Some(id), ""));
         }
         let stored: Option<&ResourceSlice> = self.view.find(&namespace, &options.name)?;
@@ -208,10 +208,7 @@ impl Look<'_> {
     }
 
     pub(super) fn slice_subject(&self, slice: &ResourceSlice) -> Subject {
-        Subject::resource_slice(
-            &slice.metadata.name,
-            &self.configuration.settings.cluster_id,
-        )
+        Subject::resource_slice(&slice.metadata.name, self.configuration.cluster_id())
     }
 
     /// The slice's certificate request, or a new one. None while the key has not
@@ -228,7 +225,7 @@ impl Look<'_> {
 
     fn complete(&self, slice: &mut ResourceSlice, request: Option<&Csr>) {
         let spec = &mut slice.spec;
-        spec.consumer_cluster_id = Some(self.configuration.settings.cluster_id.to_string());
+        spec.consumer_cluster_id = Some(self.configuration.cluster_id().to_string());
         spec.provider_cluster_id = Some(self.peer().to_string());
         if let Some(request) = request {
             spec.csr = Bytes::from(request.pem());

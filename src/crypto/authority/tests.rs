@@ -272,7 +272,7 @@ fn another_writer_makes_the_same_certificates() {
 
     use crate::crypto::{
         der::CONTEXT_PRIMITIVE_0,
-        rcgen_key::{Signer, Unsigned},
+        rcgen_key_for_tests::{Signer, Unsigned},
     };
 
     let key = Arc::new(KeyPair::from_entropy(&entropy(1)));

@@ -6,7 +6,7 @@ use rcgen::{
 use super::*;
 use crate::crypto::{
     Authority, Csr, Entropy, KeyPair, SigningKey,
-    rcgen_key::{Signer, Unsigned},
+    rcgen_key_for_tests::{Signer, Unsigned},
 };
 
 const HOUR: Duration = Duration::from_secs(3600);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    look::{Form, Look, Plan, Standing},
+    look::{ClaimState, Form, Look, Plan},
     observed::account_token,
 };
 use crate::{
@@ -26,27 +26,27 @@ pub(super) struct AccountForm<'a> {
 }
 
 impl Form for AccountForm<'_> {
-    fn standing(&self) -> Standing {
+    fn claim_state(&self) -> ClaimState {
         let observed = self.look.observed;
         let (claim, account) = match (observed.claim(), observed.account.account) {
             // A new account is given once the old one is gone.
             (_, Some(account)) if account.metadata.deletion_timestamp.is_some() => {
-                return Standing::Leaving;
+                return ClaimState::Leaving;
             }
-            (Some(claim), _) if !claim.is_of_accounts() => return Standing::Taken,
+            (Some(claim), _) if !claim.is_of_accounts() => return ClaimState::Taken,
             // The account was made by Liqo, so the home cluster has an identity.
-            (None, Some(_)) => return Standing::Taken,
+            (None, Some(_)) => return ClaimState::Taken,
             // The peer is new, or an administrator deleted the account so that it is
             // given again.
-            (_, None) => return Standing::Unclaimed,
+            (_, None) => return ClaimState::Unclaimed,
             (Some(claim), Some(account)) => (claim, account),
         };
         let uid = account.metadata.uid.as_str();
         let is_other = !uid.is_empty() && !claim.account.is_empty() && claim.account != uid;
         if is_other || claim.is_delivered {
-            Standing::Taken
+            ClaimState::Taken
         } else {
-            Standing::Claimed
+            ClaimState::Claimed
         }
     }
 
@@ -82,8 +82,7 @@ impl Form for AccountForm<'_> {
             // The Secret is not this account's token. Another home cluster may
             // create Secrets here.
             Some(present) => {
-                let id = Some(present.id());
-                return Err(Error::new(LocalFault::Conflict, id, "type"));
+                return Err(Error::found_in(present, "type", LocalFault::Conflict));
             }
         }
         let token = objects.token.and_then(|secret| secret.get(names::TOKEN));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-use super::look::{Form, Look, Plan, Standing};
+use super::look::{ClaimState, Form, Look, Plan};
 use crate::{
     crypto::{
         Answer, CertificateChain, CertificateError, ClientCertificateExpectation, Csr, PublicKey,
@@ -114,12 +114,8 @@ impl<'a> CertificateForm<'a> {
             }
             Answer::Denied(reason) => {
                 let reason = shortened(&reason);
-                let field = "certificateSigningRequest";
-                Err(Error::new(
-                    PolicyRefusal::CredentialDenied { reason },
-                    None,
-                    field,
-                ))
+                let refusal = PolicyRefusal::CredentialDenied { reason };
+                Err(Error::new(refusal, None, "certificateSigningRequest"))
             }
         }
     }
@@ -222,18 +218,18 @@ impl<'a> CertificateForm<'a> {
 }
 
 impl Form for CertificateForm<'_> {
-    fn standing(&self) -> Standing {
+    fn claim_state(&self) -> ClaimState {
         let objects = &self.look.observed.certificate;
         let Some(claim) = self.look.observed.claim() else {
             // The certificate was issued by Liqo, so the home cluster has an
             // identity.
             return match objects.issued {
-                Some(_) => Standing::Taken,
-                None => Standing::Unclaimed,
+                Some(_) => ClaimState::Taken,
+                None => ClaimState::Unclaimed,
             };
         };
         if claim.is_of_accounts() {
-            return Standing::Taken;
+            return ClaimState::Taken;
         }
         let is_same = claim.csr.as_slice() == self.csr.digest();
         if claim.is_delivered || (!is_same && objects.issued.is_some()) {
@@ -241,14 +237,14 @@ impl Form for CertificateForm<'_> {
             // again. A peer may have the right to delete Secrets in its namespace,
             // so only the compatible policy accepts this.
             return match (objects.issued, self.policy().forms) {
-                (None, Forms::Compatible) => Standing::Unclaimed,
-                _ => Standing::Taken,
+                (None, Forms::Compatible) => ClaimState::Unclaimed,
+                _ => ClaimState::Taken,
             };
         }
         if is_same && objects.namespace.is_some() {
-            Standing::Claimed
+            ClaimState::Claimed
         } else {
-            Standing::Unclaimed
+            ClaimState::Unclaimed
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{
     account::AccountForm,
     certificate::CertificateForm,
-    look::{Form, Look, Standing},
+    look::{ClaimState, Form, Look},
     own_token::Admission,
     reply::{Reply, forbidden},
 };
@@ -59,15 +59,15 @@ impl Look<'_> {
         env: &Env,
     ) -> Result<Reply, Error> {
         let mut plan = self.plan();
-        let standing = form.standing();
-        match standing {
-            Standing::Taken => return Ok(Reply::second_identity(request)),
-            Standing::Leaving => return Ok(HttpResponse::unavailable().into()),
-            Standing::Unclaimed if !self.names_are_free()? => {
+        let claim_state = form.claim_state();
+        match claim_state {
+            ClaimState::Taken => return Ok(Reply::second_identity(request)),
+            ClaimState::Leaving => return Ok(HttpResponse::unavailable().into()),
+            ClaimState::Unclaimed if !self.names_are_free()? => {
                 plan.await_for(Awaited::Names);
                 return Ok(Reply::later(plan.finish()));
             }
-            Standing::Unclaimed | Standing::Claimed => {}
+            ClaimState::Unclaimed | ClaimState::Claimed => {}
         }
         if let Admission::Once(secret) = admission {
             // The token is replaced first, in a step of its own. If another home
@@ -78,8 +78,8 @@ impl Look<'_> {
             plan.put(Some(secret), next);
             return Ok(Reply::later(plan.finish()));
         }
-        let response = match standing {
-            Standing::Claimed => form.give(&mut plan)?,
+        let response = match claim_state {
+            ClaimState::Claimed => form.give(&mut plan)?,
             _ => {
                 form.claim(&mut plan);
                 None
@@ -95,9 +95,9 @@ impl Look<'_> {
 
 /// Answers the peer's faults. The peer learns nothing about faults on this side.
 fn refuse(request: &IdentityRequest, error: Error) -> Result<Reply, Error> {
+    let error = error.of_the_peer()?;
     let response = match error.fault() {
         Fault::Policy(_) => forbidden(request.version),
-        _ if error.is_of_this_side() => return Err(error),
         _ => HttpResponse::error(400, &error.to_string()),
     };
     let peer = request.peer.clone();

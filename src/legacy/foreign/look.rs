@@ -23,7 +23,7 @@ pub(super) struct Look<'a> {
 /// A form of identity: a certificate or a service account.
 pub(super) trait Form {
     /// The state of the cluster ID.
-    fn standing(&self) -> Standing;
+    fn claim_state(&self) -> ClaimState;
 
     /// Records the claim to the cluster ID, and creates the objects that belong to
     /// it.
@@ -35,7 +35,7 @@ pub(super) trait Form {
 }
 
 /// The state of a cluster ID for which a right token was shown.
-pub(super) enum Standing {
+pub(super) enum ClaimState {
     /// The cluster ID has an identity. It gets no second one.
     Taken,
     /// The identity of this cluster ID is being deleted.

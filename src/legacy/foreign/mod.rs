@@ -125,11 +125,8 @@ impl Foreign {
 
     /// The lookups that find all objects of one peer.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
-        let labelled = |kind| Interest::Labelled {
-            kind,
-            label: names::DISCOVERY_CLUSTER_ID_LABEL,
-            value: peer.to_string(),
-        };
+        let label = names::DISCOVERY_CLUSTER_ID_LABEL;
+        let labelled = |kind| Interest::labelled(kind, label, peer.as_str());
         let secret = |namespace: &str, name: String| {
             Interest::Object(ObjectRef::new(Kind::Secret, namespace, name))
         };
@@ -154,11 +151,11 @@ impl Foreign {
             named(Kind::RoleBinding, names::remote_account(peer)),
             named(Kind::ClusterRole, names::remote_account(peer)),
             named(Kind::ClusterRoleBinding, names::remote_account(peer)),
-            Interest::Labelled {
-                kind: Kind::ClusterRole,
-                label: names::PEERING_PERMISSIONS_LABEL,
-                value: names::BASIC_PERMISSIONS.to_owned(),
-            },
+            Interest::labelled(
+                Kind::ClusterRole,
+                names::PEERING_PERMISSIONS_LABEL,
+                names::BASIC_PERMISSIONS,
+            ),
         ]);
         interests
     }

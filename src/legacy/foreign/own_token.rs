@@ -11,7 +11,7 @@ use crate::{
         record::{FieldSeal, origin_token_name},
     },
     machine::{Env, plan::Plan},
-    model::{ClusterId, Resource, Secret, SecretBytes, Timestamp, names},
+    model::{ClusterId, Secret, SecretBytes, Timestamp, names},
     policy::Forms,
 };
 
@@ -104,10 +104,9 @@ impl Configuration {
         if expiry(secret).is_some_and(|expiry| expiry <= now.unix()) {
             return Ok(None);
         }
-        self.parse_token(secret).map(Some).map_err(|error| {
-            let id = Some(secret.id());
-            Error::new(LocalFault::Token(error), id, "data.token")
-        })
+        self.parse_token(secret)
+            .map(Some)
+            .map_err(|error| Error::found_in(secret, "data.token", LocalFault::Token(error)))
     }
 
     /// Makes the token, unless a valid one exists.

@@ -150,8 +150,7 @@ impl Configuration {
         asks: Asks,
     ) -> Result<Request, Error> {
         let url: ApiServerUrl = cluster.spec.auth_url().parse().map_err(|error| {
-            let id = Some(cluster.id());
-            Error::new(LocalFault::AuthUrl(error), id, "spec.foreignAuthUrl")
+            Error::found_in(cluster, "spec.foreignAuthUrl", LocalFault::AuthUrl(error))
         })?;
         let settings = &self.settings;
         let skips = settings.skip_tls_verification_where_the_foreign_cluster_says_so

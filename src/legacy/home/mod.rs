@@ -187,11 +187,8 @@ impl HomeCluster {
     /// The lookups that find all objects of one peer. A ForeignCluster without a
     /// label is found by its `spec.clusterIdentity.clusterID`.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
-        let labelled = |kind| Interest::Labelled {
-            kind,
-            label: names::DISCOVERY_CLUSTER_ID_LABEL,
-            value: peer.to_string(),
-        };
+        let label = names::DISCOVERY_CLUSTER_ID_LABEL;
+        let labelled = |kind| Interest::labelled(kind, label, peer.as_str());
         let own = |name: String| {
             let namespace = self.0.settings.namespace.as_str();
             Interest::Object(ObjectRef::new(Kind::Secret, namespace, name))

@@ -24,7 +24,7 @@ use crate::{
     model::{
         ApiServerUrl, AuthParams, AuthStatus, Bytes, ClusterId, ForeignCluster, Identity,
         IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, ManifestError, Metadata,
-        ProtocolVersion, ProxyUrl, Resource, Timestamp, UserCredential, names, read_json,
+        ProtocolVersion, ProxyUrl, Timestamp, UserCredential, names, read_json,
     },
     policy::{Forms, Policy},
     verify::{self, IdentityExpectation, VerifiedIdentity},
@@ -116,8 +116,8 @@ impl Look<'_> {
                 };
                 self.set_status(outcome, now, plan);
                 if response.status == 403 && with_token && !is_of_accounts {
-                    let id = Some(cluster.id());
-                    plan.refuse(Error::new(PeerIncompatible::SecondIdentity, id, ""));
+                    let fault = PeerIncompatible::SecondIdentity;
+                    plan.refuse(Error::found_in(cluster, "", fault));
                 }
                 Ok(())
             }
@@ -352,8 +352,7 @@ pub(super) fn proxy_url(cluster: &ForeignCluster) -> Result<Option<String>, Erro
         return Ok(None);
     }
     let url: ProxyUrl = text.parse().map_err(|error| {
-        let id = Some(cluster.id());
-        Error::new(LocalFault::AuthUrl(error), id, "spec.foreignProxyUrl")
+        Error::found_in(cluster, "spec.foreignProxyUrl", LocalFault::AuthUrl(error))
     })?;
     Ok(Some(url.as_str().to_owned()))
 }

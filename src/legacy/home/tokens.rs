@@ -9,7 +9,7 @@ use crate::{
     error::{Error, LocalFault},
     legacy::{AuthToken, objects},
     machine::{Awaited, Env, answering::signed},
-    model::{AuthStatus, Resource, Secret, SecretBytes, Timestamp, names},
+    model::{AuthStatus, Secret, SecretBytes, Timestamp, names},
     policy::{Forms, Policy},
 };
 
@@ -79,10 +79,8 @@ impl Look<'_> {
             return Ok(None);
         };
         let token = secret.get(names::TOKEN).unwrap_or_default();
-        let token = AuthToken::parse(token, self.policy()).map_err(|error| {
-            let id = Some(secret.id());
-            Error::new(LocalFault::Token(error), id, "data.token")
-        })?;
+        let token = AuthToken::parse(token, self.policy())
+            .map_err(|error| Error::found_in(secret, "data.token", LocalFault::Token(error)))?;
         Ok(Some(token))
     }
 

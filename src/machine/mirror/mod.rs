@@ -1,16 +1,16 @@
 //! A cache of the objects that a controller watches, by peer.
 
+mod deleted_uids;
+mod fetched_objects;
 mod placement;
-mod recall;
 mod store;
-mod strays;
 
 use core::fmt;
 use std::{collections::BTreeSet, sync::Arc};
 
 pub(super) use self::store::Store;
 
-use self::{recall::Recall, strays::Strays};
+use self::{deleted_uids::DeletedUids, fetched_objects::FetchedObjects};
 use super::{Concerns, Effect, Version, View, Watch};
 use crate::model::{ClusterId, Object, ObjectRef};
 
@@ -50,8 +50,8 @@ use crate::model::{ClusterId, Object, ObjectRef};
 /// namespace. If a create fails because the name exists, fetch that object and
 /// pass it to [`fetched`](Self::fetched). The object is then in the view of the
 /// peer whose effect failed, until [`gone`](Self::gone) removes it. No watch
-/// updates the object: fetch the [`strays`](Self::strays) of a peer before each
-/// call for that peer.
+/// updates the object: fetch the [`unwatched`](Self::unwatched) objects of a peer
+/// before each call for that peer.
 ///
 /// # Examples
 /// ```
@@ -78,8 +78,8 @@ use crate::model::{ClusterId, Object, ObjectRef};
 pub struct Mirror {
     store: Store,
     watches: Vec<Watched>,
-    strays: Strays,
-    recall: Recall,
+    fetched: FetchedObjects,
+    deleted: DeletedUids,
     followers: Vec<Arc<dyn Follower>>,
 }
 
@@ -229,14 +229,14 @@ impl Mirror {
         if id.name.is_empty() {
             return Err(MirrorError::NoName(id));
         }
-        self.strays.add(peer, &id);
+        self.fetched.add(peer, &id);
         let seen = self.store.seen_by(&id);
         Ok(self.put(object, seen).and(Concerns::Peer(peer.clone())))
     }
 
     /// Removes an object that a fetch did not find.
     pub fn gone(&mut self, id: &ObjectRef) -> Concerns {
-        let fetched = Concerns::peers(self.strays.remove(id));
+        let fetched = Concerns::peers(self.fetched.remove(id));
         fetched.and(self.take_out(id))
     }
 
@@ -245,7 +245,7 @@ impl Mirror {
     /// mirror took the answer.
     pub fn written(&mut self, effect: &Effect, object: Object) -> bool {
         let id = effect.id();
-        let is_known = self.recall.contains(uid(&object));
+        let is_known = self.deleted.contains(uid(&object));
         let stored = self.store.get(&id).map(Object::any_metadata);
         let is_next = match (effect, stored) {
             (Effect::Create(_), None) => !is_known,
@@ -272,8 +272,8 @@ impl Mirror {
 
     /// The objects that were [`fetched`](Self::fetched) for one peer and that no
     /// watch shows.
-    pub fn strays(&self, peer: &ClusterId) -> impl Iterator<Item = &ObjectRef> {
-        let fetched = self.strays.of(peer);
+    pub fn unwatched(&self, peer: &ClusterId) -> impl Iterator<Item = &ObjectRef> {
+        let fetched = self.fetched.of(peer);
         fetched.filter(|id| self.store.seen_by(id) == 0)
     }
 
@@ -316,7 +316,7 @@ impl Mirror {
 
     /// The objects that were fetched for a peer and do not concern it otherwise.
     fn met(&self, peer: &ClusterId) -> impl Iterator<Item = &Object> {
-        let fetched = self.strays.of(peer);
+        let fetched = self.fetched.of(peer);
         fetched
             .filter_map(|id| self.store.get(id))
             .filter(|object| !self.store.concerns(object).includes(peer))
@@ -335,7 +335,7 @@ impl Mirror {
         let id = object.id();
         let stored = self.store.get(&id).map(uid);
         if let Some(stored) = stored.filter(|stored| *stored != uid(&object)) {
-            self.recall.note(stored);
+            self.deleted.note(stored);
         }
         let seen = self.store.seen_by(&id) | bit(at);
         self.put(object, seen)
@@ -343,11 +343,11 @@ impl Mirror {
 
     fn leave(&mut self, at: usize, id: &ObjectRef) -> Concerns {
         let seen = self.store.seen_by(id) & !bit(at);
-        if seen == 0 && !self.strays.contains(id) {
+        if seen == 0 && !self.fetched.contains(id) {
             return self.take_out(id);
         }
         if let Some(object) = self.store.get(id).filter(|_| seen == 0) {
-            self.recall.note(uid(object));
+            self.deleted.note(uid(object));
         }
         self.store.set_seen_by(id, seen)
     }
@@ -366,7 +366,7 @@ impl Mirror {
         let Some((object, concerns)) = self.store.remove(id) else {
             return Concerns::Nobody;
         };
-        self.recall.note(uid(&object));
+        self.deleted.note(uid(&object));
         concerns
     }
 

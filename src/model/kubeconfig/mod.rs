@@ -2,7 +2,7 @@
 
 pub(super) mod form;
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
@@ -111,74 +111,58 @@ impl Kubeconfig {
     pub fn to_yaml(&self) -> SecretBytes {
         // The capacity suffices: a growing buffer would leave copies in memory that
         // are not wiped.
-        let mut text = Zeroizing::new(String::with_capacity(self.capacity()));
-        let mut line = |parts: &[&str]| {
-            parts.iter().for_each(|part| text.push_str(part));
-            text.push('\n');
-        };
-        line(&["apiVersion: v1"]);
-        line(&["clusters:"]);
-        line(&["- cluster:"]);
+        let mut text = Lines(Zeroizing::new(String::with_capacity(self.capacity())));
+        text.line("apiVersion: v1");
+        text.line("clusters:");
+        text.line("- cluster:");
         if !self.certificate_authority.is_empty() {
             let data = STANDARD.encode(self.certificate_authority.as_slice());
-            line(&[
-                "    certificate-authority-data: ",
-                &Scalar(&data).to_string(),
-            ]);
+            text.field("    certificate-authority-data", &data);
         }
         if let Some(proxy) = &self.proxy_url {
-            line(&["    proxy-url: ", &Scalar(proxy).to_string()]);
+            text.field("    proxy-url", proxy);
         }
-        line(&["    server: ", &Scalar(&self.server).to_string()]);
-        line(&["  name: ", &Scalar(&self.cluster).to_string()]);
-        line(&["contexts:"]);
-        line(&["- context:"]);
-        line(&["    cluster: ", &Scalar(&self.cluster).to_string()]);
+        text.field("    server", &self.server);
+        text.field("  name", &self.cluster);
+        text.line("contexts:");
+        text.line("- context:");
+        text.field("    cluster", &self.cluster);
         if let Some(namespace) = self.namespace.as_deref().filter(|name| !name.is_empty()) {
-            line(&["    namespace: ", &Scalar(namespace).to_string()]);
+            text.field("    namespace", namespace);
         }
-        line(&["    user: ", &Scalar(&self.user).to_string()]);
-        let context = match &self.credential {
-            UserCredential::Token(_) => {
-                Scalar(&[&self.user, "@", &self.cluster].concat()).to_string()
-            }
-            _ => names::KUBECONFIG_CONTEXT.to_owned(),
+        text.field("    user", &self.user);
+        let has_token = matches!(self.credential, UserCredential::Token(_));
+        let context = match has_token {
+            true => [&self.user, "@", &self.cluster].concat(),
+            false => names::KUBECONFIG_CONTEXT.to_owned(),
         };
-        line(&["  name: ", &context]);
-        line(&["current-context: ", &context]);
-        line(&["kind: Config"]);
-        if matches!(self.credential, UserCredential::Token(_)) {
-            line(&["preferences: {}"]);
+        text.field("  name", &context);
+        text.field("current-context", &context);
+        text.line("kind: Config");
+        if has_token {
+            text.line("preferences: {}");
         }
-        line(&["users:"]);
-        line(&["- name: ", &Scalar(&self.user).to_string()]);
-        line(&[match &self.credential {
+        text.line("users:");
+        text.field("- name", &self.user);
+        text.line(match &self.credential {
             UserCredential::Elsewhere => "  user: {}",
             _ => "  user:",
-        }]);
+        });
         match &self.credential {
             UserCredential::KeyData { certificate, key } => {
-                write_certificate(&mut line, certificate);
+                text.certificate(certificate);
                 let data = Zeroizing::new(STANDARD.encode(key.expose()));
-                if Scalar(&data).is_plain() {
-                    line(&["    client-key-data: ", &data]);
-                } else {
-                    // Base64 needs no escapes.
-                    line(&["    client-key-data: \"", &data, "\""]);
-                }
+                text.field("    client-key-data", &data);
             }
             UserCredential::KeyFile { certificate, key } => {
-                write_certificate(&mut line, certificate);
-                line(&["    client-key: ", &Scalar(key).to_string()]);
+                text.certificate(certificate);
+                text.field("    client-key", key);
             }
-            UserCredential::Exec(exec) => write_exec(&mut line, exec),
-            UserCredential::Token(token) => {
-                let token = Zeroizing::new(Scalar(token.expose()).to_string());
-                line(&["    token: ", &token]);
-            }
+            UserCredential::Exec(exec) => text.exec(exec),
+            UserCredential::Token(token) => text.field("    token", token.expose()),
             UserCredential::Elsewhere => {}
         }
-        SecretBytes::from(core::mem::take(&mut *text).into_bytes())
+        SecretBytes::from(core::mem::take(&mut *text.0).into_bytes())
     }
 
     fn capacity(&self) -> usize {
@@ -212,31 +196,48 @@ impl fmt::Debug for ExecCredential {
     }
 }
 
-fn write_certificate(line: &mut impl FnMut(&[&str]), certificate: &Bytes) {
-    if !certificate.is_empty() {
-        let data = STANDARD.encode(certificate.as_slice());
-        line(&["    client-certificate-data: ", &Scalar(&data).to_string()]);
-    }
-}
+/// The lines of a kubeconfig.
+struct Lines(Zeroizing<String>);
 
-fn write_exec(line: &mut impl FnMut(&[&str]), exec: &ExecCredential) {
-    line(&["    exec:"]);
-    line(&["      apiVersion: ", &Scalar(&exec.api_version).to_string()]);
-    line(&[
-        "      args:",
-        if exec.args.is_empty() { " null" } else { "" },
-    ]);
-    for argument in &exec.args {
-        line(&["      - ", &Scalar(argument).to_string()]);
+impl Lines {
+    fn line(&mut self, line: &str) {
+        self.0.extend([line, "\n"]);
     }
-    line(&["      command: ", &Scalar(&exec.command).to_string()]);
-    line(&["      env:", if exec.env.is_empty() { " null" } else { "" }]);
-    for (name, value) in &exec.env {
-        line(&["      - name: ", &Scalar(name).to_string()]);
-        line(&["        value: ", &Scalar(value).to_string()]);
+
+    fn field(&mut self, name: &str, value: &str) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.0, "{name}: {}", Scalar(value));
     }
-    line(&["      interactiveMode: Never"]);
-    line(&["      provideClusterInfo: false"]);
+
+    fn certificate(&mut self, certificate: &Bytes) {
+        if !certificate.is_empty() {
+            let data = STANDARD.encode(certificate.as_slice());
+            self.field("    client-certificate-data", &data);
+        }
+    }
+
+    fn exec(&mut self, exec: &ExecCredential) {
+        self.line("    exec:");
+        self.field("      apiVersion", &exec.api_version);
+        self.list("      args:", exec.args.is_empty());
+        for argument in &exec.args {
+            // Writing to a String cannot fail.
+            let _ = writeln!(self.0, "      - {}", Scalar(argument));
+        }
+        self.field("      command", &exec.command);
+        self.list("      env:", exec.env.is_empty());
+        for (name, value) in &exec.env {
+            self.field("      - name", name);
+            self.field("        value", value);
+        }
+        self.line("      interactiveMode: Never");
+        self.line("      provideClusterInfo: false");
+    }
+
+    /// Begins a list. An empty one is `null`.
+    fn list(&mut self, name: &str, is_empty: bool) {
+        self.line(&[name, if is_empty { " null" } else { "" }].concat());
+    }
 }
 
 #[cfg(test)]

@@ -141,16 +141,16 @@ pub(in crate::model) fn read_values(
     limit: usize,
     limits: &Limits,
 ) -> Result<Vec<(Value, Vec<Defect>)>, ManifestError> {
-    let text = bounded_text(text, limit)?;
-    let mut reader = Reader::new(limits);
-    for document in documents(text.trim_start_matches('\u{feff}')) {
-        match document.text.trim_start().bytes().next() {
-            Some(b'{' | b'[') => reader.read_json(&document)?,
-            _ if document.is_empty() => {}
-            _ => reader.read_yaml(&document)?,
+    read_bounded(text, limit, limits, |reader, text| {
+        for document in documents(text.trim_start_matches('\u{feff}')) {
+            match document.text.trim_start().bytes().next() {
+                Some(b'{' | b'[') => reader.read_json(&document)?,
+                _ if document.is_empty() => {}
+                _ => reader.read_yaml(&document)?,
+            }
         }
-    }
-    Ok(reader.documents)
+        Ok(())
+    })
 }
 
 /// As [`read_values`], of a text that is JSON as a whole.
@@ -159,22 +159,31 @@ pub(in crate::model) fn read_json_values(
     limit: usize,
     limits: &Limits,
 ) -> Result<Vec<(Value, Vec<Defect>)>, ManifestError> {
-    let text = bounded_text(text, limit)?;
-    let mut reader = Reader::new(limits);
-    reader.read_json(&Document { text, line: 0 })?;
-    Ok(reader.documents)
+    read_bounded(text, limit, limits, |reader, text| {
+        reader.read_json(&Document { text, line: 0 })
+    })
 }
 
-fn bounded_text(text: &[u8], limit: usize) -> Result<&str, ManifestError> {
-    if text.len() > limit {
-        return Err(ManifestError::TooLarge {
-            found: text.len(),
-            limit,
-        });
+fn read_bounded(
+    text: &[u8],
+    limit: usize,
+    limits: &Limits,
+    read: impl FnOnce(&mut Reader, &str) -> Result<(), ManifestError>,
+) -> Result<Vec<(Value, Vec<Defect>)>, ManifestError> {
+    let found = text.len();
+    if found > limit {
+        return Err(ManifestError::TooLarge { found, limit });
     }
-    core::str::from_utf8(text).map_err(|error| ManifestError::NotText {
+    let text = core::str::from_utf8(text).map_err(|error| ManifestError::NotText {
         at: error.valid_up_to(),
-    })
+    })?;
+    let mut reader = Reader {
+        documents: Vec::new(),
+        values: 0,
+        limits: limits.clone(),
+    };
+    read(&mut reader, text)?;
+    Ok(reader.documents)
 }
 
 /// The object as JSON for people: indented by two spaces, with a final
@@ -221,14 +230,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(limits: &Limits) -> Self {
-        Self {
-            documents: Vec::new(),
-            values: 0,
-            limits: limits.clone(),
-        }
-    }
-
     fn read_json(&mut self, document: &Document<'_>) -> Result<(), ManifestError> {
         let mut deserializer = serde_json::Deserializer::from_str(document.text);
         let first = self.read_json_value(&mut deserializer);

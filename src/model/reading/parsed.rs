@@ -16,6 +16,24 @@ where
     deserializer.deserialize_str(Parsed(PhantomData))
 }
 
+/// Gives types their JSON form: the text that `Display` writes and `FromStr` reads.
+macro_rules! as_text {
+    ($($Type:ty),+) => {$(
+        impl serde::Serialize for $Type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $Type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::model::parsed(deserializer)
+            }
+        }
+    )+};
+}
+pub(crate) use as_text;
+
 struct Parsed<T>(PhantomData<T>);
 
 impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Parsed<T> {

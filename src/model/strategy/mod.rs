@@ -14,10 +14,11 @@
 //! ```
 
 mod slice;
-
-use std::collections::BTreeMap;
+mod text;
 
 use slice::{any_renew, any_resource_slice};
+use text::any_map;
+pub(crate) use text::{any_text, any_url};
 
 use proptest::{
     collection::{btree_map, vec},
@@ -81,16 +82,6 @@ fn timestamp() -> BoxedStrategy<Timestamp> {
             Timestamp::from_unix(seconds).ok()
         })
         .boxed()
-}
-
-/// Any text: honest names, empty texts, and texts of a hostile peer.
-pub(crate) fn any_text() -> BoxedStrategy<String> {
-    prop_oneof![
-        4 => "[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?",
-        1 => ".{0,40}",
-        1 => proptest::sample::select(HOSTILE).prop_map(str::to_owned),
-    ]
-    .boxed()
 }
 
 /// Any bytes, few or many.
@@ -370,64 +361,6 @@ fn tenant_condition() -> BoxedStrategy<TenantCondition> {
         Just(TenantCondition::Drained),
     ]
     .boxed()
-}
-
-/// A URL, or a text in place of a URL.
-pub(crate) fn any_url() -> BoxedStrategy<String> {
-    prop_oneof![
-        3 => "https://[a-z]{1,10}\\.example(:[1-9][0-9]{0,3})?",
-        1 => proptest::sample::select(HOSTILE_URLS).prop_map(str::to_owned),
-        1 => any_text(),
-    ]
-    .boxed()
-}
-
-const HOSTILE: &[&str] = &[
-    "",
-    "system:admin",
-    "cl\nname: x",
-    "cl-consumer\0",
-    "../etc",
-    "yes",
-    "null",
-    "~",
-    "1e3",
-    "0x10",
-    "2026-11-20",
-    "{}",
-    "[",
-    "- a",
-    "a: b",
-    "#",
-    "&a",
-    "*a",
-    "!x",
-    "'",
-    "\"",
-    "\u{2028}",
-    "\u{feff}",
-    "---",
-    "...",
-    "<<",
-    "=",
-    " a ",
-    "a\r\n",
-    "\t",
-];
-
-const HOSTILE_URLS: &[&str] = &[
-    "https://kubernetes.default.svc",
-    "https://user:password@api.example",
-    "https://169.254.169.254",
-    "https://[::ffff:169.254.169.254]",
-    "http://api.example",
-    "https://2852039166",
-    "https://api.example\\@kubernetes",
-    "socks5://user:password@proxy",
-];
-
-fn any_map() -> BoxedStrategy<BTreeMap<String, String>> {
-    btree_map(any_text(), any_text(), 0..4).boxed()
 }
 
 fn any_grant() -> BoxedStrategy<(Metadata, RoleRef, Vec<RbacSubject>)> {

@@ -10,7 +10,11 @@ use proptest::{
     strategy::{BoxedStrategy, Strategy},
 };
 
-use super::{any_auth_params, any_bytes, any_map, any_metadata, any_text, timestamp};
+use super::{
+    any_auth_params, any_bytes, any_metadata,
+    text::{any_map, any_text},
+    timestamp,
+};
 use crate::model::{
     IdentityType, LocalObjectReference, Quantity, Renew, RenewSpec, RenewStatus, ResourceSlice,
     ResourceSliceCondition, ResourceSliceConditionStatus, ResourceSliceConditionType,

@@ -2,9 +2,7 @@
 
 use core::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::model::parsed;
+use crate::model::as_text;
 
 /// The ID of a cluster: a DNS label, `[a-z0-9]([-a-z0-9]*[a-z0-9])?`, of at
 /// most 63 characters.
@@ -91,17 +89,7 @@ impl FromStr for ClusterId {
     }
 }
 
-impl Serialize for ClusterId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for ClusterId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer)
-    }
-}
+as_text!(ClusterId);
 
 impl AsRef<str> for ClusterId {
     fn as_ref(&self) -> &str {

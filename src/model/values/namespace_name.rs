@@ -2,9 +2,7 @@
 
 use core::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::model::{ClusterId, NameError, parsed};
+use crate::model::{ClusterId, NameError, as_text};
 
 /// The name of a namespace: a DNS label, `[a-z0-9]([-a-z0-9]*[a-z0-9])?`, of
 /// at most 63 characters. Source: RFC 1123 section 2.1.
@@ -37,17 +35,7 @@ impl FromStr for NamespaceName {
     }
 }
 
-impl Serialize for NamespaceName {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for NamespaceName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer)
-    }
-}
+as_text!(NamespaceName);
 
 impl fmt::Display for NamespaceName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,10 +2,9 @@
 
 use core::{fmt, str::FromStr, time::Duration};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use crate::model::{ValueError, parsed};
+use crate::model::{ValueError, as_text};
 
 /// A point in time in whole seconds since the Unix epoch. The caller passes the
 /// time as an argument: the library reads no clock.
@@ -107,17 +106,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-impl Serialize for Timestamp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Timestamp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer)
-    }
-}
+as_text!(Timestamp);
 
 const FORMAT: ValueError =
     ValueError("not a date and time of RFC 3339, such as 2026-11-20T13:00:00Z");

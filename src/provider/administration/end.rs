@@ -23,8 +23,8 @@ use crate::{
 };
 
 impl Provider {
-    /// Ends a peering: deletes the Tenant. [`reconcile`](Self::reconcile) then
-    /// withdraws the rights and deletes the Secrets and renewals of the peering.
+    /// Ends a peering: deletes the Tenant. [`reconcile`](crate::Machine::reconcile)
+    /// then withdraws the rights and deletes the Secrets and renewals of the peering.
     /// Without a Tenant, this call revokes the invitation. The key stays pinned
     /// until all certificates have expired. The tenant namespace stays, since
     /// others may use it.

@@ -59,7 +59,7 @@ impl Provider {
     }
 
     /// Approves the waiting request, or a request that was denied before. Nothing
-    /// is signed yet: [`reconcile`](Self::reconcile) does that.
+    /// is signed yet: [`reconcile`](crate::Machine::reconcile) does that.
     ///
     /// # Errors
     /// As [`look`](Self::look); [`Precondition::NothingToApprove`] if no request

@@ -12,7 +12,7 @@ use crate::{
     audit::{Decision, Event},
     crypto::{CertificateChain, ClientCertificateExpectation, Csr, SigningKey, Subject},
     error::{ApiMisuse, Backend, Error, LocalFault, PolicyRefusal, Precondition},
-    machine::{Env, Holder, Step, View, plan::Plan},
+    machine::{Env, Holder, Step, View, plan::Plan, view::only},
     model::{
         Bytes, CertificateSigningRequest, ClusterId, ClusterRole, Kubeconfig, Metadata, Namespace,
         ObjectRef, RbacSubject, Resource, Role, RoleBinding, RoleRef, names,
@@ -249,33 +249,20 @@ fn check_label(peer: &ClusterId) -> Result<(), Error> {
     if found <= limit {
         return Ok(());
     }
-    Err(Error::new(
-        PolicyRefusal::ClusterIdTooLong { found, limit },
-        None,
-        "metadata.labels[liqo.io/peering-user-name]",
-    ))
+    let field = "metadata.labels[liqo.io/peering-user-name]";
+    let refusal = PolicyRefusal::ClusterIdTooLong { found, limit };
+    Err(Error::new(refusal, None, field))
 }
 
 /// The only role of the kind `K` for peering users.
 fn only_role<K: Resource>(view: &View<'_>) -> Result<ObjectRef, Error> {
-    let mut roles = view.every::<K>()?.filter(|role| {
+    let role = only(view.every::<K>()?.filter(|role| {
         let component = role.metadata().label(names::APP_COMPONENT_LABEL);
         component == Some(names::PEERING_USER_COMPONENT)
-    });
-    let Some(role) = roles.next() else {
-        let kind = K::KIND.as_str();
-        return Err(Error::new(Precondition::NoPeeringRole { kind }, None, ""));
-    };
-    match roles.find(|other| other.id() != role.id()) {
-        None => Ok(role.id()),
-        Some(other) => Err(Error::new(
-            LocalFault::Ambiguous {
-                other: other.id().to_string(),
-            },
-            Some(role.id()),
-            "",
-        )),
-    }
+    }))?;
+    let kind = K::KIND.as_str();
+    let missing = || Error::new(Precondition::NoPeeringRole { kind }, None, "");
+    role.map(Resource::id).ok_or_else(missing)
 }
 
 /// Checks that the peer has no peering user yet, and that no other object has the
@@ -296,21 +283,17 @@ fn refuse_second(view: &View<'_>) -> Result<(), Error> {
         names::peering_user_reader(peer),
         names::peering_user_writer(peer),
     ];
-    let in_the_way = view
-        .every::<RoleBinding>()?
-        .find(|binding| bindings.contains(&binding.metadata.name))
-        .map(Resource::id);
-    let request = || {
-        let request = view.find::<CertificateSigningRequest>("", &user);
-        Ok::<_, Error>(request?.map(Resource::id))
+    let mut bound = view.every::<RoleBinding>()?;
+    let binding = bound.find(|binding| bindings.contains(&binding.metadata.name));
+    let in_the_way = match binding {
+        Some(binding) => Some(binding.id()),
+        None => view
+            .find::<CertificateSigningRequest>("", &user)?
+            .map(Resource::id),
     };
-    match in_the_way.map_or_else(request, |id| Ok(Some(id)))? {
+    match in_the_way {
         None => Ok(()),
-        Some(id) => Err(Error::new(
-            LocalFault::Conflict,
-            Some(id),
-            "metadata.labels",
-        )),
+        id => Err(Error::new(LocalFault::Conflict, id, "metadata.labels")),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     crypto::{Nonce, PublicKey},
     error::{Error, PeerMisbehaved},
     machine::View,
-    model::{Resource, names},
+    model::names,
     provider::{Provider, observed::Observed},
 };
 
@@ -34,14 +34,10 @@ impl Provider {
         let key = tenant.spec.public_key.as_slice();
         let consumer_key = PublicKey::from_tenant_field(key, self.0.policy(&observed.peer))
             .map_err(|error| {
-                Error::new(
-                    PeerMisbehaved::PublicKey(error),
-                    Some(tenant.id()),
-                    "spec.publicKey",
-                )
+                Error::found_in(tenant, "spec.publicKey", PeerMisbehaved::PublicKey(error))
             })?;
         Ok(Some(Transcript::of(&Agreement {
-            provider: &self.0.settings.cluster_id,
+            provider: self.0.cluster_id(),
             consumer: &observed.peer,
             nonce: &nonce,
             consumer_key: &consumer_key,

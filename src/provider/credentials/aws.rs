@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::{Credential, Holding};
+use super::{Credential, HolderContext};
 use crate::{
     audit::{Decision, Event},
     crypto::{Answer, BoxError, RequestId, Subject},
@@ -88,18 +88,18 @@ pub struct AwsIdentityRequest {
 }
 
 /// The AWS user on record for exactly this holder's request, if there is one.
-pub(super) fn in_force(holding: &Holding<'_>) -> Option<Credential> {
-    Credential::aws(holding.key_held?.given_for(holding.csr, holding.uid)?)
+pub(super) fn in_force(context: &HolderContext<'_>) -> Option<Credential> {
+    Credential::aws(context.key_held?.given_for(context.csr, context.uid)?)
 }
 
 /// The request for the holder's next AWS user.
-pub(super) fn request(holding: &Holding<'_>) -> AwsIdentityRequest {
-    let earlier = holding.key_held.map_or(0, HeldKey::count);
+pub(super) fn request(context: &HolderContext<'_>) -> AwsIdentityRequest {
+    let earlier = context.key_held.map_or(0, HeldKey::count);
     AwsIdentityRequest {
-        id: RequestId::of_credential(DOMAIN, holding.csr, holding.uid, earlier),
-        peer: holding.look.peer().clone(),
-        holder: holding.holder.clone(),
-        subject: holding.subject.clone(),
+        id: RequestId::of_credential(DOMAIN, context.csr, context.uid, earlier),
+        peer: context.look.peer().clone(),
+        holder: context.holder.clone(),
+        subject: context.subject.clone(),
     }
 }
 
@@ -107,23 +107,23 @@ pub(super) fn request(holding: &Holding<'_>) -> AwsIdentityRequest {
 /// sealed record keeps the user with the secret part of its key, so that the
 /// provider does not ask for it again. The peer's record keeps the public part.
 pub(super) fn ask(
-    holding: &Holding<'_>,
+    context: &HolderContext<'_>,
     request: &AwsIdentityRequest,
     plan: &mut Plan<'_>,
 ) -> Result<(), Error> {
-    let limit = holding.look.policy().limits.access_keys;
+    let limit = context.look.policy().limits.access_keys;
     let planned = plan.records.peer.planned();
     if planned.is_some_and(|record| record.aws.len() >= limit) {
         let refusal = PolicyRefusal::TooManyAccessKeys { limit };
-        plan.refuse(Error::new(refusal, Some(holding.about.clone()), "spec.csr"));
+        plan.refuse(Error::new(refusal, Some(context.about.clone()), "spec.csr"));
         return Ok(());
     }
-    let answer = match &holding.look.configuration.aws {
+    let answer = match &context.look.configuration.aws {
         None => Ok(Answer::Pending),
         Some(identities) => identities.identity(request),
     };
     match answer.map_err(|error| Error::backend(Backend::Credentials, error))? {
-        Answer::Ready(config) => take(holding, request, &config, plan),
+        Answer::Ready(config) => take(context, request, &config, plan),
         Answer::Pending => {
             plan.await_for(Awaited::Credential(request.id));
             Ok(())
@@ -131,14 +131,14 @@ pub(super) fn ask(
         Answer::Denied(reason) => {
             let reason = shortened(&reason);
             let refusal = PolicyRefusal::CredentialDenied { reason };
-            plan.refuse(Error::new(refusal, Some(holding.about.clone()), "spec.csr"));
+            plan.refuse(Error::new(refusal, Some(context.about.clone()), "spec.csr"));
             Ok(())
         }
     }
 }
 
 fn take(
-    holding: &Holding<'_>,
+    context: &HolderContext<'_>,
     request: &AwsIdentityRequest,
     config: &AwsConfig,
     plan: &mut Plan<'_>,
@@ -147,11 +147,11 @@ fn take(
         let expected = malformed.expected;
         Error::new(ApiMisuse::CredentialForm { expected }, None, "")
     })?;
-    let (csr, uid, now) = (holding.csr, holding.uid, holding.look.now);
+    let (csr, uid, now) = (context.csr, context.uid, context.look.now);
     plan.records
         .peer
-        .change(|record| record.remember_key(&holding.holder, csr, uid, config));
-    if let Holder::Slice(slice) = &holding.holder {
+        .change(|record| record.remember_key(&context.holder, csr, uid, config));
+    if let Holder::Slice(slice) = &context.holder {
         plan.records.slice(slice).change(|record| {
             record.aws.take(csr, uid, config);
             record.authenticated.get_or_insert(now.unix());
@@ -163,8 +163,8 @@ fn take(
     };
     plan.tell(
         Event::new(&request.peer, given)
-            .about(holding.about.clone())
-            .by_key(holding.key.fingerprint()),
+            .about(context.about.clone())
+            .by_key(context.key.fingerprint()),
     );
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Credential, Holding, RequestBasis, SigningRequest, kubernetes};
+use super::{Credential, HolderContext, RequestBasis, SigningRequest, kubernetes};
 use crate::{
     audit::{Decision, Event},
     crypto::{Answer, CertificateChain, Fingerprint, RequestId},
@@ -32,47 +32,47 @@ pub(super) enum Asked {
 /// A certificate that is not valid yet is not usable: the clock was ahead at its
 /// issue, and has been corrected since. Then the signer signs another one, once for
 /// each jump of the clock.
-pub(super) fn in_force(holding: &Holding<'_>) -> Option<Credential> {
-    let chain = match holding.held {
+pub(super) fn in_force(context: &HolderContext<'_>) -> Option<Credential> {
+    let chain = match context.held {
         Some(held) => {
             let issued = held.issued.as_ref()?;
-            let chain = issued.chain_for(holding.csr, holding.look.policy())?;
-            holding.check(&chain).is_ok().then_some(chain)?
+            let chain = issued.chain_for(context.csr, context.look.policy())?;
+            context.check(&chain).is_ok().then_some(chain)?
         }
-        None => holding.kept_in.left_by_liqo(holding)?,
+        None => context.kept_in.left_by_liqo(context)?,
     };
     Some(Credential::certificate(chain))
 }
 
 /// The request to sign. The provider makes one only if the certificate on record is
 /// no longer usable, or soon will not be.
-pub(super) fn request(holding: &Holding<'_>) -> SigningRequest {
-    let look = holding.look;
+pub(super) fn request(context: &HolderContext<'_>) -> SigningRequest {
+    let look = context.look;
     let lifetime = lifetime(look.configuration, look.peer());
-    let replaced = replaced(holding);
-    let csr = holding.csr;
-    let id = match holding.basis {
+    let replaced = replaced(context);
+    let csr = context.csr;
+    let id = match context.basis {
         RequestBasis::Handshake { nonce, tenant } => {
             RequestId::new(csr, nonce, tenant, lifetime, replaced)
         }
         RequestBasis::Tenant(tenant) => {
-            RequestId::of_slice(csr, tenant, holding.uid, lifetime, replaced)
+            RequestId::of_slice(csr, tenant, context.uid, lifetime, replaced)
         }
     };
     SigningRequest {
         id,
         peer: look.peer().clone(),
-        holder: holding.holder.clone(),
+        holder: context.holder.clone(),
         csr: csr.clone(),
-        subject: holding.subject.clone(),
-        public_key: holding.key.clone(),
+        subject: context.subject.clone(),
+        public_key: context.key.clone(),
         lifetime,
         now: look.now,
     }
 }
 
-fn replaced(holding: &Holding<'_>) -> Option<Fingerprint> {
-    let held: &HeldCredentials = holding.held?;
+fn replaced(context: &HolderContext<'_>) -> Option<Fingerprint> {
+    let held: &HeldCredentials = context.held?;
     held.issued.as_ref()?.fingerprint()
 }
 
@@ -80,21 +80,21 @@ fn replaced(holding: &Holding<'_>) -> Option<Fingerprint> {
 /// certificate in force, if the request renews it. Then a denial is recorded, and a
 /// certificate that ends no later is refused.
 pub(super) fn ask(
-    holding: &Holding<'_>,
+    context: &HolderContext<'_>,
     request: &SigningRequest,
     renews: Option<&IssuedCertificate>,
     plan: &mut Plan<'_>,
 ) -> Result<Asked, Error> {
-    let configuration = holding.look.configuration;
+    let configuration = context.look.configuration;
     let answer = match &configuration.signer {
-        _ if configuration.settings.kubernetes_signer => kubernetes::ask(holding, request, plan)?,
+        _ if configuration.settings.kubernetes_signer => kubernetes::ask(context, request, plan)?,
         Some(signer) => signer
             .sign(request)
             .map_err(|error| Error::backend(Backend::Credentials, error))?,
         None => Answer::Pending,
     };
     match answer {
-        Answer::Ready(chain) => take(holding, request, renews, &chain, plan),
+        Answer::Ready(chain) => take(context, request, renews, &chain, plan),
         Answer::Pending => {
             plan.await_for(Awaited::Credential(request.id));
             Ok(Asked::NotTaken)
@@ -104,11 +104,11 @@ pub(super) fn ask(
             match renews {
                 Some(present) => {
                     let refused = RefusedRenewal::denied(request.id, request.now, reason);
-                    refuse_renewal(holding, present, refused, plan);
+                    refuse_renewal(context, present, refused, plan);
                 }
                 None => {
                     let refusal = PolicyRefusal::CredentialDenied { reason };
-                    plan.refuse(Error::new(refusal, Some(holding.about.clone()), "spec.csr"));
+                    plan.refuse(Error::new(refusal, Some(context.about.clone()), "spec.csr"));
                 }
             }
             Ok(Asked::NotTaken)
@@ -119,32 +119,32 @@ pub(super) fn ask(
 /// Accepts the signer's certificate. Writes its expiry to the peer's record, the
 /// certificate to the holder's record, then the Secret in which Liqo keeps it.
 fn take(
-    holding: &Holding<'_>,
+    context: &HolderContext<'_>,
     request: &SigningRequest,
     renews: Option<&IssuedCertificate>,
     chain: &CertificateChain,
     plan: &mut Plan<'_>,
 ) -> Result<Asked, Error> {
-    holding.check(chain)?;
+    context.check(chain)?;
     let now = request.now;
     let until = chain.leaf().not_after;
     if let Some(present) = renews.filter(|present| until <= present.until()) {
         // Prevents an endless series of renewals that end no later.
         let refused = RefusedRenewal::without_progress(request.id, now, until);
-        refuse_renewal(holding, present, refused, plan);
+        refuse_renewal(context, present, refused, plan);
         return Ok(Asked::NotTaken);
     }
-    let replaces = replaced(holding);
+    let replaces = replaced(context);
     let records = &mut plan.records;
-    records.remember_until(&holding.holder, until);
+    records.remember_until(&context.holder, until);
     let issued = IssuedCertificate::new(chain, &request.csr, replaces, now);
-    records.held(&holding.holder, |held| held.take(issued));
-    if let Holder::Slice(slice) = &holding.holder {
+    records.held(&context.holder, |held| held.take(issued));
+    if let Holder::Slice(slice) = &context.holder {
         records.slice(slice).change(|record| {
             record.authenticated.get_or_insert(now.unix());
         });
     }
-    holding.kept_in.keep(holding.text, chain, plan);
+    context.kept_in.keep(context.text, chain, plan);
     let issued = Decision::CertificateIssued {
         request: request.id,
         certificate: chain.leaf().fingerprint(),
@@ -153,7 +153,7 @@ fn take(
     };
     plan.tell(
         Event::new(&request.peer, issued)
-            .about(holding.about.clone())
+            .about(context.about.clone())
             .by_key(request.public_key.fingerprint()),
     );
     Ok(Asked::Taken)
@@ -162,15 +162,15 @@ fn take(
 /// Records a refused renewal. The present certificate stays in force. The provider
 /// asks again after a tenth of its lifetime.
 fn refuse_renewal(
-    holding: &Holding<'_>,
+    context: &HolderContext<'_>,
     present: &IssuedCertificate,
     refused: RefusedRenewal,
     plan: &mut Plan<'_>,
 ) {
-    plan.refuse(refused.error(present.until(), holding.about.clone()));
-    plan.wake_by(Some(holding.look.now + present.pause()));
+    plan.refuse(refused.error(present.until(), context.about.clone()));
+    plan.wake_by(Some(context.look.now + present.pause()));
     plan.records
-        .held(&holding.holder, |held| held.refused_renewal = Some(refused));
+        .held(&context.holder, |held| held.refused_renewal = Some(refused));
 }
 
 /// The lifetime to request: the configured one, limited by the peer's policy.

@@ -1,6 +1,6 @@
 //! A credential, and the request for one.
 
-use super::{AwsIdentityRequest, Holding, SigningRequest, aws, certificate};
+use super::{AwsIdentityRequest, HolderContext, SigningRequest, aws, certificate};
 use crate::{
     crypto::{CertificateChain, RequestId},
     error::Error,
@@ -33,11 +33,11 @@ pub enum CredentialRequest {
 impl Credential {
     /// The credential on record for exactly this holder's request, if it can
     /// still be used.
-    pub(super) fn in_force(holding: &Holding<'_>) -> Option<Self> {
-        if holding.look.configuration.aws.is_some() {
-            aws::in_force(holding)
+    pub(super) fn in_force(context: &HolderContext<'_>) -> Option<Self> {
+        if context.look.configuration.aws.is_some() {
+            aws::in_force(context)
         } else {
-            certificate::in_force(holding)
+            certificate::in_force(context)
         }
     }
 
@@ -76,11 +76,11 @@ impl Credential {
 
 impl CredentialRequest {
     /// The request for the holder's next credential.
-    pub(super) fn of(holding: &Holding<'_>) -> Self {
-        if holding.look.configuration.aws.is_some() {
-            Self::Aws(aws::request(holding))
+    pub(super) fn of(context: &HolderContext<'_>) -> Self {
+        if context.look.configuration.aws.is_some() {
+            Self::Aws(aws::request(context))
         } else {
-            Self::Certificate(certificate::request(holding))
+            Self::Certificate(certificate::request(context))
         }
     }
 
@@ -90,12 +90,12 @@ impl CredentialRequest {
     /// The backend's error, or an error in its answer.
     pub(in crate::provider) fn ask(
         &self,
-        holding: &Holding<'_>,
+        context: &HolderContext<'_>,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         match self {
-            Self::Certificate(request) => certificate::ask(holding, request, None, plan).map(drop),
-            Self::Aws(request) => aws::ask(holding, request, plan),
+            Self::Certificate(request) => certificate::ask(context, request, None, plan).map(drop),
+            Self::Aws(request) => aws::ask(context, request, plan),
         }
     }
 

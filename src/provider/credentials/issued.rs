@@ -34,7 +34,7 @@ impl Issued {
             credential: granted.credential.clone(),
             is_adopted: !granted.look.observed.is_known(),
             identity: identity(&granted.look, granted),
-            renewal: granted.holding.renewal(granted.credential),
+            renewal: granted.context.renewal(granted.credential),
         }
     }
 
@@ -50,7 +50,7 @@ impl Issued {
 
 /// The Identity, with the provider's commitment if there is one.
 fn identity(look: &Look<'_>, granted: &Granted<'_>) -> Identity {
-    let provider = &look.configuration.settings.cluster_id;
+    let provider = look.configuration.cluster_id();
     let commitment = look
         .observed
         .record()

@@ -17,13 +17,13 @@
 //! asks for it. Kubernetes also deletes issued requests after an hour. So a
 //! certificate counts as issued from the creation of its request.
 
-use super::{Holding, SigningRequest};
+use super::{HolderContext, SigningRequest};
 use crate::{
     crypto::{Answer, CertificateChain},
     error::{ApiMisuse, Error, LocalFault, shortened},
     model::{
         CertificateSigningRequest, CertificateSigningRequestCondition, ClusterId, Hex, Metadata,
-        Resource, names,
+        names,
     },
     provider::{
         look::Look,
@@ -34,42 +34,41 @@ use crate::{
 
 /// Takes the next step for a request: create, approve, or read the certificate.
 pub(super) fn ask(
-    holding: &Holding<'_>,
+    context: &HolderContext<'_>,
     request: &SigningRequest,
     plan: &mut Plan<'_>,
 ) -> Result<Answer<CertificateChain>, Error> {
-    let recorded = holding
+    let recorded = context
         .held
         .and_then(|held| held.signing.as_ref())
         .filter(|attempt| attempt.is_for(request.id));
     let Some(attempt) = recorded else {
-        begin(holding, request, 0, plan);
+        begin(context, request, 0, plan);
         return Ok(Answer::Pending);
     };
     if let Some(reason) = &attempt.denied {
         return Ok(Answer::Denied(reason.clone()));
     }
-    let look = holding.look;
+    let look = context.look;
     let Some(object) = look
         .view
         .find::<CertificateSigningRequest>("", &attempt.name)?
     else {
         // The request was not created, or Kubernetes deleted it before the provider
         // read its certificate.
-        begin(holding, request, attempt.attempt, plan);
+        begin(context, request, attempt.attempt, plan);
         return Ok(Answer::Pending);
     };
     let wanted = object_of(look.peer(), &attempt.name, request);
     if object.spec != wanted.spec {
         if attempt.attempt >= MOST_ATTEMPTS {
-            let id = Some(object.id());
-            return Err(Error::new(LocalFault::Conflict, id, "spec"));
+            return Err(Error::found_in(object, "spec", LocalFault::Conflict));
         }
-        begin(holding, request, attempt.attempt + 1, plan);
+        begin(context, request, attempt.attempt + 1, plan);
         return Ok(Answer::Pending);
     }
     if let Some(reason) = refusal(object) {
-        record_denial(holding, reason.clone(), plan);
+        record_denial(context, reason.clone(), plan);
         return Ok(Answer::Denied(reason));
     }
     if !is_approved(object) {
@@ -84,16 +83,16 @@ pub(super) fn ask(
     }
     let chain = CertificateChain::from_pem(chain, look.policy()).map_err(|error| {
         let fault = ApiMisuse::SignerCertificate(error);
-        Error::new(fault, Some(object.id()), "status.certificate")
+        Error::found_in(object, "status.certificate", fault)
     })?;
     Ok(Answer::Ready(chain))
 }
 
 /// Records an attempt, then creates its request. From now on a certificate with the
 /// requested lifetime may exist.
-fn begin(holding: &Holding<'_>, request: &SigningRequest, attempt: u8, plan: &mut Plan<'_>) {
-    let look = holding.look;
-    let earlier = holding
+fn begin(context: &HolderContext<'_>, request: &SigningRequest, attempt: u8, plan: &mut Plan<'_>) {
+    let look = context.look;
+    let earlier = context
         .held
         .and_then(|held| Some((held, held.signing.as_ref()?)));
     if let Some((held, _)) = earlier.filter(|(_, earlier)| !earlier.is_for(request.id)) {
@@ -102,9 +101,9 @@ fn begin(holding: &Holding<'_>, request: &SigningRequest, attempt: u8, plan: &mu
     let name = name_of(&look, request, attempt);
     let until = look.now + request.lifetime;
     let attempt = SigningAttempt::new(request.id, attempt, name.clone(), until);
-    plan.records.remember_until(&holding.holder, until);
+    plan.records.remember_until(&context.holder, until);
     plan.records
-        .held(&holding.holder, |held| held.signing = Some(attempt));
+        .held(&context.holder, |held| held.signing = Some(attempt));
     if look
         .view
         .find::<CertificateSigningRequest>("", &name)
@@ -134,7 +133,7 @@ fn object_of(peer: &ClusterId, name: &str, request: &SigningRequest) -> Certific
 fn name_of(look: &Look<'_>, request: &SigningRequest, attempt: u8) -> String {
     let configuration = look.configuration;
     let parts: [&[u8]; 3] = [
-        configuration.settings.cluster_id.as_str().as_bytes(),
+        configuration.cluster_id().as_str().as_bytes(),
         request.id.as_bytes(),
         &[attempt],
     ];
@@ -174,8 +173,8 @@ fn approve(object: &mut CertificateSigningRequest) {
         });
 }
 
-fn record_denial(holding: &Holding<'_>, reason: String, plan: &mut Plan<'_>) {
-    plan.records.held(&holding.holder, |held| {
+fn record_denial(context: &HolderContext<'_>, reason: String, plan: &mut Plan<'_>) {
+    plan.records.held(&context.holder, |held| {
         if let Some(attempt) = &mut held.signing {
             attempt.denied = Some(reason);
         }

@@ -11,7 +11,7 @@
 mod aws;
 mod certificate;
 mod credential;
-mod holding;
+mod holder_context;
 mod issued;
 mod kubernetes;
 mod renew_objects;
@@ -22,7 +22,7 @@ mod signer;
 pub use aws::{AwsIdentities, AwsIdentityRequest};
 pub(super) use certificate::lifetime;
 pub use credential::{Credential, CredentialRequest};
-pub(super) use holding::{CertificateSecret, Holding, RequestBasis, Standing};
+pub(super) use holder_context::{CertificateSecret, CredentialState, HolderContext, RequestBasis};
 pub use issued::Issued;
 pub(super) use kubernetes::{delete_denied, delete_unanswered};
 pub use renew_objects::RenewalChannel;

@@ -33,7 +33,7 @@ pub enum RenewalChannel {
 
 impl RenewalChannel {
     pub(in crate::provider) fn of(configuration: &Configuration, observed: &Observed<'_>) -> Self {
-        let name = names::identity_name(&configuration.settings.cluster_id);
+        let name = names::identity_name(configuration.cluster_id());
         let mut renews = observed.renews.iter();
         match renews.find(|renew| renew.metadata.name == name) {
             None => Self::ByHand,
@@ -101,7 +101,7 @@ impl Answering<'_> {
     /// the request has the expected subject and key.
     fn verify(&self, renew: &Renew, holder: &Holder) -> Result<(), Error> {
         let id = renew.id();
-        let identity = holder.identity_name(&self.look.configuration.settings.cluster_id);
+        let identity = holder.identity_name(self.look.configuration.cluster_id());
         verify::check_name(&renew.metadata.name, &identity, renew, "metadata.name")?;
         verify::check_name(
             &renew.spec.consumer_cluster_id,
@@ -128,7 +128,7 @@ impl Answering<'_> {
                     // Liqo before 1.1 puts the provider's ID into the subject. That
                     // is harmless, since this request is never signed.
                     IdentityType::ControlPlane => {
-                        let provider = &self.look.configuration.settings.cluster_id;
+                        let provider = self.look.configuration.cluster_id();
                         Csr::verify(pem, &Subject::control_plane(provider), pinned, policy)
                             .map_err(|_| error)
                     }

@@ -18,7 +18,7 @@
 use core::time::Duration;
 
 use super::{
-    Credential, Holding, SigningRequest,
+    Credential, HolderContext, SigningRequest,
     certificate::{self, Asked},
 };
 use crate::{
@@ -48,12 +48,12 @@ pub enum Renewal {
     },
 }
 
-pub(super) fn of(holding: &Holding<'_>, credential: &Credential) -> Renewal {
-    let now = holding.look.now;
+pub(super) fn of(context: &HolderContext<'_>, credential: &Credential) -> Renewal {
+    let now = context.look.now;
     let Some(until) = credential.shown.valid_until() else {
         return Renewal::Never;
     };
-    let Some((held, issued)) = holding
+    let Some((held, issued)) = context
         .held
         .and_then(|held| Some((held, held.issued.as_ref()?)))
     else {
@@ -65,18 +65,18 @@ pub(super) fn of(holding: &Holding<'_>, credential: &Credential) -> Renewal {
     if now < due {
         return Renewal::NotBefore(due);
     }
-    let request = certificate::request(holding);
+    let request = certificate::request(context);
     let refused = held.refused_renewal.as_ref().and_then(|refused| {
         let again_at = refused.holds_until(request.id, now, issued.pause())?;
         Some(Renewal::Denied {
-            error: refused.error(issued.until(), holding.about.clone()),
+            error: refused.error(issued.until(), context.about.clone()),
             again_at,
         })
     });
     refused.unwrap_or_else(|| Renewal::Due(Box::new(request)))
 }
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// Renews the certificate, if that is due. If the renewal fails, the present
     /// certificate stays in force, and the rest of the plan continues. Returns
     /// whether there is a new certificate.

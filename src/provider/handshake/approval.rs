@@ -161,7 +161,7 @@ impl Look<'_> {
 fn disapproved(tenant: &Tenant, reason: &str) -> Error {
     let reason = reason.to_owned();
     let refusal = PolicyRefusal::Disapproved { reason };
-    Error::new(refusal, Some(tenant.id()), "spec.csr")
+    Error::found_in(tenant, "spec.csr", refusal)
 }
 
 /// Whether a peer is refused because its request was denied.

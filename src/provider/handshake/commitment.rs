@@ -32,7 +32,7 @@ impl Look<'_> {
         let auth_params = self.address(verified.proxy_url());
         let committed = Committed {
             nonce: nonce.as_bytes(),
-            provider: &self.configuration.settings.cluster_id,
+            provider: self.configuration.cluster_id(),
             consumer: self.peer(),
             consumer_key: verified.public_key(),
             namespace: &self.observed.namespace_name(),

@@ -5,7 +5,7 @@ use crate::{
     assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
     crypto::PublicKey,
     error::{Error, Fault, PeerMisbehaved},
-    model::{Resource, Tenant},
+    model::Tenant,
     provider::look::Look,
     verify::{self, VerifiedTenant},
 };
@@ -21,20 +21,16 @@ impl Look<'_> {
         tenant: &Tenant,
         changed: Error,
     ) -> Result<VerifiedTenant, Error> {
-        let pinned = self
-            .observed
-            .record()
-            .and_then(|record| record.public_key.as_ref());
         let annotation = tenant.metadata.annotations.get(KEY_SUCCESSION_ANNOTATION);
-        let (Some(pinned), Some(annotation)) = (pinned, annotation) else {
+        let (Some(pinned), Some(annotation)) = (self.observed.pinned_key(), annotation) else {
             return Err(changed);
         };
         let policy = self.policy();
         let wrong = |fault| {
-            Error::new(
-                PeerMisbehaved::KeySuccession(fault),
-                Some(tenant.id()),
+            Error::found_in(
+                tenant,
                 "metadata.annotations[liqo-auth/key-succession]",
+                PeerMisbehaved::KeySuccession(fault),
             )
         };
         let succession = KeySuccession::from_annotation(annotation, policy).map_err(wrong)?;
@@ -44,7 +40,7 @@ impl Look<'_> {
         let field = tenant.spec.public_key.as_slice();
         let successor = PublicKey::claimed_spki_der(field, policy).map_err(|_| changed)?;
         let succeeding = Succeeding {
-            provider: &self.configuration.settings.cluster_id,
+            provider: self.configuration.cluster_id(),
             consumer: self.peer(),
             successor: &successor,
             nonce: &nonce,

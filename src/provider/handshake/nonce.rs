@@ -66,7 +66,7 @@ pub(in crate::provider) fn make_nonce(
 ) -> Result<(), Error> {
     let (configuration, observed) = (look.configuration, look.observed);
     let nonce = StructuredNonce::issue(
-        &configuration.settings.cluster_id,
+        configuration.cluster_id(),
         look.peer(),
         configuration.key.as_ref().map(|key| key.public_key()),
         look.now + configuration.settings.nonce_lifetime,
@@ -225,7 +225,7 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
     }
     let ours = nonce.structured().filter(|structured| {
         let key = &configuration.record_key;
-        structured.authenticate(key, &configuration.settings.cluster_id, look.peer())
+        structured.authenticate(key, configuration.cluster_id(), look.peer())
     });
     match ours {
         None => PresentNonce::Foreign,

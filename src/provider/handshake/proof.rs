@@ -45,12 +45,8 @@ pub(in crate::provider) fn record_proof(
         .record()
         .and_then(|record| earlier_verdict(record, key, &csr, tenant))
         .or_else(|| is_approved.then_some(Verdict::Approved));
-    let pinned = observed
-        .record()
-        .and_then(|record| record.public_key.as_ref());
-    let predecessor = pinned
-        .filter(|pinned| *pinned != key)
-        .map(PublicKey::fingerprint);
+    let pinned = observed.pinned_key().filter(|pinned| *pinned != key);
+    let predecessor = pinned.map(PublicKey::fingerprint);
     plan.edit(tenant, |tenant| {
         let commitment = commitment
             .as_ref()

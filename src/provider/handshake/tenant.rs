@@ -47,8 +47,7 @@ impl Look<'_> {
                     expected: observed.namespace_name(),
                     found: shortened(namespace),
                 };
-                let id = Some(received.id());
-                return Err(Error::new(refusal, id, "metadata.namespace"));
+                return Err(Error::found_in(received, "metadata.namespace", refusal));
             }
             let mut tenant =
                 verify::without_status(received, self.peer(), observed.namespace_name());
@@ -219,7 +218,7 @@ impl Look<'_> {
         };
         verdict.map_err(|denial| {
             let field = denial.field;
-            Error::new(PolicyRefusal::NotAdmitted(denial), Some(tenant.id()), field)
+            Error::found_in(tenant, field, PolicyRefusal::NotAdmitted(denial))
         })
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
+    crypto::update_part,
     model::{Bytes, ResourceSlice, Secret, Timestamp},
     policy::Limits,
     verify::VerifiedSlice,
@@ -38,8 +39,7 @@ impl Taking {
         let mut hash = Sha256::new();
         hash.update(verified.csr().digest());
         for part in [&slice.metadata.name, &slice.metadata.uid, version] {
-            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-            hash.update(part);
+            update_part(&mut hash, part.as_bytes());
         }
         Self(hash.finalize().into())
     }

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Grant, HeldCredentials, HeldKey};
 use crate::{
+    crypto::update_part,
     error::Error,
     machine::sealed::{self, Opened, Seal},
     model::{Bytes, ClusterId, Hex, ResourceSlice, ResourceSliceSpec, Secret, Timestamp},
@@ -81,10 +82,8 @@ pub(in crate::provider) const NAME_PREFIX: &str = "liqo-auth-slice-";
 pub(in crate::provider) fn name(peer: &ClusterId, slice: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(b"liqo-auth slice record v1\0");
-    for part in [peer.as_str(), slice] {
-        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-        hash.update(part);
-    }
+    update_part(&mut hash, peer.as_str().as_bytes());
+    update_part(&mut hash, slice.as_bytes());
     format!("{NAME_PREFIX}{}", Hex::first(&hash.finalize(), 16))
 }
 
@@ -254,8 +253,7 @@ fn asked(spec: &ResourceSliceSpec) -> Bytes {
         .iter()
         .flat_map(|(resource, quantity)| [resource.as_str(), quantity.as_str()]);
     for part in core::iter::once(spec.class.as_str()).chain(resources) {
-        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-        hash.update(part);
+        update_part(&mut hash, part.as_bytes());
     }
     Bytes::from(hash.finalize().as_slice())
 }

@@ -10,7 +10,7 @@ use crate::{
         RbacSubject, Resource, RoleBinding, RoleRef, Tenant, names,
     },
     provider::{
-        credentials::{Credential, Holding},
+        credentials::{Credential, HolderContext},
         handshake::mark,
         look::Look,
         observed::Observed,
@@ -25,7 +25,7 @@ pub(in crate::provider) struct Granted<'a> {
     pub(in crate::provider) look: Look<'a>,
     pub(in crate::provider) tenant: &'a Tenant,
     pub(in crate::provider) verified: &'a VerifiedTenant,
-    pub(in crate::provider) holding: &'a Holding<'a>,
+    pub(in crate::provider) context: &'a HolderContext<'a>,
     pub(in crate::provider) credential: &'a Credential,
 }
 
@@ -45,7 +45,7 @@ impl Granted<'_> {
             plan.create(binding);
         }
         if self.look.observed.is_known() {
-            self.holding.keep(self.credential, plan);
+            self.context.keep(self.credential, plan);
         }
         self.mark(plan);
         plan.edit(self.tenant, |tenant| self.tell(tenant));
@@ -56,7 +56,7 @@ impl Granted<'_> {
     pub(in crate::provider) fn is_complete(&self) -> Result<bool, Error> {
         let mut told = self.tenant.status.clone();
         self.fill(&mut told);
-        let is_kept = !self.look.observed.is_known() || self.holding.is_kept(self.credential);
+        let is_kept = !self.look.observed.is_known() || self.context.is_kept(self.credential);
         Ok(is_kept && told == self.tenant.status && self.missing_bindings()?.is_empty())
     }
 

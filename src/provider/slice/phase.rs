@@ -13,7 +13,7 @@ pub struct SliceStatus {
     pub phase: SlicePhase,
 }
 
-/// The phases of a slice. [`Provider::reconcile`](crate::Provider::reconcile)
+/// The phases of a slice. [`Machine::reconcile`](crate::Machine::reconcile)
 /// leads from one to the next.
 #[non_exhaustive]
 pub enum SlicePhase {

@@ -6,7 +6,7 @@ use crate::{
     machine::{Awaited, Holder, Notice},
     model::{Resource, ResourceSlice, Secret, TenantCondition, names},
     provider::{
-        credentials::{CertificateSecret, Holding, RequestBasis, Standing},
+        credentials::{CertificateSecret, CredentialState, HolderContext, RequestBasis},
         look::Look,
         principals::{Claimant, PrincipalName, are_free, is_well_known},
         record::{Outcome, SliceRecord, Taking, slice_name},
@@ -65,9 +65,9 @@ impl<'a> SliceLook<'a> {
     }
 
     /// The slice's credential and its verified request.
-    pub(super) fn holding<'s>(&'s self, verified: &'s VerifiedSlice) -> Holding<'s> {
+    pub(super) fn context<'s>(&'s self, verified: &'s VerifiedSlice) -> HolderContext<'s> {
         let tenant = self.terms.map(|terms| terms.tenant_uid.as_str());
-        Holding {
+        HolderContext {
             look: self.look,
             holder: Holder::Slice(self.object.metadata.name.clone()),
             about: self.object.id(),
@@ -100,7 +100,7 @@ impl<'a> SliceLook<'a> {
         let policy = look.policy();
         let expectation = ResourceSliceExpectation {
             consumer: look.peer(),
-            provider: Some(&look.configuration.settings.cluster_id),
+            provider: Some(look.configuration.cluster_id()),
             namespace: Some(&self.certificate.namespace),
             tenant_key: self.terms.and_then(|terms| terms.key.as_ref()),
         };
@@ -125,12 +125,12 @@ impl<'a> SliceLook<'a> {
         if self.is_surplus {
             let limit = policy.limits.resource_slices;
             let error = PolicyRefusal::TooManySlices { limit };
-            return Err(Error::new(error, Some(object.id()), ""));
+            return Err(Error::found_in(object, "", error));
         }
         let limit = policy.limits.slice_records;
         if self.record.is_none() && self.look.observed.slice_records.len() >= limit {
             let error = PolicyRefusal::TooManySliceRecords { limit };
-            return Err(Error::new(error, Some(object.id()), ""));
+            return Err(Error::found_in(object, "", error));
         }
         if self.terms.is_none() {
             return Ok(SlicePhase::AwaitsPeer);
@@ -167,16 +167,16 @@ impl<'a> SliceLook<'a> {
             // credential.
             return Ok(SlicePhase::AwaitsPeer);
         }
-        let holding = self.holding(&verified);
-        let credential = match holding.standing() {
-            Standing::InForce(credential) => credential,
-            Standing::Needs(request) => {
+        let context = self.context(&verified);
+        let credential = match context.credential_state() {
+            CredentialState::InForce(credential) => credential,
+            CredentialState::Needs(request) => {
                 let slice = verified;
                 let needs = NeedsSliceCredential { slice, request };
                 return Ok(SlicePhase::NeedsCredential(Box::new(needs)));
             }
         };
-        let renewal = holding.renewal(&credential);
+        let renewal = context.renewal(&credential);
         let is_told = self.told(&credential) == self.object.status;
         let settled = Box::new(SettledSlice {
             slice: verified,
@@ -209,7 +209,7 @@ impl<'a> SliceLook<'a> {
             SlicePhase::AwaitsNames => plan.await_for(Awaited::Names),
             SlicePhase::NeedsRecord(verified) => self.take_request(verified, plan),
             SlicePhase::NeedsCredential(needs) => {
-                needs.request.ask(&self.holding(&needs.slice), plan)?;
+                needs.request.ask(&self.context(&needs.slice), plan)?;
             }
             SlicePhase::NeedsDecision(settled) => self.decide(settled, plan),
             SlicePhase::NeedsStatus(settled)
@@ -326,7 +326,7 @@ impl<'a> SliceLook<'a> {
         let look = self.look;
         let expectation = ResourceSliceExpectation {
             consumer: look.peer(),
-            provider: Some(&look.configuration.settings.cluster_id),
+            provider: Some(look.configuration.cluster_id()),
             namespace: Some(&self.certificate.namespace),
             tenant_key: None,
         };
@@ -341,13 +341,13 @@ impl<'a> SliceLook<'a> {
             // `verify::slice_names` has compared its value.
             return Ok(());
         }
-        Err(Error::new(
+        Err(Error::found_in(
+            self.object,
+            "metadata.labels[liqo.io/originID]",
             PeerMisbehaved::NameMismatch {
                 expected: self.look.peer().to_string(),
                 found: String::new(),
             },
-            Some(self.object.id()),
-            "metadata.labels[liqo.io/originID]",
         ))
     }
 
@@ -367,7 +367,7 @@ impl<'a> SliceLook<'a> {
             Some(_) => {
                 let name = name.to_owned();
                 let refusal = PolicyRefusal::NameTaken { name };
-                Err(Error::new(refusal, Some(self.object.id()), "metadata.name"))
+                Err(Error::found_in(self.object, "metadata.name", refusal))
             }
         }
     }

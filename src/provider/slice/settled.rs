@@ -34,12 +34,12 @@ impl SliceLook<'_> {
     /// Renews the certificate when it is due, and maintains the Secret in which
     /// Liqo keeps it.
     pub(super) fn maintain(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
-        let holding = self.holding(&settled.slice);
-        let renewed = holding.renew(&settled.credential, plan);
-        if let Some(error) = &holding.kept_in.unreadable {
+        let context = self.context(&settled.slice);
+        let renewed = context.renew(&settled.credential, plan);
+        if let Some(error) = &context.kept_in.unreadable {
             plan.refuse(error.clone());
         } else if !renewed {
-            holding.keep(&settled.credential, plan);
+            context.keep(&settled.credential, plan);
         }
     }
 

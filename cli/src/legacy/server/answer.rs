@@ -22,8 +22,8 @@ use zeroize::Zeroizing;
 
 use super::{
     delivery::Delivery,
-    desk::{Ask, Message, Verdict},
     hold_back::HoldBack,
+    home_worker::{Ask, Message, Verdict},
     locked,
     log::{Entry, Log},
 };
@@ -33,7 +33,7 @@ use crate::legacy::foreign_side::ForeignSide;
 pub(super) struct Answering {
     pub(super) foreign: Foreign,
     pub(super) hold_back: HoldBack,
-    pub(super) desk: UnboundedSender<Message>,
+    pub(super) worker: UnboundedSender<Message>,
     pub(super) side: Arc<ForeignSide>,
     pub(super) log: Arc<Log>,
 }
@@ -56,8 +56,8 @@ impl Answering {
     }
 
     pub(super) fn read_anew(&self) {
-        // The desk runs until the last sender is dropped, so that this cannot fail.
-        let _ = self.desk.send(Message::ReadAnew);
+        // The worker runs until the last sender is dropped, so that this cannot fail.
+        let _ = self.worker.send(Message::ReadAnew);
     }
 
     async fn answer(
@@ -90,7 +90,7 @@ impl Answering {
         caller: &Caller,
     ) -> (Option<HttpResponse>, Option<Outcome>) {
         let (reply, verdict) = oneshot::channel();
-        let _ = self.desk.send(Message::Ask(Ask::new(request, reply)));
+        let _ = self.worker.send(Message::Ask(Ask::new(request, reply)));
         match timeout(LONGEST_WAIT, verdict).await {
             Ok(Ok(Verdict::Reply(reply, delivery))) => {
                 *locked(&caller.delivery) = delivery;
@@ -186,6 +186,6 @@ fn too_slow() -> HttpResponse {
 
 /// The maximum time to receive a body.
 const LONGEST_BODY: Duration = Duration::from_secs(10);
-/// The maximum time to wait for the desk. Other commands may have locked the home.
+/// The maximum time to wait for the worker. Other commands may have locked the home.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const MOST_THROWN_AWAY: usize = 1024 * 1024;

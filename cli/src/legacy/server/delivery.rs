@@ -2,7 +2,7 @@
 
 use tokio::sync::oneshot;
 
-/// The delivery of an identity. While it exists, the desk issues no other identity
+/// The delivery of an identity. While it exists, the worker issues no other identity
 /// under this cluster ID. If it is dropped without [`confirm`](Self::confirm), the
 /// identity was not written to the connection, and the same request gets the same
 /// identity again.
@@ -21,12 +21,12 @@ impl Delivery {
         Self(Some(Box::new(tell)))
     }
 
-    /// Tells the desk that the identity was written to the connection. Returns when
+    /// Tells the worker that the identity was written to the connection. Returns when
     /// this is on the disk.
     pub(super) async fn confirm(mut self) {
         let (done, is_done) = oneshot::channel();
         self.tell(true, Some(done));
-        // If the desk fails, it writes the failure to the log.
+        // If the worker fails, it writes the failure to the log.
         let _ = is_done.await;
     }
 

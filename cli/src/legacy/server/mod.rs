@@ -2,7 +2,7 @@
 //! a home.
 //!
 //! ```text
-//!   listener ──▶ connection ──▶ answer ──▶ desk (one thread, the home) ──▶ home
+//!   listener ──▶ connection ──▶ answer ──▶ worker (one thread, the home) ──▶ home
 //!     limit      TLS, timeouts    │  ▲
 //!                                 ▼  │
 //!                               hold_back: delays clients that guess tokens
@@ -14,8 +14,8 @@
 mod answer;
 mod connection;
 mod delivery;
-mod desk;
 mod hold_back;
+mod home_worker;
 mod log;
 
 use std::{
@@ -40,8 +40,8 @@ use tokio_rustls::TlsAcceptor;
 pub(crate) use self::log::{Entry, Log};
 use self::{
     answer::Answering,
-    desk::Desk,
     hold_back::{HoldBack, Shares},
+    home_worker::HomeWorker,
 };
 use super::foreign_side::ForeignSide;
 use crate::{failure::Result, home::Resting};
@@ -56,7 +56,7 @@ pub(crate) struct Server {
 /// Everything that a server needs for its answers.
 pub(crate) struct Service {
     pub(crate) side: ForeignSide,
-    /// The home. Other commands may use it whenever the desk has no batch.
+    /// The home. Other commands may use it whenever the worker has no batch.
     pub(crate) home: Resting,
     pub(crate) tls: Arc<ServerConfig>,
     pub(crate) most_connections: usize,
@@ -106,15 +106,15 @@ impl Server {
         } = service;
         let (side, log) = (Arc::new(side), Arc::new(log));
         let (sender, inbox) = mpsc::unbounded_channel();
-        let desk = Desk::new(home, side.clone(), sender.downgrade(), log.clone());
-        let desk = thread::Builder::new()
-            .name("desk".to_owned())
-            .spawn(move || desk.run(inbox))
+        let worker = HomeWorker::new(home, side.clone(), sender.downgrade(), log.clone());
+        let worker = thread::Builder::new()
+            .name("home-worker".to_owned())
+            .spawn(move || worker.run(inbox))
             .context("the server's threads cannot be started")?;
         let answering = Arc::new(Answering {
             foreign: side.foreign().clone(),
             hold_back: HoldBack::new(side.policy().limits.clone()),
-            desk: sender,
+            worker: sender,
             side,
             log: log.clone(),
         });
@@ -129,8 +129,8 @@ impl Server {
             address: self.address,
         });
         let result = self.runtime.block_on(listening.run(stop));
-        // The desk writes the last deliveries to the disk before it ends.
-        let ended = desk.join();
+        // The worker writes the last deliveries to the disk before it ends.
+        let ended = worker.join();
         log.write(&Entry::Stopped);
         ended.map_err(|_| anyhow::anyhow!("the thread that uses the home has failed"))?;
         result

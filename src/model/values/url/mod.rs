@@ -4,10 +4,8 @@ mod host;
 
 use core::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use self::host::Host;
-use crate::model::parsed;
+use crate::model::as_text;
 
 /// The URL of an API server that a consumer may connect to: `https`, a host, an
 /// optional port and an optional path, and nothing else.
@@ -144,33 +142,11 @@ impl FromStr for ProxyUrl {
     }
 }
 
-impl Serialize for ApiServerUrl {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for ApiServerUrl {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer)
-    }
-}
+as_text!(ApiServerUrl, ProxyUrl);
 
 impl fmt::Display for ApiServerUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
-    }
-}
-
-impl Serialize for ProxyUrl {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for ProxyUrl {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer)
     }
 }
 

@@ -11,7 +11,6 @@ use liqo_auth::{
     model::{
         Kind, Namespace, Object, ObjectRef, RbacSubject, Resource, RoleBinding, RoleRef, names,
     },
-    policy::Policy,
     provider::{Claimant, CsrSigner, NameRequest, NameTable, PrincipalName, Principals, Provider},
 };
 

@@ -5,12 +5,12 @@ use std::collections::{HashSet, VecDeque};
 /// The UIDs of the objects that disappeared last. The limit is far above the
 /// number of objects that disappear between a write and its answer.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Recall {
+pub(super) struct DeletedUids {
     order: VecDeque<Box<str>>,
     uids: HashSet<Box<str>>,
 }
 
-impl Recall {
+impl DeletedUids {
     pub(super) fn note(&mut self, uid: &str) {
         if uid.is_empty() || !self.uids.insert(uid.into()) {
             return;
@@ -36,14 +36,14 @@ mod tests {
 
     #[test]
     fn the_last_ones_are_remembered() {
-        let mut recall = Recall::default();
-        recall.note("");
+        let mut deleted = DeletedUids::default();
+        deleted.note("");
         for number in 0..=MOST {
-            recall.note(&number.to_string());
-            recall.note(&number.to_string());
+            deleted.note(&number.to_string());
+            deleted.note(&number.to_string());
         }
-        assert!(!recall.contains("0") && !recall.contains(""));
-        assert!(recall.contains("1") && recall.contains(&MOST.to_string()));
-        assert_eq!((recall.order.len(), recall.uids.len()), (MOST, MOST));
+        assert!(!deleted.contains("0") && !deleted.contains(""));
+        assert!(deleted.contains("1") && deleted.contains(&MOST.to_string()));
+        assert_eq!((deleted.order.len(), deleted.uids.len()), (MOST, MOST));
     }
 }

@@ -1,7 +1,7 @@
 //! Where an identity stands: what is held, and what the provider gave since.
 
 use super::{
-    holding::Holding,
+    holder_context::HolderContext,
     offered::{Offer, OfferedIdentity},
     renewal,
     stored_identity::{StoredIdentity, Succession},
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Where one identity stands.
-pub(in crate::consumer) enum Standing {
+pub(in crate::consumer) enum IdentityState {
     /// No Identity is stored, and the provider has given no parameters to make one.
     Nothing,
     NeedsIdentity(Box<OfferedIdentity>),
@@ -21,18 +21,18 @@ pub(in crate::consumer) enum Standing {
     Held(Box<StoredIdentity>),
 }
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// The state of the identity, from the stored objects and from what the provider
     /// gave since. `given` also names the object that holds the provider's
     /// parameters. They replace the stored ones only if they are valid and newer.
     ///
     /// # Errors
     /// Neither the stored Identity nor the provider's offer can be used.
-    pub(in crate::consumer) fn standing(
+    pub(in crate::consumer) fn identity_state(
         &self,
         keys: &Keys,
         given: Option<(&AuthParams, ObjectRef)>,
-    ) -> Result<Standing, Error> {
+    ) -> Result<IdentityState, Error> {
         let held = self.identity.map(|stored| self.accept(keys, stored));
         let offered = given.and_then(|(auth_params, id)| {
             let offered = self.judge(keys, held.as_ref(), auth_params)?;
@@ -43,16 +43,18 @@ impl Holding<'_> {
                 let offer = self.compare(offered, &held);
                 (held, offer)
             }
-            (_, Some((Ok(offered), _))) => return Ok(Standing::NeedsIdentity(Box::new(offered))),
+            (_, Some((Ok(offered), _))) => {
+                return Ok(IdentityState::NeedsIdentity(Box::new(offered)));
+            }
             (Some(Err(error)), _) | (None, Some((Err(error), _))) => return Err(error),
-            (None, None) => return Ok(Standing::Nothing),
+            (None, None) => return Ok(IdentityState::Nothing),
         };
         let (accepted, offer) = held;
         if !self.is_stored(&accepted)? {
-            return Ok(Standing::NeedsKubeconfig(Box::new(accepted)));
+            return Ok(IdentityState::NeedsKubeconfig(Box::new(accepted)));
         }
         let renewal = renewal::of(self, &accepted, &offer);
-        Ok(Standing::Held(Box::new(StoredIdentity {
+        Ok(IdentityState::Held(Box::new(StoredIdentity {
             kubeconfig_secret: self.kubeconfig_id(),
             accepted,
             renewal,

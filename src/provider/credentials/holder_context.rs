@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A holder whose request is verified.
-pub(in crate::provider) struct Holding<'a> {
+pub(in crate::provider) struct HolderContext<'a> {
     pub(in crate::provider) look: Look<'a>,
     pub(in crate::provider) holder: Holder,
     /// The Tenant or the slice that contains the request.
@@ -46,7 +46,7 @@ pub(in crate::provider) enum RequestBasis<'a> {
 }
 
 /// Whether a holder has its credential.
-pub(in crate::provider) enum Standing {
+pub(in crate::provider) enum CredentialState {
     InForce(Credential),
     Needs(CredentialRequest),
 }
@@ -65,12 +65,12 @@ pub(in crate::provider) struct CertificateSecret<'a> {
     pub(in crate::provider) unreadable: Option<Error>,
 }
 
-impl Holding<'_> {
+impl HolderContext<'_> {
     /// The credential in force, or the credential to request.
-    pub(in crate::provider) fn standing(&self) -> Standing {
+    pub(in crate::provider) fn credential_state(&self) -> CredentialState {
         match Credential::in_force(self) {
-            Some(credential) => Standing::InForce(credential),
-            None => Standing::Needs(CredentialRequest::of(self)),
+            Some(credential) => CredentialState::InForce(credential),
+            None => CredentialState::Needs(CredentialRequest::of(self)),
         }
     }
 
@@ -141,11 +141,11 @@ impl CertificateSecret<'_> {
     }
 
     /// The certificate that Liqo issued for exactly this request.
-    pub(super) fn left_by_liqo(&self, holding: &Holding<'_>) -> Option<CertificateChain> {
+    pub(super) fn left_by_liqo(&self, context: &HolderContext<'_>) -> Option<CertificateChain> {
         let stored = self.stored?;
         let chain = stored.get(names::CERTIFICATE)?;
-        let chain = CertificateChain::from_pem(chain, holding.look.policy()).ok()?;
-        let is_for_request = stored.get(names::CSR)? == holding.text;
-        (is_for_request && holding.check(&chain).is_ok()).then_some(chain)
+        let chain = CertificateChain::from_pem(chain, context.look.policy()).ok()?;
+        let is_for_request = stored.get(names::CSR)? == context.text;
+        (is_for_request && context.check(&chain).is_ok()).then_some(chain)
     }
 }

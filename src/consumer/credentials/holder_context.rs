@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A holder with its stored objects.
-pub(in crate::consumer) struct Holding<'a> {
+pub(in crate::consumer) struct HolderContext<'a> {
     pub(in crate::consumer) look: Look<'a>,
     pub(in crate::consumer) holder: Holder,
     /// The slice that holds the identity.
@@ -27,7 +27,7 @@ pub(in crate::consumer) struct Holding<'a> {
     pub(in crate::consumer) endpoint: Option<EndpointPins>,
 }
 
-impl<'a> Holding<'a> {
+impl<'a> HolderContext<'a> {
     pub(in crate::consumer) fn of_control_plane(look: Look<'a>) -> Self {
         let observed = look.observed;
         Self {

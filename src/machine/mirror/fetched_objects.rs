@@ -6,12 +6,12 @@ use crate::model::{ClusterId, ObjectRef};
 
 /// The fetched objects, by peer and by object.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Strays {
+pub(super) struct FetchedObjects {
     by_peer: BTreeMap<ClusterId, BTreeSet<ObjectRef>>,
     by_object: BTreeMap<ObjectRef, BTreeSet<ClusterId>>,
 }
 
-impl Strays {
+impl FetchedObjects {
     pub(super) fn add(&mut self, peer: &ClusterId, id: &ObjectRef) {
         let objects = self.by_peer.entry(peer.clone()).or_default();
         objects.insert(id.clone());

@@ -9,7 +9,7 @@
 //!                       unlock ──▶ answers
 //! ```
 //!
-//! A response is sent only when its content is on the disk. The desk handles one
+//! A response is sent only when its content is on the disk. The worker handles one
 //! request of a cluster ID at a time: from its first effect until its identity was
 //! written to the connection, or could not be written. Requests with wrong tokens
 //! have no effects, and wait for no other request.
@@ -35,7 +35,7 @@ use crate::{
     legacy::foreign_side::{ForeignSide, Look, apply},
 };
 
-/// A message to the desk.
+/// A message to the worker.
 pub(super) enum Message {
     Ask(Ask),
     /// An identity was written to its connection, or could not be.
@@ -65,7 +65,7 @@ pub(super) enum Verdict {
     Failed,
 }
 
-pub(super) struct Desk {
+pub(super) struct HomeWorker {
     site: Site,
     side: Arc<ForeignSide>,
     /// The home between two batches. None after a failure: then it is opened again.
@@ -112,7 +112,7 @@ impl Ask {
     }
 }
 
-impl Desk {
+impl HomeWorker {
     pub(super) fn new(
         home: Resting,
         side: Arc<ForeignSide>,
@@ -306,11 +306,11 @@ impl Desk {
         let peer = ask.request.peer.clone();
         let (verdict, is_underway) = match outcome {
             Settlement::Reply(reply) if reply.was_issued() => {
-                let desk = self.sender.upgrade();
-                let delivery = desk.map(|desk| {
+                let worker = self.sender.upgrade();
+                let delivery = worker.map(|worker| {
                     let peer = peer.clone();
                     Delivery::new(move |outcome| {
-                        let _ = desk.send(Message::Finished { peer, outcome });
+                        let _ = worker.send(Message::Finished { peer, outcome });
                     })
                 });
                 let is_underway = delivery.is_some();
@@ -324,7 +324,7 @@ impl Desk {
             self.free(&peer);
         }
         // If the client has disconnected, the delivery is dropped, which tells the
-        // desk.
+        // worker.
         let _ = ask.reply.send(verdict);
     }
 
