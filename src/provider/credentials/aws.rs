@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Credential, HolderContext};
 use crate::{
-    audit::{Decision, Event},
+    audit::Decision,
     crypto::{Answer, BoxError, RequestId, Subject},
     error::{ApiMisuse, Backend, Error, PolicyRefusal, shortened},
     machine::{Awaited, Holder},
@@ -114,8 +114,7 @@ pub(super) fn ask(
     let limit = context.look.policy().limits.access_keys;
     let planned = plan.records.peer.planned();
     if planned.is_some_and(|record| record.aws.len() >= limit) {
-        let refusal = PolicyRefusal::TooManyAccessKeys { limit };
-        plan.refuse(Error::new(refusal, Some(context.about.clone()), "spec.csr"));
+        context.refuse(PolicyRefusal::TooManyAccessKeys { limit }, plan);
         return Ok(());
     }
     let answer = match &context.look.configuration.aws {
@@ -130,8 +129,7 @@ pub(super) fn ask(
         }
         Answer::Denied(reason) => {
             let reason = shortened(&reason);
-            let refusal = PolicyRefusal::CredentialDenied { reason };
-            plan.refuse(Error::new(refusal, Some(context.about.clone()), "spec.csr"));
+            context.refuse(PolicyRefusal::CredentialDenied { reason }, plan);
             Ok(())
         }
     }
@@ -161,11 +159,7 @@ fn take(
         request: request.id,
         credential: config.aws_access_key_id.clone(),
     };
-    plan.tell(
-        Event::new(&request.peer, given)
-            .about(context.about.clone())
-            .by_key(context.key.fingerprint()),
-    );
+    context.tell(given, plan);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{Credential, HolderContext, RequestBasis, SigningRequest, kubernetes};
 use crate::{
-    audit::{Decision, Event},
+    audit::Decision,
     crypto::{Answer, CertificateChain, Fingerprint, RequestId},
     error::{Backend, Error, PolicyRefusal, shortened},
     machine::{Awaited, Holder},
@@ -106,10 +106,7 @@ pub(super) fn ask(
                     let refused = RefusedRenewal::denied(request.id, request.now, reason);
                     refuse_renewal(context, present, refused, plan);
                 }
-                None => {
-                    let refusal = PolicyRefusal::CredentialDenied { reason };
-                    plan.refuse(Error::new(refusal, Some(context.about.clone()), "spec.csr"));
-                }
+                None => context.refuse(PolicyRefusal::CredentialDenied { reason }, plan),
             }
             Ok(Asked::NotTaken)
         }
@@ -151,11 +148,7 @@ fn take(
         until,
         replaces,
     };
-    plan.tell(
-        Event::new(&request.peer, issued)
-            .about(context.about.clone())
-            .by_key(request.public_key.fingerprint()),
-    );
+    context.tell(issued, plan);
     Ok(Asked::Taken)
 }
 

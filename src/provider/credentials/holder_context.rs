@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Credential, CredentialRequest, Renewal, renewal};
 use crate::{
+    audit::{Decision, Event},
     crypto::{CertificateChain, ClientCertificateExpectation, Csr, Nonce, PublicKey, Subject},
-    error::{ApiMisuse, Error},
+    error::{ApiMisuse, Error, PolicyRefusal},
     machine::Holder,
     model::{ClusterId, Metadata, ObjectRef, Secret, names},
     provider::{
@@ -89,6 +90,17 @@ impl HolderContext<'_> {
         chain
             .check_client(&expectation, self.look.policy())
             .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))
+    }
+
+    /// Refuses the request.
+    pub(super) fn refuse(&self, refusal: PolicyRefusal, plan: &mut Plan<'_>) {
+        plan.refuse(Error::new(refusal, Some(self.about.clone()), "spec.csr"));
+    }
+
+    /// Adds the event of a decision on the request.
+    pub(super) fn tell(&self, decision: Decision, plan: &mut Plan<'_>) {
+        let event = Event::new(self.look.peer(), decision).about(self.about.clone());
+        plan.tell(event.by_key(self.key.fingerprint()));
     }
 
     /// Writes the certificate to the Secret in which Liqo keeps it.

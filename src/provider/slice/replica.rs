@@ -98,17 +98,10 @@ impl<'a> SliceLook<'a> {
     pub(super) fn phase(&self) -> Result<SlicePhase, Error> {
         let (look, object) = (self.look, self.object);
         let policy = look.policy();
-        let expectation = ResourceSliceExpectation {
-            consumer: look.peer(),
-            provider: Some(look.configuration.cluster_id()),
-            namespace: Some(&self.certificate.namespace),
-            tenant_key: self.terms.and_then(|terms| terms.key.as_ref()),
-        };
         // The peer can write the names. They must not prevent the end of a drained
         // slice, so they are not checked for one.
         if !(self.is_drained() && self.has_tenant()) {
-            verify::slice_names(object, &expectation, policy)?;
-            self.check_origin()?;
+            self.check_names()?;
         }
         if object.metadata.deletion_timestamp.is_some() {
             return Ok(SlicePhase::Ending);
@@ -144,6 +137,7 @@ impl<'a> SliceLook<'a> {
         // If the request is on record for the same key, its signature is not
         // verified again.
         let record = self.record;
+        let expectation = self.expectation();
         let known = match expectation.tenant_key {
             Some(key) => record.and_then(|it| it.known_csr(key.fingerprint().as_bytes())),
             None => record.and_then(SliceRecord::any_known_csr),
@@ -323,15 +317,17 @@ impl<'a> SliceLook<'a> {
     }
 
     fn check_names(&self) -> Result<(), Error> {
-        let look = self.look;
-        let expectation = ResourceSliceExpectation {
-            consumer: look.peer(),
-            provider: Some(look.configuration.cluster_id()),
-            namespace: Some(&self.certificate.namespace),
-            tenant_key: None,
-        };
-        verify::slice_names(self.object, &expectation, look.policy())?;
+        verify::slice_names(self.object, &self.expectation(), self.look.policy())?;
         self.check_origin()
+    }
+
+    fn expectation(&self) -> ResourceSliceExpectation<'_> {
+        ResourceSliceExpectation {
+            consumer: self.look.peer(),
+            provider: Some(self.look.configuration.cluster_id()),
+            namespace: Some(&self.certificate.namespace),
+            tenant_key: self.terms.and_then(|terms| terms.key.as_ref()),
+        }
     }
 
     /// Checks that the slice is a replica: it has the label with its origin.
