@@ -172,7 +172,7 @@ impl ControllerBuilder {
 
     /// How long to wait before a backend that answers later is asked again; ten
     /// seconds unless set. Such a look reads nothing from the API server but the
-    /// objects that no watch shows ([`Mirror::strays`]).
+    /// objects that no watch shows ([`Mirror::unwatched`]).
     #[must_use]
     pub fn poll_backends_every(mut self, interval: Duration) -> Self {
         self.choices.poll = interval;
