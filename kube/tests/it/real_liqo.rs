@@ -15,7 +15,7 @@ use liqo_auth::{
     Consumer, Provider,
     consumer::{ConsumerConfig, SliceOptions},
     crypto::OneKey,
-    machine::Stage,
+    machine::{Machine, Stage},
     model::Kind,
 };
 use liqo_auth_kube::{Cluster, Controller, Handle, RemoteCluster, Transport};
@@ -108,7 +108,7 @@ async fn our_provider_and_a_consumer_of_liqo() {
         .principals(cluster.principals())
         .configure(|config| config.kubernetes_signer = true)
         .build();
-    let (controller, provider) = Controller::builder(&cluster).provider(side).build();
+    let (controller, provider) = Controller::builder(&cluster).provider(side.clone()).build();
     let mut running = JoinSet::new();
     running.spawn(controller.run(pending()));
     provider.synchronized().await;
@@ -172,6 +172,21 @@ async fn our_provider_and_a_consumer_of_liqo() {
     .await;
     liqoctl(["authenticate"], &remote).await;
     authenticated(&provider, "rome").await;
+    the_consumer_has_its_rights(&rome).await;
+
+    // The provider's own Identity takes the place of the one by `liqoctl`, and Liqo goes
+    // on with it.
+    let answer = provider
+        .order(&id("rome"), move |view, env| side.reconcile(view, env))
+        .await
+        .unwrap();
+    for message in &answer.outbox {
+        consumer.deliver(message).await.unwrap();
+    }
+    let identities = api(&rome.client, Kind::Identity, "liqo-tenant-milan");
+    let identity = identities.get("controlplane-milan").await.unwrap();
+    let annotations = identity.metadata.annotations.unwrap();
+    assert!(annotations.contains_key("liqo-auth/commitment"));
     the_consumer_has_its_rights(&rome).await;
 }
 
