@@ -238,8 +238,9 @@ const VALUES: usize = 500_000;
 const DEFECTS: usize = 64;
 /// The deepest nesting of lists of objects.
 pub(in crate::model) const LIST_LEVELS: usize = 2;
-/// The metadata fields that are kept for an object with too many values.
-const NAMING_FIELDS: [&str; 8] = [
+/// The metadata fields that say which object it is, and whose. They are kept even if
+/// the object has too many values.
+pub(super) const NAMING_FIELDS: [&str; 8] = [
     "name",
     "namespace",
     "uid",

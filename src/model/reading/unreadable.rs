@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use serde_path_to_error::Segment;
 use zeroize::Zeroize;
 
-use super::excerpt::Excerpt;
+use super::{excerpt::Excerpt, strict_value::NAMING_FIELDS};
 use crate::model::{Kind, Metadata, ObjectRef};
 
 /// An object that exists but could not be read. It never counts as absent.
@@ -222,7 +222,7 @@ pub(in crate::model) fn path<'k>(steps: impl Iterator<Item = Step<'k>>) -> Strin
 /// so is one that is larger than an API server stores.
 fn metadata_of(value: &Value) -> Metadata {
     let mut fields = serde_json::Map::new();
-    for name in METADATA_FIELDS {
+    for name in NAMING_FIELDS.into_iter().chain(["annotations"]) {
         let Some(field) = value.get(name) else {
             continue;
         };
@@ -334,18 +334,6 @@ impl io::Write for Room {
     }
 }
 
-/// The metadata fields that an unreadable object keeps.
-const METADATA_FIELDS: [&str; 9] = [
-    "name",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "deletionTimestamp",
-    "labels",
-    "annotations",
-    "finalizers",
-    "ownerReferences",
-];
 /// The largest annotations that an API server stores, in bytes.
 const LONGEST_METADATA_FIELD: usize = 256 * 1024;
 /// The most values that one kept metadata field may have.
