@@ -136,4 +136,17 @@ mod tests {
             assert_eq!(CaBundle::from_pem(&bytes, &Policy::strict()), Err(error));
         }
     }
+
+    #[test]
+    fn a_bundle_of_65_536_bytes_is_read() {
+        let mut bytes = authority("one");
+        bytes.resize(65_536, 0);
+        assert!(CaBundle::from_pem(&bytes, &Policy::strict()).is_ok());
+        bytes.push(0);
+        let error = CertificateError::TooLong {
+            found: 65_537,
+            limit: 65_536,
+        };
+        assert_eq!(CaBundle::from_pem(&bytes, &Policy::strict()), Err(error));
+    }
 }

@@ -77,6 +77,24 @@ impl Throttle {
 mod tests {
     use super::*;
 
+    /// An honest home cluster sends the empty token first.
+    #[test]
+    fn an_empty_token_is_no_guess() {
+        let limits = Limits::default();
+        let wrong = |is_empty| Outcome::WrongToken {
+            peer: "a".parse().unwrap(),
+            is_empty,
+        };
+        let now: Timestamp = "2026-11-20T13:00:00Z".parse().unwrap();
+        let mut throttle = Throttle::default();
+        for _ in 0..3 {
+            let delay = throttle.delay(Some(&wrong(true)), now, &limits);
+            assert_eq!(delay, Duration::ZERO);
+        }
+        let first = throttle.delay(Some(&wrong(false)), now, &limits);
+        assert_eq!(first, limits.wrong_token_delay);
+    }
+
     #[test]
     fn it_is_bounded_and_passes() {
         let limits = Limits::default();

@@ -358,6 +358,7 @@ fn a_chain_is_certificates_and_nothing_else() {
             CertificateError::Pem(label),
         ),
         (pem.repeat(5), CertificateError::TooMany { limit: 4 }),
+        (vec![b'a'; 65_536], CertificateError::Pem(PemError::NoBlock)),
         (
             vec![b'a'; 65_537],
             CertificateError::TooLong {

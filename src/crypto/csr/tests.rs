@@ -45,6 +45,20 @@ fn sizes_are_checked_first() {
 }
 
 #[test]
+fn nothing_follows_the_signature() {
+    let (subject, key) = (subject("cl-consumer"), key(1));
+    let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
+    let der = pem_block::read_one(csr.pem(), LABEL, Forms::Canonical).unwrap();
+    let more = element(SEQUENCE, &[single(&der, SEQUENCE).unwrap(), &[5, 0]]);
+    let more = pem_block::write(LABEL, &more).into_bytes();
+    let error = CsrError::Der(DerError::TrailingBytes { count: 2 });
+    assert_eq!(
+        check(&more, &subject, &key),
+        [Err(error.clone()), Err(error)]
+    );
+}
+
+#[test]
 fn each_string_type_and_order_is_compatible_and_becomes_canonical_pem() {
     let (subject, key) = (subject("cl-consumer"), key(1));
     for name in &subject.encodings(Forms::Compatible)[1..] {

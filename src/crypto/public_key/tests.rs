@@ -167,7 +167,12 @@ fn nothing_follows_a_key() {
     assert_eq!(read(&spki(RSA_OID, NULL, &behind)), Err(trailing(1)));
     let inside = element(SEQUENCE, &[&numbers, NULL]);
     assert_eq!(read(&spki(RSA_OID, NULL, &inside)), Err(trailing(2)));
-    for (oid, parameters, key) in [(RSA_OID, NULL, &key[..]), (ED25519_OID, &[][..], &RAW[..])] {
+    let curve = element(OBJECT_IDENTIFIER, &[P256_OID]);
+    for (oid, parameters, key) in [
+        (RSA_OID, NULL, &key[..]),
+        (EC_OID, &curve[..], &[4; 65][..]),
+        (ED25519_OID, &[][..], &RAW[..]),
+    ] {
         let algorithm = |more: &[u8]| {
             element(
                 SEQUENCE,

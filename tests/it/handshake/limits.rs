@@ -2,11 +2,12 @@
 //! its length.
 
 use liqo_auth::{
-    crypto::{Csr, KeyError, Nonce, NonceError, PublicKey, SignatureError, Subject},
+    crypto::{Csr, Entropy, KeyError, Nonce, NonceError, PublicKey, SignatureError, Subject},
     error::{Fault, PolicyRefusal},
     machine::Objects,
-    model::ClusterId,
+    model::{ClusterId, Metadata, Tenant, TenantSpec},
     policy::{Limits, Policy},
+    verify::{self, TenantExpectation},
 };
 
 use crate::clusters::exchange::{Setup, ed25519, id};
@@ -92,6 +93,29 @@ fn the_name_of_a_cluster() {
         let refusal = invited.err().map(|error| error.fault().clone());
         let too_long = Fault::Policy(PolicyRefusal::ClusterIdTooLong { found, limit });
         assert_eq!(refusal, (found > limit).then_some(too_long), "{found}");
+
+        // The Tenant is refused as well, whatever its namespace is.
+        let tenant = Tenant {
+            metadata: Metadata {
+                name: peer.to_string(),
+                ..Metadata::default()
+            },
+            spec: TenantSpec {
+                cluster_id: peer.to_string(),
+                ..TenantSpec::default()
+            },
+            ..Tenant::default()
+        };
+        let expectation = TenantExpectation {
+            consumer: &peer,
+            nonce: &Nonce::random(&Entropy::from_bytes([1; 32])),
+        };
+        let refused = verify::tenant(&tenant, &expectation, &Policy::strict()).unwrap_err();
+        let is_too_long = matches!(
+            refused.fault(),
+            Fault::Policy(PolicyRefusal::ClusterIdTooLong { .. })
+        );
+        assert_eq!(is_too_long, found > limit, "{found}");
         exchange.now = exchange.now + core::time::Duration::from_secs(1);
     }
 }

@@ -290,6 +290,10 @@ fn an_object_with_too_many_values_keeps_its_name_and_does_not_affect_the_list() 
     let object = Object::from_value(value);
     assert_eq!(reason(&object), ObjectError::TooManyValues { limit });
     assert_eq!(object.id(), ObjectRef::new(Kind::Secret, "n", "a"));
+    for (text, is_over) in [(&full, false), (&over, true)] {
+        let object = Object::from_value(serde_json::from_str(text).unwrap());
+        assert_eq!(object.as_unreadable().is_some(), is_over);
+    }
     // An object whose kind is not a list has no items.
     let items = format!(
         r#"{{"items": [{}], "kind": "Tenant", "apiVersion": "v1"}}"#,
