@@ -13,6 +13,7 @@ use liqo_auth::{
         AuthzPolicy, AwsConfig, Kind, Object, ObjectRef, ResourceSliceConditionStatus::Accepted,
         Secret, TenantCondition,
     },
+    policy::Policy,
     provider::{AwsIdentities, CredentialRequest, Renewal, SlicePhase},
     verify::Credentials,
 };
@@ -104,6 +105,30 @@ fn each_slice_gets_its_own_aws_user() {
     assert_eq!(given(&pool, "mypool"), config);
     let shown = format!("{:?} {:?}", pool.at_provider, pool.events);
     assert!(!shown.contains(SECRET), "{shown}");
+}
+
+/// Each key makes the peer's record longer.
+#[test]
+fn the_number_of_access_keys_has_a_limit() {
+    let iam = Arc::new(Iam::default());
+    let identities: Arc<dyn AwsIdentities> = iam.clone();
+    let mut policy = Policy::strict();
+    policy.limits.access_keys = 2;
+    let mut pool = Pool::with(|builder| {
+        builder
+            .aws(identities)
+            .configure(|config| config.policy = policy)
+    });
+    for name in ["a", "b", "c"] {
+        pool.bring(replica(name)).settle();
+    }
+    assert_eq!(pool.said("b"), [Some(Accepted); 2]);
+    assert_eq!(pool.phase("c"), "NeedsCredential");
+    let step = pool.reconcile();
+    let codes: Vec<&str> = step.refused.iter().map(|it| it.error.code()).collect();
+    assert_eq!(codes, ["too-many-access-keys"]);
+    // The keys of two slices and the control plane's.
+    assert_eq!(iam.made(), 3);
 }
 
 #[test]

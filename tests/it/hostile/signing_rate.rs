@@ -94,6 +94,7 @@ fn records_of_slices_that_are_gone_have_a_limit() {
     let mut pool = Pool::with(|builder| builder.configure(|config| config.policy = policy));
     for name in ["a", "b", "c"] {
         pool.bring(replica(name)).settle();
+        assert_eq!(pool.said(name), ACCEPTED);
         pool.remove(name).settle();
     }
     let fault = |error: &Error| error.code().to_owned();

@@ -92,18 +92,23 @@ impl Cluster {
     }
 
     fn looks_cost_no_test(&mut self, code: &str) {
+        assert_eq!(self.refusal(), code);
         self.call(|provider, view, env| provider.reconcile(view, env));
         let before = TESTED.get();
         for _ in 0..5 {
             let step = self.call(|provider, view, env| provider.reconcile(view, env));
             assert_eq!(step.effects, []);
-            let view = self.objects.view(self.consumer.cluster_id());
-            let Phase::Refused(error) = self.provider.look(&view, now()).unwrap().phase else {
-                panic!("the Tenant is not refused");
-            };
-            assert_eq!(error.code(), code);
+            assert_eq!(self.refusal(), code);
         }
         assert_eq!(TESTED.get(), before);
+    }
+
+    fn refusal(&self) -> &'static str {
+        let view = self.objects.view(self.consumer.cluster_id());
+        match self.provider.look(&view, now()).unwrap().phase {
+            Phase::Refused(error) => error.code(),
+            other => panic!("{other:?}"),
+        }
     }
 
     fn call(
