@@ -37,9 +37,8 @@ fn main() {
     let mut holds = true;
     if !has("--planted") {
         let configurations = match (named.is_empty(), has("--all")) {
-            (false, _) => configurations::all(),
-            (true, true) => configurations::complete(),
             (true, false) => configurations::short(),
+            _ => configurations::all(),
         };
         let mut sum = 0;
         for configuration in configurations.into_iter().filter(|it| is_wanted(it.name)) {
