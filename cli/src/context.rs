@@ -50,7 +50,7 @@ impl Context {
     /// a kubeconfig, it is the current context's, as for liqoctl.
     pub(crate) fn site_beside(&self, remote: &Site) -> Result<Site> {
         match (self.optional_site(), remote) {
-            (None, Site::Cluster(_)) => Ok(Site::Cluster(Connection::default())),
+            (None, Site::Cluster(_)) => Ok(Site::Cluster(Connection::current()?)),
             _ => self.site(),
         }
     }

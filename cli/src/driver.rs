@@ -11,7 +11,7 @@ use liqo_auth::{
 use crate::{
     environment::Clock,
     failure::{Failure, Result},
-    home::Home,
+    home::{Home, overtaken},
     signer::sign_approved,
 };
 
@@ -39,7 +39,7 @@ impl<M: Machine> Driver<'_, M> {
 
     /// Like [`advance`](Self::advance), but `next` chooses each step.
     ///
-    /// When no other step is left, the approved requests are signed: by the home's
+    /// When no step is left, approved requests are signed: by the home's
     /// authority, or by the cluster's signer, for which this waits. A home is saved before that: a request is on the disk before it
     /// is signed. The home is saved again afterwards: a certificate is on the disk
     /// before it is used.
@@ -147,13 +147,21 @@ pub(crate) fn exhaust(
     clock: Clock,
     mut next: impl FnMut(&Home) -> Result<Step>,
 ) -> Result<(Step, usize)> {
+    let mut overtakings = 0;
     for carried_out in 0..MOST_STEPS {
         let step = next(home)?;
         if step.is_settled() {
             return Ok((step, carried_out));
         }
-        // What another program has changed meanwhile, the next step sees.
-        home.try_to_carry_out(&step, clock.now()?)?;
+        match home.try_to_carry_out(&step, clock.now()?)? {
+            None => overtakings = 0,
+            // The next step sees what another program has changed meanwhile.
+            Some(_) if overtakings < MOST_OVERTAKINGS => {
+                overtakings += 1;
+                thread::sleep(SHORTLY * overtakings);
+            }
+            Some(id) => return Err(overtaken(&id)),
+        }
     }
     Err(Failure::at_odds(format!(
         "{}: the peering with {peer} does not reach a stable state",
@@ -169,6 +177,10 @@ pub(crate) fn failure(home: &Home, error: &Error) -> Failure {
 /// The maximum number of steps. No exchange has so many: the limit only stops an
 /// endless loop.
 const MOST_STEPS: usize = 32;
+/// So many times in a row, another program may be faster.
+const MOST_OVERTAKINGS: u32 = 8;
+/// The pause after the first of these times. It grows by itself with each further one.
+const SHORTLY: Duration = Duration::from_millis(50);
 /// The pauses before a cluster is read again to confirm a refusal.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(100),

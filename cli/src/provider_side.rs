@@ -203,6 +203,12 @@ pub(crate) fn provider_with(
 
 /// The URL and the CA of this home's API server, for peers.
 pub(crate) fn endpoint(home: &Home) -> Result<Endpoint> {
+    if home.settings.is_internal {
+        return Err(Failure::usage(format!(
+            "peers cannot reach the API server at {}, where the cluster itself reaches it. Set apiServer, and apiServerCA if its certificate is not publicly trusted, in the ConfigMap liqo/liqo-auth-settings",
+            home.settings.api_server
+        )));
+    }
     let api_server = home.settings.api_server.clone();
     Ok(Endpoint::new(api_server, home.ca_bundle()?.as_ref()))
 }

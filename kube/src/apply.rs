@@ -6,7 +6,7 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-use crate::Error;
+use crate::{Error, error::in_time};
 
 /// What became of an [`Effect`].
 #[derive(Debug, Clone)]
@@ -42,7 +42,11 @@ pub async fn apply(client: &Client, effect: &Effect) -> Result<Applied, Error> {
         .header(CONTENT_TYPE, request.content_type)
         .body(request.body.expose().to_vec())
         .map_err(|error| failed(effect, kube::Error::HttpError(error)))?;
-    let answer = client.request::<Value>(http).await;
+    let answer = in_time(
+        format!("the change of {}", effect.id()),
+        client.request::<Value>(http),
+    )
+    .await?;
     match (effect, answer) {
         (Effect::Delete { .. }, Ok(_)) => Ok(Applied::Deleted),
         (_, Ok(value)) => Ok(Applied::Written(Box::new(Object::from_value(value)))),

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use liqo_auth::{
     crypto::BoxError,
     error,
@@ -50,6 +52,14 @@ pub enum Error {
         /// Why.
         source: BoxError,
     },
+    /// The API server does not answer.
+    #[error("the API server has not answered {request} within {seconds} s")]
+    TimedOut {
+        /// What was asked: the method and the object, or what was to be read.
+        request: String,
+        /// How long was waited, in seconds.
+        seconds: u64,
+    },
     /// The peer's cluster does not have a message for this cluster in time.
     #[error("{peer} has no {message} for this cluster after {seconds} s")]
     Unanswered {
@@ -63,6 +73,20 @@ pub enum Error {
         source: Option<Box<Error>>,
     },
 }
+
+/// Waits for the answer to a request, for half a minute at most.
+pub(crate) async fn in_time<T>(
+    request: String,
+    answer: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<Result<T, kube::Error>, Error> {
+    let answered = tokio::time::timeout(HALF_A_MINUTE, answer).await;
+    answered.map_err(|_| Error::TimedOut {
+        request,
+        seconds: HALF_A_MINUTE.as_secs(),
+    })
+}
+
+const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 
 impl Error {
     pub(crate) fn request(request: impl ToString, source: kube::Error) -> Self {

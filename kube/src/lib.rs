@@ -18,8 +18,8 @@
 //! name the version which was seen. Another controller may run at the same time:
 //! the slower of two writers gets a conflict and looks again.
 //!
-//! The controller lists nothing but what the library's watches select. Secrets
-//! without the library's labels never come into memory.
+//! The controller lists nothing but what the library's watches select. It gets other
+//! Secrets only by a name that it needs itself.
 #![allow(
     clippy::disallowed_methods,
     reason = "the driver has the clock, which the library has not"

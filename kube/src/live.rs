@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::{
-    Client,
-    api::{ListParams, WatchEvent, WatchParams},
+    Client, ResourceExt,
+    api::{DynamicObject, ListParams, WatchEvent, WatchParams},
 };
 use liqo_auth::{
     machine::Watch,
@@ -14,7 +14,7 @@ use liqo_auth::{
 };
 use tokio::time::timeout;
 
-use crate::{Error, object};
+use crate::{Error, error::in_time, object};
 
 /// The objects that these watches select, as they are now. An object that several
 /// watches select comes several times. A resource that the cluster's version of Liqo
@@ -38,7 +38,8 @@ async fn list_one(client: &Client, watch: &Watch) -> Result<Vec<Object>, Error> 
     if !watch.labels.is_empty() {
         selected = selected.labels(&watch.selector());
     }
-    match api.list(&selected).await {
+    let listed = in_time(format!("the list of {watch}"), api.list(&selected)).await?;
+    match listed {
         Ok(listed) => {
             let items = listed.items.into_iter();
             Ok(items.map(|item| object::read(watch.kind, item)).collect())
@@ -63,29 +64,46 @@ pub async fn answered(
     request: &CertificateSigningRequest,
     limit: Duration,
 ) -> Result<Option<Object>, Error> {
-    let metadata = &request.metadata;
     let api = object::api(client, Kind::CertificateSigningRequest, None);
-    let named = WatchParams::default().fields(&format!("metadata.name={}", metadata.name));
+    let name = &request.metadata.name;
+    let named = WatchParams::default().fields(&format!("metadata.name={name}"));
     let failed = |error| Error::request(format!("to watch {}", request.id()), error);
     let answer = async {
-        let events = api.watch(&named, &metadata.resource_version).await;
-        let mut events = events.map_err(failed)?.boxed();
-        while let Some(event) = events.try_next().await.map_err(failed)? {
-            let (WatchEvent::Added(seen) | WatchEvent::Modified(seen)) = event else {
-                if let WatchEvent::Deleted(_) = event {
-                    break;
+        let mut version = request.metadata.resource_version.clone();
+        loop {
+            let events = api.watch(&named, &version).await;
+            let mut events = events.map_err(failed)?.boxed();
+            while let Some(event) = events.try_next().await.map_err(failed)? {
+                match event {
+                    WatchEvent::Added(seen) | WatchEvent::Modified(seen) => {
+                        if let Some(answered) = answer_in(name, seen) {
+                            return Ok(Some(answered));
+                        }
+                    }
+                    WatchEvent::Deleted(_) => return Ok(None),
+                    // The version is too old for a watch.
+                    WatchEvent::Error(_) => break,
+                    WatchEvent::Bookmark(_) => {}
                 }
-                continue;
+            }
+            let Some(seen) = api.get_opt(name).await.map_err(failed)? else {
+                return Ok(None);
             };
-            let seen = object::read(Kind::CertificateSigningRequest, seen);
-            let read = CertificateSigningRequest::from_object(&seen);
-            if read.is_some_and(|read| read.metadata.name == metadata.name && is_answered(read)) {
-                return Ok(Some(seen));
+            version = seen.resource_version().unwrap_or_default();
+            if let Some(answered) = answer_in(name, seen) {
+                return Ok(Some(answered));
             }
         }
-        Ok(None)
     };
     timeout(limit, answer).await.unwrap_or(Ok(None))
+}
+
+/// The request of that name, if its signer has answered it.
+fn answer_in(name: &str, seen: DynamicObject) -> Option<Object> {
+    let seen = object::read(Kind::CertificateSigningRequest, seen);
+    let read = CertificateSigningRequest::from_object(&seen);
+    let is_it = read.is_some_and(|read| read.metadata.name == name && is_answered(read));
+    is_it.then_some(seen)
 }
 
 /// Whether the signer of a request has nothing more to do.

@@ -7,7 +7,7 @@ use kube::{
 use liqo_auth::model::{Kind, Object, ObjectRef};
 use serde_json::Value;
 
-use crate::Error;
+use crate::{Error, error::in_time};
 
 /// A kind of the library, as kube-rs describes it.
 ///
@@ -48,7 +48,8 @@ pub(crate) fn api(client: &Client, kind: Kind, namespace: Option<&str>) -> Api<D
 /// [`Error::Request`].
 pub async fn get(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Error> {
     let namespace = Some(id.namespace.as_str()).filter(|namespace| !namespace.is_empty());
-    let found = api(client, id.kind, namespace).get_opt(&id.name).await;
+    let api = api(client, id.kind, namespace);
+    let found = in_time(format!("GET {id}"), api.get_opt(&id.name)).await?;
     let found = found.map_err(|error| Error::request(format!("GET {id}"), error))?;
     Ok(found.map(|object| read(id.kind, object)))
 }

@@ -56,7 +56,12 @@ pub(crate) struct LocalSite {
     )]
     user: Option<String>,
     /// Work on the cluster in which this program runs, as its service account
-    #[arg(long, global = true, help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        conflicts_with_all = ["kubeconfig", "context", "cluster", "user"],
+        help_heading = "Global options"
+    )]
     in_cluster: bool,
 }
 

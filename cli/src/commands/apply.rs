@@ -30,8 +30,14 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
         read(file, &mut messages)?;
     }
     let mut home = context.open(Use::Write)?;
-    // All objects are received in memory first. The first refusal ends the command,
-    // and nothing has been written.
+    if home.is_live() && messages.len() > 1 {
+        return Err(Failure::usage(format!(
+            "{}: a cluster takes one object at a time. Apply each with a command of its own",
+            home.site()
+        )));
+    }
+    // All objects are received first. The first refusal ends the command, and nothing has
+    // been written: a home writes later, and a cluster takes one object.
     let mut results = Vec::new();
     for message in &messages {
         let subject = format!("{} is refused, and nothing was changed", message.file);

@@ -3,7 +3,10 @@
 mod metrics;
 mod probes;
 
-use std::future::Future;
+use std::{
+    future::{Future, IntoFuture},
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use liqo_auth_kube::{Cluster, Controller, Handle};
@@ -77,12 +80,13 @@ async fn serve(arguments: &Run, controller: Controller, handle: Handle) -> Resul
         drop(stop);
     };
     tracing::info!(%address, "runs");
-    let (served, (), ()) = tokio::join!(
-        async move { probes.await },
-        controller.run(until_stopped()),
-        stopping,
-    );
-    Ok(served.context("the probes")?)
+    let probes = tokio::spawn(probes.into_future());
+    tokio::join!(controller.run(until_stopped()), stopping);
+    // A connection that is left open does not hold up the end.
+    match tokio::time::timeout(PATIENCE, probes).await {
+        Ok(Ok(served)) => Ok(served.context("the probes")?),
+        _ => Ok(()),
+    }
 }
 
 fn signalled() -> Result<impl Future<Output = ()>> {
@@ -105,3 +109,5 @@ fn log(filter: &EnvFilter) {
         .with_env_filter(filter.to_string())
         .init();
 }
+
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -31,13 +31,16 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
     let name = arguments.name.as_str();
     let subject = format!("the slice {} is not requested", escaped(name));
     let options = options(arguments);
-    let mut consumer = ConsumerSide::new(&mut local, &peer, &context.policy, context.clock)?;
     if let Some(format) = arguments.output {
-        let step = consumer.administer(&subject, |consumer, view, env| {
-            consumer.request_slice(view, &options, env)
-        })?;
-        return print(context, consumer.home, &step.effects, name, format);
+        return local.rehearse(|local| {
+            let mut consumer = ConsumerSide::new(local, &peer, &context.policy, context.clock)?;
+            let step = consumer.administer(&subject, |consumer, view, env| {
+                consumer.request_slice(view, &options, env)
+            })?;
+            print(context, consumer.home, &step.effects, name, format)
+        });
     }
+    let mut consumer = ConsumerSide::new(&mut local, &peer, &context.policy, context.clock)?;
     consumer.administer(&subject, |consumer, view, env| {
         consumer.request_slice(view, &options, env)
     })?;

@@ -66,6 +66,7 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
         cluster_id: blueprint.cluster_id.clone(),
         api_server: blueprint.api_server.clone(),
         api_server_ca: blueprint.api_server_ca.clone(),
+        is_internal: false,
         require_approval: blueprint.require_approval,
         peers: Default::default(),
     };

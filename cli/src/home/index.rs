@@ -8,7 +8,7 @@ use liqo_auth::{
 };
 
 /// Finds objects without a search through all of them: a server has thousands.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Index {
     by_name: BTreeMap<(Kind, String), BTreeSet<ObjectRef>>,
     by_label: BTreeMap<(Kind, String, String), BTreeSet<ObjectRef>>,

@@ -1,18 +1,18 @@
 //! A cluster by its API server: objects are read when a command begins, and each
 //! effect is a request.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use kube::{
     Api, Client, Config,
-    api::{ApiResource, DynamicObject, PostParams},
-    config::{KubeConfigOptions, Kubeconfig},
+    api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams},
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
     machine::{Effect, Watch},
-    model::{CertificateSigningRequest, ClusterId, Kind, Object, names},
+    model::{CertificateSigningRequest, ClusterId, Kind, Object, ObjectRef, names},
 };
 use liqo_auth_kube::{Applied, Cluster, answered, apply, get, list, resource};
 use pem::{EncodeConfig, LineEnding, Pem, encode_config};
@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    Ground, Home, Use, awaits_signature,
+    Ground, Home, Use, awaits_signature, overtaken,
     settings::{OnCluster, Settings},
     site::Connection,
     store::Store,
@@ -37,6 +37,8 @@ pub(super) struct Live {
     found: Endpoint,
     settings: Option<DynamicObject>,
     watches: Vec<Watch>,
+    /// Objects that have a name which an effect needed.
+    met: BTreeSet<ObjectRef>,
     /// Whether the program runs in the cluster.
     is_inside: bool,
 }
@@ -80,6 +82,7 @@ impl Live {
             found,
             settings,
             watches: Vec::new(),
+            met: BTreeSet::new(),
             is_inside: connection.in_cluster,
         };
         let settings = live.settings()?;
@@ -121,8 +124,19 @@ impl Live {
 
     /// The objects that the watches select.
     pub(super) fn list(&self) -> Result<Vec<Object>> {
-        let listed = list(&self.client, self.watches.iter().cloned());
+        let listed = async {
+            let mut objects = list(&self.client, self.watches.iter().cloned()).await?;
+            for id in &self.met {
+                objects.extend(get(&self.client, id).await?);
+            }
+            Ok(objects)
+        };
         self.runtime.block_on(listed).map_err(failure)
+    }
+
+    /// Reads an object by its name, too, from now on.
+    pub(super) fn meet(&mut self, id: ObjectRef) {
+        self.met.insert(id);
     }
 
     /// Sends an effect to the API server.
@@ -163,24 +177,29 @@ impl Live {
             ..self.on_cluster()?
         };
         let text = text.write()?;
-        let data = json!({ "data": { SETTINGS_KEY: *text } });
         let api = settings_api(&self.client);
+        let data = json!({ SETTINGS_KEY: *text });
         let written = self.runtime.block_on(async {
-            match &mut self.settings {
+            match &self.settings {
                 Some(present) => {
-                    present.data = data;
-                    let parameters = PostParams::default();
-                    api.replace(SETTINGS_CONFIG_MAP, &parameters, present).await
+                    let version = &present.metadata.resource_version;
+                    let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
+                    let parameters = PatchParams::default();
+                    api.patch(SETTINGS_CONFIG_MAP, &parameters, &Patch::Merge(patch))
+                        .await
                 }
                 None => {
                     let mut made =
                         DynamicObject::new(SETTINGS_CONFIG_MAP, &resource(Kind::ConfigMap));
-                    made.data = data;
+                    made.data = json!({ "data": data });
                     api.create(&PostParams::default(), &made).await
                 }
             }
         });
         self.settings = Some(written.map_err(|error| {
+            if matches!(&error, kube::Error::Api(status) if status.is_conflict() || status.is_already_exists()) {
+                return overtaken(&settings_id());
+            }
             Failure::from(anyhow::Error::new(error)).about(&format!(
                 "the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
                 names::LIQO_NAMESPACE
@@ -191,15 +210,14 @@ impl Live {
 
     fn settings(&self) -> Result<Settings> {
         let said = self.on_cluster()?;
+        // The CA belongs to the URL.
+        let api_server_ca = match &said.api_server {
+            Some(_) => said.api_server_ca,
+            None => said.api_server_ca.or_else(|| self.found.ca.clone()),
+        };
+        let is_internal = self.is_inside && said.api_server.is_none();
         let api_server = match said.api_server {
             Some(said) => said,
-            None if self.is_inside => {
-                return Err(Failure::usage(format!(
-                    "peers cannot reach the API server at {}, where the cluster itself reaches it. Set apiServer, and apiServerCA if it has another CA, in the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
-                    self.found.api_server,
-                    names::LIQO_NAMESPACE
-                )));
-            }
             None => self.found.api_server.parse().map_err(|error| {
                 Failure::usage(format!(
                     "peers cannot reach the API server at {}: {error}. Set apiServer in the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
@@ -211,7 +229,8 @@ impl Live {
         Ok(Settings {
             cluster_id: self.id().clone(),
             api_server,
-            api_server_ca: said.api_server_ca.or_else(|| self.found.ca.clone()),
+            api_server_ca,
+            is_internal,
             require_approval: said.require_approval,
             peers: said.peers,
         })
@@ -304,6 +323,17 @@ impl Home {
     }
 }
 
+impl Connection {
+    /// The current context of the default kubeconfig, by its name.
+    pub(crate) fn current() -> Result<Self> {
+        let kubeconfig = Kubeconfig::read().map_err(unusable)?;
+        Ok(Self {
+            context: kubeconfig.current_context,
+            ..Self::default()
+        })
+    }
+}
+
 impl Endpoint {
     fn of(config: &Config) -> Self {
         let certificates = config.root_cert.iter().flatten();
@@ -343,10 +373,12 @@ async fn config(connection: &Connection) -> Result<Config> {
         Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
         Err(error) => Err(error),
     };
-    config.map_err(|error| {
-        let cause = anyhow::Error::new(error);
-        Failure::usage(format!("the kubeconfig cannot be used: {cause:#}"))
-    })
+    config.map_err(unusable)
+}
+
+fn unusable(error: KubeconfigError) -> Failure {
+    let cause = anyhow::Error::new(error);
+    Failure::usage(format!("the kubeconfig cannot be used: {cause:#}"))
 }
 
 async fn settings_of(client: &Client) -> Result<Option<DynamicObject>> {
@@ -355,6 +387,10 @@ async fn settings_of(client: &Client) -> Result<Option<DynamicObject>> {
         "the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
         names::LIQO_NAMESPACE
     ))?)
+}
+
+fn settings_id() -> ObjectRef {
+    ObjectRef::new(Kind::ConfigMap, names::LIQO_NAMESPACE, SETTINGS_CONFIG_MAP)
 }
 
 fn settings_api(client: &Client) -> Api<DynamicObject> {

@@ -61,6 +61,8 @@ pub(crate) struct Home {
     decisions: Vec<(Timestamp, Event)>,
     /// Refusals that are in the log already, each with its peer.
     logged: Vec<(ClusterId, Error)>,
+    /// Whether effects on a cluster stay in memory, too.
+    is_rehearsal: bool,
 }
 
 /// What holds the objects.
@@ -200,16 +202,20 @@ impl Home {
     /// object meanwhile: then nothing is changed, and the next look sees the object as
     /// it is now.
     fn try_to_apply(&mut self, effect: &Effect, now: Timestamp) -> Result<bool> {
-        if let Ground::Cluster(live) = &self.ground {
+        if let Ground::Cluster(live) = &mut self.ground
+            && !self.is_rehearsal
+        {
             let (is_done, object) = match live.apply(effect)? {
                 Outcome::Done(object) => (true, object),
                 Outcome::Overtaken(object) => (false, object),
             };
-            if !is_done {
+            if is_done {
+                self.store.replace(&effect.id(), object);
+            } else {
+                // Not every object that has the name is in a list.
+                live.meet(effect.id());
                 self.reload()?;
             }
-            // Not every object that has the name is in a list.
-            self.store.replace(&effect.id(), object);
             return Ok(is_done);
         }
         if ManifestFile::of(&effect.id()).is_none() {
@@ -222,6 +228,17 @@ impl Home {
             .apply(effect, now)
             .map_err(|error| Failure::at_odds(format!("{}: {error:#}", self.site)))?;
         Ok(true)
+    }
+
+    /// Does something in memory alone, also on a cluster, and forgets all changes.
+    pub(crate) fn rehearse<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let (store, decisions) = (self.store.clone(), self.decisions.len());
+        let before = std::mem::replace(&mut self.is_rehearsal, true);
+        let done = act(self);
+        self.is_rehearsal = before;
+        self.store = store;
+        self.decisions.truncate(decisions);
+        done
     }
 
     /// Carries out a step, and notes its decisions for the log.
@@ -395,6 +412,7 @@ impl Home {
             store,
             decisions: Vec::new(),
             logged: Vec::new(),
+            is_rehearsal: false,
         }
     }
 
@@ -405,7 +423,8 @@ impl Home {
     }
 }
 
-fn overtaken(id: &ObjectRef) -> Failure {
+/// The failure if another program keeps changing an object.
+pub(crate) fn overtaken(id: &ObjectRef) -> Failure {
     Failure::waiting(format!(
         "another program changed {id} meanwhile: run the command again"
     ))

@@ -28,6 +28,9 @@ pub(crate) struct Settings {
         skip_serializing_if = "Option::is_none"
     )]
     pub(crate) api_server_ca: Option<String>,
+    /// Whether only the cluster itself reaches the URL.
+    #[serde(skip)]
+    pub(crate) is_internal: bool,
     /// Whether a person approves each request before it is signed.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub(crate) require_approval: bool,
@@ -128,6 +131,7 @@ mod tests {
             api_server_ca: Some(
                 "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n".to_owned(),
             ),
+            is_internal: false,
             require_approval: true,
             peers: BTreeMap::from([(
                 "cl-b".parse().unwrap(),

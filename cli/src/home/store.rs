@@ -18,7 +18,7 @@ use super::{content::SecretValue, index::Index};
 use crate::environment::{service_account_token, uuid};
 
 /// The objects of a home, and which of them must be written.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Store {
     objects: BTreeMap<ObjectRef, Stored>,
     index: Index,
@@ -29,11 +29,13 @@ pub(crate) struct Store {
     is_changed: BTreeSet<ObjectRef>,
 }
 
+#[derive(Clone)]
 struct Stored {
     object: Object,
     content: Content,
 }
 
+#[derive(Clone)]
 enum Content {
     /// The text on the disk.
     Text(Zeroizing<Vec<u8>>),

@@ -89,6 +89,14 @@ impl Clusters {
                 2,
             ),
             ("audit verify --kubeconfig milan", 2),
+            (
+                "apply --kubeconfig milan -f tenant.yaml -f identity.yaml",
+                2,
+            ),
+            (
+                "create resourceslice pool --kubeconfig rome --remote-cluster-id milan --cpu 2 -o yaml",
+                0,
+            ),
             ("legacy status --kubeconfig milan", 2),
             ("drain tenant turin --kubeconfig milan", 4),
         ] {

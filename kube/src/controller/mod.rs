@@ -135,6 +135,8 @@ impl Controller {
                 }
             }
         }
+        // A delivery may wait for another controller, which waits for an order here.
+        shared.stop();
         while working.next().await.is_some() {}
     }
 }
@@ -215,7 +217,7 @@ struct Orders(Arc<Shared>);
 
 impl Drop for Orders {
     fn drop(&mut self) {
-        self.0.drop_orders();
+        self.0.stop();
     }
 }
 

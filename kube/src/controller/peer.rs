@@ -27,8 +27,9 @@ enum Carried {
 enum Rest {
     /// Nothing is left to do, but for a change or until so much time has passed.
     Until(Option<Duration>),
-    /// Another writer was faster. A watch shows soon what it has written.
-    Overtaken,
+    /// Another writer was faster with this object. A watch shows soon what it has
+    /// written.
+    Overtaken(ObjectRef),
     /// Every look had something to do.
     Unsettled,
 }
@@ -54,10 +55,14 @@ impl Shared {
         let mut again: Option<Duration> = None;
         let mut said = Said::new();
         let mut retry = None;
+        let mut overtaken = None;
         for side in self.sides.machines() {
             match self.advance(&peer, side, &mut said, &mut outbox).await {
                 Ok(Rest::Until(delay)) => again = again.into_iter().chain(delay).min(),
-                Ok(Rest::Overtaken) => retry = retry.or(Some(SHORTLY)),
+                Ok(Rest::Overtaken(id)) => {
+                    retry = retry.or(Some(SHORTLY));
+                    overtaken = Some(id);
+                }
                 Ok(Rest::Unsettled) => {
                     let message = format!("{MOST_LOOKS} looks in a row had something to do");
                     said.insert(message, UNSETTLED);
@@ -70,7 +75,13 @@ impl Shared {
                 }
             }
         }
-        let retry = self.record(&peer, |record| record.looks.count(retry));
+        let (retry, in_a_row) = self.record(&peer, |record| {
+            (record.looks.count(retry), record.looks.in_a_row())
+        });
+        if let Some(id) = overtaken.filter(|_| in_a_row >= MOST_ATTEMPTS) {
+            let message = format!("{id} cannot be written: it is missing or keeps changing");
+            said.insert(message, FAILED);
+        }
         again = again.into_iter().chain(retry).min();
         self.say(&peer, said).await;
         Done {
@@ -89,7 +100,7 @@ impl Shared {
         outbox: &mut Vec<Message>,
     ) -> Result<Rest, Error> {
         for _ in 0..MOST_LOOKS {
-            self.fetch_strays(peer).await?;
+            self.fetch_unwatched(peer).await?;
             let step = {
                 let mirror = self.mirror();
                 let Ok(view) = mirror.view(peer) else {
@@ -101,7 +112,7 @@ impl Shared {
             match self.carry_out(peer, &step).await? {
                 Carried::Shown => {}
                 Carried::Written => return Ok(Rest::Until(Some(ONE_SECOND))),
-                Carried::Overtaken(_) => return Ok(Rest::Overtaken),
+                Carried::Overtaken(id) => return Ok(Rest::Overtaken(id)),
             }
             if step.is_settled() {
                 let refusals = step.refused.iter().map(|refused| refused.error.to_string());
@@ -122,7 +133,7 @@ impl Shared {
             if attempt > 0 {
                 tokio::time::sleep(SHORTLY * attempt).await;
             }
-            self.fetch_strays(peer).await?;
+            self.fetch_unwatched(peer).await?;
             let step = {
                 let mirror = self.mirror();
                 let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
@@ -177,7 +188,7 @@ impl Shared {
     }
 
     /// Fetches anew what no watch shows.
-    async fn fetch_strays(&self, peer: &ClusterId) -> Result<(), Error> {
+    async fn fetch_unwatched(&self, peer: &ClusterId) -> Result<(), Error> {
         let unwatched: Vec<ObjectRef> = self.mirror().unwatched(peer).cloned().collect();
         for id in unwatched {
             self.fetch(peer, &id).await?;
@@ -204,6 +215,8 @@ impl Shared {
     /// Hands over messages. If one cannot be delivered, the peer is looked at again
     /// after a delay, and the message is in the outbox again.
     pub(super) async fn deliver(self: Arc<Self>, peer: ClusterId, outbox: Vec<Message>) -> Done {
+        let delivering = self.record(&peer, |record| record.delivering.clone());
+        let _delivering = delivering.lock().await;
         let mut failed = None;
         for message in &outbox {
             let Some(transport) = &self.transport else {
@@ -243,8 +256,10 @@ impl Shared {
             return Vec::new();
         }
         self.record(peer, |record| {
-            let fresh = |message: &Message| record.delivered.insert(message.digest());
-            outbox.into_iter().filter(fresh).collect()
+            let present = outbox.iter().map(Message::digest).collect();
+            let before = core::mem::replace(&mut record.delivered, present);
+            let is_fresh = |message: &Message| !before.contains(&message.digest());
+            outbox.into_iter().filter(is_fresh).collect()
         })
     }
 

@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -57,6 +60,7 @@ pub(crate) struct Shared {
     wake: mpsc::UnboundedSender<ClusterId>,
     pub(super) synchronized: watch::Sender<bool>,
     pub(super) counters: Counters,
+    stopping: AtomicBool,
 }
 
 /// What there is to say about a peer: each message with its reason, as a Kubernetes
@@ -69,6 +73,8 @@ pub(super) type Said = BTreeMap<String, &'static str>;
 pub(super) struct Record {
     /// The digests of the messages that were delivered, or are on their way.
     pub(super) delivered: BTreeSet<[u8; 32]>,
+    /// Held during a delivery, so that messages arrive in their order.
+    pub(super) delivering: Arc<tokio::sync::Mutex<()>>,
     pub(super) looks: Failures,
     pub(super) deliveries: Failures,
     /// What was logged last.
@@ -91,6 +97,11 @@ impl Failures {
         let doubled = first.saturating_mul(1 << self.0.min(16));
         self.0 = self.0.saturating_add(1);
         Some(doubled.min(FIVE_MINUTES))
+    }
+
+    /// How many attempts in a row have failed.
+    pub(super) fn in_a_row(&self) -> u32 {
+        self.0
     }
 }
 
@@ -130,6 +141,7 @@ impl Shared {
             wake,
             synchronized: watch::Sender::new(false),
             counters: Counters::default(),
+            stopping: AtomicBool::new(false),
         }
     }
 
@@ -194,6 +206,9 @@ impl Shared {
         let order = Order { call, answer };
         self.queue(peer, order);
         self.wake(peer)?;
+        if self.stopping.load(Ordering::Acquire) {
+            self.drop_orders();
+        }
         answered.await.map_err(|_| Error::Stopped)?
     }
 
@@ -208,8 +223,13 @@ impl Shared {
         orders.keys().cloned().collect()
     }
 
-    /// Drops all orders that wait: nobody carries them out any more.
-    pub(super) fn drop_orders(&self) {
+    /// Takes no more orders, and drops those that wait.
+    pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        self.drop_orders();
+    }
+
+    fn drop_orders(&self) {
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         orders.clear();
     }

@@ -91,11 +91,14 @@ pub(super) fn receive(
             home.site()
         )));
     }
-    home.carry_out(&only, context.clock.now()?)?;
-    let after = refusals(context, home, peer, *way)?;
+    let now = context.clock.now()?;
+    let after = home.rehearse(|home| {
+        home.carry_out(&only, now)?;
+        refusals(context, home, peer, *way)
+    })?;
     match after.into_iter().find(|error| !before.contains(error)) {
         Some(error) => Err(Failure::of(subject, &error)),
-        None => Ok(()),
+        None => home.carry_out(&only, now),
     }
 }
 
