@@ -19,6 +19,7 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
+    Machine,
     crypto::{Csr, Entropy, KeyPair, Nonce, SigningKey, Subject, strategy},
     machine::MessageBody,
     model::{Identity, Object, Tenant},
