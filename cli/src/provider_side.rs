@@ -18,7 +18,7 @@ use crate::{
     driver::Driver,
     environment::{Clock, entropy},
     failure::{Failure, Result, paragraph},
-    home::Home,
+    home::{Home, settings_id},
 };
 
 /// The provider's side of one peering, over a home.
@@ -205,8 +205,9 @@ pub(crate) fn provider_with(
 pub(crate) fn endpoint(home: &Home) -> Result<Endpoint> {
     if home.settings.is_internal {
         return Err(Failure::usage(format!(
-            "peers cannot reach the API server at {}, where the cluster itself reaches it. Set apiServer, and apiServerCA if its certificate is not publicly trusted, in the ConfigMap liqo/liqo-auth-settings",
-            home.settings.api_server
+            "peers cannot reach the API server at {}, where the cluster itself reaches it. Set apiServer, and apiServerCA if its certificate is not publicly trusted, in {}",
+            home.settings.api_server,
+            settings_id()
         )));
     }
     let api_server = home.settings.api_server.clone();

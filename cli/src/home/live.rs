@@ -5,9 +5,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use kube::{
-    Api, Client, Config,
+    Api, Client,
     api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams},
-    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
@@ -15,12 +14,13 @@ use liqo_auth::{
     model::{CertificateSigningRequest, ClusterId, Kind, Object, ObjectRef, names},
 };
 use liqo_auth_kube::{Applied, Cluster, answered, apply, get, list, resource};
-use pem::{EncodeConfig, LineEnding, Pem, encode_config};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    Ground, Home, Use, awaits_signature, overtaken,
+    Ground, Home, Use, awaits_signature,
+    kubeconfig::{Endpoint, config},
+    overtaken,
     settings::{OnCluster, Settings},
     site::Connection,
     store::Store,
@@ -43,23 +43,16 @@ pub(super) struct Live {
     is_inside: bool,
 }
 
-/// How others reach the API server.
-struct Endpoint {
-    api_server: String,
-    ca: Option<String>,
-}
-
 /// What became of an effect on a cluster.
 pub(super) enum Outcome {
     /// The object as it is now. None if it was deleted.
-    Done(Option<Object>),
-    /// Another program was faster. The object as it is now, if there is one.
-    Overtaken(Option<Object>),
+    Done(Option<Box<Object>>),
+    /// Another program was faster.
+    Overtaken,
 }
 
 impl Live {
-    /// Connects to a cluster. What is missing of its keys is made if the command may
-    /// write.
+    /// Connects to a cluster. Makes missing keys if the command may write.
     pub(super) fn connect(connection: &Connection, purpose: Use) -> Result<(Self, Settings)> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (live, settings) = runtime.block_on(async {
@@ -145,10 +138,12 @@ impl Live {
         let outcome = self.runtime.block_on(async {
             Ok::<_, liqo_auth_kube::Error>(match apply(&self.client, effect).await? {
                 // Without its last finalizer, a deleted object is gone.
-                Applied::Written(object) => Outcome::Done(Some(*object).filter(is_there)),
-                Applied::Deleted => Outcome::Done(get(&self.client, &id).await?),
+                Applied::Written(object) => {
+                    Outcome::Done(Some(object).filter(|object| is_there(object)))
+                }
+                Applied::Deleted => Outcome::Done(get(&self.client, &id).await?.map(Box::new)),
                 Applied::Missing if matches!(effect, Effect::Delete { .. }) => Outcome::Done(None),
-                _ => Outcome::Overtaken(get(&self.client, &id).await?),
+                _ => Outcome::Overtaken,
             })
         });
         outcome.map_err(failure)
@@ -200,10 +195,7 @@ impl Live {
             if matches!(&error, kube::Error::Api(status) if status.is_conflict() || status.is_already_exists()) {
                 return overtaken(&settings_id());
             }
-            Failure::from(anyhow::Error::new(error)).about(&format!(
-                "the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
-                names::LIQO_NAMESPACE
-            ))
+            Failure::from(anyhow::Error::new(error)).about(&settings_id().to_string())
         })?);
         Ok(())
     }
@@ -220,9 +212,9 @@ impl Live {
             Some(said) => said,
             None => self.found.api_server.parse().map_err(|error| {
                 Failure::usage(format!(
-                    "peers cannot reach the API server at {}: {error}. Set apiServer in the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
+                    "peers cannot reach the API server at {}: {error}. Set apiServer in {}",
                     self.found.api_server,
-                    names::LIQO_NAMESPACE
+                    settings_id()
                 ))
             })?,
         };
@@ -242,15 +234,12 @@ impl Live {
             text.and_then(serde_json::Value::as_str)
         });
         OnCluster::read(text.unwrap_or("{}").as_bytes()).map_err(|error| {
-            Failure::at_odds(format!(
-                "the ConfigMap {}/{SETTINGS_CONFIG_MAP}, {SETTINGS_KEY}: {error:#}",
-                names::LIQO_NAMESPACE
-            ))
+            Failure::at_odds(format!("{}, {SETTINGS_KEY}: {error:#}", settings_id()))
         })
     }
 }
 
-/// The parts of a home that only a cluster has. On a folder, they do nothing.
+/// The parts of a home that only a cluster has.
 impl Home {
     /// Reads from a cluster what these watches select. A folder has been read already.
     pub(crate) fn load(&mut self, watches: impl IntoIterator<Item = Watch>) -> Result<()> {
@@ -323,73 +312,13 @@ impl Home {
     }
 }
 
-impl Connection {
-    /// The current context of the default kubeconfig, by its name.
-    pub(crate) fn current() -> Result<Self> {
-        let kubeconfig = Kubeconfig::read().map_err(unusable)?;
-        Ok(Self {
-            context: kubeconfig.current_context,
-            ..Self::default()
-        })
-    }
-}
-
-impl Endpoint {
-    fn of(config: &Config) -> Self {
-        let certificates = config.root_cert.iter().flatten();
-        // Peers pin the text, so it is in the form that kubeconfigs have.
-        let form = EncodeConfig::new().set_line_ending(LineEnding::LF);
-        let pem: String = certificates
-            .map(|der| encode_config(&Pem::new("CERTIFICATE", der.as_slice()), form))
-            .collect();
-        Self {
-            api_server: config
-                .cluster_url
-                .to_string()
-                .trim_end_matches('/')
-                .to_owned(),
-            ca: Some(pem).filter(|pem| !pem.is_empty()),
-        }
-    }
-}
-
-async fn config(connection: &Connection) -> Result<Config> {
-    if connection.in_cluster {
-        return Config::incluster().map_err(|error| {
-            let cause = anyhow::Error::new(error);
-            Failure::usage(format!("--in-cluster: {cause:#}"))
-        });
-    }
-    let kubeconfig = match &connection.kubeconfig {
-        Some(file) => Kubeconfig::read_from(file),
-        None => Kubeconfig::read(),
-    };
-    let options = KubeConfigOptions {
-        context: connection.context.clone(),
-        cluster: connection.cluster.clone(),
-        user: connection.user.clone(),
-    };
-    let config = match kubeconfig {
-        Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
-        Err(error) => Err(error),
-    };
-    config.map_err(unusable)
-}
-
-fn unusable(error: KubeconfigError) -> Failure {
-    let cause = anyhow::Error::new(error);
-    Failure::usage(format!("the kubeconfig cannot be used: {cause:#}"))
-}
-
 async fn settings_of(client: &Client) -> Result<Option<DynamicObject>> {
     let found = settings_api(client).get_opt(SETTINGS_CONFIG_MAP).await;
-    Ok(found.context(format!(
-        "the ConfigMap {}/{SETTINGS_CONFIG_MAP}",
-        names::LIQO_NAMESPACE
-    ))?)
+    Ok(found.with_context(|| settings_id().to_string())?)
 }
 
-fn settings_id() -> ObjectRef {
+/// The ConfigMap with the settings of this tool, in Liqo's namespace.
+pub(crate) fn settings_id() -> ObjectRef {
     ObjectRef::new(Kind::ConfigMap, names::LIQO_NAMESPACE, SETTINGS_CONFIG_MAP)
 }
 
@@ -414,8 +343,7 @@ fn failure(error: liqo_auth_kube::Error) -> Failure {
     }
 }
 
-/// The ConfigMap with the settings of this tool, in Liqo's namespace.
 const SETTINGS_CONFIG_MAP: &str = "liqo-auth-settings";
 const SETTINGS_KEY: &str = "settings.yaml";
-/// So long a command waits for a certificate.
+/// How long a command waits for a certificate.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);

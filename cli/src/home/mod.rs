@@ -8,6 +8,7 @@ mod directory;
 mod disk;
 mod folder;
 mod index;
+mod kubeconfig;
 mod layout;
 mod live;
 mod resting;
@@ -34,6 +35,7 @@ pub(crate) use self::{
     content::SecretValue,
     create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create},
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
+    live::settings_id,
     resting::Resting,
     settings::Peer,
     site::{Connection, Site},
@@ -205,18 +207,19 @@ impl Home {
         if let Ground::Cluster(live) = &mut self.ground
             && !self.is_rehearsal
         {
-            let (is_done, object) = match live.apply(effect)? {
-                Outcome::Done(object) => (true, object),
-                Outcome::Overtaken(object) => (false, object),
-            };
-            if is_done {
-                self.store.replace(&effect.id(), object);
-            } else {
-                // Not every object that has the name is in a list.
-                live.meet(effect.id());
-                self.reload()?;
-            }
-            return Ok(is_done);
+            let id = effect.id();
+            return Ok(match live.apply(effect)? {
+                Outcome::Done(object) => {
+                    self.store.replace(&id, object.map(|object| *object));
+                    true
+                }
+                Outcome::Overtaken => {
+                    // Not every object that has the name is in a list.
+                    live.meet(id);
+                    self.reload()?;
+                    false
+                }
+            });
         }
         if ManifestFile::of(&effect.id()).is_none() {
             let id = effect.id();

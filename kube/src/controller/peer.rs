@@ -18,7 +18,7 @@ enum Carried {
     /// All of them are on the API server, and the mirror shows them.
     Shown,
     /// All of them are on the API server, and a watch will show them.
-    Written,
+    Unshown,
     /// Another writer was faster with this object.
     Overtaken(ObjectRef),
 }
@@ -111,7 +111,7 @@ impl Shared {
             };
             match self.carry_out(peer, &step).await? {
                 Carried::Shown => {}
-                Carried::Written => return Ok(Rest::Until(Some(ONE_SECOND))),
+                Carried::Unshown => return Ok(Rest::Until(Some(ONE_SECOND))),
                 Carried::Overtaken(id) => return Ok(Rest::Overtaken(id)),
             }
             if step.is_settled() {
@@ -141,7 +141,7 @@ impl Shared {
             };
             match self.carry_out(peer, &step).await? {
                 Carried::Overtaken(id) => overtaken = Some(id),
-                Carried::Shown | Carried::Written => return Ok(step),
+                Carried::Shown | Carried::Unshown => return Ok(step),
             }
         }
         Err(overtaken.map_or(Error::Stopped, Error::Conflict))
@@ -161,10 +161,10 @@ impl Shared {
             match applied {
                 Applied::Written(object) => {
                     if !self.mirror().written(effect, *object) {
-                        carried = Carried::Written;
+                        carried = Carried::Unshown;
                     }
                 }
-                Applied::Deleted => carried = Carried::Written,
+                Applied::Deleted => carried = Carried::Unshown,
                 Applied::NameTaken => {
                     self.fetch(peer, &effect.id()).await?;
                     return Ok(Carried::Overtaken(effect.id()));

@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::{Map, Number, Value};
 
-use super::unreadable::{Step, path, wipe};
+use super::unreadable::{NAMING_FIELDS, Step, path, wipe};
 use crate::model::ObjectError;
 
 /// Reads one document, and notes its defects with their places. Of a repeated key,
@@ -238,18 +238,6 @@ const VALUES: usize = 500_000;
 const DEFECTS: usize = 64;
 /// The deepest nesting of lists of objects.
 pub(in crate::model) const LIST_LEVELS: usize = 2;
-/// The metadata fields that say which object it is, and whose. They are kept even if
-/// the object has too many values.
-pub(super) const NAMING_FIELDS: [&str; 8] = [
-    "name",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "deletionTimestamp",
-    "labels",
-    "finalizers",
-    "ownerReferences",
-];
 /// The most values that these fields have in an honest object.
 const RESERVE: usize = 256;
 

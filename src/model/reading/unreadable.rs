@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use serde_path_to_error::Segment;
 use zeroize::Zeroize;
 
-use super::{excerpt::Excerpt, strict_value::NAMING_FIELDS};
+use super::excerpt::Excerpt;
 use crate::model::{Kind, Metadata, ObjectRef};
 
 /// An object that exists but could not be read. It never counts as absent.
@@ -341,6 +341,18 @@ const MOST_METADATA_VALUES: usize = 1024;
 const LONGEST_PATH: usize = 256;
 /// The longest name of a Kubernetes object, in bytes.
 const LONGEST_NAME: usize = 253;
+/// The metadata fields that say which object it is, and whose. They are kept even if
+/// the object has too many values.
+pub(super) const NAMING_FIELDS: [&str; 8] = [
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "deletionTimestamp",
+    "labels",
+    "finalizers",
+    "ownerReferences",
+];
 
 /// A text value, cut to the length of a name; empty for anything else.
 fn text(value: Option<&Value>) -> String {

@@ -1,0 +1,75 @@
+//! The access to an API server: by a kubeconfig, or from inside the cluster.
+
+use kube::{
+    Config,
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+};
+use pem::{EncodeConfig, LineEnding, Pem, encode_config};
+
+use super::site::Connection;
+use crate::failure::{Failure, Result};
+
+/// How others reach the API server.
+pub(super) struct Endpoint {
+    pub(super) api_server: String,
+    pub(super) ca: Option<String>,
+}
+
+impl Connection {
+    /// The current context of the default kubeconfig, by its name.
+    pub(crate) fn current() -> Result<Self> {
+        let kubeconfig = Kubeconfig::read().map_err(unusable)?;
+        Ok(Self {
+            context: kubeconfig.current_context,
+            ..Self::default()
+        })
+    }
+}
+
+impl Endpoint {
+    pub(super) fn of(config: &Config) -> Self {
+        let certificates = config.root_cert.iter().flatten();
+        // Peers pin the text, so it is in the form that kubeconfigs have.
+        let form = EncodeConfig::new().set_line_ending(LineEnding::LF);
+        let pem: String = certificates
+            .map(|der| encode_config(&Pem::new("CERTIFICATE", der.as_slice()), form))
+            .collect();
+        Self {
+            api_server: config
+                .cluster_url
+                .to_string()
+                .trim_end_matches('/')
+                .to_owned(),
+            ca: Some(pem).filter(|pem| !pem.is_empty()),
+        }
+    }
+}
+
+/// What a client needs, from a kubeconfig or from the cluster itself.
+pub(super) async fn config(connection: &Connection) -> Result<Config> {
+    if connection.in_cluster {
+        return Config::incluster().map_err(|error| {
+            let cause = anyhow::Error::new(error);
+            Failure::usage(format!("--in-cluster: {cause:#}"))
+        });
+    }
+    let kubeconfig = match &connection.kubeconfig {
+        Some(file) => Kubeconfig::read_from(file),
+        None => Kubeconfig::read(),
+    };
+    let options = KubeConfigOptions {
+        context: connection.context.clone(),
+        cluster: connection.cluster.clone(),
+        user: connection.user.clone(),
+    };
+    let config = match kubeconfig {
+        Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
+        Err(error) => Err(error),
+    };
+    config.map_err(unusable)
+}
+
+fn unusable(error: KubeconfigError) -> Failure {
+    let cause = anyhow::Error::new(error);
+    Failure::usage(format!("the kubeconfig cannot be used: {cause:#}"))
+}
