@@ -21,11 +21,11 @@ use crate::{
 /// | `policy` | a [`Policy`] | strict |
 /// | `peers` | a map from the name of a provider to its [`PeerSettings`] | none |
 ///
-/// A [`Policy`] has `forms` (`canonical` or `compatible`) and `limits`, whose
-/// names are those of [`Limits`](crate::policy::Limits). [`PeerSettings`] have
-/// `proxyURL`, `remoteTenantNamespace`, `providerKeys`, `publiclyTrusted`,
-/// `policy`, `acceptAws`, `signSlicesMadeByAnyone` and `renewal` (`byEvidence`,
-/// `byProvider`, `byConsumer` or `byHand`).
+/// A [`Policy`] has `forms` (`canonical` or `compatible`) and `limits`, whose names
+/// are those of [`Limits`](crate::policy::Limits). [`PeerSettings`] have `proxyURL`,
+/// `remoteTenantNamespace`, `providerKeys`, `acceptUnprovenProvider`,
+/// `publiclyTrusted`, `policy`, `acceptAws`, `signSlicesMadeByAnyone` and `renewal`
+/// (`byEvidence`, `byProvider`, `byConsumer` or `byHand`).
 ///
 /// [`read_document`]: crate::model::read_document
 ///
@@ -73,8 +73,8 @@ pub struct ConsumerConfig {
 }
 
 impl ConsumerConfig {
-    /// The configuration of the cluster with this name. Everything else is as in a
-    /// document that leaves it out.
+    /// The configuration of the cluster with this name. Every other setting has its
+    /// default, as in a document without this field.
     pub fn new(cluster_id: ClusterId) -> Self {
         Self {
             cluster_id,

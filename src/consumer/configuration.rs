@@ -29,20 +29,23 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct PeerSettings {
-    /// The proxy through which the consumer reaches the provider. The Tenant asks
-    /// for it.
+    /// The proxy through which the consumer reaches the provider. The Tenant
+    /// contains its URL, and the provider copies the URL to the Identity.
     #[serde(rename = "proxyURL")]
     pub proxy_url: Option<ProxyUrl>,
-    /// The tenant namespace on the provider, which the Tenant then names. If none,
-    /// the Tenant names no namespace, and the provider uses the default one.
+    /// The tenant namespace on the provider. The Tenant names this namespace. If the
+    /// setting is left out, the Tenant names no namespace, and the provider uses the
+    /// default one.
     pub remote_tenant_namespace: Option<NamespaceName>,
     /// Fingerprints of the keys that the provider may have. If the list is not
     /// empty, the provider has to prove one of these keys.
     pub provider_keys: Vec<Fingerprint>,
-    /// Whether the provider may leave out the proof of its key although its nonce
-    /// committed to one. Someone on the way who makes an Identity of their own
-    /// leaves it out, too. The compatible policy accepts that; for a provider whose
-    /// nonces commit to nothing, such as unmodified Liqo, it makes no difference.
+    /// Whether an Identity without a proof of the provider's key is accepted
+    /// although the nonce commits the provider to a key. An attacker in the middle
+    /// who makes an Identity cannot add this proof. The compatible policy accepts
+    /// such an Identity without this setting. If a key of the provider is configured
+    /// or pinned, the proof is always required. The setting has no effect for a
+    /// provider whose nonces commit to no key, such as unmodified Liqo.
     pub accept_unproven_provider: bool,
     /// Whether the provider's API server has a publicly trusted certificate, so that
     /// the Identity needs no CA bundle.
@@ -52,7 +55,7 @@ pub struct PeerSettings {
     /// Whether the provider runs on EKS, so that its Identities may carry an AWS
     /// user's keys in place of a certificate.
     pub accept_aws: bool,
-    /// Who renews the certificates.
+    /// The way in which certificates are renewed.
     pub renewal: RenewalScheme,
     /// Whether every resource slice for this provider is completed and signed. That
     /// includes slices made by hand, by `liqoctl`, or by a provider that has rights
@@ -67,16 +70,16 @@ pub struct PeerSettings {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum RenewalScheme {
-    /// The consumer learns from the provider's answers who renews. It creates a
-    /// Renew without a request beside the control plane's Identity. Liqo 1.2 and
-    /// later write new certificates to it. If the Renew has no answer when the
-    /// certificate is due, the consumer adds a request, which Liqo 1.0 and 1.1
-    /// answer.
+    /// The provider's answers show which side starts a renewal. The consumer creates
+    /// a Renew without a certificate request for the control plane's Identity. Liqo
+    /// 1.2 and later write new certificates to this Renew. If the Renew has no
+    /// answer when the certificate is due, the consumer adds a request, which Liqo
+    /// 1.0 and 1.1 answer.
     #[default]
     ByEvidence,
     /// The provider renews by itself, as Liqo does since 1.2. A Renew exists as long
-    /// as the control plane's Identity, and the provider writes new certificates to
-    /// it.
+    /// as the control plane's Identity. The provider writes new certificates to this
+    /// Renew.
     ByProvider,
     /// The provider renews on request, as in Liqo 1.0 and 1.1. When a certificate is
     /// due, the consumer creates a Renew with a request, and deletes it after the
@@ -84,9 +87,9 @@ pub enum RenewalScheme {
     /// not known to renew by itself, the annotation `liqo.io/renew: "true"` on an
     /// Identity makes its certificate due at once.
     ByConsumer,
-    /// A person renews. Nothing is replicated to this provider, and the consumer
-    /// creates no Renew. If a certificate is due, the consumer reports a
-    /// [notice](crate::machine::Notice::CertificateDue).
+    /// A person renews. This scheme is for a provider to which no objects are
+    /// replicated. The consumer creates no Renew. If a certificate is due, the
+    /// consumer reports a [notice](crate::machine::Notice::CertificateDue).
     ByHand,
 }
 

@@ -1,4 +1,4 @@
-//! The course of a peering: which phase the objects are in, and what leads on.
+//! The course of a peering: the phase that the objects show, and the next step.
 
 use super::{
     administration::ending,
@@ -39,8 +39,8 @@ impl Look<'_> {
         })
     }
 
-    /// The phase of the control plane. A fault on this side is an error. A fault in
-    /// what the provider sent is a phase.
+    /// The phase of the control plane. A fault on this side is returned as an error.
+    /// A fault in an object from the provider is returned as [`Phase::Refused`].
     pub(super) fn phase(&self) -> Result<Phase, Error> {
         let refused = |error: Error| error.of_the_peer().map(Phase::Refused);
         self.phase_unless_refused().or_else(refused)
@@ -121,8 +121,8 @@ impl Look<'_> {
             Phase::Authenticated(stored) => {
                 context().maintain(stored, plan)?;
                 let succession = &stored.succession;
-                // The stored identity stays in use, even if nonce or key have a
-                // fault.
+                // The stored identity stays in use, even if the nonce or the key has
+                // a fault.
                 if let Err(error) = plan.attempt(|plan| self.succeed(succession, plan)) {
                     plan.refuse(error);
                 }
@@ -138,7 +138,8 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Moves on to the present key, while the provider knows the earlier one.
+    /// Makes the next step of the key succession. The succession is complete when
+    /// the provider knows the present key.
     fn succeed(&self, succession: &Succession, plan: &mut Plan<'_>) -> Result<(), Error> {
         match succession {
             Succession::Done => {}

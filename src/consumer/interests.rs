@@ -34,8 +34,8 @@ impl Configuration {
         interests
     }
 
-    /// A replica of a resource slice or of a Renew belongs to another cluster. It
-    /// concerns this cluster as a provider.
+    /// A replica of a resource slice or of a Renew belongs to another cluster. The
+    /// replica concerns this cluster only as a provider.
     pub(super) fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
         let is_replica = object
             .any_metadata()

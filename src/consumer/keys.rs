@@ -23,8 +23,8 @@ impl Keys {
 }
 
 impl Configuration {
-    /// The keys towards a provider. None while the key store has no key or has not
-    /// answered.
+    /// The keys towards a provider. `None` if the key store has no key or has not
+    /// answered yet.
     pub(super) fn find_keys(&self, peer: &ClusterId) -> Result<Option<Keys>, Error> {
         let Some(current) = ready(self.keys.find(peer))? else {
             return Ok(None);

@@ -34,7 +34,7 @@ impl<'a> Look<'a> {
         Plan::new(Records::of(self.configuration, self.observed))
     }
 
-    /// Sends the Tenant and waits for the Identity. Each look sends the Tenant
+    /// Sends the Tenant and waits for the Identity. Each step sends the Tenant
     /// again.
     pub(super) fn send_tenant(&self, tenant: &Tenant, plan: &mut Plan<'_>) {
         self.send(tenant.clone(), plan);
@@ -58,7 +58,7 @@ impl<'a> Look<'a> {
         self.configuration.of_peer(self.peer())
     }
 
-    /// The nonce that is stored, if it is one.
+    /// The stored nonce, if the stored text is a nonce.
     pub(super) fn stored_nonce(&self) -> Option<Nonce> {
         let (_, text) = self.observed.nonce_text()?;
         Nonce::parse(text, self.policy()).ok()

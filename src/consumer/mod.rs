@@ -18,9 +18,9 @@
 //!
 //! Each look derives the phase from the stored objects. [`Consumer::look`] returns
 //! the phase, [`reconcile`](crate::Machine::reconcile) makes the next step, and
-//! [`receive`](crate::Machine::receive) takes a message of the peer. If a key answers
-//! later, each look asks it again. Each answer is stored when it comes, and the Tenant
-//! waits for all answers.
+//! [`receive`](crate::Machine::receive) takes a message of the peer. If a key
+//! answers later, each step asks the key again. Each answer is stored when it comes.
+//! The Tenant is sent when all answers are stored.
 
 mod administration;
 mod config;
@@ -117,8 +117,8 @@ impl Consumer {
     ///
     /// # Errors
     /// A fault on this side: [`LocalFault`](crate::error::LocalFault),
-    /// [`ApiMisuse`](crate::error::ApiMisuse). A fault in what the peer sent is no error, but
-    /// [`Phase::Refused`].
+    /// [`ApiMisuse`](crate::error::ApiMisuse). A fault in an object from the peer is
+    /// no error. The phase is then [`Phase::Refused`].
     pub fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error> {
         self.with_look(view, now, |look| look.status())
     }
@@ -145,7 +145,7 @@ impl Consumer {
         Ok(plan.finish())
     }
 
-    /// The step of one call, whose changes `act` plans.
+    /// The step of one call. `act` plans its changes.
     fn plan_with(
         &self,
         view: &View<'_>,

@@ -95,8 +95,8 @@ fn namespace_name(namespace: Option<&Namespace>, peer: &ClusterId) -> String {
     }
 }
 
-/// Whether this side asks the slice of the peer: it is to be replicated to the
-/// peer, and is no replica.
+/// Whether this side requests the slice from the peer. The labels of such a slice
+/// request its replication to the peer, and the slice is no replica.
 pub(super) fn is_asked_of(slice: &ResourceSlice, peer: &ClusterId) -> bool {
     replication::is_shared_with(&slice.metadata, peer)
         && slice.metadata.label(names::REPLICATED_LABEL) != Some(names::TRUE)

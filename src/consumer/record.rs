@@ -34,13 +34,13 @@ pub(super) struct Record {
     #[serde(with = "record_bytes", skip_serializing_if = "Option::is_none")]
     pub(super) proven_nonce: Option<Nonce>,
     /// The nonces that were signed before the present one, the latest last. The
-    /// provider's answer to one of them may still come, or be the one that is
-    /// stored.
+    /// provider may still answer one of these nonces. The stored Identity may be
+    /// such an answer.
     #[serde(with = "record_bytes::list", skip_serializing_if = "Vec::is_empty")]
     pub(super) signed_before: Vec<Nonce>,
-    /// The nonces of this library that were signed before this side ended a peering,
-    /// the latest last. They are not signed again: an old message may come again, and
-    /// the provider may have answered a later nonce.
+    /// The nonces in this library's form that were signed before this side ended a
+    /// peering, the latest last. These nonces are not signed again, since an old
+    /// message may be delivered again after the provider has answered a later nonce.
     #[serde(with = "record_bytes::list", skip_serializing_if = "Vec::is_empty")]
     pub(super) spent: Vec<Nonce>,
     /// Whether the pins were released, and no new Identity has been accepted since.
@@ -130,28 +130,29 @@ impl Record {
         }
     }
 
-    /// Remembers a nonce that another one takes the place of.
+    /// Remembers a nonce that another nonce replaces.
     pub(super) fn remember_signed(&mut self, nonce: Nonce) {
         add(&mut self.signed_before, nonce, SIGNED_BEFORE);
     }
 
-    /// Remembers a nonce of an ended peering. Unmodified Liqo keeps its nonce after an
-    /// end and hands it out again, so that one stays usable.
+    /// Remembers a nonce of an ended peering. Unmodified Liqo keeps its nonce after
+    /// the end of a peering and hands out the same nonce again. So a nonce of Liqo
+    /// is not remembered and stays usable.
     pub(super) fn spend(&mut self, nonce: Nonce) {
         if nonce.structured().is_some() {
             add(&mut self.spent, nonce, SPENT);
         }
     }
 
-    /// Whether this nonce was signed before this side ended a peering. A nonce is the
-    /// bytes that it decodes to.
+    /// Whether this nonce was signed before this side ended a peering. Two nonces
+    /// are the same if they decode to the same bytes.
     pub(super) fn has_spent(&self, nonce: &Nonce) -> bool {
         let digest = nonce.bytes_digest();
         let mut spent = self.spent.iter();
         spent.any(|spent| spent.bytes_digest() == digest)
     }
 
-    /// The Secret of that name that carries the record.
+    /// The Secret with the record.
     pub(super) fn to_secret(&self, id: ObjectRef, peer: &ClusterId) -> Secret {
         // Cannot fail: every map key is a string.
         let text = serde_json::to_vec(self).unwrap_or_default();
@@ -169,7 +170,8 @@ impl Record {
     }
 }
 
-/// Adds a nonce at the end, and forgets the first ones beyond `most`.
+/// Adds a nonce at the end. If the list then has more than `most` nonces, the first
+/// ones are removed.
 fn add(nonces: &mut Vec<Nonce>, nonce: Nonce, most: usize) {
     nonces.retain(|earlier| *earlier != nonce);
     nonces.push(nonce);
@@ -178,7 +180,8 @@ fn add(nonces: &mut Vec<Nonce>, nonce: Nonce, most: usize) {
 }
 
 const RECORD_FIELD: &str = "record";
-/// Nobody answers more nonces at a time.
+/// The maximum length of `signed_before`. No provider answers more nonces at a time.
 const SIGNED_BEFORE: usize = 4;
-/// The nonces of two peerings and more. They expire within a day.
+/// The maximum length of `spent`, enough for the nonces of two peerings. The nonces
+/// expire within a day.
 const SPENT: usize = 16;

@@ -6,7 +6,7 @@ use crate::{
     model::ClusterId,
 };
 
-/// What a call at the consumer changes.
+/// The changes that a call of the consumer plans.
 pub(super) type Plan<'a> = machine::plan::Plan<Records<'a>>;
 
 /// The working copy of a provider's record. The consumer has one record for each
@@ -48,7 +48,7 @@ impl<'a> machine::plan::Records for Records<'a> {
     fn writes(self) -> Vec<RecordWrite> {
         let id = self.configuration.record_id(self.peer);
         let write = self.record.write(|record| record.to_secret(id, self.peer));
-        // A record of nothing is not made.
+        // An empty record is not created.
         let is_empty = self.record.planned() == Some(&Record::default());
         let write = write.filter(|write| write.over.is_some() || !is_empty);
         write.into_iter().collect()

@@ -18,13 +18,14 @@ use crate::{
 
 impl Consumer {
     /// Ends the peering from this side: removes the signed nonce, the Renew, the
-    /// kubeconfig and the Identity, in this order. The pins stay. A provider that
-    /// comes back under this name must be the same one, unless the administrator
-    /// calls [`release_pins`](Self::release_pins).
+    /// kubeconfig and the Identity, in this order. The pins stay. A later provider
+    /// with this name must match the pins, unless the administrator calls
+    /// [`release_pins`](Self::release_pins).
     ///
-    /// A crash in between loses nothing: [`reconcile`](crate::Machine::reconcile) continues.
-    /// The provider's administrator deletes the Tenant. A new authentication needs
-    /// another nonce: those of a provider with this library are not signed again.
+    /// A crash in between loses nothing: [`reconcile`](crate::Machine::reconcile)
+    /// continues. The provider's administrator deletes the Tenant. A new
+    /// authentication with a provider that uses this library needs a new nonce: the
+    /// earlier nonces are not signed again.
     ///
     /// # Errors
     /// [`Precondition::SlicesRemain`] while this side requests resource slices from
@@ -90,9 +91,9 @@ pub(in crate::consumer) fn advance(observed: &Observed<'_>, plan: &mut Plan<'_>)
     );
 }
 
-/// Deletes the objects of the peering in a fixed order. Without the nonce, nobody
-/// requests another Identity. Without the Identity, nobody creates the other objects
-/// again.
+/// Deletes the objects of the peering in a fixed order. After the deletion of the
+/// nonce, no controller requests another Identity. After the deletion of the
+/// Identity, no controller creates the other objects again.
 fn remove(observed: &Observed<'_>, is_ended: &dyn Fn(&str) -> bool, plan: &mut Plan<'_>) {
     remove_one(observed.signed_nonce, is_ended, plan);
     remove_one(observed.readable_renew(), is_ended, plan);

@@ -1,5 +1,5 @@
-//! What the consumer agreed on with a provider, for their administrators to
-//! compare.
+//! The transcript of the exchange with a provider, for comparison by the
+//! administrators of both clusters.
 
 use crate::{
     assurance::transcript::{Agreement, Transcript},
@@ -13,7 +13,7 @@ use crate::{
 impl Consumer {
     /// The transcript of the exchange with a provider, if its Identity is stored. It
     /// equals [`Provider::transcript`](crate::Provider::transcript) on the other
-    /// side, unless somebody changed a message in between.
+    /// side, unless somebody changed a message on the way.
     ///
     /// The transcript describes the stored objects. Nothing is verified.
     ///
@@ -52,9 +52,9 @@ impl Consumer {
     }
 }
 
-/// The nonce of the provider's proof. Without a proof, the nonce that was signed
-/// last. The proof has priority because anyone can hand over another nonce and have
-/// it signed.
+/// The nonce of the provider's proof, or, without a proof, the stored nonce. The
+/// proof has priority because anyone can deliver another nonce, which the consumer
+/// then signs.
 fn agreed_nonce(observed: &Observed<'_>, policy: &Policy) -> Result<Option<Nonce>, Error> {
     let proven = observed
         .record()

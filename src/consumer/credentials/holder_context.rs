@@ -77,7 +77,7 @@ impl<'a> HolderContext<'a> {
     }
 }
 
-/// Makes `owner` the one that controls the object.
+/// Makes `owner` the controller of the object.
 pub(in crate::consumer) fn own(metadata: &mut Metadata, owner: OwnerReference) {
     metadata
         .owner_references

@@ -1,4 +1,5 @@
-//! Where an identity stands: what is held, and what the provider gave since.
+//! The state of an identity: the stored Identity, and newer parameters from the
+//! provider.
 
 use super::{
     holder_context::HolderContext,
@@ -12,7 +13,7 @@ use crate::{
     model::{AuthParams, ObjectRef},
 };
 
-/// Where one identity stands.
+/// The state of one identity.
 pub(in crate::consumer) enum IdentityState {
     /// No Identity is stored, and the provider has given no parameters to make one.
     Nothing,
@@ -22,9 +23,9 @@ pub(in crate::consumer) enum IdentityState {
 }
 
 impl HolderContext<'_> {
-    /// The state of the identity, from the stored objects and from what the provider
-    /// gave since. `given` also names the object that holds the provider's
-    /// parameters. They replace the stored ones only if they are valid and newer.
+    /// The state of the identity, derived from the stored objects and from `given`.
+    /// `given` contains the provider's parameters and the object that holds them.
+    /// These parameters replace the stored ones only if they are valid and newer.
     ///
     /// # Errors
     /// Neither the stored Identity nor the provider's offer can be used.
@@ -63,7 +64,8 @@ impl HolderContext<'_> {
         })))
     }
 
-    /// Verifies what the provider gave, unless the same is stored and valid.
+    /// Verifies the provider's parameters, unless the stored Identity is valid and
+    /// has the same parameters.
     fn judge(
         &self,
         keys: &Keys,
@@ -97,9 +99,9 @@ impl HolderContext<'_> {
             Some((Ok(offered), id)) => match offered.accepted.compare(held) {
                 Ok(Comparison::Same) => Offer::Nothing,
                 Ok(Comparison::Newer) => Offer::Newer(Box::new(offered)),
-                // The offered certificate expires together with the stored one:
-                // within a second, Liqo 1.2 may sign a short-lived certificate
-                // twice. Such a certificate does not answer a request.
+                // The offered certificate expires at the same time as the stored
+                // one: Liqo 1.2 may sign a short-lived certificate twice within a
+                // second. Such a certificate is not the answer to a request.
                 Err((Fault::Precondition(Precondition::NotNewer { found, held }), _))
                     if found == held && !self.has_request() =>
                 {
@@ -117,7 +119,7 @@ impl HolderContext<'_> {
     }
 }
 
-/// The same error, at the object whose status contains the fault.
+/// The same error, located in the object whose status contains the fault.
 fn found_in(error: &Error, id: &ObjectRef) -> Error {
     let field = match error.at().field {
         "spec.authParams.ca" => "status.authParams.ca",

@@ -143,8 +143,8 @@ impl HolderContext<'_> {
     }
 }
 
-/// Whether a kubeconfig says what ours says. That of Liqo 1.0 has one line more,
-/// which says nothing.
+/// Whether a stored kubeconfig has the same content as the kubeconfig of this
+/// library. A kubeconfig of Liqo 1.0 has one more line, which has no effect.
 fn says_the_same(present: &[u8], ours: &[u8]) -> bool {
     const NOTHING: &[u8] = b"preferences: {}\n";
     let lines = |text| <[u8]>::split_inclusive(text, |byte| *byte == b'\n');
@@ -183,7 +183,7 @@ fn kubeconfig(identity: &Identity, accepted: &AcceptedIdentity) -> Result<Kubeco
     })
 }
 
-/// The fields beside the kubeconfig. Liqo makes a token for EKS from them.
+/// The other fields of the Secret, for EKS. Liqo makes an EKS token from them.
 fn aws_keys(auth_params: &AuthParams) -> BTreeMap<String, SecretBytes> {
     let Some(config) = &auth_params.aws_config else {
         return BTreeMap::new();

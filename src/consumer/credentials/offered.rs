@@ -1,4 +1,5 @@
-//! What the provider gave, verified, and the Identity that is made of it.
+//! The provider's parameters after their verification, and the Identity that is made
+//! from them.
 
 use super::holder_context::{HolderContext, own};
 use crate::{
@@ -17,11 +18,11 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct OfferedIdentity {
     pub(super) wanted: Identity,
-    /// The verified Identity, and what is known of the provider's key.
+    /// The verified Identity, and what is known about the provider's key.
     pub accepted: AcceptedIdentity,
 }
 
-/// What came since the Identity that is held.
+/// The parameters that the provider gave after those of the stored Identity.
 #[derive(Clone)]
 pub(in crate::consumer) enum Offer {
     Nothing,
@@ -30,7 +31,7 @@ pub(in crate::consumer) enum Offer {
 }
 
 impl HolderContext<'_> {
-    /// Creates the Identity or updates the stored one. The next look stores its
+    /// Creates the Identity or updates the stored one. The next step stores its
     /// kubeconfig.
     pub(in crate::consumer) fn take(&self, offered: &OfferedIdentity, plan: &mut Plan<'_>) {
         if let Some(slice) = self.slice
@@ -77,7 +78,8 @@ impl HolderContext<'_> {
     }
 }
 
-/// When a certificate becomes valid, if it has no other fault.
+/// The time at which a certificate becomes valid, if the error is that the
+/// certificate is not valid yet.
 pub(in crate::consumer) fn begins_at(error: &Error) -> Option<Timestamp> {
     match error.fault() {
         Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid {

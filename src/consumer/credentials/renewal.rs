@@ -62,7 +62,7 @@ pub enum Renewal {
     PeerCannot(Error),
 }
 
-/// The side that renews, as far as it is known.
+/// The side that renews, if this side is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Provider,
@@ -108,7 +108,7 @@ pub(super) fn of(
 }
 
 impl HolderContext<'_> {
-    /// Whether an administrator asks for renewal before it is due, with the
+    /// Whether an administrator requests the renewal before it is due, with the
     /// annotation of Liqo 1.0 and 1.1. The annotation has no effect on a provider
     /// that renews by itself. Source: Liqo `LocalRenewerReconciler.shouldRenew`.
     fn is_wanted_now(&self, mode: Mode) -> bool {
@@ -127,7 +127,7 @@ impl HolderContext<'_> {
         Renewal::PeerCannot(Error::new(fault, identity, "spec.authParams.signedCRT"))
     }
 
-    /// The side that renews, as far as the provider's answers show it by now.
+    /// The side that renews, if the provider's answers have shown this side.
     fn renewed_by(&self) -> Option<RenewedBy> {
         let observed = self.look.observed;
         let own = self.renew.as_ref().ok().copied().flatten();
@@ -290,8 +290,9 @@ impl HolderContext<'_> {
         }
     }
 
-    /// The first certificate request, which the provider has on record. If it is
-    /// lost, a new one. None while the key has not answered.
+    /// The certificate request that this side sent first, and that the provider has
+    /// recorded. If this request is lost, a new request is made. `None` if the key
+    /// has not answered yet.
     fn request(
         &self,
         present: Option<&Renew>,
@@ -306,7 +307,7 @@ impl HolderContext<'_> {
         };
         let kept = sent.into_iter().chain(kept);
         let csr = self.look.csr(&subject, &*accepted.key, kept, plan)?;
-        // The record keeps only a request by the present key.
+        // The record contains only a request by the present key.
         if let Some(csr) = &csr
             && self.is_of_control_plane()
             && !accepted.awaits_new_key

@@ -18,7 +18,7 @@ use crate::{
 /// An identity whose kubeconfig is stored and matches the Identity.
 #[derive(Clone)]
 pub struct StoredIdentity {
-    /// The verified Identity, and what is known of the provider's key.
+    /// The verified Identity, and what is known about the provider's key.
     pub accepted: AcceptedIdentity,
     /// The Secret with the kubeconfig, under the key `kubeconfig`.
     pub kubeconfig_secret: ObjectRef,
@@ -28,13 +28,14 @@ pub struct StoredIdentity {
     pub(in crate::consumer) succession: Succession,
 }
 
-/// How far the provider has moved to this cluster's new key. A slice's identity
-/// follows the control plane's.
+/// The state of the succession to this cluster's present key. The identities of
+/// slices follow the control plane's identity.
 #[derive(Clone)]
 pub(in crate::consumer) enum Succession {
     /// The identity is for the present key.
     Done,
-    /// The succession needs a nonce. The consumer waits for the provider's next one.
+    /// The succession needs a nonce, and the consumer waits for the provider's next
+    /// nonce.
     AwaitsNonce,
     NeedsSignature(Nonce),
     AwaitsIdentity(Box<Tenant>),

@@ -18,8 +18,8 @@ use crate::{
     verify::{self, Credentials, IdentityExpectation, VerifiedIdentity},
 };
 
-/// A verified Identity, with this cluster's key that it is for, and what is known of
-/// the provider's key.
+/// A verified Identity, this cluster's key for it, and what is known about the
+/// provider's key.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct AcceptedIdentity {
@@ -30,19 +30,19 @@ pub struct AcceptedIdentity {
     /// The key that the provider proved. Compare its fingerprint with the one that
     /// the provider's administrator names.
     pub provider_key: Option<Fingerprint>,
-    /// Whether this cluster's key that the certificate carries is on its way out,
-    /// and the provider does not know the next one yet.
+    /// Whether the certificate contains the predecessor of this cluster's present
+    /// key. The provider does not know the present key yet.
     pub awaits_new_key: bool,
     /// This cluster's key that the certificate carries.
     pub(in crate::consumer) key: Arc<dyn SigningKey>,
-    /// The provider's key, if it is not pinned yet and nobody has vouched for it.
+    /// The provider's key, if it is neither pinned nor configured.
     first_seen: Option<Fingerprint>,
     proven_nonce: Option<Nonce>,
 }
 
 /// How an Identity compares with the stored one.
 pub(in crate::consumer) enum Comparison {
-    /// Both Identities say the same.
+    /// Both Identities have the same certificate, API server and CA.
     Same,
     /// The Identity may replace the stored one.
     Newer,
@@ -59,7 +59,8 @@ impl AcceptedIdentity {
         self.notices_of_key().chain(other_ca)
     }
 
-    /// What is to be told of the provider's key. Nothing is verified for it.
+    /// The notices about the provider's key. Unlike [`notices`](Self::notices), this
+    /// function verifies no signature.
     pub(in crate::consumer) fn notices_of_key(&self) -> impl Iterator<Item = Notice> {
         let unproven = (self.assurance == Assurance::Unproven).then_some(Notice::ProviderUnproven);
         let first_seen = self
@@ -76,7 +77,8 @@ impl AcceptedIdentity {
         record.provider_key = self.provider_key.or(record.provider_key);
         if let Some(nonce) = &self.proven_nonce {
             let earlier = record.proven_nonce.replace(nonce.clone());
-            // The Identity that it proves stays until the next one is stored.
+            // The Identity that the earlier nonce proves stays in use until the next
+            // Identity is stored.
             if let Some(earlier) = earlier.filter(|earlier| earlier != nonce) {
                 record.remember_signed(earlier);
             }
@@ -107,7 +109,7 @@ impl AcceptedIdentity {
     }
 
     /// Checks whether this verified Identity may replace the stored one. An older
-    /// certificate, or another user's credentials, may not.
+    /// certificate may not replace it, nor may another user's credentials.
     pub(in crate::consumer) fn compare(
         &self,
         held: &Self,
@@ -225,10 +227,10 @@ impl HolderContext<'_> {
             let graded = known.grade(annotation.map(String::as_str), &committed, policy);
             graded.map(|(assurance, key)| (assurance, key, nonce.cloned()))
         };
-        // Anyone can hand over another nonce, and have it signed: what was
-        // proven under an earlier one stays so. A nonce may come late, after the
-        // one that the provider answers: the answer counts if both commit their
-        // maker to the same key.
+        // Anyone can deliver another nonce, which this cluster then signs. So a
+        // proof for the recorded proven nonce stays valid. The provider's latest
+        // nonce may also arrive before the answer to an earlier one. Such an answer
+        // counts if both nonces commit the provider to the same key.
         let graded = grade(signed.as_ref()).or_else(|fault| {
             let before = record.map_or(&[][..], |record| &record.signed_before);
             let by_same_key = before.iter().rev().filter(|earlier| {
@@ -263,8 +265,8 @@ impl HolderContext<'_> {
 }
 
 impl Look<'_> {
-    /// The assurance of a slice's identity. It is for the control plane's endpoint,
-    /// so it has the control plane's assurance.
+    /// The assurance of a slice's identity. This identity is for the control plane's
+    /// endpoint, and so has the control plane's assurance.
     fn assurance_of_endpoint(&self) -> (Assurance, Option<Fingerprint>) {
         let provider_key = self.observed.pinned_key();
         let configured = &self.settings().provider_keys;

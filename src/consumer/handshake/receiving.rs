@@ -16,7 +16,8 @@ use crate::{
 };
 
 impl Look<'_> {
-    /// Receives a nonce. It is signed, or stored until a key can sign it.
+    /// Receives a nonce. The nonce is stored and signed. A key that answers later
+    /// signs the stored nonce in a later step.
     pub(in crate::consumer) fn receive_nonce(
         &self,
         nonce: &Nonce,
@@ -82,7 +83,7 @@ impl Look<'_> {
                 stored.id()
             }
         };
-        // The step that makes the kubeconfig tells of the CA as well.
+        // The step that stores the kubeconfig also reports the notice about the CA.
         let notices = accepted.notices_of_key();
         notices.for_each(|notice| plan.notify(notice));
         let decision = Decision::IdentityTaken {
@@ -115,8 +116,8 @@ impl Look<'_> {
 
 impl HolderContext<'_> {
     /// Checks that a received Identity does not replace a better one. A certificate
-    /// that expires together with the stored one is accepted: the provider issued it
-    /// again.
+    /// that expires at the same time as the stored one is accepted, because the
+    /// provider may have issued the certificate again.
     fn check_follows(
         &self,
         keys: &Keys,

@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Look<'_> {
-    /// The first stored request that is right for the key, or a new request. None
-    /// while the key has not answered.
+    /// The first stored request that has the subject and the key, or a new request.
+    /// `None` if the key has not answered yet.
     pub(in crate::consumer) fn csr<'k>(
         &self,
         subject: &Subject,

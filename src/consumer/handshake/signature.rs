@@ -13,8 +13,8 @@ use crate::{
 /// A nonce, and the keys that sign for it. The present key signs the nonce and the
 /// certificate request. Its predecessor signs the succession.
 ///
-/// Each signature is stored when it comes, and is not made again, since some keys
-/// never make the same signature twice. The Tenant waits for all signatures.
+/// Each signature is stored when it comes, and is not made again, since some
+/// algorithms give another signature each time. The Tenant waits for all signatures.
 pub(in crate::consumer) struct Signing<'a> {
     pub(in crate::consumer) look: &'a Look<'a>,
     pub(in crate::consumer) keys: &'a Keys,
@@ -50,8 +50,8 @@ impl Signing<'_> {
             Some(succession) => Some(succession),
             None => self.make_succession(plan)?,
         };
-        // The nonce beside an Identity counts as open while its signature is
-        // missing. So the signature comes last.
+        // If an Identity is stored, the nonce still has to be signed as long as its
+        // signature is missing. So the signature is stored last.
         let comes_last = self.look.observed.identity.is_some();
         let signature = match self.stored_signature() {
             Some(signature) => Some(signature.to_vec()),
@@ -144,7 +144,7 @@ impl Signing<'_> {
         Ok(signature.map(|signature| signature.0))
     }
 
-    /// The stored signature, if it is the present key's over this nonce.
+    /// The stored signature, if the present key made it over this nonce.
     fn stored_signature(&self) -> Option<&[u8]> {
         self.signature_by(self.keys.current.public_key())
     }
@@ -195,8 +195,8 @@ impl Signing<'_> {
 }
 
 impl Look<'_> {
-    /// Stores a nonce with its signature. Without a signature, the nonce waits for
-    /// one.
+    /// Stores a nonce with its signature. Without a signature, the nonce is stored
+    /// alone until the key signs it.
     pub(in crate::consumer) fn store_nonce(
         &self,
         nonce: &Nonce,

@@ -53,13 +53,13 @@ pub enum SlicePhase {
         /// The provider's message. It is not escaped.
         message: String,
     },
-    /// The provider's answer, or an object of this side, cannot be accepted.
+    /// The provider's answer or an object of this side cannot be accepted.
     Refused(Error),
     /// The slice is being deleted.
     Ending,
 }
 
-/// What a provider said about a slice's resources.
+/// The provider's decision on the resources of a slice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourcesDecision {

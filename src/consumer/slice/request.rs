@@ -37,8 +37,8 @@ pub struct SliceOptions {
     /// The slice's name, of at most 51 characters. It is unique among all slices
     /// that this cluster requests.
     pub name: String,
-    /// The slice's class, which selects the controller that decides. Liqo's own is
-    /// `default`.
+    /// The slice's class, which selects the controller that decides. The class of
+    /// Liqo's own controller is `default`.
     pub class: String,
     /// The requested quantity of each resource.
     pub resources: BTreeMap<String, Quantity>,
@@ -67,9 +67,9 @@ impl SliceOptions {
 
 impl Consumer {
     /// Requests a resource slice from the provider, or changes the request of an
-    /// existing slice. An existing slice keeps its certificate request, if that is
-    /// by the right key. While the key has not answered, the slice is stored without
-    /// a certificate request.
+    /// existing slice. An existing slice keeps its certificate request if the right
+    /// key signed it. If the key has not answered yet, the slice is stored without a
+    /// certificate request.
     ///
     /// # Errors
     /// [`LocalFault::SliceName`], [`Precondition::NotAuthenticated`];
@@ -87,8 +87,8 @@ impl Consumer {
     }
 
     /// Deletes a resource slice. The objects that were made for it are removed once
-    /// the slice is gone. If slices are replicated, the slice is gone only when the
-    /// provider has let go of it.
+    /// the slice is gone. A replicated slice is gone only when its replica on the
+    /// provider is gone.
     ///
     /// # Errors
     /// As [`look`](Self::look); [`LocalFault::Conflict`] if the slice is not
@@ -182,7 +182,7 @@ impl Look<'_> {
 
     /// Writes the cluster IDs and the certificate request, as Liqo's own controller
     /// does. A request by a key that this cluster does not use any more is replaced,
-    /// because nobody could use its certificate.
+    /// because the cluster could not use the certificate.
     ///
     /// # Errors
     /// [`LocalFault::Backend`] if the key fails.
@@ -211,8 +211,8 @@ impl Look<'_> {
         Subject::resource_slice(&slice.metadata.name, self.configuration.cluster_id())
     }
 
-    /// The slice's certificate request, or a new one. None while the key has not
-    /// answered.
+    /// The slice's certificate request, or a new one. `None` if the key has not
+    /// answered yet.
     fn slice_request(
         &self,
         slice: &ResourceSlice,
