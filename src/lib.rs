@@ -1,9 +1,9 @@
 //! Both sides of [Liqo](https://liqo.io)'s inter-cluster authentication, as a
 //! state machine without I/O.
 //!
-//! Before a **consumer** may use a **provider**'s resources, it authenticates.
-//! The library makes and checks every message, and says what to store. The
-//! embedder (a controller, a command-line tool, a test) reads and writes the
+//! A **consumer** authenticates before it may use a **provider**'s resources.
+//! The library makes and checks every message, and returns the objects to store.
+//! The embedder (a controller, a command-line tool, a test) reads and writes the
 //! objects and delivers the messages. The library interoperates with
 //! unmodified Liqo 1.0 and later on the other side, and with 0.2 to 0.10 if the
 //! feature `legacy` is on.
@@ -27,21 +27,22 @@
 //!
 //! # The loop
 //!
-//! Each side's state is its Kubernetes objects, and nothing else:
+//! The Kubernetes objects of a side are its whole state. The loop is:
 //!
-//! 1. Look up the peer's objects, as [`Machine::interests`] names them, and
-//!    make a [`View`] of them. A controller watches all peers at once
-//!    ([`Machine::watches`]), and a [`machine::Mirror`] gives the view.
+//! 1. Look up the objects that [`Machine::interests`] names for the peer, and
+//!    make a [`View`] of them. A controller watches the objects of all peers
+//!    ([`Machine::watches`]), and a [`machine::Mirror`] makes the view.
 //! 2. Call [`Machine::reconcile`], or [`Machine::receive`] with a message from
 //!    the peer. Time and randomness are arguments: [`Env`].
 //! 3. Apply the [`Step`]'s effects in their order, and stop at the first that
 //!    fails. If all were applied, send the messages in the outbox. Report the
 //!    refusals to people.
-//! 4. Repeat when one of the objects changes, or when [`Wait`] says so.
+//! 4. Repeat when one of the objects changes, or at the time that [`Wait`] states.
 //!
-//! A peering begins with [`Provider::invite`]: a label alone makes no peer. A
-//! crash between two steps loses nothing: the library derives the phase from the
-//! objects that exist. [`Provider::look`] and [`Consumer::look`] return the phase.
+//! A peering begins with [`Provider::invite`]. A namespace with a peer's label
+//! does not begin one. A crash between two steps loses nothing: the library
+//! derives the phase from the objects that exist. [`Provider::look`] and
+//! [`Consumer::look`] return the phase.
 //!
 //! # A whole exchange
 //!
@@ -138,10 +139,10 @@
 //! | apply the rules of Liqo's admission webhooks | [`admission`] |
 //! | keep a log of the decisions | [`audit`] |
 //! | compare the result of an exchange with the other administrator | [`assurance::transcript`] |
-//! | know when a certificate is due | [`machine::due_at`] |
+//! | know when a certificate is due for renewal | [`machine::due_at`] |
 //! | replace a key by a new one | [`assurance::succession`] |
-//! | carry slices and renewals between two clusters at hand | [`machine::replication`] |
-//! | test what embeds the library | `rehearsal`, and proptest's `Arbitrary` for the objects (feature `proptest`), [`machine::Objects`] |
+//! | replicate slices and renewals between two clusters, in place of Liqo's crd-replicator | [`machine::replication`] |
+//! | test code that embeds the library | `rehearsal`, and proptest's `Arbitrary` for the objects (feature `proptest`), [`machine::Objects`] |
 //!
 //! # Guarantees
 //!
@@ -153,14 +154,14 @@
 //!
 //! # Features
 //!
-//! All are off by default; Ed25519 and JSON are always there.
+//! All are off by default. Ed25519 and JSON are always available.
 //!
 //! | feature | adds |
 //! |---|---|
 //! | `yaml` | manifests in YAML |
 //! | `rsa` | RSA keys of 2048 to 4096 bits, by AWS-LC |
 //! | `ecdsa` | ECDSA keys on P-256, P-384 and P-521, by AWS-LC |
-//! | `aws-lc-rs` | Ed25519 signatures made by AWS-LC: faster |
+//! | `aws-lc-rs` | faster Ed25519 signatures, by AWS-LC |
 //! | `legacy` | the shared-token protocol of Liqo 0.2 to 0.10 |
 //! | `proptest` | strategies for the objects and for whole exchanges |
 //!

@@ -78,11 +78,11 @@ pub struct Limits {
     /// The longest name of a resource slice, in characters: with the hash
     /// behind it, it is the common name of a certificate.
     pub resource_slice_name: usize,
-    /// How many resource slices of one peer are dealt with.
+    /// How many resource slices of one peer are processed.
     pub resource_slices: usize,
-    /// How many records of a peer's slices are kept: those of its slices, and of
-    /// slices that are gone while a certificate of theirs may hold. Beyond that no
-    /// new slice is taken.
+    /// How many slice records of one peer are kept. The record of a deleted slice
+    /// counts while a certificate of the slice may be valid. At the limit, a new
+    /// slice is refused.
     pub slice_records: usize,
     /// How many resources a resource slice may ask for. A slice that asks for more
     /// is denied its resources.
@@ -92,12 +92,13 @@ pub struct Limits {
     pub resource_name: usize,
     /// The longest amount of a resource, in characters.
     pub quantity: usize,
-    /// How many access keys of a peer are on record: those that its slices have,
-    /// and those that nobody deleted at AWS yet. Beyond that no key is asked for.
+    /// How many access keys of one peer are on record: the keys of its slices, and
+    /// the keys that are not deleted at AWS yet. At the limit, no key is requested.
     pub access_keys: usize,
-    /// How many requests of a peer's slices are taken at once to be signed.
+    /// How many certificate signing requests of a peer's slices are accepted in one
+    /// burst.
     pub signing_burst: u32,
-    /// After this time, one more request of a peer's slices is taken.
+    /// The interval after which one more request of a peer's slices is accepted.
     pub signing_interval: Duration,
     /// The longest life of a client certificate that a consumer stores.
     pub certificate_lifetime: Duration,
@@ -254,10 +255,11 @@ impl Limits {
             slice_resources: 128,
             resource_name: RESOURCE_NAME,
             quantity: 64,
-            // All slices of a peer twice. The record holds the names of the keys.
+            // Two keys for each slice of a peer. The peer's record holds the IDs of the
+            // keys.
             access_keys: 128,
-            // Two requests for each slice of a peer: the second one after a change of
-            // key.
+            // Two requests for each slice of a peer: the first one, and one after a
+            // change of key.
             signing_burst: 128,
             signing_interval: Duration::from_secs(10 * 60),
             certificate_lifetime: Duration::from_secs(TEN_YEARS),
@@ -294,8 +296,8 @@ const COMMON_NAME_SLICE: usize = 51;
 const RESOURCE_NAME: usize = 253 + 1 + LABEL_VALUE;
 /// The longest value of a label.
 const LABEL_VALUE: usize = 63;
-/// About ten times the values of an object of the exchange. A resource slice
-/// with hundreds of storage classes and node labels has about half this limit.
+/// About ten times the number of values in an object of the exchange. A resource
+/// slice with hundreds of storage classes and node labels has about half as many.
 const OBJECT_VALUES: usize = 2048;
-/// Ten years with their leap days, in seconds.
+/// Ten years, including three leap days, in seconds.
 const TEN_YEARS: u64 = 3653 * 24 * 60 * 60;

@@ -3,7 +3,7 @@
 //!
 //! An annotation of Tenant and Identity carries the commitment. Unmodified Liqo
 //! passes the annotation on. The signature does not cover the certificate, so
-//! that the commitment outlives renewals.
+//! that the commitment stays valid after a renewal.
 
 use sha2::{Digest, Sha256};
 
@@ -22,7 +22,7 @@ use crate::{
 /// (SubjectPublicKeyInfo) and its signature, each in base64, with a dot between.
 pub const COMMITMENT_ANNOTATION: &str = "liqo-auth/commitment";
 
-/// How well a consumer knows who the provider is.
+/// How well the provider's identity is proven to a consumer.
 ///
 /// # Examples
 /// ```
@@ -33,16 +33,17 @@ pub const COMMITMENT_ANNOTATION: &str = "liqo-auth/commitment";
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Assurance {
-    /// The provider has proven no key. It may be unmodified Liqo, or anyone.
+    /// The provider has proven no key. It may be unmodified Liqo, or an impostor.
     Unproven,
-    /// The provider has the key that it had the first time.
+    /// The provider has proven the pinned key. The first key that a provider proves
+    /// is pinned.
     Continuity,
     /// The provider has a key whose fingerprint this consumer was configured
     /// with.
     Authenticated,
 }
 
-/// The content of a commitment.
+/// The content that a commitment's signature covers.
 pub(crate) struct Committed<'a> {
     pub(crate) nonce: &'a [u8],
     pub(crate) provider: &'a ClusterId,

@@ -1,4 +1,4 @@
-//! What one side can know about the other, beyond the proofs of the exchange.
+//! Further knowledge about the other side, beyond the proofs of the exchange.
 //!
 //! | question | see |
 //! |---|---|

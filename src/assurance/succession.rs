@@ -16,7 +16,7 @@ use crate::{
 /// (SubjectPublicKeyInfo) and its signature, each in base64, with a dot between.
 pub const KEY_SUCCESSION_ANNOTATION: &str = "liqo-auth/key-succession";
 
-/// The content that the old key signs, together with the old key itself.
+/// The content that the old key signs. The signature also covers the old key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Succeeding<'a> {
     /// The provider that is to accept the new key.

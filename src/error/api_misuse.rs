@@ -1,4 +1,4 @@
-//! Calls that cannot be right.
+//! Incorrect calls of the library.
 
 #[cfg(test)]
 use super::family::every_fact;
@@ -6,8 +6,8 @@ use super::family::{Basis::Besides, Facts, facts, family};
 use crate::{crypto::CertificateError, model::ClusterId};
 
 family! {
-    /// A call of the library that cannot be right. The answers of the embedder's
-    /// backends count as arguments.
+    /// An incorrect call of the library. An incorrect answer of an embedder's
+    /// backend counts as an incorrect argument.
     #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum ApiMisuse {
@@ -19,7 +19,7 @@ family! {
             advice: "Name another cluster as the peer; the given cluster ID is this cluster's \
                      own.",
         },
-        /// The view is of another peer than the request.
+        /// The view and the request are about different peers.
         #[error("the view is of another peer than the request")]
         OtherPeer => {
             code: "other-peer",
@@ -62,8 +62,8 @@ family! {
             rule: Besides(CALLER),
             advice: "Give a Tenant to the provider, and a nonce or an Identity to the consumer.",
         },
-        /// An API server cannot have an object of this name and namespace, or the
-        /// object to write could not be read.
+        /// The name or namespace is not valid in Kubernetes, or the object to write
+        /// could not be read.
         #[error("no API server request can carry out an effect on this object")]
         NotAddressable => {
             code: "object-not-addressable",

@@ -12,10 +12,10 @@ pub enum Fault {
     /// The peer sent something that no honest peer sends.
     #[error("the peer misbehaved: {0}")]
     PeerMisbehaved(#[from] PeerMisbehaved),
-    /// The peer may be honest, but this side cannot use what it sent.
+    /// The peer may be honest, but this side cannot use its message or object.
     #[error("the peer is incompatible: {0}")]
     PeerIncompatible(#[from] PeerIncompatible),
-    /// This side's own policy refuses it.
+    /// This side's own policy refuses the message, object or request.
     #[error("the policy refuses: {0}")]
     Policy(#[from] PolicyRefusal),
     /// Nothing is broken, but something else has to happen first.
@@ -24,7 +24,7 @@ pub enum Fault {
     /// Something on this side is broken, unreadable or contradictory.
     #[error("on this side: {0}")]
     Local(#[from] LocalFault),
-    /// The caller used the library in a way that cannot be right.
+    /// The caller used the library incorrectly.
     #[error("misuse of the library: {0}")]
     ApiMisuse(#[from] ApiMisuse),
 }

@@ -161,7 +161,7 @@ impl Error {
     pub fn disposition(&self) -> Disposition {
         match self.fault() {
             Fault::Local(LocalFault::Backend { .. })
-            // A key appears without a change of an object.
+            // The key store can get the key without a change of any object.
             | Fault::Precondition(Precondition::KeyAwaited)
             // The other cluster's server is overloaded or broken.
             | Fault::PeerIncompatible(PeerIncompatible::Status {
@@ -181,7 +181,7 @@ impl Error {
         }
     }
 
-    /// The error if it says something about the peer. `Err` is a fault on this side.
+    /// `Ok` if the error is about the peer, and `Err` if the fault is on this side.
     pub(crate) fn of_the_peer(self) -> Result<Self, Self> {
         match self.fault() {
             Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_) => Err(self),

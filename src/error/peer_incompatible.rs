@@ -1,4 +1,5 @@
-//! What an honest peer may send, but this side cannot use.
+//! Faults of messages and objects that an honest peer may send, but that this
+//! side cannot use.
 
 #[cfg(test)]
 use super::family::every_fact;
@@ -12,7 +13,8 @@ use super::{
 use crate::model::{NameError, Timestamp};
 
 family! {
-    /// What an honest peer may send, but this side cannot use.
+    /// A fault of a message or object that an honest peer may send, but that this
+    /// side cannot use.
     #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum PeerIncompatible {
@@ -43,7 +45,7 @@ family! {
             advice: "Have the provider generate the Identity again, with the name of its tenant \
                      namespace.",
         },
-        /// The Identity is of a type that does not belong here.
+        /// The Identity is of another type than expected.
         #[error("an Identity of type {found} is not expected here")]
         IdentityType {
             /// The type that was found.
@@ -53,7 +55,7 @@ family! {
             rule: Besides("the object is for another use, which breaks no rule by itself"),
             advice: "Have the provider generate the Identity of the control plane.",
         },
-        /// The other cluster answered with a status that is no success.
+        /// The other cluster answered with an HTTP status other than success.
         #[error("the foreign cluster answered with the status {found}")]
         Status {
             /// The status that was found.
@@ -63,7 +65,7 @@ family! {
             rule: Besides("the token protocol has no rule on statuses"),
             advice: "Find the reason in the foreign cluster's log, and then try again.",
         },
-        /// The other cluster does not have the path of the token protocol.
+        /// The other cluster does not serve the paths of the token protocol.
         #[error("the foreign cluster and this cluster share no version of the token protocol")]
         NoTokenProtocol => {
             code: "token-protocol-unknown",

@@ -61,7 +61,7 @@ family! {
                     advice: "Use a build of this library that has the feature; the consumer's \
                              keys can stay as they are.",
                 }
-                // A damaged field does not decode to such a key.
+                // The field decodes to a key, so it is probably not damaged.
                 KeyError::Algorithm { .. }
                 | KeyError::RsaModulusBits { .. }
                 | KeyError::RsaExponent
@@ -148,7 +148,7 @@ family! {
             rule: Broken(Rule::OwnPolicy),
             advice: "Have the consumer authenticate with its keys (authzPolicy KeysExchange).",
         },
-        /// The cluster ID belongs to another key.
+        /// The cluster ID is pinned to another key.
         #[error("the cluster ID is pinned to the key {pinned}, and this is {found}")]
         KeyChanged {
             /// Fingerprint of the pinned key.
@@ -255,7 +255,7 @@ family! {
             advice: "Ask the provider's administrator over another channel whether the API server \
                      or its CA was changed, and release the pins only if the answer is yes.",
         },
-        /// A certificate and AWS keys came together.
+        /// The Identity carries both a certificate and AWS keys.
         #[error("a certificate and AWS keys exclude each other")]
         MixedCredentials => {
             code: "credentials-mixed",

@@ -92,8 +92,8 @@ family! {
             advice: "Find the Kubernetes user or group that has the name, and rename the cluster \
                      or resource slice unless that user or group is no longer needed.",
         },
-        /// A Secret that belongs to somebody else has the cluster ID as its name.
-        /// Liqo 0.2 lets a home read the Secret that has the home's ID as its name.
+        /// The cluster ID is the name of a Secret that does not belong to the home
+        /// cluster. Liqo 0.2 lets a home read the Secret that is named after its ID.
         #[error("{name:?} is the name of a Secret that belongs to somebody else")]
         SecretNameTaken {
             /// The name.
@@ -169,7 +169,7 @@ family! {
             advice: "Update the peer, or choose the compatible policy for the peer if an update \
                      is impossible.",
         },
-        /// An API server with Liqo would not admit the object.
+        /// Liqo's admission rules deny the object.
         #[error("the object is not admitted: {}", .0.rule)]
         NotAdmitted(Denial) => {
             code: "not-admitted",

@@ -100,8 +100,8 @@ family! {
             rule: Besides(NOTHING_BROKEN),
             advice: "Create the roles that Liqo's chart has for peering users.",
         },
-        /// The received certificate is not newer than the stored one. It may be an
-        /// earlier answer: an Identity can arrive before its Renew.
+        /// The received certificate does not end later than the stored one. The
+        /// message may be an earlier answer of the provider that arrives late.
         #[error("the certificate ends at {found}, and the stored one ends at {held}")]
         NotNewer {
             /// When the received certificate ends.

@@ -31,10 +31,10 @@ pub enum Rule {
     /// nonce succeed again while their Tenant exists. A nonce is replaced only
     /// on request, or if it expired before its first Tenant arrived.
     Nonce,
-    /// Rule 5. The key of a cluster ID is pinned, also after the peering's end
-    /// while a certificate or an access key may still be valid. Another key
-    /// needs the signature of the pinned key over a fresh nonce, or an
-    /// administrator who releases the pinned key.
+    /// Rule 5. The key of a cluster ID is pinned. The pin outlasts the peering
+    /// while a certificate or an access key may still be valid. Another key is
+    /// accepted only if the pinned key signed it together with a fresh nonce, or
+    /// after an administrator has released the pinned key.
     PinnedKey,
     /// Rule 6. The policy for a peer is the provider's own configuration, never
     /// a field that the peer wrote. `TolerateNoHandshake` counts only if that
@@ -50,12 +50,13 @@ pub enum Rule {
     /// arbitrary data.
     SignsNoncesOnly,
     /// Rule 9. A consumer stores an Identity only if the certificate carries the
-    /// consumer's key and subject, is in date, lives at most ten years, is for
-    /// client authentication and is no authority. The URLs are safe to connect
-    /// to, the CA bundle holds CA certificates only, and proxy and namespace are
-    /// those expected: the proxy is the one that this consumer asked for. A
-    /// certificate and AWS keys never come together. API server and CA are pinned
-    /// after the first time.
+    /// consumer's key and subject, is valid now, has a lifetime within the
+    /// policy's limit, is for client authentication and is not a CA certificate.
+    /// The URLs are safe to connect to. The CA bundle holds CA certificates only.
+    /// The namespace is the expected one, unless the compatible policy accepts
+    /// another, and the proxy is the one that this consumer asked for. An Identity
+    /// never holds both a certificate and AWS keys. The first Identity pins the API
+    /// server and the CA.
     IdentityContent,
     /// Rule 10. The provider never trusts data about a peer that the peer can
     /// write. Pins, proofs, used nonces, conditions and requests are in sealed

@@ -186,8 +186,8 @@ impl Credentials {
         self.certificate().map(|chain| chain.leaf().not_after)
     }
 
-    /// Whether this credential, which does not expire, may replace `held`. The
-    /// access key may change. User, cluster and region must stay the same.
+    /// Whether these AWS keys may replace `held`. The access key may change. User,
+    /// cluster and region must stay the same. False for a certificate.
     pub(crate) fn continues(&self, held: &Self) -> bool {
         match (self, held) {
             (Self::Aws(new), Self::Aws(old)) => {
@@ -220,8 +220,10 @@ impl VerifiedIdentity {
         self.namespace.as_ref()
     }
 
-    /// Whether a CA of the bundle issued the certificate. A serving CA that did not
-    /// issue it is legal. Each call verifies the signature of the certificate.
+    /// Whether a CA of the bundle issued the certificate. True if there is no
+    /// certificate or no bundle. The bundle may be right even if this is false: the
+    /// serving CA and the client CA of an API server may differ. Each call verifies
+    /// the signature of the certificate.
     pub fn issued_by_bundle(&self) -> bool {
         match (self.credentials.certificate(), &self.bundle) {
             (Some(chain), Some(bundle)) => chain.issued_by(bundle) != Issuance::No,
@@ -354,8 +356,9 @@ fn check_bundle(
         .map_err(|error| at.field("spec.authParams.ca", PeerMisbehaved::CaBundle(error)))
 }
 
-/// The strict policy accepts the expected namespace. The compatible policy accepts
-/// any name of a namespace, since some providers name them by hand.
+/// The strict policy accepts the expected namespace only. The compatible policy
+/// accepts any valid name of a namespace, since an administrator of the provider
+/// may have chosen it.
 fn check_namespace(
     identity: &Identity,
     expectation: &IdentityExpectation<'_>,

@@ -16,7 +16,7 @@ pub struct NonceExpectation<'a> {
     pub consumer: &'a ClusterId,
     /// The present time.
     pub now: Timestamp,
-    /// Whether a key of the provider is known. Then its nonce has to commit to a
+    /// Whether a key of the provider is known. If so, the nonce has to commit to a
     /// key.
     pub known_by_key: bool,
 }
@@ -51,7 +51,7 @@ pub fn nonce_to_sign(
     nonce_at(text, expectation, policy, None)
 }
 
-/// The same, with the object that contains the text.
+/// As [`nonce_to_sign`]. An error names the object that contains the text.
 pub(crate) fn nonce_at(
     text: &[u8],
     expectation: &NonceExpectation<'_>,

@@ -35,7 +35,7 @@ pub struct VerifiedSlice {
 /// Verifies a ResourceSlice: its names, its key (rule 3), and its request
 /// (rules 1 and 2), whose subject is `O=<consumer>, CN=<slice>-<12 hex>`.
 ///
-/// The caller checks that the user name is free. Source: Liqo
+/// The caller checks that no other principal has the user name. Source: Liqo
 /// `CheckCSRForResourceSlice`.
 ///
 /// # Errors

@@ -30,8 +30,9 @@ pub struct VerifiedTenant {
 /// Verifies a Tenant: its names, its key (rule 3), its request (rules 1 and
 /// 2), and its signature over the nonce.
 ///
-/// The caller checks that the nonce is fresh and its own, and that the name is
-/// free. Source: Liqo `CheckCSRForControlPlane`, `VerifyNonce`.
+/// The caller checks that the nonce is fresh and made by this provider, and that
+/// no other principal has the cluster ID as its name. Source: Liqo
+/// `CheckCSRForControlPlane`, `VerifyNonce`.
 ///
 /// # Errors
 /// [`PeerMisbehaved`] or [`PolicyRefusal`], at the field that is wrong.
@@ -81,8 +82,8 @@ impl VerifiedTenant {
 /// Facts that were verified earlier.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
-    /// The pinned key. It is only compared, since it was tested when it was first
-    /// seen.
+    /// The pinned key. It is only compared, since its strength was checked when it
+    /// was pinned.
     pub(crate) public_key: &'a PublicKey,
     /// SHA-256 of the request that this key signed, in DER.
     pub(crate) csr: Option<&'a [u8; 32]>,
@@ -114,8 +115,8 @@ pub(crate) fn claim(
     })
 }
 
-/// Verifies what needs no arithmetic: names, policy and proxy. The proxy that the
-/// Tenant asks for.
+/// Verifies the fields that need no cryptography: names, policy and proxy. Returns
+/// the proxy that the Tenant asks for.
 pub(crate) fn form(
     tenant: &Tenant,
     consumer: &ClusterId,
@@ -193,7 +194,7 @@ pub(crate) fn default_namespace(peer: &ClusterId) -> Result<NamespaceName, Error
 }
 
 /// The part of a received Tenant that is stored: its name, its label and its spec.
-/// The fields that belong to this side are not taken from it.
+/// This side sets the policy and the condition, whatever the peer sent.
 pub(crate) fn without_status(received: &Tenant, peer: &ClusterId, namespace: String) -> Tenant {
     let mut spec = received.spec.clone();
     spec.authz_policy = Some(AuthzPolicy::KeysExchange);

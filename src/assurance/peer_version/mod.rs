@@ -44,12 +44,12 @@ pub struct Observation {
     pub field: &'static str,
     /// The content of the field, such as `a public key in PEM`.
     pub found: &'static str,
-    /// What the peer may run, if it wrote this content or if the content was written
-    /// for it.
+    /// The software that the peer may run, given that the content was written by the
+    /// peer or for the peer.
     pub tells: Peer,
 }
 
-/// What is known of a peer's version, and why.
+/// The observations about a peer's version, and the conclusion from them.
 ///
 /// # Examples
 /// ```
@@ -80,10 +80,11 @@ pub struct Observation {
 pub struct Evidence {
     /// The observations.
     pub observations: Vec<Observation>,
-    /// What the peer may run, according to all observations.
+    /// The software that the peer may run, according to all observations.
     pub peer: Peer,
-    /// Whether no single version of Liqo can have written all of it. Then the peer
-    /// was upgraded in between, or does not run Liqo, or somebody wrote false data.
+    /// Whether no single version of Liqo can have written all observed content. If
+    /// so, the peer was upgraded in between, or does not run Liqo, or somebody wrote
+    /// false data.
     pub contradictory: bool,
 }
 
@@ -400,7 +401,8 @@ fn of_token_form(foreign: &ForeignCluster) -> Option<Observation> {
     ))
 }
 
-/// A token of the peer, which the peer or an administrator handed over.
+/// The observation of the peer's token. The peer or an administrator provided the
+/// token.
 fn of_token(view: &View<'_>) -> Result<Option<Observation>, Error> {
     let name = names::remote_token_secret(view.peer());
     let secret = view

@@ -1,4 +1,4 @@
-//! Versions of Liqo, and what a peer may be.
+//! Versions of Liqo, and the software that a peer may run.
 
 use core::fmt;
 
@@ -15,7 +15,7 @@ pub struct VersionRange {
     pub before: Option<LiqoVersion>,
 }
 
-/// What a peer may run.
+/// The software that a peer may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Peer {
     /// The versions of Liqo that the peer may run. None if it does not run Liqo.
@@ -30,7 +30,7 @@ impl Peer {
         this_library: true,
     };
 
-    /// Liqo of these versions, or this library, which does as they do.
+    /// Liqo of these versions, or this library, which behaves like them.
     pub(super) const fn of(from: LiqoVersion, before: Option<LiqoVersion>) -> Self {
         Self {
             liqo: Some(VersionRange { from, before }),
