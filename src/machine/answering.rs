@@ -1,4 +1,4 @@
-//! What keys and key stores answer, at once or later.
+//! The answers of keys and key stores, which arrive at once or later.
 
 use super::{
     Awaited,
@@ -9,7 +9,8 @@ use crate::{
     error::{Backend, Error},
 };
 
-/// The answer of a key or of a key store. It is none while the answer is awaited.
+/// The answer of a key or of a key store. The result is `None` while the answer is
+/// awaited.
 pub(crate) fn ready<T>(answer: Result<Answer<T>, BoxError>) -> Result<Option<T>, Error> {
     let failed = |error| Error::backend(Backend::Keys, error);
     match answer.map_err(failed)?.at_once() {
@@ -19,7 +20,7 @@ pub(crate) fn ready<T>(answer: Result<Answer<T>, BoxError>) -> Result<Option<T>,
     }
 }
 
-/// The object that a key signed. If the key answers later, there is no object yet,
+/// The object that a key signed. If the key answers later, the result is `None`,
 /// and the plan waits for the signature.
 pub(crate) fn signed<T, R: Records>(
     answer: Result<Answer<T>, BoxError>,

@@ -103,9 +103,10 @@ pub trait Machine: Send + Sync {
     /// ```
     fn watches(&self) -> Vec<Watch>;
 
-    /// What to look up once, to see all of one peer; at a provider, also of its
-    /// peering user. If the peer's tenant namespace has another name than Liqo's, the
-    /// Secrets in it belong to this as well.
+    /// The look-ups that together return all objects of one peer. A provider also
+    /// looks up the objects of the peer's peering user. If the peer's tenant
+    /// namespace does not have Liqo's default name, the caller also looks up the
+    /// Secrets in that namespace.
     fn interests(&self, peer: &ClusterId) -> Vec<Interest>;
 
     /// The peers that a change of an object concerns. A ClusterRole concerns all
@@ -113,8 +114,8 @@ pub trait Machine: Send + Sync {
     /// provider if it is a replica, and those of a consumer otherwise.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns;
 
-    /// The state of the peering, in the form that both sides share. The side's own
-    /// `look` returns its phases.
+    /// The state of the peering, in the form that both sides share. The `look`
+    /// method of each side returns its own phases.
     ///
     /// # Errors
     /// A fault of this side: [`LocalFault`](crate::error::LocalFault) or
@@ -122,17 +123,18 @@ pub trait Machine: Send + Sync {
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error>;
 
     /// The step from the present phases to the next, for the control plane and for
-    /// each resource slice. The configuration makes every choice.
+    /// each resource slice. Every choice follows from the configuration.
     ///
     /// # Errors
     /// As [`look`](Self::look). The peer's faults are in [`Step::refused`].
     fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error>;
 
-    /// Takes a message of the peer: the nonce or the Identity at a consumer, the
-    /// Tenant at a provider. The whole message is verified before anything is signed
-    /// or stored.
+    /// Takes a message from the peer. A consumer takes the nonce and the Identity,
+    /// and a provider takes the Tenant. The whole message is verified before
+    /// anything is signed or stored.
     ///
     /// # Errors
-    /// Why the message is refused. Then there is nothing to store.
+    /// The error says why the message is refused. The caller has nothing to store
+    /// then.
     fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error>;
 }

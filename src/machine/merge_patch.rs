@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::Part;
 use crate::model::{Kind, Object, SECRET_FIELDS};
 
-/// Changes `target` as RFC 7396 section 2 says.
+/// Applies the patch to `target` (RFC 7396 section 2).
 pub(crate) fn apply(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
@@ -43,9 +43,9 @@ pub(crate) fn between(from: &Value, to: &Value) -> Option<Value> {
     (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
-/// A patch of one part of `from` towards `to`, if they differ. The part is the
-/// status if `status_first` is set or only the status differs; otherwise the main
-/// part.
+/// A patch of one part of `from` towards `to`, or `None` if the objects are equal.
+/// The patch changes the status if nothing else differs, or if the status differs
+/// and `status_first` is set. Otherwise, the patch changes the main part.
 pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Option<(Part, Value)> {
     let Value::Object(mut patch) = between(&from.to_value(), &to.to_value())? else {
         return None;

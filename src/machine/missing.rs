@@ -10,15 +10,15 @@ pub(crate) trait Grants: Resource {
     /// The field with the granted rights, as the place of an error.
     const FIELD: &'static str;
 
-    /// Whether both objects grant the same.
+    /// Whether both objects grant the same rights.
     fn grants_as(&self, other: &Self) -> bool;
 }
 
-/// The object, or `None` if an object of its name is present and grants exactly
-/// the same.
+/// The wanted object, or `None` if an object of its name exists and grants exactly
+/// the same rights.
 ///
 /// # Errors
-/// [`LocalFault::Conflict`] if the present object grants something else.
+/// [`LocalFault::Conflict`] if the existing object grants other rights.
 pub(crate) fn missing<'a, K: Grants + 'a>(
     wanted: K,
     present: impl IntoIterator<Item = &'a K>,

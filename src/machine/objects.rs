@@ -8,10 +8,10 @@ use crate::model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp, 
 /// One cluster's objects in memory: for tests, fuzzers, simulations, and tools
 /// that keep their objects elsewhere between two calls.
 ///
-/// The store gives each object a UID and a resource version. It refuses what an
-/// API server refuses: a name that exists, an outdated version, a patch of the
-/// wrong part. It keeps a deleted object until its finalizers are removed. It
-/// does nothing else: no schema, no admission, no garbage collection, no clock.
+/// The store gives each object a UID and a resource version. It refuses what an API
+/// server refuses: a name that exists, an outdated version, a patch of the wrong
+/// part. It keeps a deleted object until its finalizers are removed. The store has
+/// no schema, no admission, no garbage collection and no clock.
 ///
 /// # Examples
 /// ```
@@ -31,14 +31,14 @@ pub struct Objects {
     revision: u64,
 }
 
-/// Why an effect does not apply; the store is unchanged.
+/// Why the store does not apply an effect. The store is unchanged then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyError {
     /// An object of that name exists.
     #[error("{0} exists already")]
     Exists(ObjectRef),
-    /// There is no object of that name.
+    /// No object of that name exists.
     #[error("{0} does not exist")]
     Missing(ObjectRef),
     /// The object has changed since it was seen.
@@ -47,7 +47,7 @@ pub enum ApplyError {
     /// The patch changes a field outside the part that the effect names.
     #[error("the patch of {0} changes a field outside the named part")]
     OtherPart(ObjectRef),
-    /// The patched object would not be one of its kind.
+    /// The patched object cannot be read as an object of its kind.
     #[error("{0} would be unreadable after the patch")]
     Unreadable(ObjectRef),
 }
@@ -61,7 +61,7 @@ impl Objects {
     /// Carries out one effect.
     ///
     /// # Errors
-    /// [`ApplyError`]; the store is then as it was.
+    /// [`ApplyError`]; the store is unchanged then.
     pub fn apply(&mut self, effect: &Effect) -> Result<(), ApplyError> {
         match effect {
             Effect::Create(object) => {
@@ -131,8 +131,8 @@ impl Objects {
         self.let_go(id);
     }
 
-    /// Stores an object as it is, in place of one of the same name. The object
-    /// keeps its UID, or gets one; it gets a new resource version.
+    /// Stores an object, in place of one of the same name. An object without a UID
+    /// gets one. Each object gets a new resource version.
     pub fn insert(&mut self, mut object: Object) {
         self.revision += 1;
         let metadata = object.any_metadata_mut();

@@ -1,4 +1,4 @@
-//! A unit of work: it collects the changes of one call, and makes the step.
+//! A unit of work: it collects the changes of one call and returns them as a step.
 //!
 //! Rules read the observed objects and write only to the plan. The plan keeps
 //! one working copy of each object and of each record. At the end, the plan
@@ -15,8 +15,8 @@
 //!   any other status. The others follow in later steps, together with their
 //!   events.
 //! - A rule that fails inside [`Plan::attempt`] leaves no change and no event.
-//! - The work of a rule does not grow with what the other rules changed: a peer
-//!   that makes thousands of objects costs one pass over them.
+//! - The cost of a rule does not grow with the changes of the other rules. Thus, a
+//!   call passes once over the objects of a peer, even if the peer creates thousands.
 
 mod change;
 mod journal;
@@ -61,16 +61,16 @@ struct Savepoint<M> {
     wake_at: Option<Timestamp>,
 }
 
-/// The records of a plan, once all rules have written to them.
+/// The records that the rules of a plan change.
 pub(crate) trait Records {
-    /// The records as they are at one moment. It costs no more when there are
-    /// more of them.
+    /// A savepoint of the records. Its cost does not grow with the number of
+    /// records.
     type Mark;
 
-    /// The records as they are now.
+    /// Sets a savepoint.
     fn mark(&self) -> Self::Mark;
 
-    /// Makes the records what they were.
+    /// Restores the records to the savepoint.
     fn return_to(&mut self, mark: Self::Mark);
 
     /// The records to write: the peer's record before those of its slices.
@@ -94,7 +94,7 @@ impl Records for () {
 pub(crate) struct RecordWrite {
     /// The record as a Secret.
     pub(crate) secret: Secret,
-    /// The version that it replaces; none for a new one.
+    /// The version that the write replaces; `None` for a new record.
     pub(crate) over: Option<Version>,
     /// Whether the write only removes content. Such a write comes last.
     pub(crate) forgets: bool,
@@ -185,7 +185,9 @@ impl<R: Records> Plan<R> {
         }
     }
 
-    /// Replaces the stored Secret by `secret`. Only this library writes the Secret.
+    /// Creates the Secret, or replaces the whole stored Secret, which only this
+    /// library writes. If the stored Secret is immutable, it is deleted, and a
+    /// later step creates it again.
     pub(crate) fn put(&mut self, stored: Option<&Secret>, secret: Secret) {
         match stored {
             None => self.create(secret),
@@ -207,9 +209,10 @@ impl<R: Records> Plan<R> {
         self.edit_with(stored, false, change);
     }
 
-    /// Changes the status of a stored object, where the change takes something
-    /// away. The status precedes the main part, so that a peer cannot delay the
-    /// change by editing labels again and again.
+    /// Changes the status of a stored object, if the change withdraws something
+    /// from the peer. The effect on the status precedes the effect on the main
+    /// part. Thus, a peer cannot delay the change by editing labels again and
+    /// again.
     pub(crate) fn take_away<K: Resource + Clone + PartialEq>(
         &mut self,
         stored: &K,
@@ -307,7 +310,8 @@ impl<R: Records> Plan<R> {
         }
     }
 
-    /// Changes an object in this way, whatever was planned for it.
+    /// Plans a change of an object. The change replaces an earlier planned change
+    /// of the object.
     fn change(&mut self, id: ObjectRef, version: Version, wanted: Wanted, rank: Rank) {
         self.order += 1;
         let order = self.order;
@@ -344,14 +348,15 @@ impl<R: Records> Plan<R> {
         }
     }
 
-    /// Waits for this, too.
+    /// Adds something that the plan waits for, once.
     pub(crate) fn await_for(&mut self, awaited: Awaited) {
         if !self.wait.awaiting.contains(&awaited) {
             self.wait.awaiting.push(awaited);
         }
     }
 
-    /// Wakes at this time at the latest, if there is one.
+    /// Adds a time at which to call again. The earliest time counts. `None` changes
+    /// nothing.
     pub(crate) fn wake_by(&mut self, time: Option<Timestamp>) {
         self.wait.wake_by(time);
     }
@@ -389,7 +394,7 @@ impl<R: Records> Plan<R> {
         for write in self.records.writes() {
             let id = write.secret.id();
             if self.changes.contains(&id) {
-                // A record that is deleted is not written.
+                // The step does not write a record that it deletes.
                 continue;
             }
             let rank = if write.forgets {
@@ -435,7 +440,7 @@ impl<R: Records> Plan<R> {
     }
 }
 
-/// What happens to which object, and when: one effect at most.
+/// The rank and the part of each object's effect. An object has at most one effect.
 type Happening = BTreeMap<ObjectRef, (Rank, Part)>;
 
 impl EventCondition {

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use super::{plan::RecordWrite, sealed::Opened};
 use crate::model::Secret;
 
-/// A record as it was observed, and as the plan changes it.
+/// The observed record, and the record as the plan changes it.
 ///
-/// If the plan both adds content and removes content, the step writes only the
+/// If the plan adds content and also removes content, the step writes only the
 /// additions. A later step removes the content, once the additions are stored.
 #[derive(Clone)]
 pub(crate) struct WorkingRecord<'a, T> {
@@ -17,8 +17,8 @@ pub(crate) struct WorkingRecord<'a, T> {
     forgotten: Option<Rc<T>>,
     /// An unreadable record is never written.
     is_readable: bool,
-    /// Whether the stored record has to be written anew, since a predecessor of the
-    /// present record key has sealed it.
+    /// Whether the stored record has to be sealed again, because an earlier record
+    /// key made its seal.
     is_stale: bool,
 }
 
@@ -44,8 +44,8 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// The working copy of a record that exists but cannot be read: it ignores
-    /// every change.
+    /// The working copy of a record that exists but cannot be read. It ignores
+    /// every change, and `exists` returns `false`.
     pub(crate) fn unreadable() -> Self {
         Self {
             is_readable: false,
@@ -53,12 +53,12 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// Whether the record exists, or the plan creates it.
+    /// Whether a readable record exists, or the plan creates one.
     pub(crate) fn exists(&self) -> bool {
         self.observed.is_some() || self.planned.is_some()
     }
 
-    /// Changes the record, if there is one.
+    /// Changes the record, if it exists.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut T)) {
         if let Some(observed) = self.observed {
             let copy = || Rc::new(observed.clone());
@@ -68,13 +68,13 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// Makes the record if there is none, and changes it.
+    /// Creates the record if it does not exist, and changes it.
     pub(crate) fn change_or_make(&mut self, make: impl FnOnce() -> T, change: impl FnOnce(&mut T)) {
         self.make(make);
         self.change(change);
     }
 
-    /// Makes the record, unless there is one.
+    /// Creates the record if it does not exist.
     pub(crate) fn make(&mut self, make: impl FnOnce() -> T) {
         if !self.exists() && self.is_readable {
             self.planned = Some(Rc::new(make()));
@@ -89,7 +89,8 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
         }
     }
 
-    /// The write of the record in its sealed form; `None` if the record is unchanged.
+    /// The write of the record in its sealed form; `None` if the record is
+    /// unchanged and its seal is not stale.
     pub(crate) fn write(&self, seal: impl FnOnce(&T) -> Secret) -> Option<RecordWrite> {
         let differs = |other: &&T| self.observed != Some(*other);
         let planned = self.planned.as_deref().filter(differs);

@@ -1,4 +1,5 @@
-//! Values that a record keeps as bytes, in base64: for serde's `with`.
+//! The serialization of values that a record keeps as bytes in base64, for serde's
+//! `with` attribute.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -10,12 +11,12 @@ use crate::{
 
 /// A value that a record keeps as bytes.
 ///
-/// What a record contains was checked before it was written. So it is read with
-/// the compatible policy.
+/// The content of a record was checked before it was written. Therefore, a record
+/// is read with the compatible policy.
 pub(crate) trait RecordBytes: Sized {
     fn to_bytes(&self) -> Bytes;
 
-    /// The value; none if the bytes are of another version of this library.
+    /// The value; `None` if the bytes are of another version of this library.
     fn from_bytes(bytes: Bytes) -> Option<Self>;
 }
 
@@ -97,7 +98,7 @@ impl RecordBytes for PublicKey {
     }
 }
 
-/// A field that is left out where there is no value.
+/// A field that is left out if it has no value.
 impl<T: RecordBytes> RecordBytes for Option<T> {
     fn to_bytes(&self) -> Bytes {
         self.as_ref().map(T::to_bytes).unwrap_or_default()

@@ -5,8 +5,9 @@ use crate::model::Timestamp;
 /// When a certificate is due for renewal: after two thirds of the lifetime that
 /// remained when this side issued or received it, by this side's own clock.
 ///
-/// The time is not measured from notBefore, because signers backdate notBefore. A
-/// certificate with a lifetime shorter than that would always be due at once.
+/// The time is not measured from notBefore, because signers backdate notBefore. If
+/// a certificate's lifetime were shorter than the backdating, the certificate would
+/// always be due at once.
 ///
 /// # Examples
 /// ```

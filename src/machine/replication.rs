@@ -4,8 +4,8 @@
 //! On real clusters, Liqo's crd-replicator does this with the rights of the
 //! control-plane identity. These two functions return the same changes for a
 //! caller that has the objects of both clusters: a tool, a simulation, a test.
-//! They do not check whether the consumer has the rights for the changes: the
-//! caller has to.
+//! The functions do not check whether the consumer has the rights for the changes:
+//! the caller has to check this.
 //!
 //! Source: Liqo `internal/crdReplicator/reflection`.
 //!
@@ -85,13 +85,13 @@ pub fn to_consumer(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Ste
     Ok(step)
 }
 
-/// Whether an object is shared with that cluster.
+/// Whether Liqo replicates an object to that cluster, by the object's labels.
 pub fn is_shared_with(metadata: &Metadata, destination: &ClusterId) -> bool {
     metadata.label(names::REPLICATION_LABEL) == Some(names::TRUE)
         && metadata.label(names::REPLICATION_DESTINATION_LABEL) == Some(destination.as_str())
 }
 
-/// Whether an object is a replica from that cluster.
+/// Whether an object is a replica from that cluster, by the object's labels.
 pub fn is_replica_of(metadata: &Metadata, origin: &ClusterId) -> bool {
     metadata.label(names::REPLICATED_LABEL) == Some(names::TRUE)
         && metadata.label(names::REPLICATION_ORIGIN_LABEL) == Some(origin.as_str())
@@ -196,7 +196,8 @@ impl<'v, 'o> Between<'v, 'o> {
     }
 }
 
-/// The labels of a replica: the original's, except those that name the origin.
+/// The labels of a replica: those of the original, and the labels that mark a
+/// replica.
 fn labels_of_replica(
     labels: &BTreeMap<String, String>,
     origin: &ClusterId,

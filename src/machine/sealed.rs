@@ -29,7 +29,7 @@ pub(crate) struct Seal<'a> {
 pub(crate) struct Opened<T> {
     pub(crate) record: T,
     /// Whether an earlier record key made the seal. Such a record is sealed again,
-    /// so that the earlier key can be removed at some time.
+    /// so that an administrator can later remove the earlier key.
     pub(crate) is_stale: bool,
 }
 

@@ -42,13 +42,13 @@ pub struct HolderStatus {
     pub phase: &'static str,
     /// The stage that the phase belongs to.
     pub stage: Stage,
-    /// When the certificate ends; none without a certificate.
+    /// When the certificate expires; `None` without a certificate.
     pub valid_until: Option<Timestamp>,
-    /// When the certificate is renewed; none while it is being renewed, or if it
-    /// is not renewed at all.
+    /// When the certificate is due for renewal; `None` while it is being renewed,
+    /// or if it is not renewed at all.
     pub renewed_at: Option<Timestamp>,
-    /// Why the identity or its renewal is refused. A slice that the provider denied
-    /// by a condition has no error here.
+    /// Why the identity or its renewal is refused. If the provider denied a slice
+    /// by a condition, the slice has no error here.
     pub refused: Option<Error>,
 }
 

@@ -34,13 +34,14 @@ pub struct Step {
     /// The changes of local objects, in order.
     pub effects: Vec<Effect>,
     /// The messages that the peer should have received by now. Each call returns
-    /// them again, and sending them again does no harm.
+    /// them again. It does no harm to send a message again.
     pub outbox: Vec<Message>,
-    /// What was refused, and why. No effect accepts any of it.
+    /// The refused objects and messages, with the reasons. No effect accepts any of
+    /// them.
     pub refused: Vec<Refused>,
     /// Facts that a person may want to know.
     pub notices: Vec<Notice>,
-    /// The decisions, for the audit log. They are valid once the effects were
+    /// The decisions, for the audit log. They are valid only after the effects were
     /// applied.
     pub events: Vec<Event>,
     /// When to call again.
@@ -92,8 +93,8 @@ pub enum Part {
     Approval,
 }
 
-/// The version of an object on which an effect is based. The effect fails if the
-/// object has another version by then. An empty field is unknown and is not
+/// The version of an object on which an effect is based. If the object has another
+/// version by then, the effect fails. An empty field is unknown and is not
 /// compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
@@ -109,7 +110,7 @@ pub struct Refused {
     /// The refused object, if it is an object on this side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectRef>,
-    /// Why.
+    /// The reason.
     pub error: Error,
 }
 
@@ -125,11 +126,11 @@ pub enum Notice {
     /// The nonce was replaced. An unmodified consumer signs the new nonce only
     /// after its Secret `liqo-signed-nonce` is deleted.
     SignedNonceIsStale,
-    /// Liqo's way of asking for a nonce was used for a peer whose peering has
-    /// ended. Only [`Provider::invite`](crate::Provider::invite) admits such a
-    /// peer again.
+    /// An empty nonce Secret asks for a nonce, as in Liqo, although the peering has
+    /// ended. Only [`Provider::invite`](crate::Provider::invite) admits such a peer
+    /// again.
     NonceAskedAfterEnd,
-    /// No ClusterRole exists to which the peer could be bound: the peer has a
+    /// No ClusterRole exists to which the peer could be bound. The peer has a
     /// certificate, but no rights.
     NoClusterRole {
         /// The value of the label `app.kubernetes.io/name` that the role must have.
@@ -145,7 +146,7 @@ pub enum Notice {
     /// The provider did not prove that it has its own key.
     ProviderUnproven,
     /// The provider proved that it has a key which nobody has confirmed. This side
-    /// trusts the key from now on: compare its fingerprint over another channel.
+    /// trusts the key from now on. Compare its fingerprint over another channel.
     ProviderKeyFirstSeen {
         /// The key.
         fingerprint: Fingerprint,
@@ -156,45 +157,46 @@ pub enum Notice {
     /// The certificate was renewed, but the consumer has no Renew object through
     /// which it could receive the certificate. Deliver the Identity again.
     RenewalNotCarried,
-    /// The certificate of an Identity is due, and a person has to deliver the next.
+    /// The certificate of an Identity is due for renewal, and a person has to
+    /// deliver the next one.
     CertificateDue {
         /// The Identity.
         identity: ObjectRef,
-        /// When its certificate ends.
+        /// When its certificate expires.
         until: Timestamp,
     },
     /// The certificate of an Identity will not be renewed.
     CannotRenew {
         /// The Identity.
         identity: ObjectRef,
-        /// When its certificate ends.
+        /// When its certificate expires.
         until: Timestamp,
-        /// Why.
+        /// The reason.
         error: Error,
     },
-    /// The peer has had many requests of its slices signed of late: the next
-    /// waits.
+    /// The peer has reached its rate limit for the requests of its slices. The next
+    /// request has to wait.
     SignaturesWait {
-        /// When the next is taken.
+        /// When the next request is taken.
         until: Timestamp,
     },
-    /// The provider knows this cluster by an earlier key; with its next nonce
-    /// the new one follows.
+    /// The provider knows an earlier key of this cluster. This side sends the new
+    /// key in answer to the provider's next nonce.
     NewKeyAwaitsNonce,
 }
 
-/// When to look again.
+/// When to call again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wait {
-    /// At the latest at this time, if there is one.
+    /// The latest time of the next call, if the step sets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_at: Option<Timestamp>,
-    /// As soon as one of these has come.
+    /// The call is due earlier if one of these arrives.
     pub awaiting: Vec<Awaited>,
 }
 
-/// What is missing to go on.
+/// Something that a peering waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(
     tag = "type",
@@ -210,8 +212,8 @@ pub enum Awaited {
     Nonce,
     /// The consumer's Tenant.
     Tenant,
-    /// The look-up whether the name of the peer, or of one of its slices, already
-    /// belongs to a Kubernetes user or group.
+    /// The answer to the question whether the name of the peer, or of one of its
+    /// slices, already belongs to a Kubernetes user or group.
     Names,
     /// The approval of the approver or of an administrator:
     /// [`Provider::approve`](crate::Provider::approve).
@@ -268,7 +270,8 @@ impl Step {
 }
 
 impl Wait {
-    /// Wakes at this time, if not before.
+    /// Adds a time at which to call again. The earliest time counts. `None` changes
+    /// nothing.
     pub(crate) fn wake_by(&mut self, time: Option<Timestamp>) {
         self.wake_at = self.wake_at.into_iter().chain(time).min();
     }
@@ -347,7 +350,7 @@ impl fmt::Debug for Effect {
 }
 
 impl Version {
-    /// No version: the object is new.
+    /// The unknown version, such as that of a new object.
     pub(crate) fn unknown() -> Self {
         Self {
             uid: String::new(),

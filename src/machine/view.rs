@@ -8,11 +8,10 @@ use crate::{
 
 /// One peer's objects, borrowed from wherever the caller keeps them.
 ///
-/// The view holds the objects that
-/// [`interests`](super::Machine::interests) names, for either role or
-/// both. Objects that do not concern the peer are ignored. Unreadable objects
-/// ([`Object::Unreadable`]) belong in the view too: an unreadable object does not
-/// count as absent.
+/// The view holds the objects that [`interests`](super::Machine::interests) names,
+/// for either role or both. Objects that do not concern the peer are ignored.
+/// Unreadable objects ([`Object::Unreadable`]) belong in the view too: an
+/// unreadable object does not count as absent.
 ///
 /// # Examples
 /// ```
@@ -29,7 +28,7 @@ pub struct View<'o> {
     peer: ClusterId,
     /// The readable objects, sorted by kind, namespace and name.
     objects: Vec<&'o Object>,
-    /// In the same order.
+    /// The unreadable objects, in the same order.
     unreadable: Vec<(&'o Unreadable, &'o Object)>,
     vouched_nonces: Vec<[u8; 32]>,
 }
@@ -92,10 +91,10 @@ impl<'o> View<'o> {
         self
     }
 
-    /// Accepts a nonce as this provider's own although it does not carry this
-    /// provider's authentication code, such as a nonce that Liqo made before this
-    /// library took over. The caller asserts that the peer could not write the
-    /// nonce.
+    /// Accepts a nonce as this provider's own, although the nonce does not have
+    /// this provider's authentication code. An example is a nonce that Liqo made
+    /// before this library was installed. The caller asserts that the peer could
+    /// not write the nonce.
     #[must_use]
     pub fn vouch_for_nonce(mut self, nonce: &Nonce) -> Self {
         self.vouched_nonces.push(nonce.digest());
@@ -118,7 +117,7 @@ impl<'o> View<'o> {
         self.vouched_nonces.contains(&nonce.digest())
     }
 
-    /// The object of that name, if there is one.
+    /// The object of that name, if it exists.
     pub(crate) fn find<K: Resource + 'o>(
         &self,
         namespace: &str,
@@ -131,7 +130,7 @@ impl<'o> View<'o> {
         Ok(found.and_then(|object| K::from_object(object)))
     }
 
-    /// The object of that name in any namespace; two of them are an error.
+    /// The object of that name in any namespace. Two such objects are an error.
     pub(crate) fn find_anywhere<K: Resource + 'o>(
         &self,
         name: &str,
@@ -142,7 +141,9 @@ impl<'o> View<'o> {
         self.only(|object: &K| object.metadata().name == name)
     }
 
-    /// The peer's tenant namespace, found by its two labels.
+    /// The peer's tenant namespace, found by its two labels. If the only candidate
+    /// is a Namespace with the default name and without the labels, the result is an
+    /// error.
     pub(crate) fn tenant_namespace(&self) -> Result<Option<&'o Namespace>, Error> {
         self.refuse_unreadable_of(Kind::Namespace)?;
         let found = self.only(|namespace: &Namespace| {
@@ -161,7 +162,7 @@ impl<'o> View<'o> {
         }
     }
 
-    /// Every object of a kind; one that cannot be read is an error.
+    /// Every object of a kind. An unreadable object of the kind is an error.
     pub(crate) fn every<K: Resource + 'o>(
         &self,
     ) -> Result<impl Iterator<Item = &'o K> + use<'o, '_, K>, Error> {
@@ -169,8 +170,7 @@ impl<'o> View<'o> {
         Ok(self.readable())
     }
 
-    /// Every object of a kind that can be read. The others are
-    /// [`unreadable`](Self::unreadable).
+    /// Every readable object of a kind.
     pub(crate) fn readable<K: Resource + 'o>(
         &self,
     ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
@@ -181,7 +181,7 @@ impl<'o> View<'o> {
         of_kind.iter().map_while(|object| K::from_object(object))
     }
 
-    /// Every object of a kind that cannot be read.
+    /// Every unreadable object of a kind.
     pub(crate) fn unreadable(
         &self,
         kind: Kind,
@@ -202,7 +202,7 @@ impl<'o> View<'o> {
         only(self.readable().filter(|object: &&K| wanted(object)))
     }
 
-    /// That nothing of that kind cannot be read.
+    /// Checks that no unreadable object may be of that kind.
     fn refuse_unreadable_of(&self, kind: Kind) -> Result<(), Error> {
         self.refuse_unreadable(kind, |found| found.may_be_of(kind))
     }
@@ -218,8 +218,9 @@ impl<'o> View<'o> {
         found.map_or(Ok(()), |(found, _)| Err(found.error()))
     }
 
-    /// That what is at this place can be read. What could not be told of an
-    /// object that cannot be read may be anything, and is empty.
+    /// Checks that no unreadable object may be the one at this place. An unknown
+    /// kind, namespace or name of an unreadable object may be any. An unknown
+    /// namespace or name is empty.
     fn refuse_unreadable_at(&self, key: (Kind, &str, &str)) -> Result<(), Error> {
         let (kind, namespace, name) = key;
         let concerns = |found: &Unreadable| found.may_be(kind, namespace, name);
@@ -268,10 +269,11 @@ impl Interest {
         Self::Labelled { kind, label, value }
     }
 
-    /// What both sides look up: the tenant namespace, the Secrets, and the record.
+    /// The look-ups of both sides: the tenant namespace, the Secrets, and the
+    /// record.
     ///
-    /// The namespace and its Secrets are looked up by name also: an object without the
-    /// label still occupies its name, so it must not count as absent.
+    /// The namespace and its Secrets are also looked up by name. An object without
+    /// the label still occupies its name, so it must not count as absent.
     pub(crate) fn of_both_sides(peer: &ClusterId, record: ObjectRef) -> [Self; 5] {
         let label = names::REMOTE_CLUSTER_ID_LABEL;
         let namespace = names::tenant_namespace(peer);

@@ -66,13 +66,13 @@ impl Watch {
         }
     }
 
-    /// The objects of a kind that Liqo's label assigns to a peer.
+    /// The objects of a kind with Liqo's label for the peer's cluster ID.
     pub(crate) fn of_peers(kind: Kind) -> Self {
         Self::all(kind).with(Requirement::Exists(names::REMOTE_CLUSTER_ID_LABEL))
     }
 
-    /// What both sides watch: the tenant namespaces, the Secrets of peers, and this
-    /// cluster's records.
+    /// The watches of both sides: the tenant namespaces, the Secrets of peers, and
+    /// this cluster's records.
     pub(crate) fn of_both_sides(namespace_of_records: &str) -> [Self; 3] {
         let records = Self::all(Kind::Secret).in_namespace(namespace_of_records);
         [
@@ -82,7 +82,7 @@ impl Watch {
         ]
     }
 
-    /// The same in one namespace only.
+    /// The same watch, in one namespace only.
     #[must_use]
     pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
         Self {
@@ -91,14 +91,15 @@ impl Watch {
         }
     }
 
-    /// The same with one requirement more.
+    /// The same watch with one more requirement.
     #[must_use]
     pub fn with(mut self, requirement: Requirement) -> Self {
         self.labels.push(requirement);
         self
     }
 
-    /// The label selector, as an API server takes it; empty for none.
+    /// The label selector in the form of the API server; empty without
+    /// requirements.
     pub fn selector(&self) -> String {
         let requirements: Vec<String> = self.labels.iter().map(Requirement::to_string).collect();
         requirements.join(",")
@@ -148,7 +149,7 @@ impl fmt::Display for Requirement {
 }
 
 impl Concerns {
-    /// These peers.
+    /// The value for a list of peers.
     pub(crate) fn peers(mut peers: Vec<ClusterId>) -> Self {
         peers.sort();
         peers.dedup();
@@ -159,7 +160,7 @@ impl Concerns {
         }
     }
 
-    /// The peers of both.
+    /// The peers of both values.
     #[must_use]
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {

@@ -18,7 +18,8 @@ pub enum MessageError {
     /// The text does not have the form of a message.
     #[error(transparent)]
     Form(#[from] DocumentError),
-    /// The message does not have exactly one body, of the type that it names.
+    /// The message does not have exactly one body, or the body is not of the type
+    /// that `type` names.
     #[error("found a body of another type, expected a {expected}")]
     Body {
         /// The body that the type names.
@@ -91,7 +92,7 @@ impl Message {
     }
 }
 
-/// The form of a message: `type` names its only body.
+/// The form of a message. `type` names the field with the body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {

@@ -32,7 +32,6 @@
 //! | `noClusterRole` | `labelValue` |
 //! | `conditionHeld` | `condition` |
 //! | `providerKeyFirstSeen` | `fingerprint` |
-//! | `signaturesWait` | `until` |
 //! | `certificateDue` | `identity`, `until` |
 //! | `cannotRenew` | `identity`, `until`, `error` |
 //! | `signaturesWait` | `until` |
@@ -60,7 +59,7 @@
 //! | `approval` | `peer`, `tenant`, `publicKey`, `fingerprint`, `csr`, `proxyURL` (or null), `now` | none |
 //! | `awsIdentity` | `id`, `peer`, `holder`, `subject` | the fields of `awsConfig` in an Identity |
 //! | `resources` | `peer`, `slice`, `class`, `resources`, `granted` (or null), `now` | `type`: `grant` with `grant`, `deny` with `reason` and `message`, or `notMine` |
-//! | `name` | `kind` (`user` or `group`), `name`, `claimant` (`type`: `controlPlane`, `peeringUser` or `slice`; `consumer`, `slice`) | `true` if the name is somebody else's |
+//! | `name` | `kind` (`user` or `group`), `name`, `claimant` (`type`: `controlPlane`, `peeringUser` or `slice`; `consumer`, `slice`) | `true` if the name belongs to somebody else |
 //! | `key` | `peer` | a `KeyElsewhere` |
 //! | `predecessor` | `peer` | a `KeyElsewhere`, or none |
 //! | `signature` | `id`, `purpose`, `scheme`, `publicKey`, `bytes` (base64) | the signature in base64 |

@@ -2,8 +2,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
-/// The UIDs of the objects that disappeared last. The limit is far above the
-/// number of objects that disappear between a write and its answer.
+/// The UIDs of the objects that disappeared most recently. The limit is far above
+/// the number of objects that disappear between a write and its answer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DeletedUids {
     order: VecDeque<Box<str>>,

@@ -20,18 +20,19 @@ use crate::model::{ClusterId, Object, ObjectRef};
 /// Each watch feeds the mirror: [`relist`](Self::relist) takes the result of a
 /// list, and [`observe`](Self::observe) and [`forget`](Self::forget) take the
 /// later events. These calls return the peers that the change concerns, so that
-/// the controller reconciles those peers. The cost of a [`view`](Self::view)
-/// grows with the objects of its own peer only. No view exists until every watch
-/// has listed once: with an incomplete list, a missing binding would be created
-/// again, and a missing Tenant would end its peering.
+/// the controller reconciles those peers. The cost of a [`view`](Self::view) grows
+/// with the objects of its own peer only. No view exists until every watch has
+/// listed once. With an incomplete list, the controller would create an existing
+/// binding again, or would end a peering because its Tenant seems to be missing.
 ///
 /// # Which peers an object concerns
-/// - In a tenant namespace: the namespace's peer. The labels of the object do not
-///   count there, because the peer can write them.
+/// - In a tenant namespace: the namespace's peer. The labels of the object are
+///   ignored there, because the peer can write them.
 /// - In another namespace: the peers that labels of the object name.
-/// - In any namespace, for the kinds that are looked up by name: also the peer
-///   that the object's name contains.
-/// - A ClusterRole or a Role that concerns none of these concerns every peer.
+/// - In any namespace, for the kinds that are looked up by name: also the peer that
+///   the object's name contains.
+/// - A ClusterRole or a Role to which none of these rules assigns a peer concerns
+///   every peer.
 ///
 /// When a Namespace is created, changed or deleted, the objects in the namespace
 /// are assigned again.
@@ -40,17 +41,17 @@ use crate::model::{ClusterId, Object, ObjectRef};
 /// The mirror may also take the API server's answer to a write
 /// ([`written`](Self::written)), so that the next call does not have to wait for
 /// the watch. Resource versions are opaque, so their order is unknown. The mirror
-/// takes an answer only if it still has the state on which the write was based:
-/// the version that the write named, or no object of that name for a create. An
-/// answer, however late, never restores an object whose UID the mirror has seen
-/// disappear. The mirror always takes the events of a watch.
+/// takes an answer only if it still has the state on which the write was based: the
+/// version that the write named, or no object of that name for a create. A late
+/// answer never restores a deleted object, because the mirror remembers the UIDs of
+/// recently deleted objects. The mirror always takes the events of a watch.
 ///
 /// # Objects that no watch covers
-/// Not every object carries the watched labels: a peer may remove them in its
-/// namespace. If a create fails because the name exists, fetch that object and
-/// pass it to [`fetched`](Self::fetched). The object is then in the view of the
-/// peer whose effect failed, until [`gone`](Self::gone) removes it. No watch
-/// updates the object: fetch the [`unwatched`](Self::unwatched) objects of a peer
+/// Not every object has the watched labels: a peer may remove them in its
+/// namespace. If a create fails because the name exists, fetch that object and pass
+/// it to [`fetched`](Self::fetched). The object is then in the view of the peer
+/// whose effect failed, until [`gone`](Self::gone) removes it. No watch updates the
+/// object. Therefore, fetch the [`unwatched`](Self::unwatched) objects of a peer
 /// before each call for that peer.
 ///
 /// # Examples
@@ -95,11 +96,12 @@ pub trait Follower: Send + Sync {
     /// Takes the removal of an object.
     fn forget(&self, object: &ObjectRef);
 
-    /// Called when every watch has listed once.
+    /// Called after each list, as soon as every watch has listed at least once.
     fn complete(&self);
 }
 
-/// No view exists yet, because a watch has not listed its objects.
+/// The error of a view that does not exist yet, because a watch has not listed its
+/// objects.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the watch of {watch} is not complete yet")]
 pub struct NotYet {
@@ -114,8 +116,9 @@ pub enum MirrorError {
     /// The mirror has no such watch.
     #[error("the mirror has no watch of {0}")]
     UnknownWatch(Box<Watch>),
-    /// The object is not of the watch's kind or namespace. An item of a typed list
-    /// has no kind of its own: set the list's kind first.
+    /// The object is not of the watch's kind or namespace. An API server leaves out
+    /// the kind of the items of a typed list, such as a `SecretList`. Set the kind
+    /// of such an item first.
     #[error("found {found}, expected {expected}")]
     OtherKind {
         /// What was found.
@@ -160,9 +163,9 @@ impl Mirror {
         self.watches.iter().map(|watched| &watched.watch)
     }
 
-    /// Takes the result of a watch's list, in place of everything that the watch
-    /// showed before. The watch counts as complete from now on, also during a
-    /// later list.
+    /// Takes the result of a watch's list. The result replaces everything that the
+    /// watch showed before. From now on, the watch counts as complete, even while
+    /// it lists again.
     ///
     /// # Errors
     /// [`MirrorError`] at the first object that does not belong to the watch. The
@@ -219,8 +222,8 @@ impl Mirror {
         Ok(self.leave(at, id))
     }
 
-    /// Takes an object that was fetched by name, because an effect for this peer
-    /// found its name taken.
+    /// Takes an object that the caller fetched by name, because an effect for this
+    /// peer failed: the name was already taken.
     ///
     /// # Errors
     /// [`MirrorError::NoName`]; the mirror is unchanged then.
@@ -234,7 +237,7 @@ impl Mirror {
         Ok(self.put(object, seen).and(Concerns::Peer(peer.clone())))
     }
 
-    /// Removes an object that a fetch did not find.
+    /// Removes a fetched object that no longer exists.
     pub fn gone(&mut self, id: &ObjectRef) -> Concerns {
         let fetched = Concerns::peers(self.fetched.remove(id));
         fetched.and(self.take_out(id))

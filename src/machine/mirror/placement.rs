@@ -1,9 +1,11 @@
 //! Assigns objects to peers.
 //!
-//! No peer can write anything that removes an object from another peer's view. In
-//! a tenant namespace the namespace decides, because the peer can write labels
-//! there. Names decide in any namespace, because some objects are looked up by
-//! name. Labels decide in namespaces where no peer can write.
+//! No peer can write anything that removes an object from another peer's view:
+//! - In a tenant namespace, the namespace decides. Labels are ignored there,
+//!   because the peer can write them.
+//! - In any namespace, the name of an object also decides, because some objects are
+//!   looked up by name.
+//! - In namespaces where no peer can write, labels decide.
 
 use crate::{
     machine::{
@@ -26,7 +28,7 @@ pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>)
     let is_elsewhere = owner.is_none();
     let mut peers: Vec<ClusterId> = owner.into_iter().collect();
     let is_replica = label(names::REPLICATED_LABEL).is_some();
-    // A replica's destination is this cluster itself.
+    // The destination of a replica is this cluster itself.
     let by_label = LABELS
         .iter()
         .filter(|key| !is_replica || **key != names::REPLICATION_DESTINATION_LABEL)
@@ -34,7 +36,7 @@ pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>)
     let user = label(names::PEERING_USER_LABEL)
         .and_then(|user| user.strip_prefix(names::PEERING_USER_PREFIX));
     let named = match kind {
-        // A replica is named after this cluster itself.
+        // The name of a replica contains the ID of this cluster itself.
         Kind::Renew if is_replica => None,
         // A record is never in a namespace where a peer can write.
         Kind::Secret if !is_elsewhere => None,
@@ -95,8 +97,8 @@ const LABELS: [&str; 5] = [
     names::RECORD_PEER_LABEL,
     names::DISCOVERY_CLUSTER_ID_LABEL,
 ];
-/// The pairs of labels of a tenant namespace: the mark, and the peer's cluster ID.
-/// Liqo 0.2 to 0.10 uses the second pair.
+/// The pairs of labels of a tenant namespace. The first label marks the namespace,
+/// and the second has the peer's cluster ID. Liqo 0.2 to 0.10 uses the second pair.
 const TENANCY: [(&str, &str); 2] = [
     (
         names::TENANT_NAMESPACE_LABEL,

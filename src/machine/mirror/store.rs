@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub(in crate::machine) struct Store {
     objects: BTreeMap<ObjectRef, Stored>,
-    /// In the order of their names.
+    /// The objects of each peer, sorted by kind, namespace and name.
     peers: HashMap<ClusterId, Vec<Arc<Object>>>,
     /// The objects that concern every peer.
     everybodys: BTreeMap<ObjectRef, Arc<Object>>,
@@ -45,7 +45,7 @@ impl Store {
         self.objects.values().map(|stored| stored.object.as_ref())
     }
 
-    /// The objects of a kind in a namespace, or in all.
+    /// The objects of a kind in one namespace, or in all namespaces.
     pub(in crate::machine) fn of_kind<'s>(
         &'s self,
         kind: Kind,
@@ -61,8 +61,8 @@ impl Store {
     }
 
     /// Stores an object, in place of one of the same name. Returns the peers that
-    /// the object concerned before and concerns now. For a Namespace, the peers of
-    /// the objects in it are added.
+    /// the object concerned before or concerns now. If the object is a Namespace,
+    /// the result includes the peers of the objects in it whose assignment changes.
     pub(in crate::machine) fn put(&mut self, object: Object, seen_by: u64) -> Concerns {
         let id = object.id();
         let before = self.take_out(&id).map(|stored| stored.concerns);
@@ -87,7 +87,8 @@ impl Store {
         self.objects.get(id).map_or(0, |stored| stored.seen_by)
     }
 
-    /// Sets the bits of the watches that show an object.
+    /// Sets the bits of the watches that show an object. Returns the peers that the
+    /// object concerns.
     pub(in crate::machine) fn set_seen_by(&mut self, id: &ObjectRef, seen_by: u64) -> Concerns {
         let Some(stored) = self.objects.get_mut(id) else {
             return Concerns::Nobody;
@@ -202,7 +203,8 @@ impl Store {
             Some(objects) => objects,
             None => self.peers.entry(peer.clone()).or_default(),
         };
-        // A peer has about ten objects, so the vector does not double its capacity.
+        // Most peers have about ten objects. A short vector grows by one, so that
+        // it has no spare capacity.
         if objects.len() < FEW {
             objects.reserve_exact(1);
         }
@@ -211,15 +213,15 @@ impl Store {
     }
 }
 
-/// Where an object is among those of a peer, or is to be: a peer may have
-/// thousands.
+/// The index of an object among the objects of a peer, or the index at which it
+/// belongs. The search is binary, because a peer may have thousands of objects.
 fn place_among(objects: &[Arc<Object>], object: &Object) -> Result<usize, usize> {
     objects.binary_search_by(|other| other.key().cmp(&object.key()))
 }
 
 const FEW: usize = 64;
 
-/// Only the objects are compared: the indexes follow from them.
+/// Only the objects are compared, because the indexes follow from them.
 impl PartialEq for Store {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())

@@ -1,4 +1,4 @@
-//! One change of a plan, and the effect that comes of it.
+//! One change of a plan, and the effect that carries it out.
 
 use serde_json::Value;
 
@@ -13,11 +13,11 @@ pub(super) struct Change {
     pub(super) version: Version,
     pub(super) wanted: Wanted,
     pub(super) rank: Rank,
-    /// Its place among the changes of its rank.
+    /// The position of the change among the changes of its rank.
     pub(super) order: usize,
 }
 
-/// How the object is to be.
+/// The kind of a change, with the wanted object.
 #[derive(Clone)]
 pub(super) enum Wanted {
     New(Box<Object>),
@@ -26,18 +26,19 @@ pub(super) enum Wanted {
     Edited {
         before: Box<Object>,
         after: Box<Object>,
-        /// The status takes something away, so it precedes the main part.
+        /// The new status withdraws something from the peer, so it precedes the
+        /// main part.
         status_first: bool,
     },
     /// A finalizer of an unreadable object is removed.
     Released(Value),
     Deleted,
-    /// A Secret that nobody can change is deleted. The next look makes it anew, and
-    /// tells of it.
+    /// An immutable Secret is deleted. The next call creates it again and adds the
+    /// event.
     MadeAnew,
 }
 
-/// When an effect comes, and what for.
+/// The purpose of an effect, which determines its position in the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     Withdrawal,
@@ -49,7 +50,7 @@ pub(super) enum Rank {
 }
 
 impl Change {
-    /// The effect that makes the change, if there is anything to do.
+    /// The effect that carries out the change; `None` if nothing differs.
     pub(super) fn into_effect(self, id: ObjectRef) -> Option<(Rank, Effect)> {
         let Self {
             version,

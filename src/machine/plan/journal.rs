@@ -1,10 +1,11 @@
-//! A map that can go back to how it was.
+//! A map with savepoints.
 
 use std::collections::{BTreeMap, btree_map};
 
-/// Values by their keys, and what each change has replaced.
+/// Values by their keys, and a log of the values that changes replaced.
 ///
-/// To go back costs what was changed since, however much is in the map.
+/// The cost of a return grows with the number of changes since the savepoint, and
+/// not with the size of the map.
 pub(crate) struct Journal<K, V> {
     values: BTreeMap<K, V>,
     /// The value that each change replaced, the latest change last.
@@ -12,12 +13,12 @@ pub(crate) struct Journal<K, V> {
 }
 
 impl<K: Clone + Ord, V: Clone> Journal<K, V> {
-    /// Where the map stands now.
+    /// A savepoint of the present state.
     pub(crate) fn mark(&self) -> usize {
         self.replaced.len()
     }
 
-    /// Makes the map what it was at that mark.
+    /// Restores the state at the savepoint.
     pub(crate) fn return_to(&mut self, mark: usize) {
         for (key, value) in self.replaced.drain(mark..).rev() {
             match value {
@@ -31,14 +32,14 @@ impl<K: Clone + Ord, V: Clone> Journal<K, V> {
         self.values.contains_key(key)
     }
 
-    /// The value, to change it.
+    /// The value, for a change. The log keeps the old value.
     pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let value = self.values.get_mut(key)?;
         self.replaced.push((key.clone(), Some(value.clone())));
         Some(value)
     }
 
-    /// The value, to change it; a new one where none is.
+    /// The value, for a change. If the key has no value, it gets a new one.
     pub(crate) fn get_or_make(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
         let entry = self.values.entry(key.clone());
         let before = match &entry {
@@ -49,7 +50,7 @@ impl<K: Clone + Ord, V: Clone> Journal<K, V> {
         entry.or_insert_with(make)
     }
 
-    /// Puts a value in the place of what was there.
+    /// Sets the value of a key.
     pub(crate) fn set(&mut self, key: K, value: V) {
         let before = self.values.insert(key.clone(), value);
         self.replaced.push((key, before));
