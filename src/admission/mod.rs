@@ -1,14 +1,14 @@
 //! The admission rules of an API server with Liqo: the rules of Liqo's webhooks
-//! and resource definitions for Tenants and resource slices.
+//! and CustomResourceDefinitions (CRDs) for Tenants and resource slices.
 //!
 //! These rules are for programs that store objects without such an API server: a
 //! webhook, a tool, a simulation. The provider follows them, too. Set the
 //! defaults first ([`tenant::defaulted`]), then check whether the object is
 //! admitted.
 //!
-//! The parser already refuses an object whose form does not fit its resource
-//! definition: such an object is [`Unreadable`](crate::model::Unreadable). This
-//! module has the other rules of the resource definitions.
+//! The parser already refuses an object whose form does not match its CRD: such an
+//! object is [`Unreadable`](crate::model::Unreadable). This module has the other
+//! rules of the CRDs.
 //!
 //! A deletion is always admitted.
 //!

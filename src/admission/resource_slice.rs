@@ -72,7 +72,7 @@ fn unchanged(
     }
 }
 
-/// The rules of the resource definition.
+/// The rules of the CRD.
 fn formed(new: &ResourceSlice) -> Result<(), Denial> {
     let is_id = |id: &Option<String>| id.as_deref().is_none_or(is_cluster_id);
     let spec = &new.spec;
@@ -100,7 +100,7 @@ fn formed(new: &ResourceSlice) -> Result<(), Denial> {
     )
 }
 
-/// A field that is present may not be empty.
+/// A field that is present must not be empty.
 fn is_cluster_id(text: &str) -> bool {
     !text.is_empty() && may_be_cluster_id(text)
 }

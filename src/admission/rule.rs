@@ -47,7 +47,7 @@ pub enum AdmissionRule {
 
 impl AdmissionRule {
     /// The HTTP status code of the refusal: 400, 403 or 500 by Liqo's webhooks, 422
-    /// by the API server for a rule of the resource definition.
+    /// by the API server for a rule of the CRD.
     pub const fn status_code(self) -> u16 {
         match self {
             Self::ClusterIdForm | Self::ClusterIdImmutable | Self::QuantityForm => 422,

@@ -51,8 +51,9 @@ pub fn create(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denia
 
 /// Admits a change of a Tenant.
 ///
-/// Two Tenants may have the same name if they are older than the rule. Then both
-/// may be changed. Otherwise nobody could delete either of them.
+/// Two Tenants may have the same name if they are older than the rule. Both may be
+/// changed, because the removal of a finalizer is a change: a denial would prevent
+/// their deletion.
 ///
 /// # Errors
 /// [`Denial`].

@@ -75,7 +75,7 @@ impl Chain {
         }
     }
 
-    /// Adds a decision whose step was carried out.
+    /// Adds a decision of a step whose effects are applied.
     pub fn append(&mut self, now: Timestamp, event: &Event) -> Entry {
         self.sequence = self.sequence.saturating_add(1);
         let content = EntryContent {
@@ -95,8 +95,8 @@ impl Chain {
         entry
     }
 
-    /// The hash of the last entry, or zeros if the log has none. It names the
-    /// whole log. Keep it elsewhere to notice a missing end.
+    /// The hash of the last entry, or zeros if the log has no entries. The hash
+    /// covers the whole log. Store it elsewhere to detect a missing end.
     pub fn head(&self) -> EntryHash {
         self.head
     }

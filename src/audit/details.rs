@@ -1,4 +1,4 @@
-//! Rule and details of a decision.
+//! The rule and the details of a decision.
 
 use std::collections::BTreeMap;
 

@@ -21,15 +21,15 @@ pub struct Event {
     pub object: Option<ObjectRef>,
     /// The key on which the decision rests, if any: the peer's or this cluster's.
     pub key: Option<Fingerprint>,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
 }
 
-/// What was decided.
+/// A decision of one side about a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decision {
-    /// The administrator let the peer in.
+    /// The administrator invited the peer.
     Invited,
     /// A nonce was made. It may replace an earlier one.
     NonceMade,
@@ -71,7 +71,7 @@ pub enum Decision {
         /// The public part of the access key.
         access_key_id: String,
     },
-    /// The peer got its rights.
+    /// The peer received its rights.
     RightsGranted,
     /// The peer's rights were withdrawn.
     RightsWithdrawn,
@@ -88,7 +88,7 @@ pub enum Decision {
     ResourcesGranted,
     /// A resource slice's resources were denied.
     ResourcesDenied {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The administrator asked for a new decision on a resource slice.
@@ -124,12 +124,12 @@ pub enum Decision {
     SliceRequested,
     /// A renewal was requested.
     RenewalRequested,
-    /// Something was refused.
+    /// A message, an object or a request was refused.
     Refused(Error),
 }
 
 impl Event {
-    /// An event about something of the peer that was refused.
+    /// The event of a refused message, object or request of the peer.
     pub fn refused(peer: &ClusterId, error: &Error) -> Self {
         Self {
             object: error.at().object.clone(),

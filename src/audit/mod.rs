@@ -1,16 +1,16 @@
 //! The decisions of a machine as values, and a log that shows whether an
 //! entry was changed.
 //!
-//! A [`Step`](crate::machine::Step) contains its decisions. They count after its
-//! effects are applied. Then a [`Chain`] turns each decision into an [`Entry`]. A
-//! [`Verifier`] checks the log.
+//! A [`Step`](crate::machine::Step) contains its decisions. A decision is made when
+//! all effects of the step are applied. A [`Chain`] then turns each decision into
+//! an [`Entry`]. A [`Verifier`] checks the log.
 //!
 //! # The log, byte for byte
 //!
 //! Each entry is one line in UTF-8 that ends in a line feed. A line is one JSON
 //! object without white space between its members. The order of the members is:
 //!
-//! | member | what |
+//! | member | content |
 //! |---|---|
 //! | `sequence` | the number of the entry, from 1 |
 //! | `time` | the time of the decision, in RFC 3339 in UTC, whole seconds |
@@ -43,8 +43,8 @@
 //! - An entry that was changed, removed, moved or inserted breaks the chain.
 //! - If the log is verified with the record key, a writer without that key
 //!   cannot forge it.
-//! - A missing end does not break the chain. Keep the head of the log elsewhere
-//!   from time to time, and give it to the [`Verifier`].
+//! - A missing end does not break the chain. Regularly store the head of the log
+//!   elsewhere, and give the stored head to the [`Verifier`].
 
 mod chain;
 mod details;

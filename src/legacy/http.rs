@@ -49,7 +49,7 @@ impl HttpRequest {
         }
     }
 
-    /// The values of a header, whatever its case.
+    /// The values of the headers with this name. Case does not matter.
     pub(super) fn header<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.headers
             .iter()
@@ -81,7 +81,8 @@ impl HttpResponse {
         response
     }
 
-    /// A response of the type that Go's server finds for JSON and YAML alike.
+    /// A response with the content type that Go's server detects for JSON and for
+    /// YAML.
     pub(super) fn text(status: u16, body: impl Into<SecretBytes>) -> Self {
         let content_type = ("content-type", "text/plain; charset=utf-8");
         Self {

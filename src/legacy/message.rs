@@ -57,8 +57,8 @@ pub enum RequestError {
     /// The certificate signing request is not base64.
     #[error("certificateSigningRequest is not base64 in the standard alphabet")]
     Base64,
-    /// The body has an encoding, or a header about its length or encoding occurs
-    /// twice.
+    /// The body has an encoding, a header about its length or encoding occurs
+    /// twice, or the body has both `content-length` and `transfer-encoding`.
     #[error("the header {name} occurs twice, or is not supported")]
     Header {
         /// The header.
@@ -265,8 +265,8 @@ impl CertificateBody {
     }
 }
 
-/// Refuses headers that two HTTP parsers could understand differently. The transport
-/// should already have refused them.
+/// Refuses headers that two HTTP parsers could read differently. The transport
+/// should already refuse such headers.
 fn check_headers(request: &HttpRequest) -> Result<(), RequestError> {
     for name in ["content-length", "transfer-encoding", "content-encoding"] {
         if request.header(name).count() > 1 {

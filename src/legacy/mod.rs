@@ -1,9 +1,10 @@
 //! The shared-token protocol of Liqo 0.2 to 0.10, both sides.
 //!
-//! Before Liqo exchanged nonces, each cluster had one secret token. Whoever showed
-//! the token got an identity. A **home** cluster asks for an identity, and a
-//! **foreign** cluster gives it. Use this protocol only for peers that have no
-//! other. It is off until [`TokenProtocol::TrustWhoeverHoldsTheToken`] is chosen.
+//! Before Liqo exchanged nonces, each cluster had one secret token, and gave an
+//! identity to any cluster that showed the token. A **home** cluster asks for an
+//! identity, and a **foreign** cluster gives it. Use this protocol only for peers
+//! that support no other. It is off until
+//! [`TokenProtocol::TrustWhoeverHoldsTheToken`] is chosen.
 //!
 //! ```text
 //!        home                                                    foreign
@@ -28,16 +29,16 @@
 //! | 0.3 | `POST /identity/certificate` `{clusterID, originClusterToken, destinationClusterToken, certificateSigningRequest}` | 202 `{namespace, certificate, apiServerUrl, apiServerCA, aws}`; 400, 401, 403, 500 |
 //! | 0.4 to 0.10 | the same, with `cluster: {clusterID, clusterName}` | the same |
 //!
-//! As in the rest of the library, nothing here does I/O, and the state is in the
+//! Like the rest of the library, this module does no I/O, and its state is in the
 //! objects. HTTP requests and responses are values ([`HttpRequest`],
-//! [`HttpResponse`]). A response is sent only after every effect that came with it
-//! or before it has been applied.
+//! [`HttpResponse`]). A response is sent only after all effects of its own step
+//! and of earlier steps have been applied.
 //!
 //! # Security
 //!
-//! The token is a bearer secret, and the protocol does not bind it to a cluster.
-//! Whoever holds the token may take any cluster ID that has no identity yet. The
-//! library does what is possible without a change on the peer's side:
+//! The token is a bearer token, and the protocol does not bind it to a cluster.
+//! A holder of the token can claim any cluster ID that has no identity yet. The
+//! library limits this as far as possible without a change on the peer's side:
 //!
 //! - Each cluster ID gets one identity.
 //! - A CSR is verified as in the new protocol.

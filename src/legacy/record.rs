@@ -153,8 +153,8 @@ pub(super) fn home_record_name(peer: &ClusterId) -> String {
     format!("liqo-auth-legacy-home-{peer}")
 }
 
-/// The token with which one peer may ask this cluster in turn:
-/// `liqo-auth-origin-token-…`.
+/// The origin token, with which one peer may request an identity from this
+/// cluster: `liqo-auth-origin-token-…`.
 pub(super) fn origin_token_name(peer: &ClusterId) -> String {
     format!("liqo-auth-origin-token-{peer}")
 }

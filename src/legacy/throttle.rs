@@ -9,12 +9,13 @@ use crate::{model::Timestamp, policy::Limits};
 ///
 /// The delay doubles with each wrong token, from [`Limits::wrong_token_delay`] to
 /// [`Limits::wrong_token_longest_delay`], and halves again as time passes. Keep one
-/// throttle for each source address. Send **no answer** to that address, right or
-/// wrong, before the delay is over: a client that closes early does not wait for a
-/// refusal. Other addresses are not delayed. Cluster IDs are not counted, so that
-/// nobody can lock out another cluster. An empty token is not counted either, since
-/// an honest home cluster sends it first. A token has 512 bits, so the throttle does
-/// not protect the token: it limits the load of guessing.
+/// throttle for each source address. Until the delay is over, send **no answer** to
+/// that address on any connection, whether the token is right or wrong: a guessing
+/// client can close a connection before the refusal and open another one. Other
+/// addresses are not delayed. Wrong tokens are not counted by cluster ID, so that
+/// no client can lock out another cluster. An empty token is not counted, since an
+/// honest home cluster sends it first. A token has 512 bits and cannot be guessed.
+/// The throttle limits the load that guessing causes.
 ///
 /// A restart resets the throttle, which does no harm.
 ///

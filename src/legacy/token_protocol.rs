@@ -7,7 +7,7 @@ pub enum TokenProtocol {
     /// home cluster sends no requests.
     #[default]
     Off,
-    /// The protocol is on. Whoever holds a cluster's token is let in, under any
+    /// The protocol is on. A holder of a cluster's token gets an identity for any
     /// cluster ID that has no identity yet.
     TrustWhoeverHoldsTheToken,
 }

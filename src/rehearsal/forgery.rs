@@ -154,7 +154,7 @@ impl Rehearsal {
     }
 }
 
-/// Nonces that have the right form, but that nobody of the exchange made.
+/// Nonces that have the right form, but that neither side made.
 fn forged_nonces() -> BoxedStrategy<Nonce> {
     let other = (crypto::any_nonce_text(), vec(any::<u8>(), 64)).prop_map(|(text, bytes)| {
         use base64::{Engine, engine::general_purpose::STANDARD};

@@ -59,8 +59,7 @@ pub struct Rehearsal {
     pub consumer_key: Arc<dyn SigningKey>,
     authority: Authority,
     authority_key: Arc<dyn SigningKey>,
-    /// Every message that was sent, and every one that somebody forged and put
-    /// here.
+    /// The sent messages, and the forged messages that the caller added.
     pub messages: Vec<Message>,
     /// The present time.
     pub now: Timestamp,
@@ -73,12 +72,12 @@ pub struct Rehearsal {
 /// lost, as in a crash. The messages of that step are lost as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrence {
-    /// The provider looks at its objects.
+    /// The provider reconciles.
     Provider {
         /// How many effects are carried out.
         effects: usize,
     },
-    /// The consumer looks at its objects.
+    /// The consumer reconciles.
     Consumer {
         /// How many effects are carried out.
         effects: usize,
@@ -91,10 +90,9 @@ pub enum Occurrence {
         /// How many effects are carried out.
         effects: usize,
     },
-    /// From now on, the signer answers `Pending`, or answers with certificates
-    /// again.
+    /// From now on, the signer answers with certificates, or answers `Pending`.
     Signer {
-        /// Whether it answers.
+        /// Whether the signer answers with certificates.
         answers: bool,
     },
     /// Time passes.
@@ -132,7 +130,7 @@ impl Rehearsal {
         Self::with_consumer_key(seed, Arc::new(key))
     }
 
-    /// The same, with the caller's own key for the consumer.
+    /// As [`new`](Self::new), with the caller's own key for the consumer.
     ///
     /// # Errors
     /// The keys or the authority cannot be made.
@@ -195,8 +193,9 @@ impl Rehearsal {
     /// Plays one event.
     ///
     /// # Errors
-    /// A fault on the side that acts. If a side refuses something, that is no error
-    /// here, and nothing is stored.
+    /// A fault on a side that reconciles or replicates. If a side refuses a message
+    /// or a request of its administrator, no error is returned, and nothing is
+    /// stored.
     pub fn play(&mut self, event: Occurrence) -> Result<(), Error> {
         match event {
             Occurrence::Provider { effects } => {
@@ -248,9 +247,9 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// Lets both sides work without disturbance until nothing changes. If this takes
-    /// more rounds than any exchange needs, the sides are in a loop, and
-    /// [`is_complete`](Self::is_complete) never returns true.
+    /// Runs both sides without crashes until nothing changes. If this takes more
+    /// rounds than any exchange needs, the sides are in a loop, and
+    /// [`is_complete`](Self::is_complete) returns false.
     ///
     /// # Errors
     /// As [`play`](Self::play).
@@ -321,7 +320,7 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// An administrator's request may be refused. Then nothing happens.
+    /// Carries out an administrator's request, unless the request was refused.
     fn carry_out_if_taken(&mut self, side: Side, step: Result<Step, Error>) {
         if let Ok(step) = step {
             self.carry_out(side, step, ALL);
@@ -369,7 +368,8 @@ impl Rehearsal {
 /// All effects of a step.
 pub const ALL: usize = usize::MAX;
 
-/// A signer that remembers what it signed, as the Kubernetes API does.
+/// A signer that gives the same certificate for a repeated request, as the
+/// Kubernetes API does.
 struct Ledger {
     signer: AuthoritySigner,
     answers: Mutex<bool>,

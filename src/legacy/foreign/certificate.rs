@@ -33,7 +33,7 @@ pub(super) struct CertificateForm<'a> {
     csr: Csr,
     key: PublicKey,
     subject: Subject,
-    /// The token with which this cluster may ask the peer in turn.
+    /// The token with which this cluster may request an identity from the peer.
     origin_token: Option<AuthToken>,
 }
 
@@ -191,10 +191,10 @@ impl<'a> CertificateForm<'a> {
         HttpResponse::text(202, write(&response))
     }
 
-    /// The tenant namespace. With the strict policy, its name contains only the
-    /// cluster ID, which nobody else can choose. With the compatible policy, it is
-    /// named as in Liqo: by the ID for 0.3, and by name and ID later, if the result
-    /// is a valid namespace name.
+    /// The tenant namespace. With the strict policy, its name depends on the cluster
+    /// ID only, so that no two peers have the same one. With the compatible policy,
+    /// it is named as in Liqo: by the ID for 0.3, and by name and ID later, if the
+    /// result is a valid namespace name.
     fn tenant_namespace(&self) -> Namespace {
         let peer = &self.request.peer;
         let liqos = objects::tenant_namespace(&self.request.name, peer);

@@ -17,9 +17,9 @@ use crate::{
 pub struct ForeignSettings {
     /// Whether the protocol is on; [`TokenProtocol::Off`] by default.
     pub protocol: TokenProtocol,
-    /// Whether anyone is let in with the empty token. This switches authentication
-    /// off. Liqo's name for it is `allowEmptyToken`. A token that is not empty must
-    /// still be right.
+    /// Whether the empty token admits any cluster. This disables authentication.
+    /// Liqo's name for this setting is `allowEmptyToken`. A token that is not empty
+    /// must still be right.
     pub allow_empty_token_from_anyone: bool,
     /// The namespace of the service accounts for `POST /identity` of Liqo 0.2.
     /// Without it, that path does not exist.

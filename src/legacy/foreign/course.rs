@@ -1,4 +1,4 @@
-//! The course of a home cluster's request.
+//! The steps that answer a home cluster's request.
 
 use super::{
     account::AccountForm,
@@ -42,7 +42,7 @@ impl Look<'_> {
             (ProtocolVersion::V0_2, Some(namespace)) => {
                 &AccountForm::of(*self, request, namespace)?
             }
-            // Such a request is not read then.
+            // `Foreign::read` already refuses such a request.
             (ProtocolVersion::V0_2, None) => return Ok(Reply::second_identity(request)),
             (ProtocolVersion::V0_3 | ProtocolVersion::V0_4, _) => {
                 &CertificateForm::of(*self, request, env.now)?
@@ -93,7 +93,8 @@ impl Look<'_> {
     }
 }
 
-/// Answers the peer's faults. The peer learns nothing about faults on this side.
+/// Turns a fault of the peer into a response. A fault on this side stays an error,
+/// so that the peer learns nothing about it.
 fn refuse(request: &IdentityRequest, error: Error) -> Result<Reply, Error> {
     let error = error.of_the_peer()?;
     let response = match error.fault() {

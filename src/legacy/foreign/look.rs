@@ -1,4 +1,5 @@
-//! One look at one home cluster, and what both forms of identities need of it.
+//! The observed objects of one home cluster, and the functions that both forms of
+//! identity share.
 
 use super::{claim::Claim, configuration::Configuration, observed::Observed};
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 /// The plan of a call to the foreign cluster.
 pub(super) type Plan<'a> = machine::plan::Plan<Records<'a, Claim>>;
 
-/// The configuration, and what was observed of one home cluster.
+/// The configuration, and the observed objects of one home cluster.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub(super) configuration: &'a Configuration,
@@ -34,7 +35,7 @@ pub(super) trait Form {
     fn give(&self, plan: &mut Plan<'_>) -> Result<Option<HttpResponse>, Error>;
 }
 
-/// The state of a cluster ID for which a right token was shown.
+/// The state of a cluster ID. The request for it has shown a right token.
 pub(super) enum ClaimState {
     /// The cluster ID has an identity. It gets no second one.
     Taken,

@@ -102,8 +102,7 @@ use crate::{
 pub struct Foreign(Arc<Configuration>);
 
 impl Foreign {
-    /// A foreign cluster with this name. Its peers reach its API server at
-    /// `endpoint`.
+    /// A foreign cluster with this ID. Its peers reach its API server at `endpoint`.
     pub fn new(
         cluster_id: ClusterId,
         endpoint: Endpoint,
@@ -118,7 +117,7 @@ impl Foreign {
         }))
     }
 
-    /// This cluster's name.
+    /// This cluster's ID.
     pub fn cluster_id(&self) -> &ClusterId {
         &self.0.cluster_id
     }
@@ -133,7 +132,7 @@ impl Foreign {
         let own = |name: String| secret(self.0.settings.namespace.as_str(), name);
         let named = |kind, name: String| Interest::Named { kind, name };
         let accounts = self.0.settings.service_accounts.iter();
-        // These Secrets are found by name, no matter who made them.
+        // These Secrets are found by name, since they may lack Liqo's labels.
         let named_secrets = accounts.flat_map(|namespace| {
             [peer.to_string(), account_token(peer)].map(|name| secret(namespace.as_str(), name))
         });
@@ -167,8 +166,8 @@ impl Foreign {
     /// [`LocalFault::Token`](crate::error::LocalFault::Token) if the Secret contains
     /// no token, and
     /// [`LocalFault::BrokenSeal`](crate::error::LocalFault::BrokenSeal) if the
-    /// policy is strict and the Secret was not made here. If the Secret is deleted,
-    /// the next call makes a new one.
+    /// policy is strict and this cluster did not seal the Secret. If the Secret is
+    /// deleted, the next call makes a new one.
     pub fn token_step<'o>(
         &self,
         objects: impl IntoIterator<Item = &'o Object>,
@@ -254,7 +253,7 @@ impl Foreign {
 
     /// Records that the identity was delivered. From then on, a second identity is
     /// refused. Apply the step after the response was written to the connection.
-    /// Without it, the same request gets the same identity again.
+    /// Until the step is applied, the same request gets the same identity again.
     ///
     /// # Errors
     /// A fault on this side.

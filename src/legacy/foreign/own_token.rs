@@ -17,8 +17,9 @@ use crate::{
 
 /// Finds the cluster's own token, if that token is not in the Secret `auth-token`.
 ///
-/// If an implementation returns a token that others know, it lets them in. If it
-/// returns none, or fails, nobody gets in with the cluster's own token.
+/// The returned token admits every cluster that knows it, so the token must be
+/// secret. If the store returns no token or fails, the cluster's own token admits
+/// no cluster.
 pub trait TokenStore: Send + Sync {
     /// The token, or `None` if no token exists.
     ///
@@ -97,7 +98,8 @@ impl Configuration {
         let Some(secret) = secret else {
             return Ok(None);
         };
-        // Liqo's own token has no seal, and a home of 0.2 may create Secrets.
+        // A home cluster of 0.2 may create Secrets. The strict policy requires a
+        // seal. A token that Liqo made has none.
         if self.settings.policy.forms == Forms::Canonical {
             self.own_token_seal().check(secret)?;
         }

@@ -21,9 +21,11 @@ pub enum Reading {
 /// The next step for a request.
 ///
 /// # Guarantees
-/// - A response comes without effects: everything that it says is stored already.
-/// - Without a response, the step has effects to apply or something to wait for. The
-///   caller then looks again and calls again, even if an effect fails.
+/// - A reply with a response has no effects: the whole content of the response is
+///   stored already.
+/// - A reply without a response has effects to apply, or something to wait for. The
+///   caller then looks up the objects again and calls again, even if an effect
+///   fails.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Reply {

@@ -1,5 +1,4 @@
-//! The phase that one foreign cluster's objects are in, and what leads on from
-//! there.
+//! The phase of one foreign cluster's objects, and the step that follows the phase.
 
 use super::{
     Asks, Next, Phase, Request, Tls, configuration::Configuration, identity::AcceptedIdentity,
@@ -56,7 +55,7 @@ impl Look<'_> {
         Ok(Phase::NeedsIdentity { with_token })
     }
 
-    /// What leads on from the phase.
+    /// Makes the step that follows the phase.
     pub(super) fn advance(&self, env: &Env) -> Result<Next, Error> {
         let mut plan = self.plan();
         let mut request = None;

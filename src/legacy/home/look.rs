@@ -1,4 +1,5 @@
-//! One look at one foreign cluster, and what every rule needs of it.
+//! The observed objects of one foreign cluster, and the functions that the other
+//! modules share.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::{
 /// The plan of a call to the home cluster.
 pub(super) type Plan<'a> = machine::plan::Plan<Records<'a, HomeRecord>>;
 
-/// The configuration, and what was observed of one foreign cluster.
+/// The configuration, and the observed objects of one foreign cluster.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub(super) configuration: &'a Configuration,
@@ -59,8 +60,9 @@ impl<'a> Look<'a> {
         found.map_err(|error| Error::backend(Backend::Keys, error))
     }
 
-    /// The form of the request, if it is known. It is either configured, or shown by
-    /// the peer.
+    /// The form of the request, if it is known. The form is either configured, or
+    /// shown by the peer. The inner `None` is a form that 0.3 and all later versions
+    /// can read.
     #[expect(clippy::option_option, reason = "unknown, and a form for several")]
     pub(super) fn version(&self) -> Result<Option<Option<ProtocolVersion>>, Error> {
         let configured = self.configuration.settings.peer_versions.get(self.peer());

@@ -8,13 +8,13 @@
 //!   no evidence yet                 or empty     │              IdentityLost
 //!                                      ▲         ├─ 401, 403, empty token ──▶ AwaitsToken ─┐
 //!                                      │         ├─ 401, 403, a token ──────▶ Refused      │
-//!                                      │         └─ another, or none: ask again            │
-//!                                      └──────────── a token is put in ────────────────────┘
+//!                                      │         └─ other status or no answer: ask again   │
+//!                                      └──────────── a token is stored ────────────────────┘
 //! ```
 //!
 //! The state is `authStatus` of the ForeignCluster: `Pending`, `Accepted`, `Refused`
-//! (no request is sent until someone sets `Pending`), or `EmptyRefused` (a token is
-//! missing).
+//! (no request is sent until an administrator sets `Pending`), or `EmptyRefused` (a
+//! token is missing).
 
 mod configuration;
 mod course;
@@ -93,7 +93,8 @@ pub enum Phase {
     },
     /// The empty token was refused. A token is needed.
     AwaitsToken,
-    /// The token was refused. No request is sent until someone sets `Pending`.
+    /// The token was refused. No request is sent until an administrator sets
+    /// `Pending`.
     Refused,
     /// The peer gave an identity, but this side's settings refuse it. The answer is
     /// kept, because the peer gives an identity only once. It is accepted once the
@@ -119,15 +120,15 @@ pub struct Next {
     pub request: Option<Request>,
 }
 
-/// A request to send. If no answer comes, send it again later, at growing intervals.
-/// Nothing is lost.
+/// A request to send. If no answer arrives, send the request again with backoff. A
+/// repeated request does no harm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request {
     /// The whole URL, which always begins with `https`.
     pub url: String,
-    /// How to connect. Do not follow redirections: they would take the token
-    /// elsewhere.
+    /// How to connect. Do not follow redirects: a redirect would send the token to
+    /// another server.
     pub tls: Tls,
     /// The HTTP request.
     pub http: HttpRequest,
@@ -163,7 +164,7 @@ pub enum Asks {
 }
 
 impl HomeCluster {
-    /// A home cluster with this name. If the same cluster has a
+    /// A home cluster with this ID. If the same cluster has a
     /// [`Foreign`](super::Foreign), both use the same record key.
     pub fn new(
         cluster_id: ClusterId,
@@ -179,7 +180,7 @@ impl HomeCluster {
         }))
     }
 
-    /// This cluster's name.
+    /// This cluster's ID.
     pub fn cluster_id(&self) -> &ClusterId {
         &self.0.cluster_id
     }
@@ -233,8 +234,8 @@ impl HomeCluster {
         self.look_at(&self.observe(view)?).advance(env)
     }
 
-    /// Stores the peer's token, which the peer's administrator handed over, and lets
-    /// the request be sent again.
+    /// Stores the token that the peer's administrator provided, and sets `Pending`, so
+    /// that the request is sent again.
     ///
     /// # Errors
     /// A fault on this side.
@@ -251,8 +252,9 @@ impl HomeCluster {
         Ok(plan.finish())
     }
 
-    /// Takes the answer to [`discover`](Self::discover). It completes the ID and
-    /// name in the ForeignCluster, and records the peer's protocol form there.
+    /// Makes the step for the answer to [`discover`](Self::discover). The step
+    /// completes the ID and name in the ForeignCluster, and records the peer's
+    /// protocol form there.
     ///
     /// # Errors
     /// The reason why the answer is refused. The caller then stores nothing.
@@ -267,8 +269,8 @@ impl HomeCluster {
         Ok(plan.finish())
     }
 
-    /// Takes the answer to a request. The whole answer is verified before anything
-    /// is stored.
+    /// Makes the step for the answer to a request. The whole answer is verified
+    /// before anything is stored.
     ///
     /// # Errors
     /// The reason why the answer is refused. The caller then stores nothing. With

@@ -127,8 +127,8 @@ impl Look<'_> {
         }
     }
 
-    /// The peer does not know the path for certificates, so it speaks the form of
-    /// 0.2.
+    /// Records that the peer uses the form of 0.2, since it does not serve the path
+    /// for certificates.
     fn downgrade(&self, cluster: &ForeignCluster, plan: &mut Plan<'_>) -> Result<(), Error> {
         if self.policy().forms == Forms::Canonical {
             let found = ProtocolVersion::V0_2;
@@ -286,8 +286,8 @@ impl Look<'_> {
             .observed
             .record()
             .and_then(|record| record.pins.as_ref());
-        // The namespace has this library's name or Liqo's, which consists of name
-        // and ID.
+        // The namespace is named as by this library, or as by Liqo, from the name
+        // and the ID.
         let configuration = self.configuration;
         let own = &configuration.cluster_id;
         let liqos = [configuration.name(), own.as_str()]
@@ -377,7 +377,7 @@ fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<Kubeconfig, Error> {
         ))
     })?;
     let kubeconfig = Kubeconfig::parse(text).map_err(wrong_kubeconfig)?;
-    // A program or a proxy of the peer's choice is never taken.
+    // An exec plugin or a proxy that the peer chose is never accepted.
     if !matches!(kubeconfig.credential, UserCredential::Token(_)) {
         return Err(wrong_kubeconfig(KubeconfigError::Credential));
     }

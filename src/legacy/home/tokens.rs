@@ -22,13 +22,13 @@ impl Look<'_> {
         Csr::verify(&record.csr, &subject, key.public_key(), &Policy::strict()).ok()
     }
 
-    /// Whether the peer's own origin token is still missing.
+    /// Whether the origin token for this peer is still missing.
     pub(super) fn lacks_origin_token(&self) -> bool {
         self.gives_own_origin_token() && self.observed.origin_token.is_none()
     }
 
-    /// Makes the CSR and the origin token, with which the peer may ask this cluster
-    /// in turn.
+    /// Makes the CSR and the origin token. With the origin token, the peer may
+    /// request an identity from this cluster.
     pub(super) fn make_record(&self, env: &Env, plan: &mut Plan<'_>) -> Result<(), Error> {
         let Answer::Ready(key) = self.find_key()? else {
             plan.await_for(Awaited::OwnKey);
@@ -59,9 +59,9 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// The origin token. With the strict policy, a token for this peer, which is
-    /// valid for its cluster ID only. With the compatible policy, this cluster's own
-    /// token as in Liqo, since this cluster may run Liqo's server.
+    /// The origin token. With the strict policy, it is a token for this peer that is
+    /// valid for its cluster ID only. With the compatible policy, it is this
+    /// cluster's own token as in Liqo, since this cluster may run Liqo's server.
     pub(super) fn origin_token(&self) -> Result<Option<AuthToken>, Error> {
         self.parse_token(match self.gives_own_origin_token() {
             true => self.observed.origin_token,
@@ -88,7 +88,7 @@ impl Look<'_> {
         self.policy().forms == Forms::Canonical
     }
 
-    /// Stores the peer's token, and lets the request be sent again.
+    /// Stores the peer's token, and sets `Pending`, so that the request is sent again.
     pub(super) fn store_remote_token(
         &self,
         token: &AuthToken,
@@ -103,7 +103,7 @@ impl Look<'_> {
         }
         if present.is_none_or(|present| present.get(names::TOKEN) != wanted.get(names::TOKEN)) {
             plan.put(present, wanted);
-            // The peer is asked anew.
+            // The request is sent again, so the kept answer is obsolete.
             plan.records.peer.change(|record| record.kept = None);
         }
         if self.observed.identity.is_none() {
