@@ -18,6 +18,8 @@ mod api_misuse;
 mod backend;
 mod family;
 mod fault;
+#[cfg(test)]
+mod json_forms;
 mod local_fault;
 mod peer_incompatible;
 mod peer_misbehaved;
