@@ -39,7 +39,8 @@ pub enum Algorithm {
 pub enum SignatureScheme {
     /// Pure Ed25519 (RFC 8032), 64 bytes.
     Ed25519,
-    /// RSASSA-PKCS1-v1_5 over SHA-256 (RFC 8017), of the length of the modulus.
+    /// RSASSA-PKCS1-v1_5 over SHA-256 (RFC 8017). The signature is as long as the
+    /// modulus.
     RsaPkcs1Sha256,
     /// ECDSA over SHA-256, as a DER `ECDSA-Sig-Value` (RFC 3279 section 2.2.3).
     EcdsaSha256,

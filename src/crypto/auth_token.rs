@@ -15,7 +15,7 @@ use crate::{
 /// lower-case hexadecimal digits. The compatible policy accepts any visible ASCII
 /// text of up to 512 bytes, since administrators set tokens by hand.
 ///
-/// It is wiped on drop, and `Debug` does not show it. Source: Liqo
+/// The token is wiped on drop, and `Debug` does not show it. Source: Liqo
 /// `auth.GenerateToken`.
 ///
 /// # Examples

@@ -210,7 +210,7 @@ impl Authority {
                 now,
             });
         }
-        // Go, and so a Kubernetes API server, finds a CA by the bytes of its name.
+        // A Kubernetes API server (in Go) finds a CA by the bytes of its name.
         let (issuer, _) = authority.names();
         let (key_identifier, _) = authority.key_identifiers();
         let certificate = NewCertificate {

@@ -15,7 +15,8 @@ use super::{Algorithm, SignatureError, SignatureScheme};
 pub(super) struct VerificationKey {
     algorithm: Algorithm,
     bytes: Box<[u8]>,
-    // Parsed for the scheme of nonces. Another scheme is rarer, and parses again.
+    // The key, parsed for the scheme of nonces. Other schemes are rare and parse
+    // `bytes` again.
     parsed: ParsedPublicKey,
 }
 

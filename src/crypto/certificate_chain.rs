@@ -48,7 +48,8 @@ pub enum CertificateError {
         /// The longest length allowed.
         limit: usize,
     },
-    /// The PEM is not blocks `CERTIFICATE` in a form that the policy accepts.
+    /// The text does not consist of PEM blocks `CERTIFICATE` in a form that the
+    /// policy accepts.
     #[error("the certificate cannot be read: {0}")]
     Pem(PemError),
     /// The text has more certificates than the policy allows.
@@ -128,7 +129,8 @@ impl CertificateChain {
     /// Reads a chain. The client's certificate comes first.
     ///
     /// # Errors
-    /// [`CertificateError`], up to [`CertificateError::Unreadable`].
+    /// The variants of [`CertificateError`] from [`Empty`](CertificateError::Empty)
+    /// to [`Unreadable`](CertificateError::Unreadable).
     pub fn from_pem(pem: &[u8], policy: &Policy) -> Result<Self, CertificateError> {
         let limits = &policy.limits;
         match pem.len() {

@@ -1,29 +1,29 @@
-//! Signatures without arithmetic, for fuzzers and model checks. Never for anything
-//! else: everybody who can run this code can forge them.
+//! Signatures without arithmetic, for fuzzers and model checks. Never use them for
+//! anything else: anyone who can run this code can forge them.
 //!
-//! A fuzzer and a model check look for faults of the protocol, and most of their
-//! time would go into curve arithmetic. Under `--cfg liqo_auth_cheap_signatures`
-//! this file takes the place of `ed25519.rs`, and SHA-256 takes the place of the
-//! curve:
+//! A fuzzer and a model check look for faults of the protocol. Curve arithmetic
+//! would take most of their time. Under `--cfg liqo_auth_cheap_signatures`, this
+//! file replaces `ed25519.rs`, and SHA-256 replaces the curve:
 //!
 //! - A public key is a hash of the private key.
-//! - A signature is a hash of the public key and the message, twice.
+//! - A signature is a hash of the public key and the message, written twice.
 //!
-//! What the rest of the library relies on stays true within such a run:
+//! Within such a run, these properties still hold. The rest of the library relies
+//! on them:
 //!
 //! - **Only the holder of a key makes its signatures.** [`sign`] takes a
 //!   [`SigningKey`], and no [`SigningKey`] can be made from a public key. A fuzzer
 //!   has only bytes, and a model only the library's interface. Neither of them
 //!   computes a hash.
-//! - **A fuzzer cannot read a signature off.** Fuzzers record the operands of
-//!   comparisons and put them into their inputs. So [`verify`] compares hashes of
-//!   the two signatures, and never the signatures.
+//! - **A fuzzer cannot learn a signature.** Fuzzers record the operands of
+//!   comparisons and put them into their inputs. Therefore, [`verify`] compares
+//!   hashes of the two signatures, and never the signatures.
 //! - A signature belongs to one key and one message, and has one encoding.
-//! - All is a function of its arguments. There is no state, so that seeds and traces
-//!   can be replayed in another process.
+//! - Every result depends only on the arguments. Thus, seeds and traces can be
+//!   replayed in another process.
 //!
-//! Every text of 32 bytes is a public key here, except zeros. Which encodings of
-//! keys are refused is tested elsewhere, with the real arithmetic.
+//! Here, any 32 bytes except zeros are a public key. Other tests, with the real
+//! arithmetic, check which encodings of keys are refused.
 
 use ed25519_dalek::pkcs8::DecodePrivateKey;
 use sha2::{Digest, Sha256};
@@ -46,7 +46,7 @@ pub(super) struct SigningKey([u8; 32]);
 #[derive(Clone)]
 pub(super) struct VerifyingKey([u8; 32]);
 
-/// A signature: a hash, twice.
+/// A signature: one hash, written twice.
 pub(super) struct Signature([u8; 64]);
 
 pub(super) fn verifying_key(bytes: &[u8; 32]) -> Result<VerifyingKey, KeyError> {

@@ -12,7 +12,7 @@ pub enum ClientKey {
     File(String),
     /// A program that gives credentials, for `exec`.
     Exec(ExecCredential),
-    /// The key cannot leave where it is: no kubeconfig can be written.
+    /// The key cannot be exported, so no kubeconfig can be written.
     NotExportable,
 }
 

@@ -49,7 +49,8 @@ use crate::policy::{Forms, Policy};
 pub struct Csr {
     pem: Vec<u8>,
     der: Vec<u8>,
-    /// It is asked for some twenty times in a handshake.
+    /// The digest, computed at its first use. A handshake reads it about twenty
+    /// times.
     digest: OnceLock<[u8; 32]>,
 }
 
@@ -94,7 +95,7 @@ pub enum CsrError {
         /// The type found.
         found: &'static str,
     },
-    /// The subject has the right text, but CN before O.
+    /// The subject has the right text, but CN comes before O.
     #[error("the request's subject has CN before O")]
     SubjectOrder,
     /// The request is for another key.
@@ -161,7 +162,7 @@ impl Csr {
     /// key.
     ///
     /// The library builds the expected request and compares byte for byte. With the
-    /// compatible policy it builds four: each string type in each order.
+    /// compatible policy, it builds four requests: each string type in each order.
     ///
     /// # Errors
     /// [`CsrError`] names the difference.
@@ -225,8 +226,9 @@ impl Csr {
         Ok((Self::new(pem, der), key))
     }
 
-    /// The key in a request, for messages that do not carry the key separately. Only
-    /// the rules for keys are checked; for a known key, only the form.
+    /// The key in a request, for messages that do not contain the key separately.
+    /// Only the rules for keys are checked. If the key is known, only its form is
+    /// checked.
     ///
     /// # Errors
     /// [`CsrError`] if the text is not a request, [`CsrError::PublicKey`] if the
@@ -248,8 +250,8 @@ impl Csr {
         .map_err(CsrError::PublicKey)
     }
 
-    /// The request in this text, if its [`digest`](Self::digest) is this one: that of
-    /// a request whose verification is recorded.
+    /// The request in this text, if its [`digest`](Self::digest) is this one. The
+    /// caller passes the digest of a request whose verification is recorded.
     pub(crate) fn recognize(pem: &[u8], digest: &[u8; 32], policy: &Policy) -> Option<Self> {
         if pem.len() > policy.limits.csr {
             return None;
@@ -323,7 +325,6 @@ impl From<DerError> for CsrError {
 
 const LABEL: &str = "CERTIFICATE REQUEST";
 
-/// The CertificationRequestInfo of the canonical request.
 /// The DER of a request in PEM.
 fn read(pem: &[u8], policy: &Policy) -> Result<Vec<u8>, CsrError> {
     let limit = policy.limits.csr;
@@ -334,6 +335,7 @@ fn read(pem: &[u8], policy: &Policy) -> Result<Vec<u8>, CsrError> {
     }
 }
 
+/// The CertificationRequestInfo of the canonical request.
 fn canonical_information(subject: &Subject, key: &PublicKey) -> Vec<u8> {
     subject
         .encodings(Forms::Canonical)

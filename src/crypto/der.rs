@@ -232,7 +232,7 @@ fn read_length(input: &[u8]) -> Result<(usize, &[u8]), DerError> {
     if count == 0 {
         return Err(DerError::Length);
     }
-    // No input is near 4 GiB.
+    // A longer length exceeds 4 GiB, and no input is that long.
     if count > 4 {
         return Err(DerError::Truncated);
     }

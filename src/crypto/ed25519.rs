@@ -10,8 +10,9 @@ use super::{KeyError, SignatureError};
 
 /// Reads a key that is canonically encoded, on the curve, and of prime order.
 ///
-/// Only for such keys, a signature belongs to one key and one message, whatever
-/// verification rules another verifier uses.
+/// With such a key, a signature is valid for only one key and one message, under
+/// the verification rules of every implementation. Other keys do not guarantee
+/// this.
 pub(super) fn verifying_key(bytes: &[u8; 32]) -> Result<VerifyingKey, KeyError> {
     if !is_canonical(bytes) {
         return Err(KeyError::Ed25519NonCanonical);

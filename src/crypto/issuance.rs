@@ -7,10 +7,11 @@ use super::{
     public_key::{EC_OID, ED25519_OID, RSA_OID, ecdsa_curve},
 };
 
-/// Whether a CA issued a certificate, in increasing certainty.
+/// Whether a CA issued a certificate. The variants are ordered by certainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Issuance {
-    /// The CA did not issue it: names, key identifiers or the signature differ.
+    /// The CA did not issue the certificate: names, key identifiers or the
+    /// signature differ.
     No,
     /// Names and key identifiers match, but the signature was not verified: this
     /// build lacks the algorithm, or too many CAs match.
@@ -21,9 +22,9 @@ pub enum Issuance {
 
 /// The number of signatures that may still be verified.
 ///
-/// An honest bundle needs one for each certificate of the chain, because key
-/// identifiers distinguish CAs of the same name. A hostile bundle, in which every
-/// CA could have issued every certificate, would need hundreds.
+/// An honest bundle needs one verification for each certificate of the chain,
+/// because key identifiers distinguish CAs of the same name. A hostile bundle, in
+/// which every CA could have issued every certificate, would need hundreds.
 pub(super) struct Attempts(u8);
 
 impl Issuance {
@@ -99,8 +100,8 @@ fn verify(spki: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Opt
     })
 }
 
-/// The longest `RSAPublicKey`: 4096 bits, and a short exponent. A longer key takes
-/// milliseconds to verify with.
+/// The longest `RSAPublicKey`: 4096 bits, and a short exponent. A verification with
+/// a longer key takes milliseconds.
 #[cfg(feature = "rsa")]
 const RSA_LONGEST: usize = 4096 / 8 + 16;
 

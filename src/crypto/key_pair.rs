@@ -309,7 +309,8 @@ fn generate_by_aws_lc(algorithm: Algorithm) -> Result<KeyPair, KeyPairError> {
 fn read_rsa(der: &[u8]) -> Result<KeyPair, KeyPairError> {
     use aws_lc_rs::signature::KeyPair as _;
 
-    // AWS-LC checks the private numbers against the modulus, so it is composite.
+    // AWS-LC checks the private numbers against the modulus, so the modulus is
+    // composite.
     let unsound = KeyPairError::Unsound { algorithm: "RSA" };
     let key = aws_lc_rs::rsa::KeyPair::from_pkcs8(der).map_err(|_| unsound)?;
     let spki = super::public_key::rsa_spki(key.public_key().as_ref());

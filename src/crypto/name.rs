@@ -64,7 +64,8 @@ impl<'a> Name<'a> {
         self.0.iter().any(|attributes| attributes.len() != 1)
     }
 
-    /// The name as text, with misleading characters escaped, and shortened.
+    /// The name as text. Misleading characters are escaped, and a long text is
+    /// shortened.
     pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
         for attributes in &self.0 {
@@ -105,7 +106,7 @@ impl Attribute<'_> {
         matches!(self.tag, PRINTABLE_STRING | UTF8_STRING) && self.value == expected.as_bytes()
     }
 
-    /// The text of the value, for any string type. Only for messages.
+    /// The text of the value, for any string type. Only messages use it.
     pub(super) fn says(&self) -> Vec<u8> {
         // A BMPString has two bytes for each character.
         match self.tag {
@@ -171,8 +172,8 @@ pub(super) const fn string_type(tag: u8) -> &'static str {
     }
 }
 
-/// Untrusted text for a message: printable ASCII, with all other characters and the
-/// separators of names escaped, and shortened.
+/// Untrusted text for a message. Only printable ASCII is kept: other characters and
+/// the separators of names are escaped. A long text is shortened.
 pub(super) fn escape_bounded(bytes: &[u8]) -> String {
     let mut out = String::new();
     let head = bytes.get(..TEXT_LIMIT).unwrap_or(bytes);

@@ -14,11 +14,11 @@ use crate::policy::{Forms, Policy};
 /// The text of a nonce, in a form that may be signed. The text is stored exactly as
 /// received, since the consumer signs the text, not the decoded bytes.
 ///
-/// Strict policy: 88 characters, the padded base64 (RFC 4648 section 4) of 64
-/// bytes. The bytes have at least 16 different values, so that a constant or a
-/// padded counter is not accepted as a nonce. Compatible policy: the padded base64
-/// of 16 to 96 bytes in either alphabet, with at most one final newline. Source:
-/// Liqo `authentication.GenerateNonce`.
+/// The strict policy accepts 88 characters, the padded base64 (RFC 4648 section 4)
+/// of 64 bytes. The bytes have at least 16 different values, so that a constant or
+/// a padded counter is not accepted as a nonce. The compatible policy accepts the
+/// padded base64 of 16 to 96 bytes in either alphabet, with at most one final
+/// newline. Source: Liqo `authentication.GenerateNonce`.
 ///
 /// # Examples
 /// ```
@@ -141,7 +141,8 @@ impl Nonce {
         Self::build(|counter| entropy.derive("random nonce", &[&counter.to_be_bytes()]))
     }
 
-    /// Whether both nonces commit their maker to a key, and to the same one.
+    /// Whether both nonces commit their provider to the same key. `false` if a
+    /// nonce has no commitment.
     pub(crate) fn commits_as(&self, other: &Self) -> bool {
         let (one, other) = (self.structured(), other.structured());
         one.zip(other)
@@ -177,8 +178,8 @@ impl Nonce {
         Sha256::digest(bytes.unwrap_or_default()).into()
     }
 
-    /// The first candidate with enough different bytes: practically always the first
-    /// of all.
+    /// The first candidate with enough different bytes. In practice, this is always
+    /// the first candidate.
     pub(super) fn build(candidate: impl Fn(u32) -> [u8; LENGTH]) -> Self {
         let mut counter = 0;
         loop {
@@ -208,8 +209,8 @@ impl fmt::Debug for Nonce {
 
 /// The length of a nonce of Liqo, in bytes.
 pub(super) const LENGTH: usize = 64;
-/// The fewest different values among these bytes. 64 random bytes have fewer with a
-/// probability of about 10^-50.
+/// The fewest different values that the bytes must have. 64 random bytes have fewer
+/// with a probability of about 10^-50.
 const DISTINCT: usize = 16;
 
 fn decode(text: &[u8], forms: Forms) -> Result<Vec<u8>, NonceError> {

@@ -27,10 +27,10 @@ pub enum PemError {
     /// The text has more than one block.
     #[error("a second PEM block follows the first")]
     SecondBlock,
-    /// Text before the block.
+    /// Text precedes the block.
     #[error("text precedes the PEM block")]
     TextBefore,
-    /// Text after the block.
+    /// Text follows the block.
     #[error("text follows the PEM block")]
     TextAfter,
     /// The content is not canonical base64.
@@ -67,8 +67,8 @@ pub(super) fn read_one(
     Ok(der)
 }
 
-/// As [`read_one`], for a private key: the content is wiped, and decoded in constant
-/// time.
+/// As [`read_one`], for a private key: the content is decoded in constant time, and
+/// is wiped on drop.
 pub(super) fn read_secret(
     text: &[u8],
     label: &'static str,
@@ -221,7 +221,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The content: canonical base64, with any ends of lines.
+    /// The content: canonical base64 in lines that end in LF or CR LF.
     fn decode(&self) -> Result<Vec<u8>, PemError> {
         let mut digits = Vec::with_capacity(self.base64.len());
         let lines = self.base64.trim_ascii_start();

@@ -49,8 +49,9 @@ impl PublicKey {
         Self::from_spki_der(&Self::claimed_spki_der(bytes, policy)?, policy)
     }
 
-    /// The SubjectPublicKeyInfo in DER from `spec.publicKey` of a Tenant. The key is
-    /// not tested, so a caller that only compares keys needs no arithmetic.
+    /// The SubjectPublicKeyInfo in DER from `spec.publicKey` of a Tenant. The key
+    /// is not tested: a caller that only compares keys does not need the costly
+    /// tests.
     pub(crate) fn claimed_spki_der(bytes: &[u8], policy: &Policy) -> Result<Vec<u8>, KeyError> {
         check_length(bytes, policy)?;
         if bytes.len() == RAW_ED25519 {
@@ -86,8 +87,9 @@ impl PublicKey {
 
     /// Reads a key that [`from_spki_der`](Self::from_spki_der) has accepted before.
     /// The order of an Ed25519 key and the modulus of an RSA key are not tested
-    /// again, since the tests are slow. Only for keys from this cluster's own sealed
-    /// records.
+    /// again, since the tests are slow. Call this function only for keys whose
+    /// acceptance is in this cluster's own sealed records, and for the public half
+    /// of a valid private key.
     pub(crate) fn from_known_spki_der(der: &[u8], policy: &Policy) -> Result<Self, KeyError> {
         Self::read(der, policy, Admission::Known)
     }
@@ -354,8 +356,8 @@ struct Inner {
 }
 
 enum Verifier {
-    /// The point of a known key is decompressed when it first verifies: most
-    /// records are opened only to compare the key.
+    /// The point of a known key is decompressed at the first verification, because
+    /// most records are opened only to compare the key.
     Ed25519 {
         raw: [u8; RAW_ED25519],
         point: OnceLock<VerifyingKey>,

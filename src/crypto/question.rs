@@ -1,5 +1,5 @@
-//! The questions to keys as data, what questions consist of, and the answers of
-//! all backends.
+//! The JSON forms of the questions to keys, of the parts of all questions, and of
+//! the answers of all backends.
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -13,8 +13,8 @@ use crate::{
     policy::Policy,
 };
 
-/// A question to a key store or to a private key, for a JSON form
-/// ([documented here](crate::machine::json)). The question contains no secret.
+/// A question to a key store or to a private key, with its
+/// [JSON form](crate::machine::json). The question contains no secret.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum KeyQuestion<'a> {
@@ -28,8 +28,8 @@ pub enum KeyQuestion<'a> {
     Signature(Payload<'a>),
 }
 
-/// A private key outside this process: a key store's answer as JSON. The caller
-/// turns it into a [`SigningKey`](super::SigningKey).
+/// A private key outside this process, as a key store names it in JSON. The caller
+/// turns the answer into a [`SigningKey`](super::SigningKey).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyElsewhere {
     /// The public half.

@@ -12,9 +12,8 @@ use crate::model::ValueError;
 /// 32 secret bytes, shared by the replicas of one provider. With this key, a
 /// provider authenticates its nonces and seals its records.
 ///
-/// Predecessors are only used for verification, so that replacing the key does not
-/// interrupt running exchanges. All keys are wiped on drop, and `Debug` does not
-/// show them.
+/// Predecessors only verify. Thus, a replacement of the key does not interrupt
+/// running exchanges. All keys are wiped on drop, and `Debug` does not show them.
 ///
 /// # Examples
 /// ```
@@ -56,7 +55,8 @@ impl RecordKey {
         Ok(key)
     }
 
-    /// The same key with a predecessor, whose nonces and seals it also verifies.
+    /// The same key with a predecessor. The nonces and seals of the predecessor are
+    /// also verified.
     ///
     /// # Errors
     /// [`ValueError`] for a key of zeros only.
@@ -99,8 +99,8 @@ impl RecordKey {
         self.maker_of(domain, parts, mac).is_some()
     }
 
-    /// Which key made the MAC, which may be truncated to 16 bytes or more; `None`
-    /// for an unknown key. The comparison takes constant time.
+    /// The maker of the MAC, which may be truncated to 16 bytes or more; `None` if
+    /// no known key made it. The comparison takes constant time.
     pub(crate) fn maker_of(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> Option<SealMaker> {
         let is_by = |key: &[u8; 32]| {
             let mut expected = keyed(key);

@@ -1,4 +1,4 @@
-//! The name of what a backend is asked for.
+//! The IDs of requests to backends.
 
 use core::{fmt, str::FromStr, time::Duration};
 
@@ -9,7 +9,8 @@ use super::{Csr, Fingerprint, Nonce, Payload};
 use crate::model::Metadata;
 use crate::model::{Hex, ValueError, read_hex};
 
-/// The name of what a backend is asked for. It is the same at each look.
+/// The ID of a request to a backend. Every call asks for the same credential or
+/// signature by the same ID.
 ///
 /// - A credential: SHA-256 over the request, the proof that it rests on, the
 ///   lifetime and the certificate that it replaces.
@@ -84,7 +85,7 @@ impl RequestId {
         Self::of(b"liqo-auth legacy signing request v1", csr, &parts)
     }
 
-    /// A signature. Each field has a fixed length or its digest stands for it.
+    /// The ID of a signature. Each hashed part has a fixed length.
     pub(super) fn of_signature(payload: &Payload<'_>) -> Self {
         let mut hash = Sha256::new_with_prefix(b"liqo-auth signature v1\0");
         hash.update([payload.purpose().tag()]);
@@ -94,7 +95,7 @@ impl RequestId {
         Self(hash.finalize().into())
     }
 
-    /// Parts of a fixed length each.
+    /// The ID of a request with these parts. Each part must have a fixed length.
     fn of(domain: &[u8], csr: &Csr, parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new_with_prefix(domain);
         hash.update([0]);
@@ -109,7 +110,6 @@ impl RequestId {
     }
 }
 
-/// 64 hexadecimal digits, in lower case.
 fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text).into()
 }
@@ -118,6 +118,7 @@ fn seconds(lifetime: Duration) -> [u8; 8] {
     lifetime.as_secs().to_be_bytes()
 }
 
+/// 64 hexadecimal digits, in lower case.
 impl fmt::Display for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         Hex(&self.0).fmt(formatter)

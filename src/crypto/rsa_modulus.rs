@@ -10,7 +10,8 @@ use crypto_bigint::{
 /// Anyone can compute roots modulo a prime, so anyone can sign for a key with a
 /// prime modulus. Every prime n passes Fermat's test to base 2: 2^(n-1) is 1 modulo
 /// n. So one round of the test finds all primes. It also refuses the few composite
-/// numbers that pass the test; an honest key practically never has such a modulus.
+/// numbers that pass the test. An honestly generated key practically never has such
+/// a modulus.
 ///
 /// With base 2, a step of the exponentiation is a squaring and at most one
 /// doubling. The number is public, so the time may depend on its bits.

@@ -35,9 +35,9 @@ pub trait SigningKey: Send + Sync {
     /// How a kubeconfig refers to the private key.
     fn client_key(&self) -> ClientKey;
 
-    /// Whether every signature of [`sign`](Self::sign) is certainly correct.
-    /// Then the library does not verify it again, which would take twice as long as
-    /// an Ed25519 signature.
+    /// Whether every signature of [`sign`](Self::sign) is certainly correct. If so,
+    /// the library does not verify the signature. A verification takes twice as
+    /// long as an Ed25519 signature.
     ///
     /// The default is `false`. Keep it for every key outside this process: in a
     /// hardware module, behind a service, in a file that another process may change.
@@ -72,7 +72,7 @@ pub enum Purpose {
     Certificate,
     /// A provider signs a commitment to its answer.
     Commitment,
-    /// A consumer's key signs its successor.
+    /// A consumer's earlier key signs the new key.
     KeySuccession,
 }
 
@@ -156,8 +156,9 @@ impl Purpose {
     }
 }
 
-/// Asks a key for a signature, and verifies it. So a broken key causes an error
-/// here, not at the peer.
+/// Asks a key for a signature, and verifies it unless the key
+/// [vouches](SigningKey::verifies_its_signatures) for it. So a broken key causes an
+/// error here, not at the peer.
 pub(crate) fn sign_verified(
     key: &dyn SigningKey,
     payload: &Payload<'_>,

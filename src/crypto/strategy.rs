@@ -3,7 +3,7 @@
 //! [`Arbitrary`].
 //!
 //! The hostile values are mostly well-formed: lengths are correct, and the right
-//! key has signed. So they reach the rule that they break.
+//! key has signed. Thus, each value reaches the rule that it breaks.
 //!
 //! # Examples
 //! ```

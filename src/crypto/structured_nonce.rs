@@ -96,7 +96,8 @@ impl StructuredNonce {
         self.commitment != commitment_digest(None)
     }
 
-    /// Whether both nonces commit their maker to a key, and to the same one.
+    /// Whether both nonces commit their provider to the same key. `false` if a
+    /// nonce has no commitment.
     pub(super) fn commits_as(&self, other: &Self) -> bool {
         self.commits() && self.commitment == other.commitment
     }
