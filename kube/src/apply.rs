@@ -8,31 +8,31 @@ use serde_json::Value;
 
 use crate::{Error, error::in_time};
 
-/// What became of an [`Effect`].
+/// The result of applying an [`Effect`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Applied {
-    /// The object was written. This is the object as the API server has it now.
+    /// The object was written. The value is the written object.
     Written(Box<Object>),
     /// The object was deleted, or it waits for its finalizers.
     Deleted,
-    /// The object has another version than the one that was seen. Look again.
+    /// The object has another version than the observed one. Look again.
     Conflict,
     /// An object of that name exists already. Fetch it, and look again.
     NameTaken,
-    /// The object, or the namespace that it belongs in, does not exist. Look again.
+    /// The object or its namespace does not exist. Look again.
     Missing,
 }
 
 /// Sends one effect to the API server.
 ///
-/// A conflict is a value, since it is no fault: another controller or a person was
-/// faster.
+/// A conflict is not an error: another controller or a person has written the object
+/// first.
 ///
 /// # Errors
-/// [`Error::Request`] if the API server does not answer, or refuses for another
-/// reason than those of [`Applied`]. [`Error::Library`] if the effect has no request
-/// ([`Effect::request`]).
+/// [`Error::Request`] if the API server cannot be reached, or refuses for another
+/// reason than those of [`Applied`]. [`Error::TimedOut`] if it does not answer.
+/// [`Error::Library`] if the effect has no request ([`Effect::request`]).
 pub async fn apply(client: &Client, effect: &Effect) -> Result<Applied, Error> {
     let request = effect.request()?;
     let method = request.method;

@@ -5,17 +5,18 @@ use liqo_auth::{crypto::Entropy, machine::Env, model::Timestamp};
 
 use crate::Error;
 
-/// The time that a controller goes by: the system's, or one that differs from it.
+/// The clock of a controller: the system's clock, optionally shifted.
 ///
-/// A shifted clock serves rehearsals: it shows how a controller behaves near the
-/// end of a certificate, or on a machine whose clock is wrong.
+/// A shifted clock is for tests: it shows how a controller behaves near the end of a
+/// certificate, or on a machine whose clock is wrong.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Clock {
     shift: i64,
 }
 
 impl Clock {
-    /// A clock that is so many seconds ahead of the system's, or behind it.
+    /// A clock that is this many seconds ahead of the system's clock. A negative number
+    /// is behind it.
     #[must_use]
     pub const fn shifted(seconds: i64) -> Self {
         Self { shift: seconds }

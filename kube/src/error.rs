@@ -6,30 +6,30 @@ use liqo_auth::{
     model::{ClusterId, ObjectRef},
 };
 
-/// What went wrong between the library and a cluster.
+/// An error of a request, a cluster's setup, or the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The API server did not answer, or refused the request.
+    /// The API server refused the request, or could not be reached.
     #[error("the API server refuses {request}")]
     Request {
-        /// What was asked: the method and the object, or what was to be read.
+        /// The request: its method and object, or its purpose.
         request: String,
-        /// The answer.
+        /// The error of kube-rs.
         source: Box<kube::Error>,
     },
-    /// The library refuses what it sees, or what it is asked to do.
+    /// The library refuses an object, a message or a call.
     #[error(transparent)]
     Library(#[from] error::Error),
-    /// An object of this cluster that has to be there is missing or malformed.
+    /// A required object of a cluster is missing, malformed or ambiguous.
     #[error("{object}: {problem}")]
     Setup {
         /// The object.
         object: ObjectRef,
-        /// What is wrong, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
-    /// The system gives no randomness, or its clock is before 1970.
+    /// The system provides no randomness, or its clock is out of range.
     #[error("this machine gives no {0}")]
     Machine(&'static str),
     /// Not all objects of the cluster have been listed yet.
@@ -44,37 +44,38 @@ pub enum Error {
     /// The controller has stopped.
     #[error("the controller has stopped")]
     Stopped,
-    /// A message could not be carried to the peer.
+    /// A message could not be delivered to the peer.
     #[error("the {message} cannot be carried to the peer")]
     Delivery {
         /// The message: a nonce, a Tenant or an Identity.
         message: &'static str,
-        /// Why.
+        /// The transport's error.
         source: BoxError,
     },
-    /// The API server does not answer.
+    /// The API server did not answer in time.
     #[error("the API server has not answered {request} within {seconds} s")]
     TimedOut {
-        /// What was asked: the method and the object, or what was to be read.
+        /// The request: its method and object, or its purpose.
         request: String,
-        /// How long was waited, in seconds.
+        /// The time limit, in seconds.
         seconds: u64,
     },
-    /// The peer's cluster does not have a message for this cluster in time.
+    /// The peer has made no message for this cluster in time, or none that was
+    /// accepted.
     #[error("{peer} has no {message} for this cluster after {seconds} s")]
     Unanswered {
         /// The peer.
         peer: ClusterId,
         /// The message: a nonce or an Identity.
         message: &'static str,
-        /// How long was waited, in seconds.
+        /// The time limit, in seconds.
         seconds: u64,
-        /// Why the last one was refused, if there was one.
+        /// The refusal of the last message, if one was refused.
         source: Option<Box<Error>>,
     },
 }
 
-/// Waits for the answer to a request, for half a minute at most.
+/// Waits at most half a minute for the answer to a request.
 pub(crate) async fn in_time<T>(
     request: String,
     answer: impl Future<Output = Result<T, kube::Error>>,

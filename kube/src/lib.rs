@@ -1,25 +1,25 @@
-//! Both sides of Liqo's inter-cluster authentication on real clusters: the
-//! library [`liqo_auth`] driven by [kube-rs](kube).
+//! Both sides of Liqo's inter-cluster authentication on real clusters. This crate
+//! drives the library [`liqo_auth`] with [kube-rs](kube).
 //!
 //! | item | use |
 //! |---|---|
-//! | [`Cluster`] | a cluster: its client, its ID, its keys, and the names that are taken in it |
+//! | [`Cluster`] | a cluster: its client, its ID, its keys, and the names of its users and groups |
 //! | [`Controller`] | watches a cluster and runs the provider's side, the consumer's side, or both |
 //! | [`Handle`] | gives the administrator's orders to a running controller |
 //! | [`Transport`] | carries messages to the peer; [`Link`] carries them to another controller |
-//! | [`RemoteCluster`] | carries messages by the peer's API server, as `liqoctl` does |
-//! | [`resource`] | a kind of the library, for requests of your own by kube-rs |
-//! | [`list`], [`get`], [`answered`] | read what a tool needs for one command |
+//! | [`RemoteCluster`] | carries messages through the peer's API server, as `liqoctl` does |
+//! | [`resource`] | describes a kind of the library to kube-rs, for your own requests |
+//! | [`list`], [`get`], [`answered`] | read the objects that a tool needs for one command |
 //! | [`apply`] | sends one [`Effect`](liqo_auth::machine::Effect) to the API server |
 //!
-//! The library decides, and this crate does the input and output: watches feed a
-//! [`Mirror`](liqo_auth::machine::Mirror), each look at a peer gives a
-//! [`Step`](liqo_auth::machine::Step), and its effects become API requests that
-//! name the version which was seen. Another controller may run at the same time:
-//! the slower of two writers gets a conflict and looks again.
+//! The library decides, and this crate does the I/O. Watches feed a
+//! [`Mirror`](liqo_auth::machine::Mirror). Each look at a peer returns a
+//! [`Step`](liqo_auth::machine::Step). The step's effects become API requests that
+//! carry the observed `resourceVersion`. Another controller may run at the same
+//! time: the slower of two writers gets a conflict and looks again.
 //!
-//! The controller lists nothing but what the library's watches select. It gets other
-//! Secrets only by a name that it needs itself.
+//! The controller lists only the objects that the library's watches select. It gets
+//! each other Secret that it needs by name.
 #![allow(
     clippy::disallowed_methods,
     reason = "the driver has the clock, which the library has not"

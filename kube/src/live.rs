@@ -1,5 +1,5 @@
-//! Requests of a tool that carries out one command: no watch stays open, and nothing is
-//! kept.
+//! Requests of a tool that carries out one command. No watch stays open, and no state
+//! is kept.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use tokio::time::timeout;
 
 use crate::{Error, error::in_time, object};
 
-/// The objects that these watches select, as they are now. An object that several
-/// watches select comes several times. A resource that the cluster's version of Liqo
-/// does not have has no objects.
+/// The objects that these watches select at present. If several watches select an
+/// object, the result contains it several times. If the cluster's version of Liqo does
+/// not have a resource, its list is empty.
 ///
 /// # Errors
-/// [`Error::Request`] at the first list that fails.
+/// [`Error::Request`] or [`Error::TimedOut`] for the first list that fails.
 pub async fn list(
     client: &Client,
     watches: impl IntoIterator<Item = Watch>,
@@ -54,8 +54,8 @@ async fn list_one(client: &Client, watch: &Watch) -> Result<Vec<Object>, Error> 
 }
 
 /// Waits until a signer has answered a CertificateSigningRequest: with a certificate, or
-/// with the condition Denied or Failed. Returns the request as it is then, and nothing
-/// if it was deleted or if the time is up.
+/// with the condition Denied or Failed. Returns the answered request. `None` if the
+/// request was deleted, or if the signer has not answered within the limit.
 ///
 /// # Errors
 /// [`Error::Request`].
@@ -98,7 +98,7 @@ pub async fn answered(
     timeout(limit, answer).await.unwrap_or(Ok(None))
 }
 
-/// The request of that name, if its signer has answered it.
+/// The observed request, if it has that name and its signer has answered it.
 fn answer_in(name: &str, seen: DynamicObject) -> Option<Object> {
     let seen = object::read(Kind::CertificateSigningRequest, seen);
     let read = CertificateSigningRequest::from_object(&seen);
@@ -106,7 +106,7 @@ fn answer_in(name: &str, seen: DynamicObject) -> Option<Object> {
     is_it.then_some(seen)
 }
 
-/// Whether the signer of a request has nothing more to do.
+/// Whether the signer has answered the request.
 fn is_answered(request: &CertificateSigningRequest) -> bool {
     let mut conditions = request.status.conditions.iter();
     !request.status.certificate.is_empty()

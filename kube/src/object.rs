@@ -1,4 +1,4 @@
-//! Objects as kube-rs has them, and as the library reads them.
+//! Objects of kube-rs as objects of the library.
 
 use kube::{
     Api, Client,
@@ -42,10 +42,10 @@ pub(crate) fn api(client: &Client, kind: Kind, namespace: Option<&str>) -> Api<D
     }
 }
 
-/// The object of that name, if there is one.
+/// The object with this ID, if it exists.
 ///
 /// # Errors
-/// [`Error::Request`].
+/// [`Error::Request`] or [`Error::TimedOut`].
 pub async fn get(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Error> {
     let namespace = Some(id.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let api = api(client, id.kind, namespace);
@@ -54,9 +54,9 @@ pub async fn get(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Erro
     Ok(found.map(|object| read(id.kind, object)))
 }
 
-/// Whether the cluster serves other resources of the kind's group and version, and not
-/// this one. Older versions of Liqo have no Renew. If the whole group is missing, Liqo
-/// is not installed, or the API server has just started: then nothing is known.
+/// Whether the cluster serves other resources of the kind's group and version, but not
+/// this one. Older versions of Liqo have no Renew. False if the whole group is missing:
+/// Liqo may not be installed, or the API server may have just started.
 pub(crate) async fn is_left_out(client: &Client, kind: Kind) -> bool {
     let served = client.list_api_group_resources(kind.api_version()).await;
     served.is_ok_and(|served| {

@@ -16,18 +16,18 @@ use liqo_auth::{
 
 use crate::object;
 
-/// What a watch tells.
+/// A change that a watch reports.
 pub(crate) enum Change {
-    /// All objects that the watch selects, as they are now.
+    /// The complete list of the objects that the watch selects.
     Listed(Vec<Object>),
-    /// An object is new, or it has changed.
+    /// An object was created or has changed.
     Seen(Box<Object>),
-    /// The watch no longer shows an object.
+    /// An object was deleted, or the watch no longer selects it.
     Left(ObjectRef),
 }
 
-/// Every watch at once: changes for as long as the stream is polled. Failures are
-/// logged, and tried again with increasing delays.
+/// The changes of all watches, as long as the stream is polled. A failure is logged,
+/// and the watch is retried with backoff.
 pub(crate) fn follow(
     client: &Client,
     watches: impl IntoIterator<Item = Watch>,
@@ -39,7 +39,7 @@ pub(crate) fn follow(
     stream::select_all(streams.collect::<Vec<_>>()).boxed()
 }
 
-/// One watch, with what its present list has given so far.
+/// One watch, with the objects of its present list so far.
 struct Following {
     client: Client,
     watch: Watch,

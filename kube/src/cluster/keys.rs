@@ -1,4 +1,4 @@
-//! The keys of a cluster: found, or made if they are missing.
+//! The keys of a cluster, read from Secrets. A missing key can be made.
 
 use getrandom::SysRng;
 use kube::Client;
@@ -62,8 +62,8 @@ pub(super) async fn record_key(
     })
 }
 
-/// The Secret of that name. If there is none, it is created; if another one creates
-/// it at the same time, that one's counts.
+/// The Secret with this ID. A missing Secret is created. If another writer creates it
+/// first, that Secret is returned.
 async fn find_or_make(
     client: &Client,
     id: &ObjectRef,

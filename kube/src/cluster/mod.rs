@@ -12,14 +12,13 @@ use liqo_auth::{
 use self::keys::Missing;
 use crate::{Error, clock::entropy, object};
 
-/// A cluster that the library works for: its API server, its ID, and the keys that
-/// belong to it.
+/// A cluster on whose behalf the library acts: its API server, its ID, and its keys.
 ///
-/// [`open`](Self::open) finds what Liqo keeps: the ID in the ConfigMap
-/// `liqo-clusterid-configmap`, and the key pair in the Secret `authentication-keys`.
-/// It makes what is missing: the key pair, in Liqo's own form, and the record key in
-/// the Secret `liqo-auth-record-key`. Two controllers that open a cluster at the same
-/// time get the same keys.
+/// [`open`](Self::open) reads the ID from Liqo's ConfigMap `liqo-clusterid-configmap`,
+/// the key pair from Liqo's Secret `authentication-keys`, and the record key from the
+/// Secret `liqo-auth-record-key`. It makes missing keys: the key pair in Liqo's own
+/// form, and the record key. Two controllers that open a cluster at the same time get
+/// the same keys.
 ///
 /// # Rights
 /// In Liqo's namespace: `list` ConfigMaps, `get` and `create` Secrets.
@@ -34,16 +33,16 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster where Liqo has its usual namespace, `liqo`.
+    /// A cluster where Liqo is in its usual namespace, `liqo`.
     ///
     /// # Errors
-    /// [`Error::Setup`] if the ConfigMap is missing or a Secret is malformed, and
-    /// [`Error::Request`].
+    /// [`Error::Setup`] if the ConfigMap is missing or a Secret is malformed,
+    /// [`Error::Request`] and [`Error::TimedOut`].
     pub async fn open(client: Client) -> Result<Self, Error> {
         Self::open_in(client, names::LIQO_NAMESPACE).await
     }
 
-    /// A cluster where Liqo has another namespace.
+    /// A cluster where Liqo is in another namespace.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -51,7 +50,8 @@ impl Cluster {
         Self::with_keys(client, namespace, Missing::IsMade).await
     }
 
-    /// A cluster whose keys are there already. Nothing is made.
+    /// A cluster whose keys exist already, with Liqo in the namespace `liqo`. No key is
+    /// made.
     ///
     /// # Errors
     /// As [`open`](Self::open), and [`Error::Setup`] if a key is missing.
@@ -80,19 +80,19 @@ impl Cluster {
         &self.id
     }
 
-    /// The cluster's own key, by which it proves to its peers who it is.
+    /// The cluster's own key, which proves its identity to its peers.
     pub fn key(&self) -> Arc<KeyPair> {
         self.key.clone()
     }
 
-    /// The key under which a provider seals its records.
+    /// The key with which a provider seals its records.
     pub fn record_key(&self) -> RecordKey {
         self.record_key.clone()
     }
 
-    /// The names that are users or groups of this cluster, as its bindings and
-    /// records show them. A [`Controller`](crate::Controller) of this cluster fills
-    /// it. Until then, it answers "not yet".
+    /// The names of this cluster's users and groups, as its bindings and records show
+    /// them. A [`Controller`](crate::Controller) of this cluster fills the registry.
+    /// Until then, a look-up has no answer yet.
     pub fn principals(&self) -> Arc<NameRegistry> {
         self.registry.clone()
     }
@@ -100,7 +100,7 @@ impl Cluster {
     /// The namespace of Liqo and of the library's records.
     ///
     /// # Errors
-    /// [`Error::Setup`] if Kubernetes would not take its name.
+    /// [`Error::Setup`] if the name is not valid in Kubernetes.
     pub fn namespace(&self) -> Result<NamespaceName, Error> {
         let named = self.namespace.parse();
         named.map_err(|error| Error::Setup {

@@ -1,12 +1,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a controller has done since it started ([`Handle::counts`](super::Handle::counts)).
+/// The activity of a controller since its start ([`Handle::counts`](super::Handle::counts)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
     /// Looks at one side of a peer.
     pub looks: u64,
-    /// Effects that the API server has carried out.
+    /// Effects that the API server has applied.
     pub effects: u64,
     /// Effects that met a newer version, a taken name or a missing object.
     pub conflicts: u64,

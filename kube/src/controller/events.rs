@@ -1,4 +1,4 @@
-//! Kubernetes events in the tenant namespaces: decisions, and what a peer is refused.
+//! Kubernetes events in the tenant namespaces: decisions, refusals and failures.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
@@ -11,7 +11,7 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-/// Publishes events. Nothing depends on them: a failure is logged.
+/// Publishes events. If an event cannot be published, the failure is logged only.
 pub(super) struct Events(Recorder);
 
 impl Events {
@@ -19,7 +19,7 @@ impl Events {
         Self(Recorder::new(client, Reporter::from(NAME)))
     }
 
-    /// A decision of the library.
+    /// Publishes a decision of the library.
     pub(super) async fn decided(&self, peer: &ClusterId, decided: &audit::Event) {
         let value = serde_json::to_value(decided).unwrap_or(Value::Null);
         let Some(decision) = value.get("decision").and_then(Value::as_str) else {
@@ -32,7 +32,7 @@ impl Events {
         self.publish(peer, EventType::Normal, decision, &note).await;
     }
 
-    /// What an administrator should look at.
+    /// Publishes a warning for the administrator.
     pub(super) async fn warned(&self, peer: &ClusterId, reason: &str, note: &str) {
         self.publish(peer, EventType::Warning, reason, note).await;
     }
@@ -61,5 +61,6 @@ impl Events {
 }
 
 const NAME: &str = "liqo-auth";
-/// Kubernetes takes 1,024 bytes, and a character has four at most.
+/// The maximum length of a note, in characters. Kubernetes allows 1,024 bytes, and a
+/// character has at most four bytes.
 const LONGEST_NOTE: usize = 256;

@@ -13,18 +13,18 @@ use super::{
 };
 use crate::Error;
 
-/// Gives orders to a running [`Controller`](super::Controller), and asks how its
-/// peers are.
+/// Gives orders to a running [`Controller`](super::Controller), and returns the status
+/// of its peers.
 ///
-/// An order is carried out between two looks at the peer: its effects are on the API
-/// server when the call returns. If another writer is faster, the order is given
-/// again on what is there then. An order waits until the controller runs and has
-/// listed the objects of its cluster.
+/// An order is carried out between two looks at the peer. Its effects are applied when
+/// the call returns. If another writer changes an object first, the order is repeated
+/// on the changed objects. An order waits until the controller runs and has listed the
+/// objects of its cluster.
 #[derive(Clone)]
 pub struct Handle(pub(super) Arc<Shared>);
 
 impl Handle {
-    /// Lets a peer in ([`Provider::invite`]).
+    /// Invites a peer ([`Provider::invite`]).
     ///
     /// # Errors
     /// As [`order`](Self::order), and [`Error::NoSuchSide`] without a provider.
@@ -54,9 +54,9 @@ impl Handle {
         .await
     }
 
-    /// Ends the peering at the provider ([`Provider::end`]). The Tenant is deleted when
-    /// the call returns. The looks that follow take the peer's rights back, and then
-    /// remove the Tenant's finalizer.
+    /// Ends the peering at the provider ([`Provider::end`]). When the call returns, the
+    /// deletion of the Tenant is requested. The following looks withdraw the peer's
+    /// rights, and then remove the Tenant's finalizer.
     ///
     /// # Errors
     /// As [`invite`](Self::invite).
@@ -77,8 +77,8 @@ impl Handle {
             .await
     }
 
-    /// Takes a message of a peer: a Tenant for the provider's side, a nonce or an
-    /// Identity for the consumer's.
+    /// Processes a message of a peer: a Tenant for the provider's side, a nonce or an
+    /// Identity for the consumer's side.
     ///
     /// # Errors
     /// As [`order`](Self::order), and [`Error::NoSuchSide`].
@@ -98,15 +98,16 @@ impl Handle {
         self.0.order(&peer, call).await
     }
 
-    /// Any other call of the library that gives a step, such as
+    /// Carries out any other call of the library that returns a step, such as
     /// [`Provider::set_condition`] or
     /// [`Consumer::request_slice`](liqo_auth::Consumer::request_slice). Returns the
-    /// step, whose effects have been applied.
+    /// step after its effects have been applied.
     ///
     /// # Errors
-    /// What the call refuses ([`Error::Library`]), what the API server refuses
-    /// ([`Error::Request`]), [`Error::Conflict`] if others keep changing the same
-    /// object, and [`Error::Stopped`].
+    /// [`Error::Library`] if the call is refused, [`Error::Request`] or
+    /// [`Error::TimedOut`] if the API server refuses an effect or does not answer,
+    /// [`Error::Conflict`] if other writers keep changing the same object,
+    /// [`Error::Machine`] without time or randomness, and [`Error::Stopped`].
     pub async fn order(
         &self,
         peer: &ClusterId,
@@ -115,11 +116,11 @@ impl Handle {
         self.0.order(peer, Arc::new(call)).await
     }
 
-    /// How a peer is, as each side sees it.
+    /// The status of a peer, for each side.
     ///
     /// # Errors
-    /// [`Error::NotSynchronized`], and [`Error::Library`] if the objects of the peer
-    /// cannot be read.
+    /// [`Error::NotSynchronized`], [`Error::Machine`] if the clock is out of range, and
+    /// [`Error::Library`] if the objects of the peer cannot be read.
     pub fn status(&self, peer: &ClusterId) -> Result<Vec<Status>, Error> {
         let now = self.0.clock.now()?;
         let mirror = self.0.mirror();
@@ -128,14 +129,14 @@ impl Handle {
         Ok(statuses.collect::<Result<_, _>>()?)
     }
 
-    /// Every peer of which the cluster has an object.
+    /// The peers that have an object in the cluster.
     pub fn peers(&self) -> Vec<ClusterId> {
         let mirror = self.0.mirror();
         let others = mirror.peers().filter(|peer| **peer != self.0.own);
         others.cloned().collect()
     }
 
-    /// What the controller has done since it started.
+    /// The activity of the controller since its start.
     pub fn counts(&self) -> Counts {
         self.0.counters.now()
     }
@@ -148,7 +149,7 @@ impl Handle {
     /// Waits until the controller has listed all objects of its cluster.
     pub async fn synchronized(&self) {
         let mut seen = self.0.synchronized.subscribe();
-        // The sender lives as long as this handle.
+        // This cannot fail: the sender lives as long as this handle.
         let _ = seen.wait_for(|seen| *seen).await;
     }
 

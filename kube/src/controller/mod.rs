@@ -29,16 +29,17 @@ use self::{
 };
 use crate::{Clock, Cluster, Transport, watching};
 
-/// Runs the provider's side of a cluster, the consumer's side, or both, for all
-/// peers, until it is told to stop.
+/// Runs the provider's side of a cluster, the consumer's side, or both, for all peers.
 ///
-/// The controller keeps no state of its own: it looks at a peer when one of the
-/// peer's objects changes, when a time has come, and when a backend may have its
-/// answer. Peers do not wait for each other, and one peer has one look at a time. An
-/// error holds up its peer alone, with increasing delays.
+/// The controller keeps no state of its own. It looks at a peer when one of the peer's
+/// objects changes, when the step's wake-up time has come, and regularly while a
+/// backend's answer is missing. A look derives the peer's phase from its objects and
+/// applies the next step. The controller handles peers concurrently, with one look at a
+/// time for each peer. An error delays only its own peer, with backoff.
 ///
-/// Several controllers may run on one cluster. A request has one name and an object
-/// one version, so that the second writer gets a conflict and looks again.
+/// Several controllers may run on one cluster. Each write carries the version of its
+/// object, and each request to a signer has a fixed name. So the second writer gets a
+/// conflict and looks again.
 ///
 /// # Examples
 /// ```no_run
@@ -86,8 +87,8 @@ impl Controller {
         }
     }
 
-    /// Runs until `stop` is ready. Then the requests that are under way are finished,
-    /// and nothing new is begun.
+    /// Runs until `stop` is ready. Then the present looks and deliveries are completed,
+    /// and no new ones begin.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { shared, asked } = self;
         let _orders = Orders(shared.clone());
@@ -135,7 +136,8 @@ impl Controller {
                 }
             }
         }
-        // A delivery may wait for another controller, which waits for an order here.
+        // A delivery may wait for another controller that waits for an order of this
+        // one. So the orders are dropped first.
         shared.stop();
         while working.next().await.is_some() {}
     }
@@ -156,42 +158,42 @@ impl ControllerBuilder {
         self
     }
 
-    /// What carries messages to the peers. Without a transport, nothing is carried:
-    /// the messages lie in the objects of this cluster, where another tool fetches
-    /// them.
+    /// The transport of messages to the peers. Without a transport, the controller
+    /// delivers no messages: another tool fetches them from the objects of this
+    /// cluster.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.choices.transport = Some(Arc::new(transport));
         self
     }
 
-    /// The time to go by; the system's unless set.
+    /// The clock; by default, the system's clock.
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
         self.choices.clock = clock;
         self
     }
 
-    /// How long to wait before a backend that answers later is asked again; ten
-    /// seconds unless set. Such a look reads nothing from the API server but the
-    /// objects that no watch shows ([`Mirror::unwatched`]).
+    /// The interval at which a backend that has not answered is asked again; by
+    /// default, ten seconds. Such a look reads only those objects from the API server
+    /// that no watch shows ([`Mirror::unwatched`]).
     #[must_use]
     pub fn poll_backends_every(mut self, interval: Duration) -> Self {
         self.choices.poll = interval;
         self
     }
 
-    /// Publishes Kubernetes events in the tenant namespaces: decisions, and what a peer is
-    /// refused. Equal events become one, with a count. The controller needs the rights to
-    /// `create` and `patch` events of the group `events.k8s.io`. Without this call, it
-    /// publishes none.
+    /// Publishes Kubernetes events in the tenant namespaces: the decisions, refusals and
+    /// failures. Equal events become one event with a count. The controller needs the
+    /// rights to `create` and `patch` events of the group `events.k8s.io`. Without this
+    /// call, the controller publishes no events.
     #[must_use]
     pub fn publish_events(mut self) -> Self {
         self.choices.events = Some(Events::new(self.cluster.client.clone()));
         self
     }
 
-    /// The controller, and the handle that gives it orders.
+    /// The controller, and the handle that gives orders to it.
     pub fn build(self) -> (Controller, Handle) {
         let watches = self.sides.machines().flat_map(|machine| machine.watches());
         let mut mirror = Mirror::new(watches);
@@ -211,8 +213,8 @@ impl ControllerBuilder {
     }
 }
 
-/// Drops the orders that wait when the controller stops, also when its task is
-/// aborted. Their callers get [`Error::Stopped`](crate::Error::Stopped).
+/// Drops the waiting orders when the controller stops, also when its task is aborted.
+/// The callers get [`Error::Stopped`](crate::Error::Stopped).
 struct Orders(Arc<Shared>);
 
 impl Drop for Orders {
@@ -221,12 +223,12 @@ impl Drop for Orders {
     }
 }
 
-/// What came of one task of the loop.
+/// The result of one task of the loop.
 struct Done {
     peer: ClusterId,
-    /// When to look again, if not upon a change.
+    /// The delay after which to look again, unless an object changes earlier.
     again: Option<Duration>,
-    /// After a look: the messages to deliver. After a delivery: nothing.
+    /// After a look: the messages to deliver. After a delivery: `None`.
     outbox: Option<Vec<Message>>,
 }
 
@@ -237,6 +239,6 @@ fn request(peer: ClusterId, delay: Duration) -> ScheduleRequest<ClusterId> {
     }
 }
 
-/// So many peers are attended to at the same time.
+/// The maximum number of peers that are handled at the same time.
 const MOST_AT_ONCE: usize = 64;
 const TEN_SECONDS: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! One peer: orders first, then looks until nothing is left to do.
+//! Handling one peer: first its orders, then looks until no look has effects.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,34 +13,34 @@ use super::{
 };
 use crate::{Applied, Error, apply, error::with_sources, object};
 
-/// What became of the effects of a step.
+/// The result of carrying out the effects of a step.
 enum Carried {
-    /// All of them are on the API server, and the mirror shows them.
+    /// All effects are applied, and the mirror shows them.
     Shown,
-    /// All of them are on the API server, and a watch will show them.
+    /// All effects are applied. A watch will show them.
     Unshown,
-    /// Another writer was faster with this object.
+    /// Another writer has changed this object first.
     Overtaken(ObjectRef),
 }
 
-/// How one side of a peer came to rest.
+/// Why one side of a peer stopped looking.
 enum Rest {
-    /// Nothing is left to do, but for a change or until so much time has passed.
+    /// Nothing is left to do until an object changes, or until this time has passed.
     Until(Option<Duration>),
-    /// Another writer was faster with this object. A watch shows soon what it has
-    /// written.
+    /// Another writer has changed this object first. A watch will show the change
+    /// soon.
     Overtaken(ObjectRef),
-    /// Every look had something to do.
+    /// Every look had effects, up to the maximum number of looks.
     Unsettled,
 }
 
 impl Shared {
-    /// Carries out the orders for a peer, and all that each side has to do. Returns
-    /// when to look again, if not upon a change.
+    /// Carries out the orders for a peer, and then the steps of each side. Returns the
+    /// delay after which to look again, and the messages to deliver.
     pub(super) async fn attend(self: Arc<Self>, peer: ClusterId) -> Done {
         let mut outbox = Vec::new();
         if !self.is_synchronized() {
-            // `take` gives the peer again as soon as its objects are there.
+            // `take` returns the peer again once all objects are listed.
             return Done {
                 peer,
                 again: None,
@@ -91,7 +91,8 @@ impl Shared {
         }
     }
 
-    /// One side of a peer: looks, and applies, until a look has no effects.
+    /// Looks at a peer for one side and applies the effects, until a look has no
+    /// effects.
     async fn advance(
         &self,
         peer: &ClusterId,
@@ -147,8 +148,9 @@ impl Shared {
         Err(overtaken.map_or(Error::Stopped, Error::Conflict))
     }
 
-    /// Applies the effects of a step in their order, up to the first that another
-    /// writer has overtaken. The decisions of the step count after the last one.
+    /// Applies the effects of a step in their order, up to the first conflict with
+    /// another writer. The decisions of the step are logged once all effects are
+    /// applied.
     async fn carry_out(&self, peer: &ClusterId, step: &Step) -> Result<Carried, Error> {
         let mut carried = Carried::Shown;
         for effect in &step.effects {
@@ -187,7 +189,7 @@ impl Shared {
         Ok(carried)
     }
 
-    /// Fetches anew what no watch shows.
+    /// Fetches again the objects that no watch shows.
     async fn fetch_unwatched(&self, peer: &ClusterId) -> Result<(), Error> {
         let unwatched: Vec<ObjectRef> = self.mirror().unwatched(peer).cloned().collect();
         for id in unwatched {
@@ -212,8 +214,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Hands over messages. If one cannot be delivered, the peer is looked at again
-    /// after a delay, and the message is in the outbox again.
+    /// Delivers messages. If a delivery fails, the result contains a delay. The next
+    /// look then has the message in its outbox again.
     pub(super) async fn deliver(self: Arc<Self>, peer: ClusterId, outbox: Vec<Message>) -> Done {
         let delivering = self.record(&peer, |record| record.delivering.clone());
         let _delivering = delivering.lock().await;
@@ -249,8 +251,8 @@ impl Shared {
         }
     }
 
-    /// The messages that the peer does not have yet. They count as delivered from
-    /// now on, until a delivery fails.
+    /// The messages that are not delivered yet. They count as delivered from now on,
+    /// unless the delivery fails.
     fn undelivered(&self, peer: &ClusterId, outbox: Vec<Message>) -> Vec<Message> {
         if self.transport.is_none() {
             return Vec::new();
@@ -263,8 +265,8 @@ impl Shared {
         })
     }
 
-    /// How long until the next look: until the time that the step names, and at most
-    /// the interval for backends if one of them has not answered.
+    /// The delay before the next look: until the step's wake-up time, and at most the
+    /// polling interval if a backend has not answered.
     fn next_look(&self, step: &Step) -> Result<Option<Duration>, Error> {
         let mut delay = None;
         if let Some(wake_at) = step.wait.wake_at {
@@ -277,7 +279,7 @@ impl Shared {
         Ok(delay)
     }
 
-    /// Says what was not said after the last look already.
+    /// Logs and publishes the messages that were not logged after the previous look.
     async fn say(&self, peer: &ClusterId, said: Said) {
         let fresh: Vec<(String, &str)> = self.record(peer, |record| {
             let before = core::mem::replace(&mut record.logged, said.clone());
@@ -295,7 +297,7 @@ impl Shared {
     }
 }
 
-/// Whether a backend gives the answer, so that no watch tells of it.
+/// Whether a backend gives the answer. No watch reports such an answer.
 fn is_answered_outside(awaited: &Awaited) -> bool {
     matches!(
         awaited,
@@ -308,14 +310,14 @@ fn is_answered_outside(awaited: &Awaited) -> bool {
     )
 }
 
-// The reasons of messages.
+// The reasons of log messages and of Kubernetes events.
 const REFUSED: &str = "Refused";
 const NOTICE: &str = "Notice";
 const FAILED: &str = "Failed";
 const UNSETTLED: &str = "Unsettled";
-/// More looks than any exchange has at one time.
+/// More looks in a row than any exchange needs.
 const MOST_LOOKS: usize = 32;
 const MOST_ATTEMPTS: u32 = 8;
-/// Long enough for a watch to show what another writer has written.
+/// Usually long enough for a watch to show another writer's change.
 const SHORTLY: Duration = Duration::from_millis(50);
 const ONE_SECOND: Duration = Duration::from_secs(1);

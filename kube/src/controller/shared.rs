@@ -1,4 +1,4 @@
-//! What the loop of a controller and its handles have in common.
+//! The state that the loop of a controller shares with its handles.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -29,7 +29,7 @@ pub(super) struct Sides {
     pub(super) consumer: Option<Consumer>,
 }
 
-/// An order: a call of the library that gives a step.
+/// The content of an order: a call of the library that returns a step.
 pub(super) type Call =
     Arc<dyn Fn(&View<'_>, Env) -> Result<Step, LibraryError> + Send + Sync + 'static>;
 
@@ -38,7 +38,7 @@ pub(super) struct Order {
     pub(super) answer: oneshot::Sender<Result<Step, Error>>,
 }
 
-/// What the embedder chose.
+/// The embedder's settings.
 pub(super) struct Choices {
     pub(super) transport: Option<Arc<dyn Transport>>,
     pub(super) clock: Clock,
@@ -63,25 +63,24 @@ pub(crate) struct Shared {
     stopping: AtomicBool,
 }
 
-/// What there is to say about a peer: each message with its reason, as a Kubernetes
-/// event has it.
+/// The log messages about a peer, each with the reason of its Kubernetes event.
 pub(super) type Said = BTreeMap<String, &'static str>;
 
-/// What a controller remembers of a peer. None of it is needed: it keeps messages
-/// and log lines from being repeated.
+/// The memory of a controller about a peer. It prevents repeated messages and log
+/// lines, and determines the delays after failures. The exchange does not depend on it.
 #[derive(Default)]
 pub(super) struct Record {
-    /// The digests of the messages that were delivered, or are on their way.
+    /// The digests of the messages that are delivered or are being delivered.
     pub(super) delivered: BTreeSet<[u8; 32]>,
     /// Held during a delivery, so that messages arrive in their order.
     pub(super) delivering: Arc<tokio::sync::Mutex<()>>,
     pub(super) looks: Failures,
     pub(super) deliveries: Failures,
-    /// What was logged last.
+    /// The messages that were logged after the last look.
     pub(super) logged: Said,
 }
 
-/// How many attempts in a row have failed.
+/// The number of attempts in a row that have failed.
 #[derive(Default)]
 pub(super) struct Failures(u32);
 
@@ -99,7 +98,7 @@ impl Failures {
         Some(doubled.min(FIVE_MINUTES))
     }
 
-    /// How many attempts in a row have failed.
+    /// The number of attempts in a row that have failed.
     pub(super) fn in_a_row(&self) -> u32 {
         self.0
     }
@@ -149,13 +148,13 @@ impl Shared {
         self.mirror.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is remembered of a peer.
+    /// Reads or changes the memory about a peer.
     pub(super) fn record<T>(&self, peer: &ClusterId, with: impl FnOnce(&mut Record) -> T) -> T {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         with(records.entry(peer.clone()).or_default())
     }
 
-    /// Takes what a watch tells. Returns the peers to look at.
+    /// Puts a watch's change into the mirror. Returns the peers to look at.
     pub(super) fn take(&self, watch: &Watch, change: Change) -> Vec<ClusterId> {
         let mut mirror = self.mirror();
         let concerns = match change {
@@ -194,13 +193,13 @@ impl Shared {
         peers.filter(|peer| *peer != self.own).collect()
     }
 
-    /// Looks at a peer soon.
+    /// Makes the controller look at a peer soon.
     pub(super) fn wake(&self, peer: &ClusterId) -> Result<(), Error> {
         let sent = self.wake.unbounded_send(peer.clone());
         sent.map_err(|_| Error::Stopped)
     }
 
-    /// Gives an order, and waits for what came of it.
+    /// Gives an order, and waits for its result.
     pub(super) async fn order(&self, peer: &ClusterId, call: Call) -> Result<Step, Error> {
         let (answer, answered) = oneshot::channel();
         let order = Order { call, answer };
@@ -217,13 +216,13 @@ impl Shared {
         orders.entry(peer.clone()).or_default().push_back(order);
     }
 
-    /// The peers for which orders wait.
+    /// The peers that have waiting orders.
     fn ordered(&self) -> Vec<ClusterId> {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         orders.keys().cloned().collect()
     }
 
-    /// Takes no more orders, and drops those that wait.
+    /// Refuses further orders, and drops the waiting ones.
     pub(super) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.drop_orders();

@@ -1,4 +1,5 @@
-//! What a message replaces in an object of the peer, and what it leaves.
+//! Merging a message into an object of the peer: the fields that the message replaces,
+//! and the fields that stay.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +9,14 @@ use liqo_auth::assurance::{
 };
 use serde_json::{Map, Value};
 
-/// How a message is merged into an object that exists. The spec is replaced. Labels and
-/// annotations of others stay.
+/// How a message is merged into an existing object. The spec is replaced. Labels and
+/// annotations that the message does not set stay.
 pub(super) struct Merging {
-    /// The annotation that only the sender writes. Without one in the message, it goes.
+    /// The annotation that only the sender writes. It is removed if the message does not
+    /// contain it.
     proof: &'static str,
-    /// The fields of the spec that stay: the peer's administrator sets them.
+    /// The fields of the spec that stay unless the message sets them: the peer's
+    /// administrator owns them.
     administered: &'static [&'static str],
 }
 

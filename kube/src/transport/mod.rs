@@ -10,9 +10,9 @@ pub use self::remote_cluster::RemoteCluster;
 
 /// Carries messages to a peer: to its cluster, to another process, or to a person.
 ///
-/// A message is a level, not an event: the same message again does no harm. The
-/// controller hands over each message once, and again if the delivery fails.
-/// Messages carry no private key, but an Identity is meant for its consumer alone.
+/// A message describes a state, not an event, so a repeated message does no harm. The
+/// controller delivers each message once, and repeats a delivery that failed. Messages
+/// contain no private key. An Identity is confidential: only its consumer may read it.
 pub trait Transport: Send + Sync {
     /// Carries a message to the cluster in `message.to`.
     ///
@@ -21,8 +21,8 @@ pub trait Transport: Send + Sync {
     fn deliver<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), BoxError>>;
 }
 
-/// Hands messages to another controller of this process, as a tool does that has the
-/// kubeconfigs of both clusters.
+/// Hands messages to another controller of this process. A tool with the kubeconfigs of
+/// both clusters can use it.
 #[derive(Debug, Clone)]
 pub struct Link(pub Handle);
 

@@ -1,4 +1,4 @@
-//! The peer's API server as the way to the peer.
+//! Messages through the peer's API server.
 //!
 //! ```text
 //! consumer's cluster                 RemoteCluster              provider's cluster
@@ -35,28 +35,29 @@ use tokio::time::{Instant, sleep};
 use super::{Transport, merging::Merging};
 use crate::{Applied, Error, Handle, apply, object};
 
-/// The cluster of a peer, by a client of its API server, as `liqoctl authenticate` uses
-/// it.
+/// The cluster of a peer, accessed through its API server as by `liqoctl authenticate`.
 ///
-/// The peer may run Liqo or this library: its controllers see what `liqoctl` would
-/// write. As a [`Transport`], it delivers:
+/// The peer may run Liqo or this library: a `RemoteCluster` writes the same objects as
+/// `liqoctl`. As a [`Transport`], it delivers:
 ///
-/// | message | what is written at the peer |
+/// | message | object that is written at the peer |
 /// |---|---|
-/// | nonce | the Secret `liqo-signed-nonce`, with the nonce alone. A Secret with another nonce is replaced; `liqoctl` refuses that and leaves it to a person |
+/// | nonce | the Secret `liqo-signed-nonce`, with the nonce only. A Secret with another nonce is replaced; `liqoctl` instead refuses, and an administrator has to delete the Secret |
 /// | Tenant | the Tenant. `tenantCondition` and `authzPolicy` stay as they are: they belong to the provider's administrator |
 /// | Identity | the Identity |
 ///
-/// All of them are in the peer's tenant namespace for this cluster, which is made if
-/// there is none. Source: Liqo `pkg/liqoctl/authenticate`.
+/// All of them are in the peer's tenant namespace for this cluster. The namespace is
+/// created if it does not exist. Source: Liqo `pkg/liqoctl/authenticate`.
 ///
-/// [`authenticate`](Self::authenticate) fetches what a provider has for this cluster.
+/// [`authenticate`](Self::authenticate) also fetches the provider's nonce and Identity
+/// for this cluster.
 ///
 /// # Rights
-/// At the provider, those of a peering user of Liqo: `get` and `create` Secrets, `get`,
-/// `create` and `update` Tenants, in the tenant namespace, and `get` this namespace. At
-/// the consumer: `get`, `create` and `update` Secrets and Identities. For a namespace
-/// of another name: `list` Namespaces. For one that is to be made: `create` Namespaces.
+/// At the provider, the rights of a peering user of Liqo: in the tenant namespace, `get`
+/// and `create` Secrets, and `get`, `create` and `update` Tenants; and `get` this
+/// namespace. At the consumer: `get`, `create` and `update` Secrets and Identities. If
+/// the namespace does not have the default name: `list` Namespaces. If the namespace
+/// does not exist yet: `create` Namespaces.
 ///
 /// # Examples
 /// ```no_run
@@ -96,22 +97,23 @@ impl RemoteCluster {
         Self { client, peer, own }
     }
 
-    /// The cluster that this is.
+    /// The ID of this remote cluster.
     pub fn peer(&self) -> &ClusterId {
         &self.peer
     }
 
-    /// Has the provider authenticate this consumer: asks for a nonce, hands it to the
-    /// consumer, and hands over the provider's answer to the consumer's Tenant. Called
-    /// again, it does no harm.
+    /// Authenticates the consumer with this provider: asks for a nonce, gives the nonce to
+    /// the consumer, writes the consumer's Tenant, and gives the provider's answer to the
+    /// consumer. A repeated call does no harm.
     ///
-    /// If the consumer's key answers later, its controller delivers the Tenant: it needs
-    /// this transport.
+    /// If the consumer's key answers later, the consumer's controller delivers the Tenant.
+    /// That controller then needs this transport.
     ///
     /// # Errors
     /// [`Error::Unanswered`] if the provider's controllers have not answered within
-    /// that time, or if the consumer refuses the answer; [`Error::Request`]; and what
-    /// [`Handle::receive`] returns for the nonce.
+    /// that time, or if the consumer refuses the answer; [`Error::Request`],
+    /// [`Error::TimedOut`] and [`Error::Setup`]; and the errors of [`Handle::receive`] for
+    /// the nonce.
     pub async fn authenticate(&self, consumer: &Handle, within: Duration) -> Result<(), Error> {
         let namespace = self.tenant_namespace().await?;
         self.ask_for_nonce(&namespace).await?;
@@ -124,15 +126,15 @@ impl RemoteCluster {
             }
         };
         let step = consumer.receive(self.message(nonce)).await?;
-        // The controller delivers a message once, and the provider may have deleted
-        // this Tenant since.
+        // The controller does not repeat a delivered message, but the provider may have
+        // deleted this Tenant since. So the Tenant is written here as well.
         for message in &step.outbox {
             self.write_message(message).await?;
         }
         let mut refusal = None;
         loop {
             if let Some(identity) = self.identity(&namespace).await? {
-                // The answer may still be the one to an earlier Tenant.
+                // The answer may still be for an earlier Tenant.
                 match consumer.receive(self.message(identity)).await {
                     Ok(_) => return Ok(()),
                     Err(error @ Error::Library(_)) => refusal = Some(error),
@@ -146,7 +148,7 @@ impl RemoteCluster {
         }
     }
 
-    /// Makes the empty Secret that a provider fills with a nonce.
+    /// Creates the empty Secret that a provider fills with a nonce.
     async fn ask_for_nonce(&self, namespace: &str) -> Result<(), Error> {
         let secret = self.secret(namespace, names::NONCE_SECRET, names::NONCE_LABEL);
         match apply(&self.client, &Effect::Create(secret.into())).await? {
@@ -155,7 +157,7 @@ impl RemoteCluster {
         }
     }
 
-    /// The provider's nonce for this cluster, if it is there.
+    /// The provider's nonce for this cluster, if the provider has made it.
     async fn nonce(&self, namespace: &str) -> Result<Option<Nonce>, Error> {
         let id = ObjectRef::new(Kind::Secret, namespace, names::NONCE_SECRET);
         let Some(Object::Secret(secret)) = object::get(&self.client, &id).await? else {
@@ -172,7 +174,7 @@ impl RemoteCluster {
         })?))
     }
 
-    /// The provider's answer to this cluster's Tenant, if it is there.
+    /// The provider's answer to this cluster's Tenant, if the provider has given it.
     async fn identity(&self, namespace: &str) -> Result<Option<Identity>, Error> {
         let id = ObjectRef::new(Kind::Tenant, namespace, self.own.as_str());
         match object::get(&self.client, &id).await? {
@@ -183,8 +185,8 @@ impl RemoteCluster {
         }
     }
 
-    /// The Identity that `liqoctl` makes of a Tenant with a filled status, and the
-    /// provider's commitment, which only this library has.
+    /// The Identity that `liqoctl` makes of a Tenant with a filled status, with the
+    /// commitment that a provider with this library adds.
     fn answer_in(&self, tenant: &Tenant) -> Option<Identity> {
         let auth_params = tenant.status.auth_params.clone()?;
         let commitment = tenant.metadata.annotations.get(COMMITMENT_ANNOTATION);
@@ -243,7 +245,7 @@ impl RemoteCluster {
         }
     }
 
-    /// Creates an object, or merges it into the one that is there.
+    /// Creates an object, or merges it into the existing one.
     async fn write(&self, object: Object, merging: Merging) -> Result<(), Error> {
         let namespace = self.tenant_namespace().await?;
         let ObjectRef { kind, name, .. } = object.id();
@@ -260,9 +262,9 @@ impl RemoteCluster {
             let Some(found) = api.get_opt(&id.name).await.map_err(failed)? else {
                 let created = api.create(&PostParams::default(), &wanted).await;
                 let Err(error) = created else { return Ok(()) };
-                // Another writer may have been faster: another instance, or the controller
-                // that this is the transport of. Liqo's webhook then refuses a second
-                // Tenant, before the API server finds that the name is taken.
+                // Another writer may have created the object first: another instance, or
+                // the controller that uses this transport. Liqo's webhook then refuses a
+                // second Tenant, before the API server finds that the name is taken.
                 let is_there = api.get_opt(&id.name).await.map_err(failed)?.is_some();
                 if is_there {
                     continue;
@@ -285,9 +287,9 @@ impl RemoteCluster {
         Err(Error::Conflict(id))
     }
 
-    /// The name of the peer's tenant namespace for this cluster. The namespace is made
-    /// if there is none. A peering user may not list namespaces, and gets the one with
-    /// the default name.
+    /// The name of the peer's tenant namespace for this cluster. The namespace is
+    /// created if it does not exist. A peering user has no right to list namespaces, so
+    /// the namespace with the default name is read instead.
     async fn tenant_namespace(&self) -> Result<String, Error> {
         let label = |(key, value): (String, String)| format!("{key}={value}");
         let selector = format!(
@@ -346,7 +348,7 @@ impl RemoteCluster {
         }
     }
 
-    /// The label that says which cluster an object belongs to.
+    /// The label that names the remote cluster of an object.
     fn label(&self, cluster: &ClusterId) -> (String, String) {
         (
             names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
@@ -397,7 +399,7 @@ impl core::fmt::Debug for RemoteCluster {
     }
 }
 
-/// A wait with pauses that double, up to a second.
+/// A wait with a time limit. Its pauses double, up to a second.
 struct Wait {
     until: Instant,
     next: Duration,
@@ -433,6 +435,6 @@ fn version_of(object: &Object) -> Version {
     }
 }
 
-/// The status of an answer to a write that another writer has overtaken.
+/// The HTTP status of a write with an outdated `resourceVersion`.
 const CONFLICT: u16 = 409;
 const MOST_ATTEMPTS: u32 = 8;
