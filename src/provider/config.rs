@@ -58,7 +58,7 @@ pub struct ProviderConfig {
     pub cluster_id: ClusterId,
     /// Where peers reach this cluster's API server.
     pub api_server: ApiServerUrl,
-    /// The CA certificates by which peers verify the API server; none if its
+    /// The CA certificates by which peers verify the API server; `None` if its
     /// certificate is publicly trusted.
     #[serde(default, rename = "apiServerCA", deserialize_with = "ca_bundle")]
     pub api_server_ca: Option<CaBundle>,
@@ -71,10 +71,10 @@ pub struct ProviderConfig {
     #[serde(default)]
     pub key: Option<String>,
     /// Whether Kubernetes' own signer (`kubernetes.io/kube-apiserver-client`) signs.
-    /// In three looks, the provider creates a CertificateSigningRequest, approves the
-    /// version that it saw, and reads the certificate. The caller needs the rights to
-    /// create, get, list, watch and delete CertificateSigningRequests, to update and
-    /// patch their `/approval`, and `approve` on that signer.
+    /// In three steps, the provider creates a CertificateSigningRequest, approves
+    /// the version that it has read, and reads the certificate. The caller needs the
+    /// rights to create, get, list, watch and delete CertificateSigningRequests, to
+    /// update and patch their `/approval`, and `approve` on that signer.
     #[serde(default)]
     pub kubernetes_signer: bool,
     /// Whether each new request of a peer waits for
@@ -115,18 +115,19 @@ pub struct ProviderConfig {
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ConsumerSettings {
-    /// The policy for this consumer; none if the provider's policy applies.
+    /// The policy for this consumer; `None` if the provider's policy applies.
     pub policy: Option<Policy>,
     /// Whether the provider accepts this consumer without a handshake if its Tenant
     /// asks for that (`authzPolicy: TolerateNoHandshake`). Then only the name
-    /// identifies the consumer: anyone who can write a Tenant here can claim it. A
-    /// Tenant that does not ask must complete the handshake.
+    /// identifies the consumer: anyone who can write a Tenant on this cluster can
+    /// claim this name. A Tenant that does not ask for this needs the handshake.
     pub tolerate_no_handshake: bool,
 }
 
 impl ProviderConfig {
     /// The configuration of the cluster with this name, whose API server its peers
-    /// reach at `endpoint`. Everything else is as in a document that leaves it out.
+    /// reach at `endpoint`. Every other setting has its default, as in a document
+    /// without this field.
     pub(super) fn new(cluster_id: ClusterId, endpoint: Endpoint) -> Self {
         Self {
             cluster_id,

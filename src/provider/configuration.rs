@@ -24,8 +24,8 @@ pub struct Endpoint {
     pub(super) ca: Option<CaBundle>,
 }
 
-/// Joins a [`ProviderConfig`] with the keys and backends that it works with; made by
-/// [`Provider::builder`] and [`ProviderConfig::builder`].
+/// Joins a [`ProviderConfig`] with its keys and backends. [`Provider::builder`] and
+/// [`ProviderConfig::builder`] make this builder.
 #[derive(Debug)]
 pub struct ProviderBuilder(Configuration);
 
@@ -92,7 +92,7 @@ impl ProviderBuilder {
 
     /// Sets the signer of certificate requests. Without a signer,
     /// [`Awaited::Credential`](crate::machine::Awaited::Credential) names the
-    /// request at each look, and nothing is signed. It is not asked if
+    /// request at each step, and nothing is signed. This signer is not asked if
     /// [Kubernetes' own signer](ProviderConfig::kubernetes_signer) signs.
     #[must_use]
     pub fn signer(mut self, signer: Arc<dyn CsrSigner>) -> Self {
@@ -109,17 +109,17 @@ impl ProviderBuilder {
         self
     }
 
-    /// Which names are users or groups already. Without a look-up, no peer is let in:
-    /// an empty [`NameTable`](super::NameTable) says that there are none besides the
-    /// well-known ones.
+    /// Sets the look-up of the names that are already users or groups. Without a
+    /// look-up, every peer is refused. An empty [`NameTable`](super::NameTable)
+    /// means that only the well-known names are taken.
     #[must_use]
     pub fn principals(mut self, principals: Arc<dyn Principals>) -> Self {
         self.0.principals = principals;
         self
     }
 
-    /// Sets the policy that decides on the resources of slices; [`LiqoClasses`]
-    /// without defaults unless set.
+    /// Sets the policy that decides on the resources of slices. The default is
+    /// [`LiqoClasses`] without configured resources.
     #[must_use]
     pub fn slices(mut self, policy: Arc<dyn ResourceSlicePolicy>) -> Self {
         self.0.slice_policy = policy;
@@ -127,8 +127,8 @@ impl ProviderBuilder {
     }
 
     /// Sets the approver, which decides on each new request of a peer before it is
-    /// signed. Without an approver, every verified request is approved. It is not
-    /// asked if [an administrator decides](ProviderConfig::require_approval).
+    /// signed. Without an approver, every verified request is approved. The approver
+    /// is not asked if [an administrator decides](ProviderConfig::require_approval).
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.0.approver = Some(approver);

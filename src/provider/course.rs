@@ -137,8 +137,7 @@ impl<'a> Look<'a> {
             Handshake::AwaitsNames => return Ok(Phase::AwaitsNames),
         };
         if !observed.is_known() {
-            // Liqo itself may have completed the exchange: only the record is
-            // missing.
+            // If Liqo itself has completed the exchange, only the record is missing.
             let phase = self.phase_with_proof(tenant, verified.clone(), &nonce)?;
             if matches!(phase, Phase::Authenticated(_)) {
                 return Ok(phase);
@@ -326,9 +325,9 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Sends the Identity and answers renewals. Also restores what is missing or
-    /// outdated: the marks on the Tenant, the record of an exchange that Liqo made,
-    /// the commitment if the endpoint has changed.
+    /// Sends the Identity and answers renewals. Also restores the marks on the
+    /// Tenant, makes the record of an exchange that Liqo completed, and renews the
+    /// commitment if the endpoint has changed.
     fn maintain(
         &self,
         issued: &Issued,
@@ -360,7 +359,7 @@ impl<'a> Look<'a> {
     }
 
     /// Renews the commitment if the content of the Identity has changed. Returns
-    /// whether the commitment on record covers the present content.
+    /// whether the recorded commitment covers the present content.
     fn renew_commitment(&self, issued: &Issued, plan: &mut Plan<'_>) -> Result<bool, Error> {
         let record = self.observed.record();
         let Some(proof) = record.and_then(|record| record.proof.as_ref()) else {

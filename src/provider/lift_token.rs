@@ -1,5 +1,5 @@
-//! The tokens by which a recorded condition is lifted: one for each condition that
-//! is milder. They lie beside the record, and serve once.
+//! The tokens that lift a recorded condition: one for each milder condition. The
+//! tokens are in the Secret of the record, and each token is valid for one lift.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
@@ -57,8 +57,9 @@ pub(super) fn is_lift_token(
             .is_ok_and(|token| configuration.record_key.verify(DOMAIN, &parts, &token))
 }
 
-/// A token for a lift to `Active` has no part for that condition. The stored
-/// records already hold tokens of this form, from the first format.
+/// The parts that a token authenticates. A token for a lift to `Active` has no part
+/// for that condition, since the stored records of the first format contain tokens
+/// of this form.
 fn token_parts<'t>(
     configuration: &'t Configuration,
     record: &Record,
@@ -92,5 +93,5 @@ const TOKEN_FIELD: &str = "liftCondition";
 /// The key of the token that lifts a drain to `Cordoned`.
 const TOKEN_FIELD_TO_CORDONED: &str = "liftConditionToCordoned";
 const TOKEN_LENGTH: usize = 16;
-/// Of a whole MAC in base64.
+/// The length of a whole MAC in base64.
 const LONGEST_TOKEN: usize = 43;

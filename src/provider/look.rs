@@ -46,8 +46,8 @@ impl<'a> Look<'a> {
     /// credential.
     pub(super) fn address(&self, proxy: Option<&ProxyUrl>) -> AuthParams {
         let configuration = self.configuration;
-        // EKS gives its CA in base64, and Liqo's consumers decode the CA of a
-        // provider with AWS users once more.
+        // The EKS API returns the CA in base64, and Liqo encodes this text again. So
+        // Liqo's consumers decode the CA of a provider with AWS users twice.
         let ca = if configuration.aws.is_some() {
             Bytes::from(STANDARD.encode(configuration.ca().as_slice()).into_bytes())
         } else {

@@ -71,8 +71,8 @@ use crate::{
     model::{ClusterId, Timestamp},
 };
 
-/// The provider, for all its peers. It holds only configuration, and is cheap to
-/// clone and to share.
+/// The provider's side, for all its peers. A `Provider` holds configuration only, so
+/// it is cheap to clone and to share.
 ///
 /// # Examples
 /// ```
@@ -124,14 +124,14 @@ impl Provider {
     ///
     /// # Errors
     /// A fault on this side: [`LocalFault`](crate::error::LocalFault) or
-    /// [`ApiMisuse`](crate::error::ApiMisuse). A fault of the peer (its name or what it sent) is
-    /// [`Phase::Refused`] instead.
+    /// [`ApiMisuse`](crate::error::ApiMisuse). A fault in the peer's name or in an
+    /// object from the peer is no error. The phase is then [`Phase::Refused`].
     pub fn look(&self, view: &View<'_>, now: Timestamp) -> Result<Status, Error> {
         let observed = self.observe(view)?;
         self.look_at(view, &observed, now).status()
     }
 
-    /// The step of one call, whose changes `act` plans.
+    /// The step of one call. `act` plans its changes.
     fn plan_with(
         &self,
         view: &View<'_>,

@@ -40,7 +40,8 @@ pub(super) struct Observed<'o> {
     pub(super) spoilt: Option<Error>,
     /// The possible records of the peer's slices, by Secret name.
     pub(super) slice_records: BTreeMap<&'o str, (&'o Secret, Result<Opened<SliceRecord>, Error>)>,
-    /// Those over the limits. Nobody can read them, so that they are made anew.
+    /// The slice records that exceed the limits. They cannot be read, so they are
+    /// deleted and made again.
     pub(super) large_slice_records: Vec<&'o Unreadable>,
     /// The replicas of the peer's Renew objects in its own tenant namespace.
     pub(super) renews: Vec<&'o Renew>,
@@ -146,13 +147,13 @@ impl<'o> Observed<'o> {
         }
     }
 
-    /// Whether the peer has been here before. An invitation alone does not count.
+    /// Whether the peer's record contains more than an invitation.
     pub(super) fn is_known(&self) -> bool {
         self.record().is_some_and(|record| !record.is_invitation())
     }
 
-    /// Whether a peering is over: the peer was here, its Tenant is gone, and the
-    /// record holds no valid new invitation.
+    /// Whether a peering is over: the peer is known, its Tenant is gone, and the
+    /// record contains no valid new invitation.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
         let invited = self.record().is_some_and(|record| record.invites(now));
         self.is_known() && self.tenant_metadata().is_none() && !invited
@@ -197,7 +198,7 @@ impl<'o> Observed<'o> {
         ObjectRef::new(Kind::Secret, self.namespace_name(), names::NONCE_SECRET)
     }
 
-    /// The proof on record for exactly this key, request and Tenant.
+    /// The recorded proof for exactly this key, request and Tenant.
     pub(super) fn proof(&self, verified: &VerifiedTenant, tenant_uid: &str) -> Option<&Proof> {
         let record = self.record()?;
         record.proof.as_ref().filter(|proof| {
@@ -232,8 +233,8 @@ fn is_slice_record(configuration: &Configuration, peer: &ClusterId, metadata: &M
         && metadata.label(names::RECORD_PEER_LABEL) == Some(peer.as_str())
 }
 
-/// The ClusterRoles with that `app.kubernetes.io/name`, in the order of their
-/// names.
+/// The ClusterRoles with this value of the label `app.kubernetes.io/name`, in the
+/// order of their names.
 fn roles<'o>(view: &View<'o>, label_value: &str) -> Result<Vec<&'o ClusterRole>, Error> {
     let wanted =
         |role: &&ClusterRole| role.metadata.label(names::APP_NAME_LABEL) == Some(label_value);

@@ -31,35 +31,35 @@ pub enum Phase {
     /// The peer has no invitation. [`Provider::invite`](super::Provider::invite)
     /// makes one.
     Uninvited,
-    /// The peer was here before, and its Tenant is gone. The peer can return only
+    /// An earlier peering is over: the Tenant is gone. The peer can return only
     /// after a new [`Provider::invite`](super::Provider::invite).
     Ended {
         /// The time until which the record must stay and bind the cluster ID to the
         /// pinned key. Then every issued certificate and used nonce has expired.
-        /// None if time alone does not end the record. Either it holds an
+        /// `None` if the record has no such time. The record then contains an
         /// administrator's condition, which only
-        /// [`lift_condition`](super::Provider::lift_condition) ends. Or it holds an
-        /// access key, whose deletion
-        /// [`aws_key_revoked`](super::Provider::aws_key_revoked) records.
+        /// [`lift_condition`](super::Provider::lift_condition) ends, or an access
+        /// key, whose deletion [`aws_key_revoked`](super::Provider::aws_key_revoked)
+        /// records.
         kept_until: Option<Timestamp>,
     },
-    /// The Tenant has no UID yet; the store assigns it. A proof is bound to the
-    /// UID, so that it does not hold for a later Tenant of the same name.
+    /// The Tenant has no UID yet; the store assigns it. A proof is bound to the UID,
+    /// so that the proof is not valid for a later Tenant with the same name.
     NeedsUid(ObjectRef),
     /// The peer has no nonce that it could sign.
     NeedsNonce(WhyNonce),
-    /// This nonce is to be signed, and waits for its Tenant.
+    /// The peer can sign this nonce, and the provider waits for the Tenant.
     AwaitsTenant(Nonce),
     /// The Tenant is verified; the look-up of names has not answered yet.
     AwaitsNames,
-    /// The Tenant is verified, and its key signed this nonce. That is to be recorded
-    /// before anything is signed.
+    /// The Tenant is verified, and its key signed this nonce. This proof must be
+    /// recorded before anything is signed.
     NeedsProof(Box<VerifiedTenant>, Nonce),
     /// The proof is on record; the request waits for an approval.
     NeedsApproval(Box<ApprovalRequest>),
     /// The proof is on record; the credential must be requested.
     NeedsCredential(Box<NeedsCredential>),
-    /// The credential is there; rights and status are missing.
+    /// The credential exists; the rights or the status are missing.
     NeedsRights(Box<Issued>),
     /// The authentication is complete; the provider can send the Identity.
     Authenticated(Box<Issued>),

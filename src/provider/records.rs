@@ -16,7 +16,7 @@ use crate::{
     model::{ClusterId, Secret, Timestamp},
 };
 
-/// What a call at the provider changes.
+/// The changes that a call of the provider plans.
 pub(super) type Plan<'a> = machine::plan::Plan<Records<'a>>;
 
 /// The working copies of a peer's record and of its slices' records.
@@ -64,9 +64,9 @@ impl<'a> Records<'a> {
         })
     }
 
-    /// Records the time until which a holder's certificate may be valid. The peer's
-    /// name is taken until then, and so is the slice's name if the holder is a
-    /// slice.
+    /// Records the time until which a holder's certificate may be valid. Until then,
+    /// the name of the peer is taken. If the holder is a slice, its name is taken,
+    /// too.
     pub(super) fn remember_until(&mut self, holder: &Holder, until: Timestamp) {
         self.peer.change(|record| record.remember_until(until));
         if let Holder::Slice(slice) = holder {

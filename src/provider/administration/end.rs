@@ -56,7 +56,8 @@ impl Provider {
         }
         let ours = |finalizer: &String| finalizer == names::TENANT_FINALIZER;
         if !metadata.finalizers.iter().any(ours) && metadata.deletion_timestamp.is_none() {
-            // The Tenant is deleted at once, so no later look can report the end.
+            // The API server deletes the Tenant at once, so no later step can report
+            // the end.
             plan.tell(Event::new(view.peer(), Decision::Ended).about(id));
         }
         Ok(plan.finish())
@@ -93,9 +94,9 @@ fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
     let namespace = observed.namespace_name();
     let drained =
         observed.tenant_metadata().is_some() && observed.condition() == TenantCondition::Drained;
-    // If the peer is also a provider for this cluster, the slices that this cluster
-    // requests from it are in the same namespace, and do not count. The finalizers
-    // of a drained peer must not prevent the end of the peering.
+    // If the peer is also a provider for this cluster, the same namespace contains
+    // the slices that this cluster requests from the peer. Such slices do not count.
+    // The finalizers of a drained peer must not prevent the end of the peering.
     let counts = |slice: &&ResourceSlice| {
         let metadata = &slice.metadata;
         let asked_of_it = replication::is_shared_with(metadata, &observed.peer)
@@ -123,8 +124,8 @@ fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
 }
 
 /// Deletes the peering's Secrets and renewals in the tenant namespace. Also deletes
-/// the empty Secret by which Liqo asks for a nonce: after an end, only an
-/// administrator may invite the peer.
+/// the empty Secret by which Liqo asks for a nonce, since only an administrator may
+/// invite a peer whose peering has ended.
 fn delete_leftovers(look: &Look<'_>, plan: &mut Plan<'_>) {
     let (observed, view) = (look.observed, look.view);
     let namespace = observed.namespace_name();

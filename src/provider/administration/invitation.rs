@@ -16,13 +16,13 @@ use crate::{
 impl Provider {
     /// Invites a peer, for the first time or again. Records the invitation, and
     /// makes the tenant namespace and the nonce. If the present nonce is still
-    /// usable, sends that one instead.
+    /// usable, the call sends this nonce instead.
     ///
-    /// A peer is invited only by this call, or by Liqo's empty Secret `liqo-nonce`
-    /// before a first peering. A label on an object invites nobody.
+    /// Only this call, or Liqo's empty Secret `liqo-nonce` before a first peering,
+    /// invites a peer. A label on an object is no invitation.
     ///
     /// # Errors
-    /// As [`look`](Self::look); the reason, if the peer cannot be invited.
+    /// As [`look`](Self::look); the reason for the refusal if the peer is refused.
     pub fn invite(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         let observed = self.observe(view)?;
         let look = self.look_at(view, &observed, env.now);
@@ -68,7 +68,8 @@ impl Provider {
         self.decide_by_hand(view, now, Verdict::Approved)
     }
 
-    /// Denies the waiting request, or again one that was denied before.
+    /// Denies the waiting request. A request that was denied before is denied again,
+    /// with the new reason.
     ///
     /// # Errors
     /// As [`approve`](Self::approve).

@@ -118,9 +118,9 @@ impl Provider {
         })
     }
 
-    /// Withdraws the rights of a peer's peering user, and deletes its request. Its
-    /// certificate is valid until it expires, but has no rights: no later user has
-    /// its name. If the peer has no peering user, nothing happens.
+    /// Withdraws the rights of a peer's peering user, and deletes its request. The
+    /// certificate stays valid until it expires, but gives no rights, since no later
+    /// user has the same name. If the peer has no peering user, nothing happens.
     ///
     /// # Errors
     /// [`LocalFault::Unreadable`].
@@ -153,8 +153,9 @@ impl NewPeeringUser {
     }
 
     /// The request as Liqo stores it on the API server, for a caller that has it
-    /// signed there. Its name and label prevent a second user. By its label,
-    /// [`Provider::delete_peering_user`] deletes it together with the user.
+    /// signed there. Its name and label prevent a second user.
+    /// [`Provider::delete_peering_user`] finds the request by its label and deletes
+    /// it together with the user.
     pub fn certificate_signing_request(&self) -> CertificateSigningRequest {
         CertificateSigningRequest {
             metadata: self.labelled(names::peering_user(&self.request.peer), ""),
@@ -163,11 +164,13 @@ impl NewPeeringUser {
         }
     }
 
-    /// Goes on with the certificate that a signer gave for the request.
+    /// Completes the peering user with the certificate that a signer issued for the
+    /// request.
     ///
     /// # Errors
     /// [`ApiMisuse::SignerCertificate`] if it is not for this request;
-    /// [`LocalFault::KeyNotExportable`] if no kubeconfig can reach the key.
+    /// [`LocalFault::KeyNotExportable`] if a kubeconfig cannot contain or reference
+    /// the key.
     pub fn continue_with(&self, chain: &CertificateChain) -> Result<PeeringUser, Error> {
         let expectation = ClientCertificateExpectation {
             subject: &self.request.subject,
@@ -266,7 +269,7 @@ fn only_role<K: Resource>(view: &View<'_>) -> Result<ObjectRef, Error> {
 }
 
 /// Checks that the peer has no peering user yet, and that no other object has the
-/// name of one of its objects.
+/// name of an object of the new user.
 fn refuse_second(view: &View<'_>) -> Result<(), Error> {
     let peer = view.peer();
     let user = names::peering_user(peer);

@@ -32,8 +32,8 @@ impl Provider {
         let mut plan = look.plan();
         rights::set_condition(&look, condition, &mut plan);
         if observed.tenant.is_none() && condition == TenantCondition::Drained {
-            // An unreadable Tenant cannot carry the condition: withdraw the rights
-            // now.
+            // An unreadable Tenant cannot store the condition, so the rights are
+            // withdrawn now.
             rights::withdraw(&look, &mut plan);
         }
         let step = plan.finish();
@@ -87,12 +87,12 @@ impl Provider {
         })
     }
 
-    /// Records that this access key is deleted at AWS, as the administrator or the
-    /// embedder reports. A key that waits for its deletion
+    /// Records that the administrator or the embedder has deleted this access key at
+    /// AWS. A key that waits for its deletion
     /// ([`Awaited::AwsRevocation`](crate::machine::Awaited::AwsRevocation)) is
     /// forgotten. A key that the peer or one of its slices still has is replaced:
-    /// the request for the next key has another ID. A key that is not on record
-    /// changes nothing.
+    /// the request for the next key has another ID. A key without a record changes
+    /// nothing.
     ///
     /// # Errors
     /// As [`look`](Self::look); and if the record of a slice cannot be read.

@@ -12,10 +12,10 @@ use crate::{
 };
 
 impl Provider {
-    /// Cordons one slice: sets the annotation `liqo.io/cordon`, so that Liqo lets
-    /// nothing new run in it. The record keeps the cordon until
+    /// Cordons one slice: sets the annotation `liqo.io/cordon`, so that Liqo starts
+    /// no new workload in it. The record keeps the cordon until
     /// [`uncordon_slice`](Self::uncordon_slice), even if the peer removes the
-    /// annotation or makes the slice again.
+    /// annotation or creates the slice again.
     ///
     /// `liqoctl cordon resourceslice` sets only the annotation. The provider
     /// neither removes nor restores such an annotation.

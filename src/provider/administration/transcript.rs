@@ -1,4 +1,5 @@
-//! The transcript of the agreement with a peer, for both administrators to compare.
+//! The transcript of the exchange with a peer, for comparison by the administrators
+//! of both clusters.
 
 use crate::{
     assurance::transcript::{Agreement, Transcript},
@@ -10,12 +11,12 @@ use crate::{
 };
 
 impl Provider {
-    /// The transcript of the exchange with a peer; none before the provider has
-    /// answered the Tenant. It equals the consumer's
-    /// [`Consumer::transcript`](crate::Consumer::transcript), if nobody changed the
-    /// exchanged objects on the way.
+    /// The transcript of the exchange with a peer; `None` before the provider has
+    /// answered the Tenant. It equals
+    /// [`Consumer::transcript`](crate::Consumer::transcript) on the other side,
+    /// unless somebody changed a message on the way.
     ///
-    /// The transcript covers the present objects. The call does not verify them.
+    /// The transcript describes the stored objects. Nothing is verified.
     ///
     /// # Errors
     /// [`LocalFault`](crate::error::LocalFault), and [`PeerMisbehaved`] if the key
@@ -46,8 +47,9 @@ impl Provider {
         })))
     }
 
-    /// The nonce of the recorded proof, or else the present nonce. The recorded one
-    /// has precedence, since the present one may be newer and not signed yet.
+    /// The nonce of the recorded proof, or, without a proof, the present nonce. The
+    /// recorded nonce has priority, since the present nonce may be newer and not
+    /// signed yet.
     fn agreed_nonce(&self, observed: &Observed<'_>) -> Result<Option<Nonce>, Error> {
         let record = observed.record();
         if let Some(proof) = record.and_then(|record| record.proof.as_ref()) {

@@ -87,7 +87,7 @@ pub struct AwsIdentityRequest {
     pub subject: Subject,
 }
 
-/// The AWS user on record for exactly this holder's request, if there is one.
+/// The recorded AWS user for exactly this holder's request, if the record has one.
 pub(super) fn in_force(context: &HolderContext<'_>) -> Option<Credential> {
     Credential::aws(context.key_held?.given_for(context.csr, context.uid)?)
 }
@@ -103,9 +103,9 @@ pub(super) fn request(context: &HolderContext<'_>) -> AwsIdentityRequest {
     }
 }
 
-/// Asks [`AwsIdentities`] for the AWS user, if it is configured. The holder's
-/// sealed record keeps the user with the secret part of its key, so that the
-/// provider does not ask for it again. The peer's record keeps the public part.
+/// Asks the configured [`AwsIdentities`] for the AWS user. The holder's sealed
+/// record keeps the user with the secret part of its key, so that the provider does
+/// not ask for it again. The peer's record keeps the public part.
 pub(super) fn ask(
     context: &HolderContext<'_>,
     request: &AwsIdentityRequest,

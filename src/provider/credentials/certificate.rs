@@ -1,4 +1,5 @@
-//! Gets a holder's request signed, for the first time and for each renewal.
+//! Requests a holder's certificate from the signer, for the first time and for each
+//! renewal.
 
 use core::time::Duration;
 
@@ -25,13 +26,13 @@ pub(super) enum Asked {
     NotTaken,
 }
 
-/// The usable certificate for exactly this holder's request: the one on record. If
-/// there is no record, it is the one that Liqo left. An embedder that vouches for
-/// the nonce also vouches for that certificate.
+/// The usable certificate for exactly this holder's request: the recorded
+/// certificate, or, without a record, the certificate that Liqo issued. An embedder
+/// that vouches for the nonce also vouches for that certificate.
 ///
-/// A certificate that is not valid yet is not usable: the clock was ahead at its
-/// issue, and has been corrected since. Then the signer signs another one, once for
-/// each jump of the clock.
+/// A certificate that is not valid yet is not usable. Its issue time then came from
+/// a clock that was ahead and has been corrected since. The signer signs another
+/// certificate, once for each such jump of the clock.
 pub(super) fn in_force(context: &HolderContext<'_>) -> Option<Credential> {
     let chain = match context.held {
         Some(held) => {
@@ -44,8 +45,8 @@ pub(super) fn in_force(context: &HolderContext<'_>) -> Option<Credential> {
     Some(Credential::certificate(chain))
 }
 
-/// The request to sign. The provider makes one only if the certificate on record is
-/// no longer usable, or soon will not be.
+/// The request to sign. The provider makes a request only if no certificate is
+/// usable, or if its renewal is due.
 pub(super) fn request(context: &HolderContext<'_>) -> SigningRequest {
     let look = context.look;
     let lifetime = lifetime(look.configuration, look.peer());
@@ -76,9 +77,9 @@ fn replaced(context: &HolderContext<'_>) -> Option<Fingerprint> {
     held.issued.as_ref()?.fingerprint()
 }
 
-/// Asks the signer, if there is one, and stores the certificate. `renews` is the
-/// certificate in force, if the request renews it. Then a denial is recorded, and a
-/// certificate that ends no later is refused.
+/// Asks the configured signer, and stores the certificate. `renews` is the
+/// certificate in force, if the request renews this certificate. Then a denial is
+/// recorded, and a certificate that ends no later is refused.
 pub(super) fn ask(
     context: &HolderContext<'_>,
     request: &SigningRequest,
@@ -126,7 +127,7 @@ fn take(
     let now = request.now;
     let until = chain.leaf().not_after;
     if let Some(present) = renews.filter(|present| until <= present.until()) {
-        // Prevents an endless series of renewals that end no later.
+        // This check prevents an endless series of renewals.
         let refused = RefusedRenewal::without_progress(request.id, now, until);
         refuse_renewal(context, present, refused, plan);
         return Ok(Asked::NotTaken);
@@ -153,7 +154,7 @@ fn take(
 }
 
 /// Records a refused renewal. The present certificate stays in force. The provider
-/// asks again after a tenth of its lifetime.
+/// asks again after a tenth of the certificate's lifetime.
 fn refuse_renewal(
     context: &HolderContext<'_>,
     present: &IssuedCertificate,

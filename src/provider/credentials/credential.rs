@@ -31,8 +31,8 @@ pub enum CredentialRequest {
 }
 
 impl Credential {
-    /// The credential on record for exactly this holder's request, if it can
-    /// still be used.
+    /// The recorded credential for exactly this holder's request, if it can still be
+    /// used.
     pub(super) fn in_force(context: &HolderContext<'_>) -> Option<Self> {
         if context.look.configuration.aws.is_some() {
             aws::in_force(context)

@@ -30,9 +30,9 @@ pub(in crate::provider) struct HolderContext<'a> {
     pub(in crate::provider) key: &'a PublicKey,
     pub(in crate::provider) subject: Subject,
     pub(in crate::provider) basis: RequestBasis<'a>,
-    /// The credentials on record; none if Liqo made the exchange.
+    /// The recorded credentials; `None` if Liqo completed the exchange.
     pub(in crate::provider) held: Option<&'a HeldCredentials>,
-    /// The access key on record.
+    /// The recorded access key.
     pub(in crate::provider) key_held: Option<&'a HeldKey>,
     pub(in crate::provider) kept_in: CertificateSecret<'a>,
 }
@@ -110,8 +110,8 @@ impl HolderContext<'_> {
         }
     }
 
-    /// Whether that Secret holds the certificate. Also true for a credential that
-    /// is no certificate.
+    /// Whether the Secret in which Liqo keeps the certificate contains it. Also true
+    /// for a credential that is no certificate.
     pub(in crate::provider) fn is_kept(&self, credential: &Credential) -> bool {
         credential
             .shown

@@ -13,14 +13,14 @@ use crate::{
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Issued {
-    /// What was verified.
+    /// The verified Tenant.
     pub tenant: VerifiedTenant,
     /// The credential with which the peer authenticates.
     pub credential: Credential,
     /// The state of the certificate's renewal.
     pub renewal: Renewal,
     pub(in crate::provider) nonce: Nonce,
-    /// Whether Liqo completed the exchange. Then this library must still make its
+    /// Whether Liqo completed the exchange. Then the provider must still make the
     /// record.
     pub(in crate::provider) is_adopted: bool,
     identity: Identity,
@@ -39,8 +39,8 @@ impl Issued {
     }
 
     /// The Identity that the consumer must apply. `namespace` is the consumer's
-    /// tenant namespace. Without it the Identity has no namespace, as from `liqoctl
-    /// generate identity`.
+    /// tenant namespace. Without a namespace, the Identity has none, as from
+    /// `liqoctl generate identity`.
     pub fn identity(&self, namespace: Option<&NamespaceName>) -> Identity {
         let mut identity = self.identity.clone();
         identity.metadata.namespace = namespace.map(ToString::to_string).unwrap_or_default();

@@ -12,10 +12,10 @@
 //! is a MAC with the record key: two replicas of the provider make the same
 //! request, and nobody else can predict its name.
 //!
-//! Kubernetes deletes denied requests after an hour. So the record keeps the
-//! denial, and the provider makes the request again only after an administrator
-//! asks for it. Kubernetes also deletes issued requests after an hour. So a
-//! certificate counts as issued from the creation of its request.
+//! Kubernetes deletes denied requests after an hour. So the denial is recorded, and
+//! the provider makes the request again only if an administrator asks for this.
+//! Kubernetes also deletes issued requests after an hour. So a certificate counts as
+//! issued from the creation of its request.
 
 use super::{HolderContext, SigningRequest};
 use crate::{
@@ -113,7 +113,7 @@ fn begin(context: &HolderContext<'_>, request: &SigningRequest, attempt: u8, pla
     }
 }
 
-/// The request as this side writes it.
+/// The CertificateSigningRequest as the provider writes it.
 fn object_of(peer: &ClusterId, name: &str, request: &SigningRequest) -> CertificateSigningRequest {
     CertificateSigningRequest {
         metadata: Metadata::labelled(
@@ -150,7 +150,7 @@ fn is_approved(object: &CertificateSigningRequest) -> bool {
         .any(|it| it.condition_type == APPROVED)
 }
 
-/// Why the request was denied, or failed.
+/// The reason why the request was denied or failed.
 fn refusal(object: &CertificateSigningRequest) -> Option<String> {
     let refused = |condition: &&CertificateSigningRequestCondition| {
         matches!(condition.condition_type.as_str(), "Denied" | "Failed")
@@ -181,8 +181,8 @@ fn record_denial(context: &HolderContext<'_>, reason: String, plan: &mut Plan<'_
     });
 }
 
-/// Deletes the pending request of a holder, unless it is answered. A denial stays
-/// on record.
+/// Deletes the CertificateSigningRequest of a holder, unless it is answered. A
+/// denial stays in the record.
 pub(in crate::provider) fn delete_unanswered(
     look: &Look<'_>,
     held: &HeldCredentials,
@@ -220,6 +220,7 @@ fn delete(look: &Look<'_>, name: &str, is_denied: bool, plan: &mut Plan<'_>) {
 
 const DOMAIN: &str = "liqo-auth signing request name v1";
 const NAME_BYTES: usize = 16;
-/// The names are unpredictable, so a taken name is an accident.
+/// The maximum number of further attempts. The names are unpredictable, so another
+/// object has such a name only by accident.
 const MOST_ATTEMPTS: u8 = 7;
 const APPROVED: &str = "Approved";

@@ -1,10 +1,11 @@
-//! Answers the peer's Renew objects. By them a renewed certificate reaches an
+//! Answers the peer's Renew objects. Through them, a renewed certificate reaches an
 //! unmodified consumer.
 //!
-//! From Liqo 1.2, a Renew contains no request: it carries back the certificate that
-//! the provider renews on its own. Up to Liqo 1.1, a Renew is a request with a CSR.
-//! Both get the certificate on record: this side alone decides when a renewal is
-//! due, and the renewed certificate always has the same key and subject.
+//! Since Liqo 1.2, a Renew contains no request: the provider renews by itself and
+//! writes the certificate to the Renew. Up to Liqo 1.1, a Renew contains a
+//! certificate request. In both cases, the provider writes the recorded certificate
+//! to the Renew: this side alone decides when a renewal is due, and the renewed
+//! certificate always has the same key and subject.
 
 use crate::{
     assurance::peer_version::{self, Ability},
@@ -16,16 +17,16 @@ use crate::{
     verify::{self, VerifiedTenant},
 };
 
-/// How a renewed certificate reaches the consumer. It follows
-/// from the consumer's Renew.
+/// How a renewed certificate reaches the consumer. The consumer's Renew shows the
+/// channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RenewalChannel {
-    /// The consumer has no Renew for the control plane: a person must carry the
+    /// The consumer has no Renew for the control plane, so a person must carry the
     /// Identity to the consumer.
     ByHand,
-    /// The consumer waits for the certificates that the provider renews on its own:
-    /// Liqo 1.2.
+    /// The consumer has a Renew without a request, and waits for the certificates
+    /// that the provider renews by itself: Liqo 1.2.
     Permanent,
     /// The consumer asks for each renewal: Liqo 1.0 and 1.1.
     Request,
@@ -45,9 +46,9 @@ impl RenewalChannel {
     }
 }
 
-/// Answers each Renew with the control plane's certificate, or with that of one of
-/// the peer's slices, which `slice` finds. A bad Renew is refused, and does not
-/// block the others.
+/// Answers each Renew with the parameters of the control plane or of one of the
+/// peer's slices. `slice` returns the parameters of a slice with this name. A bad
+/// Renew is refused, and does not block the others.
 pub(in crate::provider) fn answer_renews(
     look: &Look<'_>,
     tenant: &Tenant,
@@ -97,8 +98,8 @@ struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    /// Repeats the checks of the first request: the names, the pinned key, and that
-    /// the request has the expected subject and key.
+    /// Repeats the checks of the first request: the names, the pinned key, and the
+    /// subject and the key of the request.
     fn verify(&self, renew: &Renew, holder: &Holder) -> Result<(), Error> {
         let id = renew.id();
         let identity = holder.identity_name(self.look.configuration.cluster_id());

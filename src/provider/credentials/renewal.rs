@@ -11,9 +11,9 @@
 //! ```
 //!
 //! A jump of the clock only changes the position on that line. The due time is
-//! before the end, so no jump skips the renewal for good. Renewals do not follow
-//! each other at once: each accepted certificate ends later than the one that it
-//! renews, and is not due in the second of its issue unless it is about to end.
+//! before the end, so no jump prevents the renewal permanently. Renewals do not form
+//! an endless series: each accepted certificate ends later than the certificate that
+//! it renews. A new certificate is due at once only if it is about to expire.
 
 use core::time::Duration;
 
@@ -57,7 +57,7 @@ pub(super) fn of(context: &HolderContext<'_>, credential: &Credential) -> Renewa
         .held
         .and_then(|held| Some((held, held.issued.as_ref()?)))
     else {
-        // Liqo made this exchange. The certificate's lifetime counts from its
+        // Liqo completed this exchange. The certificate's lifetime counts from its
         // adoption.
         return Renewal::NotBefore(due_at(now, until));
     };
@@ -77,11 +77,11 @@ pub(super) fn of(context: &HolderContext<'_>, credential: &Credential) -> Renewa
 }
 
 impl HolderContext<'_> {
-    /// Renews the certificate, if that is due. If the renewal fails, the present
-    /// certificate stays in force, and the rest of the plan continues. Returns
-    /// whether there is a new certificate.
+    /// Renews the certificate, if its renewal is due. If the renewal fails, the
+    /// present certificate stays in force, and the rest of the plan continues.
+    /// Returns whether a new certificate was issued.
     pub(in crate::provider) fn renew(&self, credential: &Credential, plan: &mut Plan<'_>) -> bool {
-        // After the expiry, a new credential must be requested.
+        // After the expiry, the provider requests a new credential.
         plan.wake_by(
             credential
                 .shown
@@ -120,5 +120,5 @@ impl HolderContext<'_> {
 
 /// A certificate is still valid in the second of its notAfter.
 pub(super) const ONE_SECOND: Duration = Duration::from_secs(1);
-/// The longest pause before a failed signer is asked again.
+/// The longest pause before the next request after a failure that allows a retry.
 const RETRY: Duration = Duration::from_secs(60);

@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// Waits for the deletion of the keys that are no longer needed: the replaced keys,
-/// and the keys of a Tenant or of slices that are gone. Every plan names the key
-/// until its deletion is recorded.
+/// and the keys of a Tenant or of slices that are gone. Each step names each of
+/// these keys until the deletion of the key is recorded.
 pub(in crate::provider) fn await_revocations(look: &Look<'_>, plan: &mut Plan<'_>) {
     let Some(record) = look.observed.record() else {
         return;
@@ -84,8 +84,8 @@ fn to_revoke(look: &Look<'_>, record: &Record) -> Vec<AccessKey> {
         .collect()
 }
 
-/// A slice in the peer's tenant namespace; one that cannot be read may have any
-/// UID.
+/// A slice in the peer's tenant namespace. The UID is `None` if the slice cannot be
+/// read; such a slice may have any UID.
 struct Present<'a> {
     name: &'a str,
     uid: Option<&'a str>,

@@ -30,9 +30,9 @@ pub trait CsrSigner: Send + Sync {
     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError>;
 }
 
-/// A request for a certificate. As data, it is the question `certificate` of
-/// [the JSON forms](crate::machine::json), with which a caller in another language
-/// answers at its next call.
+/// A request for a certificate. As data, it is the question `certificate` of [the
+/// JSON forms](crate::machine::json), which a caller in another language answers
+/// with its next call.
 ///
 /// # Examples
 /// ```
@@ -62,7 +62,7 @@ pub struct SigningRequest {
     /// The peer that gets the certificate.
     pub peer: ClusterId,
     /// The holder of the certificate: the peer's control plane, or one of its
-    /// slices. For a peering user it is the control plane.
+    /// slices. For a peering user, this is the control plane.
     pub holder: Holder,
     /// The request itself, verified.
     pub csr: Csr,

@@ -16,8 +16,8 @@ use crate::{
 /// policy, a ticket system or a person.
 ///
 /// The provider asks the approver until the approver decides. The decision is then
-/// on record, and holds for this key and request in this Tenant. A renewal needs no
-/// new decision.
+/// recorded, and is valid for this key and request in this Tenant. A renewal needs
+/// no new decision.
 ///
 /// # Examples
 /// ```
@@ -65,7 +65,7 @@ pub struct ApprovalRequest {
     pub tenant: ObjectRef,
     /// Its key.
     pub public_key: PublicKey,
-    /// The key's fingerprint: what two administrators compare.
+    /// The key's fingerprint, which the administrators of both clusters compare.
     pub fingerprint: Fingerprint,
     /// Its request.
     pub csr: Csr,
@@ -77,8 +77,8 @@ pub struct ApprovalRequest {
 }
 
 impl Look<'_> {
-    /// The approval that a request on record still needs; none if the request
-    /// may be signed.
+    /// The approval that a recorded request still needs; `None` if the request may
+    /// be signed.
     pub(in crate::provider) fn approval_needed(
         &self,
         tenant: &Tenant,
@@ -88,7 +88,7 @@ impl Look<'_> {
         match record.and_then(|record| record.proof.as_ref()?.verdict.as_ref()) {
             Some(Verdict::Approved) => Ok(None),
             Some(Verdict::Denied(reason)) => Err(disapproved(tenant, reason)),
-            // Without a record, the exchange is one that Liqo made.
+            // Without a record, Liqo completed the exchange.
             None if record.is_none() => Ok(None),
             None => Ok(Some(ApprovalRequest {
                 peer: self.peer().clone(),
@@ -102,7 +102,7 @@ impl Look<'_> {
         }
     }
 
-    /// Asks the approver, and records what it decides.
+    /// Asks the approver, and records the decision.
     pub(in crate::provider) fn ask_approver(
         &self,
         tenant: &Tenant,
@@ -124,7 +124,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Records a decision on the request that is on record.
+    /// Records a decision on the recorded request.
     pub(in crate::provider) fn decide(
         &self,
         tenant: &Tenant,

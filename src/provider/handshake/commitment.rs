@@ -10,9 +10,9 @@ use crate::{
 };
 
 impl Look<'_> {
-    /// This provider's commitment to the peer. None if the provider has no key of
-    /// its own, or if the nonce names another key. Reuses `earlier` if its content
-    /// is the same.
+    /// This provider's commitment to the peer. `None` if the provider has no key of
+    /// its own, or if a structured nonce does not commit the provider to this key.
+    /// Reuses `earlier` if its content is the same.
     pub(in crate::provider) fn commit(
         &self,
         verified: &VerifiedTenant,

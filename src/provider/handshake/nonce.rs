@@ -25,7 +25,7 @@ pub enum WhyNonce {
     Absent,
     /// The present nonce has expired.
     Expired,
-    /// The peer was here before and is invited again.
+    /// An earlier peering is over, and the peer is invited again.
     Ended,
     /// The administrator asked for a new nonce, or the Secret does not hold the
     /// offered nonce.
@@ -87,8 +87,8 @@ pub(in crate::provider) fn make_nonce(
     Ok(())
 }
 
-/// Hands out the nonce on offer, which the nonce Secret does not hold. Without a valid
-/// offer, makes a nonce.
+/// Writes the offered nonce to the nonce Secret, which does not contain it, and
+/// sends the nonce. Without a valid offer, makes a nonce.
 ///
 /// # Errors
 /// As [`make_nonce`].
@@ -107,9 +107,10 @@ pub(in crate::provider) fn hand_out(
     Ok(())
 }
 
-/// Keeps the nonce on offer beside a Tenant that has not used it: the peer may have
-/// lost it, and a crash may have kept it from being stored. A nonce of a first
-/// invitation that has expired is made anew, as without a Tenant.
+/// Hands the offered nonce out again while a Tenant exists that has not used it. The
+/// peer may have lost the nonce, or a crash may have prevented its storage. If the
+/// nonce of a first invitation has expired, the provider makes a new one, as without
+/// a Tenant.
 ///
 /// # Errors
 /// As [`make_nonce`].
@@ -176,7 +177,7 @@ pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase
         return Ok(Phase::AwaitsTenant(nonce));
     }
     if record.is_some_and(|record| stands(look, record)) {
-        // The Secret, which the peer reads, does not hold a usable nonce.
+        // The Secret that the peer reads contains no usable nonce.
         return Ok(Phase::NeedsNonce(present.why()));
     }
     if observed.is_known() {
@@ -193,8 +194,9 @@ pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase
     })
 }
 
-/// Whether an offer is still an invitation: until its nonce expires, and for a first
-/// invitation as long as the nonce Secret exists.
+/// Whether an offer is still an invitation. An offer is an invitation until its
+/// nonce expires. A first invitation also stays valid as long as the nonce Secret
+/// exists.
 fn stands(look: &Look<'_>, record: &Record) -> bool {
     record.invites(look.now) || (record.is_invitation() && has_secret(look))
 }
@@ -238,9 +240,9 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
     }
 }
 
-/// The present nonce, if it is usable and the Tenant's key has signed it. It is
-/// newer than the recorded one. The provider's commitment must cover this nonce,
-/// since the peer has it.
+/// The present nonce, if it is usable and the Tenant's key has signed it. Such a
+/// nonce is newer than the recorded one. The provider's commitment must cover the
+/// newer nonce, since the peer has signed it.
 pub(in crate::provider) fn signed_since(
     look: &Look<'_>,
     tenant: &Tenant,
@@ -254,7 +256,7 @@ pub(in crate::provider) fn signed_since(
 }
 
 impl PresentNonce {
-    /// Why the peer needs another nonce in place of this one.
+    /// The reason why the peer needs another nonce.
     fn why(&self) -> WhyNonce {
         match self {
             Self::Absent => WhyNonce::Absent,

@@ -17,8 +17,8 @@ use crate::{
 
 /// Pins the key, records the proof and marks the nonce as used. Adds the finalizer
 /// to the Tenant, and the provider's commitment if the provider has a key. All this
-/// happens before anything is signed. `adopted` is the certificate that Liqo issued
-/// before, if any.
+/// happens before the provider requests a certificate. `adopted` is the certificate
+/// that Liqo issued before, if any.
 ///
 /// # Errors
 /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the provider's
@@ -39,7 +39,8 @@ pub(in crate::provider) fn record_proof(
     };
     let key = verified.public_key();
     let csr = verified.csr().digest();
-    // The request is approved if nobody has to approve it, or if Liqo signed it.
+    // The request counts as approved if no approval is required, or if Liqo has
+    // issued its certificate.
     let is_approved = adopted.is_some() || !look.configuration.needs_approval();
     let verdict = observed
         .record()

@@ -56,15 +56,17 @@ impl Look<'_> {
             plan.create(tenant);
             return Ok(());
         };
-        // Only this side sets condition and policy: the stored values stay.
+        // Only this side sets the condition and the policy, so the stored values
+        // stay.
         let mut tenant = stored.clone();
         tenant.spec.public_key = received.spec.public_key.clone();
         tenant.spec.csr = received.spec.csr.clone();
         tenant.spec.signature = received.spec.signature.clone();
         tenant.spec.proxy_url = received.spec.proxy_url.clone();
         key_succession::carry(received, &mut tenant);
-        // A Tenant in another namespace was created by a `kubectl apply`. The rules
-        // for its namespace do not fit, so they are not checked.
+        // A Tenant in another namespace was created by `kubectl apply`. The
+        // admission rules require the tenant namespace, so they are not checked for
+        // this Tenant.
         if stored.metadata.namespace == observed.namespace_name() {
             self.admit(Some(stored), &tenant)?;
         }
@@ -72,8 +74,10 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// That a key which nobody pinned could be proven now. Otherwise no look does
-    /// arithmetic on it: a Tenant that stays refused costs nothing.
+    /// Checks the form of the Tenant. If no key is pinned, also checks that the
+    /// present nonce is usable. Without a usable nonce, the Tenant's key cannot be
+    /// proven and is not verified. So a Tenant that stays refused causes no costly
+    /// arithmetic.
     pub(in crate::provider) fn check_provable(&self, tenant: &Tenant) -> Result<(), Error> {
         verify::tenant_form(tenant, self.peer(), self.policy())?;
         let record = self.observed.record();
@@ -104,7 +108,7 @@ impl Look<'_> {
         }
     }
 
-    /// The Tenant's key, if the record says that its modulus was tested.
+    /// The Tenant's key, if its modulus was tested and the result is recorded.
     fn tested_key(&self, tenant: &Tenant) -> Result<Option<PublicKey>, Error> {
         let unpinned = |record: &&Record| record.public_key.is_none();
         let record = self.observed.record().filter(unpinned);
@@ -125,8 +129,9 @@ impl Look<'_> {
         Ok(PublicKey::from_known_spki_der(&claimed, self.policy()).ok())
     }
 
-    /// Records whether the modulus of a refused Tenant's RSA key is composite, if a look
-    /// has to test it. Without a record, every look tests it.
+    /// Records whether the modulus of a refused Tenant's RSA key is composite, so
+    /// that later steps need not test it again. If the peer has no record, each step
+    /// tests it.
     pub(in crate::provider) fn remember_key_test(&self, tenant: &Tenant, plan: &mut Plan<'_>) {
         let policy = self.policy();
         let field = tenant.spec.public_key.as_slice();

@@ -15,18 +15,18 @@ use crate::{
     model::ClusterId,
 };
 
-/// Knows which names are principals of the provider's cluster.
+/// Looks up which names are principals of the provider's cluster.
 ///
-/// A cluster ID becomes a user and, through its resource slices, a group. The
-/// provider looks both names up before a peer's first handshake is recorded, and
-/// not again once its proof is on record. A resource slice becomes a user. The
-/// provider looks its name up before it records the slice's request.
+/// A peer's cluster ID becomes the name of a user and, through the peer's resource
+/// slices, of a group. The provider looks up both names before it records the peer's
+/// first handshake, and not again later. A resource slice also becomes a user. The
+/// provider looks up its user name before it records the slice's request.
 ///
 /// If an implementation returns `false` for a name in use, a peer can become that
 /// principal. If it returns `true` for a free name, the peer is only refused. When
 /// in doubt, return `true` or an error.
 pub trait Principals: Send + Sync {
-    /// Whether the name belongs to someone else than the claimant.
+    /// Whether the name belongs to a principal other than the claimant.
     ///
     /// # Errors
     /// The reason why there is no answer. The step fails and can be tried again.
@@ -43,13 +43,13 @@ pub struct NameRequest<'a> {
     pub claimant: Claimant<'a>,
 }
 
-/// The party that claims a name. A name that the claimant already has does not
-/// count as taken: the same question may come again after a crash.
+/// The party that claims a name. A name that the claimant already has does not count
+/// as taken, since the provider may ask the same question again after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Claimant<'a> {
-    /// A consumer's control plane: the user of its ID. The group of its ID is
-    /// that of its slices.
+    /// A consumer's control plane: the user with the consumer's ID. The group with
+    /// this ID is the group of the consumer's slices.
     ControlPlane(&'a ClusterId),
     /// A consumer's peering user.
     PeeringUser(&'a ClusterId),
@@ -71,8 +71,8 @@ pub enum PrincipalName<'a> {
     Group(&'a str),
 }
 
-/// A fixed table of names, taken as users and as groups alike. An empty table says
-/// that the cluster has no users and groups besides the well-known ones.
+/// A fixed table of taken names. Each name counts as a user and as a group. An empty
+/// table means that the cluster has no users and groups besides the well-known ones.
 ///
 /// # Examples
 /// ```
@@ -99,8 +99,8 @@ impl Principals for NameTable {
     }
 }
 
-/// The look-up of a provider for which none was set. It fails, so that nobody takes
-/// the name of a principal because nobody looked.
+/// The look-up of a provider without a configured look-up. It always fails, since an
+/// unchecked peer could take the name of a principal.
 pub(crate) struct NotSet;
 
 impl Principals for NotSet {
@@ -151,8 +151,8 @@ impl Serialize for NameRequest<'_> {
     }
 }
 
-/// Whether nobody but the claimant has one of these names (rule 7); nothing while
-/// the look-up has not answered.
+/// Whether no principal other than the claimant has one of these names (rule 7);
+/// `None` if the look-up has not answered yet.
 pub(crate) fn are_free(
     principals: &dyn Principals,
     names: &[PrincipalName<'_>],

@@ -26,22 +26,22 @@ use crate::{
 /// tenant namespaces, this library's records of peers and slices, and the
 /// subjects of RoleBindings and ClusterRoleBindings.
 ///
-/// A name is believed only from where no peer can write. A peer writes Tenants
-/// and replicas of resource slices, so these name nobody; it writes Secrets in
-/// its tenant namespace, so a record counts only in the provider's own
-/// namespace and under the provider's seal.
+/// Only objects that no peer can write count. A peer can write Tenants and replicas
+/// of resource slices, so the registry ignores them. A peer can also write Secrets
+/// in its tenant namespace. So a record counts only in the provider's own namespace
+/// and with the provider's seal.
 ///
-/// It is fed by a [`Mirror`](crate::machine::Mirror) that it follows, or by
-/// whoever watches the objects ([`observe`](Follower::observe),
-/// [`forget`](Follower::forget)), and asked by a [`Provider`](crate::Provider) that
-/// shares it. Until it is told that it has seen everything
-/// ([`complete`](Follower::complete)) it answers "later". It holds hashes under a key
-/// of its own and no names, so that a peer with three slices costs less than a
-/// KiB, and every question takes the same time.
+/// A registry follows a [`Mirror`](crate::machine::Mirror), or gets its objects from
+/// another watcher, through [`observe`](Follower::observe) and
+/// [`forget`](Follower::forget). A [`Provider`](crate::Provider) that shares the
+/// registry looks names up in it. Before the call of
+/// [`complete`](Follower::complete), each answer is [`Answer::Pending`]. The
+/// registry stores no names, but hashes under a key of its own. So a peer with three
+/// slices needs less than a KiB, and each question takes the same time.
 ///
-/// Two names with the same hash of 64 bits count as the same name. That keeps a
-/// peer out, if it ever happens, and lets none in; without the key nobody can
-/// bring it about.
+/// Two names with the same hash of 64 bits count as the same name. Such a collision
+/// can refuse a peer, but can never accept one wrongly. Without the key, nobody can
+/// cause a collision.
 ///
 /// # Examples
 /// ```
@@ -145,8 +145,8 @@ impl NameRegistry {
         }
     }
 
-    /// The claims of a tenant namespace. It exists from the invitation of its peer,
-    /// before any credential is issued.
+    /// The claims of a tenant namespace. The namespace exists from the invitation of
+    /// its peer, before any credential is issued.
     fn claims_of_namespace(&self, namespace: &Namespace) -> Option<Claims> {
         let labels = &namespace.metadata.labels;
         let is_tenants = labels.get(names::TENANT_NAMESPACE_LABEL)? == names::TRUE;
@@ -179,7 +179,7 @@ impl NameRegistry {
         Some(self.claims_of_slice(&peer, &record.slice))
     }
 
-    /// A peer is a user, and its slices are a group.
+    /// The claims of a peer: its user, and the group of its slices.
     fn claims_of_peer(&self, peer: &ClusterId) -> Claims {
         Claims {
             claimant: self.claimant(Claimant::ControlPlane(peer)),
@@ -199,8 +199,8 @@ impl NameRegistry {
     }
 
     /// The claims of a binding. A binding that gives a peer its rights claims its
-    /// subjects for that peer. Any other binding claims them for somebody who is no
-    /// peer.
+    /// subjects for that peer. Any other binding claims its subjects for a claimant
+    /// that is no peer.
     fn claims_of_subjects(&self, metadata: &Metadata, subjects: &[RbacSubject]) -> Option<Claims> {
         let peer: Option<ClusterId> = metadata
             .label(names::REMOTE_CLUSTER_ID_LABEL)
@@ -266,7 +266,8 @@ impl Principals for NameRegistry {
 }
 
 impl Follower for NameRegistry {
-    /// Includes every binding, whatever its labels: each one names users or groups.
+    /// Includes every binding with any labels, since each binding names users or
+    /// groups.
     fn watches(&self) -> Vec<Watch> {
         vec![
             Watch::all(Kind::Namespace).with(Requirement::Exists(names::REMOTE_CLUSTER_ID_LABEL)),
@@ -278,7 +279,7 @@ impl Follower for NameRegistry {
         ]
     }
 
-    /// Objects that name nobody are passed over.
+    /// Objects without a user or a group are ignored.
     fn observe(&self, object: &Object) {
         let id = self.object(&object.id());
         let claims = self.claims(object);

@@ -1,9 +1,9 @@
-//! The access keys on record: the keys of the holders, and the keys that an
+//! The recorded access keys: the keys of the holders, and the keys that an
 //! administrator must delete at AWS.
 //!
-//! A certificate expires; an access key does not. So an unused access key stays on
-//! record until an administrator confirms its deletion. Until then the peer's name
-//! also stays bound to the peer.
+//! A certificate expires; an access key does not. So an unused access key stays in
+//! the record until an administrator confirms its deletion. Until then, the peer's
+//! name also stays bound to the peer.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,15 +35,15 @@ struct GivenKey {
     config: AwsConfig,
 }
 
-/// A peer's access keys: that of its control plane, and the public parts of the
-/// others. The secret part of a slice's key is in the record of the slice.
+/// A peer's access keys: the key of its control plane, and the public parts of the
+/// other keys. The secret part of a slice's key is in the record of the slice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(in crate::provider) struct AwsKeys {
     pub(in crate::provider) held: HeldKey,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     of_slices: Vec<SliceKey>,
-    /// The keys that another one replaced.
+    /// The keys that another key replaced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     superseded: Vec<AccessKey>,
 }
@@ -103,7 +103,7 @@ impl HeldKey {
         self.given.replace(given).map(|earlier| earlier.config)
     }
 
-    /// Forgets the key if it has this ID. Returns whether it had.
+    /// Forgets the key if it has this ID. Returns whether a key was forgotten.
     pub(in crate::provider) fn forget(&mut self, access_key_id: &str) -> bool {
         let is_it = |given: &mut GivenKey| given.config.aws_access_key_id == access_key_id;
         self.given.take_if(is_it).is_some()
@@ -111,23 +111,24 @@ impl HeldKey {
 }
 
 impl AwsKeys {
-    /// Whether there never was a key.
+    /// Whether no key was ever recorded.
     pub(super) fn is_unused(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether neither a slice's key nor a replaced key is left.
+    /// Whether no key is left: neither the control plane's, nor a slice's, nor a
+    /// replaced one.
     pub(super) fn is_empty(&self) -> bool {
         self.held.given.is_none() && self.of_slices.is_empty() && self.superseded.is_empty()
     }
 
-    /// How many keys are on record.
+    /// The number of the keys of slices and of the replaced keys.
     pub(in crate::provider) fn len(&self) -> usize {
         self.of_slices.len() + self.superseded.len()
     }
 
-    /// Whether a key may still authenticate as this slice. A replaced key may be
-    /// that of any slice.
+    /// Whether a key may still authenticate as this slice. A replaced key may have
+    /// belonged to any slice.
     pub(in crate::provider) fn may_open(&self, slice: &str) -> bool {
         !self.superseded.is_empty() || self.of_slices.iter().any(|one| one.slice == slice)
     }

@@ -9,15 +9,15 @@ use crate::{
     model::{Bytes, Timestamp},
 };
 
-/// The credentials of one holder. An access key is beside them: a peer's record
-/// has it together with those of the peer's slices.
+/// The credentials of one holder, without an access key. The record stores access
+/// keys in another field.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct HeldCredentials {
     /// The certificate that was issued last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) issued: Option<IssuedCertificate>,
-    /// A refused renewal, so that the provider does not request it at each look.
+    /// A refused renewal, so that the provider does not request it at each step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) refused_renewal: Option<RefusedRenewal>,
     /// The CertificateSigningRequest that is under way.
@@ -35,15 +35,17 @@ pub(in crate::provider) struct SigningAttempt {
     pub(in crate::provider) attempt: u8,
     /// The name of the CertificateSigningRequest.
     pub(in crate::provider) name: String,
-    /// Until when its certificate may be valid, in seconds since the Unix epoch.
+    /// The time until which its certificate may be valid, in seconds since the Unix
+    /// epoch.
     pub(in crate::provider) until: i64,
-    /// Why the request was denied or failed, until an administrator asks again.
+    /// The reason why the request was denied or failed. It stays until an
+    /// administrator submits the request again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) denied: Option<String>,
 }
 
 impl HeldCredentials {
-    /// Stores a certificate as the one in force.
+    /// Stores the certificate that is now in force.
     pub(in crate::provider) fn take(&mut self, issued: IssuedCertificate) {
         self.issued = Some(issued);
         self.refused_renewal = None;
@@ -52,7 +54,7 @@ impl HeldCredentials {
 }
 
 impl SigningAttempt {
-    /// The first attempt for a request, or one more.
+    /// An attempt for a request, which is not denied yet.
     pub(in crate::provider) fn new(
         request: RequestId,
         attempt: u8,

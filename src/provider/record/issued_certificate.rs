@@ -1,4 +1,4 @@
-//! The issued certificate on record, and its refused renewal.
+//! The recorded certificate, and its refused renewal.
 
 use core::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::{
     policy::Policy,
 };
 
-/// An issued certificate. The record holds the whole chain, because the peer can
-/// write the Secret in which Liqo keeps it. So the provider neither accepts another
-/// certificate in its place nor requests it again.
+/// An issued certificate. The record contains the whole chain, because the peer can
+/// write the Secret in which Liqo keeps the certificate. So a change of that Secret
+/// causes neither the use of another certificate nor a new request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct IssuedCertificate {
@@ -33,7 +33,8 @@ pub(in crate::provider) struct IssuedCertificate {
     replaced: Option<Bytes>,
 }
 
-/// A renewal that the signer denied, or whose certificate ends no later.
+/// A renewal that the signer denied, or for which the signer issued a certificate
+/// that ends no later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct RefusedRenewal {
@@ -48,7 +49,7 @@ enum WhyRefused {
     /// The signer's reason for the denial.
     Denied(String),
     /// The expiry of the certificate that the signer issued, in seconds since the
-    /// Unix epoch. It is no later than that of the present certificate.
+    /// Unix epoch. It is no later than the expiry of the present certificate.
     EndsAt(i64),
 }
 
@@ -134,9 +135,10 @@ impl RefusedRenewal {
         }
     }
 
-    /// When this request may be repeated, if that is later than now. If the clock
-    /// was set back to a time before the refusal, the refusal no longer counts: its
-    /// recorded time may be wrong, and the wait could be endless.
+    /// The time at which this request may be repeated, if that time is in the
+    /// future. If the clock was set back to a time before the refusal, the refusal
+    /// no longer counts: its recorded time may be wrong, and the wait could be
+    /// endless.
     pub(in crate::provider) fn holds_until(
         &self,
         request: RequestId,

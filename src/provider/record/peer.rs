@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct Record {
-    /// The pinned key; none before the first proof and after a release.
+    /// The pinned key; `None` before the first proof and after a release.
     #[serde(
         default,
         with = "record_bytes",
@@ -43,22 +43,22 @@ pub(in crate::provider) struct Record {
     #[serde(default, skip_serializing_if = "is_active")]
     pub(in crate::provider) condition: TenantCondition,
     /// A counter of the lifts. It starts at the Unix time at which the record was
-    /// made. A token for a lift names its value, so that the token is valid only
-    /// once.
+    /// made. The MAC of a lift token covers the counter, so that the token is valid
+    /// only once.
     #[serde(default)]
     pub(in crate::provider) lifts: u64,
-    /// The credentials of the control plane, but for an access key.
+    /// The credentials of the control plane, without an access key.
     #[serde(flatten)]
     pub(in crate::provider) held: HeldCredentials,
-    /// When the last of all issued certificates expires, in seconds since the Unix
-    /// epoch.
+    /// The time at which the last of all issued certificates expires, in seconds
+    /// since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) certificates_until: Option<i64>,
     /// The rate limit for the requests of the peer's slices.
     #[serde(default, skip_serializing_if = "SigningRate::is_unused")]
     pub(in crate::provider) signing_rate: SigningRate,
-    /// The access key of the control plane, and the public parts of those that
-    /// it has no more and of those of its slices.
+    /// The access key of the control plane, and the public parts of the replaced
+    /// keys and of the keys of the peer's slices.
     #[serde(default, skip_serializing_if = "AwsKeys::is_unused")]
     pub(in crate::provider) aws: AwsKeys,
 }
@@ -80,8 +80,8 @@ pub(in crate::provider) struct Proof {
     pub(in crate::provider) verdict: Option<Verdict>,
 }
 
-/// An RSA key, and whether its modulus is composite. The test takes milliseconds, and a
-/// refused Tenant may stay.
+/// An RSA key, and whether its modulus is composite. The result is recorded, because
+/// the test takes milliseconds and a refused Tenant may stay for long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::provider) struct TestedKey {
@@ -97,7 +97,7 @@ pub(in crate::provider) enum Verdict {
     Denied(String),
 }
 
-/// The nonce on offer.
+/// The offered nonce.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::provider) struct Offer {
     #[serde(flatten)]
@@ -161,12 +161,13 @@ impl Record {
 
     /// The Secret with the sealed record.
     pub(in crate::provider) fn seal(&self, seal: &Seal<'_>, namespace: &str) -> Secret {
-        // Strings, numbers and maps of them can always be JSON.
+        // The serialization of strings, numbers and maps of them cannot fail.
         let text = sealed::to_text(self).unwrap_or_default();
         seal.seal(namespace, name(seal.peer), text)
     }
 
-    /// Whether the record holds only an invitation: the peer has never been here.
+    /// Whether the record contains only an invitation, and the peer has not used it
+    /// yet.
     pub(in crate::provider) fn is_invitation(&self) -> bool {
         self.offered.is_some() && self.public_key.is_none() && self.used.is_empty()
     }
@@ -177,13 +178,13 @@ impl Record {
         until.is_some_and(|until| now.unix() < until)
     }
 
-    /// The nonce on offer, if it has not expired yet.
+    /// The offered nonce, if it has not expired yet.
     pub(in crate::provider) fn offered_nonce(&self, now: Timestamp) -> Option<&Nonce> {
         let nonce = self.offered.as_ref()?.nonce.as_ref();
         nonce.filter(|_| self.invites(now))
     }
 
-    /// Whether this nonce is the one on offer.
+    /// Whether this nonce is the offered one.
     pub(in crate::provider) fn offers(&self, nonce: &Nonce) -> bool {
         self.offered
             .as_ref()
@@ -205,9 +206,9 @@ impl Record {
         if !self.has_used(nonce) {
             self.used.push(NonceMark::of(nonce));
         }
-        // A nonce of this provider that is no longer listed is not offered either.
-        // The embedder vouches for one nonce at a time, so the last ones are
-        // enough.
+        // The list may lose a nonce of this provider, since such a nonce is usable
+        // only while it is offered. For other nonces, the embedder vouches for one
+        // nonce at a time, so the latest ones are enough.
         let surplus = self.used.len().saturating_sub(USED_NONCES);
         self.used.drain(..surplus);
     }
@@ -234,8 +235,8 @@ impl Record {
         }
     }
 
-    /// The time from which the record is no longer needed: then all certificates
-    /// and all used nonces have expired. None while the record holds a condition,
+    /// The time from which the record is no longer needed. Then all certificates and
+    /// all used nonces have expired. `None` if the record contains a condition,
     /// which only an administrator lifts, or an access key whose deletion is not
     /// confirmed.
     pub(in crate::provider) fn forgettable_from(&self) -> Option<Timestamp> {

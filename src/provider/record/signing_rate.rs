@@ -28,8 +28,8 @@ pub(in crate::provider) struct SigningRate {
 pub(in crate::provider) struct Taking([u8; 32]);
 
 impl Taking {
-    /// The digest covers the record's version. So a request that returns after the
-    /// record has held another one counts as a new request.
+    /// The digest covers the record's version. So an earlier request counts as a new
+    /// request if the record has contained another request since.
     pub(in crate::provider) fn of(
         slice: &ResourceSlice,
         verified: &VerifiedSlice,
@@ -61,7 +61,7 @@ impl SigningRate {
         }
         let interval = limits.signing_interval;
         let whole = interval.saturating_mul(limits.signing_burst);
-        // If the clock was ahead before, a request waits no longer than for an
+        // If the clock was ahead before, a request waits no longer than with an
         // empty bucket.
         let full_at = now.unix().max(self.full_at);
         let full_at = full_at.min((now + whole).unix());

@@ -26,13 +26,13 @@ pub(in crate::provider) struct SliceRecord {
     /// SHA-256 of the request in DER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     csr: Option<Bytes>,
-    /// SHA-256 of the key that the request was verified for.
+    /// SHA-256 of the key with which the request was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<Bytes>,
     /// When its first certificate was issued, in seconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) authenticated: Option<i64>,
-    /// The credentials of the slice, but for an access key.
+    /// The credentials of the slice, without an access key.
     #[serde(flatten)]
     pub(in crate::provider) held: HeldCredentials,
     /// The AWS access key in place of a certificate.
@@ -40,8 +40,8 @@ pub(in crate::provider) struct SliceRecord {
     pub(in crate::provider) aws: HeldKey,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) decided: Option<Decided>,
-    /// When the last certificate of a slice with this name expires, in seconds
-    /// since the Unix epoch. Until then the name is taken.
+    /// When the last certificate of a slice with this name expires, in seconds since
+    /// the Unix epoch. Until then, the name is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certificates_until: Option<i64>,
     /// Whether this side's administrator cordoned the slice.
@@ -96,7 +96,7 @@ impl SliceRecord {
         }
     }
 
-    /// Reads a record, if its seal is valid and its name fits its slice.
+    /// Reads a record, if its seal is valid and its name belongs to its slice.
     pub(in crate::provider) fn open(
         secret: &Secret,
         seal: &Seal<'_>,
@@ -127,7 +127,7 @@ impl SliceRecord {
                 == Some(verified.csr().digest())
     }
 
-    /// Whether this replica is the one whose request is on record.
+    /// Whether the recorded request is from this replica.
     pub(in crate::provider) fn is_about(&self, slice: &ResourceSlice) -> bool {
         !self.uid.is_empty() && self.uid == slice.metadata.uid
     }
@@ -187,8 +187,8 @@ impl SliceRecord {
         self.certificates_until = self.certificates_until.max(Some(until.unix()));
     }
 
-    /// The time from which no certificate of a slice with this name is valid; none
-    /// if there was no certificate. A certificate is still valid in the second of
+    /// The time from which no certificate of a slice with this name is valid; `None`
+    /// if no certificate was issued. A certificate is still valid in the second of
     /// its notAfter.
     pub(in crate::provider) fn unused_from(&self) -> Option<Timestamp> {
         let issued = self.held.issued.as_ref();
@@ -209,7 +209,7 @@ impl SliceRecord {
         }
     }
 
-    /// The recorded decision, if it is on the resources that the slice requests
+    /// The recorded decision, if it covers the resources that the slice requests
     /// now.
     pub(in crate::provider) fn decision_on(&self, spec: &ResourceSliceSpec) -> Option<&Decided> {
         let decided = self.decided.as_ref()?;

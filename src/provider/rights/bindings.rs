@@ -30,10 +30,10 @@ pub(in crate::provider) struct Granted<'a> {
 }
 
 impl Granted<'_> {
-    /// Binds the rights, then fills the status.
+    /// Creates the bindings, then writes the status.
     ///
     /// # Errors
-    /// [`LocalFault::Conflict`] if a binding of that name grants something else.
+    /// [`LocalFault::Conflict`] if a binding of that name grants other rights.
     pub(in crate::provider) fn grant(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let missing = self.missing_bindings()?;
         if !missing.is_empty() {

@@ -1,8 +1,8 @@
 //! The recorded condition of a Tenant (rule 6).
 //!
 //! The provider copies a stricter condition from the Tenant to the record. The
-//! recorded condition holds until the provider's administrator lifts it. `Active`
-//! in the peer's file does not lift it.
+//! recorded condition holds until the provider's administrator lifts it. A Tenant
+//! with the condition `Active` does not lift it.
 
 use crate::{
     audit::{Decision, Event},

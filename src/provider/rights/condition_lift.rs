@@ -1,10 +1,10 @@
 //! The token by which an administrator lifts the recorded condition (rule 6).
 //!
-//! A change of the Tenant alone must not lift the recorded condition: someone may
-//! apply the peer's file again. An administrator who patches the Tenant with
-//! `kubectl` therefore adds a token. The token is in the record's Secret in the
-//! provider's namespace, and in no file of the peer. It is valid for one lift to
-//! one condition:
+//! A change of the Tenant alone must not lift the recorded condition, since the
+//! Tenant may be applied again from the peer's file. An administrator who patches
+//! the Tenant with `kubectl` therefore adds a token. The token is in the record's
+//! Secret in the provider's namespace, and in no file of the peer. It is valid for
+//! one lift to one condition:
 //!
 //! ```sh
 //! token=$(kubectl get secret -n liqo liqo-auth-provider-cl-consumer \
@@ -26,9 +26,9 @@ use crate::{
 };
 
 /// Sets a peer's condition, milder or stricter, in the Tenant and in the record. A
-/// stricter condition goes to the record first. A milder one goes to the record
-/// last: if that write fails, the token in the Tenant still lifts the recorded
-/// condition.
+/// stricter condition goes to the record first. A milder condition goes to the
+/// record last: if that write fails, the token in the Tenant still lifts the
+/// recorded condition.
 pub(in crate::provider) fn set_condition(
     look: &Look<'_>,
     condition: TenantCondition,
@@ -96,7 +96,7 @@ pub(in crate::provider) fn apply_lift(look: &Look<'_>, plan: &mut Plan<'_>) {
         let condition = record.condition;
         plan.notify(Notice::ConditionHeld { condition });
     }
-    // A valid token stays: it may arrive before the condition.
+    // A valid token stays, since it may arrive before the condition.
     if given.is_some() && lifts_to.is_none() {
         plan.edit(tenant, take_token_off);
     }

@@ -1,9 +1,9 @@
-//! A tolerated peer: it has access without a handshake, because its Tenant asks for
-//! that and this side's administrator allows it
+//! A tolerated peer has access without a handshake. Its Tenant asks for this access,
+//! and this side's administrator allows it
 //! ([`tolerate_no_handshake`](crate::provider::ConsumerSettings::tolerate_no_handshake)).
 //!
-//! The peer's slices do not need the Tenant's key. The Tenant itself gets no
-//! certificate. Source: Liqo `TenantReconciler.Reconcile`.
+//! The requests of the peer's slices need not contain the Tenant's key. The Tenant
+//! itself gets no certificate. Source: Liqo `TenantReconciler.Reconcile`.
 
 use super::bindings::missing_cluster_wide;
 use crate::{
@@ -21,8 +21,8 @@ use crate::{
 };
 
 impl Configuration {
-    /// Whether a peer's slices need the handshake: always, unless this side's
-    /// administrator and the Tenant both say otherwise (rule 6).
+    /// Whether a peer needs the handshake. It does not if this side's administrator
+    /// and the Tenant both waive the handshake (rule 6).
     pub(in crate::provider) fn handshake_required(
         &self,
         peer: &ClusterId,
@@ -34,8 +34,8 @@ impl Configuration {
     }
 }
 
-/// Whether the names of a tolerated Tenant are right and free; false while the
-/// look-up of names has not answered.
+/// Whether the names of a tolerated Tenant are correct and free; false if the
+/// look-up of names has not answered yet.
 pub(in crate::provider) fn tolerates(look: &Look<'_>, tenant: &Tenant) -> Result<bool, Error> {
     verify::tenant_names(tenant, look.peer(), look.policy())?;
     verify::proxy_url(tenant)?;
@@ -46,10 +46,9 @@ pub(in crate::provider) fn tolerates(look: &Look<'_>, tenant: &Tenant) -> Result
 /// Tenant's status.
 ///
 /// # Errors
-/// [`LocalFault::Conflict`](crate::error::LocalFault::Conflict) if a binding
-/// of that name grants something else;
-/// [`PolicyRefusal`](crate::error::PolicyRefusal) if the tenant namespace is
-/// missing, and the default name would be too long.
+/// [`LocalFault::Conflict`](crate::error::LocalFault::Conflict) if a binding of that
+/// name grants other rights; [`PolicyRefusal`](crate::error::PolicyRefusal) if the
+/// tenant namespace is missing, and the default name would be too long.
 pub(in crate::provider) fn tolerate(
     look: &Look<'_>,
     tenant: &Tenant,

@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl SliceLook<'_> {
-    /// Denies the resources of a drained peer's slice, so that the consumer learns
-    /// of it. The next look deletes the slice. The record keeps the denial: if the
+    /// Denies the resources of a drained peer's slice, so that the consumer sees the
+    /// denial. The next step deletes the slice. The record keeps the denial: if the
     /// peer removes it from the status, the deletion still follows.
     pub(super) fn withdraw(&self, plan: &mut Plan<'_>) {
         let slice = self.object;
@@ -45,13 +45,14 @@ impl<'a> LeftBehind<'a> {
         Self {
             secret,
             record,
-            // An unreadable Secret stays: somebody else changed it.
+            // An unreadable Secret stays, since another party has changed it.
             certificate: look.view.find(&namespace, &name).unwrap_or_default(),
         }
     }
 
-    /// Whether the record stays: a new slice of that name must be cordoned, or a
-    /// certificate or an access key for that name may still be valid.
+    /// Whether the record stays. The record stays if a new slice with that name must
+    /// be cordoned, or if a certificate or an access key for that name may still be
+    /// valid.
     fn is_kept(&self, look: &Look<'_>) -> bool {
         let is_cordoned = self.record.cordoned && look.observed.tenant_metadata().is_some();
         let peer = look.observed.record();

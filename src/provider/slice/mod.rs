@@ -31,7 +31,7 @@ use crate::{crypto::PublicKey, model::AuthParams};
 /// authentication.
 #[derive(Clone)]
 pub(super) struct SliceTerms {
-    /// The key that the slices' requests must contain; none if no handshake is
+    /// The key that the slices' requests must contain; `None` if no handshake is
     /// required.
     pub(super) key: Option<PublicKey>,
     /// The UID of the peer's Tenant.

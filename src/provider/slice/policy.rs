@@ -37,8 +37,8 @@ pub struct SliceRequest<'a> {
     pub peer: &'a ClusterId,
     /// The slice's name.
     pub slice: &'a str,
-    /// The class, which says which controller decides. Empty or `default` means
-    /// Liqo itself.
+    /// The class, which selects the controller that decides. For an empty class or
+    /// `default`, Liqo itself decides.
     pub class: &'a str,
     /// The requested amount of each resource.
     pub resources: &'a BTreeMap<String, Quantity>,
@@ -66,10 +66,10 @@ pub enum SliceDecision {
 }
 
 /// Liqo's own decision for slices with the class `default` or without a class. Such
-/// a slice gets the resources that it requests, and the defaults that are
-/// configured here for everything else. An invalid or negative quantity is denied.
-/// Other controllers decide on other classes. Source: Liqo
-/// `remoteresourceslicecontroller.SliceStatusOptions`.
+/// a slice gets the resources that it requests. For all other resources and for the
+/// classes and labels, the slice gets the configured defaults. An invalid or
+/// negative quantity is denied. Other controllers decide on other classes. Source:
+/// Liqo `remoteresourceslicecontroller.SliceStatusOptions`.
 ///
 /// # Examples
 /// ```
@@ -86,7 +86,8 @@ pub enum SliceDecision {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct LiqoClasses {
-    /// What a slice gets where it asks for no other amount.
+    /// The grant of a slice. The resources that the slice requests replace the
+    /// resources here.
     pub defaults: Grant,
 }
 
@@ -124,7 +125,7 @@ impl<'de> Deserialize<'de> for SliceDecision {
     }
 }
 
-/// A decision as it is written.
+/// The form of a decision in JSON.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 enum Written {

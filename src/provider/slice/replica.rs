@@ -98,8 +98,8 @@ impl<'a> SliceLook<'a> {
     pub(super) fn phase(&self) -> Result<SlicePhase, Error> {
         let (look, object) = (self.look, self.object);
         let policy = look.policy();
-        // The peer can write the names. They must not prevent the end of a drained
-        // slice, so they are not checked for one.
+        // The peer can write the names. Wrong names must not prevent the deletion of
+        // a drained peer's slice, so the names of such a slice are not checked.
         if !(self.is_drained() && self.has_tenant()) {
             self.check_names()?;
         }
@@ -330,7 +330,7 @@ impl<'a> SliceLook<'a> {
         }
     }
 
-    /// Checks that the slice is a replica: it has the label with its origin.
+    /// Checks that the slice is a replica: a replica has the label with its origin.
     fn check_origin(&self) -> Result<(), Error> {
         let labels = &self.object.metadata.labels;
         if labels.contains_key(names::REPLICATION_ORIGIN_LABEL) {
@@ -347,8 +347,8 @@ impl<'a> SliceLook<'a> {
         ))
     }
 
-    /// Checks that the slice's user name belongs to nobody else. Returns false
-    /// while the look-up of names has not answered.
+    /// Checks that no other principal has the slice's user name. Returns false if
+    /// the look-up of names has not answered yet.
     fn name_is_free(&self, verified: &VerifiedSlice) -> Result<bool, Error> {
         let subject = verified.subject();
         let name = subject.common_name();

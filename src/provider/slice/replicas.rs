@@ -20,12 +20,12 @@ use crate::{
 pub(in crate::provider) struct Slices<'a> {
     look: Look<'a>,
     present: Vec<(SliceLook<'a>, SlicePhase)>,
-    /// Where the first of each name stands in them.
+    /// The index in `present` of the first slice with each name.
     by_name: BTreeMap<&'a str, usize>,
     unreadable: Vec<&'a Unreadable>,
     left_behind: Vec<LeftBehind<'a>>,
     broken: Vec<(ObjectRef, Error)>,
-    /// When the first name of a slice that is gone becomes free.
+    /// The earliest time at which the name of a slice that is gone becomes free.
     first_free: Option<Timestamp>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Slices<'a> {
             .collect();
         for unreadable in self.unreadable.iter().filter(|it| stays(&it.metadata)) {
             if unreadable.id.name.is_empty() {
-                // A slice without a name may be that of any record.
+                // Any record may belong to a slice without a name.
                 return;
             }
             present.insert(slice_name(look.peer(), &unreadable.id.name));
@@ -113,8 +113,8 @@ impl<'a> Slices<'a> {
         }
     }
 
-    /// Plans the next step of each slice. An error of one slice is a refusal, and
-    /// does not block the other slices.
+    /// Plans the next step of each slice. An error of one slice is reported as a
+    /// refusal, and does not block the other slices.
     pub(in crate::provider) fn advance(&self, plan: &mut Plan<'_>) {
         let look = &self.look;
         let is_drained = is_drained(look);

@@ -100,8 +100,8 @@ impl SliceLook<'_> {
         }
     }
 
-    /// What the slice asks for beyond what its record may hold. The record of a
-    /// grant that is too large could not be read again.
+    /// The message if the slice requests more than its record may contain. A record
+    /// with a larger grant could not be read again.
     fn excess(&self) -> Option<String> {
         let limits = &self.look.policy().limits;
         let asked = &self.object.spec.resources;
@@ -135,8 +135,8 @@ impl SliceLook<'_> {
         SliceRequest::new(self.look.peer(), self.object, granted, self.look.now)
     }
 
-    /// The status that the slice must have. It follows from the record and from the
-    /// peer's condition.
+    /// The status that the slice must have, derived from the record and the peer's
+    /// condition.
     pub(super) fn told(&self, credential: &Credential) -> ResourceSliceStatus {
         let said = &self.object.status;
         let now = self.look.now;

@@ -9,8 +9,8 @@ use crate::{
     provider::record::{Decided, Outcome},
 };
 
-/// Sets a condition. Its time is the recorded one, if there is one. Otherwise an
-/// unchanged condition keeps its time.
+/// Sets a condition with its recorded time. Without a recorded time, an unchanged
+/// condition keeps its time, and a changed condition gets the present time.
 pub(super) fn set(
     status: &mut ResourceSliceStatus,
     said: &ResourceSliceStatus,
@@ -46,8 +46,8 @@ pub(super) struct Times {
     pub(super) now: Timestamp,
 }
 
-/// The status of a slice whose request is refused. It holds only the denial, and
-/// nothing of the present status.
+/// The status of a slice whose request is refused. This status contains only the
+/// denial, and no other part of the present status.
 pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSliceStatus {
     let mut status = ResourceSliceStatus::default();
     set(
@@ -69,8 +69,8 @@ pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSli
     status
 }
 
-/// The present status with the resources of the decision. Without a decision, it
-/// has no resources, and a condition that denies them stays.
+/// The present status with the resources of the decision. Without a decision, the
+/// status has no resources, and a condition that denies them stays.
 pub(super) fn with_resources(
     said: &ResourceSliceStatus,
     decided: Option<&Decided>,
