@@ -1,8 +1,8 @@
 //! The Kubernetes objects of the exchange, and the always-valid values in them.
 //!
-//! The objects are lenient: a field holds what serde reads, and other modules
-//! verify the content. An object that cannot be read becomes [`Unreadable`] with
-//! the reason, and does not make a list fail.
+//! The objects are lenient: a field holds whatever serde can read, and other
+//! modules verify the content. An object that cannot be read becomes [`Unreadable`]
+//! with the reason. Such an object in a list does not affect the other objects.
 
 mod kinds;
 mod kubeconfig;

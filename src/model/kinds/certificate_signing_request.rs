@@ -1,4 +1,4 @@
-//! Certificate signing requests, as an API server keeps them.
+//! Certificate signing requests, as an API server stores them.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct CertificateSigningRequest {
     /// The request and its signer.
     #[serde(deserialize_with = "or_null")]
     pub spec: CertificateSigningRequestSpec,
-    /// Whether it was approved, and the certificate.
+    /// Whether the request was approved, and the certificate.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub status: CertificateSigningRequestStatus,
 }

@@ -7,9 +7,9 @@ use crate::model::{
     reading::absent::{is_default, or_null},
 };
 
-/// A role in the whole cluster. This library only looks up ClusterRoles of other
-/// writers by their labels. It does not read the aggregation rule, so such a
-/// ClusterRole must never be written back. Source: Kubernetes
+/// A role in the whole cluster. This library only reads ClusterRoles of other
+/// writers, which it finds by their labels. It must never write such a ClusterRole
+/// back, because it does not read the aggregation rule. Source: Kubernetes
 /// `rbacv1.ClusterRole`.
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

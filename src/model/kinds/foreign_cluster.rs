@@ -44,20 +44,21 @@ pub struct ForeignCluster {
 #[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ForeignClusterSpec {
-    /// Its ID and name; empty until it was asked.
+    /// The foreign cluster's ID and name; empty until the foreign cluster has
+    /// answered the request for them.
     #[serde(deserialize_with = "or_null")]
     pub cluster_identity: ClusterIdentity,
-    /// The URL of its authentication service, from 0.3 on.
+    /// The URL of the foreign cluster's authentication service, from Liqo 0.3 on.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub foreign_auth_url: String,
-    /// The same in 0.2.
+    /// The URL of the foreign cluster's authentication service in Liqo 0.2.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub auth_url: String,
-    /// The URL of the proxy on the way to its API server.
+    /// The URL of the proxy to the foreign cluster's API server.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub foreign_proxy_url: String,
-    /// Whether its TLS certificate is to be taken unseen. Liqo takes an absent
-    /// value for yes.
+    /// Whether the TLS certificate of the authentication service is accepted
+    /// without verification. In Liqo, an absent value means `true`.
     #[serde(
         rename = "insecureSkipTLSVerify",
         skip_serializing_if = "Option::is_none"
@@ -145,7 +146,8 @@ impl ForeignClusterSpec {
 }
 
 impl ForeignClusterStatus {
-    /// The result: `authStatus`, or else the condition `AuthenticationStatus`.
+    /// The result: the field `authStatus`, or the condition `AuthenticationStatus`
+    /// if the field is absent.
     pub fn auth_status(&self) -> AuthStatus {
         if let Some(status) = self.auth_status {
             return status;
@@ -162,8 +164,9 @@ impl ForeignClusterStatus {
         }
     }
 
-    /// Sets the result in the form of the version: `authStatus` in 0.2, the
-    /// condition later. An API server refuses or drops the other form.
+    /// Sets the result in the form of the version: the field `authStatus` in 0.2,
+    /// the condition in later versions. An API server refuses or drops the other
+    /// form.
     pub fn set_auth_status(
         &mut self,
         status: AuthStatus,

@@ -22,7 +22,7 @@ pub struct Metadata {
     /// The prefix to which the API server adds a random suffix, if `name` is empty.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub generate_name: String,
-    /// The namespace; empty for none.
+    /// The namespace; empty for an object without one.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub namespace: String,
     /// The UID, which differs from that of an earlier object of the same name.
@@ -47,16 +47,17 @@ pub struct Metadata {
     /// Annotations, which selectors do not use.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub annotations: BTreeMap<String, String>,
-    /// Who still has something to do before the object may end.
+    /// The finalizers. A deleted object exists until the last finalizer is removed.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub finalizers: Vec<String>,
-    /// The objects that this one ends with.
+    /// The owners. The garbage collector deletes the object when no owner exists
+    /// any more.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub owner_references: Vec<OwnerReference>,
 }
 
 impl Metadata {
-    /// The metadata of an object that is to be made.
+    /// The metadata of a new object with these labels.
     pub(crate) fn labelled<const N: usize>(
         name: impl Into<String>,
         namespace: impl Into<String>,

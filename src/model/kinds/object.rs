@@ -32,7 +32,7 @@ use crate::{
 pub struct ObjectRef {
     /// The kind.
     pub kind: Kind,
-    /// The namespace; empty for none.
+    /// The namespace; empty for an object without one.
     pub namespace: String,
     /// The name.
     pub name: String,
@@ -54,13 +54,13 @@ pub trait Resource: Sized + Into<Object> {
     /// The metadata.
     fn metadata(&self) -> &Metadata;
 
-    /// The metadata, to change it.
+    /// The metadata, to be changed in place.
     fn metadata_mut(&mut self) -> &mut Metadata;
 
-    /// The object, if it is of this kind.
+    /// This object, if it is of this kind.
     fn from_object(object: &Object) -> Option<&Self>;
 
-    /// The object, to change it, if it is of this kind.
+    /// This object, to be changed in place, if it is of this kind.
     fn from_object_mut(object: &mut Object) -> Option<&mut Self>;
 
     /// The reference to the object.
@@ -71,7 +71,7 @@ pub trait Resource: Sized + Into<Object> {
 }
 
 impl ObjectRef {
-    /// The reference to an object; `namespace` is empty for none.
+    /// The reference to an object. `namespace` is empty for an object without one.
     pub fn new(kind: Kind, namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             kind,
@@ -190,7 +190,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The metadata, to change it.
+            /// The metadata, to be changed in place.
             pub(crate) fn any_metadata_mut(&mut self) -> &mut Metadata {
                 match self {
                     $(Self::$Kind(object) => &mut object.metadata,)*
@@ -310,13 +310,14 @@ impl Object {
         value
     }
 
-    /// What names the object; of an unreadable one, as much as could be told.
+    /// The kind, namespace and name of the object. Of an unreadable object, an
+    /// unknown name or namespace is empty, and an unknown kind is [`Kind::Other`].
     pub fn id(&self) -> ObjectRef {
         let (kind, namespace, name) = self.key();
         ObjectRef::new(kind, namespace, name)
     }
 
-    /// What names the object, borrowed: kind, namespace and name.
+    /// The kind, namespace and name of the object, as in [`id`](Self::id).
     pub(crate) fn key(&self) -> (Kind, &str, &str) {
         let (namespace, name) = match self {
             Self::Unreadable(Unreadable { id, .. }) => (&id.namespace, &id.name),
@@ -328,7 +329,7 @@ impl Object {
         (self.kind(), namespace, name)
     }
 
-    /// The metadata, of an object that could be read.
+    /// The metadata; `None` for an unreadable object.
     pub fn metadata(&self) -> Option<&Metadata> {
         match self {
             Self::Unreadable(_) => None,
@@ -336,7 +337,7 @@ impl Object {
         }
     }
 
-    /// The metadata, to change it.
+    /// The metadata, to be changed in place; `None` for an unreadable object.
     pub fn metadata_mut(&mut self) -> Option<&mut Metadata> {
         match self {
             Self::Unreadable(_) => None,
@@ -420,6 +421,6 @@ fn group(api_version: &str) -> &str {
 }
 
 fn serialize<T: Serialize>(object: &T) -> Value {
-    // A map with text keys can always be JSON.
+    // The serialization of a map with text keys cannot fail.
     serde_json::to_value(object).unwrap_or_default()
 }

@@ -38,13 +38,13 @@ pub struct PolicyRule {
     /// The resources, such as `secrets`.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub resources: Vec<String>,
-    /// The names of the objects; none for all.
+    /// The names of the objects; empty for all objects.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub resource_names: Vec<String>,
     /// The verbs, such as `get`.
     #[serde(deserialize_with = "or_null")]
     pub verbs: Vec<String>,
-    /// Paths that are not resources. Only a ClusterRole has them.
+    /// The URL paths that are not resources. Only a ClusterRole has them.
     #[serde(
         rename = "nonResourceURLs",
         deserialize_with = "or_null",

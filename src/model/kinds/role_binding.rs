@@ -64,7 +64,7 @@ pub struct RbacSubject {
     /// `User`, `Group` or `ServiceAccount`.
     #[serde(deserialize_with = "or_null")]
     pub kind: String,
-    /// The name of the user or group.
+    /// The name of the user, group or service account.
     #[serde(deserialize_with = "or_null")]
     pub name: String,
     /// The namespace of a service account; empty for users and groups.

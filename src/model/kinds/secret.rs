@@ -37,8 +37,8 @@ pub struct Secret {
     /// The type. The API server's default is `Opaque`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub secret_type: Option<String>,
-    /// Whether an API server lets nobody change the values. The Secret can be
-    /// deleted.
+    /// Whether the API server refuses every change of the values. The Secret can
+    /// still be deleted.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub immutable: bool,
 }
@@ -50,7 +50,7 @@ impl Secret {
     }
 }
 
-/// A Secret as a person may write it.
+/// The form in which a Secret is read. A person may write `stringData`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct AsRead {

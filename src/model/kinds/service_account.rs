@@ -7,7 +7,7 @@ use crate::model::{
     reading::absent::{is_default, or_null},
 };
 
-/// A service account. Liqo 0.2 makes one for each home cluster.
+/// A service account. Liqo 0.2 creates one for each home cluster.
 /// Source: Kubernetes `corev1.ServiceAccount`.
 ///
 /// # Examples
@@ -26,8 +26,8 @@ pub struct ServiceAccount {
     /// Name, namespace, labels and finalizers.
     #[serde(deserialize_with = "or_null")]
     pub metadata: Metadata,
-    /// The Secrets with its tokens. Only old Kubernetes versions create them
-    /// automatically.
+    /// The Secrets with the account's tokens. Kubernetes creates such Secrets
+    /// automatically only up to version 1.23.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub secrets: Vec<LocalObjectReference>,
 }

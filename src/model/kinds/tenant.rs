@@ -51,8 +51,8 @@ pub struct TenantSpec {
         skip_serializing_if = "is_default"
     )]
     pub cluster_id: String,
-    /// Whether resource slices require this handshake. The API server's default is
-    /// `KeysExchange`.
+    /// Whether resource slices require the exchange of keys. The API server's
+    /// default is `KeysExchange`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authz_policy: Option<AuthzPolicy>,
     /// The consumer's public key: 32 raw bytes of Ed25519, or PKIX in PEM.
@@ -67,7 +67,8 @@ pub struct TenantSpec {
     /// The URL of the proxy through which the consumer reaches the provider.
     #[serde(rename = "proxyURL", skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<String>,
-    /// What the consumer may do. The API server's default is `Active`.
+    /// The condition, which limits what the consumer may do. The API server's
+    /// default is `Active`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_condition: Option<TenantCondition>,
 }
@@ -84,7 +85,7 @@ pub struct TenantStatus {
     pub auth_params: Option<AuthParams>,
 }
 
-/// Whether resource slices require a handshake. Source: Liqo
+/// Whether resource slices require an exchange of keys. Source: Liqo
 /// `authv1beta1.AuthzPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AuthzPolicy {
@@ -94,17 +95,17 @@ pub enum AuthzPolicy {
     TolerateNoHandshake,
 }
 
-/// What a tenant may do, in increasing strictness. Source: Liqo
+/// The condition of a tenant. A later variant is stricter. Source: Liqo
 /// `authv1beta1.TenantCondition`.
 #[derive(
     Default, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub enum TenantCondition {
-    /// Use what it has and ask for more.
+    /// The tenant may use its resources and request more.
     #[default]
     Active,
-    /// Use what it has only.
+    /// The tenant may use its resources, but may not request more.
     Cordoned,
-    /// Neither.
+    /// The tenant may neither use its resources nor request more.
     Drained,
 }

@@ -25,11 +25,10 @@ pub enum KubeconfigError {
         /// How many were found.
         found: usize,
     },
-    /// The context names another cluster or user, or is not current.
+    /// The context names another cluster or user, or is not the current context.
     #[error("found a context that is not current or names another cluster or user")]
     Context,
-    /// The user has no credential, more than one, or one of a kind that is not used
-    /// here.
+    /// The user does not have exactly one credential of a supported kind.
     #[error(
         "found no credential, several, or one of another kind, expected the kind that is used here"
     )]
@@ -42,7 +41,7 @@ impl Kubeconfig {
 
     /// Reads a kubeconfig of the form that Liqo writes: JSON always, YAML with the
     /// feature `yaml`. Any field that [`Kubeconfig::to_yaml`] does not write is
-    /// refused, since such a field could change which server a client trusts.
+    /// refused, since such a field could change the server that a client trusts.
     ///
     /// # Errors
     /// [`KubeconfigError`] if the text has another form.

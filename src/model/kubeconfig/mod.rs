@@ -74,12 +74,12 @@ pub enum UserCredential {
         /// The path of the private key.
         key: String,
     },
-    /// A program that hands out certificate and key.
+    /// A program that returns the certificate and the key.
     Exec(ExecCredential),
-    /// A bearer token, as that of a service account.
+    /// A bearer token, such as that of a service account.
     Token(SecretText),
-    /// Nothing that a kubeconfig could hold: the reader has another way, such as
-    /// the AWS keys beside the kubeconfig.
+    /// The kubeconfig has no credential. Its reader authenticates in another way,
+    /// such as with the AWS access key in the same Secret.
     Elsewhere,
 }
 
@@ -94,10 +94,10 @@ pub struct ExecCredential {
     pub api_version: String,
     /// The program.
     pub command: String,
-    /// Its arguments.
+    /// The arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// What is set in its environment besides: names and values. `Debug` does not
+    /// The additional environment variables: names and values. `Debug` does not
     /// show the values.
     #[serde(default, deserialize_with = "form::variables")]
     pub env: Vec<(String, String)>,
@@ -107,10 +107,11 @@ impl Kubeconfig {
     /// The text, byte for byte as Liqo writes it: YAML in block style, with sorted
     /// keys.
     ///
-    /// A value that a reader could read as anything but text is quoted as in JSON.
+    /// A value is quoted as in JSON if a reader could take it for anything but
+    /// text.
     pub fn to_yaml(&self) -> SecretBytes {
-        // The capacity suffices: a growing buffer would leave copies in memory that
-        // are not wiped.
+        // The capacity suffices for a text with a key or a token: a growing buffer
+        // would leave copies in memory that are not wiped.
         let mut text = Lines(Zeroizing::new(String::with_capacity(self.capacity())));
         text.line("apiVersion: v1");
         text.line("clusters:");
@@ -176,8 +177,8 @@ impl Kubeconfig {
         let names = [&self.cluster, &self.server, &self.user].map(String::len);
         let optional =
             [&self.proxy_url, &self.namespace].map(|text| text.as_ref().map_or(0, String::len));
-        // Every byte is six at most when it is quoted, and no name comes more
-        // than four times.
+        // A quoted byte takes at most six bytes, and each name occurs at most four
+        // times.
         1024 + 2 * (self.certificate_authority.len() + secret)
             + 24 * (names.iter().sum::<usize>() + optional.iter().sum::<usize>())
     }
@@ -234,7 +235,7 @@ impl Lines {
         self.line("      provideClusterInfo: false");
     }
 
-    /// Begins a list. An empty one is `null`.
+    /// Begins a list. An empty list is `null`.
     fn list(&mut self, name: &str, is_empty: bool) {
         self.line(&[name, if is_empty { " null" } else { "" }].concat());
     }

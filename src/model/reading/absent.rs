@@ -11,7 +11,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Whether a field says nothing, so that Go does not write it.
+/// Whether a field has its default value, so that Go does not write it.
 pub(in crate::model) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

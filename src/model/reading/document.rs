@@ -60,8 +60,8 @@ pub fn read_document<T: DeserializeOwned>(text: &[u8]) -> Result<T, DocumentErro
     only(read_values(text, LONGEST, &Limits::default())?)
 }
 
-/// Reads one map of at most so many bytes: JSON and nothing else, as messages from
-/// the net are. Otherwise as [`read_document`].
+/// Reads one JSON map of at most `limit` bytes, such as a message from the network.
+/// YAML is refused. Otherwise as [`read_document`].
 pub(crate) fn read_json<T: DeserializeOwned>(
     text: &[u8],
     limit: usize,
@@ -69,7 +69,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(
     only(read_json_values(text, limit, &Limits::default())?)
 }
 
-/// The one document, which is a map.
+/// The only document, which must be a map.
 fn only<T: DeserializeOwned>(mut documents: Vec<(Value, Vec<Defect>)>) -> Result<T, DocumentError> {
     let found = documents.len();
     let (Some((mut value, defects)), 1) = (documents.pop(), found) else {

@@ -18,7 +18,8 @@ impl fmt::Display for Excerpt<'_> {
     }
 }
 
-/// The longest excerpt, in characters. The name of a namespace is never cut.
+/// The longest excerpt, in characters. The name of a namespace is shorter than
+/// this.
 const LENGTH: usize = 80;
 
 #[cfg(test)]

@@ -30,7 +30,8 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// The whole text is longer than [`OBJECTS`] objects may be.
+    /// The text is longer than allowed. A manifest may be as long as [`OBJECTS`]
+    /// objects of the greatest length.
     #[error("found {found} bytes, expected at most {limit}")]
     TooLarge {
         /// The length found, in bytes.
@@ -80,8 +81,8 @@ pub enum ManifestError {
         /// The most values allowed.
         limit: usize,
     },
-    /// One object in YAML holds too many values. It would cost too much to skip the
-    /// rest of the object.
+    /// One object in YAML holds too many values. Skipping the rest of the object
+    /// would cost too much.
     #[error("found an object of more than {limit} values, expected at most that")]
     TooManyObjectValues {
         /// The most values allowed.
@@ -116,8 +117,8 @@ pub const OBJECTS: usize = 64;
 pub const MOST_OBJECTS: usize = 10_000;
 
 /// Reads the objects of a text: JSON always, YAML with the feature `yaml`. JSON
-/// objects may follow each other; documents may be separated by lines of `---`.
-/// The items of a list are returned as single objects.
+/// objects may follow each other. Lines of `---` may separate documents. The items
+/// of a list are returned as single objects.
 ///
 /// An object becomes [`Object::Unreadable`] if it has a repeated key, is nested
 /// too deeply, is too long or holds too many values. The other objects are not
@@ -153,7 +154,7 @@ pub(in crate::model) fn read_values(
     })
 }
 
-/// As [`read_values`], of a text that is JSON as a whole.
+/// As [`read_values`], for a text that consists only of JSON.
 pub(in crate::model) fn read_json_values(
     text: &[u8],
     limit: usize,
@@ -211,7 +212,8 @@ pub fn write_yaml(object: &Object) -> String {
     };
     let text = serde_saphyr::to_string_with_options(&value, options);
     wipe(&mut value);
-    // JSON is valid YAML. A value that could be read never fails to be written.
+    // JSON is valid YAML. A value that was read can always be written, so this
+    // fallback is not used.
     text.unwrap_or_else(|_| write_json(object))
 }
 
@@ -233,8 +235,9 @@ impl Reader {
     fn read_json(&mut self, document: &Document<'_>) -> Result<(), ManifestError> {
         let mut deserializer = serde_json::Deserializer::from_str(document.text);
         let first = self.read_json_value(&mut deserializer);
-        // To name the place of an error, serde_json scans the text before it. So if
-        // a document has several values, each value is read as a separate text.
+        // To find the place of an error, serde_json scans the text before the
+        // error. If a document has several values, each value is read as a separate
+        // text.
         match first {
             Ok(()) if deserializer.end().is_ok() => return Ok(()),
             Ok(()) => {}
@@ -319,8 +322,8 @@ impl Reader {
         })
     }
 
-    /// Keeps a document, or returns why it is refused: `Ok` for its content, `Err`
-    /// for its syntax.
+    /// Keeps a document, or returns why the document is refused: `Ok` for a fault
+    /// of the content, `Err` for a fault of the syntax.
     fn take<E>(
         &mut self,
         strict: &StrictValue,
@@ -427,7 +430,7 @@ fn object(mut value: Value, defect: Option<Defect>, limits: &Limits) -> Object {
     };
     let mut unreadable = Unreadable::of(&value, defect.reason());
     wipe(&mut value);
-    // A repeated name counts as unknown: readers could differ.
+    // A repeated name counts as unknown, because readers may differ on it.
     match (defect.key(0), defect.key(1)) {
         (Some("kind" | "apiVersion"), _) => unreadable.id.kind = Kind::Other,
         (Some("metadata"), None) => {

@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-/// A text as a value of YAML: plain where every reader takes it for that
-/// text, else quoted as in JSON, but for characters that JSON writes as
-/// surrogates.
+/// A text as a YAML scalar. The scalar is plain if every reader takes it for that
+/// text. Otherwise, the scalar is quoted as in JSON, except for characters above
+/// U+FFFF: JSON writes them as surrogates, and YAML does not accept surrogates.
 pub(in crate::model) struct Scalar<'t>(pub(in crate::model) &'t str);
 
 impl Scalar<'_> {
@@ -18,8 +18,9 @@ impl Scalar<'_> {
         may_begin
             && !text.ends_with(':')
             && text.bytes().all(|byte| {
-                // A colon or a bracket is plain inside a word, because neither
-                // space nor comma is allowed.
+                // A colon or a bracket is plain inside a word. This check allows
+                // neither spaces nor commas, so every colon and bracket is inside a
+                // word.
                 byte.is_ascii_alphanumeric()
                     || matches!(
                         byte,
@@ -45,7 +46,7 @@ impl fmt::Display for Scalar<'_> {
                 '\\' => formatter.write_str("\\\\")?,
                 '\n' => formatter.write_str("\\n")?,
                 ' '..='~' => write!(formatter, "{character}")?,
-                // A reader of YAML 1.2 takes no surrogates.
+                // YAML 1.2 does not accept surrogates.
                 character => match u32::from(character) {
                     code @ ..0x1_0000 => write!(formatter, "\\u{code:04x}")?,
                     code => write!(formatter, "\\U{code:08x}")?,
@@ -56,7 +57,7 @@ impl fmt::Display for Scalar<'_> {
     }
 }
 
-/// Whether the text is a word that YAML 1.1 does not read as text.
+/// Whether YAML 1.1 reads the text as a value of another type, such as a boolean.
 fn is_word(text: &str) -> bool {
     const WORDS: [&str; 13] = [
         "y", "n", "yes", "no", "true", "false", "on", "off", "null", ".nan", ".inf", "+.inf", "=",

@@ -1,5 +1,5 @@
-//! Reads a JSON value from any format, and notes everything on which readers could
-//! differ.
+//! Reads a JSON value from any format, and notes every defect on which readers
+//! could differ.
 
 use core::{cell::RefCell, fmt};
 
@@ -12,10 +12,10 @@ use serde_json::{Map, Number, Value};
 use super::unreadable::{NAMING_FIELDS, Step, path, wipe};
 use crate::model::ObjectError;
 
-/// Reads one document, and notes its defects with their places. Of a repeated key,
-/// the first value is kept. A value that is nested too deeply is left out. From
-/// the rest of an object with too many values, only the fields that identify the
-/// object are kept.
+/// Reads one document, and notes its defects with their places. The first value of
+/// a repeated key is kept. A value that is nested too deeply is left out. If an
+/// object has too many values, only the fields that identify the object are kept
+/// from its rest.
 pub(in crate::model) struct StrictValue(RefCell<State>);
 
 /// The limits on the number of values.
@@ -43,7 +43,8 @@ pub(in crate::model) enum Refusal {
     Values(usize),
     /// One object has more values than this limit.
     ObjectValues(usize),
-    /// The text has more defects than this limit. The path is that of the last one.
+    /// The text has more defects than this limit. The path is that of the last
+    /// defect.
     Defects(String, usize),
 }
 
@@ -199,7 +200,7 @@ impl State {
     }
 
     /// Whether the key at the present path is kept although the object has too many
-    /// values: the key identifies the object, or is needed to delete it.
+    /// values. Such a key identifies the object, or is needed to delete it.
     fn is_kept(&self) -> bool {
         let reserve = self.room.object.saturating_add(RESERVE);
         let key = |step: &OwnStep, keys: &[&str]| match step {
@@ -238,14 +239,15 @@ const VALUES: usize = 500_000;
 const DEFECTS: usize = 64;
 /// The deepest nesting of lists of objects.
 pub(in crate::model) const LIST_LEVELS: usize = 2;
-/// The most values that these fields have in an honest object.
+/// The values beyond the limit that remain for the fields that identify an object.
 const RESERVE: usize = 256;
 
 #[derive(Clone, Copy)]
 struct Node<'s> {
     state: &'s RefCell<State>,
     depth: usize,
-    /// Whether the value is kept, or passed over and only counted.
+    /// Whether the value is kept. A value that is not kept is skipped, and may be
+    /// counted.
     is_kept: bool,
 }
 
@@ -307,7 +309,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         if !self.is_kept {
-            // Counted where that costs much.
+            // A skipped value is counted if skipping costs much.
             if self.state.borrow().room.is_skippable {
                 return IgnoredAny::deserialize(deserializer).map(|_| Value::Null);
             }
@@ -422,7 +424,8 @@ impl<'de> de::Visitor<'de> for Node<'_> {
             }
             let mut value = access.next_value_seed(inside)?;
             if fields.contains_key(&key) {
-                // One defect for each map is enough, so the list stays short.
+                // One noted defect for each map is enough, so the list of defects
+                // stays short.
                 if !is_noted {
                     self.note(DefectKind::Repeated)?;
                 }

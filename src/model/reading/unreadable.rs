@@ -16,9 +16,9 @@ pub struct Unreadable {
     /// The reference to the object. An unknown name or namespace is empty; an
     /// unknown kind is [`Kind::Other`].
     pub id: ObjectRef,
-    /// The API version found; empty for none.
+    /// The API version found; empty if there was none.
     pub api_version: String,
-    /// The kind found; empty for none.
+    /// The kind found; empty if there was none.
     pub kind: String,
     /// The metadata fields that could be read. They suffice to delete the object.
     pub metadata: Box<Metadata>,
@@ -124,7 +124,7 @@ impl Unreadable {
         self.id.kind == kind || (self.id.kind == Kind::Other && !is_told)
     }
 
-    /// Whether the object is only larger than the limits allow.
+    /// Whether the only fault of the object is its size.
     pub(crate) fn is_over_limits(&self) -> bool {
         matches!(
             self.reason,
@@ -132,16 +132,16 @@ impl Unreadable {
         )
     }
 
-    /// The JSON of the object: only its namespace and name.
+    /// The JSON of the object, which has only its namespace and name.
     pub(in crate::model) fn stub(&self) -> Value {
         json!({ "metadata": { "namespace": self.id.namespace, "name": self.id.name } })
     }
 }
 
 impl ObjectError {
-    /// An error without the values that serde's messages show, since these may be
-    /// secrets. It describes the found value by its type, and keeps serde's text
-    /// of the expected value.
+    /// An error without the values in serde's messages, since these may be secrets.
+    /// The error describes the found value by its type, and keeps serde's text of
+    /// the expected value.
     fn field(value: &Value, error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
         let message = error.inner().to_string();
         let found = error
@@ -179,16 +179,16 @@ impl ObjectError {
     }
 }
 
-/// Reads a type from a value. An error shows no value.
+/// Reads a type from a value. An error contains no value.
 pub(in crate::model) fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ObjectError> {
-    // The place of an error is found by reading again, which an object that can be
-    // read does not pay for.
+    // A second read finds the place of an error. A readable object is read only
+    // once.
     T::deserialize(value).or_else(|_| {
         serde_path_to_error::deserialize(value).map_err(|error| ObjectError::field(value, &error))
     })
 }
 
-/// One step from a value into it.
+/// One step of a path into a value: a key of a map, or an index of a list.
 pub(in crate::model) enum Step<'k> {
     Key(&'k str),
     Index(usize),
@@ -218,8 +218,8 @@ pub(in crate::model) fn path<'k>(steps: impl Iterator<Item = Step<'k>>) -> Strin
     path
 }
 
-/// The metadata, read field by field. A field that cannot be read is left out, and
-/// so is one that is larger than an API server stores.
+/// The metadata, read field by field. A field is left out if it cannot be read, or
+/// if it is larger than an API server stores.
 fn metadata_of(value: &Value) -> Metadata {
     let mut fields = serde_json::Map::new();
     for name in NAMING_FIELDS.into_iter().chain(["annotations"]) {
@@ -265,11 +265,11 @@ pub(in crate::model) fn check_size(value: &Value, limit: usize) -> Result<(), Ob
     if longest(value) <= limit {
         return Ok(());
     }
-    // Writing fails only at the limit: every value can be JSON.
+    // The serialization of a value fails only at the limit.
     serde_json::to_writer(Room(limit), value).map_err(|_| ObjectError::TooLarge { limit })
 }
 
-/// The length of a value's text in JSON if every byte were escaped.
+/// An upper limit of a value's length in JSON: every byte counts as an escaped one.
 fn longest(value: &Value) -> usize {
     let text = |text: &str| 6 * text.len() + 4;
     match value {
@@ -317,7 +317,7 @@ pub(crate) fn wipe(value: &mut Value) {
     }
 }
 
-/// A writer that only counts, and fails when no room is left.
+/// A writer that only counts bytes, and fails at the limit.
 struct Room(usize);
 
 impl io::Write for Room {
@@ -341,8 +341,8 @@ const MOST_METADATA_VALUES: usize = 1024;
 const LONGEST_PATH: usize = 256;
 /// The longest name of a Kubernetes object, in bytes.
 const LONGEST_NAME: usize = 253;
-/// The metadata fields that say which object it is, and whose. They are kept even if
-/// the object has too many values.
+/// The metadata fields that identify an object and its owners, or are needed to
+/// delete it. They are kept even if the object has too many values.
 pub(super) const NAMING_FIELDS: [&str; 8] = [
     "name",
     "namespace",

@@ -1,4 +1,4 @@
-//! Strategies for texts: honest ones, empty ones, and those of a hostile peer.
+//! Strategies for texts: honest texts, empty texts, and texts of a hostile peer.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 /// Bytes that are base64 text in JSON and YAML, as Go writes a `[]byte`:
 /// the standard alphabet, padded.
 ///
-/// `null` is read as empty, and line breaks in the text are skipped, as in an API
+/// `null` is read as empty. Line breaks in the text are skipped, as in an API
 /// server. `Debug` shows only the number of bytes. Source: RFC 4648 section 4.
 ///
 /// # Examples

@@ -1,6 +1,6 @@
 //! All names of objects, labels, annotations and keys, in one place.
 //!
-//! Most are Liqo's own names, by which an unmodified peer finds objects.
+//! Most of them are Liqo's own names, by which an unmodified peer finds objects.
 
 use crate::model::ClusterId;
 
@@ -90,7 +90,7 @@ pub const CORDON_TENANT_ANNOTATION: &str = "liqo.io/cordon-tenant";
 /// condition replaces the recorded one.
 pub const LIFT_CONDITION_ANNOTATION: &str = "liqo-auth/lift-condition";
 
-/// Annotation of Liqo 1.0 and 1.1: Liqo renews the identity now.
+/// Annotation of Liqo 1.0 and 1.1: it asks Liqo to renew the identity now.
 pub const RENEW_ANNOTATION: &str = "liqo.io/renew";
 
 /// The Secret with a cluster's own keys, in the Liqo namespace.

@@ -6,9 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// An amount of a resource as it is written, such as `2`, `500m` or `4Gi`.
 ///
-/// A text of another form can be held too, so that the object can be read.
-/// Source: Kubernetes `resource.Quantity`, which reads a number of JSON as well as
-/// a text.
+/// The value may also be a text of another form, so that the object remains
+/// readable. Source: Kubernetes `resource.Quantity`, which reads a JSON number as
+/// well as a text.
 ///
 /// # Examples
 /// ```
@@ -34,7 +34,7 @@ impl Quantity {
         self.number_and_exponent().is_some()
     }
 
-    /// Why no slice can be granted this.
+    /// The reason why no slice can be granted this quantity; `None` if a slice can.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let Some((number, exponent)) = self.number_and_exponent() else {
             return Some("it has not the form of a quantity");
@@ -52,7 +52,7 @@ impl Quantity {
         }
     }
 
-    /// The number without its sign, and the exponent if the suffix is one.
+    /// The number without its sign, and the exponent if the suffix is an exponent.
     fn number_and_exponent(&self) -> Option<(&str, Option<&str>)> {
         let unsigned = self.0.strip_prefix(['+', '-']).unwrap_or(&self.0);
         let end = unsigned

@@ -19,9 +19,9 @@ pub enum ProtocolVersion {
     /// Liqo 0.2: `POST /identity`. The answer is the kubeconfig of a service
     /// account.
     V0_2,
-    /// Liqo 0.3: `POST /identity/certificate`, with `clusterID`.
+    /// Liqo 0.3: `POST /identity/certificate`, with the field `clusterID`.
     V0_3,
-    /// Liqo 0.4 to 0.10: the same, with `cluster`.
+    /// Liqo 0.4 to 0.10: the same path, with the field `cluster`.
     V0_4,
 }
 

@@ -40,7 +40,7 @@ impl Host {
             return false;
         };
         matches!(rest, "" | ".default" | ".default.svc")
-            // A cluster may have another domain than cluster.local.
+            // The domain of a cluster may differ from cluster.local.
             || rest.starts_with(".default.svc.")
     }
 
@@ -78,8 +78,8 @@ fn is_nobody(address: Ipv4Addr) -> bool {
 const METADATA: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 const LONGEST_NAME: usize = 253;
 
-/// The IPv4 address that an IPv6 address only wraps: mapped, translated (RFC
-/// 2765), compatible, or by the prefixes of NAT64 (RFC 6052) and 6to4 (RFC 3056).
+/// The IPv4 address that an IPv6 address embeds: mapped, translated (RFC 2765),
+/// compatible, or by the prefixes of NAT64 (RFC 6052) and 6to4 (RFC 3056).
 fn real(address: Ipv6Addr) -> IpAddr {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let v4 = |high: u16, low: u16| {
@@ -88,7 +88,7 @@ fn real(address: Ipv6Addr) -> IpAddr {
     };
     match [a, b, c, d, e, f] {
         [0, 0, 0, 0, 0, 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => v4(g, h),
-        // Except the unspecified and the loopback address.
+        // `::` and `::1` embed no IPv4 address.
         [0, 0, 0, 0, 0, 0] if g != 0 || h > 1 => v4(g, h),
         [0x2002, high, low, ..] => v4(high, low),
         _ => IpAddr::V6(address),
@@ -103,9 +103,10 @@ fn leads_to_link_local(address: Ipv6Addr) -> bool {
     let [_, _, _, _, i, j, k, l, _, m, n, o, p, q, r, s] = address.octets();
     let last = [p, q, r, s];
     let inside = match [a, b, c] {
-        // The ninth byte is never part of the address.
+        // In RFC 6052, the ninth byte is never part of the IPv4 address.
         [0x64, 0xff9b, 1] => [[k, l, m, n], [l, m, n, o], [m, n, o, p], last],
-        // The server, and the client's address inverted.
+        // In Teredo, the server's address, and the client's address with inverted
+        // bits.
         [0x2001, 0, _] => [[i, j, k, l], last.map(|byte| !byte), last, last],
         _ if matches!([e, f], [0 | 0x200, 0x5efe]) => [last; 4],
         _ => return false,

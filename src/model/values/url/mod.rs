@@ -11,7 +11,7 @@ use crate::model::as_text;
 /// optional port and an optional path, and nothing else.
 ///
 /// The host is not an in-cluster name of the consumer's own API server
-/// (`kubernetes.default.svc`), and not a link-local address, where clouds serve
+/// (`kubernetes.default.svc`), and not a link-local address, at which clouds serve
 /// credentials. Loopback addresses are allowed, since clusters in containers use
 /// them. Source: RFC 3986 section 3.
 ///
@@ -74,7 +74,7 @@ pub enum UrlError {
     /// The URL has a fragment.
     #[error("a URL has no fragment here")]
     Fragment,
-    /// The URL of a proxy has a path; or the path of an API server has `.`, `..` or
+    /// The URL of a proxy has a path, or the path of an API server has `.`, `..` or
     /// a character that is not allowed.
     #[error("the URL of an API server has a plain path, and that of a proxy no path")]
     Path,
@@ -90,8 +90,8 @@ pub enum UrlError {
     /// The host is a name of this cluster's own API server.
     #[error("the host of the URL is a name of this cluster's own API server")]
     OwnCluster,
-    /// The host is an address at which no API server can be, such as a link-local
-    /// or multicast address.
+    /// The host is an address that no API server can have, such as a link-local or
+    /// multicast address.
     #[error("the host of the URL is a link-local, multicast or unspecified address")]
     Address,
 }
@@ -172,7 +172,8 @@ impl<'t> Parts<'t> {
                 limit: LONGEST,
             });
         }
-        // Parsers differ on backslashes, quotes and the like, and no URL needs them.
+        // Parsers differ on backslashes, quotes and similar characters, and no URL
+        // needs them.
         if let Some(at) = text.bytes().position(|byte| !is_allowed(byte)) {
             return Err(UrlError::Character { at });
         }
@@ -213,7 +214,7 @@ fn is_allowed(byte: u8) -> bool {
 }
 
 fn check_port(port: &str) -> Result<(), UrlError> {
-    // A sign or a leading zero would parse too.
+    // `parse` would also accept a sign or a leading zero.
     if !port.starts_with(|digit: char| matches!(digit, '1'..='9')) {
         return Err(UrlError::Port);
     }
