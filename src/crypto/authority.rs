@@ -87,7 +87,7 @@ pub enum AuthorityError {
     /// The key did not sign.
     #[error("the authority's key did not sign: {reason}")]
     Signing {
-        /// What the key reported.
+        /// The error of the key.
         reason: String,
     },
     /// The key answers later, or refuses. For an authority whose key needs time,

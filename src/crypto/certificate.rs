@@ -35,7 +35,8 @@ pub struct Certificate {
     subject: Vec<u8>,
     issuer: Vec<u8>,
     serial: Vec<u8>,
-    // From the extensions; `None` if the extension is missing.
+    // The following fields come from the extensions. An `Option` is `None` if its
+    // extension is missing.
     authority: bool,
     client_authentication: bool,
     digital_signature: Option<bool>,

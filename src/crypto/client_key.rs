@@ -2,7 +2,7 @@
 
 use crate::model::{Bytes, ExecCredential, SecretBytes, SecretText, UserCredential};
 
-/// How the kubeconfig of an identity refers to the private key.
+/// The reference from the kubeconfig of an identity to the private key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientKey {

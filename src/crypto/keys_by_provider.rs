@@ -8,10 +8,10 @@ use crate::model::ClusterId;
 
 /// A separate key for each of some providers, and the cluster's key for all others.
 ///
-/// With one key for all, as in Liqo, providers that compare keys see that they have
-/// the same consumer, and a leaked key gives access to all of them. If a provider
-/// already knows the cluster's key, a succession introduces the separate key: see
-/// [`insert`](Self::insert).
+/// With one key for all providers, as in Liqo, providers can compare keys and see
+/// that they have the same consumer. A leaked key gives access to all of these
+/// providers. If a provider already knows the cluster's key, a succession introduces
+/// the separate key: see [`insert`](Self::insert).
 ///
 /// # Examples
 /// ```

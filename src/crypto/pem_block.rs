@@ -268,7 +268,7 @@ fn find_line(text: &[u8], start: &[u8]) -> Option<usize> {
     }
 }
 
-/// The first line without its end, and what follows it.
+/// The first line without its end, and the rest of the text.
 fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text.iter().position(|byte| *byte == b'\n');
     let length = end.map_or(text.len(), |at| at + 1);

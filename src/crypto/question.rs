@@ -34,7 +34,7 @@ pub enum KeyQuestion<'a> {
 pub struct KeyElsewhere {
     /// The public half.
     pub public_key: PublicKey,
-    /// How a kubeconfig refers to the private key.
+    /// The reference from a kubeconfig to the private key.
     pub client_key: ClientKey,
 }
 

@@ -32,7 +32,7 @@ pub trait SigningKey: Send + Sync {
     /// The reason why the key cannot sign.
     fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError>;
 
-    /// How a kubeconfig refers to the private key.
+    /// The reference from a kubeconfig to the private key.
     fn client_key(&self) -> ClientKey;
 
     /// Whether every signature of [`sign`](Self::sign) is certainly correct. If so,

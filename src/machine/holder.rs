@@ -39,7 +39,7 @@ impl Holder {
         }
     }
 
-    /// The slice's name; none for the control plane.
+    /// The slice's name; `None` for the control plane.
     pub(crate) fn slice(&self) -> Option<&str> {
         match self {
             Self::ControlPlane => None,

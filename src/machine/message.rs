@@ -43,7 +43,7 @@ pub enum MessageBody {
     Nonce(Nonce),
     /// From the consumer: its key, request and signature.
     Tenant(Box<Tenant>),
-    /// From the provider: the certificate and where to use it.
+    /// From the provider: the certificate and the address of the API server.
     Identity(Box<Identity>),
 }
 

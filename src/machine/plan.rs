@@ -40,7 +40,7 @@ pub(crate) struct Plan<R> {
     /// The records' working copies.
     pub(crate) records: R,
     changes: Journal<ObjectRef, Change>,
-    /// How many changes were made so far.
+    /// The number of changes so far.
     order: usize,
     outbox: Vec<Message>,
     refused: Vec<Refused>,
@@ -201,6 +201,8 @@ impl<R: Records> Plan<R> {
     }
 
     /// Changes fields of a stored object. An edit without a difference has no effect.
+    /// If the plan already creates, replaces or deletes the object, the edit is
+    /// ignored.
     pub(crate) fn edit<K: Resource + Clone + PartialEq>(
         &mut self,
         stored: &K,

@@ -52,7 +52,7 @@ pub struct HolderStatus {
     pub refused: Option<Error>,
 }
 
-/// What a phase means, the same for both sides.
+/// The meaning of a phase. Both sides use the same stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// This side or one of its backends has to act next.

@@ -66,7 +66,7 @@ pub enum Effect {
         id: ObjectRef,
         /// The version that was seen.
         version: Version,
-        /// Which part of the object.
+        /// The part of the object that is changed.
         part: Part,
         /// The patch, from the object's root (`{"status": …}`).
         patch: Value,

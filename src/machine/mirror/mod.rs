@@ -121,7 +121,7 @@ pub enum MirrorError {
     /// of such an item first.
     #[error("found {found}, expected {expected}")]
     OtherKind {
-        /// What was found.
+        /// The object found.
         found: ObjectRef,
         /// The watch.
         expected: Box<Watch>,

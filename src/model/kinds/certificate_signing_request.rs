@@ -67,10 +67,10 @@ pub struct CertificateSigningRequestCondition {
     /// `True`, `False` or `Unknown`.
     #[serde(deserialize_with = "or_null")]
     pub status: String,
-    /// Why, in one word.
+    /// The reason, in one word.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub reason: String,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub message: String,
 }

@@ -110,10 +110,10 @@ pub struct PeeringCondition {
     /// When the status last changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Timestamp>,
-    /// Why, in one word.
+    /// The reason, in one word.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub reason: String,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
     pub message: String,
 }

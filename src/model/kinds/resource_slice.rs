@@ -107,14 +107,14 @@ pub struct ResourceSliceCondition {
     /// When the status last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Timestamp>,
-    /// Why, in one word.
+    /// The reason, in one word.
     #[serde(
         default,
         deserialize_with = "or_null",
         skip_serializing_if = "is_default"
     )]
     pub reason: String,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     #[serde(
         default,
         deserialize_with = "or_null",

@@ -22,7 +22,7 @@ pub enum KubeconfigError {
     Count {
         /// `clusters`, `users` or `contexts`.
         what: &'static str,
-        /// How many were found.
+        /// The number found.
         found: usize,
     },
     /// The context names another cluster or user, or is not the current context.

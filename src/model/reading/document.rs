@@ -29,7 +29,7 @@ pub enum DocumentError {
     /// The text does not hold exactly one document.
     #[error("found {found} documents, expected one")]
     Documents {
-        /// How many were found.
+        /// The number found.
         found: usize,
     },
     /// A field is unknown, missing, repeated or of a wrong type.

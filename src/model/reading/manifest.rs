@@ -52,7 +52,7 @@ pub enum ManifestError {
         line: usize,
         /// The column, counted from 1.
         column: usize,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// The text is neither JSON nor YAML.
@@ -62,7 +62,7 @@ pub enum ManifestError {
         line: usize,
         /// The column, counted from 1; 0 if unknown.
         column: usize,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// The text is not JSON. Without the feature `yaml`, the library reads only
@@ -97,7 +97,7 @@ pub enum ManifestError {
     /// Too many objects have faults of form, such as repeated keys.
     #[error("{path}: found more than {limit} objects with faults of form, expected at most that")]
     TooManyFaults {
-        /// Where the last one is.
+        /// The path of the last fault.
         path: String,
         /// The most allowed.
         limit: usize,

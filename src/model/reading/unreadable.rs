@@ -68,7 +68,7 @@ pub enum ObjectError {
     /// Maps and lists are nested too deeply.
     #[error("{path}: found more than {limit} levels, expected at most that")]
     TooDeep {
-        /// Where, such as `spec.csr`.
+        /// The path, such as `spec.csr`.
         path: String,
         /// The most levels allowed.
         limit: usize,
@@ -76,15 +76,15 @@ pub enum ObjectError {
     /// A map has a key twice, so that readers could differ.
     #[error("{path}: found twice, expected once")]
     Repeated {
-        /// Where, such as `spec.csr`.
+        /// The path, such as `spec.csr`.
         path: String,
     },
     /// A field has an invalid value.
     #[error("{path}: {reason}")]
     Field {
-        /// Where, such as `spec.csr`.
+        /// The path, such as `spec.csr`.
         path: String,
-        /// What was found and what was expected.
+        /// The found and the expected value.
         reason: String,
     },
 }
