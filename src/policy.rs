@@ -1,4 +1,4 @@
-//! What this side accepts from a peer: [`Policy::strict`] (the default) or
+//! The policy for messages of a peer: [`Policy::strict`] (the default) or
 //! [`Policy::compatible`], and the [`Limits`] on the size of input.
 //!
 //! A policy decides which *forms* of an honest message are accepted. It never
@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
-/// Which forms of a message are accepted, and how much of it is read.
+/// The accepted forms of a message, and the limits on its size.
 ///
 /// # Examples
 /// ```
@@ -26,9 +26,9 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// Which forms are accepted.
+    /// The accepted forms.
     pub forms: Forms,
-    /// How much is read.
+    /// The limits on sizes, numbers and times.
     pub limits: Limits,
 }
 
@@ -64,39 +64,39 @@ pub struct Limits {
     pub nonce: usize,
     /// A certificate chain or a CA bundle in PEM.
     pub certificates: usize,
-    /// How many certificates a client chain may hold.
+    /// The maximum number of certificates in a client chain.
     pub client_chain: usize,
-    /// How many certificates a CA bundle may hold.
+    /// The maximum number of certificates in a CA bundle.
     pub ca_bundle: usize,
     /// One Kubernetes object in JSON or YAML.
     pub object: usize,
-    /// How many values one Kubernetes object may hold: every map, list, text
-    /// and number in it, managed fields included.
+    /// The maximum number of values in one Kubernetes object: every map, list, text
+    /// and number counts, also in managed fields.
     pub object_values: usize,
     /// The longest name of a cluster, in characters.
     pub cluster_id: usize,
-    /// The longest name of a resource slice, in characters: with the hash
-    /// behind it, it is the common name of a certificate.
+    /// The longest name of a resource slice, in characters. The name and a hash are
+    /// the common name of a certificate.
     pub resource_slice_name: usize,
-    /// How many resource slices of one peer are processed.
+    /// The maximum number of resource slices of one peer.
     pub resource_slices: usize,
-    /// How many slice records of one peer are kept. The record of a deleted slice
+    /// The maximum number of slice records of one peer. The record of a deleted slice
     /// counts while a certificate of the slice may be valid. At the limit, a new
     /// slice is refused.
     pub slice_records: usize,
-    /// How many resources a resource slice may ask for. A slice that asks for more
-    /// is denied its resources.
+    /// The maximum number of resources that a resource slice may ask for. A slice
+    /// that asks for more is denied its resources.
     pub slice_resources: usize,
     /// The longest name of a resource, in characters: in Kubernetes, a domain of
     /// 253, a slash and a name of 63.
     pub resource_name: usize,
     /// The longest amount of a resource, in characters.
     pub quantity: usize,
-    /// How many access keys of one peer are on record: the keys of its slices, and
-    /// the keys that are not deleted at AWS yet. At the limit, no key is requested.
+    /// The maximum number of access keys of one peer: the keys of its slices, and the
+    /// keys that are not deleted at AWS yet. At the limit, no key is requested.
     pub access_keys: usize,
-    /// How many certificate signing requests of a peer's slices are accepted in one
-    /// burst.
+    /// The maximum number of certificate signing requests of a peer's slices that
+    /// are accepted in one burst.
     pub signing_burst: u32,
     /// The interval after which one more request of a peer's slices is accepted.
     pub signing_interval: Duration,

@@ -123,19 +123,20 @@ impl Committed<'_> {
     }
 }
 
-/// What a consumer already knows about a provider's key.
+/// A consumer's prior knowledge about a provider's key.
 pub(crate) struct KnownProvider<'a> {
     pub(crate) fingerprints: &'a [Fingerprint],
     pub(crate) pinned: Option<Fingerprint>,
     pub(crate) nonce: Option<&'a Nonce>,
-    /// Whether the provider may leave out the proof that its nonce promised.
+    /// Whether the provider may omit the commitment although its nonce commits to a
+    /// key.
     pub(crate) may_be_unproven: bool,
 }
 
 impl KnownProvider<'_> {
     /// Grades a provider by the commitment in its annotation. The annotation may be
-    /// missing only if no key of the provider is known, and the nonce committed to
-    /// none.
+    /// missing only if no key of the provider is known, and if the nonce commits to
+    /// no key or [`may_be_unproven`](Self::may_be_unproven) is set.
     pub(crate) fn grade(
         &self,
         annotation: Option<&str>,

@@ -100,7 +100,7 @@ family! {
         /// an ARN.
         #[error("the credential that was given lacks {expected}")]
         CredentialForm {
-            /// What is missing.
+            /// The missing field.
             expected: &'static str,
         } => {
             code: "credential-malformed",

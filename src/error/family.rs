@@ -3,7 +3,7 @@
 
 use super::Rule;
 
-/// The facts about a fault besides its text.
+/// The facts about a fault, without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Facts {
     /// The stable name of the variant.

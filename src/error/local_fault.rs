@@ -69,7 +69,7 @@ family! {
             rule: Besides(OWN_OBJECTS),
             advice: "Correct this URL in the ForeignCluster.",
         },
-        /// The identity was accepted once, and its Secret is gone.
+        /// The identity was accepted, but its Secret no longer exists.
         #[error("the identity was accepted once, and its Secret is gone")]
         IdentityLost => {
             code: "identity-lost",

@@ -303,7 +303,7 @@ family! {
     }
 }
 
-/// What is wrong with a provider's commitment.
+/// The fault of a provider's commitment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitmentFault {
@@ -330,7 +330,7 @@ pub enum CommitmentFault {
     Signature(SignatureError),
 }
 
-/// What is wrong with the succession of a key.
+/// The fault of the succession of a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SuccessionFault {

@@ -180,7 +180,7 @@ family! {
         /// The signer, or the backend for AWS, denied the request.
         #[error("the request for a credential was denied: {reason:?}")]
         CredentialDenied {
-            /// What the backend said.
+            /// The reason that the backend gave.
             reason: String,
         } => {
             code: "credential-denied",
@@ -204,7 +204,7 @@ family! {
         /// The approver denied the request.
         #[error("the request was not approved: {reason:?}")]
         Disapproved {
-            /// What the approver said.
+            /// The reason that the approver gave.
             reason: String,
         } => {
             code: "approval-denied",

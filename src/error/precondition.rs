@@ -69,11 +69,10 @@ family! {
             advice: "Wait until the first list of every watch has arrived; if none arrives, check \
                      the rights to list and watch this kind.",
         },
-        /// The peering has resource slices and cannot be ended before they are
-        /// gone.
+        /// The peering has resource slices. It cannot be ended until they are deleted.
         #[error("resource slices are still there: {found}, among them {one}")]
         SlicesRemain {
-            /// How many slices there are.
+            /// The number of slices.
             found: usize,
             /// One of the slices.
             one: String,

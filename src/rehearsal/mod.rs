@@ -97,7 +97,7 @@ pub enum Occurrence {
     },
     /// Time passes.
     Wait {
-        /// How many seconds.
+        /// The number of seconds.
         seconds: u32,
     },
     /// The consumer requests the resource slice `mypool`, or deletes it. Nothing

@@ -11,7 +11,7 @@ use liqo_auth::{
 
 use crate::{Applied, Error, apply, object};
 
-/// What to do about a key that is missing.
+/// The treatment of a missing key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     IsMade,

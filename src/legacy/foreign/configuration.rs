@@ -22,14 +22,15 @@ pub struct ForeignSettings {
     /// must still be right.
     pub allow_empty_token_from_anyone: bool,
     /// The namespace of the service accounts for `POST /identity` of Liqo 0.2.
-    /// Without it, that path does not exist.
+    /// Without a namespace, that path does not exist.
     ///
     /// Liqo used the namespace `liqo`. The role of 0.2 lets every home cluster
     /// create Secrets in the namespace. With such a Secret and an annotation, a home
     /// cluster obtains the token of any service account there. So use a namespace
-    /// with nothing else in it. This cluster's own [`namespace`](Self::namespace) is
-    /// refused. A home cluster may also read the Secret with the name of its cluster
-    /// ID. So an ID that is the name of another owner's Secret is refused.
+    /// that contains no other objects. This cluster's own
+    /// [`namespace`](Self::namespace) is refused. A home cluster may also read the
+    /// Secret with the name of its cluster ID. So an ID that is the name of another
+    /// owner's Secret is refused.
     pub service_accounts: Option<NamespaceName>,
     /// The cluster's display name, which `/ids` returns; its ID by default.
     pub name: Option<String>,
@@ -44,10 +45,10 @@ pub struct ForeignSettings {
     /// The signer of certificate requests. Without a signer, requests for
     /// certificates get no answer.
     pub signer: Option<Arc<dyn CsrSigner>>,
-    /// The look-up of names that are users or groups already. By default it is
-    /// missing, and no home gets an identity. An empty
-    /// [`NameTable`](crate::provider::NameTable) says that there are no names besides
-    /// the well-known ones.
+    /// The look-up of names that are already users or groups. By default it is
+    /// missing, and no home cluster gets an identity. An empty
+    /// [`NameTable`](crate::provider::NameTable) means that only the well-known names
+    /// are taken.
     pub principals: Arc<dyn Principals>,
     /// The policy for all peers; [`Policy::strict`] by default.
     pub policy: Policy,

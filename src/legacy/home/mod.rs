@@ -102,14 +102,14 @@ pub enum Phase {
     AnswerKept,
     /// The identity is stored.
     Accepted(AcceptedIdentity),
-    /// The identity was stored once, but its Secret is gone. The peer does not give
-    /// it again by itself.
+    /// The identity was stored, but its Secret no longer exists. The peer does not
+    /// give the identity again by itself.
     IdentityLost,
     /// The ForeignCluster is being deleted.
     Ending,
 }
 
-/// What to do next.
+/// The next step, and the next request to the peer.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Next {
@@ -127,8 +127,8 @@ pub struct Next {
 pub struct Request {
     /// The whole URL, which always begins with `https`.
     pub url: String,
-    /// How to connect. Do not follow redirects: a redirect would send the token to
-    /// another server.
+    /// Whether to verify the peer's TLS certificate. Do not follow redirects: a
+    /// redirect would send the token to another server.
     pub tls: Tls,
     /// The HTTP request.
     pub http: HttpRequest,

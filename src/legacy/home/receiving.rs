@@ -339,7 +339,7 @@ impl Look<'_> {
         } else if !self.configuration.settings.publicly_trusted {
             return Err(wrong(PolicyRefusal::NoCaBundle, field));
         }
-        // The kubeconfig is written anew, so that only the known fields are stored.
+        // The kubeconfig is generated again, so that only the known fields are stored.
         self.store(kubeconfig.to_yaml(), None, now, plan);
         Ok(())
     }
