@@ -1,5 +1,5 @@
 //! A short code over the agreement of two clusters. Their administrators read it
-//! to each other. Different codes show that somebody changed a file on its way.
+//! to each other. Different codes show that a file was changed in transit.
 //!
 //! Each side computes the code from its own objects ([`Provider::transcript`],
 //! [`Consumer::transcript`]). The other side may run Liqo: SECURITY.md has a

@@ -27,7 +27,7 @@ family! {
             advice: "Restore the object, or read it with the version that wrote it; delete it \
                      only if its whole content may be lost, including a pinned key.",
         },
-        /// Two objects claim the same place.
+        /// Two objects exist where only one is expected.
         #[error("another object claims the same place: {other}")]
         Ambiguous {
             /// The other object.

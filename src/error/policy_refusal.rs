@@ -81,7 +81,7 @@ family! {
             advice: "Delete at AWS the access keys that are reported for deletion, and report \
                      them as deleted, or raise the limit for this peer.",
         },
-        /// The name belongs to a Kubernetes user or group already.
+        /// A Kubernetes user or group already has this name.
         #[error("{name:?} is the name of a principal already")]
         NameTaken {
             /// The name.
@@ -158,10 +158,10 @@ family! {
             advice: "Switch the token protocol on only if the peer has no better one, since every \
                      holder of the token is trusted then.",
         },
-        /// The peer speaks a form of the token protocol that this policy refuses.
+        /// The peer uses a form of the token protocol that this policy refuses.
         #[error("the form {found} of the token protocol is not spoken in this policy")]
         TokenProtocolVersion {
-            /// The form that the peer speaks.
+            /// The form that the peer uses.
             found: ProtocolVersion,
         } => {
             code: "token-protocol-version-refused",

@@ -7,8 +7,8 @@ use crate::{
     model::{AwsConfig, Identity},
 };
 
-/// An AWS user. Every field has the form that AWS gives it. The secret part of the
-/// access key stays in the Identity.
+/// An AWS user. Every field has AWS's form. The secret part of the access key is
+/// only in the Identity.
 ///
 /// Source: Liqo `authv1beta1.AwsConfig`; AWS IAM and EKS API references.
 #[derive(Debug, Clone, PartialEq, Eq)]

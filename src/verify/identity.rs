@@ -94,7 +94,7 @@ pub enum Credentials {
     Aws(AwsUser),
 }
 
-/// API server and CA of a provider. Later Identities have to have the same.
+/// API server and CA of a provider. Every later Identity must contain the same.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EndpointPins {

@@ -1,5 +1,5 @@
 //! Verification without state. Each function turns a received object into a
-//! verified value. Verified values cannot be made in another way.
+//! verified value. Only these functions make verified values.
 //!
 //! The verifier builds the expected object and compares it with the received one.
 //! These functions call no backend. Pins, used nonces and taken names are checked by

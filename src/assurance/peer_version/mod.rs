@@ -35,7 +35,7 @@ use crate::{
     policy::Policy,
 };
 
-/// A fact in the objects that shows what the peer runs.
+/// A fact in the objects that shows which software the peer runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
     /// The object.
