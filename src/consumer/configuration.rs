@@ -70,11 +70,11 @@ pub struct PeerSettings {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum RenewalScheme {
-    /// The provider's answers show which side starts a renewal. The consumer creates
-    /// a Renew without a certificate request for the control plane's Identity. Liqo
-    /// 1.2 and later write new certificates to this Renew. If the Renew has no
-    /// answer when the certificate is due, the consumer adds a request, which Liqo
-    /// 1.0 and 1.1 answer.
+    /// The answers of the provider show which side starts a renewal. The consumer
+    /// creates a Renew without a certificate request for the control plane's
+    /// Identity. Liqo 1.2 and later write new certificates to this Renew. If the
+    /// Renew has no answer when the certificate is due, the consumer adds a request,
+    /// which Liqo 1.0 and 1.1 answer.
     #[default]
     ByEvidence,
     /// The provider renews by itself, as Liqo does since 1.2. A Renew exists as long

@@ -69,7 +69,7 @@ impl Look<'_> {
         let Some((secret, text)) = self.observed.nonce_text() else {
             return Ok(Phase::AwaitsNonce);
         };
-        // A Tenant that is stored is sent again, even if its nonce has expired: the
+        // A stored Tenant is sent again even if its nonce has expired, since the
         // provider decides which nonces it accepts.
         if let Some(nonce) = self.stored_nonce()
             && let Some(tenant) = self.signing(keys, &nonce).stored_tenant()
@@ -80,9 +80,9 @@ impl Look<'_> {
         Ok(Phase::NeedsSignature(nonce))
     }
 
-    /// Whether the nonce that is stored beside an Identity still has to be signed.
-    /// While the provider knows this cluster by its earlier key, a nonce has to be
-    /// signed if the earlier key has not signed it. Otherwise, a nonce has to be
+    /// The state of the key succession, while an Identity is stored. If the provider
+    /// still knows this cluster by its earlier key, the stored nonce has to be
+    /// signed unless the earlier key has signed it. Otherwise, the nonce has to be
     /// signed if it has no signature.
     fn succession(&self, keys: &Keys, awaits_new_key: bool) -> Succession {
         let rests = if awaits_new_key {
@@ -129,8 +129,8 @@ impl Look<'_> {
             }
             Phase::Refused(error) => {
                 plan.refuse(error.clone());
-                // An Identity that cannot be used is replaced by a new one, so the
-                // consumer asks for one.
+                // A new Identity replaces the Identity that cannot be used. So the
+                // consumer requests a new one.
                 self.ask_again(plan)?;
             }
             Phase::Ending => ending::advance(self.observed, plan),

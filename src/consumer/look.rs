@@ -1,4 +1,4 @@
-//! One look at one provider, with the input of every rule.
+//! The input of every rule, for one provider at one time.
 
 use super::{
     configuration::{Configuration, PeerSettings},
@@ -15,15 +15,15 @@ use crate::{
     verify::{self, NonceExpectation},
 };
 
-/// The configuration, what was observed of one provider, this cluster's keys
-/// and the present time.
+/// The configuration, the observed objects of one provider, this cluster's keys and
+/// the present time.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub(super) configuration: &'a Configuration,
     pub(super) view: &'a View<'a>,
     pub(super) observed: &'a Observed<'a>,
-    /// The keys towards the provider. None while the key store has no key or has not
-    /// answered.
+    /// The keys towards the provider. `None` if the key store has no key or has not
+    /// answered yet.
     pub(super) keys: Option<&'a Keys>,
     pub(super) now: Timestamp,
 }

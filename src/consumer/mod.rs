@@ -16,7 +16,7 @@
 //! Each resource slice has a phase of its own: see [`SlicePhase`]. Renewal happens
 //! inside `Authenticated`: see [`StoredIdentity::renewal`].
 //!
-//! Each look derives the phase from the stored objects. [`Consumer::look`] returns
+//! Each call derives the phase from the stored objects. [`Consumer::look`] returns
 //! the phase, [`reconcile`](crate::Machine::reconcile) makes the next step, and
 //! [`receive`](crate::Machine::receive) takes a message of the peer. If a key
 //! answers later, each step asks the key again. Each answer is stored when it comes.

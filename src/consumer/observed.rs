@@ -63,12 +63,12 @@ impl<'a> Observed<'a> {
         self.record()?.provider_key
     }
 
-    /// The certificate request of the control plane that is on record.
+    /// The recorded certificate request of the control plane.
     pub(super) fn kept_request(&self) -> Option<&[u8]> {
         self.record()?.csr.as_deref()
     }
 
-    /// The nonce in the Secret `liqo-signed-nonce`, signed or not, with that Secret.
+    /// The Secret `liqo-signed-nonce` and its nonce, signed or not.
     pub(super) fn nonce_text(&self) -> Option<(&'a Secret, &'a [u8])> {
         let secret = self.signed_nonce?;
         let text = secret.get(names::NONCE)?;

@@ -32,14 +32,14 @@ pub enum Phase {
     /// Everything that needs a key is stored. The Tenant can be sent any number of
     /// times.
     AwaitsIdentity(Box<Tenant>),
-    /// The stored Identity cannot be used any more. The provider gave one that can
-    /// be used, and the next step stores it.
+    /// The stored Identity cannot be used any more. The provider gave parameters for
+    /// a usable Identity, and the next step stores this Identity.
     NeedsIdentity(Box<OfferedIdentity>),
     /// The Identity is verified. The next step stores its kubeconfig.
     NeedsKubeconfig(Box<AcceptedIdentity>),
     /// The kubeconfig is stored.
     Authenticated(Box<StoredIdentity>),
-    /// Something that the peer sent cannot be accepted.
+    /// An object that the peer sent cannot be accepted.
     Refused(Error),
     /// This side ended the peering, or the Identity is being deleted. The objects
     /// that belong to it are removed.

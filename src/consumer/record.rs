@@ -1,5 +1,5 @@
-//! What the consumer stores about a provider: the certificate request that was sent,
-//! the pins of the first Identity, and the time at which each certificate came.
+//! The consumer's record of a provider: the certificate request that was sent, the
+//! pins of the first Identity, and the time at which each certificate came.
 //!
 //! Each peer has one record: a Secret in the consumer's own namespace. No peer has
 //! access to that namespace.
@@ -52,10 +52,10 @@ pub(super) struct Record {
     /// The certificates of resource slices, by the slices' names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) slices: BTreeMap<String, Received>,
-    /// The names of the resource slices that this side asked for.
+    /// The names of the resource slices that this side requested.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) requested: BTreeSet<String>,
-    /// The side that renews, if the provider's answers have shown it.
+    /// The side that renews, if the provider's answers have shown this side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) renewed_by: Option<RenewedBy>,
     /// The succession in the form of the Tenant's annotation: the predecessor's
@@ -91,9 +91,9 @@ pub(super) struct Asked {
 /// The side that starts a renewal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum RenewedBy {
-    /// The provider by itself (Liqo 1.2).
+    /// The provider renews by itself (Liqo 1.2).
     Provider,
-    /// The provider on the consumer's request (Liqo 1.0 and 1.1).
+    /// The provider renews on the consumer's request (Liqo 1.0 and 1.1).
     Consumer,
 }
 
@@ -182,6 +182,6 @@ fn add(nonces: &mut Vec<Nonce>, nonce: Nonce, most: usize) {
 const RECORD_FIELD: &str = "record";
 /// The maximum length of `signed_before`. No provider answers more nonces at a time.
 const SIGNED_BEFORE: usize = 4;
-/// The maximum length of `spent`, enough for the nonces of two peerings. The nonces
-/// expire within a day.
+/// The maximum length of `spent`, enough for the nonces of two peerings. By default,
+/// the nonces expire within a day.
 const SPENT: usize = 16;

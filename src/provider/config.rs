@@ -56,7 +56,7 @@ pub struct ProviderConfig {
     /// The name of this cluster.
     #[serde(rename = "clusterID")]
     pub cluster_id: ClusterId,
-    /// Where peers reach this cluster's API server.
+    /// The URL by which peers reach this cluster's API server.
     pub api_server: ApiServerUrl,
     /// The CA certificates by which peers verify the API server; `None` if its
     /// certificate is publicly trusted.

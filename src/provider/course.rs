@@ -55,7 +55,7 @@ impl<'a> Look<'a> {
                 .err(),
             Err(error) => Some(error),
         };
-        // These run in every phase, also after a failed `advance`.
+        // These rules apply in every phase, also after an error of `advance`.
         rights::tighten(self, &mut plan);
         rights::apply_lift(self, &mut plan);
         await_revocations(self, &mut plan);
@@ -64,7 +64,8 @@ impl<'a> Look<'a> {
         let Some(error) = failed else {
             return Ok(plan.finish());
         };
-        // A failed backend blocks neither the Tenant's condition nor the slices.
+        // An error of a backend blocks neither the Tenant's condition nor the
+        // slices.
         plan.refuse(error.clone());
         let step = plan.finish();
         if step.is_settled() {
@@ -81,7 +82,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// The phase. A fault of the peer is the phase `Refused`.
+    /// The phase. A fault of the peer results in the phase `Refused`.
     pub(super) fn phase_or_refused(&self) -> Result<Phase, Error> {
         let refused = |error: Error| error.of_the_peer().map(Phase::Refused);
         self.phase().or_else(refused)
@@ -89,7 +90,7 @@ impl<'a> Look<'a> {
 
     fn phase(&self) -> Result<Phase, Error> {
         let observed = self.observed;
-        // Rights are withdrawn even if something else is wrong.
+        // The rights are withdrawn even if other objects have a fault.
         if rights::is_ending(observed) {
             return Ok(Phase::Ending);
         }
@@ -182,7 +183,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// The control plane's credential and request.
+    /// The control plane as the holder of a credential, with its request.
     fn control_plane<'s>(
         &self,
         tenant: &'s Tenant,

@@ -59,8 +59,8 @@ impl Configuration {
         interests
     }
 
-    /// A resource slice or a Renew that is no replica concerns no peer here: this
-    /// cluster made it as a consumer.
+    /// A resource slice or a Renew that is no replica concerns no peer of the
+    /// provider, since this cluster created the object as a consumer.
     pub(super) fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
         let is_replica = object.any_metadata().label(names::REPLICATED_LABEL) == Some(names::TRUE);
         match object.key().0 {

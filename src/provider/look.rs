@@ -1,4 +1,4 @@
-//! One look at one peer: the data that every rule needs.
+//! The input of every rule, for one peer at one time.
 
 use super::{
     configuration::Configuration,

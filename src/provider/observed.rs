@@ -169,7 +169,7 @@ impl<'o> Observed<'o> {
         self.record()?.public_key.as_ref()
     }
 
-    /// The certificate of the control plane on record.
+    /// The recorded certificate of the control plane.
     pub(super) fn issued(&self) -> Option<&IssuedCertificate> {
         self.record()?.held.issued.as_ref()
     }
@@ -186,8 +186,8 @@ impl<'o> Observed<'o> {
         self.tenant.map(|tenant| &tenant.metadata).or(unreadable)
     }
 
-    /// The condition in force: the stricter one of the record and the Tenant (rule
-    /// 6).
+    /// The condition in force: the stricter of the recorded condition and the
+    /// Tenant's condition (rule 6).
     pub(super) fn condition(&self) -> TenantCondition {
         let recorded = self.record().map(|record| record.condition);
         let said = self.tenant.and_then(|tenant| tenant.spec.tenant_condition);

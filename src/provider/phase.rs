@@ -68,8 +68,7 @@ pub enum Phase {
     Tolerated,
     /// The provider refuses the peer, its name or its objects.
     Refused(Error),
-    /// The administrator drained the peer. The peer keeps its certificate, but has
-    /// no rights.
+    /// The peer is drained. The peer keeps its certificate, but has no rights.
     Drained,
     /// The Tenant is being deleted; or the Tenant is gone, but rights remain.
     Ending,

@@ -20,7 +20,8 @@ impl HolderContext<'_> {
     /// and references it in the Identity's status.
     ///
     /// # Errors
-    /// [`LocalFault::KeyNotExportable`] if a kubeconfig cannot use the key.
+    /// [`LocalFault::KeyNotExportable`] if a kubeconfig cannot contain or reference
+    /// the key.
     pub(in crate::consumer) fn store(
         &self,
         accepted: &AcceptedIdentity,

@@ -1,5 +1,5 @@
-//! The identity that the provider gave: taken, stored, renewed, and written as a
-//! kubeconfig.
+//! The identity from the provider: its verification, its storage, its renewal and
+//! its kubeconfig.
 
 pub(super) mod holder_context;
 pub(super) mod identity_state;

@@ -50,8 +50,8 @@ pub enum Renewal {
     Due,
     /// The renewal was due, and the consumer waits for the next certificate.
     Awaited {
-        /// When the certificate was requested. If the provider renews by itself:
-        /// when the renewal was due.
+        /// The time at which the certificate was requested. If the provider renews
+        /// by itself, the time at which the renewal was due.
         since: Timestamp,
         /// After this time, the next certificate is not expected any more.
         until: Timestamp,
@@ -160,8 +160,8 @@ impl HolderContext<'_> {
     ) -> Result<(), Error> {
         let present = match &self.renew {
             Ok(present) => *present,
-            // A Renew exists but cannot be read, so no other can be created in its
-            // place.
+            // A Renew exists but cannot be read, so no other Renew with its name can
+            // be created.
             Err(error) => {
                 plan.refuse(error.clone());
                 return Ok(());
@@ -189,8 +189,8 @@ impl HolderContext<'_> {
             && has_request
             && begins_at(error).is_none()
         {
-            // Liqo 1.0 and 1.1 sign again at each event of a Renew. So a Renew with
-            // an unusable answer must not stay.
+            // Liqo 1.0 and 1.1 sign the request again at each event of a Renew. So a
+            // Renew with an unusable answer must not stay.
             asked.unusable = true;
             plan.records
                 .change(|record| record.set_received(&self.holder, received));
@@ -263,7 +263,8 @@ impl HolderContext<'_> {
         plan.tell(requested.about(identity.id()).by_key(key));
     }
 
-    /// Sets the fields of the Renew, with a request or without.
+    /// Sets the fields of the Renew. `csr` is the certificate request of a Renew
+    /// with a request.
     fn fill(
         &self,
         renew: &mut Renew,

@@ -117,7 +117,7 @@ impl HolderContext<'_> {
             .for_each(|notice| plan.notify(notice));
     }
 
-    /// A notice, if a person has to act for the renewal.
+    /// The notice for the renewal, if a person has to act.
     pub(in crate::consumer) fn renewal_notice(&self, stored: &StoredIdentity) -> Option<Notice> {
         let (identity, until) = (
             self.identity?.id(),

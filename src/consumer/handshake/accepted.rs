@@ -85,7 +85,7 @@ impl AcceptedIdentity {
         }
     }
 
-    /// When the certificate came. None for AWS keys, which do not expire.
+    /// When the certificate came. `None` for AWS keys, which do not expire.
     pub(in crate::consumer) fn received(
         &self,
         holder: &Holder,

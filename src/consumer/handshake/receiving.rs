@@ -34,7 +34,7 @@ impl Look<'_> {
             return self.store_nonce(nonce, None, plan);
         };
         let signing = self.signing(keys, nonce);
-        // A stored Tenant is sent as often as its nonce is received.
+        // Each time the same nonce is received, the stored Tenant is sent again.
         if let Some(tenant) = signing.stored_tenant() {
             self.send_tenant(&tenant, plan);
         } else if signing.was_signed_by(keys.predecessor.as_deref()) {
@@ -154,7 +154,7 @@ fn replace(stored: &mut Identity, received: &Identity) {
     }
 }
 
-/// The metadata of a received object that is stored: its name, its cluster ID and
+/// The part of the received metadata that is stored: the name, the cluster ID and
 /// the provider's commitment. Only this cluster itself may set other labels and
 /// annotations.
 fn clean(received: &Metadata) -> Metadata {

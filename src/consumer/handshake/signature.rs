@@ -96,7 +96,7 @@ impl Signing<'_> {
         Csr::verify(pem, &subject, key, self.look.policy()).ok()
     }
 
-    /// The recorded succession, if it verifies. The inner value is none if the
+    /// The recorded succession, if it verifies. The inner value is `None` if the
     /// present key has no predecessor.
     fn stored_succession(&self) -> Option<Option<String>> {
         let Some(predecessor) = &self.keys.predecessor else {
@@ -220,7 +220,7 @@ impl Look<'_> {
                 Some(signature) => {
                     data.insert(names::SIGNED_NONCE.to_owned(), signature.to_vec().into());
                 }
-                // A stored signature would be over another nonce.
+                // A stored signature is over another nonce.
                 None => {
                     data.remove(names::SIGNED_NONCE);
                 }

@@ -30,16 +30,16 @@ pub struct SliceStatus {
 pub enum SlicePhase {
     /// The key store has no key, or has not answered yet.
     NeedsKey,
-    /// The slice lacks the cluster IDs, or a request by the right key. Slices made
-    /// by a person or by `liqoctl` begin here.
+    /// The slice lacks the cluster IDs, or a certificate request by the key that the
+    /// provider knows. Slices made by a person or by `liqoctl` begin here.
     NeedsRequest,
     /// The request is complete; the provider has not decided yet.
     AwaitsDecision,
     /// The control plane has no Identity yet. The slice's API server and CA must be
     /// the same as the control plane's.
     AwaitsControlPlane,
-    /// The provider gave a certificate, and it is verified. The next step stores it
-    /// in the Identity.
+    /// The provider gave a certificate, which is verified. The next step stores the
+    /// certificate in the Identity.
     NeedsIdentity(Box<OfferedIdentity>),
     /// The Identity is verified. The next step stores its kubeconfig.
     NeedsKubeconfig(Box<AcceptedIdentity>),

@@ -34,8 +34,8 @@ use crate::{
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SliceOptions {
-    /// The slice's name, of at most 51 characters. It is unique among all slices
-    /// that this cluster requests.
+    /// The slice's name, of at most 51 characters. The name must be unique among all
+    /// slices that this cluster requests.
     pub name: String,
     /// The slice's class, which selects the controller that decides. The class of
     /// Liqo's own controller is `default`.

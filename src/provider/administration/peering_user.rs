@@ -24,8 +24,8 @@ use crate::{
     verify,
 };
 
-/// A peering user whose certificate must be signed. Its key is stored nowhere. If
-/// this value is lost, the user is lost, and you must make another one.
+/// A peering user whose certificate must be signed. The user's key is not stored. If
+/// this value is lost, make another peering user.
 #[derive(Clone)]
 pub struct NewPeeringUser {
     provider: Provider,
@@ -47,14 +47,14 @@ pub struct PeeringUser {
     /// The step that grants its rights. Apply it before you hand over the
     /// kubeconfig.
     pub step: Step,
-    /// The user's kubeconfig. It contains the private key, and is stored nowhere.
+    /// The user's kubeconfig. It contains the private key, and is not stored.
     pub kubeconfig: Kubeconfig,
 }
 
 impl Provider {
-    /// Starts to make a peering user for a consumer's administrator. `key` must be
-    /// new, only for this user. The name of the user ends in 128 random bits, so
-    /// that no later user has the rights of an earlier one.
+    /// Starts to make a peering user for a consumer's administrator. `key` must be a
+    /// new key that only this user has. The name of the user ends in 128 random
+    /// bits, so that no later user has the rights of an earlier one.
     ///
     /// # Errors
     /// [`LocalFault::PeeringUserExists`] if the peer already has a peering user;

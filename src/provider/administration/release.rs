@@ -91,8 +91,8 @@ impl Provider {
     /// AWS. A key that waits for its deletion
     /// ([`Awaited::AwsRevocation`](crate::machine::Awaited::AwsRevocation)) is
     /// forgotten. A key that the peer or one of its slices still has is replaced:
-    /// the request for the next key has another ID. A key without a record changes
-    /// nothing.
+    /// the request for the next key has another ID. A call for a key that is not
+    /// recorded changes nothing.
     ///
     /// # Errors
     /// As [`look`](Self::look); and if the record of a slice cannot be read.
@@ -103,9 +103,10 @@ impl Provider {
         })
     }
 
-    /// Submits a request to Kubernetes' signer again, after it was denied there or
-    /// failed. Deletes the denied request; the provider then makes another one.
-    /// Without this call, the provider does not repeat a denied request.
+    /// Submits a request to Kubernetes' signer again, after the request was denied
+    /// there or failed. Deletes the denied CertificateSigningRequest. The provider
+    /// then makes another one. Without this call, the provider does not repeat a
+    /// denied request.
     ///
     /// # Errors
     /// As [`look`](Self::look).

@@ -114,8 +114,8 @@ pub(super) fn ask(
     }
 }
 
-/// Accepts the signer's certificate. Writes its expiry to the peer's record, the
-/// certificate to the holder's record, then the Secret in which Liqo keeps it.
+/// Accepts the signer's certificate. Writes its expiry to the peer's record, then
+/// the certificate to the holder's record and to the Secret in which Liqo keeps it.
 fn take(
     context: &HolderContext<'_>,
     request: &SigningRequest,

@@ -1,5 +1,5 @@
-//! The credential of a holder: request, renewal, delivery, revocation. They are the
-//! same for a control plane and for a slice.
+//! The credential of a holder: request, renewal, delivery, revocation. The rules are
+//! the same for a control plane and for a slice.
 //!
 //! ```text
 //!   Needs(request) ──ask──▶ InForce(credential) ──renewal──▶ Needs(request)

@@ -30,9 +30,9 @@ pub trait CsrSigner: Send + Sync {
     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError>;
 }
 
-/// A request for a certificate. As data, it is the question `certificate` of [the
-/// JSON forms](crate::machine::json), which a caller in another language answers
-/// with its next call.
+/// A request for a certificate. As data, it is the question `certificate` of
+/// [the JSON forms](crate::machine::json). A caller in another language answers this
+/// question with its next call.
 ///
 /// # Examples
 /// ```

@@ -61,13 +61,13 @@ pub trait Approver: Send + Sync {
 pub struct ApprovalRequest {
     /// The peer.
     pub peer: ClusterId,
-    /// Its Tenant.
+    /// The peer's Tenant.
     pub tenant: ObjectRef,
-    /// Its key.
+    /// The peer's key.
     pub public_key: PublicKey,
     /// The key's fingerprint, which the administrators of both clusters compare.
     pub fingerprint: Fingerprint,
-    /// Its request.
+    /// The peer's certificate request.
     pub csr: Csr,
     /// The proxy by which the peer wants to reach this cluster.
     #[serde(rename = "proxyURL")]

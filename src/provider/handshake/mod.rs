@@ -1,4 +1,5 @@
-//! The handshake: the nonce, the Tenant that signs it, and the recorded proof.
+//! The handshake: the nonce, the Tenant with the nonce's signature, and the recorded
+//! proof.
 
 mod approval;
 mod commitment;

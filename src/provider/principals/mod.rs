@@ -115,7 +115,7 @@ impl<P: Principals + ?Sized> Principals for Arc<P> {
     }
 }
 
-/// A name is taken if either look-up says so.
+/// A name is taken if one of the two look-ups knows it.
 impl<A: Principals, B: Principals> Principals for (A, B) {
     fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
         Ok(match self.0.is_taken(request)? {

@@ -266,7 +266,7 @@ impl Principals for NameRegistry {
 }
 
 impl Follower for NameRegistry {
-    /// Includes every binding with any labels, since each binding names users or
+    /// Includes all bindings, with any labels, since each binding names users or
     /// groups.
     fn watches(&self) -> Vec<Watch> {
         vec![

@@ -20,7 +20,7 @@ pub(in crate::provider) struct HeldCredentials {
     /// A refused renewal, so that the provider does not request it at each step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) refused_renewal: Option<RefusedRenewal>,
-    /// The CertificateSigningRequest that is under way.
+    /// The CertificateSigningRequest that is pending or denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) signing: Option<SigningAttempt>,
 }

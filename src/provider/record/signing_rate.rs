@@ -80,7 +80,7 @@ impl SigningRate {
         Err(now + Duration::from_secs(u64::try_from(wait).unwrap_or(0)))
     }
 
-    /// Whether no request was ever taken.
+    /// Whether no request has taken a token yet.
     pub(super) fn is_unused(&self) -> bool {
         *self == Self::default()
     }

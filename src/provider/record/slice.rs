@@ -88,7 +88,7 @@ pub(in crate::provider) fn name(peer: &ClusterId, slice: &str) -> String {
 }
 
 impl SliceRecord {
-    /// A record that holds only the slice's name.
+    /// A record that contains only the slice's name.
     pub(in crate::provider) fn of(slice: &str) -> Self {
         Self {
             slice: slice.to_owned(),
@@ -114,8 +114,8 @@ impl SliceRecord {
         seal.seal(namespace, name(seal.peer, &self.slice), text)
     }
 
-    /// Whether the record holds exactly this replica's request, verified for this
-    /// key, and the slice is not drained.
+    /// Whether the record contains exactly this replica's request, verified with
+    /// this key, and the slice is not drained.
     pub(in crate::provider) fn is_of(
         &self,
         slice: &ResourceSlice,
@@ -139,13 +139,13 @@ impl SliceRecord {
         self.decided.as_ref().filter(|_| same)
     }
 
-    /// The digest of the request that was verified for this key.
+    /// The digest of the request that was verified with this key.
     pub(in crate::provider) fn known_csr(&self, key: &[u8; 32]) -> Option<[u8; 32]> {
         let same_key = self.key.as_ref()?.as_slice() == key;
         self.any_known_csr().filter(|_| same_key)
     }
 
-    /// The digest of the verified request, for any key. The request contains the
+    /// The digest of the verified request, with any key. The request contains the
     /// key.
     pub(in crate::provider) fn any_known_csr(&self) -> Option<[u8; 32]> {
         self.csr.as_ref()?.as_slice().try_into().ok()
@@ -197,7 +197,7 @@ impl SliceRecord {
         Timestamp::from_unix(last.saturating_add(1)).ok()
     }
 
-    /// The record after the slice is gone: the name, the time until which the name
+    /// The record of a slice that is gone: the name, the time until which the name
     /// is taken, and the administrator's cordon.
     pub(in crate::provider) fn tombstone(&self) -> Self {
         let until = self.unused_from();

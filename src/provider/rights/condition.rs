@@ -16,7 +16,7 @@ pub(in crate::provider) fn tighten(look: &Look<'_>, plan: &mut Plan<'_>) {
         return;
     };
     let condition = said_by(tenant);
-    // The condition of a peer is recorded only after its first proof.
+    // No condition is recorded for a peer that is only invited.
     let known = plan.records.peer.planned();
     let known = known.filter(|record| !record.is_invitation());
     let recorded = known.map(|record| record.condition);

@@ -1,5 +1,5 @@
-//! Resource slices on the provider's side. Each slice has its own phase, beside the
-//! phase of the control plane.
+//! Resource slices on the provider's side. Each slice has its own phase, in addition
+//! to the phase of the control plane.
 //!
 //! ```text
 //!     AwaitsPeer ──▶ AwaitsRequest ──▶ NeedsRecord ──▶ NeedsCredential ──▶ NeedsDecision ──▶ NeedsStatus ──▶ Accepted │ Denied

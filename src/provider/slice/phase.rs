@@ -9,7 +9,7 @@ use crate::{error::Error, model::ObjectRef, provider::CredentialRequest, verify:
 pub struct SliceStatus {
     /// The slice.
     pub slice: ObjectRef,
-    /// Its phase.
+    /// The slice's phase.
     pub phase: SlicePhase,
 }
 

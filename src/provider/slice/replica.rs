@@ -64,7 +64,7 @@ impl<'a> SliceLook<'a> {
         }
     }
 
-    /// The slice's credential and its verified request.
+    /// The slice as the holder of a credential, with its verified request.
     pub(super) fn context<'s>(&'s self, verified: &'s VerifiedSlice) -> HolderContext<'s> {
         let tenant = self.terms.map(|terms| terms.tenant_uid.as_str());
         HolderContext {
@@ -134,7 +134,7 @@ impl<'a> SliceLook<'a> {
         if object.metadata.uid.is_empty() {
             return Ok(SlicePhase::NeedsUid);
         }
-        // If the request is on record for the same key, its signature is not
+        // If the same request is recorded for the same key, its signature is not
         // verified again.
         let record = self.record;
         let expectation = self.expectation();
@@ -334,7 +334,7 @@ impl<'a> SliceLook<'a> {
     fn check_origin(&self) -> Result<(), Error> {
         let labels = &self.object.metadata.labels;
         if labels.contains_key(names::REPLICATION_ORIGIN_LABEL) {
-            // `verify::slice_names` has compared its value.
+            // `verify::slice_names` has compared the value of the label.
             return Ok(());
         }
         Err(Error::found_in(
