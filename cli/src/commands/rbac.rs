@@ -14,6 +14,6 @@ pub(super) fn run(context: &Context, sides: &Sides) -> Result<()> {
 }
 
 // The manifests that a cluster installs.
-const BOTH: &str = include_str!("../../../deploy/rbac/both.yaml");
-const PROVIDER: &str = include_str!("../../../deploy/rbac/provider.yaml");
-const CONSUMER: &str = include_str!("../../../deploy/rbac/consumer.yaml");
+const BOTH: &str = include_str!("../../../deploy/chart/rbac/both.yaml");
+const PROVIDER: &str = include_str!("../../../deploy/chart/rbac/provider.yaml");
+const CONSUMER: &str = include_str!("../../../deploy/chart/rbac/consumer.yaml");
