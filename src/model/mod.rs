@@ -42,6 +42,8 @@ pub use kinds::service_account::ServiceAccount;
 pub use kinds::tenant::{AuthzPolicy, Tenant, TenantCondition, TenantSpec, TenantStatus};
 pub use kubeconfig::form::KubeconfigError;
 pub use kubeconfig::{ExecCredential, Kubeconfig, UserCredential};
+use reading::absent::or_null;
+pub(crate) use reading::absent::{is_default, sparse};
 #[cfg(feature = "legacy")]
 pub(crate) use reading::document::MapOnly;
 pub(crate) use reading::document::read_json;

@@ -4,118 +4,86 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{
-    Metadata, ProtocolVersion, Timestamp,
-    reading::absent::{is_default, or_null},
-};
+use crate::model::{Metadata, ProtocolVersion, Timestamp, reading::absent::api_types};
 
-/// Another cluster, as an object of Liqo 0.2 to 0.10, with the fields that
-/// authentication needs. Source: Liqo `discoveryv1alpha1.ForeignCluster`.
-///
-/// # Examples
-/// ```
-/// use liqo_auth::model::{AuthStatus, ForeignCluster};
-///
-/// let foreign: ForeignCluster = serde_json::from_value(serde_json::json!({
-///     "metadata": { "name": "my-cluster" },
-///     "spec": { "foreignAuthUrl": "https://foreign.example:443" },
-///     "status": { "authStatus": "EmptyRefused" },
-/// }))?;
-/// assert_eq!(foreign.spec.auth_url(), "https://foreign.example:443");
-/// assert_eq!(foreign.status.auth_status(), AuthStatus::EmptyRefused);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ForeignCluster {
-    /// Name and labels. The object has no namespace.
-    #[serde(deserialize_with = "or_null")]
-    pub metadata: Metadata,
-    /// The foreign cluster's ID and its URLs.
-    #[serde(deserialize_with = "or_null")]
-    pub spec: ForeignClusterSpec,
-    /// The result of the request for an identity.
-    #[serde(deserialize_with = "or_null")]
-    pub status: ForeignClusterStatus,
-}
+api_types! {
+    /// Another cluster, as an object of Liqo 0.2 to 0.10, with the fields that
+    /// authentication needs. Source: Liqo `discoveryv1alpha1.ForeignCluster`.
+    ///
+    /// # Examples
+    /// ```
+    /// use liqo_auth::model::{AuthStatus, ForeignCluster};
+    ///
+    /// let foreign: ForeignCluster = serde_json::from_value(serde_json::json!({
+    ///     "metadata": { "name": "my-cluster" },
+    ///     "spec": { "foreignAuthUrl": "https://foreign.example:443" },
+    ///     "status": { "authStatus": "EmptyRefused" },
+    /// }))?;
+    /// assert_eq!(foreign.spec.auth_url(), "https://foreign.example:443");
+    /// assert_eq!(foreign.status.auth_status(), AuthStatus::EmptyRefused);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct ForeignCluster {
+        /// Name and labels. The object has no namespace.
+        always pub metadata: Metadata,
+        /// The foreign cluster's ID and its URLs.
+        always pub spec: ForeignClusterSpec,
+        /// The result of the request for an identity.
+        always pub status: ForeignClusterStatus,
+    }
 
-/// A foreign cluster's ID and its URLs. Source: Liqo
-/// `discoveryv1alpha1.ForeignClusterSpec`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ForeignClusterSpec {
-    /// The foreign cluster's ID and name; empty until the foreign cluster has
-    /// answered the request for them.
-    #[serde(deserialize_with = "or_null")]
-    pub cluster_identity: ClusterIdentity,
-    /// The URL of the foreign cluster's authentication service, from Liqo 0.3 on.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub foreign_auth_url: String,
-    /// The URL of the foreign cluster's authentication service in Liqo 0.2.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub auth_url: String,
-    /// The URL of the proxy to the foreign cluster's API server.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub foreign_proxy_url: String,
-    /// Whether the TLS certificate of the authentication service is accepted
-    /// without verification. In Liqo, an absent value means `true`.
-    #[serde(
-        rename = "insecureSkipTLSVerify",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub insecure_skip_tls_verify: Option<bool>,
-}
+    /// A foreign cluster's ID and its URLs. Source: Liqo
+    /// `discoveryv1alpha1.ForeignClusterSpec`.
+    pub struct ForeignClusterSpec {
+        /// The foreign cluster's ID and name; empty until the foreign cluster has
+        /// answered the request for them.
+        always pub cluster_identity: ClusterIdentity,
+        /// The URL of the foreign cluster's authentication service, from Liqo 0.3 on.
+        pub foreign_auth_url: String,
+        /// The URL of the foreign cluster's authentication service in Liqo 0.2.
+        pub auth_url: String,
+        /// The URL of the proxy to the foreign cluster's API server.
+        pub foreign_proxy_url: String,
+        /// Whether the TLS certificate of the authentication service is accepted
+        /// without verification. In Liqo, an absent value means `true`.
+        #[serde(rename = "insecureSkipTLSVerify")]
+        pub insecure_skip_tls_verify: Option<bool>,
+    }
 
-/// The ID and the name of a cluster. Source: Liqo
-/// `discoveryv1alpha1.ClusterIdentity`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ClusterIdentity {
-    /// The cluster ID.
-    #[serde(
-        rename = "clusterID",
-        deserialize_with = "or_null",
-        skip_serializing_if = "is_default"
-    )]
-    pub cluster_id: String,
-    /// A name for people.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub cluster_name: String,
-}
+    /// The ID and the name of a cluster. Source: Liqo
+    /// `discoveryv1alpha1.ClusterIdentity`.
+    pub struct ClusterIdentity {
+        /// The cluster ID.
+        #[serde(rename = "clusterID")]
+        pub cluster_id: String,
+        /// A name for people.
+        pub cluster_name: String,
+    }
 
-/// The result of the request for an identity. Source: Liqo
-/// `discoveryv1alpha1.ForeignClusterStatus`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ForeignClusterStatus {
-    /// The result in Liqo 0.2. Other versions drop the field.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auth_status: Option<AuthStatus>,
-    /// The conditions. In Liqo 0.3 and later, one of them is the result.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub peering_conditions: Vec<PeeringCondition>,
-}
+    /// The result of the request for an identity. Source: Liqo
+    /// `discoveryv1alpha1.ForeignClusterStatus`.
+    pub struct ForeignClusterStatus {
+        /// The result in Liqo 0.2. Other versions drop the field.
+        pub auth_status: Option<AuthStatus>,
+        /// The conditions. In Liqo 0.3 and later, one of them is the result.
+        pub peering_conditions: Vec<PeeringCondition>,
+    }
 
-/// A condition of a peering. Source: Liqo
-/// `discoveryv1alpha1.PeeringCondition`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PeeringCondition {
-    /// The type of the condition, such as `AuthenticationStatus`.
-    #[serde(rename = "type", deserialize_with = "or_null")]
-    pub condition_type: String,
-    /// The status, such as `Established`, `Denied` or `EmptyDenied`.
-    #[serde(deserialize_with = "or_null")]
-    pub status: String,
-    /// When the status last changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_transition_time: Option<Timestamp>,
-    /// The reason, in one word.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub reason: String,
-    /// The reason, in a sentence.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub message: String,
+    /// A condition of a peering. Source: Liqo
+    /// `discoveryv1alpha1.PeeringCondition`.
+    pub struct PeeringCondition {
+        /// The type of the condition, such as `AuthenticationStatus`.
+        #[serde(rename = "type")]
+        always pub condition_type: String,
+        /// The status, such as `Established`, `Denied` or `EmptyDenied`.
+        always pub status: String,
+        /// When the status last changed.
+        pub last_transition_time: Option<Timestamp>,
+        /// The reason, in one word.
+        pub reason: String,
+        /// The reason, in a sentence.
+        pub message: String,
+    }
 }
 
 /// The result of the request for an identity. Source: Liqo 0.2

@@ -4,83 +4,63 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{
-    AuthParams, Metadata,
-    reading::absent::{is_default, or_null},
-};
+use crate::model::{AuthParams, Metadata, reading::absent::api_types};
 
-/// The identity that a provider gave to a consumer, as the consumer stores it.
-///
-/// This type checks nothing. The consumer verifies the content, such as that the
-/// certificate fits its key. Source: Liqo `authv1beta1.Identity`.
-///
-/// # Examples
-/// ```
-/// use liqo_auth::model::{Identity, IdentityType, Object, Resource};
-///
-/// let object = Object::from_value(serde_json::json!({
-///     "apiVersion": "authentication.liqo.io/v1alpha1",
-///     "kind": "Identity",
-///     "metadata": { "name": "controlplane-cl-provider" },
-///     "spec": { "clusterID": "cl-provider", "type": "ControlPlane" },
-/// }));
-/// let identity = Identity::from_object(&object).unwrap();
-/// assert_eq!(identity.spec.identity_type, IdentityType::ControlPlane);
-/// ```
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Identity {
-    /// Name, tenant namespace and labels.
-    #[serde(deserialize_with = "or_null")]
-    pub metadata: Metadata,
-    /// The content from the provider.
-    #[serde(deserialize_with = "or_null")]
-    pub spec: IdentitySpec,
-    /// The consumer's result.
-    #[serde(deserialize_with = "or_null")]
-    pub status: IdentityStatus,
-}
+api_types! {
+    /// The identity that a provider gave to a consumer, as the consumer stores it.
+    ///
+    /// This type checks nothing. The consumer verifies the content, such as that the
+    /// certificate fits its key. Source: Liqo `authv1beta1.Identity`.
+    ///
+    /// # Examples
+    /// ```
+    /// use liqo_auth::model::{Identity, IdentityType, Object, Resource};
+    ///
+    /// let object = Object::from_value(serde_json::json!({
+    ///     "apiVersion": "authentication.liqo.io/v1alpha1",
+    ///     "kind": "Identity",
+    ///     "metadata": { "name": "controlplane-cl-provider" },
+    ///     "spec": { "clusterID": "cl-provider", "type": "ControlPlane" },
+    /// }));
+    /// let identity = Identity::from_object(&object).unwrap();
+    /// assert_eq!(identity.spec.identity_type, IdentityType::ControlPlane);
+    /// ```
+    pub struct Identity {
+        /// Name, tenant namespace and labels.
+        always pub metadata: Metadata,
+        /// The content from the provider.
+        always pub spec: IdentitySpec,
+        /// The consumer's result.
+        always pub status: IdentityStatus,
+    }
 
-/// The content from the provider. Source: Liqo `authv1beta1.IdentitySpec`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct IdentitySpec {
-    /// The provider's cluster ID.
-    #[serde(
-        rename = "clusterID",
-        deserialize_with = "or_null",
-        skip_serializing_if = "is_default"
-    )]
-    pub cluster_id: String,
-    /// The purpose of the identity.
-    #[serde(rename = "type", deserialize_with = "or_null")]
-    pub identity_type: IdentityType,
-    /// The certificate and the API server's address.
-    #[serde(deserialize_with = "or_null")]
-    pub auth_params: AuthParams,
-    /// The namespace on the provider in which the identity is used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-}
+    /// The content from the provider. Source: Liqo `authv1beta1.IdentitySpec`.
+    pub struct IdentitySpec {
+        /// The provider's cluster ID.
+        #[serde(rename = "clusterID")]
+        pub cluster_id: String,
+        /// The purpose of the identity.
+        #[serde(rename = "type")]
+        always pub identity_type: IdentityType,
+        /// The certificate and the API server's address.
+        always pub auth_params: AuthParams,
+        /// The namespace on the provider in which the identity is used.
+        pub namespace: Option<String>,
+    }
 
-/// The consumer's result of an Identity. Source: Liqo
-/// `authv1beta1.IdentityStatus`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct IdentityStatus {
-    /// The Secret with the kubeconfig.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kubeconfig_secret_ref: Option<LocalObjectReference>,
-}
+    /// The consumer's result of an Identity. Source: Liqo
+    /// `authv1beta1.IdentityStatus`.
+    pub struct IdentityStatus {
+        /// The Secret with the kubeconfig.
+        pub kubeconfig_secret_ref: Option<LocalObjectReference>,
+    }
 
-/// The name of an object in the same namespace. Source: Kubernetes
-/// `corev1.LocalObjectReference`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LocalObjectReference {
-    /// The name.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub name: String,
+    /// The name of an object in the same namespace. Source: Kubernetes
+    /// `corev1.LocalObjectReference`.
+    pub struct LocalObjectReference {
+        /// The name.
+        pub name: String,
+    }
 }
 
 /// The purpose of an identity. Source: Liqo `authv1beta1.IdentityType`.

@@ -2,58 +2,41 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use crate::model::{Resource, Timestamp, reading::absent::api_types};
 
-use crate::model::{
-    Resource, Timestamp,
-    reading::absent::{is_default, or_null},
-};
-
-/// The metadata of an object, as far as the exchange needs it. Empty fields are
-/// not written.
-///
-/// Source: Kubernetes `metav1.ObjectMeta`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Metadata {
-    /// The name, unique within a kind and namespace.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub name: String,
-    /// The prefix to which the API server adds a random suffix, if `name` is empty.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub generate_name: String,
-    /// The namespace; empty for an object without one.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub namespace: String,
-    /// The UID, which differs from that of an earlier object of the same name.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub uid: String,
-    /// The version that the API server compares on a write. Opaque.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub resource_version: String,
-    /// The generation of the spec; 0 if unknown.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub generation: i64,
-    /// When the API server created the object.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub creation_timestamp: Option<Timestamp>,
-    /// When the deletion was requested. The object stays until its finalizers are
-    /// removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deletion_timestamp: Option<Timestamp>,
-    /// Labels, which selectors use.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub labels: BTreeMap<String, String>,
-    /// Annotations, which selectors do not use.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub annotations: BTreeMap<String, String>,
-    /// The finalizers. A deleted object exists until the last finalizer is removed.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub finalizers: Vec<String>,
-    /// The owners. The garbage collector deletes the object when no owner exists
-    /// any more.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub owner_references: Vec<OwnerReference>,
+api_types! {
+    /// The metadata of an object, as far as the exchange needs it. Empty fields are
+    /// not written.
+    ///
+    /// Source: Kubernetes `metav1.ObjectMeta`.
+    pub struct Metadata {
+        /// The name, unique within a kind and namespace.
+        pub name: String,
+        /// The prefix to which the API server adds a random suffix, if `name` is empty.
+        pub generate_name: String,
+        /// The namespace; empty for an object without one.
+        pub namespace: String,
+        /// The UID, which differs from that of an earlier object of the same name.
+        pub uid: String,
+        /// The version that the API server compares on a write. Opaque.
+        pub resource_version: String,
+        /// The generation of the spec; 0 if unknown.
+        pub generation: i64,
+        /// When the API server created the object.
+        pub creation_timestamp: Option<Timestamp>,
+        /// When the deletion was requested. The object stays until its finalizers are
+        /// removed.
+        pub deletion_timestamp: Option<Timestamp>,
+        /// Labels, which selectors use.
+        pub labels: BTreeMap<String, String>,
+        /// Annotations, which selectors do not use.
+        pub annotations: BTreeMap<String, String>,
+        /// The finalizers. A deleted object exists until the last finalizer is removed.
+        pub finalizers: Vec<String>,
+        /// The owners. The garbage collector deletes the object when no owner exists
+        /// any more.
+        pub owner_references: Vec<OwnerReference>,
+    }
 }
 
 impl Metadata {
@@ -79,30 +62,24 @@ impl Metadata {
     }
 }
 
-/// A reference to the owner of an object.
-///
-/// Source: Kubernetes `metav1.OwnerReference`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct OwnerReference {
-    /// The owner's API version, such as `authentication.liqo.io/v1beta1`.
-    #[serde(deserialize_with = "or_null")]
-    pub api_version: String,
-    /// The owner's kind.
-    #[serde(deserialize_with = "or_null")]
-    pub kind: String,
-    /// The owner's name.
-    #[serde(deserialize_with = "or_null")]
-    pub name: String,
-    /// The owner's UID.
-    #[serde(deserialize_with = "or_null")]
-    pub uid: String,
-    /// Whether the owner is the controller of this object.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub controller: Option<bool>,
-    /// Whether the owner's foreground deletion waits for this object's deletion.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block_owner_deletion: Option<bool>,
+api_types! {
+    /// A reference to the owner of an object.
+    ///
+    /// Source: Kubernetes `metav1.OwnerReference`.
+    pub struct OwnerReference {
+        /// The owner's API version, such as `authentication.liqo.io/v1beta1`.
+        always pub api_version: String,
+        /// The owner's kind.
+        always pub kind: String,
+        /// The owner's name.
+        always pub name: String,
+        /// The owner's UID.
+        always pub uid: String,
+        /// Whether the owner is the controller of this object.
+        pub controller: Option<bool>,
+        /// Whether the owner's foreground deletion waits for this object's deletion.
+        pub block_owner_deletion: Option<bool>,
+    }
 }
 
 impl OwnerReference {

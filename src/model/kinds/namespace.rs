@@ -1,26 +1,23 @@
 //! Namespaces.
 
-use serde::{Deserialize, Serialize};
+use crate::model::{ClusterId, Metadata, names, reading::absent::api_types};
 
-use crate::model::{ClusterId, Metadata, names, reading::absent::or_null};
-
-/// A namespace. Source: Kubernetes `corev1.Namespace`.
-///
-/// # Examples
-/// ```
-/// use liqo_auth::model::{Namespace, names};
-///
-/// let namespace = Namespace::for_tenant(&"cl-consumer".parse()?);
-/// assert_eq!(namespace.metadata.name, "liqo-tenant-cl-consumer");
-/// assert_eq!(namespace.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-consumer");
-/// # Ok::<(), liqo_auth::model::NameError>(())
-/// ```
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Namespace {
-    /// Name and labels.
-    #[serde(deserialize_with = "or_null")]
-    pub metadata: Metadata,
+api_types! {
+    /// A namespace. Source: Kubernetes `corev1.Namespace`.
+    ///
+    /// # Examples
+    /// ```
+    /// use liqo_auth::model::{Namespace, names};
+    ///
+    /// let namespace = Namespace::for_tenant(&"cl-consumer".parse()?);
+    /// assert_eq!(namespace.metadata.name, "liqo-tenant-cl-consumer");
+    /// assert_eq!(namespace.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-consumer");
+    /// # Ok::<(), liqo_auth::model::NameError>(())
+    /// ```
+    pub struct Namespace {
+        /// Name and labels.
+        always pub metadata: Metadata,
+    }
 }
 
 impl Namespace {

@@ -6,92 +6,74 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     AuthParams, Bytes, Metadata, Quantity, Timestamp,
-    reading::absent::{is_default, or_null},
+    reading::absent::{api_types, is_default, or_null},
 };
 
-/// A part of a provider's resources, and the identity to use it.
-///
-/// The consumer writes the spec. The provider has a replica of the slice, whose
-/// status is replicated back. This type checks nothing. Source: Liqo
-/// `authv1beta1.ResourceSlice`.
-///
-/// # Examples
-/// ```
-/// use liqo_auth::model::{Object, Resource, ResourceSlice};
-///
-/// let object = Object::from_value(serde_json::json!({
-///     "apiVersion": "authentication.liqo.io/v1beta1",
-///     "kind": "ResourceSlice",
-///     "metadata": { "name": "mypool", "namespace": "liqo-tenant-cl-provider" },
-///     "spec": { "class": "default", "resources": { "cpu": 2, "memory": "4Gi" } },
-/// }));
-/// let slice = ResourceSlice::from_object(&object).unwrap();
-/// assert_eq!(slice.spec.resources["cpu"].as_str(), "2");
-/// ```
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ResourceSlice {
-    /// Name, tenant namespace and labels.
-    #[serde(deserialize_with = "or_null")]
-    pub metadata: Metadata,
-    /// The consumer's request.
-    #[serde(deserialize_with = "or_null")]
-    pub spec: ResourceSliceSpec,
-    /// The provider's answer.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub status: ResourceSliceStatus,
-}
+api_types! {
+    /// A part of a provider's resources, and the identity to use it.
+    ///
+    /// The consumer writes the spec. The provider has a replica of the slice, whose
+    /// status is replicated back. This type checks nothing. Source: Liqo
+    /// `authv1beta1.ResourceSlice`.
+    ///
+    /// # Examples
+    /// ```
+    /// use liqo_auth::model::{Object, Resource, ResourceSlice};
+    ///
+    /// let object = Object::from_value(serde_json::json!({
+    ///     "apiVersion": "authentication.liqo.io/v1beta1",
+    ///     "kind": "ResourceSlice",
+    ///     "metadata": { "name": "mypool", "namespace": "liqo-tenant-cl-provider" },
+    ///     "spec": { "class": "default", "resources": { "cpu": 2, "memory": "4Gi" } },
+    /// }));
+    /// let slice = ResourceSlice::from_object(&object).unwrap();
+    /// assert_eq!(slice.spec.resources["cpu"].as_str(), "2");
+    /// ```
+    pub struct ResourceSlice {
+        /// Name, tenant namespace and labels.
+        always pub metadata: Metadata,
+        /// The consumer's request.
+        always pub spec: ResourceSliceSpec,
+        /// The provider's answer.
+        pub status: ResourceSliceStatus,
+    }
 
-/// The consumer's request. Source: Liqo `authv1beta1.ResourceSliceSpec`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ResourceSliceSpec {
-    /// The consumer's cluster ID.
-    #[serde(rename = "consumerClusterID", skip_serializing_if = "Option::is_none")]
-    pub consumer_cluster_id: Option<String>,
-    /// The provider's cluster ID.
-    #[serde(rename = "providerClusterID", skip_serializing_if = "Option::is_none")]
-    pub provider_cluster_id: Option<String>,
-    /// The requested amount of each resource.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub resources: BTreeMap<String, Quantity>,
-    /// The class of the controller that decides on the slice: empty or `default`
-    /// for Liqo itself.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub class: String,
-    /// The certificate signing request in PEM.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub csr: Bytes,
-}
+    /// The consumer's request. Source: Liqo `authv1beta1.ResourceSliceSpec`.
+    pub struct ResourceSliceSpec {
+        /// The consumer's cluster ID.
+        #[serde(rename = "consumerClusterID")]
+        pub consumer_cluster_id: Option<String>,
+        /// The provider's cluster ID.
+        #[serde(rename = "providerClusterID")]
+        pub provider_cluster_id: Option<String>,
+        /// The requested amount of each resource.
+        pub resources: BTreeMap<String, Quantity>,
+        /// The class of the controller that decides on the slice: empty or `default`
+        /// for Liqo itself.
+        pub class: String,
+        /// The certificate signing request in PEM.
+        pub csr: Bytes,
+    }
 
-/// The provider's answer. Source: Liqo `authv1beta1.ResourceSliceStatus`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ResourceSliceStatus {
-    /// The decisions on the certificate and on the resources.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub conditions: Vec<ResourceSliceCondition>,
-    /// The granted amount of each resource.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub resources: BTreeMap<String, Quantity>,
-    /// The certificate and the API server's address.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auth_params: Option<AuthParams>,
-    /// The storage classes that are offered.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub storage_classes: Vec<StorageClass>,
-    /// The ingress classes that are offered.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub ingress_classes: Vec<IngressClass>,
-    /// The load balancer classes that are offered.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub load_balancer_classes: Vec<LoadBalancerClass>,
-    /// The labels of the provider cluster.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub node_labels: BTreeMap<String, String>,
-    /// The node selector that the provider adds to offloaded pods.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub node_selector: BTreeMap<String, String>,
+    /// The provider's answer. Source: Liqo `authv1beta1.ResourceSliceStatus`.
+    pub struct ResourceSliceStatus {
+        /// The decisions on the certificate and on the resources.
+        pub conditions: Vec<ResourceSliceCondition>,
+        /// The granted amount of each resource.
+        pub resources: BTreeMap<String, Quantity>,
+        /// The certificate and the API server's address.
+        pub auth_params: Option<AuthParams>,
+        /// The storage classes that are offered.
+        pub storage_classes: Vec<StorageClass>,
+        /// The ingress classes that are offered.
+        pub ingress_classes: Vec<IngressClass>,
+        /// The load balancer classes that are offered.
+        pub load_balancer_classes: Vec<LoadBalancerClass>,
+        /// The labels of the provider cluster.
+        pub node_labels: BTreeMap<String, String>,
+        /// The node selector that the provider adds to offloaded pods.
+        pub node_selector: BTreeMap<String, String>,
+    }
 }
 
 /// One decision of the provider. Source: Liqo
@@ -143,41 +125,34 @@ pub enum ResourceSliceConditionStatus {
     Denied,
 }
 
-/// A storage class of the provider. Source: Liqo `liqov1beta1.StorageType`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct StorageClass {
-    /// The name of the class.
-    #[serde(deserialize_with = "or_null")]
-    pub storage_class_name: String,
-    /// Whether this is the default class.
-    #[serde(rename = "default", skip_serializing_if = "is_default")]
-    pub is_default: bool,
-}
+api_types! {
+    /// A storage class of the provider. Source: Liqo `liqov1beta1.StorageType`.
+    pub struct StorageClass {
+        /// The name of the class.
+        always pub storage_class_name: String,
+        /// Whether this is the default class.
+        #[serde(rename = "default")]
+        pub is_default: bool,
+    }
 
-/// An ingress class of the provider. Source: Liqo `liqov1beta1.IngressType`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct IngressClass {
-    /// The name of the class.
-    #[serde(deserialize_with = "or_null")]
-    pub ingress_class_name: String,
-    /// Whether this is the default class.
-    #[serde(rename = "default", skip_serializing_if = "is_default")]
-    pub is_default: bool,
-}
+    /// An ingress class of the provider. Source: Liqo `liqov1beta1.IngressType`.
+    pub struct IngressClass {
+        /// The name of the class.
+        always pub ingress_class_name: String,
+        /// Whether this is the default class.
+        #[serde(rename = "default")]
+        pub is_default: bool,
+    }
 
-/// A load balancer class of the provider. Source: Liqo
-/// `liqov1beta1.LoadBalancerType`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct LoadBalancerClass {
-    /// The name of the class.
-    #[serde(deserialize_with = "or_null")]
-    pub load_balancer_class_name: String,
-    /// Whether this is the default class.
-    #[serde(rename = "default", skip_serializing_if = "is_default")]
-    pub is_default: bool,
+    /// A load balancer class of the provider. Source: Liqo
+    /// `liqov1beta1.LoadBalancerType`.
+    pub struct LoadBalancerClass {
+        /// The name of the class.
+        always pub load_balancer_class_name: String,
+        /// Whether this is the default class.
+        #[serde(rename = "default")]
+        pub is_default: bool,
+    }
 }
 
 impl ResourceSliceStatus {

@@ -1,56 +1,39 @@
 //! Roles within a namespace, and the rules of roles.
 
-use serde::{Deserialize, Serialize};
+use crate::model::{Metadata, reading::absent::api_types};
 
-use crate::model::{
-    Metadata,
-    reading::absent::{is_default, or_null},
-};
+api_types! {
+    /// A role in a namespace. Source: Kubernetes `rbacv1.Role`.
+    pub struct Role {
+        /// Name, namespace and labels.
+        always pub metadata: Metadata,
+        /// The rules of the role.
+        pub rules: Vec<PolicyRule>,
+    }
 
-/// A role in a namespace. Source: Kubernetes `rbacv1.Role`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Role {
-    /// Name, namespace and labels.
-    #[serde(deserialize_with = "or_null")]
-    pub metadata: Metadata,
-    /// The rules of the role.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub rules: Vec<PolicyRule>,
-}
-
-/// A rule of a role: verbs that are allowed on resources. Source: Kubernetes
-/// `rbacv1.PolicyRule`.
-///
-/// # Examples
-/// ```
-/// use liqo_auth::model::PolicyRule;
-///
-/// let rule = PolicyRule::on("", "secrets", &["get", "delete"]);
-/// assert_eq!(rule.verbs, ["get", "delete"]);
-/// ```
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PolicyRule {
-    /// The API groups; an empty text is the core group.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub api_groups: Vec<String>,
-    /// The resources, such as `secrets`.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub resources: Vec<String>,
-    /// The names of the objects; empty for all objects.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub resource_names: Vec<String>,
-    /// The verbs, such as `get`.
-    #[serde(deserialize_with = "or_null")]
-    pub verbs: Vec<String>,
-    /// The URL paths that are not resources. Only a ClusterRole has them.
-    #[serde(
-        rename = "nonResourceURLs",
-        deserialize_with = "or_null",
-        skip_serializing_if = "is_default"
-    )]
-    pub non_resource_urls: Vec<String>,
+    /// A rule of a role: verbs that are allowed on resources. Source: Kubernetes
+    /// `rbacv1.PolicyRule`.
+    ///
+    /// # Examples
+    /// ```
+    /// use liqo_auth::model::PolicyRule;
+    ///
+    /// let rule = PolicyRule::on("", "secrets", &["get", "delete"]);
+    /// assert_eq!(rule.verbs, ["get", "delete"]);
+    /// ```
+    pub struct PolicyRule {
+        /// The API groups; an empty text is the core group.
+        pub api_groups: Vec<String>,
+        /// The resources, such as `secrets`.
+        pub resources: Vec<String>,
+        /// The names of the objects; empty for all objects.
+        pub resource_names: Vec<String>,
+        /// The verbs, such as `get`.
+        always pub verbs: Vec<String>,
+        /// The URL paths that are not resources. Only a ClusterRole has them.
+        #[serde(rename = "nonResourceURLs")]
+        pub non_resource_urls: Vec<String>,
+    }
 }
 
 impl PolicyRule {

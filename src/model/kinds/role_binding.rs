@@ -1,75 +1,51 @@
 //! Role bindings.
 
-use serde::{Deserialize, Serialize};
+use crate::model::{Metadata, names, reading::absent::api_types};
 
-use crate::model::{
-    Metadata, names,
-    reading::absent::{is_default, or_null},
-};
+api_types! {
+    /// A binding within a namespace. Source: Kubernetes `rbacv1.RoleBinding`.
+    pub struct RoleBinding {
+        /// Name, namespace and labels.
+        always pub metadata: Metadata,
+        /// The role that the binding grants.
+        always pub role_ref: RoleRef,
+        /// The subjects to which the binding grants the role.
+        pub subjects: Vec<RbacSubject>,
+    }
 
-/// A binding within a namespace. Source: Kubernetes `rbacv1.RoleBinding`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RoleBinding {
-    /// Name, namespace and labels.
-    #[serde(deserialize_with = "or_null")]
-    pub metadata: Metadata,
-    /// The role that the binding grants.
-    #[serde(deserialize_with = "or_null")]
-    pub role_ref: RoleRef,
-    /// The subjects to which the binding grants the role.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub subjects: Vec<RbacSubject>,
-}
+    /// A binding in the whole cluster. Source: Kubernetes
+    /// `rbacv1.ClusterRoleBinding`.
+    pub struct ClusterRoleBinding {
+        /// Name and labels.
+        always pub metadata: Metadata,
+        /// The role that the binding grants.
+        always pub role_ref: RoleRef,
+        /// The subjects to which the binding grants the role.
+        pub subjects: Vec<RbacSubject>,
+    }
 
-/// A binding in the whole cluster. Source: Kubernetes
-/// `rbacv1.ClusterRoleBinding`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ClusterRoleBinding {
-    /// Name and labels.
-    #[serde(deserialize_with = "or_null")]
-    pub metadata: Metadata,
-    /// The role that the binding grants.
-    #[serde(deserialize_with = "or_null")]
-    pub role_ref: RoleRef,
-    /// The subjects to which the binding grants the role.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub subjects: Vec<RbacSubject>,
-}
+    /// The role that a binding grants. Source: Kubernetes `rbacv1.RoleRef`.
+    pub struct RoleRef {
+        /// `rbac.authorization.k8s.io`.
+        always pub api_group: String,
+        /// `ClusterRole` or `Role`.
+        always pub kind: String,
+        /// The name of the role.
+        always pub name: String,
+    }
 
-/// The role that a binding grants. Source: Kubernetes `rbacv1.RoleRef`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RoleRef {
-    /// `rbac.authorization.k8s.io`.
-    #[serde(deserialize_with = "or_null")]
-    pub api_group: String,
-    /// `ClusterRole` or `Role`.
-    #[serde(deserialize_with = "or_null")]
-    pub kind: String,
-    /// The name of the role.
-    #[serde(deserialize_with = "or_null")]
-    pub name: String,
-}
-
-/// A subject to which a binding grants its role. Source: Kubernetes
-/// `rbacv1.Subject`.
-#[derive(Default, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RbacSubject {
-    /// `rbac.authorization.k8s.io` for users and groups.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub api_group: String,
-    /// `User`, `Group` or `ServiceAccount`.
-    #[serde(deserialize_with = "or_null")]
-    pub kind: String,
-    /// The name of the user, group or service account.
-    #[serde(deserialize_with = "or_null")]
-    pub name: String,
-    /// The namespace of a service account; empty for users and groups.
-    #[serde(deserialize_with = "or_null", skip_serializing_if = "is_default")]
-    pub namespace: String,
+    /// A subject to which a binding grants its role. Source: Kubernetes
+    /// `rbacv1.Subject`.
+    pub struct RbacSubject {
+        /// `rbac.authorization.k8s.io` for users and groups.
+        pub api_group: String,
+        /// `User`, `Group` or `ServiceAccount`.
+        always pub kind: String,
+        /// The name of the user, group or service account.
+        always pub name: String,
+        /// The namespace of a service account; empty for users and groups.
+        pub namespace: String,
+    }
 }
 
 impl RoleRef {
