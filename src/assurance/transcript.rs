@@ -69,7 +69,8 @@ pub(crate) struct Agreement<'a> {
 /// assert_eq!(code.to_string(), text);
 /// # Ok::<(), liqo_auth::model::ValueError>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug)]
+#[debug("{self}")]
 pub struct Code([u16; GROUPS]);
 
 impl Transcript {
@@ -139,12 +140,6 @@ impl fmt::Display for Code {
             write!(formatter, "{hyphen}{group:05}")?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for Code {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
     }
 }
 

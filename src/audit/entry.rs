@@ -1,6 +1,6 @@
 //! One line of the log.
 
-use core::{fmt, str::FromStr};
+use core::str::FromStr;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,11 @@ pub struct Entry {
 }
 
 /// The SHA-256 of an entry. It covers the whole log up to this entry.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug, derive_more::Display,
+)]
+#[display("{}", Hex(_0))]
+#[debug("{self}")]
 pub struct EntryHash(pub(super) [u8; 32]);
 
 /// The content of an entry. The fields are written in this order.
@@ -152,18 +156,6 @@ impl EntryHash {
 
     fn of(written: &str) -> Self {
         Self(Sha256::digest(written.as_bytes()).into())
-    }
-}
-
-impl fmt::Display for EntryHash {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Hex(&self.0).fmt(formatter)
-    }
-}
-
-impl fmt::Debug for EntryHash {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
     }
 }
 

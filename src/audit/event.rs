@@ -5,7 +5,7 @@ use core::fmt;
 use crate::{
     crypto::{Fingerprint, RequestId},
     error::Error,
-    model::{ClusterId, ObjectRef, TenantCondition, Timestamp},
+    model::{ClusterId, ObjectRef, TenantCondition, Timestamp, named},
 };
 
 /// A decision, with the peer that it concerns and the key on which it rests.
@@ -25,107 +25,109 @@ pub struct Event {
     pub decision: Decision,
 }
 
-/// A decision of one side about a peer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Decision {
-    /// The administrator invited the peer.
-    Invited,
-    /// A nonce was made. It may replace an earlier one.
-    NonceMade,
-    /// The handshake was verified, and the key pinned.
-    HandshakeVerified,
-    /// The pinned key was replaced by another key, which the pinned key signed.
-    KeySucceeded {
-        /// The key that was pinned until then.
-        predecessor: Fingerprint,
-    },
-    /// The administrator approved the request.
-    Approved,
-    /// The administrator rejected the request.
-    Disapproved {
-        /// The administrator's reason.
-        reason: String,
-    },
-    /// A certificate was issued.
-    CertificateIssued {
-        /// The request that it answers.
-        request: RequestId,
-        /// The certificate.
-        certificate: Fingerprint,
-        /// When the certificate expires.
-        until: Timestamp,
-        /// The certificate that it replaces.
-        replaces: Option<Fingerprint>,
-    },
-    /// The peer received a credential that is not a certificate, such as an AWS
-    /// user's access key.
-    CredentialGiven {
-        /// The request that it answers.
-        request: RequestId,
-        /// The name of the credential: the public part of the access key.
-        credential: String,
-    },
-    /// The administrator confirmed that an access key was deleted.
-    AwsKeyRevoked {
-        /// The public part of the access key.
-        access_key_id: String,
-    },
-    /// The peer received its rights.
-    RightsGranted,
-    /// The peer's rights were withdrawn.
-    RightsWithdrawn,
-    /// A stricter condition of the peer was recorded.
-    ConditionRecorded {
-        /// The condition.
-        condition: TenantCondition,
-    },
-    /// The administrator lifted the peer's condition.
-    ConditionLifted,
-    /// The administrator released the peer's pinned key.
-    KeyReleased,
-    /// A resource slice's resources were granted.
-    ResourcesGranted,
-    /// A resource slice's resources were denied.
-    ResourcesDenied {
-        /// The reason.
-        reason: String,
-    },
-    /// The administrator asked for a new decision on a resource slice.
-    ResourcesReconsidered,
-    /// The administrator cordoned a resource slice.
-    SliceCordoned,
-    /// The administrator lifted a resource slice's cordon.
-    SliceUncordoned,
-    /// The peering was ended from this side.
-    Ended,
-    /// The records of an ended peering were deleted.
-    Forgotten,
-    /// A peering user was made.
-    PeeringUserMade {
-        /// The name of the user.
-        user: String,
-    },
-    /// A peering user was deleted.
-    PeeringUserDeleted {
-        /// Its name.
-        user: String,
-    },
-    /// The provider's nonce was signed.
-    NonceSigned,
-    /// The provider's Identity was accepted.
-    IdentityTaken {
-        /// The certificate. None for AWS keys.
-        certificate: Option<Fingerprint>,
-    },
-    /// The administrator released API server, CA and key of a provider.
-    PinsReleased,
-    /// A resource slice was requested.
-    SliceRequested,
-    /// A renewal was requested.
-    RenewalRequested,
-    /// A message, an object or a request was refused.
-    Refused(Error),
+named! {
+    /// A decision of one side about a peer.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Decision {
+        /// The administrator invited the peer.
+        Invited,
+        /// A nonce was made. It may replace an earlier one.
+        NonceMade,
+        /// The handshake was verified, and the key pinned.
+        HandshakeVerified,
+        /// The pinned key was replaced by another key, which the pinned key signed.
+        KeySucceeded {
+            /// The key that was pinned until then.
+            predecessor: Fingerprint,
+        },
+        /// The administrator approved the request.
+        Approved,
+        /// The administrator rejected the request.
+        Disapproved {
+            /// The administrator's reason.
+            reason: String,
+        },
+        /// A certificate was issued.
+        CertificateIssued {
+            /// The request that it answers.
+            request: RequestId,
+            /// The certificate.
+            certificate: Fingerprint,
+            /// When the certificate expires.
+            until: Timestamp,
+            /// The certificate that it replaces.
+            replaces: Option<Fingerprint>,
+        },
+        /// The peer received a credential that is not a certificate, such as an AWS
+        /// user's access key.
+        CredentialGiven {
+            /// The request that it answers.
+            request: RequestId,
+            /// The name of the credential: the public part of the access key.
+            credential: String,
+        },
+        /// The administrator confirmed that an access key was deleted.
+        AwsKeyRevoked {
+            /// The public part of the access key.
+            access_key_id: String,
+        },
+        /// The peer received its rights.
+        RightsGranted,
+        /// The peer's rights were withdrawn.
+        RightsWithdrawn,
+        /// A stricter condition of the peer was recorded.
+        ConditionRecorded {
+            /// The condition.
+            condition: TenantCondition,
+        },
+        /// The administrator lifted the peer's condition.
+        ConditionLifted,
+        /// The administrator released the peer's pinned key.
+        KeyReleased,
+        /// A resource slice's resources were granted.
+        ResourcesGranted,
+        /// A resource slice's resources were denied.
+        ResourcesDenied {
+            /// The reason.
+            reason: String,
+        },
+        /// The administrator asked for a new decision on a resource slice.
+        ResourcesReconsidered,
+        /// The administrator cordoned a resource slice.
+        SliceCordoned,
+        /// The administrator lifted a resource slice's cordon.
+        SliceUncordoned,
+        /// The peering was ended from this side.
+        Ended,
+        /// The records of an ended peering were deleted.
+        Forgotten,
+        /// A peering user was made.
+        PeeringUserMade {
+            /// The name of the user.
+            user: String,
+        },
+        /// A peering user was deleted.
+        PeeringUserDeleted {
+            /// Its name.
+            user: String,
+        },
+        /// The provider's nonce was signed.
+        NonceSigned,
+        /// The provider's Identity was accepted.
+        IdentityTaken {
+            /// The certificate. None for AWS keys.
+            certificate: Option<Fingerprint>,
+        },
+        /// The administrator released API server, CA and key of a provider.
+        PinsReleased,
+        /// A resource slice was requested.
+        SliceRequested,
+        /// A renewal was requested.
+        RenewalRequested,
+        /// A message, an object or a request was refused.
+        Refused(Error),
+    }
 }
 
 impl Event {
@@ -161,42 +163,7 @@ impl Event {
     }
 }
 
-impl Decision {
-    /// The decision's name, such as `HandshakeVerified`.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Invited => "Invited",
-            Self::NonceMade => "NonceMade",
-            Self::HandshakeVerified => "HandshakeVerified",
-            Self::KeySucceeded { .. } => "KeySucceeded",
-            Self::Approved => "Approved",
-            Self::Disapproved { .. } => "Disapproved",
-            Self::CertificateIssued { .. } => "CertificateIssued",
-            Self::CredentialGiven { .. } => "CredentialGiven",
-            Self::AwsKeyRevoked { .. } => "AwsKeyRevoked",
-            Self::RightsGranted => "RightsGranted",
-            Self::RightsWithdrawn => "RightsWithdrawn",
-            Self::ConditionRecorded { .. } => "ConditionRecorded",
-            Self::ConditionLifted => "ConditionLifted",
-            Self::KeyReleased => "KeyReleased",
-            Self::ResourcesGranted => "ResourcesGranted",
-            Self::ResourcesDenied { .. } => "ResourcesDenied",
-            Self::ResourcesReconsidered => "ResourcesReconsidered",
-            Self::SliceCordoned => "SliceCordoned",
-            Self::SliceUncordoned => "SliceUncordoned",
-            Self::Ended => "Ended",
-            Self::Forgotten => "Forgotten",
-            Self::PeeringUserMade { .. } => "PeeringUserMade",
-            Self::PeeringUserDeleted { .. } => "PeeringUserDeleted",
-            Self::NonceSigned => "NonceSigned",
-            Self::IdentityTaken { .. } => "IdentityTaken",
-            Self::PinsReleased => "PinsReleased",
-            Self::SliceRequested => "SliceRequested",
-            Self::RenewalRequested => "RenewalRequested",
-            Self::Refused(_) => "Refused",
-        }
-    }
-}
+impl Decision {}
 
 impl fmt::Display for Event {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

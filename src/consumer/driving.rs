@@ -9,9 +9,9 @@ use crate::{
     error::{Error, Precondition},
     machine::{
         self, Concerns, Env, Holder, HolderStatus, Interest, Machine, Message, MessageBody, Mirror,
-        Side, Stage, Step, View, Watch,
+        Side, Step, View, Watch,
     },
-    model::{ClusterId, Object, Timestamp},
+    model::{ClusterId, Kind, Object, Timestamp, names},
 };
 
 impl Machine for Consumer {
@@ -20,15 +20,48 @@ impl Machine for Consumer {
     }
 
     fn watches(&self) -> Vec<Watch> {
-        self.0.watches()
+        let mut watches = Watch::of_both_sides(self.0.namespace()).to_vec();
+        watches.extend([Kind::Identity, Kind::ResourceSlice, Kind::Renew].map(Watch::all));
+        watches
     }
 
     fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
-        self.0.interests(peer)
+        let replicated = |kind| {
+            let label = names::REPLICATION_DESTINATION_LABEL;
+            Interest::labelled(kind, label, peer.as_str())
+        };
+        let named = |kind| Interest::Named {
+            kind,
+            name: names::identity_name(peer),
+        };
+        let label = names::REMOTE_CLUSTER_ID_LABEL;
+        let mut interests = Interest::of_both_sides(peer, self.0.record_id(peer)).to_vec();
+        interests.extend([
+            Interest::labelled(Kind::Identity, label, peer.as_str()),
+            named(Kind::Identity),
+            replicated(Kind::ResourceSlice),
+            replicated(Kind::Renew),
+            named(Kind::Renew),
+        ]);
+        interests
     }
 
+    /// A replica of a resource slice or of a Renew belongs to another cluster. The
+    /// replica concerns this cluster only as a provider.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
-        self.0.concerns(object, mirror)
+        let is_replica = object
+            .any_metadata()
+            .labels
+            .contains_key(names::REPLICATED_LABEL);
+        match object.key().0 {
+            Kind::Namespace | Kind::Secret | Kind::Identity => {
+                mirror.concerns(object).without(self.cluster_id())
+            }
+            Kind::ResourceSlice | Kind::Renew if !is_replica => {
+                mirror.concerns(object).without(self.cluster_id())
+            }
+            _ => Concerns::Nobody,
+        }
     }
 
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<machine::Status, Error> {
@@ -67,17 +100,7 @@ impl Machine for Consumer {
 }
 
 fn of_control_plane(phase: Phase) -> HolderStatus {
-    let stage = match &phase {
-        Phase::AwaitsNonce | Phase::AwaitsIdentity(_) => Stage::AtRest,
-        Phase::NeedsKey
-        | Phase::NeedsSignature(_)
-        | Phase::NeedsIdentity(_)
-        | Phase::NeedsKubeconfig(_) => Stage::InProgress,
-        Phase::Authenticated(_) => Stage::Authenticated,
-        Phase::Refused(_) => Stage::Refused,
-        Phase::Ending => Stage::Ending,
-    };
-    let status = HolderStatus::new(Holder::ControlPlane, phase.name(), stage);
+    let status = HolderStatus::new(Holder::ControlPlane, phase.name(), phase.stage());
     match phase {
         Phase::Authenticated(stored) => with_identity(status, &stored),
         Phase::Refused(error) => status.refused(error),
@@ -86,17 +109,11 @@ fn of_control_plane(phase: Phase) -> HolderStatus {
 }
 
 fn of_slice(slice: SliceStatus) -> HolderStatus {
-    let stage = match &slice.phase {
-        SlicePhase::AwaitsDecision | SlicePhase::AwaitsControlPlane => Stage::AtRest,
-        SlicePhase::NeedsKey
-        | SlicePhase::NeedsRequest
-        | SlicePhase::NeedsIdentity(_)
-        | SlicePhase::NeedsKubeconfig(_) => Stage::InProgress,
-        SlicePhase::Held(_) => Stage::Authenticated,
-        SlicePhase::Denied { .. } | SlicePhase::Refused(_) => Stage::Refused,
-        SlicePhase::Ending => Stage::Ending,
-    };
-    let status = HolderStatus::new(Holder::Slice(slice.slice.name), slice.phase.name(), stage);
+    let status = HolderStatus::new(
+        Holder::Slice(slice.slice.name),
+        slice.phase.name(),
+        slice.phase.stage(),
+    );
     match slice.phase {
         SlicePhase::Held(stored) => with_identity(status, &stored),
         SlicePhase::Refused(error) => status.refused(error),

@@ -23,13 +23,11 @@
 //! The Tenant is sent when all answers are stored.
 
 mod administration;
-mod config;
 mod configuration;
 mod course;
 mod credentials;
 mod driving;
 mod handshake;
-mod interests;
 mod keys;
 mod look;
 mod observed;
@@ -40,8 +38,7 @@ mod slice;
 
 use std::sync::Arc;
 
-pub use config::ConsumerConfig;
-pub use configuration::{PeerSettings, RenewalScheme};
+pub use configuration::{ConsumerConfig, PeerSettings, RenewalScheme};
 pub use credentials::{
     offered::OfferedIdentity, renewal::Renewal, stored_identity::StoredIdentity,
 };
@@ -98,7 +95,8 @@ use crate::{
 /// assert!(matches!(status.phase, Phase::AwaitsIdentity(_)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Consumer {{ cluster_id: {:?}, .. }}", _0.cluster_id())]
 pub struct Consumer(Arc<Configuration>);
 
 impl Consumer {
@@ -176,15 +174,6 @@ impl Consumer {
             keys: keys.as_ref(),
             now,
         })
-    }
-}
-
-impl core::fmt::Debug for Consumer {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Consumer")
-            .field("cluster_id", self.0.cluster_id())
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,12 @@
 //! The phases of a peering on the consumer's side.
 
 use super::{AcceptedIdentity, OfferedIdentity, SliceStatus, StoredIdentity};
-use crate::{crypto::Nonce, error::Error, machine::Notice, model::Tenant};
+use crate::{
+    crypto::Nonce,
+    error::Error,
+    machine::{Notice, phases},
+    model::Tenant,
+};
 
 /// The state of a peering, as [`Consumer::look`](super::Consumer::look) returns it.
 #[derive(Debug, Clone)]
@@ -16,34 +21,36 @@ pub struct Status {
     pub notices: Vec<Notice>,
 }
 
-/// The phases of the control plane's authentication.
-/// [`Machine::reconcile`](crate::Machine::reconcile) leads from one to the
-/// next.
-#[derive(Clone)]
-#[non_exhaustive]
-pub enum Phase {
-    /// The key store has no key for this provider, or has not answered yet.
-    NeedsKey,
-    /// The consumer waits for the provider's nonce.
-    AwaitsNonce,
-    /// This nonce is stored. Its signature, the certificate request or the
-    /// succession of this cluster's key is missing.
-    NeedsSignature(Nonce),
-    /// Everything that needs a key is stored. The Tenant can be sent any number of
-    /// times.
-    AwaitsIdentity(Box<Tenant>),
-    /// The stored Identity cannot be used any more. The provider gave parameters for
-    /// a usable Identity, and the next step stores this Identity.
-    NeedsIdentity(Box<OfferedIdentity>),
-    /// The Identity is verified. The next step stores its kubeconfig.
-    NeedsKubeconfig(Box<AcceptedIdentity>),
-    /// The kubeconfig is stored.
-    Authenticated(Box<StoredIdentity>),
-    /// An object that the peer sent cannot be accepted.
-    Refused(Error),
-    /// This side ended the peering, or the Identity is being deleted. The objects
-    /// that belong to it are removed.
-    Ending,
+phases! {
+    /// The phases of the control plane's authentication.
+    /// [`Machine::reconcile`](crate::Machine::reconcile) leads from one to the
+    /// next.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub enum Phase {
+        /// The key store has no key for this provider, or has not answered yet.
+        NeedsKey => InProgress,
+        /// The consumer waits for the provider's nonce.
+        AwaitsNonce => AtRest,
+        /// This nonce is stored. Its signature, the certificate request or the
+        /// succession of this cluster's key is missing.
+        NeedsSignature(Nonce) => InProgress,
+        /// Everything that needs a key is stored. The Tenant can be sent any number of
+        /// times.
+        AwaitsIdentity(Box<Tenant>) => AtRest,
+        /// The stored Identity cannot be used any more. The provider gave parameters for
+        /// a usable Identity, and the next step stores this Identity.
+        NeedsIdentity(Box<OfferedIdentity>) => InProgress,
+        /// The Identity is verified. The next step stores its kubeconfig.
+        NeedsKubeconfig(Box<AcceptedIdentity>) => InProgress,
+        /// The kubeconfig is stored.
+        Authenticated(Box<StoredIdentity>) => Authenticated,
+        /// An object that the peer sent cannot be accepted.
+        Refused(Error) => Refused,
+        /// This side ended the peering, or the Identity is being deleted. The objects
+        /// that belong to it are removed.
+        Ending => Ending,
+    }
 }
 
 impl Phase {
@@ -54,30 +61,6 @@ impl Phase {
             Self::NeedsKubeconfig(accepted) => Some(accepted),
             Self::Authenticated(stored) => Some(&stored.accepted),
             _ => None,
-        }
-    }
-
-    /// The phase's name, for messages.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::NeedsKey => "NeedsKey",
-            Self::AwaitsNonce => "AwaitsNonce",
-            Self::NeedsSignature(_) => "NeedsSignature",
-            Self::AwaitsIdentity(_) => "AwaitsIdentity",
-            Self::NeedsIdentity(_) => "NeedsIdentity",
-            Self::NeedsKubeconfig(_) => "NeedsKubeconfig",
-            Self::Authenticated(_) => "Authenticated",
-            Self::Refused(_) => "Refused",
-            Self::Ending => "Ending",
-        }
-    }
-}
-
-impl core::fmt::Debug for Phase {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Refused(error) => formatter.debug_tuple("Refused").field(error).finish(),
-            phase => formatter.write_str(phase.name()),
         }
     }
 }

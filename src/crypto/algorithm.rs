@@ -1,7 +1,5 @@
 //! The algorithms of keys and signatures.
 
-use core::fmt;
-
 use serde::Serialize;
 
 /// The algorithm of a key, with its size.
@@ -14,26 +12,30 @@ use serde::Serialize;
 /// assert_eq!(Algorithm::Rsa { bits: 2048 }.to_string(), "RSA-2048");
 /// assert_eq!(Algorithm::EcdsaP384.to_string(), "ECDSA P-384");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, derive_more::Display)]
 #[non_exhaustive]
 pub enum Algorithm {
     /// Ed25519 (RFC 8032), Liqo's default.
     Ed25519,
     /// RSA, Liqo's "TLS compatibility mode".
+    #[display("RSA-{bits}")]
     Rsa {
         /// The length of the modulus, in bits.
         bits: u32,
     },
     /// ECDSA on NIST P-256.
+    #[display("ECDSA P-256")]
     EcdsaP256,
     /// ECDSA on NIST P-384.
+    #[display("ECDSA P-384")]
     EcdsaP384,
     /// ECDSA on NIST P-521.
+    #[display("ECDSA P-521")]
     EcdsaP521,
 }
 
 /// The scheme of a signature: the algorithm and the hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, derive_more::Display)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum SignatureScheme {
@@ -41,12 +43,16 @@ pub enum SignatureScheme {
     Ed25519,
     /// RSASSA-PKCS1-v1_5 over SHA-256 (RFC 8017). The signature is as long as the
     /// modulus.
+    #[display("RSA PKCS#1 v1.5 with SHA-256")]
     RsaPkcs1Sha256,
     /// ECDSA over SHA-256, as a DER `ECDSA-Sig-Value` (RFC 3279 section 2.2.3).
+    #[display("ECDSA with SHA-256")]
     EcdsaSha256,
     /// ECDSA over SHA-384, in the same form.
+    #[display("ECDSA with SHA-384")]
     EcdsaSha384,
     /// ECDSA over SHA-512, in the same form.
+    #[display("ECDSA with SHA-512")]
     EcdsaSha512,
 }
 
@@ -87,29 +93,5 @@ impl SignatureScheme {
             Self::EcdsaSha384 => &[0x30, 10, 6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 3],
             Self::EcdsaSha512 => &[0x30, 10, 6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 4],
         }
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ed25519 => formatter.write_str("Ed25519"),
-            Self::Rsa { bits } => write!(formatter, "RSA-{bits}"),
-            Self::EcdsaP256 => formatter.write_str("ECDSA P-256"),
-            Self::EcdsaP384 => formatter.write_str("ECDSA P-384"),
-            Self::EcdsaP521 => formatter.write_str("ECDSA P-521"),
-        }
-    }
-}
-
-impl fmt::Display for SignatureScheme {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Ed25519 => "Ed25519",
-            Self::RsaPkcs1Sha256 => "RSA PKCS#1 v1.5 with SHA-256",
-            Self::EcdsaSha256 => "ECDSA with SHA-256",
-            Self::EcdsaSha384 => "ECDSA with SHA-384",
-            Self::EcdsaSha512 => "ECDSA with SHA-512",
-        })
     }
 }

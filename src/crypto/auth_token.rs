@@ -1,6 +1,6 @@
 //! The shared token of the protocol of Liqo 0.2 to 0.10.
 
-use core::fmt::{self, Write};
+use core::fmt::Write;
 
 use hmac::Mac;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -33,7 +33,8 @@ use crate::{
 /// assert_eq!(AuthToken::parse(b"", &Policy::compatible()), Err(TokenError::Empty));
 /// # Ok::<(), TokenError>(())
 /// ```
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, Zeroize, ZeroizeOnDrop, derive_more::Debug)]
+#[debug("AuthToken(…)")]
 pub struct AuthToken(String);
 
 /// Why bytes are not an [`AuthToken`]. The error shows none of the bytes.
@@ -136,12 +137,6 @@ impl PartialEq for AuthToken {
 }
 
 impl Eq for AuthToken {}
-
-impl fmt::Debug for AuthToken {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("AuthToken(…)")
-    }
-}
 
 const LENGTH: usize = 128;
 const LONGEST: usize = 512;

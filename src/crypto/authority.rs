@@ -2,7 +2,7 @@
 
 mod approved;
 
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -49,7 +49,8 @@ use crate::{model::Timestamp, policy::Policy};
 /// # fn entropy(n: u8) -> Entropy { Entropy::from_bytes([n; 32]) }
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Authority({bundle:?})")]
 pub struct Authority {
     key: Arc<dyn SigningKey>,
     bundle: CaBundle,
@@ -231,15 +232,6 @@ impl Authority {
             .certificates()
             .first()
             .ok_or(AuthorityError::NotOneCertificate { found: 0 })
-    }
-}
-
-impl fmt::Debug for Authority {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_tuple("Authority")
-            .field(&self.bundle)
-            .finish()
     }
 }
 

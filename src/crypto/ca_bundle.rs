@@ -1,7 +1,5 @@
 //! The CAs that a consumer trusts for one API server.
 
-use core::fmt;
-
 use super::{Certificate, CertificateError};
 use crate::policy::{Forms, Policy};
 
@@ -11,7 +9,8 @@ use crate::policy::{Forms, Policy};
 /// or copy them from files with comments, and no right depends on the form. NUL
 /// bytes at the end are dropped: Liqo writes some when it copies a CA from an
 /// option, because it decodes base64 into a buffer of the greatest possible length.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("CaBundle({certificates:?})")]
 pub struct CaBundle {
     pem: Vec<u8>,
     certificates: Vec<Certificate>,
@@ -50,15 +49,6 @@ impl CaBundle {
     /// The certificates in their order.
     pub fn certificates(&self) -> &[Certificate] {
         &self.certificates
-    }
-}
-
-impl fmt::Debug for CaBundle {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_tuple("CaBundle")
-            .field(&self.certificates)
-            .finish()
     }
 }
 

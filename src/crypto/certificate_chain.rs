@@ -1,6 +1,6 @@
 //! A client certificate and the intermediate certificates up to its CA.
 
-use core::{fmt, time::Duration};
+use core::time::Duration;
 
 use super::{
     CaBundle, Certificate, Fingerprint, Issuance, PemError, PublicKey, Subject, certificate::LABEL,
@@ -14,11 +14,13 @@ use crate::{model::Timestamp, policy::Policy};
 ///
 /// Reading a chain verifies nothing. [`check_client`](Self::check_client) verifies
 /// the client's certificate.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 pub struct CertificateChain {
+    #[debug(skip)]
     pem: Vec<u8>,
     // Boxed to keep the type small, since a chain is often in a variant of an enum.
     leaf: Box<Certificate>,
+    #[debug("{}", intermediates.len())]
     intermediates: Vec<Certificate>,
 }
 
@@ -247,16 +249,6 @@ impl CertificateChain {
             so_far = so_far.min(Issuance::of(current, next, &mut attempts));
             current = next;
         }
-    }
-}
-
-impl fmt::Debug for CertificateChain {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("CertificateChain")
-            .field("leaf", &self.leaf)
-            .field("intermediates", &self.intermediates.len())
-            .finish()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Certificate signing requests (RFC 2986). To verify a request, the library builds
 //! the expected one and compares.
 
-use core::fmt;
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
@@ -45,7 +44,8 @@ use crate::policy::{Forms, Policy};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Csr({})", Fingerprint::of(der))]
 pub struct Csr {
     pem: Vec<u8>,
     der: Vec<u8>,
@@ -55,7 +55,7 @@ pub struct Csr {
 }
 
 /// Why a text is not the expected certificate signing request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, derive_more::From)]
 #[non_exhaustive]
 pub enum CsrError {
     /// The request is empty.
@@ -72,9 +72,11 @@ pub enum CsrError {
     /// The PEM is not one block `CERTIFICATE REQUEST` in a form that the policy
     /// accepts.
     #[error("the request cannot be read: {0}")]
+    #[from(PemError)]
     Pem(PemError),
     /// The DER is not that of a request.
     #[error("the request cannot be read: {0}")]
+    #[from(DerError)]
     Der(DerError),
     /// The version is not 0.
     #[error("the request's version is not 0 (v1)")]
@@ -301,27 +303,6 @@ impl PartialEq for Csr {
 }
 
 impl Eq for Csr {}
-
-impl fmt::Debug for Csr {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_tuple("Csr")
-            .field(&Fingerprint::of(&self.der))
-            .finish()
-    }
-}
-
-impl From<PemError> for CsrError {
-    fn from(error: PemError) -> Self {
-        Self::Pem(error)
-    }
-}
-
-impl From<DerError> for CsrError {
-    fn from(error: DerError) -> Self {
-        Self::Der(error)
-    }
-}
 
 const LABEL: &str = "CERTIFICATE REQUEST";
 

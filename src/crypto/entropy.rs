@@ -1,7 +1,5 @@
 //! Randomness as an argument.
 
-use core::fmt;
-
 use hmac::{Hmac, KeyInit, Mac};
 use rand_core::TryCryptoRng;
 use sha2::Sha256;
@@ -20,7 +18,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 /// let entropy = Entropy::from_bytes([7; 32]); // real bytes come from a generator
 /// assert_eq!(format!("{entropy:?}"), "Entropy(…)");
 /// ```
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[derive(Zeroize, ZeroizeOnDrop, derive_more::Debug)]
+#[debug("Entropy(…)")]
 pub struct Entropy([u8; 32]);
 
 impl Entropy {
@@ -56,12 +55,6 @@ impl Entropy {
             }
         }
         out
-    }
-}
-
-impl fmt::Debug for Entropy {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Entropy(…)")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Fingerprints of keys and certificates.
 
-use core::{fmt, str::FromStr};
+use core::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
@@ -20,7 +20,11 @@ use crate::model::{Hex, ValueError, as_text, read_hex};
 /// assert_eq!(fingerprint.to_string(), text);
 /// # Ok::<(), liqo_auth::model::ValueError>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug, derive_more::Display,
+)]
+#[display("{PREFIX}{}", Hex(_0))]
+#[debug("{self}")]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
@@ -35,19 +39,6 @@ impl Fingerprint {
 
     pub(crate) fn of(der: &[u8]) -> Self {
         Self(Sha256::digest(der).into())
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(PREFIX)?;
-        Hex(&self.0).fmt(formatter)
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Algorithm, DerError, PemError};
 
 /// Why bytes are not an acceptable public key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, derive_more::From)]
 #[non_exhaustive]
 pub enum KeyError {
     /// The public key is empty.
@@ -25,9 +25,11 @@ pub enum KeyError {
     },
     /// The PEM is not one block `PUBLIC KEY` in a form that the policy accepts.
     #[error("the public key cannot be read: {0}")]
+    #[from(PemError)]
     Pem(PemError),
     /// The DER is not a canonical SubjectPublicKeyInfo.
     #[error("the public key is not a valid SubjectPublicKeyInfo: {0}")]
+    #[from(DerError)]
     Der(DerError),
     /// The algorithm is not Ed25519, RSA or ECDSA.
     #[error("the public key has the algorithm {oid}, expected Ed25519, RSA or ECDSA")]
@@ -101,16 +103,4 @@ pub enum KeyError {
         /// The key's algorithm.
         algorithm: Algorithm,
     },
-}
-
-impl From<PemError> for KeyError {
-    fn from(error: PemError) -> Self {
-        Self::Pem(error)
-    }
-}
-
-impl From<DerError> for KeyError {
-    fn from(error: DerError) -> Self {
-        Self::Der(error)
-    }
 }

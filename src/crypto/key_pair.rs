@@ -1,7 +1,5 @@
 //! Private keys in memory, the default implementation of a signing key.
 
-use core::fmt;
-
 use rand_core::TryCryptoRng;
 use zeroize::Zeroizing;
 
@@ -29,6 +27,8 @@ use crate::{model::SecretText, policy::Policy};
 /// assert_eq!(again.public_key(), key.public_key());
 /// # Ok::<(), liqo_auth::crypto::KeyPairError>(())
 /// ```
+#[derive(derive_more::Debug)]
+#[debug("KeyPair {{ public: {public:?}, .. }}")]
 pub struct KeyPair {
     private: Private,
     public: PublicKey,
@@ -37,7 +37,7 @@ pub struct KeyPair {
 
 /// Why a [`KeyPair`] could not be read or made. The error never shows a part of a
 /// private key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, derive_more::From)]
 #[non_exhaustive]
 pub enum KeyPairError {
     /// The text is longer than any private key.
@@ -50,9 +50,11 @@ pub enum KeyPairError {
     },
     /// The PEM is not one block `PRIVATE KEY` in a form that the policy accepts.
     #[error("the private key cannot be read: {0}")]
+    #[from(PemError)]
     Pem(PemError),
     /// The DER is not that of a PKCS#8 key (RFC 5208, RFC 5958).
     #[error("the private key is not PKCS#8: {0}")]
+    #[from(DerError)]
     Der(DerError),
     /// The algorithm is not Ed25519, RSA or ECDSA.
     #[error("the private key has the algorithm {oid}, expected Ed25519, RSA or ECDSA")]
@@ -245,27 +247,6 @@ impl SigningKey for KeyPair {
     /// signatures.
     fn verifies_its_signatures(&self) -> bool {
         true
-    }
-}
-
-impl fmt::Debug for KeyPair {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("KeyPair")
-            .field("public", &self.public)
-            .finish_non_exhaustive()
-    }
-}
-
-impl From<DerError> for KeyPairError {
-    fn from(error: DerError) -> Self {
-        Self::Der(error)
-    }
-}
-
-impl From<PemError> for KeyPairError {
-    fn from(error: PemError) -> Self {
-        Self::Pem(error)
     }
 }
 

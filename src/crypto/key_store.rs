@@ -1,6 +1,5 @@
 //! Key stores: where the library finds the cluster's keys.
 
-use core::fmt;
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Answer, BoxError, SigningKey};
@@ -47,7 +46,8 @@ pub trait KeyStore: Send + Sync {
 /// assert!(store.find(&"cl-provider".parse()?)?.at_once().is_ok());
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("OneKey({:?})", _0.public_key())]
 pub struct OneKey(pub Arc<dyn SigningKey>);
 
 impl KeyStore for OneKey {
@@ -64,14 +64,5 @@ impl KeyStore for BTreeMap<ClusterId, Arc<dyn SigningKey>> {
             Some(key) => Answer::Ready(Arc::clone(key)),
             None => Answer::Pending,
         })
-    }
-}
-
-impl fmt::Debug for OneKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_tuple("OneKey")
-            .field(self.0.public_key())
-            .finish()
     }
 }

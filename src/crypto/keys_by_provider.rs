@@ -1,6 +1,5 @@
 //! A key store with separate keys for some providers.
 
-use core::fmt;
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Answer, BoxError, KeyStore, SigningKey};
@@ -27,7 +26,8 @@ use crate::model::ClusterId;
 /// assert!(store.predecessor(&known)?.at_once()?.is_some());
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("KeysByProvider {{ cluster: {:?}, own: {:?} }}", cluster.public_key(), own.keys())]
 pub struct KeysByProvider {
     cluster: Arc<dyn SigningKey>,
     own: BTreeMap<ClusterId, OwnKey>,
@@ -75,16 +75,6 @@ impl KeyStore for KeysByProvider {
     ) -> Result<Answer<Option<Arc<dyn SigningKey>>>, BoxError> {
         let own = self.own.get(peer);
         Ok(Answer::Ready(own.and_then(|own| own.predecessor.clone())))
-    }
-}
-
-impl fmt::Debug for KeysByProvider {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("KeysByProvider")
-            .field("cluster", self.cluster.public_key())
-            .field("own", &self.own.keys())
-            .finish()
     }
 }
 

@@ -1,7 +1,5 @@
 //! The nonce: the text that a consumer signs.
 
-use core::fmt;
-
 use base64::{
     Engine,
     engine::general_purpose::{STANDARD, URL_SAFE},
@@ -29,7 +27,9 @@ use crate::policy::{Forms, Policy};
 /// assert_eq!(Nonce::parse(b"", &Policy::strict()), Err(NonceError::Empty));
 /// # Ok::<(), NonceError>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, derive_more::Debug, derive_more::Display)]
+#[display("{text}")]
+#[debug("Nonce({text:?})")]
 pub struct Nonce {
     text: Box<str>,
     structured: Option<StructuredNonce>,
@@ -192,18 +192,6 @@ impl Nonce {
             }
             counter += 1;
         }
-    }
-}
-
-impl fmt::Display for Nonce {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text)
-    }
-}
-
-impl fmt::Debug for Nonce {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Nonce").field(&self.text).finish()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Public keys that have passed the rules for keys.
 
-use core::{fmt, hash};
+use core::hash;
 use std::sync::{Arc, OnceLock};
 
 #[cfg(any(feature = "rsa", feature = "ecdsa", test))]
@@ -36,7 +36,8 @@ use crate::policy::Policy;
 /// assert_eq!(anyone_can_sign, Err(KeyError::Ed25519SmallOrder));
 /// # Ok::<(), KeyError>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("PublicKey({} {})", self.algorithm(), self.fingerprint())]
 pub struct PublicKey(Arc<Inner>);
 
 impl PublicKey {
@@ -334,17 +335,6 @@ impl Eq for PublicKey {}
 impl hash::Hash for PublicKey {
     fn hash<H: hash::Hasher>(&self, state: &mut H) {
         self.spki_der().hash(state);
-    }
-}
-
-impl fmt::Debug for PublicKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "PublicKey({} {})",
-            self.algorithm(),
-            self.fingerprint()
-        )
     }
 }
 

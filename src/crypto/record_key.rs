@@ -1,7 +1,5 @@
 //! The provider's key for its own nonces and records.
 
-use core::fmt;
-
 use hmac::Mac;
 use rand_core::TryCryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -24,7 +22,8 @@ use crate::model::ValueError;
 /// assert!(RecordKey::new([0; 32]).is_err());
 /// # Ok::<(), liqo_auth::model::ValueError>(())
 /// ```
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, Zeroize, ZeroizeOnDrop, derive_more::Debug)]
+#[debug("RecordKey(…)")]
 pub struct RecordKey {
     current: [u8; 32],
     predecessors: Vec<[u8; 32]>,
@@ -112,12 +111,6 @@ impl RecordKey {
         }
         let is_earlier = self.predecessors.iter().any(is_by);
         is_earlier.then_some(SealMaker::Predecessor)
-    }
-}
-
-impl fmt::Debug for RecordKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("RecordKey(…)")
     }
 }
 

@@ -1,6 +1,6 @@
 //! The IDs of requests to backends.
 
-use core::{fmt, str::FromStr, time::Duration};
+use core::{str::FromStr, time::Duration};
 
 use sha2::{Digest, Sha256};
 
@@ -15,7 +15,8 @@ use crate::model::{Hex, ValueError, read_hex};
 /// - A credential: SHA-256 over the request, the proof that it rests on, the
 ///   lifetime and the certificate that it replaces.
 /// - A signature: SHA-256 over its purpose, the scheme, the key and the message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{}", Hex(_0))]
 pub struct RequestId([u8; 32]);
 
 impl RequestId {
@@ -116,13 +117,6 @@ fn digest(text: &str) -> [u8; 32] {
 
 fn seconds(lifetime: Duration) -> [u8; 8] {
     lifetime.as_secs().to_be_bytes()
-}
-
-/// 64 hexadecimal digits, in lower case.
-impl fmt::Display for RequestId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Hex(&self.0).fmt(formatter)
-    }
 }
 
 impl FromStr for RequestId {

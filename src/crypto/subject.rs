@@ -1,7 +1,5 @@
 //! The subjects of certificates.
 
-use core::fmt;
-
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -27,7 +25,8 @@ use crate::{
 /// );
 /// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, derive_more::Display)]
+#[display("O={}, CN={}", organization.escape_debug(), common_name.escape_debug())]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
     organization: String,
@@ -111,17 +110,6 @@ impl Subject {
                     && organization.is_text(&self.organization)
                     && common_name.kind == COMMON_NAME
                     && common_name.is_text(&self.common_name))
-    }
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "O={}, CN={}",
-            self.organization.escape_debug(),
-            self.common_name.escape_debug()
-        )
     }
 }
 

@@ -19,7 +19,7 @@ mod backend;
 mod family;
 mod fault;
 #[cfg(test)]
-mod json_forms;
+mod json_form_tests;
 mod local_fault;
 mod peer_incompatible;
 mod peer_misbehaved;

@@ -1,14 +1,13 @@
 //! The rules that hold in every policy.
 
-use core::fmt;
-
 /// A rule that holds in every policy.
 ///
 /// [`Policy::compatible`](crate::policy::Policy::compatible) widens the forms
 /// that are read. No policy widens which cluster may become which user.
 ///
 /// `Display` is the rule's number, as in `rule 4`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("rule {}", self.number())]
 #[non_exhaustive]
 pub enum Rule {
     /// Rule 1. A certificate signing request asks for one organization and one
@@ -85,11 +84,5 @@ impl Rule {
             Self::OwnRecords => 10,
             Self::SecretsAndLimits => 11,
         }
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "rule {}", self.number())
     }
 }

@@ -1,13 +1,12 @@
 //! HTTP requests and responses as values.
 
-use core::fmt;
-
 use crate::model::{ProtocolVersion, SecretBytes};
 
 /// A request, without its connection.
 ///
 /// `Debug` shows neither headers nor body, since a body holds tokens.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("HttpRequest {{ method: {method:?}, path: {path:?}, .. }}")]
 pub struct HttpRequest {
     /// The method, such as `POST`.
     pub method: String,
@@ -23,7 +22,8 @@ pub struct HttpRequest {
 /// A response, without its connection.
 ///
 /// `Debug` shows neither headers nor body, since a body may hold a credential.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("HttpResponse {{ status: {status}, .. }}")]
 pub struct HttpResponse {
     /// The status, such as 202.
     pub status: u16,
@@ -95,25 +95,6 @@ impl HttpResponse {
     pub(super) fn with_header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
-    }
-}
-
-impl fmt::Debug for HttpRequest {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("HttpRequest")
-            .field("method", &self.method)
-            .field("path", &self.path)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for HttpResponse {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("HttpResponse")
-            .field("status", &self.status)
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,5 @@
 //! The outcome of a request.
 
-use core::fmt;
-
 use super::RequestError;
 use crate::{
     error::{Error, PeerIncompatible, PeerMisbehaved},
@@ -9,10 +7,11 @@ use crate::{
 };
 
 /// The outcome of a request, for logs and audits. It contains no token.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
 #[non_exhaustive]
 pub enum Outcome {
     /// A home cluster received its identity.
+    #[display("{peer} was given its identity (form {version})")]
     Issued {
         /// The home cluster.
         peer: ClusterId,
@@ -20,6 +19,7 @@ pub enum Outcome {
         version: ProtocolVersion,
     },
     /// The token was wrong.
+    #[display("{peer} asked with {} token", if *is_empty { "the empty" } else { "a wrong" })]
     WrongToken {
         /// The cluster ID in the request.
         peer: ClusterId,
@@ -28,11 +28,13 @@ pub enum Outcome {
         is_empty: bool,
     },
     /// The cluster ID has an identity already.
+    #[display("{peer} asked for a second identity")]
     SecondIdentity {
         /// The cluster ID.
         peer: ClusterId,
     },
     /// The token was right, but another part of the request was refused.
+    #[display("{peer} was refused: {error}")]
     Refused {
         /// The cluster ID in the request.
         peer: ClusterId,
@@ -40,6 +42,7 @@ pub enum Outcome {
         error: Error,
     },
     /// The request could not be read.
+    #[display("a request could not be read: {_0}")]
     Malformed(RequestError),
 }
 
@@ -57,26 +60,6 @@ impl Outcome {
                 Some(Error::new(PeerIncompatible::SecondIdentity, None, ""))
             }
             Self::Refused { error, .. } => Some(error.clone()),
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Issued { peer, version } => {
-                write!(formatter, "{peer} was given its identity (form {version})")
-            }
-            Self::WrongToken {
-                peer,
-                is_empty: true,
-            } => write!(formatter, "{peer} asked with the empty token"),
-            Self::WrongToken { peer, .. } => write!(formatter, "{peer} asked with a wrong token"),
-            Self::SecondIdentity { peer } => {
-                write!(formatter, "{peer} asked for a second identity")
-            }
-            Self::Refused { peer, error } => write!(formatter, "{peer} was refused: {error}"),
-            Self::Malformed(error) => write!(formatter, "a request could not be read: {error}"),
         }
     }
 }

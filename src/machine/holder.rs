@@ -1,7 +1,5 @@
 //! The holders of identities.
 
-use core::fmt;
-
 use crate::{
     crypto::Subject,
     model::{ClusterId, names},
@@ -22,11 +20,13 @@ use crate::{
 /// assert_eq!(Holder::Slice("mypool".to_owned()).to_string(), "resource slice mypool");
 /// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub enum Holder {
     /// The consumer's control plane.
+    #[display("control plane")]
     ControlPlane,
     /// The consumer's resource slice of this name.
+    #[display("resource slice {_0}")]
     Slice(String),
 }
 
@@ -52,16 +52,6 @@ impl Holder {
         match self {
             Self::ControlPlane => names::identity_name(provider),
             Self::Slice(slice) => names::resource_slice_identity_name(slice),
-        }
-    }
-}
-
-/// `control plane`, or `resource slice NAME`.
-impl fmt::Display for Holder {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ControlPlane => formatter.write_str("control plane"),
-            Self::Slice(slice) => write!(formatter, "resource slice {slice}"),
         }
     }
 }

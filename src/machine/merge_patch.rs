@@ -65,6 +65,7 @@ pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Opt
 
 /// The patch without secrets: the data of a Secret, and secret fields of
 /// credentials anywhere in the patch, are hidden.
+#[allow(dead_code, reason = "rustc overlooks uses in a derived Debug")]
 pub(crate) fn without_secrets(patch: &Value, kind: Kind) -> Value {
     let mut shown = patch.clone();
     hide(&mut shown, kind == Kind::Secret);

@@ -36,14 +36,17 @@ pub struct Message {
 }
 
 /// The content of a [`Message`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::From)]
 #[non_exhaustive]
 pub enum MessageBody {
     /// From the provider: the text to be signed.
+    #[from]
     Nonce(Nonce),
     /// From the consumer: its key, request and signature.
+    #[from(Tenant)]
     Tenant(Box<Tenant>),
     /// From the provider: the certificate and the address of the API server.
+    #[from(Identity)]
     Identity(Box<Identity>),
 }
 
@@ -94,23 +97,5 @@ impl MessageBody {
     pub(crate) fn unexpected(&self) -> Error {
         let message = self.name();
         Error::new(ApiMisuse::UnexpectedMessage { message }, None, "")
-    }
-}
-
-impl From<Nonce> for MessageBody {
-    fn from(nonce: Nonce) -> Self {
-        Self::Nonce(nonce)
-    }
-}
-
-impl From<Tenant> for MessageBody {
-    fn from(tenant: Tenant) -> Self {
-        Self::Tenant(Box::new(tenant))
-    }
-}
-
-impl From<Identity> for MessageBody {
-    fn from(identity: Identity) -> Self {
-        Self::Identity(Box::new(identity))
     }
 }

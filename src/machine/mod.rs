@@ -42,6 +42,7 @@ pub use mirror::{Follower, Mirror, MirrorError, NotYet};
 pub use objects::{ApplyError, Objects};
 pub use renewal::due_at;
 pub use request::{ApiRequest, Method};
+pub(crate) use status::phases;
 pub use status::{HolderStatus, Side, Stage, Status};
 pub use step::{Awaited, Effect, Env, Notice, Part, Refused, Step, Version, Wait};
 pub use view::{Interest, View};

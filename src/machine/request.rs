@@ -1,6 +1,6 @@
 //! The request to an API server that carries out an effect.
 
-use core::fmt::{self, Write as _};
+use core::fmt::Write as _;
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,8 @@ pub struct ApiRequest {
 }
 
 /// The HTTP method of an [`ApiRequest`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
+#[display("{}", self.as_str())]
 pub enum Method {
     /// `POST` to a collection.
     Post,
@@ -170,12 +171,6 @@ impl Method {
             Self::Patch => "PATCH",
             Self::Delete => "DELETE",
         }
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }
 

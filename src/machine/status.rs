@@ -67,6 +67,44 @@ pub enum Stage {
     Ending,
 }
 
+/// Declares the phases of a holder, each with its stage.
+///
+/// `Debug` shows the name of the phase, and the error of a refusal.
+macro_rules! phases {
+    ($(#[$about:meta])* pub enum $Phase:ident {
+        $(
+            $(#[$meta:meta])*
+            $Variant:ident $(($($tuple:tt)*))? $({ $($fields:tt)* })? => $Stage:ident
+        ),+ $(,)?
+    }) => {
+        $crate::model::named! {
+            $(#[$about])*
+            pub enum $Phase {
+                $($(#[$meta])* $Variant $(($($tuple)*))? $({ $($fields)* })?,)+
+            }
+        }
+
+        impl $Phase {
+            pub(crate) const fn stage(&self) -> $crate::machine::Stage {
+                match self {
+                    $(Self::$Variant { .. } => $crate::machine::Stage::$Stage,)+
+                }
+            }
+        }
+
+        impl core::fmt::Debug for $Phase {
+            fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self {
+                    Self::Refused(error) => formatter.debug_tuple("Refused").field(error).finish(),
+                    phase => formatter.write_str(phase.name()),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use phases;
+
 impl HolderStatus {
     /// The status of a holder without a certificate.
     pub(crate) fn new(holder: Holder, phase: &'static str, stage: Stage) -> Self {

@@ -1,8 +1,6 @@
 //! The result of a call to a machine: effects on local objects, messages for the
 //! peer, refusals, and when to call again.
 
-use core::fmt;
-
 use serde::Serialize;
 use serde_json::Value;
 
@@ -49,7 +47,7 @@ pub struct Step {
 }
 
 /// A change of one local object.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 pub enum Effect {
     /// Create the object; fails if an object of that name exists.
     Create(Object),
@@ -69,6 +67,8 @@ pub enum Effect {
         /// The part of the object that is changed.
         part: Part,
         /// The patch, from the object's root (`{"status": …}`).
+        // The secrets in a patch are hidden.
+        #[debug("{:?}", merge_patch::without_secrets(patch, id.kind))]
         patch: Value,
     },
     /// Delete the object at a version.
@@ -315,37 +315,6 @@ impl Effect {
             part,
             patch: merge_patch::between(&from.to_value(), &to.to_value())?,
         })
-    }
-}
-
-/// The secrets in a patch are hidden.
-impl fmt::Debug for Effect {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Create(object) => formatter.debug_tuple("Create").field(object).finish(),
-            Self::Replace { object, version } => formatter
-                .debug_struct("Replace")
-                .field("object", object)
-                .field("version", version)
-                .finish(),
-            Self::Patch {
-                id,
-                version,
-                part,
-                patch,
-            } => formatter
-                .debug_struct("Patch")
-                .field("id", id)
-                .field("version", version)
-                .field("part", part)
-                .field("patch", &merge_patch::without_secrets(patch, id.kind))
-                .finish(),
-            Self::Delete { id, version } => formatter
-                .debug_struct("Delete")
-                .field("id", id)
-                .field("version", version)
-                .finish(),
-        }
     }
 }
 

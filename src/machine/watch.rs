@@ -30,14 +30,17 @@ pub struct Watch {
 }
 
 /// One requirement of a label selector, as an API server understands it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
 #[non_exhaustive]
 pub enum Requirement {
     /// `key`: the label exists.
+    #[display("{_0}")]
     Exists(&'static str),
     /// `key=value`.
+    #[display("{_0}={_1}")]
     Equals(&'static str, &'static str),
     /// `key in (a,b)`.
+    #[display("{_0} in ({})", _1.join(","))]
     In(&'static str, Vec<&'static str>),
 }
 
@@ -135,16 +138,6 @@ impl fmt::Display for Watch {
             write!(formatter, " with {}", self.selector())?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Requirement {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exists(key) => formatter.write_str(key),
-            Self::Equals(key, value) => write!(formatter, "{key}={value}"),
-            Self::In(key, values) => write!(formatter, "{key} in ({})", values.join(",")),
-        }
     }
 }
 

@@ -17,7 +17,6 @@ pub use kinds::certificate_signing_request::{
     CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestSpec,
     CertificateSigningRequestStatus,
 };
-pub use kinds::cluster_role::ClusterRole;
 pub use kinds::config_map::ConfigMap;
 pub use kinds::foreign_cluster::{
     AuthStatus, ClusterIdentity, ForeignCluster, ForeignClusterSpec, ForeignClusterStatus,
@@ -35,7 +34,7 @@ pub use kinds::resource_slice::{
     ResourceSliceConditionStatus, ResourceSliceConditionType, ResourceSliceSpec,
     ResourceSliceStatus, StorageClass,
 };
-pub use kinds::role::{PolicyRule, Role};
+pub use kinds::role::{ClusterRole, PolicyRule, Role};
 pub use kinds::role_binding::{ClusterRoleBinding, RbacSubject, RoleBinding, RoleRef};
 pub use kinds::secret::Secret;
 pub use kinds::service_account::ServiceAccount;
@@ -55,6 +54,7 @@ pub use reading::unreadable::{ObjectError, Unreadable};
 pub use values::bytes::Bytes;
 pub use values::cluster_id::{ClusterId, NameError};
 pub(crate) use values::hex::{Hex, read_hex};
+pub(crate) use values::named::named;
 pub use values::names;
 pub use values::namespace_name::NamespaceName;
 pub use values::quantity::Quantity;

@@ -5,9 +5,9 @@ use crate::{
     error::Error,
     machine::{
         self, Concerns, Env, Holder, HolderStatus, Interest, Machine, Message, MessageBody, Mirror,
-        Side, Stage, Step, View, Watch,
+        Requirement, Side, Step, View, Watch,
     },
-    model::{ClusterId, Object, Timestamp},
+    model::{ClusterId, Kind, Object, Timestamp, names},
 };
 
 impl Machine for Provider {
@@ -16,15 +16,70 @@ impl Machine for Provider {
     }
 
     fn watches(&self) -> Vec<Watch> {
-        self.0.watches()
+        let roles = vec![names::CONTROL_PLANE_ROLE, names::CLUSTER_WIDE_ROLE];
+        let mut watches = Watch::of_both_sides(self.0.namespace()).to_vec();
+        watches.extend([
+            Watch::all(Kind::Tenant),
+            Watch::all(Kind::ResourceSlice),
+            Watch::all(Kind::Renew),
+            Watch::of_peers(Kind::RoleBinding),
+            Watch::of_peers(Kind::ClusterRoleBinding),
+            Watch::all(Kind::ClusterRole).with(Requirement::In(names::APP_NAME_LABEL, roles)),
+            Watch::of_peers(Kind::CertificateSigningRequest)
+                .with(Requirement::Equals(names::MANAGED_BY_LABEL, OURS)),
+        ]);
+        watches
     }
 
     fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
-        self.0.interests(peer)
+        let labelled = Interest::labelled;
+        let of_peer = |kind| labelled(kind, names::REMOTE_CLUSTER_ID_LABEL, peer.as_str());
+        let replica = |kind| labelled(kind, names::REPLICATION_ORIGIN_LABEL, peer.as_str());
+        let role = |name| labelled(Kind::ClusterRole, names::APP_NAME_LABEL, name);
+        let named = |kind, name| Interest::Named { kind, name };
+        let user = names::peering_user(peer);
+        let of_user = |kind| labelled(kind, names::PEERING_USER_LABEL, &user);
+        let component = |kind| {
+            let label = names::APP_COMPONENT_LABEL;
+            labelled(kind, label, names::PEERING_USER_COMPONENT)
+        };
+        let mut interests = Interest::of_both_sides(peer, self.0.record_id(peer)).to_vec();
+        interests.extend([
+            of_peer(Kind::ResourceSlice),
+            replica(Kind::ResourceSlice),
+            labelled(Kind::Secret, names::RECORD_PEER_LABEL, peer.as_str()),
+            of_peer(Kind::RoleBinding),
+            of_peer(Kind::ClusterRoleBinding),
+            named(Kind::Tenant, peer.to_string()),
+            of_peer(Kind::Tenant),
+            replica(Kind::Renew),
+            of_peer(Kind::CertificateSigningRequest),
+            role(names::CONTROL_PLANE_ROLE),
+            role(names::CLUSTER_WIDE_ROLE),
+            of_user(Kind::RoleBinding),
+            of_user(Kind::CertificateSigningRequest),
+            named(Kind::RoleBinding, names::peering_user_reader(peer)),
+            named(Kind::RoleBinding, names::peering_user_writer(peer)),
+            named(Kind::CertificateSigningRequest, user.clone()),
+            component(Kind::Role),
+            component(Kind::ClusterRole),
+        ]);
+        interests
     }
 
+    /// A resource slice or a Renew that is no replica concerns no peer of the
+    /// provider, since this cluster created the object as a consumer.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
-        self.0.concerns(object, mirror)
+        let is_replica = object.any_metadata().label(names::REPLICATED_LABEL) == Some(names::TRUE);
+        match object.key().0 {
+            Kind::Identity => Concerns::Nobody,
+            Kind::ResourceSlice | Kind::Renew
+                if !is_replica && object.as_unreadable().is_none() =>
+            {
+                Concerns::Nobody
+            }
+            _ => mirror.concerns(object).without(self.cluster_id()),
+        }
     }
 
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<machine::Status, Error> {
@@ -56,23 +111,7 @@ impl Machine for Provider {
 }
 
 fn of_control_plane(phase: Phase) -> HolderStatus {
-    let stage = match &phase {
-        Phase::Uninvited
-        | Phase::AwaitsTenant(_)
-        | Phase::NeedsApproval(_)
-        | Phase::Tolerated
-        | Phase::Drained => Stage::AtRest,
-        Phase::NeedsUid(_)
-        | Phase::NeedsNonce(_)
-        | Phase::AwaitsNames
-        | Phase::NeedsProof(..)
-        | Phase::NeedsCredential(_)
-        | Phase::NeedsRights(_) => Stage::InProgress,
-        Phase::Authenticated(_) => Stage::Authenticated,
-        Phase::Refused(_) => Stage::Refused,
-        Phase::Ended { .. } | Phase::Ending => Stage::Ending,
-    };
-    let status = HolderStatus::new(Holder::ControlPlane, phase.name(), stage);
+    let status = HolderStatus::new(Holder::ControlPlane, phase.name(), phase.stage());
     match phase {
         Phase::NeedsRights(issued) | Phase::Authenticated(issued) => {
             with_credential(status, &issued.credential, &issued.renewal)
@@ -83,20 +122,11 @@ fn of_control_plane(phase: Phase) -> HolderStatus {
 }
 
 fn of_slice(slice: SliceStatus) -> HolderStatus {
-    let stage = match &slice.phase {
-        SlicePhase::AwaitsPeer | SlicePhase::AwaitsRequest => Stage::AtRest,
-        SlicePhase::NeedsUid
-        | SlicePhase::AwaitsNames
-        | SlicePhase::NeedsRecord(_)
-        | SlicePhase::NeedsCredential(_)
-        | SlicePhase::NeedsDecision(_)
-        | SlicePhase::NeedsStatus(_) => Stage::InProgress,
-        // A denial of resources leaves the identity as it is.
-        SlicePhase::Accepted(_) | SlicePhase::Denied(_) => Stage::Authenticated,
-        SlicePhase::Refused(_) => Stage::Refused,
-        SlicePhase::Drained | SlicePhase::Ending | SlicePhase::LeftBehind => Stage::Ending,
-    };
-    let status = HolderStatus::new(Holder::Slice(slice.slice.name), slice.phase.name(), stage);
+    let status = HolderStatus::new(
+        Holder::Slice(slice.slice.name),
+        slice.phase.name(),
+        slice.phase.stage(),
+    );
     if let Some(settled) = slice.phase.settled() {
         return with_credential(status, &settled.credential, &settled.renewal);
     }
@@ -123,3 +153,7 @@ fn with_credential(
         ..status
     }
 }
+
+/// The value of [`names::MANAGED_BY_LABEL`] on the objects that this library
+/// creates.
+const OURS: &str = "liqo-auth";

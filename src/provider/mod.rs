@@ -25,13 +25,11 @@
 //! its [`RecordKey`].
 
 mod administration;
-mod config;
 mod configuration;
 mod course;
 mod credentials;
 mod driving;
 mod handshake;
-mod interests;
 mod lift_token;
 mod look;
 mod observed;
@@ -46,8 +44,7 @@ use std::sync::Arc;
 
 pub use crate::crypto::RequestId;
 pub use administration::{NewPeeringUser, PeeringUser};
-pub use config::{ConsumerSettings, ProviderConfig};
-pub use configuration::{Endpoint, ProviderBuilder};
+pub use configuration::{ConsumerSettings, Endpoint, ProviderBuilder, ProviderConfig};
 pub use credentials::{
     AuthoritySigner, AwsIdentities, AwsIdentityRequest, Credential, CredentialRequest, CsrSigner,
     Issued, Renewal, RenewalChannel, SigningRequest,

@@ -45,24 +45,32 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
 #[non_exhaustive]
+#[derive(derive_more::Debug)]
 pub struct Rehearsal {
     /// The provider.
+    #[debug(skip)]
     pub provider: Provider,
     /// The consumer.
+    #[debug(skip)]
     pub consumer: Consumer,
     /// The provider's objects.
     pub at_provider: Objects,
     /// The consumer's objects.
     pub at_consumer: Objects,
+    #[debug(skip)]
     signer: Arc<Ledger>,
     /// The consumer's key.
+    #[debug(skip)]
     pub consumer_key: Arc<dyn SigningKey>,
+    #[debug(skip)]
     authority: Authority,
+    #[debug(skip)]
     authority_key: Arc<dyn SigningKey>,
     /// The sent messages, and the forged messages that the caller added.
     pub messages: Vec<Message>,
     /// The present time.
     pub now: Timestamp,
+    #[debug(skip)]
     seed: u64,
     drawn: u64,
     rests: bool,
@@ -370,6 +378,8 @@ pub const ALL: usize = usize::MAX;
 
 /// A signer that gives the same certificate for a repeated request, as the
 /// Kubernetes API does.
+#[derive(derive_more::Debug)]
+#[debug("Ledger {{ issued: {}, .. }}", lock(issued).len())]
 struct Ledger {
     signer: AuthoritySigner,
     answers: Mutex<bool>,
@@ -390,27 +400,6 @@ impl CsrSigner for Ledger {
             issued.insert(request.id, chain.clone());
         }
         Ok(signing)
-    }
-}
-
-impl core::fmt::Debug for Rehearsal {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Rehearsal")
-            .field("at_provider", &self.at_provider)
-            .field("at_consumer", &self.at_consumer)
-            .field("messages", &self.messages)
-            .field("now", &self.now)
-            .finish_non_exhaustive()
-    }
-}
-
-impl core::fmt::Debug for Ledger {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Ledger")
-            .field("issued", &lock(&self.issued).len())
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,5 @@
 //! Verifying an Identity for the consumer that uses it (rule 9).
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -95,7 +93,8 @@ pub enum Credentials {
 }
 
 /// API server and CA of a provider. Every later Identity must contain the same.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Debug)]
+#[debug("EndpointPins {{ api_server: {api_server:?}, .. }}")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EndpointPins {
     pub(crate) api_server: String,
@@ -253,15 +252,6 @@ impl EndpointPins {
             return Err(at.field("spec.authParams.ca", PeerMisbehaved::EndpointChanged));
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for EndpointPins {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("EndpointPins")
-            .field("api_server", &self.api_server)
-            .finish_non_exhaustive()
     }
 }
 

@@ -36,7 +36,8 @@ use crate::{
 };
 
 /// A fact in the objects that shows which software the peer runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
+#[display("{object}, {field}: {found}: {tells}")]
 pub struct Observation {
     /// The object.
     pub object: ObjectRef,
@@ -417,18 +418,6 @@ fn of_token(view: &View<'_>) -> Result<Option<Observation>, Error> {
 fn is_about(labels: &BTreeMap<String, String>, view: &View<'_>) -> bool {
     let peer = labels.get(names::DISCOVERY_CLUSTER_ID_LABEL);
     peer.map(String::as_str) == Some(view.peer().as_str())
-}
-
-impl fmt::Display for Observation {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            object,
-            field,
-            found,
-            tells,
-        } = self;
-        write!(formatter, "{object}, {field}: {found}: {tells}")
-    }
 }
 
 impl fmt::Display for Evidence {

@@ -3,7 +3,8 @@
 use core::fmt;
 
 /// A version of Liqo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{_0}.{_1}.{_2}")]
 pub struct LiqoVersion(pub u16, pub u16, pub u16);
 
 /// A range of versions.
@@ -58,13 +59,6 @@ impl VersionRange {
 
     pub(super) fn is_within(self, other: Self) -> bool {
         self.and(other) == Some(self)
-    }
-}
-
-impl fmt::Display for LiqoVersion {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(major, minor, patch) = self;
-        write!(formatter, "{major}.{minor}.{patch}")
     }
 }
 

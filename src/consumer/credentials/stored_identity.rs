@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// An identity whose kubeconfig is stored and matches the Identity.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
 pub struct StoredIdentity {
     /// The verified Identity, and what is known about the provider's key.
     pub accepted: AcceptedIdentity,
@@ -24,7 +24,9 @@ pub struct StoredIdentity {
     pub kubeconfig_secret: ObjectRef,
     /// The state of the certificate's renewal.
     pub renewal: Renewal,
+    #[debug(skip)]
     pub(in crate::consumer) offer: Offer,
+    #[debug(skip)]
     pub(in crate::consumer) succession: Succession,
 }
 
@@ -39,17 +41,6 @@ pub(in crate::consumer) enum Succession {
     AwaitsNonce,
     NeedsSignature(Nonce),
     AwaitsIdentity(Box<Tenant>),
-}
-
-impl core::fmt::Debug for StoredIdentity {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("StoredIdentity")
-            .field("accepted", &self.accepted)
-            .field("kubeconfig_secret", &self.kubeconfig_secret)
-            .field("renewal", &self.renewal)
-            .finish_non_exhaustive()
-    }
 }
 
 impl HolderContext<'_> {

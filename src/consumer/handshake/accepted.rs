@@ -20,7 +20,7 @@ use crate::{
 
 /// A verified Identity, this cluster's key for it, and what is known about the
 /// provider's key.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
 #[non_exhaustive]
 pub struct AcceptedIdentity {
     /// The verified content.
@@ -32,11 +32,15 @@ pub struct AcceptedIdentity {
     pub provider_key: Option<Fingerprint>,
     /// Whether the certificate contains the predecessor of this cluster's present
     /// key. The provider does not know the present key yet.
+    #[debug(skip)]
     pub awaits_new_key: bool,
     /// This cluster's key that the certificate carries.
+    #[debug(skip)]
     pub(in crate::consumer) key: Arc<dyn SigningKey>,
     /// The provider's key, if it is neither pinned nor configured.
+    #[debug(skip)]
     first_seen: Option<Fingerprint>,
+    #[debug(skip)]
     proven_nonce: Option<Nonce>,
 }
 
@@ -276,17 +280,6 @@ impl Look<'_> {
             Some(_) => Assurance::Continuity,
         };
         (assurance, provider_key)
-    }
-}
-
-impl core::fmt::Debug for AcceptedIdentity {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("AcceptedIdentity")
-            .field("identity", &self.identity)
-            .field("assurance", &self.assurance)
-            .field("provider_key", &self.provider_key)
-            .finish_non_exhaustive()
     }
 }
 

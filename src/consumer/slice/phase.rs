@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     consumer::{AcceptedIdentity, OfferedIdentity, StoredIdentity},
     error::Error,
+    machine::phases,
     model::{
         ObjectRef, Quantity, ResourceSlice, ResourceSliceConditionStatus,
         ResourceSliceConditionType,
@@ -24,39 +25,41 @@ pub struct SliceStatus {
     pub resources: ResourcesDecision,
 }
 
-/// The phases of a slice's identity.
-#[derive(Clone)]
-#[non_exhaustive]
-pub enum SlicePhase {
-    /// The key store has no key, or has not answered yet.
-    NeedsKey,
-    /// The slice lacks the cluster IDs, or a certificate request by the key that the
-    /// provider knows. Slices made by a person or by `liqoctl` begin here.
-    NeedsRequest,
-    /// The request is complete; the provider has not decided yet.
-    AwaitsDecision,
-    /// The control plane has no Identity yet. The slice's API server and CA must be
-    /// the same as the control plane's.
-    AwaitsControlPlane,
-    /// The provider gave a certificate, which is verified. The next step stores the
-    /// certificate in the Identity.
-    NeedsIdentity(Box<OfferedIdentity>),
-    /// The Identity is verified. The next step stores its kubeconfig.
-    NeedsKubeconfig(Box<AcceptedIdentity>),
-    /// The kubeconfig is stored.
-    Held(Box<StoredIdentity>),
-    /// The provider denied the identity. The objects that were made for it are
-    /// deleted.
-    Denied {
-        /// The provider's reason, in one word.
-        reason: String,
-        /// The provider's message. It is not escaped.
-        message: String,
-    },
-    /// The provider's answer or an object of this side cannot be accepted.
-    Refused(Error),
-    /// The slice is being deleted.
-    Ending,
+phases! {
+    /// The phases of a slice's identity.
+    #[derive(Clone)]
+    #[non_exhaustive]
+    pub enum SlicePhase {
+        /// The key store has no key, or has not answered yet.
+        NeedsKey => InProgress,
+        /// The slice lacks the cluster IDs, or a certificate request by the key that the
+        /// provider knows. Slices made by a person or by `liqoctl` begin here.
+        NeedsRequest => InProgress,
+        /// The request is complete; the provider has not decided yet.
+        AwaitsDecision => AtRest,
+        /// The control plane has no Identity yet. The slice's API server and CA must be
+        /// the same as the control plane's.
+        AwaitsControlPlane => AtRest,
+        /// The provider gave a certificate, which is verified. The next step stores the
+        /// certificate in the Identity.
+        NeedsIdentity(Box<OfferedIdentity>) => InProgress,
+        /// The Identity is verified. The next step stores its kubeconfig.
+        NeedsKubeconfig(Box<AcceptedIdentity>) => InProgress,
+        /// The kubeconfig is stored.
+        Held(Box<StoredIdentity>) => Authenticated,
+        /// The provider denied the identity. The objects that were made for it are
+        /// deleted.
+        Denied {
+            /// The provider's reason, in one word.
+            reason: String,
+            /// The provider's message. It is not escaped.
+            message: String,
+        } => Refused,
+        /// The provider's answer or an object of this side cannot be accepted.
+        Refused(Error) => Refused,
+        /// The slice is being deleted.
+        Ending => Ending,
+    }
 }
 
 /// The provider's decision on the resources of a slice.
@@ -94,29 +97,4 @@ impl ResourcesDecision {
     }
 }
 
-impl SlicePhase {
-    /// The phase's name, for messages.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::NeedsKey => "NeedsKey",
-            Self::NeedsRequest => "NeedsRequest",
-            Self::AwaitsDecision => "AwaitsDecision",
-            Self::AwaitsControlPlane => "AwaitsControlPlane",
-            Self::NeedsIdentity(_) => "NeedsIdentity",
-            Self::NeedsKubeconfig(_) => "NeedsKubeconfig",
-            Self::Held(_) => "Held",
-            Self::Denied { .. } => "Denied",
-            Self::Refused(_) => "Refused",
-            Self::Ending => "Ending",
-        }
-    }
-}
-
-impl core::fmt::Debug for SlicePhase {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Refused(error) => formatter.debug_tuple("Refused").field(error).finish(),
-            phase => formatter.write_str(phase.name()),
-        }
-    }
-}
+impl SlicePhase {}

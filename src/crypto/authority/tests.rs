@@ -412,18 +412,18 @@ struct NoRng;
 
 #[cfg(any(feature = "rsa", feature = "ecdsa"))]
 impl rand_core::TryRng for NoRng {
-    type Error = fmt::Error;
+    type Error = core::fmt::Error;
 
     fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        Err(fmt::Error)
+        Err(core::fmt::Error)
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        Err(fmt::Error)
+        Err(core::fmt::Error)
     }
 
     fn try_fill_bytes(&mut self, _bytes: &mut [u8]) -> Result<(), Self::Error> {
-        Err(fmt::Error)
+        Err(core::fmt::Error)
     }
 }
 

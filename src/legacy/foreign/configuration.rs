@@ -1,6 +1,6 @@
 //! The configuration of a foreign cluster.
 
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use std::sync::Arc;
 
 use super::TokenStore;
@@ -13,7 +13,8 @@ use crate::{
 };
 
 /// The settings of a foreign cluster.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("ForeignSettings {{ protocol: {protocol:?}, .. }}")]
 pub struct ForeignSettings {
     /// Whether the protocol is on; [`TokenProtocol::Off`] by default.
     pub protocol: TokenProtocol,
@@ -95,14 +96,5 @@ impl Default for ForeignSettings {
             namespace: names::LIQO_NAMESPACE.to_owned(),
             certificate_lifetime: Duration::from_secs(365 * 24 * 60 * 60),
         }
-    }
-}
-
-impl fmt::Debug for ForeignSettings {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ForeignSettings")
-            .field("protocol", &self.protocol)
-            .finish_non_exhaustive()
     }
 }

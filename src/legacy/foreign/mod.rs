@@ -98,7 +98,8 @@ use crate::{
 /// assert_eq!(reply.response.ok_or("no response")?.status, 401);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Foreign {{ cluster_id: {:?}, .. }}", _0.cluster_id)]
 pub struct Foreign(Arc<Configuration>);
 
 impl Foreign {
@@ -319,15 +320,6 @@ impl Foreign {
 
     fn find_token<'o>(&self, view: &View<'o>) -> Result<Option<&'o Secret>, Error> {
         view.find(&self.0.settings.namespace, names::AUTH_TOKEN_SECRET)
-    }
-}
-
-impl core::fmt::Debug for Foreign {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Foreign")
-            .field("cluster_id", &self.0.cluster_id)
-            .finish_non_exhaustive()
     }
 }
 

@@ -69,7 +69,8 @@ use crate::{
 /// assert_eq!(request.url, "https://foreign.example/ids");
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("HomeCluster {{ cluster_id: {:?}, .. }}", _0.cluster_id)]
 pub struct HomeCluster(Arc<Configuration>);
 
 /// The phase of one foreign cluster, derived from its objects.
@@ -301,14 +302,5 @@ impl HomeCluster {
             configuration: &self.0,
             observed,
         }
-    }
-}
-
-impl core::fmt::Debug for HomeCluster {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("HomeCluster")
-            .field("cluster_id", &self.0.cluster_id)
-            .finish_non_exhaustive()
     }
 }

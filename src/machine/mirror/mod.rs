@@ -5,7 +5,6 @@ mod fetched_objects;
 mod placement;
 mod store;
 
-use core::fmt;
 use std::{collections::BTreeSet, sync::Arc};
 
 pub(super) use self::store::Store;
@@ -75,7 +74,8 @@ use crate::model::{ClusterId, Object, ObjectRef};
 /// assert!(concerns.includes(&peer));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("Mirror {{ watches: {watches:?}, objects: {}, .. }}", self.len())]
 pub struct Mirror {
     store: Store,
     watches: Vec<Watched>,
@@ -376,16 +376,6 @@ impl Mirror {
     fn find(&self, watch: &Watch) -> Result<usize, MirrorError> {
         let found = self.watches.iter().position(|known| known.watch == *watch);
         found.ok_or_else(|| MirrorError::UnknownWatch(Box::new(watch.clone())))
-    }
-}
-
-impl fmt::Debug for Mirror {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Mirror")
-            .field("watches", &self.watches)
-            .field("objects", &self.len())
-            .finish_non_exhaustive()
     }
 }
 

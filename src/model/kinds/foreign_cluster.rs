@@ -1,7 +1,5 @@
 //! Foreign clusters: the objects of Liqo 0.2 to 0.10 that represent other clusters.
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Metadata, ProtocolVersion, Timestamp, reading::absent::api_types};
@@ -88,7 +86,9 @@ api_types! {
 
 /// The result of the request for an identity. Source: Liqo 0.2
 /// `discovery.AuthStatus`.
-#[derive(Default, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Default, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, derive_more::Display,
+)]
 pub enum AuthStatus {
     /// No request was sent, or no answer has arrived yet.
     #[default]
@@ -192,17 +192,6 @@ impl AuthStatus {
                 "The remote cluster requires a token",
             ),
         }
-    }
-}
-
-impl fmt::Display for AuthStatus {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Pending => "Pending",
-            Self::Accepted => "Accepted",
-            Self::Refused => "Refused",
-            Self::EmptyRefused => "EmptyRefused",
-        })
     }
 }
 

@@ -1,7 +1,5 @@
 //! Identities: the objects on a consumer with a provider's answer.
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::model::{AuthParams, Metadata, reading::absent::api_types};
@@ -64,20 +62,13 @@ api_types! {
 }
 
 /// The purpose of an identity. Source: Liqo `authv1beta1.IdentityType`.
-#[derive(Default, Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Default, Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, derive_more::Display,
+)]
 pub enum IdentityType {
     /// To replicate Liqo's own resources to the provider.
     #[default]
     ControlPlane,
     /// To run a virtual node on the resources of a resource slice.
     ResourceSlice,
-}
-
-impl fmt::Display for IdentityType {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::ControlPlane => "ControlPlane",
-            Self::ResourceSlice => "ResourceSlice",
-        })
-    }
 }

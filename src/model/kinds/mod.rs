@@ -2,7 +2,6 @@
 
 pub(super) mod auth_params;
 pub(super) mod certificate_signing_request;
-pub(super) mod cluster_role;
 pub(super) mod config_map;
 pub(super) mod foreign_cluster;
 pub(super) mod identity;

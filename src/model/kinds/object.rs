@@ -94,7 +94,8 @@ impl fmt::Display for ObjectRef {
 macro_rules! kinds {
     ($($Kind:ident($Held:ty), $api_version:expr, $plural:literal, $namespaced:literal;)*) => {
         /// The kinds of objects that the exchange uses.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+        #[display("{}", self.as_str())]
         #[non_exhaustive]
         pub enum Kind {
             $(
@@ -404,12 +405,6 @@ impl Kind {
     pub(in crate::model) fn reads(self, api_version: &str) -> bool {
         api_version == self.api_version()
             || (self.api_version() == API_VERSION && api_version == API_VERSION_ALPHA)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }
 

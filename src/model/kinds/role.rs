@@ -1,4 +1,4 @@
-//! Roles within a namespace, and the rules of roles.
+//! Roles within a namespace and in the whole cluster, and their rules.
 
 use crate::model::{Metadata, reading::absent::api_types};
 
@@ -6,6 +6,17 @@ api_types! {
     /// A role in a namespace. Source: Kubernetes `rbacv1.Role`.
     pub struct Role {
         /// Name, namespace and labels.
+        always pub metadata: Metadata,
+        /// The rules of the role.
+        pub rules: Vec<PolicyRule>,
+    }
+
+    /// A role in the whole cluster. This library only reads ClusterRoles of other
+    /// writers, which it finds by their labels. It must never write such a ClusterRole
+    /// back, because it does not read the aggregation rule. Source: Kubernetes
+    /// `rbacv1.ClusterRole`.
+    pub struct ClusterRole {
+        /// Name and labels.
         always pub metadata: Metadata,
         /// The rules of the role.
         pub rules: Vec<PolicyRule>,

@@ -2,7 +2,7 @@
 
 pub(super) mod form;
 
-use core::fmt::{self, Write as _};
+use core::fmt::Write as _;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
@@ -87,7 +87,7 @@ pub enum UserCredential {
 /// never asks for input on a terminal.
 ///
 /// Source: Kubernetes `clientcmdapiv1.ExecConfig`.
-#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize, derive_more::Debug)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecCredential {
     /// The version of the protocol, `client.authentication.k8s.io/v1`.
@@ -100,6 +100,7 @@ pub struct ExecCredential {
     /// The additional environment variables: names and values. `Debug` does not
     /// show the values.
     #[serde(default, deserialize_with = "form::variables")]
+    #[debug("{:?}", env.iter().map(|(name, _)| name).collect::<Vec<_>>())]
     pub env: Vec<(String, String)>,
 }
 
@@ -181,19 +182,6 @@ impl Kubeconfig {
         // times.
         1024 + 2 * (self.certificate_authority.len() + secret)
             + 24 * (names.iter().sum::<usize>() + optional.iter().sum::<usize>())
-    }
-}
-
-impl fmt::Debug for ExecCredential {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
-        formatter
-            .debug_struct("ExecCredential")
-            .field("api_version", &self.api_version)
-            .field("command", &self.command)
-            .field("args", &self.args)
-            .field("env", &names)
-            .finish()
     }
 }
 

@@ -22,45 +22,27 @@ use zeroize::Zeroizing;
 /// assert_eq!(format!("{bytes:?}"), "Bytes(4)");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    derive_more::AsRef,
+    derive_more::Debug,
+    derive_more::Deref,
+    derive_more::From,
+)]
+#[as_ref([u8])]
+#[debug("Bytes({})", _0.len())]
+#[deref(forward)]
+#[from(Vec<u8>, &[u8])]
 pub struct Bytes(Vec<u8>);
 
 impl Bytes {
     /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.0
-    }
-}
-
-impl core::ops::Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl From<Vec<u8>> for Bytes {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-}
-
-impl From<&[u8]> for Bytes {
-    fn from(bytes: &[u8]) -> Self {
-        Self(bytes.to_vec())
-    }
-}
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Bytes {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Bytes({})", self.0.len())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cluster IDs.
 
-use core::{fmt, str::FromStr};
+use core::str::FromStr;
 
 use crate::model::as_text;
 
@@ -21,7 +21,10 @@ use crate::model::as_text;
 /// assert!("system:admin".parse::<ClusterId>().is_err());
 /// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::AsRef, derive_more::Display,
+)]
+#[as_ref(str)]
 pub struct ClusterId(Box<str>);
 
 /// Why a text is not a [`ClusterId`] or [`NamespaceName`](crate::model::NamespaceName).
@@ -90,18 +93,6 @@ impl FromStr for ClusterId {
 }
 
 as_text!(ClusterId);
-
-impl AsRef<str> for ClusterId {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for ClusterId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
 
 #[cfg(test)]
 mod tests {

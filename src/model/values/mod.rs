@@ -3,6 +3,7 @@
 pub(super) mod bytes;
 pub(super) mod cluster_id;
 pub(super) mod hex;
+pub(super) mod named;
 pub mod names;
 pub(super) mod namespace_name;
 pub(super) mod quantity;

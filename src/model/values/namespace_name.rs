@@ -1,6 +1,6 @@
 //! The name of a namespace.
 
-use core::{fmt, str::FromStr};
+use core::str::FromStr;
 
 use crate::model::{ClusterId, NameError, as_text};
 
@@ -16,7 +16,7 @@ use crate::model::{ClusterId, NameError, as_text};
 /// assert!("../etc".parse::<NamespaceName>().is_err());
 /// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub struct NamespaceName(ClusterId);
 
 impl NamespaceName {
@@ -36,12 +36,6 @@ impl FromStr for NamespaceName {
 }
 
 as_text!(NamespaceName);
-
-impl fmt::Display for NamespaceName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -19,7 +19,20 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 /// assert_eq!(serde_json::to_string(&cpu)?, "\"2\"");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Default, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Default,
+    Clone,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    derive_more::Display,
+    derive_more::From,
+)]
+#[from(String, &str)]
 pub struct Quantity(String);
 
 impl Quantity {
@@ -86,24 +99,6 @@ const SUFFIXES: [&str; 16] = [
 const DIGITS: usize = 38;
 /// No amount of a resource needs a larger power of ten.
 const EXPONENT: u32 = 30;
-
-impl From<&str> for Quantity {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
-
-impl From<String> for Quantity {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl fmt::Display for Quantity {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
 
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

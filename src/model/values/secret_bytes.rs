@@ -1,7 +1,5 @@
 //! Bytes and text that are wiped on drop.
 
-use core::fmt;
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zeroize::Zeroizing;
@@ -22,7 +20,9 @@ use super::bytes::Base64;
 /// assert_eq!(secret.expose(), b"liqo");
 /// assert_eq!(format!("{secret:?}"), "SecretBytes(..)");
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, derive_more::Debug, derive_more::From)]
+#[from(Vec<u8>, Zeroizing<Vec<u8>>)]
+#[debug("SecretBytes(..)")]
 pub struct SecretBytes(Zeroizing<Vec<u8>>);
 
 /// A text that is wiped when dropped, and never shown.
@@ -35,7 +35,9 @@ pub struct SecretBytes(Zeroizing<Vec<u8>>);
 /// assert_eq!(secret.expose(), "wJalrXUtnFEMI");
 /// assert_eq!(format!("{secret:?}"), "SecretText(..)");
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, derive_more::Debug, derive_more::From)]
+#[from(String)]
+#[debug("SecretText(..)")]
 pub struct SecretText(Zeroizing<String>);
 
 impl SecretBytes {
@@ -61,45 +63,15 @@ impl SecretText {
     }
 }
 
-impl From<Vec<u8>> for SecretBytes {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(Zeroizing::new(bytes))
-    }
-}
-
 impl From<&[u8]> for SecretBytes {
     fn from(bytes: &[u8]) -> Self {
         Self::from(bytes.to_vec())
     }
 }
 
-impl From<Zeroizing<Vec<u8>>> for SecretBytes {
-    fn from(bytes: Zeroizing<Vec<u8>>) -> Self {
-        Self(bytes)
-    }
-}
-
-impl From<String> for SecretText {
-    fn from(text: String) -> Self {
-        Self(Zeroizing::new(text))
-    }
-}
-
 impl From<&str> for SecretText {
     fn from(text: &str) -> Self {
         Self::from(text.to_owned())
-    }
-}
-
-impl fmt::Debug for SecretBytes {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("SecretBytes(..)")
-    }
-}
-
-impl fmt::Debug for SecretText {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("SecretText(..)")
     }
 }
 

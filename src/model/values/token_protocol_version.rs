@@ -1,6 +1,6 @@
 //! The versions of the token protocol of Liqo 0.2 to 0.10.
 
-use core::{fmt, str::FromStr};
+use core::str::FromStr;
 
 use crate::model::ValueError;
 
@@ -14,7 +14,8 @@ use crate::model::ValueError;
 /// assert_eq!("0.3".parse(), Ok(ProtocolVersion::V0_3));
 /// assert_eq!(ProtocolVersion::V0_4.to_string(), "0.4");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{}", self.as_str())]
 pub enum ProtocolVersion {
     /// Liqo 0.2: `POST /identity`. The answer is the kubeconfig of a service
     /// account.
@@ -42,12 +43,6 @@ impl ProtocolVersion {
             Self::V0_3 => "0.3",
             Self::V0_4 => "0.4",
         }
-    }
-}
-
-impl fmt::Display for ProtocolVersion {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }
 

@@ -26,7 +26,8 @@ use crate::{
 
 /// A peering user whose certificate must be signed. The user's key is not stored. If
 /// this value is lost, make another peering user.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("NewPeeringUser {{ name: {:?}, .. }}", self.name())]
 pub struct NewPeeringUser {
     provider: Provider,
     key: Arc<dyn SigningKey>,
@@ -232,15 +233,6 @@ impl NewPeeringUser {
     fn labelled(&self, name: String, namespace: &str) -> Metadata {
         let user = names::peering_user(&self.request.peer);
         Metadata::labelled(name, namespace, [(names::PEERING_USER_LABEL, &user)])
-    }
-}
-
-impl core::fmt::Debug for NewPeeringUser {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("NewPeeringUser")
-            .field("name", &self.name())
-            .finish_non_exhaustive()
     }
 }
 

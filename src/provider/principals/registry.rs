@@ -71,6 +71,8 @@ use crate::{
 /// assert_eq!(registry.is_taken(&wanted_by(&other))?, Answer::Ready(false));
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
+#[derive(derive_more::Debug)]
+#[debug("NameRegistry {{ .. }}")]
 pub struct NameRegistry {
     /// The provider.
     cluster_id: ClusterId,
@@ -298,14 +300,6 @@ impl Follower for NameRegistry {
 
     fn complete(&self) {
         self.is_complete.store(true, Ordering::Release);
-    }
-}
-
-impl core::fmt::Debug for NameRegistry {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("NameRegistry")
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,10 @@
 //! The phases of a slice on the provider's side.
 
 use super::SettledSlice;
-use crate::{error::Error, model::ObjectRef, provider::CredentialRequest, verify::VerifiedSlice};
+use crate::{
+    error::Error, machine::phases, model::ObjectRef, provider::CredentialRequest,
+    verify::VerifiedSlice,
+};
 
 /// The state of one of the peer's slices.
 #[derive(Debug)]
@@ -13,40 +16,42 @@ pub struct SliceStatus {
     pub phase: SlicePhase,
 }
 
-/// The phases of a slice. [`Machine::reconcile`](crate::Machine::reconcile)
-/// leads from one to the next.
-#[non_exhaustive]
-pub enum SlicePhase {
-    /// The peer's control plane is not authenticated yet, or authenticates again.
-    AwaitsPeer,
-    /// The slice has no certificate request yet.
-    AwaitsRequest,
-    /// The replica has no UID yet; the store assigns it.
-    NeedsUid,
-    /// The request is verified; the look-up of names has not answered yet.
-    AwaitsNames,
-    /// The request is verified; it must be recorded before it is signed.
-    NeedsRecord(Box<VerifiedSlice>),
-    /// The request is on record; the credential must be requested.
-    NeedsCredential(Box<NeedsSliceCredential>),
-    /// The credential exists; the decision on the requested resources is missing.
-    NeedsDecision(Box<SettledSlice>),
-    /// The status does not match the record.
-    NeedsStatus(Box<SettledSlice>),
-    /// The credential exists. The resources are granted, or another controller
-    /// decides on them.
-    Accepted(Box<SettledSlice>),
-    /// The credential exists, and the resources are denied.
-    Denied(Box<SettledSlice>),
-    /// The provider refuses the slice.
-    Refused(Error),
-    /// The peer is drained: the slice is denied, then deleted.
-    Drained,
-    /// The slice is being deleted.
-    Ending,
-    /// The slice is gone; the provider must still clean up its record or
-    /// certificate.
-    LeftBehind,
+phases! {
+    /// The phases of a slice. [`Machine::reconcile`](crate::Machine::reconcile)
+    /// leads from one to the next.
+    #[non_exhaustive]
+    pub enum SlicePhase {
+        /// The peer's control plane is not authenticated yet, or authenticates again.
+        AwaitsPeer => AtRest,
+        /// The slice has no certificate request yet.
+        AwaitsRequest => AtRest,
+        /// The replica has no UID yet; the store assigns it.
+        NeedsUid => InProgress,
+        /// The request is verified; the look-up of names has not answered yet.
+        AwaitsNames => InProgress,
+        /// The request is verified; it must be recorded before it is signed.
+        NeedsRecord(Box<VerifiedSlice>) => InProgress,
+        /// The request is on record; the credential must be requested.
+        NeedsCredential(Box<NeedsSliceCredential>) => InProgress,
+        /// The credential exists; the decision on the requested resources is missing.
+        NeedsDecision(Box<SettledSlice>) => InProgress,
+        /// The status does not match the record.
+        NeedsStatus(Box<SettledSlice>) => InProgress,
+        /// The credential exists. The resources are granted, or another controller
+        /// decides on them.
+        Accepted(Box<SettledSlice>) => Authenticated,
+        /// The credential exists, and the resources are denied.
+        Denied(Box<SettledSlice>) => Authenticated,
+        /// The provider refuses the slice.
+        Refused(Error) => Refused,
+        /// The peer is drained: the slice is denied, then deleted.
+        Drained => Ending,
+        /// The slice is being deleted.
+        Ending => Ending,
+        /// The slice is gone; the provider must still clean up its record or
+        /// certificate.
+        LeftBehind => Ending,
+    }
 }
 
 /// A verified slice that waits for its credential.
@@ -68,35 +73,6 @@ impl SlicePhase {
             | Self::Accepted(slice)
             | Self::Denied(slice) => Some(slice),
             _ => None,
-        }
-    }
-
-    /// The phase's name, for messages.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::AwaitsPeer => "AwaitsPeer",
-            Self::AwaitsRequest => "AwaitsRequest",
-            Self::NeedsUid => "NeedsUid",
-            Self::AwaitsNames => "AwaitsNames",
-            Self::NeedsRecord(_) => "NeedsRecord",
-            Self::NeedsCredential(_) => "NeedsCredential",
-            Self::NeedsDecision(_) => "NeedsDecision",
-            Self::NeedsStatus(_) => "NeedsStatus",
-            Self::Accepted(_) => "Accepted",
-            Self::Denied(_) => "Denied",
-            Self::Refused(_) => "Refused",
-            Self::Drained => "Drained",
-            Self::Ending => "Ending",
-            Self::LeftBehind => "LeftBehind",
-        }
-    }
-}
-
-impl core::fmt::Debug for SlicePhase {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Refused(error) => formatter.debug_tuple("Refused").field(error).finish(),
-            phase => formatter.write_str(phase.name()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod host;
 
-use core::{fmt, str::FromStr};
+use core::str::FromStr;
 
 use self::host::Host;
 use crate::model::as_text;
@@ -24,7 +24,7 @@ use crate::model::as_text;
 /// assert_eq!("https://kubernetes.default.svc".parse::<ApiServerUrl>(), Err(UrlError::OwnCluster));
 /// # Ok::<(), UrlError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub struct ApiServerUrl(Box<str>);
 
 /// The URL of a proxy to an API server: `http`, `https` or `socks5`, a host and an
@@ -39,7 +39,7 @@ pub struct ApiServerUrl(Box<str>);
 /// assert_eq!("socks5://user@proxy".parse::<ProxyUrl>(), Err(UrlError::UserInformation));
 /// # Ok::<(), UrlError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub struct ProxyUrl(Box<str>);
 
 /// Why a text is not an [`ApiServerUrl`] or [`ProxyUrl`].
@@ -143,18 +143,6 @@ impl FromStr for ProxyUrl {
 }
 
 as_text!(ApiServerUrl, ProxyUrl);
-
-impl fmt::Display for ApiServerUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for ProxyUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
 
 const LONGEST: usize = 2048;
 
