@@ -3,6 +3,7 @@
 mod administration;
 pub(crate) mod audit;
 mod examples;
+mod exporting;
 mod legacy;
 pub(crate) mod peering_user;
 pub(crate) mod running;
@@ -20,13 +21,14 @@ use liqo_auth::{
     policy::Policy,
 };
 
-use crate::environment::Now;
+use crate::{environment::Now, home::Signer};
 
 pub(crate) use administration::{
     Approve, Cordon, Deny, Drain, NamedSlice, Release, Remote, Renew, Replicate, SignAgain, Status,
     StatusFormat, Unauthenticate, Uncordon,
 };
 use examples::*;
+pub(crate) use exporting::{Export, GenerateCarried};
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 pub(crate) use running::{Run, Sides};
 pub(crate) use sites::{LocalSite, RemoteSite};
@@ -123,6 +125,9 @@ pub(crate) enum Command {
     /// Apply what the peer sent: a Tenant, an Identity, a ResourceSlice or a Renew
     #[command(after_help = APPLY_EXAMPLES)]
     Apply(Apply),
+    /// Print what the real cluster of a home takes by `kubectl apply -f -`
+    #[command(after_help = exporting::EXAMPLES)]
+    Export(Export),
     /// Explain an object: its cluster, its key, what is verified, what is wrong
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
@@ -185,10 +190,17 @@ pub(crate) struct Init {
     pub(crate) cluster_id: Option<ClusterId>,
     #[command(flatten)]
     pub(crate) making: Making,
+    /// Who signs the requests of peers
+    #[arg(long, value_enum, default_value_t, value_name = "SIGNER")]
+    pub(crate) signer: Signer,
+    /// The home stands for a real cluster: after each change, say what to apply there. Implied
+    /// by --ca-key and --signer kubernetes
+    #[arg(long)]
+    pub(crate) for_cluster: bool,
     /// The certificate of the CA that signs for peers (PEM), instead of a new CA
     #[arg(long, value_name = "FILE", requires = "ca_key")]
     pub(crate) ca_cert: Option<PathBuf>,
-    /// The private key of this CA (PKCS#8 in PEM)
+    /// The private key of this CA (PEM: PKCS#8, PKCS#1 or SEC1)
     #[arg(long, value_name = "FILE", requires = "ca_cert")]
     pub(crate) ca_key: Option<PathBuf>,
     /// The CA of the API server's certificate (PEM), if it is not the CA that signs for peers
@@ -350,6 +362,12 @@ pub(crate) enum Generate {
     Tenant(GenerateTenant),
     /// Generate the Identity to be applied on the remote consumer cluster
     Identity(GenerateIdentity),
+    /// Generate the replica of a slice for the provider, or the provider's answer to it
+    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    ResourceSlice(GenerateCarried),
+    /// Generate the replica of a Renew for the provider, or the provider's answer to it
+    #[command(visible_alias = "renews")]
+    Renew(GenerateCarried),
     /// Generate a new user with the permissions to peer with this cluster
     PeeringUser(peering_user::GeneratePeeringUser),
 }

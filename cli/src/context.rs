@@ -9,7 +9,7 @@ use crate::{
     consumer_side,
     environment::Clock,
     failure::{Failure, Result},
-    home::{Connection, Home, SecretValue, Site, Use},
+    home::{Connection, Home, Report, SecretValue, Site, Use},
     output::Printer,
     provider_side,
 };
@@ -21,6 +21,8 @@ pub(crate) struct Context {
     pub(crate) policy: Policy,
     pub(crate) clock: Clock,
     pub(crate) printer: Printer,
+    /// What the clusters of changed homes have to be told.
+    pub(crate) report: Report,
 }
 
 impl Context {
@@ -29,6 +31,7 @@ impl Context {
             policy: global.policy.policy(),
             clock: Clock::new(global.now),
             printer: Printer::new(global.color),
+            report: Report::default(),
             global,
         }
     }
@@ -69,7 +72,19 @@ impl Context {
     pub(crate) fn open(&self, purpose: Use) -> Result<Home> {
         let mut home = Home::open(&self.site()?, purpose)?;
         load(&mut home)?;
+        home.report_to(&self.report);
         Ok(home)
+    }
+
+    /// Prints the commands that carry the changes of homes to the clusters that they
+    /// represent.
+    pub(crate) fn tell_clusters(&self) {
+        for (home, commands) in self.report.take() {
+            self.printer.message(&format!(
+                "Carry the change to the cluster of {home}:\n  {}",
+                commands.join("\n  ")
+            ));
+        }
     }
 
     /// Opens the home of a command that works on a folder only.

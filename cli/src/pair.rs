@@ -126,6 +126,7 @@ impl Homes {
         let (mut local, mut other) = Home::open_both(&local_site, &remote_site)?;
         for home in [&mut local, &mut other] {
             load(home)?;
+            home.report_to(&context.report);
         }
         let peer = other.cluster_id().clone();
         if let Some(said) = remote.remote_cluster_id.as_ref().filter(|id| **id != peer) {

@@ -9,7 +9,10 @@ use liqo_auth::{
     crypto::Nonce,
     error::Error,
     machine::{Follower, Message, Notice, Step, Watch},
-    model::{ClusterId, Identity, NamespaceName, Secret, Tenant, TenantCondition, names},
+    model::{
+        CertificateSigningRequest, ClusterId, Identity, NamespaceName, Secret, Tenant,
+        TenantCondition, names,
+    },
     policy::Policy,
     provider::{Endpoint, NameRegistry, Phase, Provider, Status},
 };
@@ -18,7 +21,7 @@ use crate::{
     driver::Driver,
     environment::{Clock, entropy},
     failure::{Failure, Result, paragraph},
-    home::{Home, settings_id},
+    home::{Home, awaits_signature, settings_id},
 };
 
 /// The provider's side of one peering, over a home.
@@ -32,6 +35,8 @@ pub(crate) enum ProviderStand {
     Authenticated,
     /// The request waits for the approval of this side's administrator.
     AwaitsApproval,
+    /// The request waits for the signer of the cluster that the home represents.
+    AwaitsCertificate,
     /// The peer is let in without a handshake.
     Tolerated,
     /// The administrator drained the peer.
@@ -101,6 +106,11 @@ impl<'h> ProviderSide<'h> {
             Phase::Tolerated => ProviderStand::Tolerated,
             Phase::Drained => ProviderStand::Drained,
             Phase::Authenticated(_) => ProviderStand::Authenticated,
+            Phase::NeedsCredential(_)
+                if step.refused.is_empty() && self.home.is_signed_elsewhere() =>
+            {
+                ProviderStand::AwaitsCertificate
+            }
             _ => match step.refused.into_iter().next() {
                 Some(refused) => ProviderStand::Refused(refused.error),
                 None => {
@@ -230,6 +240,20 @@ fn principals(home: &Home) -> Result<NameRegistry> {
     }
     registry.complete();
     Ok(registry)
+}
+
+/// The failure while the cluster of a home has not signed a request.
+pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
+    let mut requests = home.all::<CertificateSigningRequest>();
+    let request = requests.find(|request| {
+        let label = request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+        label.map(String::as_str) == Some(peer.as_str()) && awaits_signature(request)
+    });
+    let name = request.map_or("NAME", |request| request.metadata.name.as_str());
+    let options = home.site().options();
+    Failure::waiting(format!(
+        "the request of {peer} waits for the cluster's signer: liqo-auth export {options} | kubectl apply -f -; kubectl certificate approve {name}; kubectl get csr {name} -o yaml | liqo-auth apply {options} -f -"
+    ))
 }
 
 /// The failure for a refused object that is stored in the home.

@@ -23,6 +23,7 @@ use crate::{
 pub(crate) fn sign_approved(home: &mut Home, clock: Clock) -> Result<bool> {
     let is_open = |request: &&CertificateSigningRequest| awaits_signature(request);
     if home.is_live()
+        || home.is_signed_elsewhere()
         || !home
             .all::<CertificateSigningRequest>()
             .any(awaits_signature)

@@ -207,6 +207,91 @@ fn an_authority_that_is_given_signs() {
     assert!(!run.err.contains("MC5"), "{}", run.err);
 }
 
+/// kubeadm writes PKCS#1 and SEC1.
+#[test]
+fn a_ca_may_have_its_key_in_any_form() {
+    let folder = Folder::new();
+    folder.ok("init --home cl-consumer");
+    let certificate = "openssl req -x509 -key ca.key -days 2 -subj /CN=ca -out ca.crt";
+    for (number, (make, begins)) in [
+        (
+            "openssl genrsa -traditional -out ca.key 2048",
+            "-----BEGIN RSA PRIVATE KEY",
+        ),
+        (
+            "openssl ecparam -genkey -name prime256v1 -out ca.key",
+            "-----BEGIN EC PARAMETERS",
+        ),
+        (
+            "openssl ecparam -genkey -noout -name secp384r1 -out ca.key",
+            "-----BEGIN EC PRIVATE KEY",
+        ),
+        (
+            "openssl ecparam -genkey -noout -name secp521r1 -out ca.key",
+            "-----BEGIN EC PRIVATE KEY",
+        ),
+        (
+            "openssl genpkey -algorithm ed25519 -out ca.key",
+            "-----BEGIN PRIVATE KEY",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        openssl(&folder, make);
+        assert!(folder.read("ca.key").starts_with(begins), "{make}");
+        openssl(&folder, certificate);
+        folder.ok(&format!(
+            "init --home cl-{number} --ca-cert ca.crt --ca-key ca.key"
+        ));
+        folder.ok(&format!(
+            "authenticate --home cl-consumer --remote-home cl-{number}"
+        ));
+    }
+}
+
+#[test]
+fn a_failed_init_leaves_nothing() {
+    let folder = Folder::new();
+    openssl(
+        &folder,
+        "openssl genrsa -aes128 -passout pass:x -traditional -out ca.key 2048",
+    );
+    folder.write("ca.crt", "no certificate");
+    folder.write(
+        "short.key",
+        "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n",
+    );
+    std::fs::create_dir(folder.path("taken")).unwrap();
+    folder.write("taken/letter.txt", "dear");
+    for arguments in [
+        "init --home new --ca-cert ca.crt --ca-key ca.key",
+        "init --home new --ca-cert ca.crt --ca-key short.key",
+        "init --home new --ca-cert ca.crt --ca-key ca.crt",
+        "init --home new --ca-cert ca.crt --ca-key ca.key --signer kubernetes",
+        "init --home new --api-server-ca ca.crt",
+        "init --home taken",
+    ] {
+        folder.refused(arguments, "", 2);
+    }
+}
+
+#[test]
+fn an_rsa_key_tells_what_it_needs() {
+    let run = Folder::new().run("init --home cl-a --key-algorithm rsa-2048");
+    assert!(run.err.contains("Liqo 1.0.2"), "{run:?}");
+    let run = Folder::new().run("init --home cl-a");
+    assert_eq!(run.err, "", "{run:?}");
+}
+
+fn openssl(folder: &Folder, command: &str) {
+    let mut words = command.split(' ');
+    let mut process = std::process::Command::new(words.next().unwrap());
+    let output = process.args(words).current_dir(folder.path("")).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{command}: {output:?}");
+}
+
 #[test]
 fn no_output_shows_a_private_key() {
     let folder = Folder::with_homes();
@@ -219,6 +304,8 @@ fn no_output_shows_a_private_key() {
         "get nonce --home cl-provider",
         "generate tenant --home cl-consumer --remote-cluster-id cl-provider",
         "generate identity --home cl-provider --remote-cluster-id cl-consumer",
+        "export --home cl-consumer",
+        "export --home cl-provider",
         "init --home third",
         "init --home third",
         "get tenants --home cl-provider/private",

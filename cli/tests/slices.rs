@@ -152,7 +152,7 @@ fn files_are_enough() {
     assert_eq!(run.code, 0, "{run:?}");
     assert!(
         run.err.contains("It waits for cl-provider")
-            && run.err.contains("get resourceslices mypool"),
+            && run.err.contains("generate resourceslice mypool"),
         "{}",
         run.err
     );

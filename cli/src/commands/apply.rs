@@ -2,6 +2,7 @@
 
 mod carried;
 mod received;
+mod signed;
 mod tolerated;
 
 use std::path::Path;
@@ -46,11 +47,14 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
                 let way = carried::way(&home, &message.object);
                 Some(way.map_err(|failure| failure.about(&subject))?)
             }
-            Received::Tenant(_) | Received::Identity(_) => None,
+            Received::Tenant(_) | Received::Identity(_) | Received::Request(_) => None,
         };
-        let peer = match &carried {
-            Some((peer, _)) => peer.clone(),
-            None => message.peer().map_err(|failure| failure.about(&subject))?,
+        let peer = match (&carried, &message.object) {
+            (Some((peer, _)), _) => peer.clone(),
+            (None, Received::Request(request)) => {
+                signed::peer(&home, request).map_err(|failure| failure.about(&subject))?
+            }
+            (None, _) => message.peer().map_err(|failure| failure.about(&subject))?,
         };
         if matches!(message.object, Received::Identity(_)) {
             keep(&mut home, &peer, &arguments.known)?;
@@ -69,6 +73,9 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
                 let mut consumer =
                     ConsumerSide::new(&mut home, &peer, &context.policy, context.clock)?;
                 consumer.receive_identity(identity, &subject)?;
+            }
+            Received::Request(request) => {
+                signed::receive(context, &mut home, &peer, request, &subject)?;
             }
             Received::ResourceSlice(_) | Received::Renew(_) => {
                 if let Some(way) = &carried {
@@ -93,6 +100,9 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
             continue;
         }
         match kind {
+            Kind::CertificateSigningRequest => {
+                signed::settle(context, &mut home, &peer, &name, verb)?;
+            }
             Kind::Tenant => settle_tenant(context, &mut home, &peer, &name, verb)?,
             _ => settle_identity(context, &mut home, &peer, &name, verb)?,
         }
@@ -127,6 +137,7 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
             Object::Identity(identity) => Received::Identity(identity),
             Object::ResourceSlice(slice) => Received::ResourceSlice(slice),
             Object::Renew(renew) => Received::Renew(renew),
+            Object::CertificateSigningRequest(request) => Received::Request(request),
             Object::Unreadable(unreadable) => {
                 return Err(refuse(format!(
                     "{}: {}. Ask the peer to generate it again, and pass it on unchanged.",
@@ -135,7 +146,7 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
             }
             other => {
                 return Err(refuse(format!(
-                    "{}: a peer sends only a Tenant, an Identity, a ResourceSlice or a Renew. Apply only objects of these kinds.",
+                    "{}: a peer sends only a Tenant, an Identity, a ResourceSlice or a Renew, and the own cluster's signer a CertificateSigningRequest. Apply only objects of these kinds.",
                     other.id()
                 )));
             }
@@ -161,6 +172,7 @@ impl Message {
             Received::Identity(identity) => (&identity.spec.cluster_id, "spec.clusterID"),
             Received::ResourceSlice(slice) => (&slice.metadata.name, "metadata.name"),
             Received::Renew(renew) => (&renew.metadata.name, "metadata.name"),
+            Received::Request(request) => (&request.metadata.name, "metadata.name"),
         };
         text.parse().map_err(|error| {
             let (kind, name) = self.object.kind_and_name();
@@ -183,6 +195,16 @@ fn settle_tenant(
     let mut provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
     match provider.settle()? {
         ProviderStand::Authenticated => {}
+        // The report says what the cluster's signer needs.
+        ProviderStand::AwaitsCertificate => {
+            context
+                .printer
+                .result(&format!("tenant.{}/{name} {verb}\n", names::API_GROUP))?;
+            context.printer.message(&format!(
+                "{peer} is verified. Its request waits for the cluster's signer."
+            ));
+            return Ok(());
+        }
         stand @ (ProviderStand::AwaitsApproval | ProviderStand::Tolerated) => {
             context
                 .printer

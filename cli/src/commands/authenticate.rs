@@ -13,7 +13,7 @@ use crate::{
     failure::{Failure, Result},
     home::{Home, create},
     output::Side,
-    provider_side::{self, ProviderSide, ProviderStand, refused},
+    provider_side::{self, ProviderSide, ProviderStand, refused, unsigned},
 };
 
 pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
@@ -41,6 +41,9 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
     let (mut local, mut remote) = Home::open_both(&local, &remote)?;
     local.load(consumer_side::watches(&local)?)?;
     remote.load(provider_side::watches(&remote)?)?;
+    for home in [&mut local, &mut remote] {
+        home.report_to(&context.report);
+    }
     let secret = exchange(context, arguments, &mut local, &mut remote)?;
     context.printer.result(&format!(
         "The kubeconfig is in {secret}: {}\nPrint it with: liqo-auth get kubeconfig {} --remote-cluster-id {}\n",
@@ -100,6 +103,9 @@ fn exchange(
                 "{provider_id} has to approve {consumer_id} first: liqo-auth approve tenant {consumer_id} {}; then authenticate again",
                 provider.home.site().options()
             )));
+        }
+        ProviderStand::AwaitsCertificate => {
+            return Err(unsigned(provider.home, &consumer_id));
         }
         ProviderStand::Tolerated => {
             return Err(Failure::waiting(format!(

@@ -4,7 +4,7 @@
 use liqo_auth::{
     crypto::Nonce,
     error::Fault,
-    model::{Object, Tenant},
+    model::{Object, Resource, Tenant, names},
 };
 
 use super::known::keep;
@@ -13,9 +13,9 @@ use crate::{
     consumer_side::{ConsumerSide, ConsumerStand},
     context::Context,
     failure::{Code, Failure, Result},
-    home::{SecretValue, Use},
+    home::{Home, SecretValue, Use},
     input,
-    provider_side::{ProviderSide, ProviderStand, refused},
+    provider_side::{ProviderSide, ProviderStand, refused, unsigned},
 };
 
 pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()> {
@@ -50,7 +50,17 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
         None => signed_before(&mut consumer)?,
     };
     consumer.home.save()?;
-    print(context, tenant.into(), arguments.output)
+    print(context, placed(tenant, &home).into(), arguments.output)
+}
+
+/// The object in the namespace that the other cluster has for this one, unless it names
+/// another. Liqo's admission refuses a Tenant outside of it.
+fn placed<K: Resource>(mut object: K, home: &Home) -> K {
+    let metadata = object.metadata_mut();
+    if metadata.namespace.is_empty() {
+        metadata.namespace = names::tenant_namespace(home.cluster_id());
+    }
+    object
 }
 
 pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Result<()> {
@@ -70,6 +80,9 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
             home.site().options()
         )));
     }
+    if let ProviderStand::AwaitsCertificate = stand {
+        return Err(unsigned(provider.home, peer));
+    }
     if let ProviderStand::Refused(error) = stand {
         let waits = matches!(error.fault(), Fault::PeerIncompatible(_));
         let failure = refused(provider.home, &error);
@@ -82,6 +95,7 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
     let identity = provider
         .identity(arguments.remote_tenant_namespace.as_ref())?
         .ok_or_else(|| Failure::waiting(format!("the Tenant of {peer} no longer exists")))?;
+    let identity = placed(identity, &home);
     print(context, identity.into(), arguments.output)
 }
 

@@ -168,15 +168,22 @@ pub(super) fn kubeconfig(context: &Context, peer: &ClusterId, slice: Option<&str
     context.printer.result(text)
 }
 
-/// Prints objects like kubectl: one object as itself, several objects as a List.
+/// Prints objects like kubectl: one object as itself, several objects as a List. They are
+/// [portable](SecretValue::portable), so that `kubectl apply` takes them.
 pub(super) fn manifests(
     context: &Context,
     home: &Home,
     ids: &[ObjectRef],
     format: Format,
 ) -> Result<()> {
-    let values: Vec<SecretValue> = ids.iter().filter_map(|id| home.value(id)).collect();
-    if let [value] = values.as_slice() {
+    let values = ids.iter().filter_map(|id| home.value(id));
+    let values: Vec<SecretValue> = values.map(SecretValue::portable).collect();
+    print_all(context, &values, format)
+}
+
+/// Prints one manifest as itself, and several as a List.
+pub(super) fn print_all(context: &Context, values: &[SecretValue], format: Format) -> Result<()> {
+    if let [value] = values {
         return context.manifest(value, format);
     }
     let items: Vec<_> = values.iter().map(|value| (**value).clone()).collect();
@@ -184,7 +191,6 @@ pub(super) fn manifests(
         "apiVersion": "v1",
         "items": items,
         "kind": "List",
-        "metadata": { "resourceVersion": "" },
     }));
     context.manifest(&list, format)
 }
@@ -206,12 +212,13 @@ pub(super) fn tenant_of<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h Tena
         .find(|tenant| tenant.metadata.name == peer.as_str())
 }
 
-/// The stored object of a kind and a name, in any namespace.
+/// The stored object of a kind and a name, in any namespace or in none.
 pub(super) fn stored(home: &Home, (kind, name): &(Kind, String)) -> Option<SecretValue> {
     let namespaces = home
         .all::<Namespace>()
         .map(|namespace| namespace.metadata.name.as_str());
     namespaces
+        .chain([""])
         .map(|namespace| ObjectRef::new(*kind, namespace, name.as_str()))
         .find_map(|id| home.value(&id))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use liqo_auth::{
-    crypto::SigningKey,
+    crypto::{Algorithm, SigningKey},
     model::{ApiServerUrl, ClusterId},
 };
 
@@ -11,12 +11,17 @@ use crate::{
     arguments::{Init, Making},
     context::Context,
     failure::{Failure, Result},
-    home::{Blueprint, GivenAuthority, Home, Use, create},
+    home::{Blueprint, GivenAuthority, Home, Signer, Use, create},
     input,
 };
 
 pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
     let path = &*context.folder()?;
+    if arguments.signer == Signer::Kubernetes && arguments.ca_key.is_some() {
+        return Err(Failure::usage(
+            "--signer kubernetes needs no --ca-key: the cluster's own signer has the key",
+        ));
+    }
     let authority = match (&arguments.ca_cert, &arguments.ca_key) {
         (Some(certificate), Some(key)) => Some(GivenAuthority {
             certificate: input::read(certificate)?.to_vec(),
@@ -35,6 +40,11 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
         authority,
         api_server_ca,
         require_approval: arguments.require_approval,
+        signer: arguments.signer,
+        // The key of a CA comes from a real cluster, and so does a signer.
+        for_cluster: arguments.for_cluster
+            || arguments.ca_key.is_some()
+            || arguments.signer == Signer::Kubernetes,
         ..blueprint(
             context,
             path,
@@ -57,8 +67,21 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
         path.display(),
         home.cluster_id(),
         home.settings.api_server,
-    ))
+    ))?;
+    if matches!(algorithm, Algorithm::Rsa { .. }) {
+        context.printer.warning(RSA_NEEDS);
+    }
+    if home.settings.signer == Signer::Kubernetes && home.settings.api_server_ca.is_none() {
+        context.printer.warning(
+            "Without --api-server-ca, peers are told that the API server's certificate is publicly trusted.",
+        );
+    }
+    Ok(())
 }
+
+/// What an RSA key asks of the other side.
+const RSA_NEEDS: &str =
+    "Liqo before 1.0.2 cannot read RSA keys: the peers need Liqo 1.0.2 or later, or this tool.";
 
 /// The properties of a new home, without those that only `init` has options for.
 pub(super) fn blueprint(
@@ -78,6 +101,8 @@ pub(super) fn blueprint(
         api_server: api_server.clone(),
         api_server_ca: None,
         require_approval: false,
+        signer: Signer::Home,
+        for_cluster: false,
         authority: None,
         now: context.clock.now()?,
     })

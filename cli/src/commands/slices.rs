@@ -49,7 +49,7 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
     let Some(mut remote) = remote else {
         let options = local.site().options();
         context.printer.message(&format!(
-            "It waits for {peer}. If there is no replicator, send it to {peer}: liqo-auth get resourceslices {name} {options} -o yaml"
+            "It waits for {peer}. If there is no replicator, send it to {peer}: liqo-auth generate resourceslice {name} {options} --remote-cluster-id {peer}"
         ));
         return Ok(());
     };
@@ -185,7 +185,7 @@ fn print(
         home.value(&slice.id())
     };
     match created.or_else(stored) {
-        Some(value) => context.manifest(&value, format),
+        Some(value) => context.manifest(&value.portable(), format),
         None => Err(absent(home, name)),
     }
 }

@@ -76,6 +76,7 @@ impl Home {
             self.end_of_log()?;
         }
         self.save_objects()?;
+        self.report();
         self.log_decisions()
     }
 

@@ -44,6 +44,26 @@ impl SecretValue {
         Object::from_value(self.0.clone())
     }
 
+    /// The same object without what only this cluster knows of it, so that `kubectl apply`
+    /// takes it and the cluster keeps it. An owner with the UID of another cluster would
+    /// have the object deleted, and nobody there releases the finalizers of this one.
+    pub(crate) fn portable(mut self) -> Self {
+        if let Some(Value::Object(metadata)) = self.0.get_mut("metadata") {
+            metadata.retain(|field, _| PORTABLE_METADATA.contains(&field.as_str()));
+        }
+        self
+    }
+
+    /// The same object without its status, which `kubectl apply` does not write.
+    pub(crate) fn without_status(mut self) -> Self {
+        if let Value::Object(fields) = &mut self.0
+            && let Some(mut status) = fields.remove("status")
+        {
+            wipe(&mut status);
+        }
+        self
+    }
+
     /// Applies a JSON merge patch (RFC 7396).
     pub(crate) fn merge(&mut self, patch: &Value) {
         merge(&mut self.0, patch);
@@ -60,6 +80,19 @@ impl SecretValue {
     pub(crate) fn set_default(&mut self, path: &[&str], value: impl Into<Value>) {
         if let Some(place) = self.place(path).filter(|place| place.is_null()) {
             *place = value.into();
+        }
+    }
+
+    /// Removes a field in nested maps, if it is there.
+    pub(crate) fn remove(&mut self, path: &[&str]) {
+        let Some((last, above)) = path.split_last() else {
+            return;
+        };
+        let parent = above
+            .iter()
+            .try_fold(&mut self.0, |value, key| value.get_mut(*key));
+        if let Some(Value::Object(fields)) = parent {
+            fields.remove(*last);
         }
     }
 
@@ -110,6 +143,9 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
+/// The metadata that an object takes to another cluster.
+const PORTABLE_METADATA: [&str; 4] = ["annotations", "labels", "name", "namespace"];
+
 fn wipe(value: &mut Value) {
     match value {
         Value::String(text) => text.zeroize(),
@@ -156,6 +192,26 @@ mod tests {
             value.merge(&patch);
             assert_eq!(*value, result);
         }
+    }
+
+    #[test]
+    fn a_portable_object_has_nothing_of_its_cluster() {
+        let value = SecretValue::new(json!({
+            "kind": "Tenant",
+            "metadata": {
+                "name": "x", "namespace": "n", "labels": {"l": "1"}, "annotations": {"a": "1"},
+                "uid": "u", "resourceVersion": "7", "generation": 2, "creationTimestamp": "t",
+                "deletionTimestamp": "t", "ownerReferences": [], "finalizers": ["f"],
+                "managedFields": [], "selfLink": "s",
+            },
+            "spec": {}, "status": {"a": "b"},
+        }));
+        let metadata =
+            json!({"name": "x", "namespace": "n", "labels": {"l": "1"}, "annotations": {"a": "1"}});
+        assert_eq!(
+            *value.portable().without_status(),
+            json!({"kind": "Tenant", "metadata": metadata, "spec": {}})
+        );
     }
 
     #[test]

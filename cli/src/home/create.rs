@@ -22,8 +22,9 @@ use super::{
     content::SecretValue,
     directory::{Access, Directory, is_temporary},
     folder::{Folder, lock},
+    key_file::pkcs8,
     layout::{AUTHORITY_SECRET, Area, LOCK_FILE, RECORD_KEY_SECRET, SETTINGS_FILE},
-    settings::Settings,
+    settings::{Settings, Signer},
     store::Store,
     write::{Change, Target, write_first},
 };
@@ -41,7 +42,11 @@ pub(crate) struct Blueprint {
     pub(crate) api_server_ca: Option<String>,
     /// Whether a person approves each request before it is signed.
     pub(crate) require_approval: bool,
-    /// The authority that signs for peers. If it is none, a new one is made.
+    /// Who signs for peers.
+    pub(crate) signer: Signer,
+    /// Whether the home stands for a real cluster.
+    pub(crate) for_cluster: bool,
+    /// The authority of a home that signs itself. If it is none, a new one is made.
     pub(crate) authority: Option<GivenAuthority>,
     pub(crate) now: Timestamp,
 }
@@ -52,22 +57,50 @@ pub(crate) struct GivenAuthority {
     pub(crate) key: Zeroizing<Vec<u8>>,
 }
 
-/// Creates a home. Returns false if the home exists already. Then nothing changes.
+/// Creates a home. Returns false if the home exists already. Then nothing changes. If it
+/// fails, nothing is left of the home.
 pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
+    if let Some(root) = Directory::open_path(path)? {
+        if is_home(&root)? {
+            let lock = lock(&root, Use::Write)?;
+            // Read the home, so that an error in it is reported.
+            Home::read(Folder { root, lock }, Use::Write)?;
+            return Ok(false);
+        }
+        refuse_strangers(&root)?;
+    }
+    // All that may be wrong is found before the folder is made.
+    let changes = content(blueprint)?;
     let (root, above) = Directory::create_path(path, Access::World)?;
     let lock = lock(&root, Use::Write)?;
-    if root.read(SETTINGS_FILE)?.is_some() {
-        // Read the home, so that an error in it is reported.
-        Home::read(Folder { root, lock }, Use::Write)?;
+    if is_home(&root)? {
         return Ok(false);
     }
-    refuse_strangers(&root)?;
+    if let Err(error) = write_first(&root, above.as_ref(), &changes) {
+        drop(lock);
+        if above.is_some() {
+            // The folder is new, and has nothing of anybody else.
+            let _ = std::fs::remove_dir_all(path);
+        }
+        return Err(error.into());
+    }
+    Ok(true)
+}
+
+fn is_home(root: &Directory) -> Result<bool> {
+    Ok(root.read(SETTINGS_FILE)?.is_some())
+}
+
+/// The files of a new home.
+fn content(blueprint: &Blueprint) -> Result<Vec<Change>> {
     let settings = Settings {
         cluster_id: blueprint.cluster_id.clone(),
         api_server: blueprint.api_server.clone(),
         api_server_ca: blueprint.api_server_ca.clone(),
         is_internal: false,
         require_approval: blueprint.require_approval,
+        signer: blueprint.signer,
+        for_cluster: blueprint.for_cluster,
         peers: Default::default(),
     };
     if let Some(ca) = &blueprint.api_server_ca {
@@ -95,8 +128,7 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
         target: Target::TopLevel(SETTINGS_FILE),
         content: Some(settings.write()?),
     });
-    write_first(&root, above.as_ref(), &changes)?;
-    Ok(true)
+    Ok(changes)
 }
 
 pub(crate) const RECORD_KEY: &str = "key";
@@ -123,9 +155,8 @@ fn objects(blueprint: &Blueprint) -> Result<Vec<Object>> {
     let key = KeyPair::generate(blueprint.algorithm, &mut SysRng)
         .context("the cluster's key cannot be made")?;
     let record_key = RecordKey::draw(&mut SysRng).context("the record key cannot be made")?;
-    let (certificate, authority_key) = authority(blueprint)?;
     let cluster_id = blueprint.cluster_id.to_string();
-    Ok(vec![
+    let mut objects = vec![
         Namespace {
             metadata: Metadata {
                 name: names::LIQO_NAMESPACE.to_owned(),
@@ -160,19 +191,20 @@ fn objects(blueprint: &Blueprint) -> Result<Vec<Object>> {
             ],
         ),
         secret(
-            AUTHORITY_SECRET,
-            "kubernetes.io/tls",
-            [
-                (AUTHORITY_CERTIFICATE, certificate),
-                (AUTHORITY_KEY, authority_key),
-            ],
-        ),
-        secret(
             RECORD_KEY_SECRET,
             names::OPAQUE,
             [(RECORD_KEY, record_key.as_bytes().as_slice().into())],
         ),
-    ])
+    ];
+    if blueprint.signer == Signer::Home {
+        let (certificate, key) = authority(blueprint)?;
+        objects.push(secret(
+            AUTHORITY_SECRET,
+            "kubernetes.io/tls",
+            [(AUTHORITY_CERTIFICATE, certificate), (AUTHORITY_KEY, key)],
+        ));
+    }
+    Ok(objects)
 }
 
 /// The certificate and the key of the authority, in PEM.
@@ -191,14 +223,12 @@ fn authority(blueprint: &Blueprint) -> Result<(SecretBytes, SecretBytes)> {
         ));
     };
     let policy = Policy::compatible();
-    let key = KeyPair::from_pkcs8_pem(&given.key, &policy)
+    let key = pkcs8(&given.key).map_err(|error| Failure::usage(format!("--ca-key: {error:#}")))?;
+    let pair = KeyPair::from_pkcs8_pem(&key, &policy)
         .map_err(|error| Failure::usage(format!("--ca-key: {error}")))?;
-    let authority = Authority::from_pem(&given.certificate, Arc::new(key), &policy)
+    let authority = Authority::from_pem(&given.certificate, Arc::new(pair), &policy)
         .map_err(|error| Failure::usage(format!("--ca-cert: {error}")))?;
-    Ok((
-        authority.ca_bundle().pem().into(),
-        given.key.as_slice().into(),
-    ))
+    Ok((authority.ca_bundle().pem().into(), key.as_slice().into()))
 }
 
 fn secret<const N: usize>(name: &str, secret_type: &str, data: [(&str, SecretBytes); N]) -> Object {

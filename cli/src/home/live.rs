@@ -21,7 +21,7 @@ use super::{
     Ground, Home, Use, awaits_signature,
     kubeconfig::{Endpoint, config},
     overtaken,
-    settings::{OnCluster, Settings},
+    settings::{OnCluster, Settings, Signer},
     site::Connection,
     store::Store,
 };
@@ -224,6 +224,8 @@ impl Live {
             api_server_ca,
             is_internal,
             require_approval: said.require_approval,
+            signer: Signer::Kubernetes,
+            for_cluster: false,
             peers: said.peers,
         })
     }

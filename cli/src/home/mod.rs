@@ -8,9 +8,11 @@ mod directory;
 mod disk;
 mod folder;
 mod index;
+mod key_file;
 mod kubeconfig;
 mod layout;
 mod live;
+mod represented;
 mod resting;
 mod settings;
 mod site;
@@ -36,14 +38,16 @@ pub(crate) use self::{
     create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create},
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
     live::settings_id,
+    represented::{Report, replace_status},
     resting::Resting,
-    settings::Peer,
+    settings::{Peer, Signer},
     site::{Connection, Site},
 };
 use self::{
     folder::Folder,
     layout::{LOCK_FILE, ManifestFile, SETTINGS_FILE},
     live::{Live, Outcome},
+    represented::Represented,
     settings::Settings,
     store::Store,
     write::{Change, Target, write},
@@ -65,6 +69,8 @@ pub(crate) struct Home {
     logged: Vec<(ClusterId, Error)>,
     /// Whether effects on a cluster stay in memory, too.
     is_rehearsal: bool,
+    /// What the cluster of a home has to be told. None if nobody asks.
+    represented: Option<Represented>,
 }
 
 /// What holds the objects.
@@ -349,6 +355,12 @@ impl Home {
     /// controller manager, which alone has the key.
     pub(crate) fn authority(&self) -> Result<Authority> {
         self.folder("signs with a key that only a home has")?;
+        if self.settings.signer == Signer::Kubernetes {
+            return Err(Failure::usage(format!(
+                "{}: the signer of this home is its cluster (`signer: kubernetes`), and this command needs the key of the CA",
+                self.site
+            )));
+        }
         let certificate = self.secret(AUTHORITY_SECRET, AUTHORITY_CERTIFICATE)?;
         let key = self.secret(AUTHORITY_SECRET, create::AUTHORITY_KEY)?;
         let policy = Policy::compatible();
@@ -367,6 +379,7 @@ impl Home {
                     Failure::at_odds(format!("{}, apiServerCA: {error}", self.site))
                 })?))
             }
+            (None, Ground::Folder(_)) if self.settings.signer == Signer::Kubernetes => Ok(None),
             (None, Ground::Folder(_)) => Ok(Some(self.authority()?.ca_bundle().clone())),
             (None, Ground::Cluster(_)) => Ok(None),
         }
@@ -416,6 +429,7 @@ impl Home {
             decisions: Vec::new(),
             logged: Vec::new(),
             is_rehearsal: false,
+            represented: None,
         }
     }
 

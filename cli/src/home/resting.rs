@@ -101,6 +101,8 @@ mod tests {
             api_server: "https://127.0.0.1:6443".parse().unwrap(),
             api_server_ca: None,
             require_approval: false,
+            signer: crate::home::Signer::Home,
+            for_cluster: false,
             authority: None,
             now,
         };

@@ -4,6 +4,7 @@ use core::ops::Not;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use clap::ValueEnum;
 use liqo_auth::{
     consumer::PeerSettings,
     crypto::Fingerprint,
@@ -34,8 +35,31 @@ pub(crate) struct Settings {
     /// Whether a person approves each request before it is signed.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub(crate) require_approval: bool,
+    /// Who signs for peers.
+    #[serde(default, skip_serializing_if = "Signer::is_home")]
+    pub(crate) signer: Signer,
+    /// Whether the home stands for a real cluster, to which a person carries the changes.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub(crate) for_cluster: bool,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) peers: BTreeMap<ClusterId, Peer>,
+}
+
+/// Who signs the requests of a home's peers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Signer {
+    /// The home itself, with the key of its CA
+    #[default]
+    Home,
+    /// The real cluster's own signer: a person carries each request and its certificate
+    Kubernetes,
+}
+
+impl Signer {
+    fn is_home(&self) -> bool {
+        *self == Self::Home
+    }
 }
 
 /// The settings for one peer.
@@ -133,6 +157,8 @@ mod tests {
             ),
             is_internal: false,
             require_approval: true,
+            signer: Signer::Kubernetes,
+            for_cluster: true,
             peers: BTreeMap::from([(
                 "cl-b".parse().unwrap(),
                 Peer {

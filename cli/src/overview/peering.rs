@@ -95,7 +95,7 @@ fn peering<'h, M: Machine>(
         version: None,
         certificate: certificate(&status.control_plane),
         slices: slices.collect(),
-        waits_for: waiting::waits_for(&step, peer),
+        waits_for: waiting::waits_for(&step, peer, side.home.is_signed_elsewhere()),
         refused: waiting::refused(&step),
     })
 }

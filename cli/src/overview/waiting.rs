@@ -7,14 +7,20 @@ use liqo_auth::{
 
 use crate::failure::paragraph;
 
-/// What a step waits for, without duplicates.
-pub(super) fn waits_for(step: &Step, peer: &ClusterId) -> Vec<String> {
+/// What a step waits for, without duplicates. `signed_elsewhere` says whether the home's
+/// signer is the cluster that it represents.
+pub(super) fn waits_for(step: &Step, peer: &ClusterId, signed_elsewhere: bool) -> Vec<String> {
     let mut waits: Vec<String> = Vec::new();
     if !step.effects.is_empty() {
         waits.push("this side: run `liqo-auth renew`".to_owned());
     }
     for awaited in &step.wait.awaiting {
-        let words = words(awaited, peer);
+        let words = match awaited {
+            Awaited::Credential(_) if signed_elsewhere => {
+                "this cluster's signer: `export` prints the request".to_owned()
+            }
+            _ => words(awaited, peer),
+        };
         if !waits.contains(&words) {
             waits.push(words);
         }

@@ -118,14 +118,13 @@ pub(super) fn settle(
             ConsumerSide::new(home, peer, &context.policy, context.clock)?.settle()?;
         }
     }
-    let plural = format!("{}s", kind.as_str().to_lowercase());
     let singular = kind.as_str().to_lowercase();
     context
         .printer
         .result(&format!("{singular}.{}/{name} {verb}\n", names::API_GROUP))?;
     if *way == Way::ToProvider && kind == Kind::ResourceSlice {
         context.printer.message(&format!(
-            "Send the answer back: liqo-auth get {plural} {name} {} -o yaml",
+            "Send the answer back: liqo-auth generate {singular} {name} {} --remote-cluster-id {peer}",
             home.site().options()
         ));
     }
@@ -151,7 +150,7 @@ fn parties(object: &Received) -> (String, String) {
             renew.spec.consumer_cluster_id.clone(),
             label(&renew.metadata.labels, names::REPLICATION_DESTINATION_LABEL),
         ),
-        Received::Tenant(_) | Received::Identity(_) => Default::default(),
+        Received::Tenant(_) | Received::Identity(_) | Received::Request(_) => Default::default(),
     }
 }
 
@@ -171,6 +170,7 @@ fn moved(object: &Received, way: Way, own: &ClusterId) -> Object {
         }
         Received::Tenant(tenant) => Object::from((**tenant).clone()),
         Received::Identity(identity) => Object::from((**identity).clone()),
+        Received::Request(request) => Object::from((**request).clone()),
     }
 }
 

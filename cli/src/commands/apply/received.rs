@@ -1,6 +1,6 @@
-//! An object that the other cluster's administrator sent.
+//! An object that the other cluster's administrator sent, or this cluster's signer.
 
-use liqo_auth::model::{Identity, Kind, Renew, ResourceSlice, Tenant};
+use liqo_auth::model::{CertificateSigningRequest, Identity, Kind, Renew, ResourceSlice, Tenant};
 
 /// An object from a file.
 pub(super) enum Received {
@@ -8,6 +8,8 @@ pub(super) enum Received {
     Identity(Box<Identity>),
     ResourceSlice(Box<ResourceSlice>),
     Renew(Box<Renew>),
+    /// From the cluster that the home represents.
+    Request(Box<CertificateSigningRequest>),
 }
 
 impl Received {
@@ -17,6 +19,10 @@ impl Received {
             Self::Identity(identity) => (Kind::Identity, identity.metadata.name.clone()),
             Self::ResourceSlice(slice) => (Kind::ResourceSlice, slice.metadata.name.clone()),
             Self::Renew(renew) => (Kind::Renew, renew.metadata.name.clone()),
+            Self::Request(request) => (
+                Kind::CertificateSigningRequest,
+                request.metadata.name.clone(),
+            ),
         }
     }
 }
