@@ -20,6 +20,7 @@ use liqo_auth::{
     model::{ApiServerUrl, ClusterId, NamespaceName},
     policy::Policy,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{environment::Now, home::Signer};
 
@@ -84,7 +85,8 @@ pub(crate) struct Global {
     pub(crate) now: Option<Now>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum PolicyName {
     /// Only the forms that Liqo itself writes
     #[default]

@@ -18,7 +18,7 @@ use crate::{
     driver::Driver,
     environment::Clock,
     failure::{Failure, Result},
-    home::Home,
+    home::{Home, Settings},
 };
 
 /// The consumer's side of one peering, over a home.
@@ -175,15 +175,15 @@ fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> 
 
 /// What the consumer's side watches on a cluster.
 pub(crate) fn watches(home: &Home) -> Result<Vec<Watch>> {
-    Ok(consumer_of_all(home, &Policy::default())?.watches())
+    Ok(consumer_with(home, &home.settings, &Policy::default())?.watches())
 }
 
-/// The consumer of a home, with the settings for all peers.
-pub(crate) fn consumer_of_all(home: &Home, policy: &Policy) -> Result<Consumer> {
+/// The consumer of a home, with these settings for all peers.
+pub(crate) fn consumer_with(home: &Home, settings: &Settings, policy: &Policy) -> Result<Consumer> {
     let keys = Arc::new(OneKey(home.key()?));
     let mut config = ConsumerConfig::new(home.cluster_id().clone());
     config.policy = policy.clone();
-    for (peer, settings) in &home.settings.peers {
+    for (peer, settings) in &settings.peers {
         config.peers.insert(peer.clone(), settings.to_library());
     }
     Ok(Consumer::new(config, keys))

@@ -18,10 +18,11 @@ use liqo_auth::{
 };
 
 use crate::{
+    arguments::PolicyName,
     driver::Driver,
     environment::{Clock, entropy},
     failure::{Failure, Result, paragraph},
-    home::{Home, awaits_signature, settings_id},
+    home::{Home, Settings, awaits_signature, settings_id},
 };
 
 /// The provider's side of one peering, over a home.
@@ -186,26 +187,28 @@ pub(crate) fn nonce_secret<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h S
 }
 
 fn provider(home: &Home, policy: &Policy) -> Result<Provider> {
-    provider_with(home, policy, Arc::new(principals(home)?))
+    provider_with(home, &home.settings, policy, Arc::new(principals(home)?))
 }
 
-/// The provider of a home, with a look-up of names.
+/// The provider of a home with these settings, and with a look-up of names.
 pub(crate) fn provider_with(
     home: &Home,
+    settings: &Settings,
     policy: &Policy,
     principals: Arc<NameRegistry>,
 ) -> Result<Provider> {
-    let endpoint = endpoint(home)?;
+    let endpoint = endpoint_with(home, settings)?;
     let builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
         .key(home.key()?)
         .principals(principals)
         .configure(|config| {
             config.kubernetes_signer = true;
             config.policy = policy.clone();
-            config.require_approval = home.settings.require_approval;
-            for (peer, settings) in &home.settings.peers {
+            config.require_approval = settings.require_approval;
+            for (peer, settings) in &settings.peers {
                 let peer = config.peers.entry(peer.clone()).or_default();
                 peer.tolerate_no_handshake = settings.tolerate_no_handshake;
+                peer.policy = settings.policy.map(PolicyName::policy);
             }
         });
     Ok(builder.build())
@@ -213,15 +216,22 @@ pub(crate) fn provider_with(
 
 /// The URL and the CA of this home's API server, for peers.
 pub(crate) fn endpoint(home: &Home) -> Result<Endpoint> {
-    if home.settings.is_internal {
+    endpoint_with(home, &home.settings)
+}
+
+fn endpoint_with(home: &Home, settings: &Settings) -> Result<Endpoint> {
+    if settings.is_internal {
         return Err(Failure::usage(format!(
             "peers cannot reach the API server at {}, where the cluster itself reaches it. Set apiServer, and apiServerCA if its certificate is not publicly trusted, in {}",
-            home.settings.api_server,
+            settings.api_server,
             settings_id()
         )));
     }
-    let api_server = home.settings.api_server.clone();
-    Ok(Endpoint::new(api_server, home.ca_bundle()?.as_ref()))
+    let api_server = settings.api_server.clone();
+    Ok(Endpoint::new(
+        api_server,
+        home.ca_bundle(settings)?.as_ref(),
+    ))
 }
 
 /// What the provider's side watches on a cluster.

@@ -90,14 +90,19 @@ fn by_pipes_in_json() {
 fn the_remote_tenant_namespace_is_written_when_it_is_given() {
     let folder = Folder::with_homes();
     let plain = folder.tenant();
-    assert!(!plain.contains("namespace:"), "{plain}");
+    assert!(
+        plain.contains("  namespace: liqo-tenant-cl-consumer\n"),
+        "{plain}"
+    );
+    let named = folder.ok(
+        "generate tenant --home cl-consumer --remote-cluster-id cl-provider --remote-tenant-namespace other",
+    );
+    assert!(named.contains("  namespace: other\n"), "{named}");
+    folder.refused("apply --home cl-provider -f -", &named, 3);
     let named = folder.ok(
         "generate tenant --home cl-consumer --remote-cluster-id cl-provider --remote-tenant-namespace liqo-tenant-cl-consumer",
     );
-    assert!(
-        named.contains("  namespace: liqo-tenant-cl-consumer\n"),
-        "{named}"
-    );
+    assert_eq!(named, plain);
     folder.ok_with("apply --home cl-provider -f -", &named);
     let identity = folder.ok(
         "generate identity --home cl-provider --remote-cluster-id cl-consumer --remote-tenant-namespace liqo-tenant-cl-provider",

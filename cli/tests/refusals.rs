@@ -27,7 +27,7 @@ fn a_tenant_of_another_subject() {
     let error = folder.refused(APPLY, &stolen, 3);
     for part in [
         "nothing was changed",
-        "Tenant cl-consumer, spec.csr",
+        "Tenant liqo-tenant-cl-consumer/cl-consumer, spec.csr",
         "CN=cl-evil",
         "(rule 1)",
     ] {

@@ -41,6 +41,9 @@ pub enum Error {
     /// The controller does not run that side.
     #[error("this controller has no {0} side")]
     NoSuchSide(&'static str),
+    /// The new configuration watches other objects than the running controller.
+    #[error("this configuration watches other objects; start a new controller with it")]
+    OtherWatches,
     /// The controller has stopped.
     #[error("the controller has stopped")]
     Stopped,

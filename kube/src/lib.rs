@@ -40,7 +40,7 @@ pub use clock::Clock;
 pub use cluster::Cluster;
 pub use controller::{Controller, ControllerBuilder, Counts, Handle};
 pub use error::Error;
-pub use live::{answered, list};
+pub use live::{answered, follow, list};
 pub use object::{get, resource};
 pub use transport::{Link, RemoteCluster, Transport};
 

@@ -1,16 +1,17 @@
-//! Requests of a tool that carries out one command. No watch stays open, and no state
-//! is kept.
+//! Requests of a tool: those of one command, which leaves no watch open, and the watch of
+//! one object.
 
 use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, TryStreamExt, stream, stream::BoxStream};
 use kube::{
     Client, ResourceExt,
     api::{DynamicObject, ListParams, WatchEvent, WatchParams},
+    runtime::{WatchStreamExt, watcher::watch_object},
 };
 use liqo_auth::{
     machine::Watch,
-    model::{CertificateSigningRequest, Kind, Object, Resource},
+    model::{CertificateSigningRequest, Kind, Object, ObjectRef, Resource},
 };
 use tokio::time::timeout;
 
@@ -51,6 +52,22 @@ async fn list_one(client: &Client, watch: &Watch) -> Result<Vec<Object>, Error> 
         }
         Err(error) => Err(Error::request(format!("to list {watch}"), error)),
     }
+}
+
+/// An object as it is now, and as it is after each change. `None` while it does not exist.
+/// A failure is logged, and the watch is retried with backoff.
+pub fn follow(client: &Client, id: &ObjectRef) -> BoxStream<'static, Option<DynamicObject>> {
+    let namespace = Some(id.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+    let api = object::api(client, id.kind, namespace);
+    let shown = id.clone();
+    let states = watch_object(api, &id.name).default_backoff();
+    let states = states.filter_map(move |state| {
+        let state = state.inspect_err(|error| {
+            tracing::warn!(object = %shown, %error, "the watch failed and is tried again");
+        });
+        std::future::ready(state.ok())
+    });
+    states.boxed()
 }
 
 /// Waits until a signer has answered a CertificateSigningRequest: with a certificate, or

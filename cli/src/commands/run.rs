@@ -2,6 +2,7 @@
 
 mod metrics;
 mod probes;
+mod settings;
 
 use std::{
     future::{Future, IntoFuture},
@@ -19,7 +20,7 @@ use tracing_subscriber::filter::EnvFilter;
 
 use crate::{
     arguments::Run,
-    consumer_side::consumer_of_all,
+    consumer_side::consumer_with,
     context::Context,
     failure::Result,
     home::{Home, Use},
@@ -30,10 +31,12 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
     log(&arguments.log);
     let home = Home::open(&context.site()?, Use::Write)?;
     home.on_cluster(|cluster| {
-        let controller = controller(context, arguments, &home, cluster);
-        async {
+        let (home, cluster) = (&home, cluster.clone());
+        let controller = controller(context, arguments, home, &cluster);
+        async move {
             let (controller, handle) = controller?;
-            serve(arguments, controller, handle).await
+            let settings = settings::follow(context, home, cluster.principals(), handle.clone());
+            serve(arguments, controller, handle, settings).await
         }
     })?
 }
@@ -48,18 +51,24 @@ fn controller(
         .clock(context.clock.running()?)
         .publish_events();
     if arguments.sides.has_provider() {
-        let provider = provider_with(home, &context.policy, cluster.principals())?;
+        let (settings, principals) = (&home.settings, cluster.principals());
+        let provider = provider_with(home, settings, &context.policy, principals)?;
         builder = builder.provider(provider);
     }
     if arguments.sides.has_consumer() {
-        builder = builder.consumer(consumer_of_all(home, &context.policy)?);
+        builder = builder.consumer(consumer_with(home, &home.settings, &context.policy)?);
     }
     Ok(builder.build())
 }
 
-/// Runs the controller and answers probes, until a signal comes. The requests that are
-/// under way are finished then.
-async fn serve(arguments: &Run, controller: Controller, handle: Handle) -> Result<()> {
+/// Runs the controller, answers probes and follows the settings, until a signal comes. The
+/// requests that are in progress are finished first.
+async fn serve(
+    arguments: &Run,
+    controller: Controller,
+    handle: Handle,
+    settings: impl Future<Output = ()>,
+) -> Result<()> {
     let listener = TcpListener::bind(arguments.listen).await;
     let listener = listener.with_context(|| format!("{} cannot be used", arguments.listen))?;
     let address = listener.local_addr()?;
@@ -81,7 +90,13 @@ async fn serve(arguments: &Run, controller: Controller, handle: Handle) -> Resul
     };
     tracing::info!(%address, "runs");
     let probes = tokio::spawn(probes.into_future());
-    tokio::join!(controller.run(until_stopped()), stopping);
+    let settings = async {
+        tokio::select! {
+            () = settings => {}
+            () = until_stopped() => {}
+        }
+    };
+    tokio::join!(controller.run(until_stopped()), stopping, settings);
     // A connection that is left open does not hold up the end.
     match tokio::time::timeout(PATIENCE, probes).await {
         Ok(Ok(served)) => Ok(served.context("the probes")?),

@@ -4,6 +4,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Context;
+use futures::{StreamExt, stream, stream::LocalBoxStream};
 use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams},
@@ -13,7 +14,7 @@ use liqo_auth::{
     machine::{Effect, Watch},
     model::{CertificateSigningRequest, ClusterId, Kind, Object, ObjectRef, names},
 };
-use liqo_auth_kube::{Applied, Cluster, answered, apply, get, list, resource};
+use liqo_auth_kube::{Applied, Cluster, answered, apply, follow, get, list, resource};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
@@ -78,7 +79,7 @@ impl Live {
             met: BTreeSet::new(),
             is_inside: connection.in_cluster,
         };
-        let settings = live.settings()?;
+        let settings = live.settings(live.settings.as_ref())?;
         Ok((live, settings))
     }
 
@@ -169,7 +170,7 @@ impl Live {
         // No command changes the other settings.
         let text = OnCluster {
             peers: settings.peers.clone(),
-            ..self.on_cluster()?
+            ..on_cluster(self.settings.as_ref())?
         };
         let text = text.write()?;
         let api = settings_api(&self.client);
@@ -200,8 +201,9 @@ impl Live {
         Ok(())
     }
 
-    fn settings(&self) -> Result<Settings> {
-        let said = self.on_cluster()?;
+    /// The settings with this ConfigMap, or without one.
+    fn settings(&self, config_map: Option<&DynamicObject>) -> Result<Settings> {
+        let said = on_cluster(config_map)?;
         // The CA belongs to the URL.
         let api_server_ca = match &said.api_server {
             Some(_) => said.api_server_ca,
@@ -229,16 +231,16 @@ impl Live {
             peers: said.peers,
         })
     }
+}
 
-    fn on_cluster(&self) -> Result<OnCluster> {
-        let text = self.settings.as_ref().and_then(|settings| {
-            let text = settings.data.pointer(&format!("/data/{SETTINGS_KEY}"));
-            text.and_then(serde_json::Value::as_str)
-        });
-        OnCluster::read(text.unwrap_or("{}").as_bytes()).map_err(|error| {
-            Failure::at_odds(format!("{}, {SETTINGS_KEY}: {error:#}", settings_id()))
-        })
-    }
+/// What a ConfigMap says. Without one, nothing is said.
+fn on_cluster(config_map: Option<&DynamicObject>) -> Result<OnCluster> {
+    let text = config_map.and_then(|settings| {
+        let text = settings.data.pointer(&format!("/data/{SETTINGS_KEY}"));
+        text.and_then(serde_json::Value::as_str)
+    });
+    OnCluster::read(text.unwrap_or("{}").as_bytes())
+        .map_err(|error| Failure::at_odds(format!("{}, {SETTINGS_KEY}: {error:#}", settings_id())))
 }
 
 /// The parts of a home that only a cluster has.
@@ -294,6 +296,17 @@ impl Home {
                 "{}: this command works on a cluster only. Name one with --kubeconfig FILE or --context NAME",
                 self.site
             ))),
+        }
+    }
+
+    /// The settings of a cluster, as they are now and after each change. What cannot be read
+    /// is an error, and the next change may be read again. A folder has no such stream.
+    pub(crate) fn settings_over_time(&self) -> LocalBoxStream<'_, Result<Settings>> {
+        match &self.ground {
+            Ground::Cluster(live) => follow(&live.client, &settings_id())
+                .map(|config_map| live.settings(config_map.as_ref()))
+                .boxed_local(),
+            Ground::Folder(_) => stream::empty().boxed_local(),
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) use self::{
     live::settings_id,
     represented::{Report, replace_status},
     resting::Resting,
-    settings::{Peer, Signer},
+    settings::{Peer, Settings, Signer},
     site::{Connection, Site},
 };
 use self::{
@@ -48,7 +48,6 @@ use self::{
     layout::{LOCK_FILE, ManifestFile, SETTINGS_FILE},
     live::{Live, Outcome},
     represented::Represented,
-    settings::Settings,
     store::Store,
     write::{Change, Target, write},
 };
@@ -370,9 +369,9 @@ impl Home {
             .map_err(|error| self.odd(AUTHORITY_SECRET, &error))
     }
 
-    /// The CA of the API server, for peers. None if it is a public one.
-    pub(crate) fn ca_bundle(&self) -> Result<Option<CaBundle>> {
-        match (&self.settings.api_server_ca, &self.ground) {
+    /// The CA of the API server, for peers, with these settings. None if it is a public one.
+    pub(crate) fn ca_bundle(&self, settings: &Settings) -> Result<Option<CaBundle>> {
+        match (&settings.api_server_ca, &self.ground) {
             (Some(ca), _) => {
                 let bundle = CaBundle::from_pem(ca.as_bytes(), &Policy::compatible());
                 Ok(Some(bundle.map_err(|error| {

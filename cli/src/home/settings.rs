@@ -13,6 +13,8 @@ use liqo_auth::{
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+use crate::arguments::PolicyName;
+
 /// The settings of a home.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -81,6 +83,12 @@ pub(crate) struct Peer {
     /// keys.
     #[serde(skip_serializing_if = "Not::not")]
     pub(crate) accept_aws: bool,
+    /// Which forms of the peer's messages are accepted, if not those of `--policy`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<PolicyName>,
+    /// Whether running controllers invite the consumer for its first peering.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub(crate) invite: bool,
     /// Whether the consumer may be let in without a handshake.
     #[serde(skip_serializing_if = "Not::not")]
     pub(crate) tolerate_no_handshake: bool,
@@ -138,6 +146,7 @@ impl Peer {
             accept_unproven_provider: self.accept_unproven_provider,
             publicly_trusted: self.publicly_trusted,
             accept_aws: self.accept_aws,
+            policy: self.policy.map(PolicyName::policy),
             ..PeerSettings::default()
         }
     }
@@ -168,6 +177,8 @@ mod tests {
                     accept_unproven_provider: true,
                     publicly_trusted: true,
                     accept_aws: true,
+                    policy: Some(PolicyName::Compatible),
+                    invite: true,
                     tolerate_no_handshake: true,
                 },
             )]),

@@ -80,7 +80,7 @@ impl Running {
     }
 
     /// Stops it as a cluster does. It ends without a failure.
-    fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").arg(pid).status().unwrap().success());
         assert_eq!(self.process.wait().unwrap().code(), Some(0));

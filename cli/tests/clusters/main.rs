@@ -10,6 +10,7 @@
 mod commands;
 mod controllers;
 mod replicas;
+mod settings;
 #[path = "../tool/mod.rs"]
 mod tool;
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    Machine, Provider,
+    Consumer, Machine, Provider,
     error::Error as LibraryError,
     machine::{Env, Message, MessageBody, Status, Step, View},
     model::ClusterId,
@@ -71,7 +71,7 @@ impl Handle {
     /// # Errors
     /// As [`order`](Self::order), and [`Error::NoSuchSide`] without a consumer.
     pub async fn unauthenticate(&self, peer: &ClusterId) -> Result<Step, Error> {
-        let consumer = self.0.sides.consumer.clone();
+        let consumer = self.0.sides().consumer;
         let consumer = consumer.ok_or(Error::NoSuchSide("consumer's"))?;
         self.order(peer, move |view, _| consumer.unauthenticate(view))
             .await
@@ -84,7 +84,7 @@ impl Handle {
     /// As [`order`](Self::order), and [`Error::NoSuchSide`].
     pub async fn receive(&self, message: Message) -> Result<Step, Error> {
         let peer = message.from.clone();
-        let sides = self.0.sides.clone();
+        let sides = self.0.sides();
         let call: Call = match (&message.body, sides) {
             (MessageBody::Tenant(_), sides) => {
                 let provider = sides.provider.ok_or(Error::NoSuchSide("provider's"))?;
@@ -116,6 +116,35 @@ impl Handle {
         self.0.order(peer, Arc::new(call)).await
     }
 
+    /// Configures the provider's side anew, without a restart. Each peer is looked at with
+    /// the new configuration. What the provider watches must stay the same: it depends on
+    /// the signer, the namespace and the keys, and not on the settings for peers.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSide`] without a provider, [`Error::OtherWatches`] and
+    /// [`Error::Stopped`]. Then nothing has changed, but for the last one.
+    pub fn set_provider(&self, provider: Provider) -> Result<(), Error> {
+        let present = self.0.sides().provider;
+        let present = present.ok_or(Error::NoSuchSide("provider's"))?;
+        if present.watches() != provider.watches() {
+            return Err(Error::OtherWatches);
+        }
+        self.0.configure(|sides| sides.provider = Some(provider))
+    }
+
+    /// Like [`set_provider`](Self::set_provider), for the consumer's side.
+    ///
+    /// # Errors
+    /// As [`set_provider`](Self::set_provider), without a consumer.
+    pub fn set_consumer(&self, consumer: Consumer) -> Result<(), Error> {
+        let present = self.0.sides().consumer;
+        let present = present.ok_or(Error::NoSuchSide("consumer's"))?;
+        if present.watches() != consumer.watches() {
+            return Err(Error::OtherWatches);
+        }
+        self.0.configure(|sides| sides.consumer = Some(consumer))
+    }
+
     /// The status of a peer, for each side.
     ///
     /// # Errors
@@ -125,7 +154,8 @@ impl Handle {
         let now = self.0.clock.now()?;
         let mirror = self.0.mirror();
         let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
-        let statuses = self.0.sides.machines().map(|side| side.look(&view, now));
+        let sides = self.0.sides();
+        let statuses = sides.machines().map(|side| side.look(&view, now));
         Ok(statuses.collect::<Result<_, _>>()?)
     }
 
@@ -153,12 +183,26 @@ impl Handle {
         let _ = seen.wait_for(|seen| *seen).await;
     }
 
-    async fn order_provider(
+    /// Whether the controller runs the provider's side.
+    pub fn has_provider(&self) -> bool {
+        self.0.sides().provider.is_some()
+    }
+
+    /// Whether the controller runs the consumer's side.
+    pub fn has_consumer(&self) -> bool {
+        self.0.sides().consumer.is_some()
+    }
+
+    /// Like [`order`](Self::order), for a call of the provider as it is configured then.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order), and [`Error::NoSuchSide`] without a provider.
+    pub async fn order_provider(
         &self,
         peer: &ClusterId,
         call: impl Fn(&Provider, &View<'_>, Env) -> Result<Step, LibraryError> + Send + Sync + 'static,
     ) -> Result<Step, Error> {
-        let provider = self.0.sides.provider.clone();
+        let provider = self.0.sides().provider;
         let provider = provider.ok_or(Error::NoSuchSide("provider's"))?;
         self.order(peer, move |view, env| call(&provider, view, env))
             .await

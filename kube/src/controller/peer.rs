@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use liqo_auth::{
-    machine::{Awaited, Machine, Message, Step},
+    machine::{Awaited, Machine, Message, Notice, Step},
     model::{ClusterId, ObjectRef},
 };
 
@@ -56,7 +56,8 @@ impl Shared {
         let mut said = Said::new();
         let mut retry = None;
         let mut overtaken = None;
-        for side in self.sides.machines() {
+        let sides = self.sides();
+        for side in sides.machines() {
             match self.advance(&peer, side, &mut said, &mut outbox).await {
                 Ok(Rest::Until(delay)) => again = again.into_iter().chain(delay).min(),
                 Ok(Rest::Overtaken(id)) => {
@@ -118,8 +119,8 @@ impl Shared {
             if step.is_settled() {
                 let refusals = step.refused.iter().map(|refused| refused.error.to_string());
                 said.extend(refusals.map(|refusal| (refusal, REFUSED)));
-                let notices = step.notices.iter().map(serde_json::to_string);
-                said.extend(notices.flatten().map(|notice| (notice, NOTICE)));
+                let notices = step.notices.iter();
+                said.extend(notices.filter_map(|notice| Some((note(notice, peer)?, NOTICE))));
                 let delay = self.next_look(&step)?;
                 outbox.extend(step.outbox);
                 return Ok(Rest::Until(delay));
@@ -294,6 +295,16 @@ impl Shared {
                 events.warned(peer, reason, &message).await;
             }
         }
+    }
+}
+
+/// The text of a notice. If a person has to act, it names the command.
+fn note(notice: &Notice, peer: &ClusterId) -> Option<String> {
+    match notice {
+        Notice::NonceAskedAfterEnd => Some(format!(
+            "{peer} asks for a nonce after its peering has ended. To let it in again: liqo-auth create nonce --remote-cluster-id {peer}"
+        )),
+        notice => serde_json::to_string(notice).ok(),
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Choices {
 pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(super) own: ClusterId,
-    pub(super) sides: Sides,
+    sides: Mutex<Sides>,
     pub(super) transport: Option<Arc<dyn Transport>>,
     pub(super) clock: Clock,
     pub(super) poll: Duration,
@@ -129,7 +129,7 @@ impl Shared {
         Self {
             client: cluster.client,
             own: cluster.id,
-            sides,
+            sides: Mutex::new(sides),
             transport,
             clock,
             poll,
@@ -142,6 +142,22 @@ impl Shared {
             counters: Counters::default(),
             stopping: AtomicBool::new(false),
         }
+    }
+
+    /// The sides as they are configured now.
+    pub(super) fn sides(&self) -> Sides {
+        let sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
+        sides.clone()
+    }
+
+    /// Configures the sides anew, and looks at every peer.
+    pub(super) fn configure(&self, change: impl FnOnce(&mut Sides)) -> Result<(), Error> {
+        {
+            let mut sides = self.sides.lock().unwrap_or_else(PoisonError::into_inner);
+            change(&mut sides);
+        }
+        let peers = self.others(self.mirror().peers().cloned());
+        peers.iter().try_for_each(|peer| self.wake(peer))
     }
 
     pub(super) fn mirror(&self) -> MutexGuard<'_, Mirror> {

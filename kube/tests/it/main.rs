@@ -24,3 +24,4 @@ mod opening;
 mod real_clusters;
 mod real_liqo;
 mod remote_cluster;
+mod settings;

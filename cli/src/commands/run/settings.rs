@@ -1,0 +1,107 @@
+//! Follows the settings in the cluster's ConfigMap while the controllers run: each change
+//! counts at once, and declared peers are invited.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use futures::StreamExt;
+use liqo_auth::{
+    machine::{Env, Step, View},
+    model::ClusterId,
+    provider::{NameRegistry, Phase, Provider},
+};
+use liqo_auth_kube::Handle;
+use tokio::time::sleep;
+
+use crate::{
+    consumer_side::consumer_with,
+    context::Context,
+    failure::{Failure, Result},
+    home::{Home, Settings},
+    provider_side::provider_with,
+};
+
+/// Takes over the settings for as long as it is polled. Settings that cannot be used are
+/// logged, and those before them stay in force.
+pub(super) async fn follow(
+    context: &Context,
+    home: &Home,
+    principals: Arc<NameRegistry>,
+    handle: Handle,
+) {
+    let mut states = home.settings_over_time();
+    let mut in_force = home.settings.clone();
+    // The peers to invite, at first and after a failure.
+    let mut invited: BTreeSet<ClusterId> = BTreeSet::new();
+    loop {
+        tokio::select! {
+            state = states.next() => {
+                let Some(state) = state else { return };
+                let taken = state.and_then(|settings| {
+                    if settings != in_force {
+                        take(context, home, &principals, &handle, &settings)?;
+                        tracing::info!("the settings have changed, and are in force");
+                        in_force = settings;
+                    }
+                    Ok(())
+                });
+                if let Err(failure) = taken {
+                    tracing::error!(%failure, "the settings cannot be used: those before stay in force");
+                    continue;
+                }
+                let peers = in_force.peers.iter().filter(|(_, peer)| peer.invite);
+                invited = peers.map(|(peer, _)| peer.clone()).collect();
+            }
+            () = sleep(AGAIN), if !invited.is_empty() => {}
+        }
+        invited = invite(&handle, invited).await;
+    }
+}
+
+fn take(
+    context: &Context,
+    home: &Home,
+    principals: &Arc<NameRegistry>,
+    handle: &Handle,
+    settings: &Settings,
+) -> Result<()> {
+    let failed = |error: liqo_auth_kube::Error| Failure::at_odds(error.to_string());
+    if handle.has_provider() {
+        let provider = provider_with(home, settings, &context.policy, principals.clone())?;
+        handle.set_provider(provider).map_err(failed)?;
+    }
+    if handle.has_consumer() {
+        let consumer = consumer_with(home, settings, &context.policy)?;
+        handle.set_consumer(consumer).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Invites the peers that were never invited. Returns those that are to be tried again. A
+/// peer whose peering has ended waits for a person.
+async fn invite(handle: &Handle, peers: BTreeSet<ClusterId>) -> BTreeSet<ClusterId> {
+    if !handle.has_provider() {
+        return BTreeSet::new();
+    }
+    let invitations = futures::stream::iter(peers).map(|peer| async move {
+        let invitation = handle.order_provider(&peer, first_invitation).await;
+        let error = invitation.err()?;
+        tracing::warn!(%peer, %error, "not invited; tried again in a minute");
+        Some(peer)
+    });
+    let failed = invitations.buffer_unordered(AT_ONCE);
+    failed.filter_map(std::future::ready).collect().await
+}
+
+fn first_invitation(
+    provider: &Provider,
+    view: &View<'_>,
+    env: Env,
+) -> Result<Step, liqo_auth::error::Error> {
+    match provider.look(view, env.now)?.phase {
+        Phase::Uninvited => provider.invite(view, env),
+        _ => Ok(Step::default()),
+    }
+}
+
+const AT_ONCE: usize = 16;
+const AGAIN: Duration = Duration::from_secs(60);
