@@ -161,6 +161,7 @@
 //! | `yaml` | manifests in YAML |
 //! | `rsa` | RSA keys of 2048 to 4096 bits, by AWS-LC |
 //! | `ecdsa` | ECDSA keys on P-256, P-384 and P-521, by AWS-LC |
+//! | `rustcrypto` | RSA and ECDSA signatures verified in Rust if AWS-LC is off; it makes none |
 //! | `aws-lc-rs` | faster Ed25519 signatures, by AWS-LC |
 //! | `legacy` | the shared-token protocol of Liqo 0.2 to 0.10 |
 //! | `proptest` | strategies for the objects and for whole exchanges |

@@ -78,6 +78,30 @@ impl Algorithm {
             Self::EcdsaP521 => SignatureScheme::EcdsaSha512,
         }
     }
+
+    /// Whether such a key makes signatures of this scheme. An ECDSA key makes them
+    /// with each hash.
+    #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+    pub(super) const fn makes(self, scheme: SignatureScheme) -> bool {
+        use SignatureScheme::{EcdsaSha256, EcdsaSha384, EcdsaSha512, Ed25519, RsaPkcs1Sha256};
+        match self {
+            Self::Ed25519 => matches!(scheme, Ed25519),
+            Self::Rsa { .. } => matches!(scheme, RsaPkcs1Sha256),
+            _ => matches!(scheme, EcdsaSha256 | EcdsaSha384 | EcdsaSha512),
+        }
+    }
+
+    /// Whether a point of this curve is uncompressed (SEC 1 section 2.3.3), the only
+    /// form that Go reads and writes.
+    pub(super) fn is_uncompressed(self, point: &[u8]) -> bool {
+        let coordinate = match self {
+            Self::Ed25519 | Self::Rsa { .. } => return false,
+            Self::EcdsaP256 => 32,
+            Self::EcdsaP384 => 48,
+            Self::EcdsaP521 => 66,
+        };
+        point.first() == Some(&4) && point.len() == 1 + 2 * coordinate
+    }
 }
 
 impl SignatureScheme {

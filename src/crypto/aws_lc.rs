@@ -8,7 +8,9 @@ use aws_lc_rs::signature::{
 };
 use aws_lc_rs::signature::{ParsedPublicKey, UnparsedPublicKey, VerificationAlgorithm};
 
-use super::{Algorithm, SignatureError, SignatureScheme};
+#[cfg(feature = "rsa")]
+use super::verification_key::RsaHash;
+use super::{Algorithm, SignatureScheme};
 
 /// A key that AWS-LC has parsed, with its bytes: an `RSAPublicKey` in DER, or an
 /// uncompressed point.
@@ -31,28 +33,38 @@ impl VerificationKey {
         })
     }
 
-    #[cfg(feature = "rsa")]
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    pub(super) fn verify(
+    pub(super) fn verifies(
         &self,
         scheme: SignatureScheme,
         message: &[u8],
         signature: &[u8],
-    ) -> Result<(), SignatureError> {
-        let algorithm = self.algorithm;
-        let verification =
-            verification(algorithm, scheme).ok_or(SignatureError::Scheme { algorithm, scheme })?;
-        check_form(algorithm, signature)?;
-        if scheme == algorithm.nonce_scheme() {
-            self.parsed.verify_sig(message, signature)
-        } else {
-            UnparsedPublicKey::new(verification, &self.bytes).verify(message, signature)
+    ) -> bool {
+        if scheme == self.algorithm.nonce_scheme() {
+            return self.parsed.verify_sig(message, signature).is_ok();
         }
-        .map_err(|_| SignatureError::Mismatch)
+        verification(self.algorithm, scheme).is_some_and(|verification| {
+            UnparsedPublicKey::new(verification, &self.bytes)
+                .verify(message, signature)
+                .is_ok()
+        })
     }
+}
+
+/// Verifies the signature of a certificate by an `RSAPublicKey`.
+#[cfg(feature = "rsa")]
+pub(super) fn verify_rsa(key: &[u8], hash: RsaHash, message: &[u8], signature: &[u8]) -> bool {
+    use aws_lc_rs::signature::{
+        RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
+    };
+
+    let verification = match hash {
+        RsaHash::Sha256 => &RSA_PKCS1_2048_8192_SHA256,
+        RsaHash::Sha384 => &RSA_PKCS1_2048_8192_SHA384,
+        RsaHash::Sha512 => &RSA_PKCS1_2048_8192_SHA512,
+    };
+    UnparsedPublicKey::new(verification, key)
+        .verify(message, signature)
+        .is_ok()
 }
 
 fn verification(
@@ -84,29 +96,4 @@ fn verification(
         (Algorithm::EcdsaP521, SignatureScheme::EcdsaSha512) => &ECDSA_P521_SHA512_ASN1,
         _ => return None,
     })
-}
-
-/// Checks the form of a signature, so that the error distinguishes a malformed
-/// signature from a wrong one.
-fn check_form(algorithm: Algorithm, signature: &[u8]) -> Result<(), SignatureError> {
-    use super::der::{Reader, SEQUENCE, single};
-
-    if let Algorithm::Rsa { bits } = algorithm {
-        let expected = usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX);
-        if signature.len() != expected {
-            return Err(SignatureError::Length {
-                found: signature.len(),
-                expected,
-            });
-        }
-        return Ok(());
-    }
-    single(signature, SEQUENCE)
-        .and_then(|content| {
-            let mut numbers = Reader::new(content);
-            numbers.unsigned()?;
-            numbers.unsigned()?;
-            numbers.end()
-        })
-        .map_err(|_| SignatureError::Encoding)
 }

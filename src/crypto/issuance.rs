@@ -88,7 +88,7 @@ fn verify(spki: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Opt
         RSA_OID => rsa(key, algorithm, signed, signature),
         EC_OID => {
             let curve = identifier.expect(OBJECT_IDENTIFIER).ok()?;
-            let (curve, _) = ecdsa_curve(curve)?;
+            let curve = ecdsa_curve(curve)?;
             ecdsa(curve, key, algorithm, signed, signature)
         }
         _ => None,
@@ -102,16 +102,13 @@ fn verify(spki: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Opt
 
 /// The longest `RSAPublicKey`: 4096 bits, and a short exponent. A verification with
 /// a longer key takes milliseconds.
-#[cfg(feature = "rsa")]
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 const RSA_LONGEST: usize = 4096 / 8 + 16;
 
 /// `None` if the algorithm or the length of the key is not supported.
-#[cfg(feature = "rsa")]
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 fn rsa(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Option<bool> {
-    use aws_lc_rs::signature::{
-        RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
-        UnparsedPublicKey,
-    };
+    use super::verification_key::{RsaHash, verify_rsa};
 
     // sha256-, sha384- or sha512WithRSAEncryption (RFC 4055 section 5).
     let mut identifier = Reader::new(algorithm);
@@ -121,31 +118,25 @@ fn rsa(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Option<
     if key.len() > RSA_LONGEST {
         return None;
     }
-    let (verification, true) = (
-        match hash {
-            11 => &RSA_PKCS1_2048_8192_SHA256,
-            12 => &RSA_PKCS1_2048_8192_SHA384,
-            13 => &RSA_PKCS1_2048_8192_SHA512,
-            _ => return None,
-        },
-        RSA_OID.strip_suffix(&[1]) == Some(prefix),
-    ) else {
+    if RSA_OID.strip_suffix(&[1]) != Some(prefix) {
         return None;
+    }
+    let hash = match hash {
+        11 => RsaHash::Sha256,
+        12 => RsaHash::Sha384,
+        13 => RsaHash::Sha512,
+        _ => return None,
     };
-    Some(
-        UnparsedPublicKey::new(verification, key)
-            .verify(signed, signature)
-            .is_ok(),
-    )
+    Some(verify_rsa(key, hash, signed, signature))
 }
 
-#[cfg(not(feature = "rsa"))]
+#[cfg(not(any(feature = "rsa", feature = "rustcrypto")))]
 const fn rsa(_key: &[u8], _algorithm: &[u8], _signed: &[u8], _signature: &[u8]) -> Option<bool> {
     None
 }
 
 /// `None` if the signature algorithm is not supported.
-#[cfg(feature = "ecdsa")]
+#[cfg(any(feature = "ecdsa", feature = "rustcrypto"))]
 fn ecdsa(
     curve: Algorithm,
     key: &[u8],
@@ -158,13 +149,13 @@ fn ecdsa(
     let scheme = [EcdsaSha256, EcdsaSha384, EcdsaSha512]
         .into_iter()
         .find(|scheme| single(scheme.identifier(), SEQUENCE) == Ok(algorithm))?;
-    let Some(key) = super::aws_lc::VerificationKey::parse(curve, key) else {
+    let Some(key) = super::verification_key::VerificationKey::parse(curve, key) else {
         return Some(false);
     };
     Some(key.verify(scheme, signed, signature).is_ok())
 }
 
-#[cfg(not(feature = "ecdsa"))]
+#[cfg(not(any(feature = "ecdsa", feature = "rustcrypto")))]
 const fn ecdsa(
     _curve: Algorithm,
     _key: &[u8],

@@ -152,7 +152,7 @@ impl KeyPair {
             RSA_OID => read_rsa(&der),
             EC_OID => {
                 let curve = identifier.expect(OBJECT_IDENTIFIER)?;
-                let (algorithm, _) = ecdsa_curve(curve).ok_or_else(|| {
+                let algorithm = ecdsa_curve(curve).ok_or_else(|| {
                     KeyPairError::Public(KeyError::EcdsaCurve {
                         oid: DottedOid(curve).to_string(),
                     })

@@ -10,6 +10,7 @@
 //! | none | Ed25519, by `ed25519-dalek` |
 //! | `rsa` | RSA keys of 2048 to 4096 bits, by AWS-LC |
 //! | `ecdsa` | ECDSA keys on P-256, P-384 and P-521, by AWS-LC |
+//! | `rustcrypto` | RSA and ECDSA signatures are verified in Rust if `rsa` and `ecdsa` are off; it makes none |
 //! | `aws-lc-rs` | Ed25519 signatures are made by AWS-LC |
 
 mod algorithm;
@@ -50,14 +51,18 @@ mod question;
 mod rcgen_key_for_tests;
 mod record_key;
 mod request_id;
-#[cfg(feature = "rsa")]
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 mod rsa_modulus;
+#[cfg(feature = "rustcrypto")]
+mod rustcrypto;
 mod signature;
 mod signing_key;
 #[cfg(any(test, feature = "proptest"))]
 pub mod strategy;
 mod structured_nonce;
 mod subject;
+#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+mod verification_key;
 
 pub use algorithm::{Algorithm, SignatureScheme};
 pub use answer::{Answer, NotAtOnce};
@@ -83,7 +88,7 @@ pub use public_key::PublicKey;
 pub use question::{KeyElsewhere, KeyQuestion};
 pub use record_key::RecordKey;
 pub use request_id::RequestId;
-#[cfg(all(test, feature = "rsa"))]
+#[cfg(all(test, any(feature = "rsa", feature = "rustcrypto")))]
 pub(crate) use rsa_modulus::TESTED as TESTED_MODULI;
 pub use signature::SignatureError;
 pub use signing_key::{BoxError, Payload, Purpose, Signature, SigningKey};

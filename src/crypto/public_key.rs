@@ -3,8 +3,10 @@
 use core::hash;
 use std::sync::{Arc, OnceLock};
 
-#[cfg(any(feature = "rsa", feature = "ecdsa", test))]
+#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto", test))]
 use super::der::{bit_string, element};
+#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+use super::verification_key::VerificationKey;
 use super::{
     Algorithm, DerError, Fingerprint, KeyError, SignatureError, SignatureScheme,
     der::{BIT_STRING, DottedOid, OBJECT_IDENTIFIER, Reader, SEQUENCE, single},
@@ -111,8 +113,8 @@ impl PublicKey {
     pub fn to_tenant_field(&self) -> Vec<u8> {
         match &self.0.verifier {
             Verifier::Ed25519 { raw, .. } => raw.to_vec(),
-            #[cfg(any(feature = "rsa", feature = "ecdsa"))]
-            Verifier::AwsLc(_) => self.to_pem().into_bytes(),
+            #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+            Verifier::Other(_) => self.to_pem().into_bytes(),
         }
     }
 
@@ -164,8 +166,8 @@ impl PublicKey {
                 let signature = ed25519::Signature::from_slice(signature).map_err(|_| length)?;
                 ed25519::verify(decompressed(raw, point)?, message, &signature)
             }
-            #[cfg(any(feature = "rsa", feature = "ecdsa"))]
-            Verifier::AwsLc(key) => key.verify(scheme, message, signature),
+            #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+            Verifier::Other(key) => key.verify(scheme, message, signature),
             _ => Err(SignatureError::Scheme {
                 algorithm: self.algorithm(),
                 scheme,
@@ -245,7 +247,7 @@ impl PublicKey {
         Self::of_rsa(algorithm, key, modulus, admission)
     }
 
-    #[cfg(feature = "rsa")]
+    #[cfg(any(feature = "rsa", feature = "rustcrypto"))]
     fn of_rsa(
         algorithm: Algorithm,
         key: &[u8],
@@ -255,11 +257,11 @@ impl PublicKey {
         if admission == Admission::FirstSeen && !super::rsa_modulus::is_composite(modulus) {
             return Err(KeyError::RsaModulusPrime);
         }
-        let key = super::aws_lc::VerificationKey::parse(algorithm, key).ok_or(KeyError::RsaKey)?;
-        Ok(Self::of_aws_lc(algorithm, rsa_spki(key.as_bytes()), key))
+        let verifier = VerificationKey::parse(algorithm, key).ok_or(KeyError::RsaKey)?;
+        Ok(Self::of_other(algorithm, rsa_spki(key), verifier))
     }
 
-    #[cfg(not(feature = "rsa"))]
+    #[cfg(not(any(feature = "rsa", feature = "rustcrypto")))]
     fn of_rsa(
         algorithm: Algorithm,
         _key: &[u8],
@@ -277,32 +279,31 @@ impl PublicKey {
             .map_err(|_| KeyError::Parameters { algorithm: "ECDSA" })?;
         let point = information.bit_string()?;
         information.end()?;
-        let (algorithm, size) = ecdsa_curve(curve).ok_or_else(|| KeyError::EcdsaCurve {
+        let algorithm = ecdsa_curve(curve).ok_or_else(|| KeyError::EcdsaCurve {
             oid: DottedOid(curve).to_string(),
         })?;
-        // SEC 1 section 2.3.3, uncompressed, as Go writes it.
-        if point.first() != Some(&4) || point.len() != 1 + 2 * size {
+        if !algorithm.is_uncompressed(point) {
             return Err(KeyError::EcdsaPoint { algorithm });
         }
         Self::of_ecdsa(algorithm, curve, point)
     }
 
-    #[cfg(feature = "ecdsa")]
+    #[cfg(any(feature = "ecdsa", feature = "rustcrypto"))]
     pub(super) fn of_ecdsa(
         algorithm: Algorithm,
         curve: &[u8],
         point: &[u8],
     ) -> Result<Self, KeyError> {
-        let key = super::aws_lc::VerificationKey::parse(algorithm, point)
-            .ok_or(KeyError::EcdsaPoint { algorithm })?;
+        let key =
+            VerificationKey::parse(algorithm, point).ok_or(KeyError::EcdsaPoint { algorithm })?;
         let oid = element(OBJECT_IDENTIFIER, &[EC_OID]);
         let curve = element(OBJECT_IDENTIFIER, &[curve]);
         let identifier = element(SEQUENCE, &[&oid, &curve]);
         let spki_der = element(SEQUENCE, &[&identifier, &bit_string(point)]);
-        Ok(Self::of_aws_lc(algorithm, spki_der, key))
+        Ok(Self::of_other(algorithm, spki_der, key))
     }
 
-    #[cfg(not(feature = "ecdsa"))]
+    #[cfg(not(any(feature = "ecdsa", feature = "rustcrypto")))]
     fn of_ecdsa(algorithm: Algorithm, _curve: &[u8], _point: &[u8]) -> Result<Self, KeyError> {
         Err(KeyError::FeatureNotEnabled {
             algorithm,
@@ -310,16 +311,12 @@ impl PublicKey {
         })
     }
 
-    #[cfg(any(feature = "rsa", feature = "ecdsa"))]
-    fn of_aws_lc(
-        algorithm: Algorithm,
-        spki_der: Vec<u8>,
-        key: super::aws_lc::VerificationKey,
-    ) -> Self {
+    #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+    fn of_other(algorithm: Algorithm, spki_der: Vec<u8>, key: VerificationKey) -> Self {
         Self(Arc::new(Inner {
             spki_der,
             algorithm,
-            verifier: Verifier::AwsLc(key),
+            verifier: Verifier::Other(key),
         }))
     }
 }
@@ -352,8 +349,8 @@ enum Verifier {
         raw: [u8; RAW_ED25519],
         point: OnceLock<VerifyingKey>,
     },
-    #[cfg(any(feature = "rsa", feature = "ecdsa"))]
-    AwsLc(super::aws_lc::VerificationKey),
+    #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+    Other(VerificationKey),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -363,19 +360,19 @@ enum Admission {
 }
 
 /// The SubjectPublicKeyInfo of an `RSAPublicKey`.
-#[cfg(feature = "rsa")]
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 pub(super) fn rsa_spki(key: &[u8]) -> Vec<u8> {
     let oid = element(OBJECT_IDENTIFIER, &[RSA_OID]);
     let identifier = element(SEQUENCE, &[&oid, NULL]);
     element(SEQUENCE, &[&identifier, &bit_string(key)])
 }
 
-/// The algorithm of a curve, and the length of its coordinates in bytes.
-pub(super) fn ecdsa_curve(oid: &[u8]) -> Option<(Algorithm, usize)> {
+/// The algorithm of a curve.
+pub(super) fn ecdsa_curve(oid: &[u8]) -> Option<Algorithm> {
     match oid {
-        P256_OID => Some((Algorithm::EcdsaP256, 32)),
-        P384_OID => Some((Algorithm::EcdsaP384, 48)),
-        P521_OID => Some((Algorithm::EcdsaP521, 66)),
+        P256_OID => Some(Algorithm::EcdsaP256),
+        P384_OID => Some(Algorithm::EcdsaP384),
+        P521_OID => Some(Algorithm::EcdsaP521),
         _ => None,
     }
 }

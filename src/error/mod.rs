@@ -205,6 +205,13 @@ impl Error {
     }
 }
 
+/// The error without a place, for a caller that verifies a part of a message.
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::new(fault, None, "")
+    }
+}
+
 impl PartialEq for Error {
     fn eq(&self, other: &Self) -> bool {
         (self.fault(), self.at()) == (other.fault(), other.at())

@@ -236,5 +236,5 @@ pub(in crate::provider) enum Names {
 }
 
 #[cfg(test)]
-#[cfg(feature = "rsa")]
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 mod tests;

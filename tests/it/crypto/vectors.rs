@@ -170,7 +170,7 @@ fn the_real_certificate_is_accepted() {
         now,
     };
     chain.check_client(&expectation, &policy).unwrap();
-    let certain = if cfg!(feature = "rsa") {
+    let certain = if cfg!(any(feature = "rsa", feature = "rustcrypto")) {
         Issuance::Verified
     } else {
         Issuance::NamesOnly

@@ -29,7 +29,7 @@ fn ed25519_verdicts_equal_those_of_wycheproof() {
     assert!(tests > 140, "{tests}");
 }
 
-#[cfg(feature = "ecdsa")]
+#[cfg(any(feature = "ecdsa", feature = "rustcrypto"))]
 #[test]
 fn ecdsa_verdicts_equal_those_of_wycheproof() {
     use SignatureScheme::{EcdsaSha256, EcdsaSha384, EcdsaSha512};
@@ -56,7 +56,7 @@ fn ecdsa_verdicts_equal_those_of_wycheproof() {
     }
 }
 
-#[cfg(feature = "ecdsa")]
+#[cfg(any(feature = "ecdsa", feature = "rustcrypto"))]
 #[test]
 fn other_curves_are_refused() {
     use liqo_auth::crypto::KeyError;
@@ -78,7 +78,7 @@ fn other_curves_are_refused() {
     }
 }
 
-#[cfg(feature = "rsa")]
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 #[test]
 fn rsa_verdicts_equal_those_of_wycheproof() {
     use liqo_auth::crypto::KeyError;
