@@ -129,7 +129,8 @@ limits! {
         /// The longest amount of a resource, in characters.
         pub quantity: usize = 64,
         /// The maximum number of access keys of one peer: the keys of its slices, and the
-        /// keys that are not deleted at AWS yet. At the limit, no key is requested.
+        /// replaced keys that are not deleted at AWS yet. The present key of the control
+        /// plane does not count. At the limit, no key is requested.
         // Two keys for each slice of a peer. The peer's record holds the IDs of the
         // keys.
         pub access_keys: usize = 128,

@@ -128,6 +128,7 @@ impl Consumer {
     /// # Errors
     /// As [`look`](Self::look).
     pub fn release_pins(&self, view: &View<'_>) -> Result<Step, Error> {
+        self.0.check_peer(view.peer())?;
         let observed = Observed::of(&self.0, view)?;
         let mut plan = Plan::new(Records::of(&self.0, &observed));
         if observed.record.is_some() {

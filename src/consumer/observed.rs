@@ -4,8 +4,8 @@ use super::{configuration::Configuration, record::Record};
 use crate::{
     crypto::Fingerprint,
     error::Error,
-    machine::{View, replication},
-    model::{ClusterId, Identity, Namespace, Renew, ResourceSlice, Secret, names},
+    machine::View,
+    model::{ClusterId, Identity, Namespace, Renew, Secret, names},
 };
 
 /// One provider's objects by their roles. The objects of a resource slice are in its
@@ -93,11 +93,4 @@ fn namespace_name(namespace: Option<&Namespace>, peer: &ClusterId) -> String {
         Some(namespace) => namespace.metadata.name.clone(),
         None => names::tenant_namespace(peer),
     }
-}
-
-/// Whether this side requests the slice from the peer. The labels of such a slice
-/// request its replication to the peer, and the slice is no replica.
-pub(super) fn is_asked_of(slice: &ResourceSlice, peer: &ClusterId) -> bool {
-    replication::is_shared_with(&slice.metadata, peer)
-        && slice.metadata.label(names::REPLICATED_LABEL) != Some(names::TRUE)
 }

@@ -93,8 +93,19 @@ pub fn is_shared_with(metadata: &Metadata, destination: &ClusterId) -> bool {
 
 /// Whether an object is a replica from that cluster, by the object's labels.
 pub fn is_replica_of(metadata: &Metadata, origin: &ClusterId) -> bool {
+    is_replica(metadata) && metadata.label(names::REPLICATION_ORIGIN_LABEL) == Some(origin.as_str())
+}
+
+/// Whether an object is a replica from any cluster, by the object's label.
+pub(crate) fn is_replica(metadata: &Metadata) -> bool {
     metadata.label(names::REPLICATED_LABEL) == Some(names::TRUE)
-        && metadata.label(names::REPLICATION_ORIGIN_LABEL) == Some(origin.as_str())
+}
+
+/// Whether this cluster made the object for a provider, by the object's labels. If
+/// the peer is provider and consumer of this cluster, the tenant namespace has such
+/// objects beside the replicas from the peer.
+pub(crate) fn is_requested_from(metadata: &Metadata, provider: &ClusterId) -> bool {
+    is_shared_with(metadata, provider) && !is_replica(metadata)
 }
 
 /// Both sides, with their tenant namespaces.

@@ -207,7 +207,9 @@ impl<'o> View<'o> {
         self.refuse_unreadable(kind, |found| found.may_be_of(kind))
     }
 
-    fn refuse_unreadable(
+    /// Checks that no unreadable object of that kind, or of an unknown kind, has this
+    /// property.
+    pub(crate) fn refuse_unreadable(
         &self,
         kind: Kind,
         concerns: impl Fn(&Unreadable) -> bool,

@@ -20,7 +20,7 @@ use crate::{
     crypto::{Answer, Nonce},
     error::{Error, Fault, LocalFault},
     machine::{Awaited, Env, Holder, Step},
-    model::{Resource, Tenant, TenantCondition, names},
+    model::{Resource, Tenant, names},
     verify::{self, VerifiedTenant},
 };
 
@@ -94,8 +94,7 @@ impl<'a> Look<'a> {
         if rights::is_ending(observed) {
             return Ok(Phase::Ending);
         }
-        let tenant_is_there = observed.tenant_metadata().is_some();
-        if tenant_is_there && observed.condition() == TenantCondition::Drained {
+        if observed.is_drained() {
             return Ok(Phase::Drained);
         }
         observed.check_record()?;

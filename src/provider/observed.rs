@@ -45,6 +45,8 @@ pub(super) struct Observed<'o> {
     pub(super) large_slice_records: Vec<&'o Unreadable>,
     /// The replicas of the peer's Renew objects in its own tenant namespace.
     pub(super) renews: Vec<&'o Renew>,
+    /// The unreadable Renew objects in the tenant namespace, except those that this
+    /// cluster made for the peer as its provider.
     pub(super) unreadable_renews: Vec<&'o Unreadable>,
     pub(super) role_bindings: Vec<&'o RoleBinding>,
     pub(super) cluster_role_bindings: Vec<&'o ClusterRoleBinding>,
@@ -112,7 +114,10 @@ impl<'o> Observed<'o> {
                 .collect(),
             unreadable_renews: view
                 .unreadable(Kind::Renew)
-                .filter(|unreadable| unreadable.id.namespace == namespace_name)
+                .filter(|unreadable| {
+                    unreadable.id.namespace == namespace_name
+                        && !replication::is_requested_from(&unreadable.metadata, peer)
+                })
                 .collect(),
             role_bindings: view
                 .every::<RoleBinding>()?
@@ -192,6 +197,12 @@ impl<'o> Observed<'o> {
         let recorded = self.record().map(|record| record.condition);
         let said = self.tenant.and_then(|tenant| tenant.spec.tenant_condition);
         recorded.max(said).unwrap_or(TenantCondition::Active)
+    }
+
+    /// Whether the peer is drained: its Tenant exists, and the condition in force is
+    /// `Drained`.
+    pub(super) fn is_drained(&self) -> bool {
+        self.tenant_metadata().is_some() && self.condition() == TenantCondition::Drained
     }
 
     pub(super) fn nonce_id(&self) -> ObjectRef {

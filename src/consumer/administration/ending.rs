@@ -6,13 +6,13 @@ use crate::{
     audit::{Decision, Event},
     consumer::{
         Consumer,
-        observed::{Observed, is_asked_of},
+        observed::Observed,
         record::Record,
         records::{Plan, Records},
     },
     crypto::Nonce,
     error::{Error, Precondition},
-    machine::{Awaited, Step, View},
+    machine::{Awaited, Step, View, replication},
     model::{Kind, ObjectRef, Resource, ResourceSlice},
 };
 
@@ -30,16 +30,19 @@ impl Consumer {
     /// # Errors
     /// [`Precondition::SlicesRemain`] while this side requests resource slices from
     /// the provider;
-    /// [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) if a
-    /// resource slice or the Renew cannot be read; otherwise as
+    /// [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) if the
+    /// Renew, or a resource slice that is no replica, cannot be read; otherwise as
     /// [`look`](Self::look).
     pub fn unauthenticate(&self, view: &View<'_>) -> Result<Step, Error> {
         let peer = view.peer();
         self.0.check_peer(peer)?;
         let observed = Observed::of(&self.0, view)?;
+        view.refuse_unreadable(Kind::ResourceSlice, |slice| {
+            slice.may_be_of(Kind::ResourceSlice) && !replication::is_replica(&slice.metadata)
+        })?;
         let slices: Vec<ObjectRef> = view
-            .every::<ResourceSlice>()?
-            .filter(|slice| is_asked_of(slice, peer))
+            .readable::<ResourceSlice>()
+            .filter(|slice| replication::is_requested_from(&slice.metadata, peer))
             .map(Resource::id)
             .collect();
         if let Some(first) = slices.first() {

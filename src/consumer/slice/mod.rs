@@ -25,13 +25,12 @@ use super::{
     credentials::{holder_context::HolderContext, identity_state::IdentityState},
     keys::Keys,
     look::Look,
-    observed::is_asked_of,
     records::Plan,
 };
 use crate::{
     crypto::{Csr, SigningKey},
     error::{Error, LocalFault, PolicyRefusal, shortened},
-    machine::{Awaited, Notice},
+    machine::{Awaited, Notice, replication},
     model::{
         Identity, IdentityType, Kind, Metadata, Renew, Resource, ResourceSlice,
         ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, names,
@@ -54,14 +53,17 @@ impl Slice<'_> {
 }
 
 impl<'a> Look<'a> {
-    /// Every slice of the provider. `control_plane` is the control plane's Identity,
-    /// if it was verified.
+    /// Every slice that this side requests from the provider, and every unreadable
+    /// slice that is no replica. `control_plane` is the control plane's Identity, if
+    /// it was verified.
     pub(super) fn slices(&self, control_plane: Option<&AcceptedIdentity>) -> Vec<Slice<'a>> {
         let here = self.observed.namespace_name();
         let unreadable = self
             .view
             .unreadable(Kind::ResourceSlice)
-            .filter(|unreadable| unreadable.id.namespace == here)
+            .filter(|unreadable| {
+                unreadable.id.namespace == here && !replication::is_replica(&unreadable.metadata)
+            })
             .map(|unreadable| Slice {
                 status: SliceStatus {
                     slice: unreadable.id.clone(),
@@ -73,7 +75,7 @@ impl<'a> Look<'a> {
         let readable = self
             .view
             .readable::<ResourceSlice>()
-            .filter(|slice| is_asked_of(slice, self.peer()))
+            .filter(|slice| replication::is_requested_from(&slice.metadata, self.peer()))
             .map(|slice| {
                 let mut context = None;
                 let phase = self.slice_phase(control_plane, slice, &mut context);

@@ -9,13 +9,13 @@ use crate::{
         Consumer,
         credentials::holder_context::HolderContext,
         look::Look,
-        observed::{Observed, is_asked_of},
+        observed::Observed,
         records::{Plan, Records},
         replication_labels,
     },
     crypto::{Csr, SigningKey, Subject},
     error::{Error, LocalFault, Precondition},
-    machine::{Awaited, Env, Step, View},
+    machine::{Awaited, Env, Step, View, replication},
     model::{Bytes, Kind, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, names},
 };
 
@@ -99,7 +99,7 @@ impl Consumer {
         let mut plan = Plan::new(Records::of(&self.0, &observed));
         let slice: Option<&ResourceSlice> = view.find(&observed.namespace_name(), name)?;
         if let Some(slice) = slice {
-            if !is_asked_of(slice, view.peer()) {
+            if !replication::is_requested_from(&slice.metadata, view.peer()) {
                 return Err(Error::found_in(slice, "", LocalFault::Conflict));
             }
             plan.await_for(Awaited::End(slice.id()));
@@ -147,7 +147,8 @@ impl Look<'_> {
         }
         let stored: Option<&ResourceSlice> = self.view.find(&namespace, &options.name)?;
         if stored.is_some_and(|slice| {
-            !is_asked_of(slice, self.peer()) || slice.metadata.deletion_timestamp.is_some()
+            !replication::is_requested_from(&slice.metadata, self.peer())
+                || slice.metadata.deletion_timestamp.is_some()
         }) {
             return Err(Error::new(LocalFault::Conflict, Some(id), ""));
         }

@@ -13,10 +13,7 @@ use crate::{
     audit::{Decision, Event},
     error::{Error, Precondition},
     machine::{Awaited, Notice, Step, View, replication},
-    model::{
-        Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, TenantCondition,
-        Timestamp, names,
-    },
+    model::{Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, Timestamp, names},
     provider::{
         Provider, credentials::delete_unanswered, look::Look, observed::Observed, records::Plan,
     },
@@ -92,28 +89,22 @@ pub(in crate::provider) fn clean_up(
 
 fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
     let namespace = observed.namespace_name();
-    let drained =
-        observed.tenant_metadata().is_some() && observed.condition() == TenantCondition::Drained;
-    // If the peer is also a provider for this cluster, the same namespace contains
-    // the slices that this cluster requests from the peer. Such slices do not count.
+    let is_drained = observed.is_drained();
     // The finalizers of a drained peer must not prevent the end of the peering.
-    let counts = |slice: &&ResourceSlice| {
-        let metadata = &slice.metadata;
-        let asked_of_it = replication::is_shared_with(metadata, &observed.peer)
-            && !replication::is_replica_of(metadata, &observed.peer);
-        let goes = drained && metadata.deletion_timestamp.is_some();
-        !(asked_of_it || goes)
-    };
-    let readable = view
-        .readable::<ResourceSlice>()
-        .filter(counts)
-        .map(Resource::id);
-    let unreadable = view
-        .unreadable(Kind::ResourceSlice)
-        .filter(|slice| !(drained && slice.metadata.deletion_timestamp.is_some()));
+    let is_being_deleted =
+        |metadata: &Metadata| is_drained && metadata.deletion_timestamp.is_some();
+    let readable = view.readable::<ResourceSlice>();
+    let readable = readable.map(|slice| (slice.id(), &slice.metadata));
+    let unreadable = view.unreadable(Kind::ResourceSlice);
+    let unreadable = unreadable.map(|slice| (slice.id.clone(), &*slice.metadata));
     let remaining: Vec<ObjectRef> = readable
-        .chain(unreadable.map(|object| object.id.clone()))
-        .filter(|id| id.namespace == namespace)
+        .chain(unreadable)
+        .filter(|(id, metadata)| {
+            id.namespace == namespace
+                && !replication::is_requested_from(metadata, &observed.peer)
+                && !is_being_deleted(metadata)
+        })
+        .map(|(id, _)| id)
         .collect();
     let one = remaining.first()?;
     let fault = Precondition::SlicesRemain {

@@ -113,7 +113,7 @@ pub(super) fn ask(
 ) -> Result<(), Error> {
     let limit = context.look.policy().limits.access_keys;
     let planned = plan.records.peer.planned();
-    if planned.is_some_and(|record| record.aws.len() >= limit) {
+    if planned.is_some_and(|record| record.aws.other_keys() >= limit) {
         context.refuse(PolicyRefusal::TooManyAccessKeys { limit }, plan);
         return Ok(());
     }

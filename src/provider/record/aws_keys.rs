@@ -122,8 +122,9 @@ impl AwsKeys {
         self.held.given.is_none() && self.of_slices.is_empty() && self.superseded.is_empty()
     }
 
-    /// The number of the keys of slices and of the replaced keys.
-    pub(in crate::provider) fn len(&self) -> usize {
+    /// The number of keys other than the control plane's present one: the keys of
+    /// slices, and the replaced keys.
+    pub(in crate::provider) fn other_keys(&self) -> usize {
         self.of_slices.len() + self.superseded.len()
     }
 
@@ -169,10 +170,10 @@ impl AwsKeys {
     /// Forgets a deleted key. Returns whether the key was on record.
     pub(in crate::provider) fn forget(&mut self, access_key_id: &str) -> bool {
         let was_held = self.held.forget(access_key_id);
-        let before = self.superseded.len() + self.of_slices.len();
+        let before = self.other_keys();
         self.superseded.retain(|key| key.id != access_key_id);
         self.of_slices.retain(|one| one.key.id != access_key_id);
-        was_held || self.superseded.len() + self.of_slices.len() < before
+        was_held || self.other_keys() < before
     }
 }
 

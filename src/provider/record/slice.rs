@@ -10,7 +10,7 @@ use crate::{
     crypto::update_part,
     error::Error,
     machine::sealed::{self, Opened, Seal},
-    model::{Bytes, ClusterId, Hex, ResourceSlice, ResourceSliceSpec, Secret, Timestamp},
+    model::{Bytes, ClusterId, Hex, Metadata, ResourceSlice, ResourceSliceSpec, Secret, Timestamp},
     verify::VerifiedSlice,
 };
 
@@ -127,9 +127,9 @@ impl SliceRecord {
                 == Some(verified.csr().digest())
     }
 
-    /// Whether the recorded request is from this replica.
-    pub(in crate::provider) fn is_about(&self, slice: &ResourceSlice) -> bool {
-        !self.uid.is_empty() && self.uid == slice.metadata.uid
+    /// Whether the recorded request is from the replica with this metadata.
+    pub(in crate::provider) fn is_about(&self, metadata: &Metadata) -> bool {
+        !self.uid.is_empty() && self.uid == metadata.uid
     }
 
     /// The last decision on exactly this replica, even if the replica requests

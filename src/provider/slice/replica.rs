@@ -84,8 +84,7 @@ impl<'a> SliceLook<'a> {
     }
 
     fn is_drained(&self) -> bool {
-        self.look.observed.tenant_metadata().is_some()
-            && self.look.observed.condition() == TenantCondition::Drained
+        self.look.observed.is_drained()
             && self.object.metadata.namespace == self.certificate.namespace
     }
 
@@ -294,7 +293,7 @@ impl<'a> SliceLook<'a> {
         let metadata = &mut slice.metadata;
         if self
             .record
-            .is_some_and(|record| record.is_about(self.object))
+            .is_some_and(|record| record.is_about(&self.object.metadata))
         {
             metadata
                 .labels
@@ -369,11 +368,11 @@ impl<'a> SliceLook<'a> {
     }
 }
 
-/// The record of a slice, or the error if it cannot be read.
-pub(super) fn record_of<'a>(
-    look: &Look<'a>,
-    slice: &str,
-) -> Option<(&'a Secret, Result<&'a SliceRecord, Error>)> {
+/// The record of a slice with its Secret, or the error if it cannot be read.
+pub(super) type Recorded<'a> = Option<(&'a Secret, Result<&'a SliceRecord, Error>)>;
+
+/// The record of the slice with this name.
+pub(super) fn record_of<'a>(look: &Look<'a>, slice: &str) -> Recorded<'a> {
     let records = &look.observed.slice_records;
     let (secret, opened) = records.get(slice_name(look.peer(), slice).as_str())?;
     let record = opened.as_ref().map(|opened| &opened.record);

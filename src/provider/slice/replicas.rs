@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     RETRY, SlicePhase, SliceStatus, SliceTerms,
     leaving::LeftBehind,
-    replica::{SliceLook, record_of},
+    replica::{Recorded, SliceLook, record_of},
 };
 use crate::{
     error::{Disposition, Error},
+    machine::replication,
     model::{
-        AuthParams, Kind, Metadata, ObjectRef, Resource, ResourceSlice, TenantCondition, Timestamp,
-        Unreadable, names,
+        AuthParams, Kind, Metadata, ObjectRef, Resource, ResourceSlice, Timestamp, Unreadable,
+        names,
     },
     provider::{look::Look, record::slice_name, records::Plan},
 };
@@ -20,8 +21,9 @@ use crate::{
 pub(in crate::provider) struct Slices<'a> {
     look: Look<'a>,
     present: Vec<(SliceLook<'a>, SlicePhase)>,
-    /// The index in `present` of the first slice with each name.
+    /// The index in `present` of each slice in the tenant namespace, by name.
     by_name: BTreeMap<&'a str, usize>,
+    /// The unreadable slices, except those that this cluster requests from the peer.
     unreadable: Vec<&'a Unreadable>,
     left_behind: Vec<LeftBehind<'a>>,
     broken: Vec<(ObjectRef, Error)>,
@@ -34,26 +36,39 @@ impl<'a> Slices<'a> {
     pub(in crate::provider) fn of(look: Look<'a>, terms: Option<&'a SliceTerms>) -> Self {
         let namespace = look.observed.namespace_name();
         // Slices with a record come first, so that new ones do not displace them.
+        let is_here = |metadata: &Metadata| metadata.namespace == namespace;
+        // The peer can write the labels, but not the record.
+        let on_record = |metadata: &Metadata, record: &Recorded<'_>| {
+            is_here(metadata)
+                && matches!(record, Some((_, Ok(record))) if record.is_about(metadata))
+        };
         let mut replicas: Vec<(bool, &'a ResourceSlice)> = look
             .view
             .readable::<ResourceSlice>()
             .filter_map(|slice| {
-                let record = record_of(&look, &slice.metadata.name);
-                let is_here = slice.metadata.namespace == namespace;
-                let on_record =
-                    is_here && matches!(&record, Some((_, Ok(record))) if record.is_about(slice));
-                (is_replica(&look, slice, &namespace) || on_record)
+                let metadata = &slice.metadata;
+                let record = record_of(&look, &metadata.name);
+                (is_replica(&look, metadata, &namespace) || on_record(metadata, &record))
                     .then_some((record.is_none(), slice))
             })
             .collect();
         replicas.sort_by_key(|(is_new, slice)| (*is_new, &slice.metadata.name));
-        let names = replicas.iter().enumerate().rev();
-        let by_name = names.map(|(at, (_, slice))| (slice.metadata.name.as_str(), at));
-        let by_name = by_name.collect();
+        let by_name = replicas
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, slice))| is_here(&slice.metadata))
+            .map(|(at, (_, slice))| (slice.metadata.name.as_str(), at))
+            .collect();
+        let unreadable = look.view.unreadable(Kind::ResourceSlice).filter(|slice| {
+            let metadata = &slice.metadata;
+            !replication::is_requested_from(metadata, look.peer())
+                || on_record(metadata, &record_of(&look, &metadata.name))
+        });
+        let unreadable = unreadable.collect();
         let limit = look.policy().limits.resource_slices;
         let mut number = 0;
         let present = replicas.into_iter().map(|(_, slice)| {
-            let is_here = slice.metadata.namespace == namespace;
+            let is_here = is_here(&slice.metadata);
             number += usize::from(is_here);
             let slice = SliceLook::of(look, slice, terms, is_here && number > limit);
             let phase = slice.phase().unwrap_or_else(SlicePhase::Refused);
@@ -63,7 +78,7 @@ impl<'a> Slices<'a> {
             look,
             present: present.collect(),
             by_name,
-            unreadable: look.view.unreadable(Kind::ResourceSlice).collect(),
+            unreadable,
             left_behind: Vec::new(),
             broken: Vec::new(),
             first_free: None,
@@ -80,14 +95,15 @@ impl<'a> Slices<'a> {
         }
         // A slice of a drained peer that is being deleted counts as gone, even if a
         // finalizer still keeps it.
-        let is_drained = is_drained(&look);
+        let is_drained = look.observed.is_drained();
         let stays = |metadata: &Metadata| !(is_drained && metadata.deletion_timestamp.is_some());
         let readable = look.view.readable::<ResourceSlice>();
         let mut present: BTreeSet<String> = readable
             .filter(|slice| slice.metadata.namespace == namespace && stays(&slice.metadata))
             .map(|slice| slice_name(look.peer(), &slice.metadata.name))
             .collect();
-        for unreadable in self.unreadable.iter().filter(|it| stays(&it.metadata)) {
+        let unreadable = look.view.unreadable(Kind::ResourceSlice);
+        for unreadable in unreadable.filter(|it| stays(&it.metadata)) {
             if unreadable.id.name.is_empty() {
                 // Any record may belong to a slice without a name.
                 return;
@@ -117,7 +133,7 @@ impl<'a> Slices<'a> {
     /// refusal, and does not block the other slices.
     pub(in crate::provider) fn advance(&self, plan: &mut Plan<'_>) {
         let look = &self.look;
-        let is_drained = is_drained(look);
+        let is_drained = look.observed.is_drained();
         for unreadable in &self.unreadable {
             let is_here = unreadable.id.namespace == look.observed.namespace_name();
             if is_drained && is_here {
@@ -180,18 +196,12 @@ impl<'a> Slices<'a> {
     }
 }
 
-fn is_drained(look: &Look<'_>) -> bool {
-    look.observed.condition() == TenantCondition::Drained
-        && look.observed.tenant_metadata().is_some()
-}
-
 /// Whether the slice claims to be a replica from this peer. The slices that this
 /// cluster itself requests from the peer are local, and are no replicas.
-fn is_replica(look: &Look<'_>, slice: &ResourceSlice, namespace: &str) -> bool {
-    let label = |name: &str| slice.metadata.labels.get(name).map(String::as_str);
+fn is_replica(look: &Look<'_>, metadata: &Metadata, namespace: &str) -> bool {
     let peer = Some(look.peer().as_str());
-    label(names::REPLICATED_LABEL) == Some(names::TRUE)
-        && (label(names::REPLICATION_ORIGIN_LABEL) == peer
-            || label(names::REMOTE_CLUSTER_ID_LABEL) == peer
-            || slice.metadata.namespace == namespace)
+    replication::is_replica(metadata)
+        && (metadata.label(names::REPLICATION_ORIGIN_LABEL) == peer
+            || metadata.label(names::REMOTE_CLUSTER_ID_LABEL) == peer
+            || metadata.namespace == namespace)
 }

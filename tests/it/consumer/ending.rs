@@ -1,9 +1,10 @@
 //! How a consumer ends a peering.
 
 use liqo_auth::{
+    Machine,
     audit::Decision,
     crypto::{Entropy, Nonce},
-    error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal, Precondition},
+    error::{ApiMisuse, Fault, LocalFault, PeerMisbehaved, PolicyRefusal, Precondition},
     machine::{Awaited, Effect, MessageBody},
     model::{Identity, Kind, Object, Renew, Resource, Secret},
 };
@@ -53,14 +54,18 @@ fn an_end_is_refused_while_slices_remain() {
         error.fault(),
         Fault::Local(LocalFault::Unreadable { .. })
     ));
-    // A replica belongs to the peer and does not count.
+    // A replica belongs to the peer and does not count, readable or not.
     let mut home = Home::with_slice(YEAR);
     let mut slice = home.slice();
     slice
         .metadata
         .labels
         .insert("liqo.io/replicated".to_owned(), "true".to_owned());
+    let mut unreadable = Object::from(slice.clone()).to_value();
     home.objects.insert(slice.into());
+    assert!(home.consumer.unauthenticate(&home.view()).is_ok());
+    unreadable["spec"] = 5.into();
+    home.objects.insert(Object::from_value(unreadable));
     assert!(home.consumer.unauthenticate(&home.view()).is_ok());
 }
 
@@ -193,6 +198,14 @@ fn after_an_end_the_pinned_endpoint_still_counts() {
     assert_eq!(step.events[0].decision, Decision::PinsReleased);
     home.carry_out(step);
     home.receive(moved).unwrap();
+}
+
+#[test]
+fn the_cluster_itself_has_no_pins_to_release() {
+    let home = Home::authenticated(YEAR);
+    let view = home.objects.view(home.consumer.cluster_id());
+    let error = home.consumer.release_pins(&view).unwrap_err();
+    assert_eq!(error.fault(), &ApiMisuse::OwnCluster.into());
 }
 
 #[test]

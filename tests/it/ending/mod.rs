@@ -70,6 +70,10 @@ fn slices_that_this_cluster_requests_from_the_peer_do_not_count() {
     ]
     .map(|(label, value)| (label.to_owned(), value.to_owned()))
     .into();
+    let mut unreadable = Object::from((*asked).clone()).to_value();
+    unreadable["metadata"]["name"] = "unreadable".into();
+    unreadable["spec"] = 7.into();
+    exchange.at_provider.insert(Object::from_value(unreadable));
     exchange.at_provider.insert((*asked).clone().into());
     let ended = exchange.provider.end(&exchange.provider_view());
     assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use liqo_auth::model::{Kind, Object, ObjectRef, TenantCondition};
+use liqo_auth::model::{Kind, Metadata, Object, ObjectRef, ResourceSlice, TenantCondition, names};
 use serde_json::{Value, json};
 
 use crate::clusters::pool::{NAMESPACE, Pool, consumer, replica};
@@ -48,6 +48,51 @@ fn a_finalizer_of_an_unreadable_slice_holds_up_nothing() {
     }
 }
 
+/// Each cluster may be the other's provider. Then the tenant namespace also has the
+/// slices that this cluster requests.
+#[test]
+fn an_unreadable_slice_that_this_cluster_requests_outlives_a_drain() {
+    for (what, spec) in spoilt_specs() {
+        let mut pool = Pool::new();
+        let mut requested = replica("mypool");
+        label_as_requested(&mut requested.metadata);
+        pool.at_provider.insert(spoilt(requested, &spec, &[]));
+        pool.settle();
+        assert_eq!(pool.refused, [], "{what}");
+        assert_eq!(pool.phase("mypool"), "none", "{what}");
+        drain(&mut pool);
+        assert!(stored(&pool).is_some(), "{what}");
+        end(&mut pool);
+        assert_eq!(phase(&pool), "Ended", "{what}");
+        assert!(stored(&pool).is_some(), "{what}");
+    }
+}
+
+/// The peer writes the labels of its replica, but the record has the replica's UID.
+#[test]
+fn a_drain_deletes_an_unreadable_slice_on_record_whatever_its_labels() {
+    for (what, spec) in spoilt_specs() {
+        let mut pool = Pool::new();
+        pool.bring(replica("mypool")).settle();
+        let mut slice = pool.slice("mypool").unwrap().clone();
+        label_as_requested(&mut slice.metadata);
+        pool.at_provider.insert(spoilt(slice, &spec, &[]));
+        assert_ne!(pool.phase("mypool"), "none", "{what}");
+        drain(&mut pool);
+        assert!(stored(&pool).is_none(), "{what}");
+    }
+}
+
+fn label_as_requested(metadata: &mut Metadata) {
+    metadata.labels = [
+        (names::REPLICATION_LABEL, "true"),
+        (names::REPLICATION_DESTINATION_LABEL, "cl-consumer"),
+        (names::REMOTE_CLUSTER_ID_LABEL, "cl-consumer"),
+    ]
+    .map(|(label, value)| (label.to_owned(), value.to_owned()))
+    .into();
+}
+
 fn spoilt_specs() -> [(&'static str, Value); 3] {
     let csr = |csr: String| json!({ "class": "default", "csr": csr });
     [
@@ -62,14 +107,19 @@ fn with_slice(spec: &Value, finalizers: &[&str]) -> Pool {
     let mut pool = Pool::new();
     pool.bring(replica("mypool")).settle();
     assert!(pool.kept("mypool").is_some());
-    let mut value = Object::from(pool.slice("mypool").unwrap().clone()).to_value();
+    let slice = pool.slice("mypool").unwrap().clone();
+    pool.at_provider.insert(spoilt(slice, spec, finalizers));
+    pool.settle();
+    pool
+}
+
+fn spoilt(slice: ResourceSlice, spec: &Value, finalizers: &[&str]) -> Object {
+    let mut value = Object::from(slice).to_value();
     value["spec"] = spec.clone();
     value["metadata"]["finalizers"] = json!(finalizers);
     let spoilt = Object::from_value(value);
     assert!(matches!(spoilt, Object::Unreadable(_)));
-    pool.at_provider.insert(spoilt);
-    pool.settle();
-    pool
+    spoilt
 }
 
 fn drain(pool: &mut Pool) {

@@ -237,6 +237,30 @@ fn an_unreadable_renew_is_reported_and_does_not_delay_anything_else() {
     assert_eq!(notary.signed(), 2);
 }
 
+/// Each cluster may be the other's provider. Then the tenant namespace also has this
+/// cluster's own Renew for the peer.
+#[test]
+fn an_unreadable_renew_for_the_peer_is_ignored() {
+    let (_, mut exchange) = authenticated();
+    exchange
+        .at_provider
+        .insert(Object::from_value(serde_json::json!({
+            "apiVersion": "authentication.liqo.io/v1beta1",
+            "kind": "Renew",
+            "metadata": {
+                "name": "controlplane-cl-consumer",
+                "namespace": "liqo-tenant-cl-consumer",
+                "labels": {
+                    "liqo.io/replication": "true",
+                    "liqo.io/remoteID": "cl-consumer",
+                    "liqo.io/remote-cluster-id": "cl-consumer",
+                },
+            },
+            "spec": { "csr": 7 },
+        })));
+    assert_eq!(settle(&mut exchange).refused, []);
+}
+
 /// A Renew of the peer is only an object that the replicator brought from this
 /// peer into the peer's own tenant namespace.
 #[test]

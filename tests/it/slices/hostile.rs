@@ -9,9 +9,10 @@ use liqo_auth::{
     Machine,
     crypto::Answer,
     error::{Backend, Fault, LocalFault, PolicyRefusal},
+    machine::View,
     model::{
-        Object, ResourceSlice, ResourceSliceConditionStatus as Said, ResourceSliceStatus,
-        TenantCondition, names,
+        IdentityType, LocalObjectReference, Object, Renew, RenewSpec, Resource, ResourceSlice,
+        ResourceSliceConditionStatus as Said, ResourceSliceStatus, TenantCondition, names,
     },
 };
 
@@ -198,6 +199,37 @@ fn a_slice_without_its_label_still_belongs_to_the_peer() {
             }
         }
     }
+}
+
+/// Another peer can put a slice with this name and this origin into its own tenant
+/// namespace.
+#[test]
+fn a_slice_in_another_namespace_does_not_keep_a_renewal_from_the_peer() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    let mut copy = replica("mypool");
+    copy.metadata.namespace = "liqo-tenant-attacker".to_owned();
+    pool.bring(copy);
+    let mut metadata = replica("mypool").metadata;
+    metadata.name = names::resource_slice_identity_name("mypool");
+    let renew = Renew {
+        metadata,
+        spec: RenewSpec {
+            consumer_cluster_id: "cl-consumer".to_owned(),
+            identity_type: IdentityType::ResourceSlice,
+            resource_slice_ref: Some(LocalObjectReference {
+                name: "mypool".to_owned(),
+            }),
+            ..RenewSpec::default()
+        },
+        ..Renew::default()
+    };
+    let id = renew.id();
+    pool.at_provider.insert(renew.into());
+    // Without a mirror, a view has the objects of every namespace.
+    let view = View::of(&pool::consumer(), pool.at_provider.iter());
+    let step = pool.provider.reconcile(&view, pool.env()).unwrap();
+    assert!(step.effects.iter().any(|effect| effect.id() == id));
 }
 
 #[test]

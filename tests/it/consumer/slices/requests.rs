@@ -206,6 +206,22 @@ fn a_slice_that_is_not_for_this_provider_is_left_alone() {
     }
 }
 
+/// Each cluster may be the other's provider. Then the tenant namespace also has the
+/// peer's slices.
+#[test]
+fn an_unreadable_replica_of_the_peers_slice_is_left_alone() {
+    let mut home = Home::authenticated(YEAR);
+    let mut replica = by_hand();
+    let labels = &mut replica.metadata_mut().unwrap().labels;
+    labels.insert("liqo.io/replicated".to_owned(), "true".to_owned());
+    let mut replica = replica.to_value();
+    replica["spec"] = 5.into();
+    home.objects.insert(Object::from_value(replica));
+    assert!(home.turn().is_settled());
+    assert_eq!(home.refused, []);
+    assert!(home.status().slices.is_empty());
+}
+
 #[test]
 fn a_slice_that_names_other_clusters_is_refused() {
     for (field, value, fault) in [
