@@ -109,7 +109,7 @@ impl Record {
             .map(|text| text.expose())
             .unwrap_or_default();
         Self::parse(text).ok_or_else(|| {
-            let reason = "the content is no record of this library".to_owned();
+            let reason = "the content is not a record of this library".to_owned();
             Error::found_in(secret, "data.record", LocalFault::Unreadable { reason })
         })
     }

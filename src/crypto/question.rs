@@ -120,7 +120,7 @@ impl<'de> Deserialize<'de> for CertificateChain {
         let pem = String::deserialize(deserializer)?;
         Self::from_pem(pem.as_bytes(), &Policy::compatible()).map_err(|error| {
             D::Error::custom(format_args!(
-                "found other text, expected certificates in PEM: {error}"
+                "found text without valid certificates, expected certificates in PEM: {error}"
             ))
         })
     }

@@ -176,7 +176,8 @@ fn ca_bundle<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<CaBund
         .map(Some)
         .map_err(|error| {
             D::Error::custom(format_args!(
-                "found other text, expected CA certificates in PEM: {error}"
+                "found text without valid CA certificates, expected CA certificates in PEM: \
+                 {error}"
             ))
         })
 }

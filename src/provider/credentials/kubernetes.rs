@@ -169,7 +169,7 @@ fn approve(object: &mut CertificateSigningRequest) {
             condition_type: APPROVED.to_owned(),
             status: "True".to_owned(),
             reason: names::APPROVAL_REASON.to_owned(),
-            message: "The peer's request is verified, and its proof is on record.".to_owned(),
+            message: "The peer's request is verified, and its proof is recorded.".to_owned(),
         });
 }
 

@@ -105,7 +105,7 @@ pub(crate) struct NotSet;
 
 impl Principals for NotSet {
     fn is_taken(&self, _request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
-        Err("no look-up of principals' names was set".into())
+        Err("no look-up of the names of users and groups is configured".into())
     }
 }
 

@@ -159,7 +159,7 @@ fn a_setting_that_is_unknown_or_wrong_is_refused_with_its_path() {
             "",
             "apiServerCA",
             json!("hunter2"),
-            "apiServerCA: found other text",
+            "apiServerCA: found text without",
         ),
         (
             "",

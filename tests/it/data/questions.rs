@@ -340,7 +340,7 @@ fn an_answer_that_does_not_fit_is_an_error_with_its_place() {
     let chain =
         read_document::<Answer<CertificateChain>>(br#"{ "type": "ready", "value": "hunter2" }"#);
     let error = chain.unwrap_err().to_string();
-    assert!(error.starts_with("value: found other text"), "{error}");
+    assert!(error.starts_with("value: found text without"), "{error}");
     assert!(!error.contains("hunter2"), "{error}");
 }
 
