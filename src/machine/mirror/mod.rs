@@ -1,5 +1,6 @@
 //! A cache of the objects that a controller watches, by peer.
 
+mod by_name;
 mod deleted_uids;
 mod fetched_objects;
 mod placement;
@@ -181,8 +182,8 @@ impl Mirror {
         let listed: BTreeSet<ObjectRef> = objects.iter().map(Object::id).collect();
         let before = self.store.of_kind(watch.kind, watch.namespace.as_deref());
         let missing: Vec<ObjectRef> = before
-            .filter(|(id, _)| self.store.seen_by(id) & bit(at) != 0 && !listed.contains(id))
-            .map(|(id, _)| id.clone())
+            .map(Object::id)
+            .filter(|id| self.store.seen_by(id) & bit(at) != 0 && !listed.contains(id))
             .collect();
         let mut concerns = Concerns::Nobody;
         for id in missing {

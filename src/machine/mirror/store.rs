@@ -1,11 +1,15 @@
 //! Objects by name and by peer.
 
+use core::ops::Bound;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
-use super::placement;
+use super::{
+    by_name::{ByName, Named},
+    placement,
+};
 use crate::{
     machine::{Concerns, View},
     model::{ClusterId, Kind, Namespace, Object, ObjectRef, Resource},
@@ -15,18 +19,17 @@ use crate::{
 /// peer's objects only.
 #[derive(Debug, Clone, Default)]
 pub(in crate::machine) struct Store {
-    objects: BTreeMap<ObjectRef, Stored>,
+    objects: BTreeMap<ByName, Indexed>,
     /// The objects of each peer, sorted by kind, namespace and name.
     peers: HashMap<ClusterId, Vec<Arc<Object>>>,
     /// The objects that concern every peer.
-    everybodys: BTreeMap<ObjectRef, Arc<Object>>,
+    everybodys: BTreeSet<ByName>,
     /// The objects that concern no known peer.
-    nobodys: BTreeMap<ObjectRef, Arc<Object>>,
+    nobodys: BTreeSet<ByName>,
 }
 
 #[derive(Debug, Clone)]
-struct Stored {
-    object: Arc<Object>,
+struct Indexed {
     /// The peers under which the object is indexed. They follow from the object and
     /// its namespace.
     concerns: Concerns,
@@ -37,12 +40,13 @@ struct Stored {
 impl Store {
     /// The object of that name.
     pub(in crate::machine) fn get(&self, id: &ObjectRef) -> Option<&Object> {
-        self.objects.get(id).map(|stored| stored.object.as_ref())
+        let (object, _) = self.objects.get_key_value(named(id))?;
+        Some(object.as_object())
     }
 
     /// All objects, sorted by kind, namespace and name.
     pub(in crate::machine) fn iter(&self) -> impl Iterator<Item = &Object> {
-        self.objects.values().map(|stored| stored.object.as_ref())
+        self.objects.keys().map(ByName::as_object)
     }
 
     /// The objects of a kind in one namespace, or in all namespaces.
@@ -50,14 +54,15 @@ impl Store {
         &'s self,
         kind: Kind,
         namespace: Option<&'s str>,
-    ) -> impl Iterator<Item = (&'s ObjectRef, &'s Object)> {
+    ) -> impl Iterator<Item = &'s Object> {
         let first = ObjectRef::new(kind, namespace.unwrap_or_default(), "");
         self.objects
-            .range(first..)
-            .take_while(move |(id, _)| {
-                id.kind == kind && namespace.is_none_or(|namespace| id.namespace == namespace)
+            .range::<dyn Named, _>((Bound::Included(named(&first)), Bound::Unbounded))
+            .map(|(object, _)| object.as_object())
+            .take_while(move |object| {
+                let (found, place, _) = object.key();
+                found == kind && namespace.is_none_or(|namespace| place == namespace)
             })
-            .map(|(id, stored)| (id, stored.object.as_ref()))
     }
 
     /// Stores an object, in place of one of the same name. Returns the peers that
@@ -65,7 +70,7 @@ impl Store {
     /// the result includes the peers of the objects in it whose assignment changes.
     pub(in crate::machine) fn put(&mut self, object: Object, seen_by: u64) -> Concerns {
         let id = object.id();
-        let before = self.take_out(&id).map(|stored| stored.concerns);
+        let before = self.take_out(&id).map(|(_, indexed)| indexed.concerns);
         let now = self.place(Arc::new(object), seen_by);
         before
             .unwrap_or(Concerns::Nobody)
@@ -75,26 +80,25 @@ impl Store {
 
     /// Removes an object.
     pub(in crate::machine) fn remove(&mut self, id: &ObjectRef) -> Option<(Object, Concerns)> {
-        let Stored {
-            object, concerns, ..
-        } = self.take_out(id)?;
+        let (object, indexed) = self.take_out(id)?;
         let object = Arc::try_unwrap(object).unwrap_or_else(|shared| shared.as_ref().clone());
-        Some((object, concerns.and(self.change_owner(id))))
+        Some((object, indexed.concerns.and(self.change_owner(id))))
     }
 
     /// The bits of the watches that show an object; 0 if the object does not exist.
     pub(in crate::machine) fn seen_by(&self, id: &ObjectRef) -> u64 {
-        self.objects.get(id).map_or(0, |stored| stored.seen_by)
+        let indexed = self.objects.get(named(id));
+        indexed.map_or(0, |indexed| indexed.seen_by)
     }
 
     /// Sets the bits of the watches that show an object. Returns the peers that the
     /// object concerns.
     pub(in crate::machine) fn set_seen_by(&mut self, id: &ObjectRef, seen_by: u64) -> Concerns {
-        let Some(stored) = self.objects.get_mut(id) else {
+        let Some(indexed) = self.objects.get_mut(named(id)) else {
             return Concerns::Nobody;
         };
-        stored.seen_by = seen_by;
-        stored.concerns.clone()
+        indexed.seen_by = seen_by;
+        indexed.concerns.clone()
     }
 
     /// The peers that an object concerns, given the known Namespaces.
@@ -104,10 +108,10 @@ impl Store {
 
     /// The view of one peer. `with_nobodys` adds the objects that concern no peer.
     pub(in crate::machine) fn view(&self, peer: &ClusterId, with_nobodys: bool) -> View<'_> {
-        let own = self.peers.get(peer).into_iter().flatten();
-        let nobodys = self.nobodys.values().filter(|_| with_nobodys);
-        let all = own.chain(self.everybodys.values()).chain(nobodys);
-        View::of(peer, all.map(Arc::as_ref))
+        let own = self.peers.get(peer).into_iter().flatten().map(Arc::as_ref);
+        let nobodys = self.nobodys.iter().filter(|_| with_nobodys);
+        let shared = self.everybodys.iter().chain(nobodys);
+        View::of(peer, own.chain(shared.map(ByName::as_object)))
     }
 
     /// The peers that have objects.
@@ -132,38 +136,34 @@ impl Store {
         let kinds = Kind::ALL.iter().filter(|kind| kind.is_namespaced());
         let inside: Vec<ObjectRef> = kinds
             .flat_map(|kind| self.of_kind(*kind, Some(&namespace.name)))
-            .filter(|(id, object)| {
-                let stored = self.objects.get(id).map(|stored| &stored.concerns);
-                stored != Some(&self.concerns(object))
+            .map(|object| (object.id(), self.concerns(object)))
+            .filter(|(id, concerns)| {
+                let indexed = self.objects.get(named(id));
+                indexed.is_none_or(|indexed| indexed.concerns != *concerns)
             })
-            .map(|(id, _)| id.clone())
+            .map(|(id, _)| id)
             .collect();
         inside.iter().fold(Concerns::Nobody, |changed, id| {
-            let Some(Stored {
-                object,
-                concerns,
-                seen_by,
-            }) = self.take_out(id)
-            else {
+            let Some((object, Indexed { concerns, seen_by })) = self.take_out(id) else {
                 return changed;
             };
             changed.and(concerns).and(self.place(object, seen_by))
         })
     }
 
-    fn take_out(&mut self, id: &ObjectRef) -> Option<Stored> {
-        let stored = self.objects.remove(id)?;
-        match &stored.concerns {
-            Concerns::Nobody => drop(self.nobodys.remove(id)),
-            Concerns::Everybody => drop(self.everybodys.remove(id)),
-            Concerns::Peer(peer) => self.take_from(peer, &stored.object),
+    fn take_out(&mut self, id: &ObjectRef) -> Option<(Arc<Object>, Indexed)> {
+        let (ByName(object), indexed) = self.objects.remove_entry(named(id))?;
+        match &indexed.concerns {
+            Concerns::Nobody => drop(self.nobodys.remove(named(id))),
+            Concerns::Everybody => drop(self.everybodys.remove(named(id))),
+            Concerns::Peer(peer) => self.take_from(peer, &object),
             Concerns::Peers(peers) => {
                 for peer in peers {
-                    self.take_from(peer, &stored.object);
+                    self.take_from(peer, &object);
                 }
             }
         }
-        Some(stored)
+        Some((object, indexed))
     }
 
     fn take_from(&mut self, peer: &ClusterId, object: &Arc<Object>) {
@@ -178,10 +178,11 @@ impl Store {
     }
 
     fn place(&mut self, object: Arc<Object>, seen_by: u64) -> Concerns {
-        let (id, concerns) = (object.id(), self.concerns(&object));
+        let concerns = self.concerns(&object);
+        let name = || ByName(Arc::clone(&object));
         match &concerns {
-            Concerns::Nobody => drop(self.nobodys.insert(id.clone(), Arc::clone(&object))),
-            Concerns::Everybody => drop(self.everybodys.insert(id.clone(), Arc::clone(&object))),
+            Concerns::Nobody => drop(self.nobodys.insert(name())),
+            Concerns::Everybody => drop(self.everybodys.insert(name())),
             Concerns::Peer(peer) => self.give_to(peer, &object),
             Concerns::Peers(peers) => {
                 for peer in peers {
@@ -189,13 +190,24 @@ impl Store {
                 }
             }
         }
-        let stored = Stored {
-            object,
-            concerns: concerns.clone(),
+        let indexed = Indexed {
+            concerns: self.shared(&concerns),
             seen_by,
         };
-        self.objects.insert(id, stored);
+        self.objects.insert(ByName(object), indexed);
         concerns
+    }
+
+    /// The same, with the text of a cluster ID that the index holds already.
+    fn shared(&self, concerns: &Concerns) -> Concerns {
+        let known = match concerns {
+            Concerns::Peer(peer) => self.peers.get_key_value(peer),
+            _ => None,
+        };
+        known.map_or_else(
+            || concerns.clone(),
+            |(peer, _)| Concerns::Peer(peer.clone()),
+        )
     }
 
     fn give_to(&mut self, peer: &ClusterId, object: &Arc<Object>) {
@@ -217,6 +229,10 @@ impl Store {
 /// belongs. The search is binary, because a peer may have thousands of objects.
 fn place_among(objects: &[Arc<Object>], object: &Object) -> Result<usize, usize> {
     objects.binary_search_by(|other| other.key().cmp(&object.key()))
+}
+
+fn named(id: &ObjectRef) -> &dyn Named {
+    id
 }
 
 const FEW: usize = 64;

@@ -1,6 +1,7 @@
 //! Cluster IDs.
 
 use core::str::FromStr;
+use std::sync::Arc;
 
 use crate::model::as_text;
 
@@ -25,7 +26,7 @@ use crate::model::as_text;
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::AsRef, derive_more::Display,
 )]
 #[as_ref(str)]
-pub struct ClusterId(Box<str>);
+pub struct ClusterId(Arc<str>);
 
 /// Why a text is not a [`ClusterId`] or [`NamespaceName`](crate::model::NamespaceName).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
