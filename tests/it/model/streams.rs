@@ -17,7 +17,8 @@ const BYTES_OF_ONE: usize = 160;
 )]
 fn a_stream_of_many_values_costs_what_its_bytes_cost() {
     let one = format!("{{}}{}", " ".repeat(BYTES_OF_ONE * VALUES));
-    for value in ["null", "null\n"] {
+    // Values that follow each other, and empty documents.
+    for value in ["null", "null\n", "\n---\n"] {
         let spaces = " ".repeat(BYTES_OF_ONE - value.len());
         let stream = format!("{{}}{}", format!("{spaces}{value}").repeat(VALUES));
         assert_eq!(stream.len(), one.len());
