@@ -66,6 +66,14 @@ pub(super) fn verify(
     }
 }
 
+pub(super) fn verify_by_any_key(
+    key: &VerifyingKey,
+    message: &[u8],
+    signature: &Signature,
+) -> Result<(), SignatureError> {
+    verify(key, message, signature)
+}
+
 pub(super) fn sign(key: &SigningKey, message: &[u8]) -> Result<Vec<u8>, BoxError> {
     Ok(signature_of(&key.verifying_key(), message).to_vec())
 }
@@ -100,14 +108,6 @@ impl VerifyingKey {
 
     pub(super) fn to_bytes(&self) -> [u8; 32] {
         self.0
-    }
-
-    pub(super) fn verify_strict(
-        &self,
-        message: &[u8],
-        signature: &Signature,
-    ) -> Result<(), SignatureError> {
-        verify(self, message, signature)
     }
 }
 

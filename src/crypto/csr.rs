@@ -185,11 +185,16 @@ impl Csr {
             return Err(csr_diagnosis::of_information(found, subject, key));
         }
         Self::verify_signature(request, found, key, policy)?;
+        Ok(Self::of(pem, der, policy))
+    }
+
+    /// The request that was read from a text, in canonical PEM.
+    fn of(pem: &[u8], der: Vec<u8>, policy: &Policy) -> Self {
         let pem = match policy.forms {
             Forms::Canonical => pem.to_vec(),
             Forms::Compatible => pem_block::write(LABEL, &der).into_bytes(),
         };
-        Ok(Self::new(pem, der))
+        Self::new(pem, der)
     }
 
     fn new(pem: Vec<u8>, der: Vec<u8>) -> Self {
@@ -259,8 +264,7 @@ impl Csr {
             return None;
         }
         let der = pem_block::read_one(pem, LABEL, policy.forms).ok()?;
-        let pem = pem_block::write(LABEL, &der).into_bytes();
-        let csr = Self::new(pem, der);
+        let csr = Self::of(pem, der, policy);
         (csr.digest() == *digest).then_some(csr)
     }
 

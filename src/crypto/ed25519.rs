@@ -56,17 +56,68 @@ pub(super) fn sign(key: &SigningKey, message: &[u8]) -> Result<Vec<u8>, BoxError
     Ok(ed25519_dalek::Signer::try_sign(key, message)?.to_vec())
 }
 
+/// Verifies as `VerifyingKey::verify_strict` does, with any key, but without decoding
+/// R.
+///
+/// `verify` compares the bytes of R with a canonical encoding. So R has small order
+/// if these bytes are one of eight texts.
+pub(super) fn verify_by_any_key(
+    key: &VerifyingKey,
+    message: &[u8],
+    signature: &Signature,
+) -> Result<(), SignatureError> {
+    let is_weak = SMALL_ORDER.contains(signature.r_bytes()) || key.is_weak();
+    if is_weak || key.verify(message, signature).is_err() {
+        return Err(SignatureError::Mismatch);
+    }
+    Ok(())
+}
+
 /// The private key in a PKCS#8 document.
 pub(super) fn read_pkcs8(der: &[u8]) -> Option<SigningKey> {
     SigningKey::from_pkcs8_der(der).ok()
 }
 
 /// The point (0, 1).
-const IDENTITY: [u8; 32] = {
-    let mut bytes = [0; 32];
-    bytes[0] = 1;
+const IDENTITY: [u8; 32] = small_order(1, 0, 0);
+
+/// The points of small order in their canonical encodings.
+const SMALL_ORDER: [[u8; 32]; 8] = [
+    IDENTITY,
+    // (0, -1).
+    small_order(0xec, 0xff, 0x7f),
+    // Order 4: y is 0.
+    small_order(0, 0, 0),
+    small_order(0, 0, 0x80),
+    // Order 8.
+    ORDER_8,
+    negated(ORDER_8),
+    ORDER_8_OF_OTHER_Y,
+    negated(ORDER_8_OF_OTHER_Y),
+];
+
+const ORDER_8: [u8; 32] = [
+    0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67, 0x0f,
+    0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a,
+];
+
+const ORDER_8_OF_OTHER_Y: [u8; 32] = [
+    0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98, 0xf0,
+    0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05,
+];
+
+const fn small_order(first: u8, middle: u8, last: u8) -> [u8; 32] {
+    let mut bytes = [middle; 32];
+    bytes[0] = first;
+    bytes[31] = last;
     bytes
-};
+}
+
+/// The encoding with the other sign of x.
+const fn negated(mut bytes: [u8; 32]) -> [u8; 32] {
+    bytes[31] |= 0x80;
+    bytes
+}
 
 /// RFC 8032 section 5.1.3: y is less than p = 2^255 - 19, and the sign bit is zero
 /// if x is zero. x is zero for y = 1 and y = -1.
@@ -145,6 +196,39 @@ mod tests {
         }
 
         #[test]
+        fn any_key_is_verified_as_verify_strict_does(
+            seeds: ([u8; 32], [u8; 32]),
+            zeros in (prop::bool::weighted(0.2), prop::bool::weighted(0.3)),
+            torsions in (0_usize..8, 0_usize..8),
+            flipped in prop::option::weighted(0.2, 0_usize..512),
+            message in 0_u8..8,
+        ) {
+            let scalar = |seed, zero| match zero {
+                true => Scalar::ZERO,
+                false => Scalar::from_bytes_mod_order(seed),
+            };
+            let (a, r) = (scalar(seeds.0, zeros.0), scalar(seeds.1, zeros.1));
+            let key = ED25519_BASEPOINT_POINT * a + EIGHT_TORSION[torsions.0];
+            let key = VerifyingKey::from_bytes(&key.compress().to_bytes()).unwrap();
+            let nonce = ED25519_BASEPOINT_POINT * r + EIGHT_TORSION[torsions.1];
+            let nonce = nonce.compress().to_bytes();
+            let hash = Sha512::new()
+                .chain_update(nonce)
+                .chain_update(key.as_bytes())
+                .chain_update([message])
+                .finalize();
+            let k = Scalar::from_bytes_mod_order_wide(&hash.into());
+            let mut bytes = Signature::from_components(nonce, (r + k * a).to_bytes()).to_bytes();
+            if let Some(bit) = flipped {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+            let signature = Signature::from_bytes(&bytes);
+            let strict = key.verify_strict(&[message], &signature).is_ok();
+            let ours = verify_by_any_key(&key, &[message], &signature).is_ok();
+            prop_assert_eq!(ours, strict);
+        }
+
+        #[test]
         fn own_signatures_are_verified(seed: [u8; 32], message: Vec<u8>) {
             let key = SigningKey::from_bytes(&seed);
             let signature = ed25519_dalek::Signer::sign(&key, &message);
@@ -167,6 +251,36 @@ mod tests {
                 Err(SignatureError::Mismatch)
             );
         }
+    }
+
+    #[test]
+    fn the_encodings_of_small_order_are_those_of_the_library() {
+        let mut expected = EIGHT_TORSION.map(|point| point.compress().to_bytes());
+        let mut found = SMALL_ORDER;
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    /// A key of small order verifies a signature over every eighth message, and a
+    /// nonce of small order is chosen so that it fits. `verify` accepts both.
+    #[test]
+    fn keys_and_nonces_of_small_order_are_refused_with_any_key() {
+        let mut accepted = 0;
+        for (torsion, message) in EIGHT_TORSION
+            .iter()
+            .flat_map(|point| (0_u8..32).map(move |message| (point, message)))
+        {
+            let key = VerifyingKey::from_bytes(&torsion.compress().to_bytes()).unwrap();
+            let zero = Scalar::ZERO.to_bytes();
+            for nonce in SMALL_ORDER {
+                let signature = Signature::from_components(nonce, zero);
+                accepted += u32::from(Verifier::verify(&key, &[message], &signature).is_ok());
+                let ours = verify_by_any_key(&key, &[message], &signature);
+                assert_eq!(ours, Err(SignatureError::Mismatch));
+            }
+        }
+        assert!(accepted > 0);
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn verify(spki: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Opt
             }
             let key = ed25519::VerifyingKey::from_bytes(key.try_into().ok()?).ok()?;
             let signature = ed25519::Signature::from_slice(signature).ok()?;
-            Some(key.verify_strict(signed, &signature).is_ok())
+            Some(ed25519::verify_by_any_key(&key, signed, &signature).is_ok())
         }
         RSA_OID => rsa(key, algorithm, signed, signature),
         EC_OID => {

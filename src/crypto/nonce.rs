@@ -203,11 +203,13 @@ const DISTINCT: usize = 16;
 
 fn decode(text: &[u8], forms: Forms) -> Result<Vec<u8>, NonceError> {
     let digits = text.strip_suffix(b"\n").unwrap_or(text);
-    let ours = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(byte);
+    let ours = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
+    };
     if let Some(at) = digits.iter().position(|byte| !ours(byte)) {
         return Err(NonceError::Alphabet { at });
     }
-    let url_safe = digits.iter().any(|byte| b"-_".contains(byte));
+    let url_safe = digits.iter().any(|byte| matches!(byte, b'-' | b'_'));
     if forms == Forms::Canonical {
         if digits.len() != text.len() {
             return Err(NonceError::FinalNewline);

@@ -75,6 +75,7 @@ pub(super) fn read_secret(
     forms: Forms,
 ) -> Result<Zeroizing<Vec<u8>>, PemError> {
     let block = Block::find(text, label)?;
+    block.check_digits()?;
     let (_, der) = pem_rfc7468::decode_vec(block.raw).map_err(|_| PemError::Base64)?;
     let der = Zeroizing::new(der);
     block.check_only(forms)?;
@@ -166,12 +167,6 @@ impl<'a> Block<'a> {
         if boundary(last, b"-----END ") != Some(label.as_bytes()) {
             return Err(PemError::Framing);
         }
-        // Header lines (RFC 1421) and blanks are not allowed.
-        if !base64.iter().all(|byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\r' | b'\n')
-        }) {
-            return Err(PemError::Base64);
-        }
         let raw = framed
             .get(..framed.len() - after.len())
             .ok_or(PemError::Framing)?;
@@ -181,6 +176,15 @@ impl<'a> Block<'a> {
             base64,
             after,
         })
+    }
+
+    /// Checks that the block has neither header lines (RFC 1421) nor blanks.
+    fn check_digits(&self) -> Result<(), PemError> {
+        let is_digit = |byte: &u8| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\r' | b'\n')
+        };
+        let holds = self.base64.iter().all(is_digit);
+        if holds { Ok(()) } else { Err(PemError::Base64) }
     }
 
     /// Checks that only white space follows the block.
@@ -224,7 +228,11 @@ impl<'a> Block<'a> {
     /// The content: canonical base64 in lines that end in LF or CR LF.
     fn decode(&self) -> Result<Vec<u8>, PemError> {
         let mut digits = Vec::with_capacity(self.base64.len());
-        let lines = self.base64.trim_ascii_start();
+        // The decoder refuses header lines (RFC 1421) and blanks.
+        let mut lines = self.base64;
+        while let [b'\r' | b'\n', rest @ ..] = lines {
+            lines = rest;
+        }
         let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
         for line in lines.split(|byte| *byte == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);

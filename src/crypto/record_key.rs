@@ -1,8 +1,9 @@
 //! The provider's key for its own nonces and records.
 
-use hmac::Mac;
+use hmac::{Hmac, Mac};
 use rand_core::TryCryptoRng;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use sha2::Sha256;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::entropy::{keyed, update_parts};
 use crate::model::ValueError;
@@ -25,8 +26,18 @@ use crate::model::ValueError;
 #[derive(Clone, Zeroize, ZeroizeOnDrop, derive_more::Debug)]
 #[debug("RecordKey(…)")]
 pub struct RecordKey {
-    current: [u8; 32],
-    predecessors: Vec<[u8; 32]>,
+    current: MacKey,
+    predecessors: Vec<MacKey>,
+}
+
+/// The bytes of a key, and HMAC-SHA-256 after it has read them. Each MAC begins with
+/// a copy of this state.
+#[derive(Clone, ZeroizeOnDrop)]
+struct MacKey {
+    bytes: [u8; 32],
+    // Wiped by itself.
+    #[zeroize(skip)]
+    state: Hmac<Sha256>,
 }
 
 /// The key that made a MAC: the present record key or a predecessor.
@@ -45,10 +56,10 @@ impl RecordKey {
     /// [`ValueError`] for a key of zeros only.
     pub fn new(bytes: [u8; 32]) -> Result<Self, ValueError> {
         let key = Self {
-            current: bytes,
+            current: MacKey::new(bytes),
             predecessors: Vec::new(),
         };
-        if key.current == [0; 32] {
+        if key.current.bytes == [0; 32] {
             return Err(ALL_ZERO);
         }
         Ok(key)
@@ -61,7 +72,7 @@ impl RecordKey {
     /// [`ValueError`] for a key of zeros only.
     pub fn with_predecessor(mut self, bytes: [u8; 32]) -> Result<Self, ValueError> {
         let predecessor = Self::new(bytes)?;
-        self.predecessors.push(predecessor.current);
+        self.predecessors.push(predecessor.current.clone());
         Ok(self)
     }
 
@@ -70,24 +81,24 @@ impl RecordKey {
     /// # Errors
     /// The error of the generator.
     pub fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
-        let mut key = Self {
-            current: [0; 32],
-            predecessors: Vec::new(),
-        };
-        while key.current == [0; 32] {
-            rng.try_fill_bytes(&mut key.current)?;
+        let mut bytes = Zeroizing::new([0; 32]);
+        while *bytes == [0; 32] {
+            rng.try_fill_bytes(&mut *bytes)?;
         }
-        Ok(key)
+        Ok(Self {
+            current: MacKey::new(*bytes),
+            predecessors: Vec::new(),
+        })
     }
 
     /// The key's bytes, to be stored as a secret.
     pub const fn as_bytes(&self) -> &[u8; 32] {
-        &self.current
+        &self.current.bytes
     }
 
     /// HMAC-SHA-256 over a domain and parts, each preceded by its length.
     pub(crate) fn mac(&self, domain: &str, parts: &[&[u8]]) -> [u8; 32] {
-        let mut mac = keyed(&self.current);
+        let mut mac = self.current.state.clone();
         update_parts(&mut mac, domain, parts);
         mac.finalize().into_bytes().into()
     }
@@ -101,8 +112,8 @@ impl RecordKey {
     /// The maker of the MAC, which may be truncated to 16 bytes or more; `None` if
     /// no known key made it. The comparison takes constant time.
     pub(crate) fn maker_of(&self, domain: &str, parts: &[&[u8]], mac: &[u8]) -> Option<SealMaker> {
-        let is_by = |key: &[u8; 32]| {
-            let mut expected = keyed(key);
+        let is_by = |key: &MacKey| {
+            let mut expected = key.state.clone();
             update_parts(&mut expected, domain, parts);
             mac.len() >= SHORTEST_MAC && expected.verify_truncated_left(mac).is_ok()
         };
@@ -111,6 +122,20 @@ impl RecordKey {
         }
         let is_earlier = self.predecessors.iter().any(is_by);
         is_earlier.then_some(SealMaker::Predecessor)
+    }
+}
+
+impl MacKey {
+    fn new(bytes: [u8; 32]) -> Self {
+        let state = keyed(&bytes);
+        Self { bytes, state }
+    }
+}
+
+impl Zeroize for MacKey {
+    fn zeroize(&mut self) {
+        self.bytes.zeroize();
+        self.state = keyed(&self.bytes);
     }
 }
 

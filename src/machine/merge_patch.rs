@@ -1,6 +1,7 @@
 //! JSON merge patches (RFC 7396): applying one as an API server does, and
 //! computing the smallest one between two values.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Part;
@@ -47,7 +48,8 @@ pub(crate) fn between(from: &Value, to: &Value) -> Option<Value> {
 /// The patch changes the status if nothing else differs, or if the status differs
 /// and `status_first` is set. Otherwise, the patch changes the main part.
 pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Option<(Part, Value)> {
-    let Value::Object(mut patch) = between(&from.to_value(), &to.to_value())? else {
+    let (old, new) = parts_that_differ(from, to);
+    let Value::Object(mut patch) = between(&old, &new)? else {
         return None;
     };
     let status = patch.remove("status");
@@ -61,6 +63,41 @@ pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Opt
         }
         _ => Some((Part::Main, Value::Object(patch))),
     }
+}
+
+/// Both objects as JSON. Parts that are equal may be missing in both: the spec of a
+/// Tenant or an Identity is long, and rarely changes.
+fn parts_that_differ(from: &Object, to: &Object) -> (Value, Value) {
+    let parts = match (from, to) {
+        (Object::Tenant(old), Object::Tenant(new)) => [
+            part("metadata", &old.metadata, &new.metadata),
+            part("spec", &old.spec, &new.spec),
+            part("status", &old.status, &new.status),
+        ],
+        (Object::Identity(old), Object::Identity(new)) => [
+            part("metadata", &old.metadata, &new.metadata),
+            part("spec", &old.spec, &new.spec),
+            part("status", &old.status, &new.status),
+        ],
+        _ => return (from.to_value(), to.to_value()),
+    };
+    let (old, new): (Map<_, _>, Map<_, _>) = parts
+        .into_iter()
+        .flatten()
+        .map(|(name, old, new)| ((name.to_owned(), old), (name.to_owned(), new)))
+        .unzip();
+    (Value::Object(old), Value::Object(new))
+}
+
+/// A part in both forms, if it differs.
+fn part<T: PartialEq + Serialize>(
+    name: &'static str,
+    old: &T,
+    new: &T,
+) -> Option<(&'static str, Value, Value)> {
+    // A map with text keys can always be JSON.
+    let value = |part| serde_json::to_value(part).unwrap_or_default();
+    (old != new).then(|| (name, value(old), value(new)))
 }
 
 /// The patch without secrets: the data of a Secret, and secret fields of
@@ -91,9 +128,63 @@ fn hide(value: &mut Value, in_secret: bool) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+    use crate::model::{Identity, Tenant};
+
+    /// The patch between the parts that differ, and the one between whole objects.
+    fn patches(from: impl Into<Object>, to: impl Into<Object>) -> [Option<Value>; 2] {
+        let (from, to) = (from.into(), to.into());
+        let (old, new) = parts_that_differ(&from, &to);
+        [
+            between(&old, &new),
+            between(&from.to_value(), &to.to_value()),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn the_patch_of_a_tenant_leaves_out_nothing(
+            from: Tenant,
+            to: Tenant,
+            kept: (bool, bool, bool),
+        ) {
+            let mut to = to;
+            if kept.0 {
+                to.metadata.clone_from(&from.metadata);
+            }
+            if kept.1 {
+                to.spec.clone_from(&from.spec);
+            }
+            if kept.2 {
+                to.status.clone_from(&from.status);
+            }
+            let [parts, whole] = patches(from, to);
+            prop_assert_eq!(parts, whole);
+        }
+
+        #[test]
+        fn the_patch_of_an_identity_leaves_out_nothing(
+            from: Identity,
+            to: Identity,
+            kept: (bool, bool, bool),
+        ) {
+            let mut to = to;
+            if kept.0 {
+                to.metadata.clone_from(&from.metadata);
+            }
+            if kept.1 {
+                to.spec.clone_from(&from.spec);
+            }
+            if kept.2 {
+                to.status.clone_from(&from.status);
+            }
+            let [parts, whole] = patches(from, to);
+            prop_assert_eq!(parts, whole);
+        }
+    }
 
     /// The examples of RFC 7396, appendix A.
     #[test]

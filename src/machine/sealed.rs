@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, io};
 
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 use crate::{
     crypto::{RecordKey, SealMaker},
@@ -86,21 +87,25 @@ pub(crate) fn metadata(name: String, namespace: &str, peer: &ClusterId) -> Metad
     Metadata::labelled(name, namespace, labels)
 }
 
-/// The text of a record that may hold a secret. The size is computed first,
-/// because a growing buffer leaves copies in memory that are not wiped.
+/// The text of a record that may hold a secret, in a buffer of its exact size.
 pub(crate) fn to_text(record: &impl Serialize) -> serde_json::Result<Vec<u8>> {
-    let mut size = Size(0);
-    serde_json::to_writer(&mut size, record)?;
-    let mut text = Vec::with_capacity(size.0);
+    let mut text = WipedBuffer(Zeroizing::new(Vec::with_capacity(2048)));
     serde_json::to_writer(&mut text, record)?;
-    Ok(text)
+    Ok(text.0.to_vec())
 }
 
-struct Size(usize);
+/// A buffer that grows without leaving copies of its content in memory.
+struct WipedBuffer(Zeroizing<Vec<u8>>);
 
-impl io::Write for Size {
+impl io::Write for WipedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = self.0.saturating_add(bytes.len());
+        let length = self.0.len().saturating_add(bytes.len());
+        if length > self.0.capacity() {
+            let mut larger = Vec::with_capacity(length.max(2 * self.0.capacity()));
+            larger.extend_from_slice(&self.0);
+            self.0 = Zeroizing::new(larger);
+        }
+        self.0.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -127,10 +132,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_buffer_of_a_record_does_not_grow() {
-        let record = BTreeMap::from([("key", "x".repeat(5000)), ("other", String::new())]);
-        let text = to_text(&record).unwrap();
-        assert_eq!(text, serde_json::to_vec(&record).unwrap());
-        assert_eq!(text.capacity(), text.len());
+    fn the_text_of_a_record_has_its_exact_size() {
+        for length in [0, 2000, 2048, 50_000] {
+            let record = BTreeMap::from([("key", "x".repeat(length)), ("other", "\n".into())]);
+            let text = to_text(&record).unwrap();
+            assert_eq!(text, serde_json::to_vec(&record).unwrap());
+            assert_eq!(text.capacity(), text.len());
+        }
+    }
+
+    #[test]
+    fn a_buffer_moves_only_by_a_copy_of_its_own() {
+        let mut buffer = WipedBuffer(Zeroizing::new(Vec::with_capacity(8)));
+        for length in [3, 5, 1, 100, 7] {
+            let before = (
+                buffer.0.as_ptr(),
+                buffer.0.len() + length <= buffer.0.capacity(),
+            );
+            io::Write::write_all(&mut buffer, &vec![b'x'; length]).unwrap();
+            assert_eq!(before.0 == buffer.0.as_ptr(), before.1);
+        }
+        assert_eq!(buffer.0.len(), 116);
     }
 }

@@ -116,7 +116,7 @@ impl<'a> Look<'a> {
                 false => Phase::AwaitsNames,
             });
         }
-        self.check_provable(tenant)?;
+        let usable = self.check_provable(tenant)?;
         let verified = self.verify_claim(tenant)?;
         if tenant.metadata.uid.is_empty() {
             return Ok(Phase::NeedsUid(tenant.id()));
@@ -132,7 +132,7 @@ impl<'a> Look<'a> {
                 None => phase,
             });
         }
-        let nonce = match self.verify_handshake(tenant, &verified)? {
+        let nonce = match self.verify_handshake(tenant, &verified, usable)? {
             Handshake::Verified(nonce) => nonce,
             Handshake::AwaitsNames => return Ok(Phase::AwaitsNames),
         };

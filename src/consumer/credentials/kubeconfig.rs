@@ -54,14 +54,14 @@ impl HolderContext<'_> {
     /// Records the certificate and the pins of its Identity.
     pub(in crate::consumer) fn keep(&self, accepted: &AcceptedIdentity, plan: &mut Plan<'_>) {
         let observed = self.look.observed;
-        let certificate = accepted.fingerprint();
+        let receipt = accepted.received(&self.holder, observed.record(), self.look.now);
+        let certificate = receipt.map(|receipt| receipt.certificate);
         let known = self.recorded().map(|received| received.certificate);
         let is_new = certificate.is_some() && known != certificate;
         // After a release of the pins, only a new certificate sets them again.
         let is_released = observed.record().is_some_and(|record| record.released)
             && certificate.is_some()
             && !is_new;
-        let receipt = accepted.received(&self.holder, observed.record(), self.look.now);
         plan.records.change(|record| {
             if self.is_of_control_plane() && !is_released {
                 accepted.record_pins(record);

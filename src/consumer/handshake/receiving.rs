@@ -87,7 +87,7 @@ impl Look<'_> {
         let notices = accepted.notices_of_key();
         notices.for_each(|notice| plan.notify(notice));
         let decision = Decision::IdentityTaken {
-            certificate: accepted.fingerprint(),
+            certificate: receipt.map(|receipt| receipt.certificate),
         };
         let taken = Event::new(self.peer(), decision).about(id);
         plan.tell_upon(stored, taken.by_key(accepted.key().fingerprint()));

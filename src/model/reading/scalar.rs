@@ -67,6 +67,17 @@ fn is_word(text: &str) -> bool {
 
 /// Whether a reader of YAML 1.1 or 1.2 may read the text as a number.
 fn is_number(text: &str) -> bool {
+    // Most texts have a letter that no number has.
+    let may_be_in_a_number = |byte: u8| {
+        byte.is_ascii_hexdigit()
+            || matches!(
+                byte,
+                b'x' | b'X' | b'o' | b'O' | b'_' | b'.' | b':' | b'+' | b'-'
+            )
+    };
+    if !text.bytes().all(may_be_in_a_number) {
+        return false;
+    }
     let digits = text.trim_start_matches(['+', '-']).replace('_', "");
     let lower = digits.to_ascii_lowercase();
     let based = [("0x", 16), ("0o", 8), ("0b", 2)]
@@ -91,6 +102,9 @@ fn is_number(text: &str) -> bool {
 
 /// Whether the text begins with a date, such as 2026-11-20.
 fn is_date(text: &str) -> bool {
+    if text.as_bytes().get(4) != Some(&b'-') {
+        return false;
+    }
     let mut parts = text.splitn(3, '-');
     let is_digits = |part: Option<&str>, length: core::ops::RangeInclusive<usize>| {
         part.is_some_and(|part| {

@@ -89,16 +89,19 @@ impl de::Visitor<'_> for Base64 {
 /// Decodes base64 text. An error names a position, but not the byte there, since
 /// the text may be a secret.
 fn decode(text: &str) -> Result<Zeroizing<Vec<u8>>, String> {
-    let joined;
-    let text = if text.contains(['\r', '\n']) {
-        // The capacity suffices: a growing buffer would leave copies in memory.
-        let mut kept = Vec::with_capacity(text.len());
-        kept.extend(text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')));
-        joined = Zeroizing::new(kept);
-        joined.as_slice()
-    } else {
-        text.as_bytes()
-    };
+    // Few texts have line breaks, which no decoder takes.
+    match decode_line(text.as_bytes()) {
+        Err(_) if text.contains(['\r', '\n']) => {
+            // The capacity suffices: a growing buffer would leave copies in memory.
+            let mut kept = Zeroizing::new(Vec::with_capacity(text.len()));
+            kept.extend(text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')));
+            decode_line(&kept)
+        }
+        result => result,
+    }
+}
+
+fn decode_line(text: &[u8]) -> Result<Zeroizing<Vec<u8>>, String> {
     let mut bytes = Zeroizing::new(vec![0; base64::decoded_len_estimate(text.len())]);
     match STANDARD.decode_slice(text, &mut bytes) {
         Ok(length) => {

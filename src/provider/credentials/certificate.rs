@@ -135,7 +135,8 @@ fn take(
     let replaces = replaced(context);
     let records = &mut plan.records;
     records.remember_until(&context.holder, until);
-    let issued = IssuedCertificate::new(chain, &request.csr, replaces, now);
+    let certificate = chain.leaf().fingerprint();
+    let issued = IssuedCertificate::new(chain, certificate, &request.csr, replaces, now);
     records.held(&context.holder, |held| held.take(issued));
     if let Holder::Slice(slice) = &context.holder {
         records.slice(slice).change(|record| {
@@ -145,7 +146,7 @@ fn take(
     context.kept_in.keep(context.text, chain, plan);
     let issued = Decision::CertificateIssued {
         request: request.id,
-        certificate: chain.leaf().fingerprint(),
+        certificate,
         until,
         replaces,
     };

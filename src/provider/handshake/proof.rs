@@ -66,7 +66,13 @@ pub(in crate::provider) fn record_proof(
         || Record::new(Some(key.clone()), now),
         |record| {
             if let Some(chain) = adopted {
-                let issued = IssuedCertificate::new(chain, verified.csr(), None, now);
+                let issued = IssuedCertificate::new(
+                    chain,
+                    chain.leaf().fingerprint(),
+                    verified.csr(),
+                    None,
+                    now,
+                );
                 record.remember_until(issued.until());
                 record.held.take(issued);
             }

@@ -77,14 +77,17 @@ impl Look<'_> {
     /// Checks the form of the Tenant. If no key is pinned, also checks that the
     /// present nonce is usable. Without a usable nonce, the Tenant's key cannot be
     /// proven and is not verified. So a Tenant that stays refused causes no costly
-    /// arithmetic.
-    pub(in crate::provider) fn check_provable(&self, tenant: &Tenant) -> Result<(), Error> {
+    /// arithmetic. Returns the usable nonce, unless a key is pinned.
+    pub(in crate::provider) fn check_provable(
+        &self,
+        tenant: &Tenant,
+    ) -> Result<Option<Nonce>, Error> {
         verify::tenant_form(tenant, self.peer(), self.policy())?;
         let record = self.observed.record();
         if record.is_some_and(|record| record.public_key.is_some()) {
-            return Ok(());
+            return Ok(None);
         }
-        nonce::present(self).into_usable(self).map(drop)
+        nonce::present(self).into_usable(self).map(Some)
     }
 
     /// Verifies the Tenant's claim (names, key, request) without the nonce. The key
@@ -136,7 +139,7 @@ impl Look<'_> {
         let policy = self.policy();
         let field = tenant.spec.public_key.as_slice();
         let unpinned = |record: &&Record| record.public_key.is_none();
-        let (Some(record), Ok(claimed), Ok(())) = (
+        let (Some(record), Ok(claimed), Ok(_)) = (
             self.observed.record().filter(unpinned),
             PublicKey::claimed_spki_der(field, policy),
             self.check_provable(tenant),
@@ -165,13 +168,18 @@ impl Look<'_> {
     }
 
     /// Verifies that the claim's key signed a nonce of this provider, that the
-    /// nonce is neither expired nor used, and that the peer's name is free.
+    /// nonce is neither expired nor used, and that the peer's name is free. `usable`
+    /// is the present nonce, if it was checked before.
     pub(in crate::provider) fn verify_handshake(
         &self,
         tenant: &Tenant,
         verified: &VerifiedTenant,
+        usable: Option<Nonce>,
     ) -> Result<Handshake, Error> {
-        let nonce = nonce::present(self).into_usable(self)?;
+        let nonce = match usable {
+            Some(nonce) => nonce,
+            None => nonce::present(self).into_usable(self)?,
+        };
         verify::nonce_signature(tenant, verified, &nonce, self.policy())?;
         if !self.observed.is_known() && self.check_names(tenant)? == Names::Awaited {
             return Ok(Handshake::AwaitsNames);
@@ -186,7 +194,7 @@ impl Look<'_> {
         received: &Tenant,
         verified: &VerifiedTenant,
     ) -> Result<Names, Error> {
-        let handshake = || match self.verify_handshake(received, verified)? {
+        let handshake = || match self.verify_handshake(received, verified, None)? {
             Handshake::Verified(_) => Ok(Names::Free),
             Handshake::AwaitsNames => Ok(Names::Awaited),
         };

@@ -54,19 +54,20 @@ enum WhyRefused {
 }
 
 impl IssuedCertificate {
+    /// The record of a chain whose first certificate has this fingerprint.
     pub(in crate::provider) fn new(
         chain: &CertificateChain,
+        fingerprint: Fingerprint,
         csr: &Csr,
         replaced: Option<Fingerprint>,
         now: Timestamp,
     ) -> Self {
-        let leaf = chain.leaf();
         Self {
             chain: Bytes::from(chain.pem()),
-            leaf: Bytes::from(leaf.fingerprint().as_bytes().as_slice()),
+            leaf: Bytes::from(fingerprint.as_bytes().as_slice()),
             csr: Bytes::from(csr.digest().as_slice()),
             at: now.unix(),
-            until: leaf.not_after.unix(),
+            until: chain.leaf().not_after.unix(),
             replaced: replaced.map(|leaf| Bytes::from(leaf.as_bytes().as_slice())),
         }
     }

@@ -192,10 +192,13 @@ impl Record {
     }
 
     pub(in crate::provider) fn has_used(&self, nonce: &Nonce) -> bool {
+        if self.used.is_empty() {
+            return false;
+        }
         // Records in the first format hold the digest of the nonce's text.
-        let text = nonce.digest();
-        let mut used = self.used.iter();
-        used.any(|used| used.is_of(nonce) || used.digest.as_slice() == text)
+        let (bytes, text) = (nonce.bytes_digest(), nonce.digest());
+        let mut used = self.used.iter().map(|used| used.digest.as_slice());
+        used.any(|used| used == bytes || used == text)
     }
 
     /// Marks the nonce as used, forgets the expired nonces, and ends the offer.
