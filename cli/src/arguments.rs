@@ -4,14 +4,19 @@ mod administration;
 pub(crate) mod audit;
 mod examples;
 mod exporting;
+mod get;
+mod inspect;
 mod legacy;
+mod pages;
 pub(crate) mod peering_user;
 pub(crate) mod running;
+mod set;
 pub(crate) mod sites;
 mod slices;
 pub(crate) mod transcript;
+mod version;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -25,15 +30,21 @@ use serde::{Deserialize, Serialize};
 use crate::{environment::Now, home::Signer};
 
 pub(crate) use administration::{
-    Approve, Cordon, Deny, Drain, NamedSlice, Release, Remote, Renew, Replicate, SignAgain, Status,
-    StatusFormat, Unauthenticate, Uncordon,
+    Approve, Cordon, Deny, Doctor, DoctorFormat, Drain, NamedSlice, Picture, Release, Remote,
+    Renew, Replicate, SignAgain, Status, StatusFormat, Unauthenticate, Uncordon,
 };
 use examples::*;
 pub(crate) use exporting::{Export, GenerateCarried};
+pub(crate) use get::{Get, GetNonce, List, ListFormat};
+pub(crate) use inspect::{Inspect, InspectFormat};
+use legacy::duration;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
+pub(crate) use pages::command;
 pub(crate) use running::{Run, Sides};
+pub(crate) use set::Set;
 pub(crate) use sites::{LocalSite, RemoteSite};
 pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
+pub(crate) use version::{Version, VersionFormat};
 
 /// Authenticate Liqo clusters, by their API servers or by files.
 ///
@@ -83,6 +94,28 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) now: Option<Now>,
+    /// Change nothing, and show as a diff what the command would write
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) dry_run: bool,
+    /// Do not ask for a confirmation; without a terminal, nobody is asked
+    #[arg(
+        short = 'y',
+        long,
+        visible_alias = "yes",
+        global = true,
+        help_heading = "Global options"
+    )]
+    pub(crate) skip_confirm: bool,
+    /// How long to wait for the other side: for a cluster's signer, and with --wait
+    #[arg(
+        long,
+        global = true,
+        value_name = "DURATION",
+        default_value = "30s",
+        value_parser = duration,
+        help_heading = "Global options"
+    )]
+    pub(crate) timeout: Duration,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -133,8 +166,13 @@ pub(crate) enum Command {
     /// Explain an object: its cluster, its key, what is verified, what is wrong
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
+    /// Change how peers reach this cluster's API server
+    #[command(subcommand, after_help = SET_EXAMPLES)]
+    Set(Set),
     /// Show the state of a home: peers, certificates, slices, and who waits for whom
     Status(Status),
+    /// Look for what keeps this cluster from working, and say how to mend it
+    Doctor(Doctor),
     /// Carry slices and renewals to the provider and the answers back, as Liqo's replicator does
     Replicate(Replicate),
     /// Renew the certificates that are due
@@ -177,12 +215,49 @@ pub(crate) enum Command {
     /// Speak the shared-token protocol of Liqo 0.2 to 0.10
     #[command(subcommand)]
     Legacy(Legacy),
-    /// Print shell completions
+    /// Print the script that completes command lines in a shell
     #[command(after_help = COMPLETION_EXAMPLES)]
     Completion {
         /// The shell
         shell: Shell,
     },
+    /// Print the version of this program
+    Version(Version),
+    /// Print the manual page, or write the pages of all commands
+    Man {
+        /// Write the pages of all commands into this folder
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+    /// Print the global options, which every command takes
+    Options,
+}
+
+impl Command {
+    /// Whether the command can be tried with --dry-run. The others change nothing, or talk
+    /// to other programs.
+    pub(crate) const fn can_be_tried(&self) -> bool {
+        matches!(
+            self,
+            Self::Init(_)
+                | Self::Authenticate(_)
+                | Self::Create(_)
+                | Self::Delete(_)
+                | Self::Generate(_)
+                | Self::Apply(_)
+                | Self::Set(_)
+                | Self::Replicate(_)
+                | Self::Renew(_)
+                | Self::Cordon(_)
+                | Self::Drain(_)
+                | Self::Uncordon(_)
+                | Self::Approve(_)
+                | Self::Deny(_)
+                | Self::SignAgain(_)
+                | Self::Release(_)
+                | Self::Unauthenticate(_)
+        )
+    }
 }
 
 #[derive(Debug, Args)]
@@ -305,64 +380,12 @@ pub(crate) struct CreateNonce {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Get {
-    /// The Tenants of this home (a provider's)
-    #[command(visible_alias = "tenant")]
-    Tenants(List),
-    /// The Identities of this home (a consumer's)
-    #[command(visible_alias = "identity")]
-    Identities(List),
-    /// The ResourceSlices of this home: its own requests, and those of its peers
-    #[command(name = "resourceslices", visible_aliases = ["rs", "resourceslice"])]
-    ResourceSlices(List),
-    /// The Renews of this home: the objects that renew certificates
-    #[command(visible_alias = "renew")]
-    Renews(List),
-    /// Only the text of a consumer's nonce; without --remote-cluster-id, a table of all nonces
-    Nonce(GetNonce),
-    /// The kubeconfig for a provider; it contains the private key
-    Kubeconfig {
-        /// The cluster ID of the remote cluster
-        #[arg(long, value_name = "ID")]
-        remote_cluster_id: ClusterId,
-        /// The kubeconfig of this resource slice, instead of the control plane's
-        #[arg(long, value_name = "NAME")]
-        resourceslice: Option<String>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct List {
-    /// Only the object with this name
-    pub(crate) name: Option<String>,
-    /// Only the objects in this namespace
-    #[arg(
-        short,
-        long,
-        value_name = "NAMESPACE",
-        conflicts_with = "all_namespaces"
-    )]
-    pub(crate) namespace: Option<NamespaceName>,
-    /// Also show the namespaces
-    #[arg(short = 'A', long)]
-    pub(crate) all_namespaces: bool,
-    /// Print manifests instead of a table
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<Format>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct GetNonce {
-    /// The cluster ID of the remote cluster
-    #[arg(long, value_name = "ID")]
-    pub(crate) remote_cluster_id: Option<ClusterId>,
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum Generate {
     /// Generate the Tenant to be applied on the remote provider cluster
+    #[command(visible_alias = "tenants")]
     Tenant(GenerateTenant),
     /// Generate the Identity to be applied on the remote consumer cluster
+    #[command(visible_alias = "identities")]
     Identity(GenerateIdentity),
     /// Generate the replica of a slice for the provider, or the provider's answer to it
     #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
@@ -434,18 +457,6 @@ pub(crate) struct Apply {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) known: Known,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Inspect {
-    /// The file; "-" for standard input
-    pub(crate) file: PathBuf,
-    /// The cluster that the object must belong to; by default, the cluster that it names
-    #[arg(long, value_name = "ID")]
-    pub(crate) remote_cluster_id: Option<ClusterId>,
-    /// The nonce that a Tenant must be signed with; by default, the home's nonce
-    #[arg(long, value_name = "NONCE")]
-    pub(crate) nonce: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

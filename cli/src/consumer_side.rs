@@ -19,6 +19,7 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Settings},
+    provider_side::check_other,
 };
 
 /// The consumer's side of one peering, over a home.
@@ -45,6 +46,7 @@ impl<'h> ConsumerSide<'h> {
         policy: &Policy,
         clock: Clock,
     ) -> Result<Self> {
+        check_other(home, peer)?;
         Ok(Self {
             machine: consumer(home, peer, policy)?,
             home,

@@ -1,6 +1,6 @@
 //! The context of a command.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use liqo_auth::policy::Policy;
 
@@ -9,7 +9,7 @@ use crate::{
     consumer_side,
     environment::Clock,
     failure::{Failure, Result},
-    home::{Connection, Home, Report, SecretValue, Site, Use},
+    home::{Connection, Home, Report, SecretValue, Site, Trial, Use},
     output::Printer,
     provider_side,
 };
@@ -23,17 +23,37 @@ pub(crate) struct Context {
     pub(crate) printer: Printer,
     /// What the clusters of changed homes have to be told.
     pub(crate) report: Report,
+    trial: Option<Trial>,
 }
 
 impl Context {
-    pub(crate) fn new(global: Global) -> Self {
+    /// The context of a command. A trial keeps all changes in memory.
+    pub(crate) fn new(global: Global, trial: Option<Trial>) -> Self {
+        let printer = Printer::new(global.color);
         Self {
             policy: global.policy.policy(),
             clock: Clock::new(global.now),
-            printer: Printer::new(global.color),
             report: Report::default(),
+            printer: match trial {
+                Some(_) => printer.without_results(),
+                None => printer,
+            },
+            trial,
             global,
         }
+    }
+
+    pub(crate) fn trial(&self) -> Option<&Trial> {
+        self.trial.as_ref()
+    }
+
+    pub(crate) fn skips_confirmation(&self) -> bool {
+        self.global.skip_confirm
+    }
+
+    /// How long to wait for the other side.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.global.timeout
     }
 
     /// The cluster of the command.
@@ -70,10 +90,51 @@ impl Context {
 
     /// Opens the cluster of the command, with all its objects.
     pub(crate) fn open(&self, purpose: Use) -> Result<Home> {
-        let mut home = Home::open(&self.site()?, purpose)?;
+        let mut home = self.open_unloaded(purpose)?;
         load(&mut home)?;
+        self.try_out(&mut home);
         home.report_to(&self.report);
         Ok(home)
+    }
+
+    /// Opens the cluster of the command, and reads a folder's objects, and none of an API
+    /// server's.
+    pub(crate) fn open_unloaded(&self, purpose: Use) -> Result<Home> {
+        let mut home = Home::open(&self.site()?, self.purpose(purpose))?;
+        home.wait_at_most(self.timeout());
+        Ok(home)
+    }
+
+    /// Opens two clusters for writing, and reads their objects with `load`.
+    pub(crate) fn open_both(
+        &self,
+        one: &Site,
+        other: &Site,
+        load: impl FnOnce(&mut Home, &mut Home) -> Result<()>,
+    ) -> Result<(Home, Home)> {
+        let (mut one, mut other) = Home::open_both(one, other, self.purpose(Use::Write))?;
+        load(&mut one, &mut other)?;
+        for home in [&mut one, &mut other] {
+            home.wait_at_most(self.timeout());
+            self.try_out(home);
+            home.report_to(&self.report);
+        }
+        Ok((one, other))
+    }
+
+    /// What the command does with a home. A trial only reads.
+    const fn purpose(&self, purpose: Use) -> Use {
+        match self.trial {
+            Some(_) => Use::Read,
+            None => purpose,
+        }
+    }
+
+    /// Keeps the changes of a home in memory, if this is a trial.
+    pub(crate) fn try_out(&self, home: &mut Home) {
+        if let Some(trial) = &self.trial {
+            home.try_out(trial.clone());
+        }
     }
 
     /// Prints the commands that carry the changes of homes to the clusters that they

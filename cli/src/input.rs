@@ -18,8 +18,11 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     if path == Path::new("-") {
         return bounded(io::stdin().lock(), &shown);
     }
-    let file = File::open(path)
-        .map_err(|error| Failure::usage(format!("{shown} cannot be read: {error}")))?;
+    let unreadable = |error| Failure::usage(format!("{shown} cannot be read: {error}"));
+    let file = File::open(path).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.is_dir() {
+        return Err(Failure::usage(format!("{shown} is a folder: name a file")));
+    }
     bounded(file, &shown)
 }
 

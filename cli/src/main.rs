@@ -8,6 +8,9 @@ compile_error!("a home needs the permissions and the symbolic links of a Unix fi
 
 mod arguments;
 mod commands;
+mod completion;
+mod confirmation;
+mod consumer_name;
 mod consumer_side;
 mod context;
 mod driver;
@@ -20,16 +23,25 @@ mod output;
 mod overview;
 mod pair;
 mod provider_side;
+mod recognition;
 mod signer;
+mod subject;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
+use clap_complete::CompleteEnv;
 
 use crate::{arguments::Arguments, output::Printer};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    // A shell that completes a command line calls the program with this variable.
+    CompleteEnv::with_factory(|| completion::with_candidates(Arguments::command())).complete();
+    let matches = arguments::command().get_matches();
+    let arguments = match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
     let printer = Printer::new(arguments.global.color);
     match commands::run(arguments) {
         Ok(()) => ExitCode::SUCCESS,

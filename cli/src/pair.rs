@@ -123,11 +123,10 @@ impl Homes {
             });
         };
         let local_site = context.site_beside(&remote_site)?;
-        let (mut local, mut other) = Home::open_both(&local_site, &remote_site)?;
-        for home in [&mut local, &mut other] {
-            load(home)?;
-            home.report_to(&context.report);
-        }
+        let (local, other) = context.open_both(&local_site, &remote_site, |local, other| {
+            load(local)?;
+            load(other)
+        })?;
         let peer = other.cluster_id().clone();
         if let Some(said) = remote.remote_cluster_id.as_ref().filter(|id| **id != peer) {
             return Err(Failure::usage(format!(

@@ -55,6 +55,7 @@ impl<'h> ProviderSide<'h> {
         policy: &Policy,
         clock: Clock,
     ) -> Result<Self> {
+        check_other(home, peer)?;
         Ok(Self {
             machine: provider(home, policy)?,
             home,
@@ -175,6 +176,17 @@ impl<'h> ProviderSide<'h> {
         let secret = nonce_secret(self.home, &self.peer)?;
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
+}
+
+/// Checks that a command names another cluster than this one.
+pub(crate) fn check_other(home: &Home, peer: &ClusterId) -> Result<()> {
+    if peer == home.cluster_id() {
+        return Err(Failure::usage(format!(
+            "{peer} is the ID of this cluster ({}): name the other cluster",
+            home.site()
+        )));
+    }
+    Ok(())
 }
 
 /// The nonce Secret of a peer.

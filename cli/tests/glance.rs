@@ -22,7 +22,7 @@ fn a_home_at_a_glance() {
     let run = folder.run("status --home cl-provider");
     assert!(
         run.out
-            .starts_with("Cluster cl-provider: Ed25519 key SHA256:")
+            .starts_with("Cluster cl-provider\n  Key             Ed25519, SHA256:")
     );
     assert_eq!(run.err, "No peer.\n");
     folder.ok(&format!(

@@ -173,10 +173,8 @@ fn completions_for_every_shell() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = folder.ok(&format!("completion {shell}"));
-        assert!(
-            script.contains("authenticate") && script.contains("remote-cluster-id"),
-            "{shell}"
-        );
+        // The script asks the program, which tests/completions.rs does.
+        assert!(script.contains("COMPLETE"), "{shell}");
     }
 }
 
@@ -236,6 +234,4 @@ fn each_command_explains_itself() {
         let help = folder.ok(&format!("{command} --help"));
         assert!(help.contains("Usage: liqo-auth"), "{command}: {help}");
     }
-    let completions = folder.ok("completion bash");
-    assert!(completions.contains("unauthenticate"));
 }

@@ -61,6 +61,10 @@ impl Decision {
             Self::IdentityTaken {
                 certificate: Some(certificate),
             } => say("certificate", certificate.to_string()),
+            Self::LogRepaired { bytes, found } => {
+                say("bytes", bytes.to_string());
+                say("found", found.clone());
+            }
             Self::Refused(error) => {
                 say("fault", error.fault().name().to_owned());
                 say("reason", error.fault().to_string());

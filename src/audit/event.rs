@@ -125,6 +125,13 @@ named! {
         SliceRequested,
         /// A renewal was requested.
         RenewalRequested,
+        /// An incomplete line at the end of the log was removed, as a crash leaves it.
+        LogRepaired {
+            /// The length of the line, in bytes.
+            bytes: u64,
+            /// The beginning of the line.
+            found: String,
+        },
         /// A message, an object or a request was refused.
         Refused(Error),
     }
@@ -137,6 +144,16 @@ impl Event {
             object: error.at().object.clone(),
             ..Self::new(peer, Decision::Refused(error.clone()))
         }
+    }
+
+    /// The event of a repair of this cluster's own log. `removed` is the incomplete line
+    /// at its end.
+    pub fn log_repaired(cluster: &ClusterId, removed: &[u8]) -> Self {
+        let decision = Decision::LogRepaired {
+            bytes: u64::try_from(removed.len()).unwrap_or(u64::MAX),
+            found: String::from_utf8_lossy(removed).into_owned(),
+        };
+        Self::new(cluster, decision)
     }
 
     pub(crate) fn new(peer: &ClusterId, decision: Decision) -> Self {

@@ -1,5 +1,7 @@
 //! The command line of the commands for clusters that are authenticated.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::model::ClusterId;
 
@@ -23,13 +25,45 @@ pub(crate) struct Replicate {
 
 #[derive(Debug, Args)]
 pub(crate) struct Status {
-    /// Print everything in a format for programs, instead of tables
+    /// Only the peering with this cluster; a picture then shows its phases
+    #[arg(long, value_name = "ID")]
+    pub(crate) remote_cluster_id: Option<ClusterId>,
+    /// Fail with exit code 4 if a certificate ends within this time, such as 30d
+    #[arg(long, value_name = "DURATION", value_parser = super::duration)]
+    pub(crate) fail_if_expiring: Option<Duration>,
+    /// Show the state again whenever it changes, until the program is stopped
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Print everything for programs, or a picture, instead of tables
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(crate) output: Option<StatusFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatusFormat {
+    Json,
+    /// A picture for Graphviz
+    Dot,
+    /// A picture for Mermaid, which Markdown pages show
+    Mermaid,
+}
+
+/// The language of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Picture {
+    Dot,
+    Mermaid,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Print the findings in a format for programs
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub(crate) output: Option<DoctorFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorFormat {
     Json,
 }
 

@@ -1,6 +1,6 @@
 //! `audit`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::audit::EntryHash;
 
 #[derive(Debug, Subcommand)]
@@ -8,7 +8,16 @@ pub(crate) enum Audit {
     /// Verify that nobody changed the log, and print its head
     Verify(VerifyAudit),
     /// Verify the log, and print its entries
-    Show,
+    Show {
+        /// Print the entries as the log has them, with nothing cut off
+        #[arg(short, long, value_enum, value_name = "FORMAT")]
+        output: Option<AuditFormat>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AuditFormat {
+    Json,
 }
 
 #[derive(Debug, Args)]
@@ -16,6 +25,9 @@ pub(crate) struct VerifyAudit {
     /// A head that was printed before; if the log does not contain it, its end is missing
     #[arg(long, value_name = "HEX")]
     pub(crate) head: Option<EntryHash>,
+    /// Print the result in a format for programs
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub(crate) output: Option<AuditFormat>,
 }
 
 pub(crate) const EXAMPLES: &str = "\

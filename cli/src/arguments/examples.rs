@@ -3,11 +3,12 @@
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the file system or the machine failed
-  2  the command line is wrong
-  3  the input from the peer was refused
-  4  something else is needed first
-  5  this side's own objects contradict each other";
+  1  the file system, the machine or a request to the API server failed
+  2  the command line is wrong: an option, or a file or home that it names
+  3  the input from the peer was refused; with --strict, not wholly verified
+  4  something else is needed first: from the peer, from an administrator, or your
+     confirmation
+  5  this side's own objects contradict each other, or cannot be read";
 
 pub(super) const LONG_HELP: &str = "\
 Examples:
@@ -33,11 +34,12 @@ Examples:
 
 Exit codes:
   0  done
-  1  the file system or the machine failed
-  2  the command line is wrong
-  3  the input from the peer was refused
-  4  something else is needed first
-  5  this side's own objects contradict each other";
+  1  the file system, the machine or a request to the API server failed
+  2  the command line is wrong: an option, or a file or home that it names
+  3  the input from the peer was refused; with --strict, not wholly verified
+  4  something else is needed first: from the peer, from an administrator, or your
+     confirmation
+  5  this side's own objects contradict each other, or cannot be read";
 
 pub(super) const INIT_EXAMPLES: &str = "\
 Examples:
@@ -77,10 +79,19 @@ Examples:
 With --home, the command runs the same checks as `apply` on that home.
 It changes nothing. The exit code is 3 if anything is wrong.";
 
+pub(super) const SET_EXAMPLES: &str = "\
+Examples:
+  liqo-auth set api-server https://172.19.0.3:6443 --home ./cl-provider
+  liqo-auth set ca ca.crt --home ./cl-provider
+  liqo-auth set ca --default --home ./cl-provider";
+
 pub(super) const COMPLETION_EXAMPLES: &str = "\
 Examples:
   source <(liqo-auth completion bash)
-  liqo-auth completion fish > ~/.config/fish/completions/liqo-auth.fish";
+  source <(liqo-auth completion zsh)
+  liqo-auth completion fish > ~/.config/fish/completions/liqo-auth.fish
+
+Cluster IDs, tenants and slices are completed from the home of the command line.";
 
 pub(super) const CREATE_RESOURCE_SLICE: &str = "\
 Examples:
@@ -112,3 +123,133 @@ pub(super) const SIGN_AGAIN_EXAMPLES: &str = "\
 Examples:
   liqo-auth sign-again tenant cl-consumer --home ./cl-provider
   liqo-auth sign-again resourceslice mypool --home ./cl-provider --remote-cluster-id cl-consumer";
+
+/// The examples of a page that has none in its definition.
+pub(super) fn of(path: &str) -> Option<&'static str> {
+    let found = PAGES.iter().find(|(page, _)| *page == path);
+    found.map(|(_, examples)| *examples)
+}
+
+const PAGES: &[(&str, &str)] = &[
+    ("create nonce", "\
+Examples:
+  liqo-auth create nonce --home ./cl-provider --remote-cluster-id cl-consumer
+  liqo-auth create nonce --home ./cl-provider --remote-cluster-id cl-consumer --replace"),
+    ("delete", DELETE),
+    ("delete resourceslice", DELETE),
+    ("delete peering-user", DELETE),
+    ("get", GET),
+    ("get tenants", GET),
+    ("get identities", GET),
+    ("get resourceslices", GET),
+    ("get renews", GET),
+    ("get nonce", "\
+Examples:
+  liqo-auth get nonce --home ./cl-provider
+  liqo-auth get nonce --home ./cl-provider --remote-cluster-id cl-consumer > nonce.txt"),
+    ("get kubeconfig", "\
+Examples:
+  liqo-auth get kubeconfig controlplane-cl-provider --home ./cl-consumer
+  liqo-auth get kubeconfig --home ./cl-consumer --remote-cluster-id cl-provider
+  liqo-auth get kubeconfig --home ./cl-consumer --remote-cluster-id cl-provider --resourceslice mypool"),
+    ("generate tenant", MANUAL_FLOW),
+    ("generate identity", MANUAL_FLOW),
+    ("generate resourceslice", CARRIED),
+    ("generate renew", CARRIED),
+    ("generate peering-user", "\
+Examples:
+  liqo-auth generate peering-user --home ./cl-provider --consumer-cluster-id cl-consumer > user.kubeconfig"),
+    ("set api-server", SET_EXAMPLES),
+    ("set ca", SET_EXAMPLES),
+    ("status", "\
+Examples:
+  liqo-auth status --home ./cl-provider
+  liqo-auth status --kubeconfig provider.kubeconfig -o json
+  liqo-auth status --home ./cl-provider --fail-if-expiring 30d
+  liqo-auth status --home ./cl-provider -o mermaid
+  liqo-auth status --home ./cl-provider --remote-cluster-id cl-consumer -o dot | dot -Tsvg"),
+    ("doctor", "\
+Examples:
+  liqo-auth doctor --home ./cl-provider
+  liqo-auth doctor --kubeconfig provider.kubeconfig -o json"),
+    ("replicate", "\
+Examples:
+  liqo-auth replicate --home ./cl-consumer --remote-home ./cl-provider"),
+    ("cordon tenant", CORDON_EXAMPLES),
+    ("cordon resourceslice", CORDON_EXAMPLES),
+    ("drain", DRAIN),
+    ("drain tenant", DRAIN),
+    ("uncordon", UNCORDON),
+    ("uncordon tenant", UNCORDON),
+    ("uncordon resourceslice", UNCORDON),
+    ("approve tenant", APPROVE_EXAMPLES),
+    ("deny tenant", APPROVE_EXAMPLES),
+    ("sign-again tenant", SIGN_AGAIN_EXAMPLES),
+    ("sign-again resourceslice", SIGN_AGAIN_EXAMPLES),
+    ("release", "\
+Examples:
+  liqo-auth release --home ./cl-consumer --remote-cluster-id cl-provider"),
+    ("audit verify", super::audit::EXAMPLES),
+    ("audit show", super::audit::EXAMPLES),
+    ("rbac", "\
+Examples:
+  liqo-auth rbac --provider | kubectl apply -f -"),
+    ("legacy", LEGACY),
+    ("legacy get", LEGACY),
+    ("legacy get token", LEGACY),
+    ("legacy get certificate", LEGACY),
+    ("legacy set", LEGACY),
+    ("legacy release", "\
+Examples:
+  liqo-auth legacy release --home ./cl-foreign --remote-cluster-id cl-home"),
+    ("legacy status", "\
+Examples:
+  liqo-auth legacy status --home ./cl-home"),
+    ("version", "\
+Examples:
+  liqo-auth version
+  liqo-auth version -o json"),
+    ("man", "\
+Examples:
+  liqo-auth man | man -l -
+  liqo-auth man --dir /usr/local/share/man/man1"),
+    ("options", "\
+Examples:
+  liqo-auth options"),
+];
+
+const DELETE: &str = "\
+Examples:
+  liqo-auth delete resourceslice mypool --home ./cl-consumer --remote-home ./cl-provider
+  liqo-auth delete peering-user --home ./cl-provider --consumer-cluster-id cl-consumer";
+
+const GET: &str = "\
+Examples:
+  liqo-auth get tenants --home ./cl-provider
+  liqo-auth get tenant cl-consumer --home ./cl-provider -o yaml
+  liqo-auth get identities -A --home ./cl-consumer -o wide
+  liqo-auth get rs --home ./cl-consumer -o name";
+
+const CARRIED: &str = "\
+Examples:
+  liqo-auth generate resourceslice mypool --home ./cl-consumer --remote-cluster-id cl-provider > mypool.yaml
+  liqo-auth generate renew controlplane --home ./cl-provider --remote-cluster-id cl-consumer";
+
+const DRAIN: &str = "\
+Examples:
+  liqo-auth drain tenant cl-consumer --home ./cl-provider
+  liqo-auth drain tenant cl-consumer --home ./cl-provider --dry-run";
+
+const UNCORDON: &str = "\
+Examples:
+  liqo-auth uncordon tenant cl-consumer --home ./cl-provider
+  liqo-auth uncordon resourceslice mypool --home ./cl-provider --remote-cluster-id cl-consumer";
+
+const LEGACY: &str = "\
+Examples:
+  liqo-auth legacy serve --home ./cl-foreign --trust-whoever-holds-the-token
+  liqo-auth legacy get token --home ./cl-foreign |
+      liqo-auth legacy set remote-token --home ./cl-home --remote-cluster-id cl-foreign
+  liqo-auth legacy get certificate --home ./cl-foreign > cl-foreign.crt
+  liqo-auth legacy peer --home ./cl-home --foreign-cluster cl-foreign \\
+      --auth-url https://127.0.0.1:8443 --ca cl-foreign.crt";

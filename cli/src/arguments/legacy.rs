@@ -148,7 +148,7 @@ pub(crate) enum LegacySet {
 }
 
 /// A number and a unit: `90s`, `30m`, `24h` or `7d`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a number and s, m, h or d, such as 24h".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {

@@ -1,6 +1,7 @@
 //! `apply`: applies the files that the other cluster's administrator has sent.
 
 mod carried;
+mod misdirected;
 mod received;
 mod signed;
 mod tolerated;
@@ -21,8 +22,9 @@ use crate::{
     failure::{Code, Failure, Result},
     home::{Home, Use},
     input,
-    output::escaped,
+    output::{escaped, program},
     provider_side::{ProviderSide, ProviderStand, refused},
+    recognition::Recognised,
 };
 
 pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
@@ -42,6 +44,9 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
     let mut results = Vec::new();
     for message in &messages {
         let subject = format!("{} is refused, and nothing was changed", message.file);
+        if let Some(reason) = misdirected::reason(&home, &message.object) {
+            return Err(Failure::new(Code::Refused, format!("{subject}: {reason}")));
+        }
         let carried = match message.object {
             Received::ResourceSlice(_) | Received::Renew(_) => {
                 let way = carried::way(&home, &message.object);
@@ -121,6 +126,9 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
     let subject = format!("{name} is refused, and nothing was changed");
     let refuse = |reason: String| Failure::new(Code::Refused, format!("{subject}: {reason}"));
     let text = input::read(file)?;
+    if let Some(recognised) = Recognised::of(&text).filter(|found| *found != Recognised::Empty) {
+        return Err(refuse(recognised.sentence()));
+    }
     let objects = manifest::read(&text, &Limits::default()).map_err(|error| {
         refuse(format!(
             "it is not a manifest: {error}. Ask the peer to generate it again, and pass it on unchanged."
@@ -193,7 +201,14 @@ fn settle_tenant(
     verb: &str,
 ) -> Result<()> {
     let mut provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
-    match provider.settle()? {
+    let settled = provider.settle().map_err(|failure| {
+        let options = provider.home.site().options();
+        failure.about(&format!(
+            "the Tenant of {peer} is stored, and has no certificate yet. Mend the fault below, and then run: {} renew {options}",
+            program()
+        ))
+    });
+    match settled? {
         ProviderStand::Authenticated => {}
         // The report says what the cluster's signer needs.
         ProviderStand::AwaitsCertificate => {
@@ -212,7 +227,8 @@ fn settle_tenant(
             context.printer.message(&match stand {
                 ProviderStand::Tolerated => format!("{peer} is let in without a handshake."),
                 _ => format!(
-                    "{peer} waits for approval: liqo-auth approve tenant {peer} {}",
+                    "{peer} waits for approval: {} approve tenant {peer} {}",
+                    program(),
                     provider.home.site().options()
                 ),
             });
@@ -234,7 +250,8 @@ fn settle_tenant(
         .printer
         .result(&format!("tenant.{}/{name} {verb}\n", names::API_GROUP))?;
     context.printer.message(&format!(
-        "{peer} is authenticated. Now generate its Identity: liqo-auth generate identity {} --remote-cluster-id {peer}",
+        "{peer} is authenticated. Now generate its Identity: {} generate identity {} --remote-cluster-id {peer}",
+        program(),
         home.site().options()
     ));
     Ok(())
@@ -265,8 +282,9 @@ fn settle_identity(
         context.printer.warning(&notice);
     }
     context.printer.message(&format!(
-        "The kubeconfig is in {secret}: {}. Print it with: liqo-auth get kubeconfig {} --remote-cluster-id {peer}",
+        "The kubeconfig is in {secret}: {}. Print it with: {} get kubeconfig {} --remote-cluster-id {peer}",
         home.site_of(&secret),
+        program(),
         home.site().options()
     ));
     Ok(())

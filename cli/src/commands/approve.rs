@@ -8,7 +8,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
-    output::Side,
+    output::{Side, program},
     provider_side::{ProviderSide, ProviderStand, refused},
 };
 
@@ -31,7 +31,8 @@ pub(super) fn approve(context: &Context, command: &Approve) -> Result<()> {
         ProviderStand::Refused(error) => Err(refused(&home, &error)),
         ProviderStand::Authenticated => {
             context.printer.message(&format!(
-                "{peer} is authenticated. Now generate its Identity: liqo-auth generate identity {} --remote-cluster-id {peer}",
+                "{peer} is authenticated. Now generate its Identity: {} generate identity {} --remote-cluster-id {peer}",
+                program(),
                 home.site().options()
             ));
             Ok(())

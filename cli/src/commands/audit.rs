@@ -1,7 +1,9 @@
 //! `audit verify` and `audit show`: the log of this home's decisions.
 
+use serde_json::{Value, json};
+
 use crate::{
-    arguments::audit::{Audit, VerifyAudit},
+    arguments::audit::{Audit, AuditFormat, VerifyAudit},
     context::Context,
     failure::Result,
     home::Use,
@@ -11,13 +13,34 @@ use crate::{
 pub(super) fn run(context: &Context, arguments: &Audit) -> Result<()> {
     match arguments {
         Audit::Verify(arguments) => verify(context, arguments),
-        Audit::Show => show(context),
+        Audit::Show { output } => show(context, *output),
     }
 }
 
 fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
     let home = context.open_folder(Use::Read)?;
-    let summary = home.verify_log(arguments.head, |_| {})?;
+    let mut repairs = Vec::new();
+    let summary = home.verify_log(arguments.head, |entry| {
+        let entry = entry.content();
+        if entry.decision == REPAIR {
+            repairs.push((
+                entry.sequence,
+                entry.time,
+                entry.details.get("bytes").cloned(),
+            ));
+        }
+    })?;
+    if let Some(AuditFormat::Json) = arguments.output {
+        let repairs: Vec<_> = repairs.iter().map(|(sequence, ..)| sequence).collect();
+        let all = json!({
+            "entries": summary.entries,
+            "first": summary.first.map(|time| time.to_string()),
+            "last": summary.last.map(|time| time.to_string()),
+            "head": summary.head.map(|head| head.to_string()),
+            "repairs": repairs,
+        });
+        return context.printer.result(&format!("{all:#}\n"));
+    }
     let mut text = format!("entries  {}\n", summary.entries);
     for (name, value) in [
         ("first", summary.first.map(|time| time.to_string())),
@@ -28,12 +51,28 @@ fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
             text.push_str(&format!("{name:<7}  {value}\n"));
         }
     }
-    context.printer.result(&text)
+    context.printer.result(&text)?;
+    for (sequence, time, bytes) in repairs {
+        context.printer.warning(&format!(
+            "entry {sequence} of {time}: an incomplete line of {} bytes was removed from the end of the log, as a crash leaves it. A decision before {time} may be missing.",
+            bytes.unwrap_or_default()
+        ));
+    }
+    Ok(())
 }
 
-fn show(context: &Context) -> Result<()> {
+fn show(context: &Context, output: Option<AuditFormat>) -> Result<()> {
     let home = context.open_folder(Use::Read)?;
-    let mut table = Table::new(["TIME", "PEER", "DECISION", "RULE", "OBJECT", "DETAILS"]);
+    if let Some(AuditFormat::Json) = output {
+        let mut entries: Vec<Value> = Vec::new();
+        home.verify_log(None, |entry| {
+            entries.extend(serde_json::from_str::<Value>(entry.line()).ok());
+        })?;
+        let entries = Value::Array(entries);
+        return context.printer.result(&format!("{entries:#}\n"));
+    }
+    let mut table = Table::new(["TIME", "PEER", "DECISION", "RULE", "OBJECT", "DETAILS"])
+        .optional(["RULE", "OBJECT"]);
     home.verify_log(None, |entry| {
         let entry = entry.content();
         let key = entry.key.iter().map(|key| format!("key={key}"));
@@ -55,3 +94,6 @@ fn show(context: &Context) -> Result<()> {
     }
     context.printer.result(&table.to_text())
 }
+
+/// The decision with which the log notes its own repair.
+const REPAIR: &str = "LogRepaired";

@@ -1,18 +1,26 @@
 //! `authenticate`: the whole exchange, with access to both homes.
 
+mod steps;
+
 use liqo_auth::{
     crypto::{Nonce, SigningKey},
-    model::{ObjectRef, Timestamp},
+    model::{ClusterId, ObjectRef, Timestamp},
 };
 
-use super::{init, known::keep};
+use self::steps::Steps;
+use super::{
+    endpoint,
+    init::{self, create},
+    known::keep,
+};
 use crate::{
     arguments::{Authenticate, Known},
     consumer_side::{self, ConsumerSide, ConsumerStand, sentence},
     context::Context,
     failure::{Failure, Result},
-    home::{Home, create},
-    output::Side,
+    home::Home,
+    output::{Side, program},
+    overview::{self, Peering, Role},
     provider_side::{self, ProviderSide, ProviderStand, refused, unsigned},
 };
 
@@ -35,19 +43,21 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
             making,
             &arguments.remote_api_server,
         )?;
-        create(path, &local)?;
-        create(remote_path, &remote)?;
+        create(context, path, &local)?;
+        create(context, remote_path, &remote)?;
     }
-    let (mut local, mut remote) = Home::open_both(&local, &remote)?;
-    local.load(consumer_side::watches(&local)?)?;
-    remote.load(provider_side::watches(&remote)?)?;
-    for home in [&mut local, &mut remote] {
-        home.report_to(&context.report);
-    }
+    let (mut local, mut remote) = context.open_both(&local, &remote, |local, remote| {
+        local.load(consumer_side::watches(local)?)?;
+        remote.load(provider_side::watches(remote)?)
+    })?;
     let secret = exchange(context, arguments, &mut local, &mut remote)?;
+    if let Some(warning) = endpoint::loopback(&remote) {
+        context.printer.warning(&warning);
+    }
     context.printer.result(&format!(
-        "The kubeconfig is in {secret}: {}\nPrint it with: liqo-auth get kubeconfig {} --remote-cluster-id {}\n",
+        "The kubeconfig is in {secret}: {}\nPrint it with: {} get kubeconfig {} --remote-cluster-id {}\n",
         local.site_of(&secret),
+        program(),
         local.site().options(),
         remote.cluster_id(),
     ))
@@ -62,22 +72,23 @@ fn exchange(
     let (consumer_id, provider_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
     know_provider(arguments, local, remote)?;
     let printer = context.printer;
+    let mut steps = Steps::begin(printer);
     let mut consumer = ConsumerSide::new(local, &provider_id, &context.policy, context.clock)?;
     let mut provider = ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?;
 
     // Each side saves what it has received before it sends anything back. All
     // changes between two messages are saved together.
     consumer.ensure_namespace()?;
-    printer.info(Side::Local, "Tenant namespace correctly ensured")?;
+    steps.done(Side::Local, "Tenant namespace correctly ensured")?;
 
     let stand = provider.invite()?;
     let held = matches!(consumer.stand()?, Some(ConsumerStand::Authenticated(_)));
     let done = held && matches!(stand, ProviderStand::Authenticated);
     let nonce = usable_nonce(&mut provider, &consumer, done, context.clock.now()?)?;
-    printer.info(Side::Remote, "Tenant namespace correctly ensured")?;
-    printer.info(Side::Remote, "Nonce secret ensured")?;
-    printer.info(Side::Remote, "Nonce generated successfully")?;
-    printer.info(Side::Remote, "Nonce retrieved")?;
+    steps.done(Side::Remote, "Tenant namespace correctly ensured")?;
+    steps.done(Side::Remote, "Nonce secret ensured")?;
+    steps.done(Side::Remote, "Nonce generated successfully")?;
+    steps.done(Side::Remote, "Nonce retrieved")?;
 
     let tenant = if done {
         None
@@ -86,21 +97,22 @@ fn exchange(
         consumer.home.save()?;
         Some(tenant)
     };
-    printer.info(Side::Local, "Signed nonce secret ensured")?;
-    printer.info(Side::Local, "Nonce is signed")?;
-    printer.info(Side::Local, "Signed nonce retrieved")?;
-    printer.info(Side::Local, "Tenant correctly generated")?;
+    steps.done(Side::Local, "Signed nonce secret ensured")?;
+    steps.done(Side::Local, "Nonce is signed")?;
+    steps.done(Side::Local, "Signed nonce retrieved")?;
+    steps.done(Side::Local, "Tenant correctly generated")?;
 
     if let Some(tenant) = tenant {
         provider.receive_tenant(&tenant, "the provider refuses the Tenant")?;
     }
-    printer.info(Side::Remote, "Tenant correctly applied on provider cluster")?;
+    steps.done(Side::Remote, "Tenant correctly applied on provider cluster")?;
     match provider.settle()? {
         ProviderStand::Authenticated => {}
         ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
         ProviderStand::AwaitsApproval => {
             return Err(Failure::waiting(format!(
-                "{provider_id} has to approve {consumer_id} first: liqo-auth approve tenant {consumer_id} {}; then authenticate again",
+                "{provider_id} has to approve {consumer_id} first: {} approve tenant {consumer_id} {}; then authenticate again",
+                program(),
                 provider.home.site().options()
             )));
         }
@@ -123,15 +135,15 @@ fn exchange(
             )));
         }
     }
-    printer.info(Side::Remote, "Tenant status is filled")?;
+    steps.done(Side::Remote, "Tenant status is filled")?;
 
     let identity = provider.identity(None)?.ok_or_else(|| {
         Failure::at_odds(format!("{provider_id} has no Identity for {consumer_id}"))
     })?;
-    printer.info(Side::Remote, "Identity correctly generated")?;
+    steps.done(Side::Remote, "Identity correctly generated")?;
 
     consumer.receive_identity(&identity, "the consumer refuses the Identity")?;
-    printer.info(
+    steps.done(
         Side::Local,
         "Identity correctly applied on consumer cluster",
     )?;
@@ -145,11 +157,49 @@ fn exchange(
             ));
         }
     };
-    printer.info(Side::Local, "Identity status is filled")?;
+    steps.done(Side::Local, "Identity status is filled")?;
     for notice in notices.iter().filter_map(sentence) {
         printer.warning(&notice);
     }
+    if let Some(whole) = steps.whole() {
+        let summary = summary(context, consumer.home, &provider_id, whole)?;
+        printer.result(&summary)?;
+    }
     Ok(secret)
+}
+
+/// What a person at a terminal does next.
+fn summary(
+    context: &Context,
+    home: &mut Home,
+    provider: &ClusterId,
+    whole: u128,
+) -> Result<String> {
+    let peerings = overview::peerings(context, home)?;
+    let is_this =
+        |peering: &&Peering| peering.role == Role::Provider && peering.peer == provider.as_str();
+    let certificate = peerings
+        .iter()
+        .find(is_this)
+        .and_then(|peering| peering.certificate.as_ref());
+    let printer = context.printer;
+    let mut text = printer.prose(&format!(
+        "\n{} is authenticated with {provider}, after {whole} ms.",
+        home.cluster_id()
+    ));
+    if let Some(certificate) = certificate {
+        text.push_str(&printer.field("Certificate", &format!("until {}", certificate.until)));
+        if let Some(due) = &certificate.due {
+            text.push_str(&printer.field("Renewal", &format!("from {due} on")));
+        }
+    }
+    let next = format!(
+        "{} create resourceslice NAME {} --remote-cluster-id {provider}",
+        program(),
+        home.site().options()
+    );
+    text.push_str(&format!("  Next\n    {next}\n"));
+    Ok(text)
 }
 
 /// Stores the fingerprint of the provider's key in the consumer's settings, so that

@@ -62,6 +62,16 @@ fn set(context: &Context, peer: &ClusterId, condition: TenantCondition) -> Resul
         }
         _ => {}
     }
+    let question = match condition {
+        TenantCondition::Active => format!("Lift the condition of the tenant {peer}?"),
+        TenantCondition::Cordoned => {
+            format!("Cordon the tenant {peer}, so that it gets no new slices?")
+        }
+        TenantCondition::Drained => {
+            format!("Drain the tenant {peer}, so that it loses its rights and its slices?")
+        }
+    };
+    context.confirm(&question)?;
     let subject = format!("the condition of {peer} stays as it is");
     provider.administer(&subject, |provider, view, _| {
         provider.set_condition(view, condition)
@@ -89,13 +99,17 @@ fn mark(context: &Context, slice: &NamedSlice, cordoned: bool) -> Result<()> {
         remote_cluster_id: peer,
     } = slice;
     let mut home = context.open(Use::Write)?;
-    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let shown = escaped(name);
     let subject = format!("the slice {shown} stays as it is");
+    context.confirm(&match cordoned {
+        true => format!("Cordon the slice {shown} of {peer}?"),
+        false => format!("Lift the cordon of the slice {shown} of {peer}?"),
+    })?;
     let change = match cordoned {
         true => Provider::cordon_slice,
         false => Provider::uncordon_slice,
     };
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     provider.administer(&subject, |provider, view, _| change(provider, view, name))?;
     provider.settle()?;
     let done = if cordoned { "cordoned" } else { "uncordoned" };

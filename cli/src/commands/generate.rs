@@ -7,7 +7,7 @@ use liqo_auth::{
     model::{Object, Resource, Tenant, names},
 };
 
-use super::known::keep;
+use super::{endpoint, known::keep};
 use crate::{
     arguments::{Format, GenerateIdentity, GenerateTenant},
     consumer_side::{ConsumerSide, ConsumerStand},
@@ -15,7 +15,9 @@ use crate::{
     failure::{Code, Failure, Result},
     home::{Home, SecretValue, Use},
     input,
+    output::program,
     provider_side::{ProviderSide, ProviderStand, refused, unsigned},
+    recognition,
 };
 
 pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()> {
@@ -40,8 +42,9 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
                 Failure::new(
                     Code::Refused,
                     format!(
-                        "the nonce of {peer} is not signed, and nothing was changed: {error} (rule 8). \
-                         Ask the provider for its nonce again, and pass it on unchanged."
+                        "the nonce of {peer} is not signed, and nothing was changed: {error} (rule 8).{} \
+                         Ask the provider for its nonce again, and pass it on unchanged.",
+                        recognition::hint(&text)
                     ),
                 )
             })?;
@@ -76,7 +79,8 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
     let stand = provider.settle()?;
     if let ProviderStand::AwaitsApproval = stand {
         return Err(Failure::waiting(format!(
-            "{peer} waits for approval: liqo-auth approve tenant {peer} {}",
+            "{peer} waits for approval: {} approve tenant {peer} {}",
+            program(),
             home.site().options()
         )));
     }
@@ -96,6 +100,9 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
         .identity(arguments.remote_tenant_namespace.as_ref())?
         .ok_or_else(|| Failure::waiting(format!("the Tenant of {peer} no longer exists")))?;
     let identity = placed(identity, &home);
+    if let Some(warning) = endpoint::loopback(&home) {
+        context.printer.warning(&warning);
+    }
     print(context, identity.into(), arguments.output)
 }
 

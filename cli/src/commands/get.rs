@@ -1,21 +1,23 @@
 //! `get`: prints objects as tables or as manifests.
 
 use liqo_auth::{
-    crypto::Nonce,
+    crypto::{CertificateChain, Nonce, PublicKey},
     model::{
-        ClusterId, Identity, Kind, Metadata, Namespace, NamespaceName, ObjectRef, Renew, Resource,
-        Secret, Tenant, TenantCondition, Timestamp, names,
+        AuthParams, ClusterId, Identity, Kind, Metadata, Namespace, NamespaceName, ObjectRef,
+        Renew, Resource, ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, Tenant,
+        TenantCondition, Timestamp, Unreadable, names,
     },
     policy::Policy,
 };
 use serde_json::json;
 
+use super::slices;
 use crate::{
-    arguments::{Format, GetNonce, List},
+    arguments::{Format, GetNonce, List, ListFormat},
     context::Context,
     failure::{Failure, Result},
     home::{Home, SecretValue, Use},
-    output::{Table, age},
+    output::{Table, age, escaped, program},
     provider_side::nonce_secret,
 };
 
@@ -26,11 +28,15 @@ pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
         .all::<Tenant>()
         .filter(|tenant| list.asks_for(&tenant.metadata))
         .collect();
-    if let Some(format) = list.output {
-        return manifests(context, &home, &ids(&tenants), format);
+    if let Some(format) = list.printed() {
+        listed(context, &home, &ids(&tenants), format)?;
+        return all_readable(&home, list, Kind::Tenant);
     }
     let now = context.clock.now()?;
     let mut table = Table::new(["NAMESPACE", "NAME", "AGE", "CONDITION"]);
+    if list.is_wide() {
+        table.add_titles(["KEY", "PROXY", "CERTIFICATE ENDS"]);
+    }
     for tenant in tenants {
         let condition = match tenant.spec.tenant_condition {
             None | Some(TenantCondition::Active) => "Active",
@@ -44,8 +50,20 @@ pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
             age_of(metadata, now),
             condition.to_owned(),
         ]);
+        if list.is_wide() {
+            let key = tenant.spec.public_key.as_slice();
+            let key = PublicKey::from_tenant_field(key, &Policy::compatible());
+            table.add_cells([
+                key.map_or_else(
+                    |_| "<unusable>".to_owned(),
+                    |key| key.fingerprint().to_string(),
+                ),
+                tenant.spec.proxy_url.clone().unwrap_or_default(),
+                ends(tenant.status.auth_params.as_ref()),
+            ]);
+        }
     }
-    print(context, list, table, "Tenant")
+    print(context, &home, list, table, Kind::Tenant)
 }
 
 pub(super) fn identities(context: &Context, list: &List) -> Result<()> {
@@ -53,11 +71,16 @@ pub(super) fn identities(context: &Context, list: &List) -> Result<()> {
     warn(context, &home);
     let wanted = |identity: &&Identity| list.asks_for(&identity.metadata);
     let identities: Vec<&Identity> = home.all::<Identity>().filter(wanted).collect();
-    if let Some(format) = list.output {
-        return manifests(context, &home, &ids(&identities), format);
+    if let Some(format) = list.printed() {
+        listed(context, &home, &ids(&identities), format)?;
+        return all_readable(&home, list, Kind::Identity);
     }
     let now = context.clock.now()?;
-    let mut table = Table::new(["NAMESPACE", "NAME", "AGE", "TYPE", "KUBECONFIGSECRET"]);
+    let mut table = Table::new(["NAMESPACE", "NAME", "AGE", "TYPE", "KUBECONFIGSECRET"])
+        .optional(["KUBECONFIGSECRET", "AGE"]);
+    if list.is_wide() {
+        table.add_titles(["PROVIDER", "API SERVER", "CERTIFICATE ENDS"]);
+    }
     for identity in identities {
         let secret = identity.status.kubeconfig_secret_ref.as_ref();
         let metadata = &identity.metadata;
@@ -68,8 +91,26 @@ pub(super) fn identities(context: &Context, list: &List) -> Result<()> {
             identity.spec.identity_type.to_string(),
             secret.map(|secret| secret.name.clone()).unwrap_or_default(),
         ]);
+        if list.is_wide() {
+            let auth_params = &identity.spec.auth_params;
+            table.add_cells([
+                identity.spec.cluster_id.clone(),
+                auth_params.api_server.clone(),
+                ends(Some(auth_params)),
+            ]);
+        }
     }
-    print(context, list, table, "Identity")
+    print(context, &home, list, table, Kind::Identity)
+}
+
+/// When a certificate ends.
+fn ends(auth_params: Option<&AuthParams>) -> String {
+    let pem = auth_params.map(|auth_params| auth_params.signed_crt.as_slice());
+    let chain = pem.and_then(|pem| CertificateChain::from_pem(pem, &Policy::compatible()).ok());
+    chain.map_or_else(
+        || "-".to_owned(),
+        |chain| chain.leaf().not_after.to_string(),
+    )
 }
 
 pub(super) fn renews(context: &Context, list: &List) -> Result<()> {
@@ -77,8 +118,9 @@ pub(super) fn renews(context: &Context, list: &List) -> Result<()> {
     warn(context, &home);
     let wanted = |renew: &&Renew| list.asks_for(&renew.metadata);
     let renews: Vec<&Renew> = home.all::<Renew>().filter(wanted).collect();
-    if let Some(format) = list.output {
-        return manifests(context, &home, &ids(&renews), format);
+    if let Some(format) = list.printed() {
+        listed(context, &home, &ids(&renews), format)?;
+        return all_readable(&home, list, Kind::Renew);
     }
     let now = context.clock.now()?;
     let mut table = Table::new(["NAMESPACE", "NAME", "AGE"]);
@@ -90,7 +132,7 @@ pub(super) fn renews(context: &Context, list: &List) -> Result<()> {
             age_of(metadata, now),
         ]);
     }
-    print(context, list, table, "Renew")
+    print(context, &home, list, table, Kind::Renew)
 }
 
 pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
@@ -98,7 +140,8 @@ pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
     if let Some(peer) = &arguments.remote_cluster_id {
         let secret = nonce_secret(&home, peer).ok_or_else(|| {
             Failure::waiting(format!(
-                "there is no nonce for {peer} in {path}. Create one with: liqo-auth create nonce {options} --remote-cluster-id {peer}",
+                "there is no nonce for {peer} in {path}. Create one with: {program} create nonce {options} --remote-cluster-id {peer}",
+                program = program(),
                 path = home.site(),
                 options = home.site().options()
             ))
@@ -109,7 +152,8 @@ pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
     }
     warn(context, &home);
     let now = context.clock.now()?;
-    let mut table = Table::new(["NAMESPACE", "NAME", "TYPE", "DATA", "AGE", "EXPIRES"]);
+    let mut table = Table::new(["NAMESPACE", "NAME", "TYPE", "DATA", "AGE", "EXPIRES"])
+        .optional(["TYPE", "DATA", "AGE"]);
     for secret in home
         .all::<Secret>()
         .filter(|secret| secret.metadata.name == names::NONCE_SECRET)
@@ -138,17 +182,67 @@ pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
     context.printer.result(&table.to_text())
 }
 
-pub(super) fn kubeconfig(context: &Context, peer: &ClusterId, slice: Option<&str>) -> Result<()> {
+/// Prints the kubeconfig of the Identity with this name.
+pub(super) fn kubeconfig_named(context: &Context, name: &str) -> Result<()> {
+    let home = context.open(Use::Read)?;
+    let waits = || {
+        let known: Vec<&str> = home
+            .all::<Identity>()
+            .map(|identity| identity.metadata.name.as_str())
+            .collect();
+        Failure::waiting(format!(
+            "there is no kubeconfig of an Identity {} in {}; its Identities: {}",
+            escaped(name),
+            home.site(),
+            match known.is_empty() {
+                true => "none".to_owned(),
+                false => known.join(", "),
+            }
+        ))
+    };
+    let mut identities = home.all::<Identity>();
+    let identity = identities
+        .find(|identity| identity.metadata.name == name)
+        .ok_or_else(waits)?;
+    print_kubeconfig(context, &home, identity)?.ok_or_else(waits)
+}
+
+/// Prints the kubeconfig of an Identity. None if it has none yet.
+fn print_kubeconfig(context: &Context, home: &Home, identity: &Identity) -> Result<Option<()>> {
+    let metadata = &identity.metadata;
+    let secret: Option<&Secret> = home.get(
+        &metadata.namespace,
+        &names::kubeconfig_secret(&metadata.name),
+    );
+    let Some((secret, text)) =
+        secret.and_then(|secret| Some((secret, secret.get(names::KUBECONFIG)?)))
+    else {
+        return Ok(None);
+    };
+    let text = std::str::from_utf8(text)
+        .map_err(|_| Failure::at_odds(format!("{}: it is not text", secret.id())))?;
+    context.printer.result(text)?;
+    Ok(Some(()))
+}
+
+pub(super) fn kubeconfig(
+    context: &Context,
+    peer: Option<&ClusterId>,
+    slice: Option<&str>,
+) -> Result<()> {
+    let peer =
+        peer.ok_or_else(|| Failure::usage("name the remote cluster with --remote-cluster-id ID"))?;
     let home = context.open(Use::Read)?;
     let name = slice.map_or_else(
         || names::identity_name(peer),
         names::resource_slice_identity_name,
     );
-    let waits = || {
-        Failure::waiting(format!(
+    let waits = || match slice {
+        Some(slice) => without_kubeconfig(&home, peer, slice),
+        None => Failure::waiting(format!(
             "there is no kubeconfig for {peer} in {}. Apply the Identity that its administrator generates first.",
             home.site()
-        ))
+        )),
     };
     let identity = home
         .all::<Identity>()
@@ -156,16 +250,37 @@ pub(super) fn kubeconfig(context: &Context, peer: &ClusterId, slice: Option<&str
             identity.metadata.name == name && identity.spec.cluster_id == peer.as_str()
         })
         .ok_or_else(waits)?;
-    let secret: &Secret = home
-        .get(
-            &identity.metadata.namespace,
-            &names::kubeconfig_secret(&name),
-        )
-        .ok_or_else(waits)?;
-    let text = secret.get(names::KUBECONFIG).ok_or_else(waits)?;
-    let text = std::str::from_utf8(text)
-        .map_err(|_| Failure::at_odds(format!("{}: it is not text", secret.id())))?;
-    context.printer.result(text)
+    print_kubeconfig(context, &home, identity)?.ok_or_else(waits)
+}
+
+/// Why there is no kubeconfig of a resource slice.
+fn without_kubeconfig(home: &Home, peer: &ClusterId, name: &str) -> Failure {
+    let (site, shown) = (home.site(), escaped(name));
+    let Some(slice) = slices::of_peer(home, peer, name) else {
+        return Failure::waiting(format!(
+            "there is no ResourceSlice {shown} for {peer} in {site}. Ask for it with: {} create resourceslice {shown} --remote-cluster-id {peer}",
+            program()
+        ));
+    };
+    let decision = slice
+        .status
+        .condition(ResourceSliceConditionType::Authentication);
+    Failure::waiting(match decision {
+        None => format!(
+            "{peer} has not answered the ResourceSlice {shown} yet. If there is no replicator, send it to {peer}, and apply the answer: {} get resourceslices {shown} {} -o yaml",
+            program(),
+            site.options()
+        ),
+        Some(decision) if decision.status == ResourceSliceConditionStatus::Denied => format!(
+            "{peer} denied the ResourceSlice {shown}: {}",
+            escaped(&decision.message)
+        ),
+        Some(_) => format!(
+            "{peer} accepted the ResourceSlice {shown}, and its Identity is not complete. See: {} status {}",
+            program(),
+            site.options()
+        ),
+    })
 }
 
 /// Prints objects like kubectl: one object as itself, several objects as a List. They are
@@ -193,6 +308,34 @@ pub(super) fn print_all(context: &Context, values: &[SecretValue], format: Forma
         "kind": "List",
     }));
     context.manifest(&list, format)
+}
+
+/// Prints objects as manifests, or only their names.
+pub(super) fn listed(
+    context: &Context,
+    home: &Home,
+    ids: &[ObjectRef],
+    printed: Printed,
+) -> Result<()> {
+    match printed {
+        Printed::Manifests(format) => manifests(context, home, ids, format),
+        Printed::Names => {
+            let line = |id: &ObjectRef| {
+                let kind = id.kind.as_str().to_lowercase();
+                format!("{kind}.{}/{}\n", names::API_GROUP, escaped(&id.name))
+            };
+            context
+                .printer
+                .result(&ids.iter().map(line).collect::<String>())
+        }
+    }
+}
+
+/// What is printed in place of a table.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Printed {
+    Manifests(Format),
+    Names,
 }
 
 /// The text of a stored nonce.
@@ -224,6 +367,21 @@ pub(super) fn stored(home: &Home, (kind, name): &(Kind, String)) -> Option<Secre
 }
 
 impl List {
+    /// What to print in place of a table.
+    pub(super) fn printed(&self) -> Option<Printed> {
+        Some(match self.output? {
+            ListFormat::Yaml => Printed::Manifests(Format::Yaml),
+            ListFormat::Json => Printed::Manifests(Format::Json),
+            ListFormat::Name => Printed::Names,
+            ListFormat::Wide => return None,
+        })
+    }
+
+    /// Whether the table has more columns.
+    pub(super) fn is_wide(&self) -> bool {
+        self.output == Some(ListFormat::Wide)
+    }
+
     pub(super) fn asks_for(&self, metadata: &Metadata) -> bool {
         let namespace = self.namespace.as_ref().map(NamespaceName::as_str);
         namespace.is_none_or(|namespace| namespace == metadata.namespace)
@@ -235,10 +393,41 @@ pub(super) fn ids<K: Resource>(objects: &[&K]) -> Vec<ObjectRef> {
     objects.iter().map(|object| object.id()).collect()
 }
 
-pub(super) fn print(context: &Context, list: &List, table: Table, kind: &str) -> Result<()> {
+/// Fails if an object of the kind cannot be read, and so is missing from the output.
+pub(super) fn all_readable(home: &Home, list: &List, kind: Kind) -> Result<()> {
+    let may_be = |unreadable: &&Unreadable| {
+        let id = &unreadable.id;
+        (id.kind == kind || id.kind == Kind::Other) && list.asks_for(&unreadable.metadata)
+    };
+    let unreadable: Vec<String> = home
+        .unreadable()
+        .filter(may_be)
+        .map(|unreadable| home.site_of(&unreadable.id))
+        .collect();
+    if unreadable.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::at_odds(format!(
+        "an object that cannot be read is missing from the output. Mend or delete it: {}",
+        unreadable.join(", ")
+    )))
+}
+
+/// Prints a table of objects of a kind.
+pub(super) fn print(
+    context: &Context,
+    home: &Home,
+    list: &List,
+    table: Table,
+    kind: Kind,
+) -> Result<()> {
+    let readable = all_readable(home, list, kind);
+    if table.is_empty() && readable.is_err() {
+        return readable;
+    }
     match &list.name {
         Some(name) if table.is_empty() => {
-            let name = crate::output::escaped(name);
+            let name = escaped(name);
             return Err(Failure::waiting(format!(
                 "there is no {kind} {name} in this home"
             )));
@@ -254,7 +443,8 @@ pub(super) fn print(context: &Context, list: &List, table: Table, kind: &str) ->
     } else {
         table.without_first()
     };
-    context.printer.result(&table.to_text())
+    context.printer.result(&table.to_text())?;
+    readable
 }
 
 pub(super) fn age_of(metadata: &Metadata, now: Timestamp) -> String {

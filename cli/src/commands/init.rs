@@ -7,11 +7,13 @@ use liqo_auth::{
     model::{ApiServerUrl, ClusterId},
 };
 
+use super::endpoint;
 use crate::{
     arguments::{Init, Making},
+    consumer_name,
     context::Context,
-    failure::{Failure, Result},
-    home::{Blueprint, GivenAuthority, Home, Signer, Use, create},
+    failure::{Failure, Result, paragraph},
+    home::{self, Blueprint, GivenAuthority, Home, Signer, Use},
     input,
 };
 
@@ -53,11 +55,14 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
             &arguments.making.api_server,
         )?
     };
-    if !create(path, &blueprint)? {
+    if !create(context, path, &blueprint)? {
         return Err(Failure::usage(format!(
             "{} is a home already, and stays as it is",
             path.display()
         )));
+    }
+    if context.trial().is_some() {
+        return Ok(());
     }
     let home = Home::open_folder(path, Use::Read)?;
     let key = home.key()?;
@@ -75,6 +80,9 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
         context.printer.warning(
             "Without --api-server-ca, peers are told that the API server's certificate is publicly trusted.",
         );
+    }
+    if let Some(warning) = endpoint::loopback(&home) {
+        context.printer.warning(&warning);
     }
     Ok(())
 }
@@ -95,6 +103,13 @@ pub(super) fn blueprint(
         Some(given) => given.clone(),
         None => named_by(path)?,
     };
+    let refusal = consumer_name::refusal(&cluster_id, &context.policy, context.clock)?;
+    if let Some(error) = refusal {
+        let reason = paragraph(&error);
+        return Err(Failure::usage(format!(
+            "no provider lets a cluster with the ID {cluster_id} in: {reason}"
+        )));
+    }
     Ok(Blueprint {
         cluster_id,
         algorithm: making.key_algorithm.algorithm(),
@@ -106,6 +121,15 @@ pub(super) fn blueprint(
         authority: None,
         now: context.clock.now()?,
     })
+}
+
+/// Creates a home. A trial only notes the files. Returns false if the home exists
+/// already.
+pub(super) fn create(context: &Context, path: &Path, blueprint: &Blueprint) -> Result<bool> {
+    match context.trial() {
+        None => home::create(path, blueprint),
+        Some(trial) => home::try_to_create(path, blueprint, trial),
+    }
 }
 
 fn named_by(path: &Path) -> Result<ClusterId> {

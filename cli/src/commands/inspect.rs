@@ -1,7 +1,12 @@
 //! `inspect`: explains an object: its content, what is verified, and what is wrong.
 
+mod bare_file;
+mod companions;
 mod identity;
+mod kubeconfig;
+mod other_kinds;
 mod renew;
+mod report;
 mod resource_slice;
 mod rights;
 mod secret;
@@ -9,91 +14,129 @@ mod signing_request;
 mod slice_identity;
 mod surroundings;
 mod tenant;
+mod verdict;
+
+use std::path::Path;
 
 use liqo_auth::{
     crypto::{Certificate, Nonce},
-    error::Error,
-    model::{Object, Timestamp, manifest},
+    model::{ClusterId, Object, Timestamp, manifest},
     policy::Limits,
 };
+use serde_json::json;
+use zeroize::Zeroizing;
 
+use self::{companions::Companions, report::Report, verdict::Verdict};
 use crate::{
-    arguments::Inspect,
+    arguments::{Inspect, InspectFormat},
+    consumer_name,
     context::Context,
     failure::{Code, Failure, Result, paragraph},
     home::{Home, Use},
     input,
-    output::{age, escaped},
+    output::age,
+    recognition::{self, Recognised},
 };
 
 pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
-    let text = input::read(&arguments.file)?;
-    let file = input::name(&arguments.file);
-    let objects = manifest::read(&text, &Limits::default()).map_err(|error| {
-        Failure::new(Code::Refused, format!("{file} is not a manifest: {error}"))
-    })?;
+    let inputs: Vec<Input> = arguments
+        .all_files()
+        .map(Input::read)
+        .collect::<Result<_>>()?;
     let home = context
         .optional_site()
         .map(|_| context.open(Use::Read))
         .transpose()?;
+    let objects = inputs.iter().flat_map(|input| &input.objects);
     let inspection = Inspection {
         context,
         arguments,
         home: home.as_ref(),
+        companions: Companions::of(objects),
         now: context.clock.now()?,
     };
     let mut reports = Vec::new();
-    for object in &objects {
-        reports.push(match object {
-            Object::Tenant(tenant) => tenant::inspect(&inspection, tenant)?,
-            Object::Identity(identity) => identity::inspect(&inspection, identity)?,
-            Object::ResourceSlice(slice) => resource_slice::inspect(&inspection, slice)?,
-            Object::Renew(renew) => renew::inspect(&inspection, renew),
-            Object::CertificateSigningRequest(request) => {
-                signing_request::inspect(&inspection, request)
-            }
-            Object::Secret(secret) => secret::inspect(&inspection, secret),
-            Object::Namespace(namespace) => surroundings::namespace(namespace),
-            Object::ConfigMap(config_map) => surroundings::config_map(config_map),
-            Object::ForeignCluster(cluster) => surroundings::foreign_cluster(cluster),
-            Object::RoleBinding(binding) => rights::role_binding(binding),
-            Object::ClusterRoleBinding(binding) => rights::cluster_role_binding(binding),
-            Object::Role(role) => rights::role(role),
-            Object::ClusterRole(role) => rights::cluster_role(role),
-            Object::ServiceAccount(account) => rights::service_account(account),
-            Object::Unreadable(unreadable) => {
-                let mut report = Report::new(&unreadable.id.to_string());
-                report.wrong(format!(
-                    "{}. Ask its sender to generate it again, and pass it on unchanged.",
-                    unreadable.reason
-                ));
-                report
-            }
-            other => {
-                let mut report = Report::new(&other.id().to_string());
-                report.say("Kind", "a kind that `inspect` does not explain");
-                report
-            }
-        });
+    for input in &inputs {
+        reports.extend(inspection.reports(input)?);
     }
-    if reports.is_empty() {
+    let verdict = Verdict::of(&reports);
+    match arguments.output {
+        Some(InspectFormat::Json) => {
+            let reports: Vec<_> = reports.iter().map(Report::to_json).collect();
+            let all = json!({ "objects": reports, "verdict": verdict.to_json() });
+            context.printer.result(&format!("{all:#}\n"))?;
+        }
+        None => {
+            let texts = reports.iter().map(|report| report.to_text(context.printer));
+            let texts: Vec<String> = texts.chain(verdict.to_text(context.printer)).collect();
+            context.printer.result(&texts.join("\n"))?;
+        }
+    }
+    let files: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let files = files.join(", ");
+    if reports.iter().any(|report| !report.wrong.is_empty()) {
         return Err(Failure::new(
             Code::Refused,
-            format!("{file} holds no object"),
+            format!("{files} would be refused, for the reasons above"),
         ));
     }
-    let texts: Vec<String> = reports
-        .iter()
-        .map(|report| report.to_text(context))
-        .collect();
-    context.printer.result(&texts.join("\n"))?;
-    let wrong: usize = reports.iter().map(|report| report.wrong.len()).sum();
-    match wrong {
-        0 => Ok(()),
-        _ => Err(Failure::new(
+    let open: usize = reports.iter().map(|report| report.unverified.len()).sum();
+    if arguments.strict && open > 0 {
+        return Err(Failure::new(
             Code::Refused,
-            format!("{file} would be refused, for the reasons above"),
-        )),
+            format!("{files}: {open} not verified, see above (--strict)"),
+        ));
+    }
+    Ok(())
+}
+
+/// A file, with its objects.
+struct Input {
+    name: String,
+    text: Zeroizing<Vec<u8>>,
+    objects: Vec<Object>,
+    /// What the file is, if it is no manifest.
+    bare: Option<Recognised>,
+}
+
+impl Input {
+    fn read(file: &Path) -> Result<Self> {
+        let text = input::read(file)?;
+        let name = input::name(file);
+        let bare = Recognised::of(&text);
+        let objects = match bare {
+            Some(Recognised::Utf16 | Recognised::Tab { .. }) => {
+                let hint = recognition::hint(&text);
+                return Err(Failure::new(
+                    Code::Refused,
+                    format!("{name} cannot be read.{hint}"),
+                ));
+            }
+            Some(Recognised::Empty) => Vec::new(),
+            Some(_) => {
+                return Ok(Self {
+                    name,
+                    text,
+                    objects: Vec::new(),
+                    bare,
+                });
+            }
+            None => manifest::read(&text, &Limits::default()).map_err(|error| {
+                Failure::new(Code::Refused, format!("{name} is not a manifest: {error}"))
+            })?,
+        };
+        if objects.is_empty() {
+            return Err(Failure::new(
+                Code::Refused,
+                format!("{name} holds no object"),
+            ));
+        }
+        Ok(Self {
+            name,
+            text,
+            objects,
+            bare: None,
+        })
     }
 }
 
@@ -102,19 +145,41 @@ struct Inspection<'a> {
     context: &'a Context,
     arguments: &'a Inspect,
     home: Option<&'a Home>,
+    /// The other documents of the same call.
+    companions: Companions,
     now: Timestamp,
 }
 
-/// The report about one object.
-struct Report {
-    title: String,
-    lines: Vec<(&'static str, String)>,
-    verified: Vec<String>,
-    unverified: Vec<String>,
-    wrong: Vec<String>,
-}
-
 impl Inspection<'_> {
+    fn reports(&self, input: &Input) -> Result<Vec<Report>> {
+        if let Some(bare) = input.bare {
+            return Ok(bare_file::inspect(self, input, bare));
+        }
+        let objects = input.objects.iter();
+        objects.map(|object| self.report(input, object)).collect()
+    }
+
+    fn report(&self, input: &Input, object: &Object) -> Result<Report> {
+        Ok(match object {
+            Object::Tenant(tenant) => tenant::inspect(self, tenant)?,
+            Object::Identity(identity) => identity::inspect(self, identity)?,
+            Object::ResourceSlice(slice) => resource_slice::inspect(self, slice)?,
+            Object::Renew(renew) => renew::inspect(self, renew)?,
+            Object::CertificateSigningRequest(request) => signing_request::inspect(self, request)?,
+            Object::Secret(secret) => secret::inspect(self, secret),
+            Object::Namespace(namespace) => surroundings::namespace(namespace),
+            Object::ConfigMap(config_map) => surroundings::config_map(config_map),
+            Object::ForeignCluster(cluster) => surroundings::foreign_cluster(cluster),
+            Object::RoleBinding(binding) => rights::role_binding(binding),
+            Object::ClusterRoleBinding(binding) => rights::cluster_role_binding(binding),
+            Object::Role(role) => rights::role(role),
+            Object::ClusterRole(role) => rights::cluster_role(role),
+            Object::ServiceAccount(account) => rights::service_account(account),
+            Object::Unreadable(unreadable) => other_kinds::inspect(unreadable, &input.text),
+            other => other_kinds::unexplained(&other.id().to_string()),
+        })
+    }
+
     fn given_nonce(&self) -> Result<Option<Nonce>> {
         let Some(argument) = &self.arguments.nonce else {
             return Ok(None);
@@ -123,6 +188,16 @@ impl Inspection<'_> {
         Nonce::parse(&text, &self.context.policy)
             .map(Some)
             .map_err(|error| Failure::usage(format!("--nonce: {error}")))
+    }
+
+    /// Notes in the report that every provider refuses a consumer of this name, if so.
+    fn judge_name(&self, consumer: &ClusterId, report: &mut Report) -> Result<bool> {
+        let context = self.context;
+        let refusal = consumer_name::refusal(consumer, &context.policy, context.clock)?;
+        if let Some(error) = &refusal {
+            report.wrong(format!("the consumer {consumer}: {}", paragraph(error)));
+        }
+        Ok(refusal.is_none())
     }
 
     /// The dates of a certificate, for people.
@@ -136,59 +211,5 @@ impl Inspection<'_> {
             format!("ends in {}", age(until.since(self.now)))
         };
         format!("{from} to {until} ({state})")
-    }
-}
-
-impl Report {
-    fn new(title: &str) -> Self {
-        Self {
-            title: escaped(title),
-            lines: Vec::new(),
-            verified: Vec::new(),
-            unverified: Vec::new(),
-            wrong: Vec::new(),
-        }
-    }
-
-    fn say(&mut self, what: &'static str, text: impl AsRef<str>) {
-        self.lines.push((what, text.as_ref().to_owned()));
-    }
-
-    fn verified(&mut self, what: impl Into<String>) {
-        self.verified.push(what.into());
-    }
-
-    fn unverified(&mut self, what: impl Into<String>) {
-        self.unverified.push(what.into());
-    }
-
-    fn wrong(&mut self, what: String) {
-        self.wrong.push(what);
-    }
-
-    fn error(&mut self, error: &Error) {
-        self.wrong.push(paragraph(error));
-    }
-
-    fn to_text(&self, context: &Context) -> String {
-        let mut text = format!("{}\n", self.title);
-        for (what, line) in &self.lines {
-            text.push_str(&format!("  {what:<16}{line}\n"));
-        }
-        let verdicts = [
-            (true, "Verified", &self.verified),
-            (true, "Not verified", &self.unverified),
-            (false, "Wrong", &self.wrong),
-        ];
-        for (good, word, lines) in verdicts {
-            for line in lines {
-                let padded = format!("{word:<16}");
-                text.push_str(&format!(
-                    "  {}{line}\n",
-                    context.printer.verdict(good, &padded)
-                ));
-            }
-        }
-        text
     }
 }

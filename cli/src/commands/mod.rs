@@ -7,6 +7,8 @@ mod authenticate;
 mod completion;
 mod condition;
 mod create_nonce;
+mod doctor;
+mod endpoint;
 mod export;
 mod generate;
 mod generate_carried;
@@ -15,36 +17,57 @@ mod init;
 mod inspect;
 mod known;
 mod legacy;
+mod manual;
 mod peering_user;
 mod rbac;
 mod release;
 mod renew;
 mod replicate;
 mod run;
+mod set;
 mod sign_again;
 mod slices;
 mod status;
 mod transcript;
 mod unauthenticate;
+mod version;
 
 use liqo_auth::model::Kind;
 
 use crate::{
     arguments::{Arguments, Command, Create, Delete, Generate, Get},
     context::Context,
-    failure::Result,
+    failure::{Failure, Result},
+    home::Trial,
 };
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let Arguments { global, command } = arguments;
-    let context = Context::new(global);
-    let result = run_one(&context, command);
-    // Changes that are saved count, also if the command fails later.
-    context.tell_clusters();
-    result
+    if !global.dry_run {
+        let context = Context::new(global, None);
+        let done = carry_out(&context, command);
+        // Changes that are saved count, also if the command fails later.
+        context.tell_clusters();
+        return done;
+    }
+    if !command.can_be_tried() {
+        return Err(Failure::usage(
+            "--dry-run: this command changes nothing, or cannot be tried",
+        ));
+    }
+    let trial = Trial::default();
+    let context = Context::new(global, Some(trial.clone()));
+    let done = carry_out(&context, command);
+    let differences = trial.differences();
+    context.printer.print(&differences.concat())?;
+    context.printer.message(match differences.is_empty() {
+        true => "Nothing would change.",
+        false => "Nothing was changed (--dry-run).",
+    });
+    done
 }
 
-fn run_one(context: &Context, command: Command) -> Result<()> {
+fn carry_out(context: &Context, command: Command) -> Result<()> {
     match command {
         Command::Init(arguments) => init::run(context, &arguments),
         Command::Authenticate(arguments) => authenticate::run(context, &arguments),
@@ -55,9 +78,17 @@ fn run_one(context: &Context, command: Command) -> Result<()> {
         Command::Get(Get::Renews(arguments)) => get::renews(context, &arguments),
         Command::Get(Get::Nonce(arguments)) => get::nonce(context, &arguments),
         Command::Get(Get::Kubeconfig {
+            name: Some(name), ..
+        }) => get::kubeconfig_named(context, &name),
+        Command::Get(Get::Kubeconfig {
             remote_cluster_id,
             resourceslice,
-        }) => get::kubeconfig(context, &remote_cluster_id, resourceslice.as_deref()),
+            ..
+        }) => get::kubeconfig(
+            context,
+            remote_cluster_id.as_ref(),
+            resourceslice.as_deref(),
+        ),
         Command::Generate(Generate::Tenant(arguments)) => generate::tenant(context, &arguments),
         Command::Generate(Generate::Identity(arguments)) => generate::identity(context, &arguments),
         Command::Generate(Generate::ResourceSlice(carried)) => {
@@ -84,6 +115,8 @@ fn run_one(context: &Context, command: Command) -> Result<()> {
         Command::Drain(command) => condition::drain(context, &command),
         Command::Release(arguments) => release::run(context, &arguments),
         Command::Unauthenticate(arguments) => unauthenticate::run(context, &arguments),
+        Command::Set(command) => set::run(context, &command),
+        Command::Doctor(arguments) => doctor::run(context, &arguments),
         Command::Status(arguments) => status::run(context, &arguments),
         Command::Renew(arguments) => renew::run(context, &arguments),
         Command::Approve(command) => approve::approve(context, &command),
@@ -93,6 +126,9 @@ fn run_one(context: &Context, command: Command) -> Result<()> {
         Command::Run(arguments) => run::run(context, &arguments),
         Command::Rbac(sides) => rbac::run(context, &sides),
         Command::Legacy(command) => legacy::run(context, command),
+        Command::Version(arguments) => version::run(context, &arguments),
+        Command::Man { dir } => manual::run(context, dir.as_deref()),
+        Command::Options => completion::options(context),
         Command::Completion { shell } => completion::run(context, shell),
     }
 }

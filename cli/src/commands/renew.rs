@@ -22,13 +22,17 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
     let mut home = context.open(Use::Write)?;
     let before = overview::peerings(context, &mut home)?;
     let peers = overview::peers(&home);
+    let mut failures = Vec::new();
     for (peer, role) in &peers {
         if arguments
             .remote_cluster_id
             .as_ref()
             .is_none_or(|id| id == peer)
         {
-            settle(context, &mut home, peer, *role)?;
+            // One peering that cannot be judged does not stop the others.
+            if let Err(failure) = settle(context, &mut home, peer, *role) {
+                failures.push((peer.clone(), failure));
+            }
         }
     }
     tell(
@@ -37,7 +41,13 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
         &before,
         arguments.remote_cluster_id.as_ref(),
         Side::Only,
-    )
+    )?;
+    match failures.into_iter().next() {
+        None => Ok(()),
+        Some((peer, failure)) => Err(failure.about(&format!(
+            "the certificates of the peering with {peer} are not renewed, the others are"
+        ))),
+    }
 }
 
 fn both(context: &Context, arguments: &Renew) -> Result<()> {

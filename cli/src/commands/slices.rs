@@ -1,12 +1,18 @@
 //! `create`, `delete` and `get resourceslice`: a part of a provider's
 //! resources.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use liqo_auth::{
     consumer::SliceOptions,
     machine::{Effect, replication},
     model::{
-        Kind, Object, ObjectRef, Resource, ResourceSlice, ResourceSliceConditionStatus as Decided,
-        ResourceSliceConditionType as Condition, ResourceSliceStatus, names,
+        ClusterId, Kind, Object, ObjectRef, Resource, ResourceSlice,
+        ResourceSliceConditionStatus as Decided, ResourceSliceConditionType as Condition,
+        ResourceSliceStatus, names,
     },
 };
 
@@ -17,7 +23,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, SecretValue, Use},
-    output::{Side, Table, escaped},
+    output::{Side, Table, escaped, program},
     pair::{Homes, Pair},
     provider_side::{ProviderSide, ProviderStand, refused},
 };
@@ -47,15 +53,44 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
     consumer.settle()?;
     context.printer.info(Side::Only, "ResourceSlice created")?;
     let Some(mut remote) = remote else {
+        if arguments.wait && context.trial().is_none() {
+            drop(local);
+            return await_decision(context, &peer, name);
+        }
         let options = local.site().options();
         context.printer.message(&format!(
-            "It waits for {peer}. If there is no replicator, send it to {peer}: liqo-auth generate resourceslice {name} {options} --remote-cluster-id {peer}"
+            "It waits for {peer}. If there is no replicator, send it to {peer}: {} generate resourceslice {name} {options} --remote-cluster-id {peer}",
+            program()
         ));
         return Ok(());
     };
     settle(context, &mut local, &mut remote)?;
-    tell(context, &local, name, &remote)
+    tell(
+        context,
+        &local,
+        name,
+        remote.cluster_id(),
+        &remote.site().options(),
+    )
 }
+
+/// Waits until the provider has decided on a slice, and a replicator has carried the
+/// answer here.
+fn await_decision(context: &Context, peer: &ClusterId, name: &str) -> Result<()> {
+    let end = Instant::now() + context.timeout();
+    loop {
+        let home = context.open(Use::Read)?;
+        let slice = of_peer(&home, peer, name).ok_or_else(|| absent(&home, name))?;
+        if slice.status.condition(Condition::Authentication).is_some() || Instant::now() >= end {
+            return tell(context, &home, name, peer, "on the provider");
+        }
+        drop(home);
+        thread::sleep(PAUSE);
+    }
+}
+
+/// The pause between two looks for an answer.
+const PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) fn delete(context: &Context, arguments: &DeleteResourceSlice) -> Result<()> {
     let Homes {
@@ -99,12 +134,16 @@ pub(super) fn get(context: &Context, list: &List) -> Result<()> {
         .all::<ResourceSlice>()
         .filter(|slice| list.asks_for(&slice.metadata))
         .collect();
-    if let Some(format) = list.output {
-        return get::manifests(context, &home, &get::ids(&slices), format);
+    if let Some(format) = list.printed() {
+        get::listed(context, &home, &get::ids(&slices), format)?;
+        return get::all_readable(&home, list, Kind::ResourceSlice);
     }
     let now = context.clock.now()?;
     // The printer columns of Liqo's CustomResourceDefinition.
     let mut table = Table::new(["NAMESPACE", "NAME", "AUTHENTICATION", "RESOURCES", "AGE"]);
+    if list.is_wide() {
+        table.add_titles(["CONSUMER", "PROVIDER", "CLASS"]);
+    }
     for slice in slices {
         let metadata = &slice.metadata;
         table.row([
@@ -114,15 +153,23 @@ pub(super) fn get(context: &Context, list: &List) -> Result<()> {
             decision(&slice.status, Condition::Resources),
             get::age_of(metadata, now),
         ]);
+        if list.is_wide() {
+            let spec = &slice.spec;
+            table.add_cells([
+                spec.consumer_cluster_id.clone().unwrap_or_default(),
+                spec.provider_cluster_id.clone().unwrap_or_default(),
+                spec.class.clone(),
+            ]);
+        }
     }
-    get::print(context, list, table, "ResourceSlice")
+    get::print(context, &home, list, table, Kind::ResourceSlice)
 }
 
 /// The slice of that name between this home and a peer. Either side may be the
 /// consumer.
 pub(super) fn of_peer<'h>(
     home: &'h Home,
-    peer: &liqo_auth::model::ClusterId,
+    peer: &ClusterId,
     name: &str,
 ) -> Option<&'h ResourceSlice> {
     home.all::<ResourceSlice>().find(|slice| {
@@ -202,23 +249,27 @@ fn settle(context: &Context, local: &mut Home, remote: &mut Home) -> Result<()> 
 }
 
 /// Prints the result in liqoctl's words.
-fn tell(context: &Context, local: &Home, name: &str, remote: &Home) -> Result<()> {
-    let slice = of_peer(local, remote.cluster_id(), name).ok_or_else(|| absent(local, name))?;
+fn tell(
+    context: &Context,
+    local: &Home,
+    name: &str,
+    remote: &ClusterId,
+    remote_options: &str,
+) -> Result<()> {
+    let slice = of_peer(local, remote, name).ok_or_else(|| absent(local, name))?;
     let status = &slice.status;
     match status.condition(Condition::Authentication) {
         None => {
             return Err(Failure::waiting(format!(
-                "{} has not decided on the slice {name}. See: liqo-auth status {}",
-                remote.cluster_id(),
-                remote.site().options()
+                "{remote} has not decided on the slice {name}. See: {} status {remote_options}",
+                program(),
             )));
         }
         Some(condition) if condition.status == Decided::Denied => {
             return Err(Failure::new(
                 Code::Refused,
                 format!(
-                    "{} denied the slice {name}: {}",
-                    remote.cluster_id(),
+                    "{remote} denied the slice {name}: {}",
                     escaped(&condition.message)
                 ),
             ));
@@ -232,11 +283,16 @@ fn tell(context: &Context, local: &Home, name: &str, remote: &Home) -> Result<()
             .printer
             .info(Side::Only, "ResourceSlice resources: Accepted")?,
         denied => {
-            let why = denied.map(|condition| format!(": {}", escaped(&condition.message)));
-            context.printer.warning(&format!(
-                "ResourceSlice resources not accepted{}. The provider cluster may have cordoned the tenant or the resourceslice",
-                why.unwrap_or_default()
-            ));
+            let message = denied.map(|condition| escaped(&condition.message));
+            let why = message
+                .filter(|message| !message.is_empty())
+                .unwrap_or_else(|| {
+                    "the provider cluster may have cordoned the tenant or the resourceslice"
+                        .to_owned()
+                });
+            context
+                .printer
+                .warning(&format!("ResourceSlice resources not accepted: {why}"));
         }
     }
     let identity = names::resource_slice_identity_name(name);

@@ -1,61 +1,150 @@
 //! `status`: shows the state of a home.
 
+mod expiring;
+mod graph;
+
+use std::{thread, time::Duration};
+
+use anyhow::Context as _;
 use liqo_auth::{crypto::SigningKey, model::Timestamp};
 use serde_json::json;
 
 use super::get;
 use crate::{
-    arguments::{Status, StatusFormat},
+    arguments::{Picture, Status, StatusFormat},
     context::Context,
-    failure::Result,
-    home::Use,
+    failure::{Failure, Result},
+    home::{Home, Use},
     output::{Table, age},
     overview::{self, Certificate, Peering, Renewal, Role},
 };
 
 pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
-    let mut home = context.open(Use::Read)?;
-    let peerings = overview::peerings(context, &mut home)?;
-    if let Some(StatusFormat::Json) = arguments.output {
-        let key = home.key()?;
-        let all = json!({
-            "clusterID": home.cluster_id().as_str(),
-            "key": key.public_key().fingerprint().to_string(),
-            "apiServer": home.settings.api_server.to_string(),
-            "peerings": peerings,
-        });
-        return context.printer.result(&format!("{all:#}\n"));
+    if !arguments.watch {
+        return Seen::now(context, arguments)?.print(context, arguments);
     }
-    get::warn(context, &home);
-    let key = home.key()?;
-    context.printer.result(&format!(
-        "Cluster {}: {} key {}, API server {}\n",
-        home.cluster_id(),
-        key.public_key().algorithm(),
-        key.public_key().fingerprint(),
-        home.settings.api_server
-    ))?;
-    let now = context.clock.now()?;
-    let tables = [
-        table_of_peers(&peerings, now),
-        table_of_slices(&peerings, now),
-        table_of_versions(&peerings),
-    ];
-    for table in tables.iter().filter(|table| !table.is_empty()) {
-        context.printer.result(&format!("\n{}", table.to_text()))?;
+    let mut last = None;
+    loop {
+        let seen = Seen::now(context, arguments)?;
+        let state = serde_json::to_string(&seen.peerings).context("the state")?;
+        if last.as_ref() != Some(&state) {
+            if last.is_some() {
+                context.printer.result("\n")?;
+            }
+            // What is missing now may be there at the next look.
+            if let Err(failure) = seen.print(context, arguments) {
+                context.printer.warning(&failure.to_string());
+            }
+            last = Some(state);
+        }
+        thread::sleep(PAUSE);
     }
-    if peerings.is_empty() {
-        context.printer.message("No peer.");
+}
+
+/// The state of a cluster at one time.
+struct Seen {
+    home: Home,
+    peerings: Vec<Peering>,
+    now: Timestamp,
+}
+
+impl Seen {
+    fn now(context: &Context, arguments: &Status) -> Result<Self> {
+        let mut home = context.open(Use::Read)?;
+        let mut peerings = overview::peerings(context, &mut home)?;
+        if let Some(peer) = &arguments.remote_cluster_id {
+            peerings.retain(|peering| peering.peer == peer.as_str());
+            if peerings.is_empty() {
+                return Err(Failure::waiting(format!(
+                    "there is no peering with {peer} in {}",
+                    home.site()
+                )));
+            }
+        }
+        let now = context.clock.now()?;
+        Ok(Self {
+            home,
+            peerings,
+            now,
+        })
     }
-    for peering in &peerings {
-        for refused in &peering.refused {
-            context
-                .printer
-                .warning(&format!("{}: {refused}", peering.peer));
+
+    fn print(&self, context: &Context, arguments: &Status) -> Result<()> {
+        match arguments.output {
+            None => self.print_tables(context)?,
+            Some(StatusFormat::Json) => self.print_json(context)?,
+            Some(StatusFormat::Dot) => self.print_picture(context, arguments, Picture::Dot)?,
+            Some(StatusFormat::Mermaid) => {
+                self.print_picture(context, arguments, Picture::Mermaid)?;
+            }
+        }
+        overview::all_known(&self.peerings, THE_OTHERS)?;
+        match arguments.fail_if_expiring {
+            None => Ok(()),
+            Some(within) => expiring::check(context, &self.peerings, within, self.now),
         }
     }
-    Ok(())
+
+    fn print_json(&self, context: &Context) -> Result<()> {
+        let key = self.home.key()?;
+        let all = json!({
+            "clusterID": self.home.cluster_id().as_str(),
+            "key": key.public_key().fingerprint().to_string(),
+            "apiServer": self.home.settings.api_server.to_string(),
+            "peerings": self.peerings,
+        });
+        context.printer.result(&format!("{all:#}\n"))
+    }
+
+    /// A picture of all peerings, or of the phases of one.
+    fn print_picture(&self, context: &Context, arguments: &Status, picture: Picture) -> Result<()> {
+        if arguments.remote_cluster_id.is_none() {
+            let shown = graph::of_peerings(&self.home, &self.peerings, picture);
+            return context.printer.result(&shown);
+        }
+        for peering in &self.peerings {
+            context
+                .printer
+                .result(&graph::of_phases(peering, picture))?;
+        }
+        Ok(())
+    }
+
+    fn print_tables(&self, context: &Context) -> Result<()> {
+        let (home, printer) = (&self.home, context.printer);
+        get::warn(context, home);
+        let key = home.key()?;
+        let key = key.public_key();
+        let shown = format!("{}, {}", key.algorithm(), key.fingerprint());
+        printer.result(&format!(
+            "Cluster {}\n{}{}",
+            home.cluster_id(),
+            printer.field("Key", &shown),
+            printer.field("API server", &home.settings.api_server.to_string())
+        ))?;
+        let tables = [
+            table_of_peers(&self.peerings, self.now),
+            table_of_slices(&self.peerings, self.now),
+            table_of_versions(&self.peerings),
+        ];
+        for table in tables.iter().filter(|table| !table.is_empty()) {
+            printer.result(&format!("\n{}", table.to_text()))?;
+        }
+        if self.peerings.is_empty() {
+            printer.message("No peer.");
+        }
+        for peering in &self.peerings {
+            for refused in &peering.refused {
+                printer.warning(&format!("{}: {refused}", peering.peer));
+            }
+        }
+        Ok(())
+    }
 }
+
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+const THE_OTHERS: &str = "the others are shown";
 
 fn table_of_peers(peerings: &[Peering], now: Timestamp) -> Table {
     let mut table = Table::new([
@@ -66,7 +155,8 @@ fn table_of_peers(peerings: &[Peering], now: Timestamp) -> Table {
         "CERTIFICATE",
         "RENEWED",
         "WAITS FOR",
-    ]);
+    ])
+    .optional(["RENEWED", "IS", "CERTIFICATE"]);
     for peering in peerings {
         let certificate = peering.certificate.as_ref();
         table.row([
@@ -92,7 +182,8 @@ fn table_of_slices(peerings: &[Peering], now: Timestamp) -> Table {
         "CORDONED",
         "CERTIFICATE",
         "RENEWED",
-    ]);
+    ])
+    .optional(["IS", "RENEWED", "CORDONED"]);
     for peering in peerings {
         for slice in &peering.slices {
             let certificate = slice.certificate.as_ref();

@@ -10,6 +10,7 @@ use crate::{
     failure::{Failure, Result},
     home::Home,
     output::Side,
+    overview::{self, Role},
     pair::{Homes, Pair},
     provider_side::ProviderSide,
 };
@@ -21,13 +22,45 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
         peer,
     } = Homes::open(context, &arguments.remote)?;
     let Some(mut remote) = remote else {
+        context.confirm(&format!(
+            "End the authentication with {peer} in {}?",
+            local.site()
+        ))?;
         return alone(context, &mut local, &peer);
     };
+    check_direction(&local, &remote)?;
+    context.confirm(&format!(
+        "End the authentication of {} with {peer}, on both clusters?",
+        local.cluster_id()
+    ))?;
     // First, replicate the deletion of slices that were deleted without replication.
     Pair::new(&mut local, &mut remote, &context.policy, context.clock)?.settle()?;
     leave(context, &mut local, &peer, Side::Local)?;
     let consumer = local.cluster_id().clone();
     end(context, &mut remote, &consumer, Side::Remote)
+}
+
+/// Checks that the local cluster is, or was, the consumer of the remote one.
+fn check_direction(local: &Home, remote: &Home) -> Result<()> {
+    let knows = |home: &Home, peer: &Home, role| {
+        overview::peers(home).contains(&(peer.cluster_id().clone(), role))
+    };
+    let is_consumer = |consumer: &Home, provider: &Home| {
+        knows(consumer, provider, Role::Provider) || knows(provider, consumer, Role::Consumer)
+    };
+    let (local_id, remote_id) = (local.cluster_id(), remote.cluster_id());
+    if is_consumer(local, remote) {
+        return Ok(());
+    }
+    Err(if is_consumer(remote, local) {
+        Failure::usage(format!(
+            "{local_id} is the provider of {remote_id}, and nothing was changed: name the consumer first. The command is: unauthenticate {} {}",
+            remote.site().options(),
+            local.site().remote_options(),
+        ))
+    } else {
+        Failure::waiting(format!("{local_id} and {remote_id} have no peering"))
+    })
 }
 
 /// Ends the peering on one home only: as the consumer, or else as the provider.

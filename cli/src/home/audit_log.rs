@@ -18,9 +18,22 @@ use liqo_auth::{
 };
 
 use super::{Home, directory::Directory};
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    output::program,
+};
 
 pub(crate) const AUDIT_LOG_FILE: &str = "audit.log";
+
+/// The log, open at its end.
+struct EndOfLog {
+    file: File,
+    last: Option<Entry>,
+    /// An incomplete line after the last entry, as a crash leaves it. It is not an entry.
+    torn: Vec<u8>,
+    /// The length without this line.
+    whole: u64,
+}
 
 impl Home {
     /// Notes the decisions of a step. [`save`](Self::save) writes them into the log,
@@ -38,7 +51,7 @@ impl Home {
         error: &Error,
         now: Timestamp,
     ) -> Result<()> {
-        if self.is_live() {
+        if self.is_live() || self.is_trial() {
             return Ok(());
         }
         self.decisions = vec![(now, Event::refused(peer, error))];
@@ -66,8 +79,9 @@ impl Home {
     /// Writes the changes, and then the decisions. Both are on the disk when this
     /// returns.
     pub(crate) fn save(&mut self) -> Result<()> {
-        if self.is_live() {
-            // The API server's own audit log has what was written.
+        if self.is_live() || self.is_trial() {
+            // The API server's own audit log has what was written. A trial decides
+            // nothing.
             self.decisions.clear();
             return self.save_objects();
         }
@@ -134,14 +148,25 @@ impl Home {
         if decisions.is_empty() {
             return Ok(());
         }
-        let (mut file, end) = self.end_of_log()?;
-        let is_new = end.is_none();
+        let EndOfLog {
+            mut file,
+            last,
+            torn,
+            whole,
+        } = self.end_of_log()?;
+        let is_new = whole == 0;
         let key = Some(self.record_key()?);
-        let mut chain = match end {
+        let mut chain = match last {
             None => Chain::begin(self.cluster_id().clone(), key),
             Some(last) => Chain::resume(&last, key),
         };
         let mut text = String::new();
+        if let (false, Some((now, _))) = (torn.is_empty(), decisions.first()) {
+            file.set_len(whole).with_context(|| self.log_path())?;
+            let repair = Event::log_repaired(self.cluster_id(), &torn);
+            text.push_str(chain.append(*now, &repair).line());
+            text.push('\n');
+        }
         for (time, event) in &decisions {
             text.push_str(chain.append(*time, event).line());
             text.push('\n');
@@ -156,9 +181,8 @@ impl Home {
         Ok(())
     }
 
-    /// The log and its last entry. An incomplete line at the end, which a crash has
-    /// left, is removed: it is not an entry.
-    fn end_of_log(&self) -> Result<(File, Option<Entry>)> {
+    /// The log and its end. Nothing is changed.
+    fn end_of_log(&self) -> Result<EndOfLog> {
         let file = self.log_folder()?.open_log(AUDIT_LOG_FILE, true)?;
         let mut file = file.with_context(|| self.log_path())?;
         let length = file.metadata().with_context(|| self.log_path())?.len();
@@ -171,24 +195,33 @@ impl Home {
             .with_context(|| self.log_path())?;
         let whole = tail.iter().rposition(|byte| *byte == b'\n');
         let whole = whole.map_or(0, |end| end + 1);
-        let torn = u64::try_from(tail.len() - whole).unwrap_or_default();
-        if torn > 0 {
-            file.set_len(length.saturating_sub(torn))
-                .with_context(|| self.log_path())?;
-        }
-        tail.truncate(whole);
+        let torn = tail.split_off(whole);
+        let missing = u64::try_from(torn.len()).unwrap_or_default();
+        let end = |last| EndOfLog {
+            file,
+            last,
+            torn,
+            whole: length.saturating_sub(missing),
+        };
         let Some(lines) = tail.strip_suffix(b"\n") else {
-            return Ok((file, None));
+            return match start {
+                0 => Ok(end(None)),
+                _ => Err(Failure::at_odds(format!(
+                    "{}: its end is no entry of this log. Move the file away, so that a new log begins.",
+                    self.log_path()
+                ))),
+            };
         };
         let last = lines.rsplit(|byte| *byte == b'\n').next();
         let last = Entry::parse(last.unwrap_or_default()).map_err(|fault| {
             Failure::at_odds(format!(
-                "{}, last line: {fault}. Examine the log with: liqo-auth audit verify {}; then move the file away, so that a new log begins.",
+                "{}, last line: {fault}. Examine the log with: {} audit verify {}; then move the file away, so that a new log begins.",
                 self.log_path(),
+                program(),
                 self.site().options()
             ))
         })?;
-        Ok((file, Some(last)))
+        Ok(end(Some(last)))
     }
 
     fn broken(&self, error: &LogError) -> Failure {

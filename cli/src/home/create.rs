@@ -26,6 +26,7 @@ use super::{
     layout::{AUTHORITY_SECRET, Area, LOCK_FILE, RECORD_KEY_SECRET, SETTINGS_FILE},
     settings::{Settings, Signer},
     store::Store,
+    trial::{Trial, difference, of_object},
     write::{Change, Target, write_first},
 };
 use crate::{
@@ -87,12 +88,54 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
     Ok(true)
 }
 
+/// Notes the files of a new home in a trial, and writes nothing. Returns false if the home
+/// exists already.
+pub(crate) fn try_to_create(path: &Path, blueprint: &Blueprint, trial: &Trial) -> Result<bool> {
+    if let Some(root) = Directory::open_path(path)? {
+        if is_home(&root)? {
+            return Ok(false);
+        }
+        refuse_strangers(&root)?;
+    }
+    let (settings, store) = objects_and_settings(blueprint)?;
+    let mut differences = Vec::new();
+    let place = |file: &str| path.join(file).display().to_string();
+    let text = settings.write()?;
+    differences.extend(difference(&place(SETTINGS_FILE), None, Some(&text)));
+    for id in store.changed() {
+        let file = super::ManifestFile::of(id).map(|place| place.path());
+        let file = place(&file.unwrap_or_default());
+        differences.extend(of_object(&file, id, None, store.value(id).as_ref())?);
+    }
+    trial.note(path.display().to_string(), differences);
+    Ok(true)
+}
+
 fn is_home(root: &Directory) -> Result<bool> {
     Ok(root.read(SETTINGS_FILE)?.is_some())
 }
 
 /// The files of a new home.
 fn content(blueprint: &Blueprint) -> Result<Vec<Change>> {
+    let (settings, store) = objects_and_settings(blueprint)?;
+    let mut changes = Vec::new();
+    for (id, content) in store.changes()? {
+        let place = super::ManifestFile::of(&id)
+            .with_context(|| format!("{id} cannot be stored in a home"))?;
+        changes.push(Change {
+            target: Target::Manifest(place),
+            content,
+        });
+    }
+    // The settings are last: a folder with settings is a home.
+    changes.push(Change {
+        target: Target::TopLevel(SETTINGS_FILE),
+        content: Some(settings.write()?),
+    });
+    Ok(changes)
+}
+
+fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
     let settings = Settings {
         cluster_id: blueprint.cluster_id.clone(),
         api_server: blueprint.api_server.clone(),
@@ -114,21 +157,7 @@ fn content(blueprint: &Blueprint) -> Result<Vec<Change>> {
     for role in roles() {
         store.create(SecretValue::new(role), blueprint.now)?;
     }
-    let mut changes = Vec::new();
-    for (id, content) in store.changes()? {
-        let place = super::ManifestFile::of(&id)
-            .with_context(|| format!("{id} cannot be stored in a home"))?;
-        changes.push(Change {
-            target: Target::Manifest(place),
-            content,
-        });
-    }
-    // The settings are last: a folder with settings is a home.
-    changes.push(Change {
-        target: Target::TopLevel(SETTINGS_FILE),
-        content: Some(settings.write()?),
-    });
-    Ok(changes)
+    Ok((settings, store))
 }
 
 pub(crate) const RECORD_KEY: &str = "key";

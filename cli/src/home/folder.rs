@@ -13,7 +13,10 @@ use super::{
     settings::Settings,
     store::Store,
 };
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    output::program,
+};
 
 /// An existing home's folder. Its lock is held until this value is dropped.
 pub(super) struct Folder {
@@ -28,9 +31,9 @@ impl Folder {
         Ok(Self { root, lock })
     }
 
-    /// Opens two folders for writing. They are locked in a fixed order, so that two
+    /// Opens two folders. They are locked in a fixed order, so that two
     /// commands cannot block each other.
-    pub(super) fn open_both(one: &Path, other: &Path) -> Result<(Self, Self)> {
+    pub(super) fn open_both(one: &Path, other: &Path, purpose: Use) -> Result<(Self, Self)> {
         let (one, other) = (existing(one)?, existing(other)?);
         let (first, second) = (one.identity()?, other.identity()?);
         if first == second {
@@ -39,11 +42,11 @@ impl Folder {
             ));
         }
         let (lock_of_one, lock_of_other) = if first < second {
-            let lock_of_one = lock(&one, Use::Write)?;
-            (lock_of_one, lock(&other, Use::Write)?)
+            let lock_of_one = lock(&one, purpose)?;
+            (lock_of_one, lock(&other, purpose)?)
         } else {
-            let lock_of_other = lock(&other, Use::Write)?;
-            (lock(&one, Use::Write)?, lock_of_other)
+            let lock_of_other = lock(&other, purpose)?;
+            (lock(&one, purpose)?, lock_of_other)
         };
         let folder = |root, lock| Self { root, lock };
         Ok((folder(one, lock_of_one), folder(other, lock_of_other)))
@@ -173,7 +176,8 @@ fn existing(path: &Path) -> Result<Directory> {
 fn absent(path: &Path) -> Failure {
     let path = path.display();
     Failure::usage(format!(
-        "{path} is not a home. Make one with: liqo-auth init --home {path} --cluster-id ID"
+        "{path} is not a home. Make one with: {} init --home {path} --cluster-id ID",
+        program()
     ))
 }
 

@@ -42,6 +42,8 @@ pub(super) struct Live {
     met: BTreeSet<ObjectRef>,
     /// Whether the program runs in the cluster.
     is_inside: bool,
+    /// How long a command waits for a certificate.
+    timeout: Duration,
 }
 
 /// What became of an effect on a cluster.
@@ -78,6 +80,7 @@ impl Live {
             watches: Vec::new(),
             met: BTreeSet::new(),
             is_inside: connection.in_cluster,
+            timeout: USUAL_TIMEOUT,
         };
         let settings = live.settings(live.settings.as_ref())?;
         Ok((live, settings))
@@ -152,26 +155,32 @@ impl Live {
 
     /// Waits for the signer's answer to a request.
     pub(super) fn answered(&self, request: &CertificateSigningRequest) -> Result<Object> {
-        let answer = answered(&self.client, request, LONGEST_WAIT);
+        let answer = answered(&self.client, request, self.timeout);
         let answer = self.runtime.block_on(answer).map_err(failure)?;
         answer.ok_or_else(|| {
             Failure::waiting(format!(
                 "the CertificateSigningRequest {} is approved, and {} has not signed it within {} seconds. Run the command again when it is signed: kubectl get csr {}",
                 request.metadata.name,
                 request.spec.signer_name,
-                LONGEST_WAIT.as_secs(),
+                self.timeout.as_secs(),
                 request.metadata.name,
             ))
         })
     }
 
     /// Writes the settings into the cluster's ConfigMap.
-    pub(super) fn write_settings(&mut self, settings: &Settings) -> Result<()> {
-        // No command changes the other settings.
-        let text = OnCluster {
+    pub(super) fn write_settings(&mut self, settings: &Settings, before: &Settings) -> Result<()> {
+        let mut text = OnCluster {
             peers: settings.peers.clone(),
             ..on_cluster(self.settings.as_ref())?
         };
+        // What follows from the kubeconfig is not written.
+        if settings.api_server != before.api_server || settings.is_internal != before.is_internal {
+            text.api_server = Some(settings.api_server.clone());
+        }
+        if settings.api_server_ca != before.api_server_ca {
+            text.api_server_ca.clone_from(&settings.api_server_ca);
+        }
         let text = text.write()?;
         let api = settings_api(&self.client);
         let data = json!({ SETTINGS_KEY: *text });
@@ -256,7 +265,9 @@ impl Home {
     /// Reads all objects of a cluster again, so that what others did meanwhile is seen as
     /// a whole.
     pub(crate) fn reload(&mut self) -> Result<()> {
-        if let Ground::Cluster(live) = &self.ground {
+        if let Ground::Cluster(live) = &self.ground
+            && !self.is_trial()
+        {
             let objects = live.list()?;
             self.store = Store::default();
             for object in objects {
@@ -272,6 +283,10 @@ impl Home {
         let Ground::Cluster(live) = &self.ground else {
             return Ok(false);
         };
+        if self.is_trial() {
+            // The signer does not see a request that is in memory only.
+            return Ok(false);
+        }
         let requests = self.store.all::<CertificateSigningRequest>();
         let awaited = requests.filter(|request| {
             request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL) == Some(&peer.to_string())
@@ -310,6 +325,13 @@ impl Home {
         }
     }
 
+    /// Sets how long a command waits for a cluster's signer.
+    pub(crate) fn wait_at_most(&mut self, timeout: Duration) {
+        if let Ground::Cluster(live) = &mut self.ground {
+            live.timeout = timeout;
+        }
+    }
+
     /// Whether this is a cluster, which has its own signer.
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.ground, Ground::Cluster(_))
@@ -320,7 +342,7 @@ impl Home {
         if let Ground::Cluster(live) = &mut self.ground
             && self.settings != self.written_settings
         {
-            live.write_settings(&self.settings)?;
+            live.write_settings(&self.settings, &self.written_settings)?;
             self.written_settings = self.settings.clone();
         }
         Ok(())
@@ -361,4 +383,4 @@ fn failure(error: liqo_auth_kube::Error) -> Failure {
 const SETTINGS_CONFIG_MAP: &str = "liqo-auth-settings";
 const SETTINGS_KEY: &str = "settings.yaml";
 /// How long a command waits for a certificate.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const USUAL_TIMEOUT: Duration = Duration::from_secs(30);

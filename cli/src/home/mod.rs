@@ -17,6 +17,7 @@ mod resting;
 mod settings;
 mod site;
 mod store;
+mod trial;
 mod write;
 
 use std::{path::Path, sync::Arc};
@@ -35,13 +36,14 @@ use liqo_auth::{
 
 pub(crate) use self::{
     content::SecretValue,
-    create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create},
+    create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create, try_to_create},
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
     live::settings_id,
     represented::{Report, replace_status},
     resting::Resting,
     settings::{Peer, Settings, Signer},
     site::{Connection, Site},
+    trial::Trial,
 };
 use self::{
     folder::Folder,
@@ -49,6 +51,7 @@ use self::{
     live::{Live, Outcome},
     represented::Represented,
     store::Store,
+    trial::Rehearsed,
     write::{Change, Target, write},
 };
 use crate::failure::{Failure, Result};
@@ -70,6 +73,8 @@ pub(crate) struct Home {
     is_rehearsal: bool,
     /// What the cluster of a home has to be told. None if nobody asks.
     represented: Option<Represented>,
+    /// The trial, if all changes stay in memory until the end.
+    rehearsed: Option<Rehearsed>,
 }
 
 /// What holds the objects.
@@ -114,15 +119,15 @@ impl Home {
         Ok(Self::new(site, Ground::Folder(folder), settings, store))
     }
 
-    /// Opens two clusters for writing. Two folders are locked in a fixed order, so that
+    /// Opens two clusters. Two folders are locked in a fixed order, so that
     /// two commands cannot block each other.
-    pub(crate) fn open_both(one: &Site, other: &Site) -> Result<(Self, Self)> {
+    pub(crate) fn open_both(one: &Site, other: &Site, purpose: Use) -> Result<(Self, Self)> {
         let (one, other) = match (one, other) {
             (Site::Folder(one), Site::Folder(other)) => {
-                let (one, other) = Folder::open_both(one, other)?;
-                (Self::read(one, Use::Write)?, Self::read(other, Use::Write)?)
+                let (one, other) = Folder::open_both(one, other, purpose)?;
+                (Self::read(one, purpose)?, Self::read(other, purpose)?)
             }
-            (one, other) => (Self::open(one, Use::Write)?, Self::open(other, Use::Write)?),
+            (one, other) => (Self::open(one, purpose)?, Self::open(other, purpose)?),
         };
         if one.cluster_id() == other.cluster_id() {
             return Err(Failure::usage(format!(
@@ -283,6 +288,9 @@ impl Home {
     /// Writes the changed settings and objects. They are on the disk when this
     /// returns.
     fn save_objects(&mut self) -> Result<()> {
+        if let Some(rehearsed) = &self.rehearsed {
+            return self.note_trial(rehearsed);
+        }
         let mut changes = Vec::new();
         let Ground::Folder(Folder { root, .. }) = &self.ground else {
             return self.save_settings();
@@ -429,6 +437,7 @@ impl Home {
             logged: Vec::new(),
             is_rehearsal: false,
             represented: None,
+            rehearsed: None,
         }
     }
 

@@ -35,11 +35,20 @@ impl Site {
         }
     }
 
+    /// The options that name this cluster as the remote one of another command.
+    pub(crate) fn remote_options(&self) -> String {
+        self.options_with("--remote-")
+    }
+
     /// The options that name this cluster in another command.
     pub(crate) fn options(&self) -> String {
+        self.options_with("--")
+    }
+
+    fn options_with(&self, prefix: &str) -> String {
         match self {
-            Self::Folder(path) => format!("--home {}", path.display()),
-            Self::Cluster(connection) => connection.options(),
+            Self::Folder(path) => said(prefix, "home", &path.display().to_string()),
+            Self::Cluster(connection) => connection.options(prefix),
         }
     }
 }
@@ -50,22 +59,30 @@ impl Connection {
         *self == Self::default()
     }
 
-    fn options(&self) -> String {
-        let kubeconfig = self.kubeconfig.as_deref().map(Path::display);
-        let options = [
-            kubeconfig.map(|path| format!("--kubeconfig {path}")),
-            said("--context", self.context.as_deref()),
-            said("--cluster", self.cluster.as_deref()),
-            said("--user", self.user.as_deref()),
-            self.in_cluster.then(|| "--in-cluster".to_owned()),
+    fn options(&self, prefix: &str) -> String {
+        let kubeconfig = self.kubeconfig.as_deref();
+        let kubeconfig = kubeconfig.map(|path| path.display().to_string());
+        let named = [
+            ("kubeconfig", &kubeconfig),
+            ("context", &self.context),
+            ("cluster", &self.cluster),
+            ("user", &self.user),
         ];
-        let options: Vec<String> = options.into_iter().flatten().collect();
+        let options = named.into_iter();
+        let options = options.filter_map(|(name, value)| Some(said(prefix, name, value.as_ref()?)));
+        let inside = self.in_cluster.then(|| format!("{prefix}in-cluster"));
+        let options: Vec<String> = options.chain(inside).collect();
         options.join(" ")
     }
 }
 
-fn said(option: &str, value: Option<&str>) -> Option<String> {
-    Some(format!("{option} {}", value?))
+/// An option as a shell reads it.
+fn said(prefix: &str, name: &str, value: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@=+,%~".contains(&byte);
+    match !value.is_empty() && value.bytes().all(is_plain) {
+        true => format!("{prefix}{name} {value}"),
+        false => format!("{prefix}{name} '{}'", value.replace('\'', "'\\''")),
+    }
 }
 
 impl fmt::Display for Site {
@@ -76,7 +93,7 @@ impl fmt::Display for Site {
                 formatter.write_str("the cluster of the current context")
             }
             Self::Cluster(connection) => {
-                write!(formatter, "the cluster of {}", connection.options())
+                write!(formatter, "the cluster of {}", connection.options("--"))
             }
         }
     }
@@ -91,6 +108,9 @@ mod tests {
         let folder = Site::Folder("./rome".into());
         assert_eq!(folder.to_string(), "./rome");
         assert_eq!(folder.options(), "--home ./rome");
+        assert_eq!(folder.remote_options(), "--remote-home ./rome");
+        let spaced = Site::Folder("my rome--1".into());
+        assert_eq!(spaced.remote_options(), "--remote-home 'my rome--1'");
         let cluster = Site::Cluster(Connection {
             kubeconfig: Some("rome.yaml".into()),
             context: Some("admin".to_owned()),

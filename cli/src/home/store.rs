@@ -204,6 +204,11 @@ impl Store {
             .collect()
     }
 
+    /// The changed objects, in the order of their first change.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = &ObjectRef> {
+        self.changed.iter()
+    }
+
     /// Notes that all changes are on the disk.
     pub(crate) fn settle(&mut self) {
         self.changed.clear();

@@ -2,10 +2,14 @@
 
 mod age;
 mod printer;
+mod program;
 mod table;
+mod width;
+mod wrapped;
 mod written;
 
 pub(crate) use age::age;
-pub(crate) use printer::{Printer, Side};
+pub(crate) use printer::{Mark, Printer, Side};
+pub(crate) use program::program;
 pub(crate) use table::Table;
 pub(crate) use written::escaped;

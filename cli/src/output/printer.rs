@@ -2,12 +2,15 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use super::{program::program, width::width, wrapped::wrapped};
 use crate::{arguments::ColorChoice, failure::Result};
 
 /// Prints results to standard output and messages to standard error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Printer {
     color: ColorChoice,
+    /// Whether results are printed. A trial prints none.
+    has_results: bool,
 }
 
 /// The cluster that a line is about. liqoctl uses the same words.
@@ -19,9 +22,28 @@ pub(crate) enum Side {
     Only,
 }
 
+/// How far something is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Verified,
+    Unverified,
+    Wrong,
+}
+
 impl Printer {
     pub(crate) const fn new(color: ColorChoice) -> Self {
-        Self { color }
+        Self {
+            color,
+            has_results: true,
+        }
+    }
+
+    /// The same printer for a trial, whose results would be of changes that are not made.
+    pub(crate) const fn without_results(self) -> Self {
+        Self {
+            has_results: false,
+            ..self
+        }
     }
 
     /// Prints a line of progress at once: ` INFO   (local) …`.
@@ -37,34 +59,70 @@ impl Printer {
 
     /// Prints the result of the command to standard output.
     pub(crate) fn result(self, text: &str) -> Result<()> {
+        if !self.has_results {
+            return Ok(());
+        }
+        self.print(text)
+    }
+
+    /// Prints a text to standard output, also in a trial.
+    pub(crate) fn print(self, text: &str) -> Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()?;
         Ok(())
     }
 
-    /// Prints a message to standard error.
+    /// Prints a message to standard error. On a terminal, lines break at words, and a
+    /// command in the message has a line of its own.
     pub(crate) fn message(self, text: &str) {
-        // A failed write to standard error cannot be reported anywhere.
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        self.labelled("", "", text);
     }
 
     pub(crate) fn warning(self, text: &str) {
-        let label = self.paint(WARNING, "Warning:", io::stderr().is_terminal());
-        self.message(&format!("{label} {text}"));
+        self.labelled(WARNING, "Warning:", text);
     }
 
     pub(crate) fn error(self, text: &str) {
-        let label = self.paint(ERROR, "Error:", io::stderr().is_terminal());
-        self.message(&format!("{label} {text}"));
+        self.labelled(ERROR, "Error:", text);
     }
 
-    /// The text of a verdict in its colour, for standard output.
-    pub(crate) fn verdict(self, good: bool, word: &str) -> String {
-        self.paint(
-            if good { GOOD } else { ERROR },
+    fn labelled(self, style: &str, label: &str, text: &str) {
+        let stream = io::stderr();
+        let prefix = if label.is_empty() { "" } else { " " };
+        let text = fitted(&format!("{label}{prefix}{text}"), width(&stream));
+        let rest = text.strip_prefix(label).unwrap_or(&text);
+        let label = match label {
+            "" => String::new(),
+            label => self.paint(style, label, stream.is_terminal()),
+        };
+        // A failed write to standard error cannot be reported anywhere.
+        let _ = writeln!(stream.lock(), "{label}{rest}");
+    }
+
+    /// A sentence in lines that fit the terminal.
+    pub(crate) fn prose(self, text: &str) -> String {
+        format!("{}\n", wrapped(text, width(&io::stdout()), 0))
+    }
+
+    /// A fact with its name, on a line of its own.
+    pub(crate) fn field(self, name: &str, value: &str) -> String {
+        let line = format!("  {name:<16}{value}");
+        format!("{}\n", wrapped(&line, width(&io::stdout()), INDENT))
+    }
+
+    /// A line that begins with a mark in its colour.
+    pub(crate) fn marked(self, mark: Mark, text: &str) -> String {
+        let (word, style) = match mark {
+            Mark::Verified => ("Verified", GOOD),
+            Mark::Unverified => ("Not verified", WARNING),
+            Mark::Wrong => ("Wrong", ERROR),
+        };
+        let line = self.field(word, text);
+        line.replacen(
             word,
-            io::stdout().is_terminal(),
+            &self.paint(style, word, io::stdout().is_terminal()),
+            1,
         )
     }
 
@@ -88,6 +146,24 @@ impl Printer {
     }
 }
 
+/// A message in lines of that width. A command at its end is not broken, so that it can
+/// be copied.
+fn fitted(text: &str, width: Option<usize>) -> String {
+    if width.is_none() {
+        return text.to_owned();
+    }
+    let command = format!(": {} ", program());
+    match text.split_once(&command) {
+        None => wrapped(text, width, 0),
+        Some((before, after)) => {
+            let before = wrapped(&format!("{before}:"), width, 0);
+            format!("{before}\n  {} {after}", program())
+        }
+    }
+}
+
+/// Where the second column of facts begins.
+const INDENT: usize = 18;
 const INFORMATION: &str = "36";
 const GOOD: &str = "32";
 const WARNING: &str = "33";

@@ -9,10 +9,14 @@ use std::collections::BTreeSet;
 use liqo_auth::model::{ClusterId, Identity, ResourceSlice, Secret, Tenant, Timestamp, names};
 use serde::Serialize;
 
-use crate::{context::Context, failure::Result, home::Home};
+use crate::{
+    context::Context,
+    failure::{Code, Failure, Result},
+    home::Home,
+};
 
 /// One peering, from this home's side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Peering {
     pub(crate) peer: String,
@@ -34,6 +38,12 @@ pub(crate) struct Peering {
     pub(crate) waits_for: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) refused: Vec<String>,
+    /// Whether the peer's versions of Liqo read Ed25519 keys only.
+    #[serde(skip)]
+    pub(crate) reads_only_ed25519: bool,
+    /// Why nothing is known of the peering.
+    #[serde(skip)]
+    pub(crate) failure: Option<Failure>,
 }
 
 /// One resource slice of a peering.
@@ -86,10 +96,12 @@ pub(crate) enum Role {
 pub(crate) fn peerings(context: &Context, home: &mut Home) -> Result<Vec<Peering>> {
     let mut found = Vec::new();
     for (peer, role) in peers(home) {
-        found.push(match role {
-            Role::Consumer => peering::with_consumer(context, home, &peer)?,
-            Role::Provider => peering::with_provider(context, home, &peer)?,
-        });
+        let peering = match role {
+            Role::Consumer => peering::with_consumer(context, home, &peer),
+            Role::Provider => peering::with_provider(context, home, &peer),
+        };
+        // One peering that cannot be judged does not hide the others.
+        found.push(peering.unwrap_or_else(|failure| Peering::unknown(&peer, role, failure)));
     }
     Ok(found)
 }
@@ -139,6 +151,47 @@ pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
         }
     }
     peers
+}
+
+impl Peering {
+    fn unknown(peer: &ClusterId, role: Role, failure: Failure) -> Self {
+        Self {
+            peer: peer.to_string(),
+            role,
+            phase: "Unknown",
+            condition: None,
+            version: None,
+            certificate: None,
+            slices: Vec::new(),
+            waits_for: Vec::new(),
+            refused: vec![failure.to_string()],
+            reads_only_ed25519: false,
+            failure: Some(failure),
+        }
+    }
+}
+
+/// The failure for the peerings that could not be judged. `done` says what became of the
+/// others.
+pub(crate) fn all_known<'p>(
+    peerings: impl IntoIterator<Item = &'p Peering>,
+    done: &str,
+) -> Result<()> {
+    let unknown = peerings.into_iter().filter_map(|peering| {
+        let failure = peering.failure.as_ref()?;
+        Some((peering.peer.as_str(), failure.code))
+    });
+    let (peers, codes): (Vec<&str>, Vec<Code>) = unknown.unzip();
+    match codes.first() {
+        None => Ok(()),
+        Some(code) => Err(Failure::new(
+            *code,
+            format!(
+                "nothing is known of the peering with {}; {done}",
+                peers.join(", ")
+            ),
+        )),
+    }
 }
 
 impl Certificate {

@@ -1,7 +1,7 @@
 //! Builds a [`Peering`]. It has the same form on both sides.
 
 use liqo_auth::{
-    assurance::peer_version,
+    assurance::peer_version::{self, Ability, Evidence},
     crypto::CertificateChain,
     machine::{Awaited, Holder, HolderStatus, Machine, Step},
     model::{
@@ -34,6 +34,7 @@ pub(super) fn with_consumer(
     let evidence = peer_version::of_consumer(&side.view()).ok();
     Ok(Peering {
         condition: tenant.map(|_| format!("{condition:?}")),
+        reads_only_ed25519: reads_only_ed25519(evidence.as_ref()),
         version: evidence.map(|evidence| evidence.to_string()),
         ..peering(&side, Role::Consumer, &given)?
     })
@@ -59,9 +60,14 @@ pub(super) fn with_provider(
     };
     let evidence = peer_version::of_provider(&side.view()).ok();
     Ok(Peering {
+        reads_only_ed25519: reads_only_ed25519(evidence.as_ref()),
         version: evidence.map(|evidence| evidence.to_string()),
         ..peering(&side, Role::Provider, &given)?
     })
+}
+
+fn reads_only_ed25519(evidence: Option<&Evidence>) -> bool {
+    evidence.is_some_and(|evidence| evidence.can(Ability::ReadPemKeys) == Some(false))
 }
 
 /// The part of a peering that is the same on both sides. `given` finds the
@@ -97,6 +103,8 @@ fn peering<'h, M: Machine>(
         slices: slices.collect(),
         waits_for: waiting::waits_for(&step, peer, side.home.is_signed_elsewhere()),
         refused: waiting::refused(&step),
+        reads_only_ed25519: false,
+        failure: None,
     })
 }
 

@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::Write,
-    os::unix::fs::PermissionsExt,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -55,6 +55,8 @@ impl Folder {
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_liqo-auth"));
         command
+            // As it is called when it is installed.
+            .arg0("liqo-auth")
             .args(arguments.split_whitespace())
             .current_dir(&self.0)
             .env_remove("LIQO_AUTH_HOME")
@@ -118,6 +120,24 @@ impl Folder {
             &nonce,
         )
     }
+}
+
+/// Two homes, with a Tenant and an Identity in the files `tenant.yaml` and
+/// `identity.yaml`.
+pub(crate) fn with_files() -> Folder {
+    let folder = Folder::with_homes();
+    folder.write("tenant.yaml", &folder.tenant());
+    folder.ok("apply --home cl-provider -f tenant.yaml");
+    let identity =
+        folder.ok("generate identity --home cl-provider --remote-cluster-id cl-consumer");
+    folder.write("identity.yaml", &identity);
+    folder
+}
+
+/// The reports of `inspect -o json`, and the exit code.
+pub(crate) fn inspected(folder: &Folder, arguments: &str) -> (i32, serde_json::Value) {
+    let run = folder.run(&format!("inspect -o json {arguments}"));
+    (run.code, serde_json::from_str(&run.out).unwrap())
 }
 
 impl Run {

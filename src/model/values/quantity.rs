@@ -1,8 +1,10 @@
 //! Amounts of resources.
 
-use core::fmt;
+use core::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::model::ValueError;
 
 /// An amount of a resource as it is written, such as `2`, `500m` or `4Gi`.
 ///
@@ -100,6 +102,20 @@ const DIGITS: usize = 38;
 /// No amount of a resource needs a larger power of ten.
 const EXPONENT: u32 = 30;
 
+/// Reads only what a slice can be granted: the form of a quantity, not negative, and
+/// of a size that Kubernetes can count.
+impl FromStr for Quantity {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let quantity = Self::from(text);
+        match quantity.fault() {
+            None => Ok(quantity),
+            Some(fault) => Err(ValueError(fault)),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextOrNumber;
@@ -157,6 +173,7 @@ mod tests {
             "-0", "+2", "0Ei", "1E3", "1000e-3", "1e30", "007", ".5", "1.5Gi",
         ] {
             assert_eq!(Quantity::from(good).fault(), None, "{good}");
+            assert_eq!(good.parse(), Ok(Quantity::from(good)));
         }
         assert_eq!(
             Quantity::from(format!("{}1", "0".repeat(10_000))).fault(),
@@ -164,6 +181,7 @@ mod tests {
         );
         for negative in ["-1", "-1n", "-.5", "-1Ei"] {
             assert_eq!(Quantity::from(negative).fault(), Some("it is negative"));
+            assert!(negative.parse::<Quantity>().is_err());
         }
         for text in ["1e31", "1e-31", "1e99999999999", "12e+.5", &"9".repeat(39)] {
             assert!(Quantity::from(text).fault().is_some(), "{text}");

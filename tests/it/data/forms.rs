@@ -200,6 +200,10 @@ fn events_have_their_json_forms() {
         Decision::PinsReleased,
         Decision::SliceRequested,
         Decision::RenewalRequested,
+        Decision::LogRepaired {
+            bytes: 9,
+            found: text(),
+        },
         Decision::Refused(misdelivered()),
     ];
     check(

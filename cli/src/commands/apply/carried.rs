@@ -15,7 +15,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     home::Home,
-    output::escaped,
+    output::{escaped, program},
     pair::binds,
     provider_side::ProviderSide,
 };
@@ -124,7 +124,8 @@ pub(super) fn settle(
         .result(&format!("{singular}.{}/{name} {verb}\n", names::API_GROUP))?;
     if *way == Way::ToProvider && kind == Kind::ResourceSlice {
         context.printer.message(&format!(
-            "Send the answer back: liqo-auth generate {singular} {name} {} --remote-cluster-id {peer}",
+            "Send the answer back: {} generate {singular} {name} {} --remote-cluster-id {peer}",
+            program(),
             home.site().options()
         ));
     }

@@ -1,18 +1,19 @@
 //! An Identity: its provider, its consumer, and the dates of its certificate.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
-    crypto::{CaBundle, CertificateChain, PublicKey},
-    error::Error,
-    model::{ClusterId, Identity, IdentityType, Resource},
+    assurance::commitment::COMMITMENT_ANNOTATION,
+    crypto::{CaBundle, CertificateChain, Fingerprint, PublicKey},
+    model::{ClusterId, Identity, IdentityType, Resource, names},
     policy::Policy,
-    verify::{self, IdentityExpectation, VerifiedIdentity},
+    verify::{self, IdentityExpectation},
 };
 
-use super::{Inspection, Report, slice_identity};
-use crate::{consumer_side::ConsumerSide, failure::Result, output::escaped};
+use super::{Inspection, Report, report::Compare, slice_identity};
+use crate::{consumer_side::ConsumerSide, failure::Result, home::Home, output::escaped, subject};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Result<Report> {
-    let mut report = Report::new(&identity.id().to_string());
+    let mut report = Report::of_message(&identity.id().to_string());
     let chain = describe(inspection, identity, &mut report);
     let claimed = identity.spec.cluster_id.parse::<ClusterId>();
     let provider = match (&inspection.arguments.remote_cluster_id, claimed) {
@@ -29,71 +30,173 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
         slice_identity::judge(inspection, identity, &provider, chain.as_ref(), &mut report);
         return Ok(report);
     }
-    if let Some(home) = inspection
-        .home
-        .filter(|home| *home.cluster_id() != provider)
-    {
+    let home = inspection.home;
+    if let Some(home) = home.filter(|home| *home.cluster_id() != provider) {
         let (policy, clock) = (&inspection.context.policy, inspection.context.clock);
         match ConsumerSide::judge_identity(home, &provider, policy, clock, identity)? {
-            Ok(()) => report.verified(format!(
-                "{} accepts this Identity from {provider}",
-                home.cluster_id()
-            )),
+            Ok(()) => {
+                let consumer = home.cluster_id();
+                report.verified(format!("{consumer} accepts this Identity from {provider}"));
+                proof_of(home, identity, &provider, &mut report);
+            }
             Err(error) => report.error(&error),
         }
         return Ok(report);
     }
-    match alone(inspection, identity, &provider, chain.as_ref()) {
-        None => report.wrong(
-            "spec.authParams.signedCRT: there is no certificate that can be read. Have the provider generate the Identity again."
-                .to_owned(),
-        ),
-        Some((consumer, Err(error))) => {
-            report.say("Consumer", &consumer);
-            report.error(&error);
-        }
-        Some((consumer, Ok(verified))) => {
-            report.say("Consumer", &consumer);
-            report.verified(format!(
-                "the certificate is for {consumer} and for client authentication, and is in date; the URL of the API server is valid"
-            ));
-            if !verified.issued_by_bundle() {
-                report.unverified("the certificate's issuer: it is not a CA of the bundle, which is legal if the API server's certificate comes from another CA");
-            }
-            report.unverified("whether the certificate carries this cluster's key: give the consumer's home with --home");
-        }
-    }
+    report.compare = compare(identity, &provider);
+    alone(inspection, identity, &provider, chain.as_ref(), &mut report);
     Ok(report)
 }
 
+/// Notes how the home knows the provider's key, after it accepted the Identity.
+fn proof_of(home: &Home, identity: &Identity, provider: &ClusterId, report: &mut Report) {
+    let Some(key) = committed_key(identity) else {
+        return report.unverified(
+            "the provider's own key: the Identity carries no proof of it, as from unmodified Liqo. Compare the CA's fingerprint with the provider's administrator",
+        );
+    };
+    let settings = home.settings.peers.get(provider);
+    let told = settings.is_some_and(|settings| settings.provider_keys.contains(&key));
+    report.verified(match told {
+        true => format!("the provider proves the key {key}, which this cluster was told"),
+        false => format!("the provider proves the key {key}"),
+    });
+    if !told {
+        report.say(
+            "Compare",
+            format!("the provider's key with its administrator: {key}"),
+        );
+    }
+}
+
 /// Verifies, without the consumer's home, that the Identity is consistent. Key,
-/// consumer and proxy are taken from the Identity itself.
+/// consumer, proxy and namespace are taken from the Identity itself.
 fn alone(
     inspection: &Inspection<'_>,
     identity: &Identity,
     provider: &ClusterId,
     chain: Option<&CertificateChain>,
-) -> Option<(ClusterId, Result<VerifiedIdentity, Error>)> {
-    let leaf = chain?.leaf();
-    let key = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()).ok()?;
-    let namespace = identity.spec.namespace.as_deref().unwrap_or_default();
-    // The default namespace names the consumer. The certificate's subject must name
-    // the same consumer.
-    let named = namespace.strip_prefix("liqo-tenant-").unwrap_or(namespace);
-    let consumer: ClusterId = named.parse().ok()?;
-    let proxy = identity
-        .spec
-        .auth_params
-        .proxy_url
-        .as_deref()
-        .and_then(|url| url.parse().ok());
+    report: &mut Report,
+) {
+    let auth_params = &identity.spec.auth_params;
+    if auth_params.aws_config.is_some() && auth_params.signed_crt.is_empty() {
+        return report.unverified(
+            "the AWS user's keys: the consumer takes them with --accept-aws, and AWS alone verifies them",
+        );
+    }
+    let leaf = chain.map(CertificateChain::leaf);
+    let key =
+        leaf.and_then(|leaf| PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()).ok());
+    let (Some(leaf), Some(key)) = (leaf, key) else {
+        return report.wrong(
+            "spec.authParams.signedCRT: there is no certificate that can be read. Have the provider generate the Identity again."
+                .to_owned(),
+        );
+    };
+    let Some(consumer) = subject::consumer(&leaf.subject()) else {
+        return report.wrong(format!(
+            "spec.authParams.signedCRT: the certificate is for {}, which names no cluster (rule 9). Have the provider generate the Identity again.",
+            escaped(&leaf.subject())
+        ));
+    };
+    report.say("Consumer", &consumer);
+    let proxy = auth_params.proxy_url.as_deref();
+    let proxy = proxy.and_then(|url| url.parse().ok());
+    let said = identity.spec.namespace.as_deref();
+    let namespace = said
+        .filter(|said| *said != names::tenant_namespace(&consumer))
+        .and_then(|said| said.parse().ok());
     let expectation = IdentityExpectation {
         proxy_url: proxy.as_ref(),
-        aws: true,
+        namespace: namespace.as_ref(),
+        publicly_trusted: auth_params.ca.is_empty(),
         ..IdentityExpectation::new(&consumer, provider, &key, inspection.now)
     };
-    let verified = verify::identity(identity, &expectation, &inspection.context.policy);
-    Some((consumer, verified))
+    let policy = &inspection.context.policy;
+    let verified = match verify::identity(identity, &expectation, policy) {
+        Ok(verified) => verified,
+        Err(error) => return report.error(&error),
+    };
+    report.verified(format!(
+        "the certificate is for {consumer} and for client authentication, and is in date"
+    ));
+    whose_key(inspection, &consumer, &key, report);
+    report.unverified(format!(
+        "whether {} is the API server of {provider}: the form of the URL is right, and the Identity alone says the rest",
+        verified.api_server()
+    ));
+    if let Some(proxy) = verified.proxy_url() {
+        report.unverified(format!(
+            "the proxy {proxy}: whether {consumer} asked for it; give the consumer's home with --home"
+        ));
+    }
+    if let Some(namespace) = &namespace {
+        report.unverified(format!(
+            "the namespace {namespace}: it is not the default one; give the consumer's home with --home"
+        ));
+    }
+    if auth_params.ca.is_empty() {
+        report.unverified(
+            "the API server's certificate: there is no CA, so it has to be publicly trusted",
+        );
+    }
+    if !verified.issued_by_bundle() {
+        report.unverified("the certificate's issuer: it is not a CA of the bundle, which is legal if the API server's certificate comes from another CA");
+    }
+    match committed_key(identity) {
+        Some(_) => report.unverified(
+            "the provider's proof of its key: it covers the nonce, which only the consumer's home has; give it with --home",
+        ),
+        None => report.unverified(
+            "the provider's own key: the Identity carries no proof of it, as from unmodified Liqo",
+        ),
+    }
+}
+
+/// Compares the key with the consumer's Tenant, if it is among the documents.
+fn whose_key(
+    inspection: &Inspection<'_>,
+    consumer: &ClusterId,
+    key: &PublicKey,
+    report: &mut Report,
+) {
+    let keys: Vec<_> = inspection.companions.keys_of(consumer).collect();
+    match keys.iter().find(|(_, known)| *known == key) {
+        Some((tenant, _)) => report.verified(format!("the certificate carries the key of {tenant}")),
+        None if !keys.is_empty() => report.wrong(format!(
+            "spec.authParams.signedCRT: the certificate carries another key than the Tenant of {consumer} in these files (rule 9)."
+        )),
+        None => report.unverified(
+            "whether the certificate carries this cluster's key: give the consumer's home with --home",
+        ),
+    }
+}
+
+/// The key in the provider's commitment. The signature is not verified.
+fn committed_key(identity: &Identity) -> Option<Fingerprint> {
+    let annotation = identity.metadata.annotations.get(COMMITMENT_ANNOTATION)?;
+    let (key, _) = annotation.split_once('.')?;
+    let der = STANDARD.decode(key).ok()?;
+    let key = PublicKey::from_spki_der(&der, &Policy::compatible()).ok()?;
+    Some(key.fingerprint())
+}
+
+/// What to compare before the Identity is applied: the provider's key, or else its CA.
+fn compare(identity: &Identity, provider: &ClusterId) -> Option<Compare> {
+    let (what, fingerprint) = match committed_key(identity) {
+        Some(key) => ("the fingerprint of the provider's key", key),
+        None => {
+            let ca = identity.spec.auth_params.ca.as_slice();
+            let bundle = CaBundle::from_pem(ca, &Policy::compatible()).ok()?;
+            let authority = bundle.certificates().first()?.fingerprint();
+            ("the fingerprint of the API server's CA", authority)
+        }
+    };
+    Some(Compare {
+        what,
+        cluster: provider.to_string(),
+        fingerprint,
+    })
 }
 
 fn describe(
@@ -112,6 +215,12 @@ fn describe(
         .filter(|proxy| !proxy.is_empty())
     {
         report.say("Proxy", escaped(proxy));
+    }
+    if let Some(key) = committed_key(identity) {
+        report.say("Provider key", format!("{key}, with a commitment"));
+    }
+    if let Some(aws) = &auth_params.aws_config {
+        report.say("AWS user", escaped(&aws.aws_user_arn));
     }
     report.say(
         "Namespace",

@@ -7,10 +7,10 @@ use liqo_auth::{
 };
 
 use super::{Inspection, Report, signing_request};
-use crate::output::escaped;
+use crate::{failure::Result, output::escaped};
 
-pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Report {
-    let mut report = Report::new(&renew.id().to_string());
+pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Result<Report> {
+    let mut report = Report::of_message(&renew.id().to_string());
     let spec = &renew.spec;
     if let Some(origin) = renew.metadata.labels.get(names::REPLICATION_ORIGIN_LABEL) {
         report.say("Replica of", escaped(origin));
@@ -30,7 +30,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Report {
     );
     let key = PublicKey::from_tenant_field(spec.public_key.as_slice(), &Policy::compatible()).ok();
     if asks {
-        request(inspection, renew, key.as_ref(), &mut report);
+        request(inspection, renew, key.as_ref(), &mut report)?;
     }
     match &renew.status.auth_params {
         None => report.say("Certificate", "none yet"),
@@ -58,7 +58,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Report {
     report.unverified(
         "whether the consumer accepts the certificate: the consumer verifies it like the first one",
     );
-    report
+    Ok(report)
 }
 
 fn request(
@@ -66,25 +66,27 @@ fn request(
     renew: &Renew,
     key: Option<&PublicKey>,
     report: &mut Report,
-) {
+) -> Result<()> {
     let spec = &renew.spec;
     let Some(key) = key else {
-        return report
-            .wrong("spec.publicKey: it cannot be read. Ask for the renewal again.".to_owned());
+        report.wrong("spec.publicKey: it cannot be read. Ask for the renewal again.".to_owned());
+        return Ok(());
     };
     report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
     let slice = match (spec.identity_type, &spec.resource_slice_ref) {
         (IdentityType::ControlPlane, _) => None,
         (_, Some(slice)) => Some(slice.name.as_str()),
         (_, None) => {
-            return report.wrong(
+            report.wrong(
                 "spec.resourceSliceRef: it is missing, and the identity is that of a slice. Ask for the renewal again."
                     .to_owned(),
             );
+            return Ok(());
         }
     };
     let Ok(consumer) = spec.consumer_cluster_id.parse() else {
-        return report.wrong("spec.consumerClusterID: it is not a cluster ID.".to_owned());
+        report.wrong("spec.consumerClusterID: it is not a cluster ID.".to_owned());
+        return Ok(());
     };
     signing_request::judge(
         inspection,
@@ -93,5 +95,5 @@ fn request(
         &consumer,
         slice,
         report,
-    );
+    )
 }

@@ -16,7 +16,7 @@ use super::{Inspection, Report};
 use crate::{failure::Result, home::Home, output::escaped};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, slice: &ResourceSlice) -> Result<Report> {
-    let mut report = Report::new(&slice.id().to_string());
+    let mut report = Report::of_message(&slice.id().to_string());
     describe(slice, &mut report);
     let consumer = match consumer(inspection, slice) {
         Ok(Some(consumer)) => consumer,
@@ -31,6 +31,9 @@ pub(super) fn inspect(inspection: &Inspection<'_>, slice: &ResourceSlice) -> Res
     };
     if slice.spec.csr.is_empty() {
         report.unverified("nothing: its consumer has put no request into it yet");
+        return Ok(report);
+    }
+    if !inspection.judge_name(&consumer, &mut report)? {
         return Ok(report);
     }
     let key = tenant_key(inspection, &consumer);
@@ -199,7 +202,10 @@ fn consumer(
 /// The key that the slice's request must have, according to the home: the home's own
 /// key, or the key in the consumer's Tenant.
 fn tenant_key(inspection: &Inspection<'_>, consumer: &ClusterId) -> Option<PublicKey> {
-    let home = inspection.home?;
+    let Some(home) = inspection.home else {
+        let mut keys = inspection.companions.keys_of(consumer);
+        return keys.next().map(|(_, key)| key.clone());
+    };
     if home.cluster_id() == consumer {
         use liqo_auth::crypto::SigningKey as _;
         return Some(home.key().ok()?.public_key().clone());

@@ -1,12 +1,12 @@
 //! A Secret of the exchange: its purpose. Its secret content is not shown.
 
 use liqo_auth::{
-    crypto::{CaBundle, Certificate, CertificateChain, KeyPair, Nonce, PublicKey, SigningKey},
-    model::{ClusterId, Kubeconfig, Resource, Secret, UserCredential, names},
+    crypto::{CaBundle, CertificateChain, KeyPair, Nonce, PublicKey, SigningKey},
+    model::{ClusterId, Resource, Secret, names},
     policy::Policy,
 };
 
-use super::{Inspection, Report};
+use super::{Inspection, Report, kubeconfig};
 use crate::{home, output::escaped};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, secret: &Secret) -> Report {
@@ -104,6 +104,15 @@ fn read_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report)
         report.say("Nonce", "not filled in yet");
         return None;
     };
+    explain_nonce(inspection, text, report)
+}
+
+/// Explains the text of a nonce, and reads it.
+pub(super) fn explain_nonce(
+    inspection: &Inspection<'_>,
+    text: &[u8],
+    report: &mut Report,
+) -> Option<Nonce> {
     match Nonce::parse(text, &inspection.context.policy) {
         Err(error) => {
             report.wrong(format!(
@@ -182,7 +191,7 @@ fn issued(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
         .get(names::CERTIFICATE)
         .map(|pem| CertificateChain::from_pem(pem, &Policy::compatible()));
     match chain {
-        Some(Ok(chain)) => certificate(inspection, chain.leaf(), report),
+        Some(Ok(chain)) => kubeconfig::certificate(inspection, chain.leaf(), report),
         Some(Err(error)) => report.say("Certificate", format!("unreadable: {error}")),
         None => report.say("Certificate", "none"),
     }
@@ -192,70 +201,11 @@ fn issued(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
 }
 
 fn kubeconfig(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
-    report.say("Kind", "a kubeconfig; its private key is not shown");
     if let Some(kind) = secret.metadata.labels.get(names::IDENTITY_TYPE_LABEL) {
         report.say("Identity", escaped(kind));
     }
-    let text = secret
-        .get(names::KUBECONFIG)
-        .and_then(|text| std::str::from_utf8(text).ok());
-    let kubeconfig = match text.map(Kubeconfig::parse) {
-        Some(Ok(kubeconfig)) => kubeconfig,
-        Some(Err(error)) => {
-            return report.unverified(format!("its content, which has another form: {error}"));
-        }
-        None => return report.wrong("data.kubeconfig: it is not text.".to_owned()),
-    };
-    report.say("Provider", escaped(&kubeconfig.cluster));
-    report.say("User", escaped(&kubeconfig.user));
-    report.say("API server", escaped(&kubeconfig.server));
-    if let Some(proxy) = &kubeconfig.proxy_url {
-        report.say("Proxy", escaped(proxy));
-    }
-    if let Some(namespace) = &kubeconfig.namespace {
-        report.say("Namespace", escaped(namespace));
-    }
-    let ca = CaBundle::from_pem(
-        kubeconfig.certificate_authority.as_slice(),
-        &Policy::compatible(),
-    );
-    for authority in ca.iter().flat_map(CaBundle::certificates) {
-        report.say("CA", authority.fingerprint().to_string());
-    }
-    let pem = match &kubeconfig.credential {
-        UserCredential::KeyData { certificate, .. }
-        | UserCredential::KeyFile { certificate, .. } => certificate,
-        _ => return report.say("Credential", "an exec plugin provides it"),
-    };
-    let policy = Policy::compatible();
-    let chain = match CertificateChain::from_pem(pem.as_slice(), &policy) {
-        Ok(chain) => chain,
-        Err(error) => return report.say("Certificate", format!("unreadable: {error}")),
-    };
-    certificate(inspection, chain.leaf(), report);
-    if let UserCredential::KeyData { key, .. } = &kubeconfig.credential {
-        match KeyPair::from_pkcs8_pem(key.expose(), &policy) {
-            Ok(key) if key.public_key().spki_der() == chain.leaf().spki_der => {
-                report.verified("the private key is that of the certificate");
-            }
-            Ok(_) => report.wrong(
-                "data.kubeconfig: the private key is not that of the certificate. Delete the Secret: it is then made again."
-                    .to_owned(),
-            ),
-            Err(error) => report.wrong(format!("data.kubeconfig: {error}.")),
-        }
-    }
-}
-
-fn certificate(inspection: &Inspection<'_>, leaf: &Certificate, report: &mut Report) {
-    report.say(
-        "Certificate",
-        format!("{}, serial {}", escaped(&leaf.subject()), leaf.serial()),
-    );
-    report.say("Dates", inspection.dates(leaf));
-    if let Ok(key) = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()) {
-        report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
-    }
+    let text = secret.get(names::KUBECONFIG);
+    kubeconfig::explain(inspection, text.unwrap_or_default(), report);
 }
 
 fn peer(secret: &Secret) -> Option<ClusterId> {

@@ -7,9 +7,12 @@ use liqo_auth::{
 };
 
 use super::{Inspection, Report};
-use crate::output::escaped;
+use crate::{failure::Result, output::escaped, subject};
 
-pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningRequest) -> Report {
+pub(super) fn inspect(
+    inspection: &Inspection<'_>,
+    request: &CertificateSigningRequest,
+) -> Result<Report> {
     let mut report = Report::new(&request.id().to_string());
     let spec = &request.spec;
     let peer = request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
@@ -43,10 +46,10 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
     let issued_to = chain
         .as_ref()
         .ok()
-        .and_then(|chain| cluster_in(&chain.leaf().subject()));
+        .and_then(|chain| subject::consumer(&chain.leaf().subject()));
     let Some(peer) = named.or(issued_to) else {
         report.unverified("the cluster of the request: the request names none");
-        return report;
+        return Ok(report);
     };
     if request.status.certificate.is_empty() {
         report.say("Certificate", "none yet");
@@ -54,8 +57,9 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
             "Subject",
             claimed_subject(pem, &peer, &inspection.context.policy),
         );
+        inspection.judge_name(&peer, &mut report)?;
         report.unverified("the key of the request: there is no certificate to compare it with");
-        return report;
+        return Ok(report);
     }
     match chain {
         Err(error) => report.say("Certificate", format!("unreadable: {error}")),
@@ -68,18 +72,18 @@ pub(super) fn inspect(inspection: &Inspection<'_>, request: &CertificateSigningR
             report.say("Dates", inspection.dates(leaf));
             let Ok(key) = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()) else {
                 report.wrong("status.certificate: its key cannot be read.".to_owned());
-                return report;
+                return Ok(report);
             };
             report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
-            let slice = slice_of(&leaf.subject(), &peer);
+            let slice = subject::slice(&leaf.subject(), &peer);
             if leaf.subject().contains(PEERING_USER) {
                 report.say("For", format!("a peering user of {peer}"));
             } else {
-                judge(inspection, pem, &key, &peer, slice.as_deref(), &mut report);
+                judge(inspection, pem, &key, &peer, slice.as_deref(), &mut report)?;
             }
         }
     }
-    report
+    Ok(report)
 }
 
 /// Verifies a request: it must have this key, and the subject of a consumer's
@@ -91,7 +95,10 @@ pub(super) fn judge(
     consumer: &ClusterId,
     slice: Option<&str>,
     report: &mut Report,
-) {
+) -> Result<()> {
+    if !inspection.judge_name(consumer, report)? {
+        return Ok(());
+    }
     let (subject, of) = match slice {
         None => (
             Subject::control_plane(consumer),
@@ -108,25 +115,38 @@ pub(super) fn judge(
         )),
         Err(error) => report.wrong(format!("{error}. Ask the consumer for a new request.")),
     }
+    Ok(())
 }
 
-/// The cluster that a certificate was issued to. The certificate may be for its
-/// control plane or for one of its slices.
-fn cluster_in(subject: &str) -> Option<ClusterId> {
-    let (organization, name) = subject.strip_prefix("O=")?.split_once(", CN=")?;
-    let cluster = match organization {
-        names::CONTROL_PLANE_ORGANIZATION => name,
-        consumer => consumer,
+/// The subject and the key that a bare request itself claims.
+pub(super) fn claimed(pem: &str) -> (String, String) {
+    let policy = Policy::compatible();
+    let nobody = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));
+    let verify = |subject: &Subject| {
+        Csr::verify(pem.as_bytes(), subject, nobody.public_key(), &policy).err()
     };
-    cluster.parse().ok()
-}
-
-/// The slice whose certificate has this subject.
-fn slice_of(subject: &str, consumer: &ClusterId) -> Option<String> {
-    let (_, name) = subject.split_once("CN=")?;
-    let (slice, _) = name.rsplit_once('-')?;
-    let expected = Subject::resource_slice(slice, consumer);
-    (expected.common_name() == name).then(|| slice.to_owned())
+    let Ok(anybody) = "nobody".parse::<ClusterId>() else {
+        return ("unknown".to_owned(), "unknown".to_owned());
+    };
+    let subject = match verify(&Subject::control_plane(&anybody)) {
+        Some(CsrError::Subject { found, .. }) => found,
+        Some(error) => format!("unreadable: {error}"),
+        None => Subject::control_plane(&anybody).common_name().to_owned(),
+    };
+    // The key is compared only under the right subject.
+    let consumer = subject::consumer(&subject);
+    let slice = consumer
+        .as_ref()
+        .and_then(|id| subject::slice(&subject, id));
+    let expected = consumer.as_ref().map(|id| match &slice {
+        Some(slice) => Subject::resource_slice(slice, id),
+        None => Subject::control_plane(id),
+    });
+    let key = match expected.and_then(|subject| verify(&subject)) {
+        Some(CsrError::Key { found, .. }) => found.to_string(),
+        _ => "not shown".to_owned(),
+    };
+    (subject, key)
 }
 
 /// The subject that the request itself contains. The key of the request is not

@@ -8,11 +8,11 @@ use liqo_auth::{
     verify::{self, TenantExpectation},
 };
 
-use super::{Inspection, Report};
+use super::{Inspection, Report, report::Compare};
 use crate::{failure::Result, output::escaped, provider_side::ProviderSide};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Report> {
-    let mut report = Report::new(&tenant.id().to_string());
+    let mut report = Report::of_message(&tenant.id().to_string());
     describe(inspection, tenant, &mut report);
     let claimed = tenant.spec.cluster_id.parse::<ClusterId>();
     let consumer = match (&inspection.arguments.remote_cluster_id, claimed) {
@@ -26,11 +26,15 @@ pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Re
         }
     };
     let policy = &inspection.context.policy;
+    if !inspection.judge_name(&consumer, &mut report)? {
+        return Ok(report);
+    }
+    report.compare = compare(tenant, &consumer);
     match check(inspection, tenant, &consumer)? {
         Checked::Wrong(error) => report.error(&error),
         Checked::Claim => {
             claim_holds(&mut report, &consumer);
-            report.unverified("the signature over the nonce: give the nonce with --nonce, or the provider's home with --home");
+            signature(inspection, tenant, &consumer, &mut report);
         }
         Checked::Signature => {
             claim_holds(&mut report, &consumer);
@@ -84,6 +88,41 @@ fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> 
         Ok(()) => Ok(Checked::Stored),
         Err(error) => Ok(Checked::Wrong(error)),
     }
+}
+
+/// The signature over the nonce, if one of the other documents has the nonce.
+fn signature(
+    inspection: &Inspection<'_>,
+    tenant: &Tenant,
+    consumer: &ClusterId,
+    report: &mut Report,
+) {
+    let policy = &inspection.context.policy;
+    let mut nonces = inspection.companions.nonces().peekable();
+    let has_nonces = nonces.peek().is_some();
+    let signed = nonces.find(|(_, nonce)| {
+        let expectation = TenantExpectation { consumer, nonce };
+        verify::tenant(tenant, &expectation, policy).is_ok()
+    });
+    match signed {
+        Some((secret, _)) => report.verified(format!("the key signed the nonce in {secret}")),
+        None if has_nonces => report.unverified(
+            "the signature over the nonce: it is over none of the nonces in these files, which may have been replaced since",
+        ),
+        None => report.unverified(
+            "the signature over the nonce: give the nonce with --nonce, its Secret beside the Tenant, or the provider's home with --home",
+        ),
+    }
+}
+
+fn compare(tenant: &Tenant, consumer: &ClusterId) -> Option<Compare> {
+    let key = tenant.spec.public_key.as_slice();
+    let key = PublicKey::from_tenant_field(key, &Policy::compatible()).ok()?;
+    Some(Compare {
+        what: "the fingerprint of the key",
+        cluster: consumer.to_string(),
+        fingerprint: key.fingerprint(),
+    })
 }
 
 fn claim_holds(report: &mut Report, consumer: &ClusterId) {

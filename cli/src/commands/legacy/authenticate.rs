@@ -24,7 +24,7 @@ use crate::{
         server::{Entry, Log, Server, Service, Stop},
         tls_certificate::{TlsCertificate, url},
     },
-    output::Side,
+    output::{Side, program},
 };
 
 pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<()> {
@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
         }
     }
     let site = |path: &Path| Site::Folder(path.to_owned());
-    let (local, mut remote) = Home::open_both(&site(path), &site(remote_path))?;
+    let (local, mut remote) = Home::open_both(&site(path), &site(remote_path), Use::Write)?;
     let (home_id, foreign_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
     // The exchange locks each home itself.
     drop(local);
@@ -101,7 +101,8 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
         HomeStand::AwaitsToken | HomeStand::Refused => Err(Failure::new(
             Code::Refused,
             format!(
-                "{foreign_id} has already given an identity to {home_id}. Take it back with: liqo-auth legacy release --home {} --remote-cluster-id {home_id}",
+                "{foreign_id} has already given an identity to {home_id}. Take it back with: {} legacy release --home {} --remote-cluster-id {home_id}",
+                program(),
                 remote_path.display()
             ),
         )),

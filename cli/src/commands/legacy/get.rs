@@ -12,6 +12,7 @@ use crate::{
         foreign_side::{ForeignChoices, ForeignSide},
         tls_certificate::TlsCertificate,
     },
+    output::program,
 };
 
 /// Prints the token. No other command prints a token.
@@ -54,6 +55,7 @@ fn own_secret(name: &str) -> ObjectRef {
 fn missing(home: &Home, what: &str) -> Failure {
     let path = home.site();
     Failure::waiting(format!(
-        "there is no valid {what} in {path}. Make one with: liqo-auth legacy serve --home {path} --trust-whoever-holds-the-token"
+        "there is no valid {what} in {path}. Make one with: {} legacy serve --home {path} --trust-whoever-holds-the-token",
+        program()
     ))
 }

@@ -17,7 +17,7 @@ use crate::{
         home_side::{HomeChoices, HomeSide, HomeStand, Received, Turn},
         https_client::HttpsClient,
     },
-    output::Side,
+    output::{Side, program},
 };
 
 pub(super) fn run(context: &Context, arguments: &Peer) -> Result<()> {
@@ -48,7 +48,8 @@ pub(super) fn run(context: &Context, arguments: &Peer) -> Result<()> {
             let home = Home::open_folder(path, Use::Read)?;
             let peer = side.peer(&home)?.map(|peer| peer.to_string());
             Err(Failure::waiting(format!(
-                "{foreign} requires its token. Ask its administrator for the token, and set it with: liqo-auth legacy set remote-token --home {} --remote-cluster-id {}",
+                "{foreign} requires its token. Ask its administrator for the token, and set it with: {} legacy set remote-token --home {} --remote-cluster-id {}",
+                program(),
                 path.display(),
                 peer.as_deref().unwrap_or("ID")
             )))

@@ -1,0 +1,73 @@
+//! The command line of `get`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use liqo_auth::model::{ClusterId, NamespaceName};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Get {
+    /// The Tenants of this home (a provider's)
+    #[command(visible_alias = "tenant")]
+    Tenants(List),
+    /// The Identities of this home (a consumer's)
+    #[command(visible_alias = "identity")]
+    Identities(List),
+    /// The ResourceSlices of this home: its own requests, and those of its peers
+    #[command(name = "resourceslices", visible_aliases = ["rs", "resourceslice"])]
+    ResourceSlices(List),
+    /// The Renews of this home: the objects that renew certificates
+    #[command(visible_alias = "renew")]
+    Renews(List),
+    /// Only the text of a consumer's nonce; without --remote-cluster-id, a table of all nonces
+    Nonce(GetNonce),
+    /// The kubeconfig for a provider; it contains the private key
+    #[command(visible_aliases = ["kubeconfigs", "kc"])]
+    Kubeconfig {
+        /// The name of the Identity whose kubeconfig to print, such as
+        /// controlplane-cl-provider
+        #[arg(required_unless_present = "remote_cluster_id", conflicts_with_all = ["remote_cluster_id", "resourceslice"])]
+        name: Option<String>,
+        /// The cluster ID of the remote cluster
+        #[arg(long, value_name = "ID")]
+        remote_cluster_id: Option<ClusterId>,
+        /// The kubeconfig of this resource slice, instead of the control plane's
+        #[arg(long, value_name = "NAME", requires = "remote_cluster_id")]
+        resourceslice: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only the object with this name
+    pub(crate) name: Option<String>,
+    /// Only the objects in this namespace
+    #[arg(
+        short,
+        long,
+        value_name = "NAMESPACE",
+        conflicts_with = "all_namespaces"
+    )]
+    pub(crate) namespace: Option<NamespaceName>,
+    /// Also show the namespaces
+    #[arg(short = 'A', long)]
+    pub(crate) all_namespaces: bool,
+    /// Print manifests, only names, or a wider table
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub(crate) output: Option<ListFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    Yaml,
+    Json,
+    /// Kind and name, one object a line
+    Name,
+    /// A table with more columns
+    Wide,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetNonce {
+    /// The cluster ID of the remote cluster
+    #[arg(long, value_name = "ID")]
+    pub(crate) remote_cluster_id: Option<ClusterId>,
+}

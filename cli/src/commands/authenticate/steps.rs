@@ -1,0 +1,44 @@
+//! The steps of an exchange as a person follows them at a terminal. Without a terminal,
+//! they are liqoctl's lines.
+
+use std::{io, io::IsTerminal, time::Instant};
+
+use crate::{
+    failure::Result,
+    output::{Printer, Side},
+};
+
+/// Prints each step when it is done, at a terminal with the time that it took.
+pub(super) struct Steps {
+    printer: Printer,
+    is_watched: bool,
+    began: Instant,
+    last: Instant,
+}
+
+impl Steps {
+    pub(super) fn begin(printer: Printer) -> Self {
+        let now = Instant::now();
+        Self {
+            printer,
+            is_watched: io::stdout().is_terminal(),
+            began: now,
+            last: now,
+        }
+    }
+
+    pub(super) fn done(&mut self, side: Side, text: &str) -> Result<()> {
+        if !self.is_watched {
+            return self.printer.info(side, text);
+        }
+        let now = Instant::now();
+        let took = now.duration_since(self.last).as_millis();
+        self.last = now;
+        self.printer.info(side, &format!("{text:<50} {took:>6} ms"))
+    }
+
+    /// The whole time in milliseconds, if a person follows.
+    pub(super) fn whole(&self) -> Option<u128> {
+        self.is_watched.then(|| self.began.elapsed().as_millis())
+    }
+}

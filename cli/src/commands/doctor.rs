@@ -1,0 +1,162 @@
+//! `doctor`: looks for what keeps a cluster from working, and says how to mend it.
+
+mod files;
+
+use liqo_auth::{
+    crypto::{Algorithm, SigningKey},
+    model::Timestamp,
+};
+use serde_json::json;
+
+use super::endpoint;
+use crate::{
+    arguments::{Doctor, DoctorFormat},
+    consumer_name,
+    context::Context,
+    failure::{Failure, Result, paragraph},
+    home::{Home, Use},
+    output::{Mark, program},
+    overview,
+};
+
+/// Something that a person mends.
+pub(super) struct Finding {
+    what: String,
+    remedy: String,
+}
+
+pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
+    let mut home = context.open(Use::Read)?;
+    let now = context.clock.now()?;
+    let mut findings = Vec::new();
+    findings.extend(of_name(context, &home)?);
+    findings.extend(of_endpoint(&home));
+    findings.extend(of_key(context, &mut home)?);
+    findings.extend(of_objects(&home));
+    if let Some(folder) = home.site().folder() {
+        findings.extend(files::modes(folder)?);
+        findings.extend(of_log(&home, now)?);
+    }
+    if let Some(DoctorFormat::Json) = arguments.output {
+        let findings = findings.iter();
+        let findings = findings.map(|found| json!({ "what": found.what, "remedy": found.remedy }));
+        let all = json!({ "findings": findings.collect::<Vec<_>>() });
+        context.printer.result(&format!("{all:#}\n"))?;
+    } else {
+        for Finding { what, remedy } in &findings {
+            let text = context.printer.marked(Mark::Wrong, what);
+            let remedy = context.printer.field("Remedy", remedy);
+            context.printer.result(&format!("{text}{remedy}"))?;
+        }
+    }
+    match findings.len() {
+        0 => {
+            context.printer.message("Nothing is wrong.");
+            Ok(())
+        }
+        number => Err(Failure::waiting(format!("{number} findings"))),
+    }
+}
+
+impl Finding {
+    pub(super) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// An ID that no provider lets in.
+fn of_name(context: &Context, home: &Home) -> Result<Option<Finding>> {
+    let refusal = consumer_name::refusal(home.cluster_id(), &context.policy, context.clock)?;
+    Ok(refusal.map(|error| {
+        Finding::new(
+            format!(
+                "the cluster ID {}: {}",
+                home.cluster_id(),
+                paragraph(&error)
+            ),
+            "Install the cluster with another ID. It cannot be changed later.",
+        )
+    }))
+}
+
+fn of_endpoint(home: &Home) -> Option<Finding> {
+    let url = home.settings.api_server.to_string();
+    endpoint::is_loopback(&url).then(|| {
+        Finding::new(
+            format!("only this machine reaches {url}, which peers are given as the API server"),
+            format!("{} set api-server URL {}", program(), home.site().options()),
+        )
+    })
+}
+
+/// A key that Liqo on the other side cannot take.
+fn of_key(context: &Context, home: &mut Home) -> Result<Vec<Finding>> {
+    let algorithm = home.key()?.public_key().algorithm();
+    if algorithm == Algorithm::Ed25519 {
+        return Ok(Vec::new());
+    }
+    let peerings = overview::peerings(context, home)?;
+    let cannot = peerings.iter().filter(|peering| peering.reads_only_ed25519);
+    Ok(cannot
+        .map(|peering| {
+            Finding::new(
+                format!(
+                    "{} runs Liqo before 1.0.2, which reads Ed25519 keys only, and this cluster's key is {algorithm}",
+                    peering.peer
+                ),
+                format!("Update Liqo on {}, or install this cluster with an Ed25519 key.", peering.peer),
+            )
+        })
+        .collect())
+}
+
+fn of_objects(home: &Home) -> Vec<Finding> {
+    home.unreadable()
+        .map(|unreadable| {
+            Finding::new(
+                format!("{} cannot be read: {}", unreadable.id, unreadable.reason),
+                format!(
+                    "Restore {} from a backup, or delete it if its content may be lost.",
+                    home.site_of(&unreadable.id)
+                ),
+            )
+        })
+        .collect()
+}
+
+/// A log that is broken, was repaired, or is ahead of the clock.
+fn of_log(home: &Home, now: Timestamp) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let mut repairs = Vec::new();
+    let verified = home.verify_log(None, |entry| {
+        let entry = entry.content();
+        if entry.decision == "LogRepaired" {
+            repairs.push(entry.sequence);
+        }
+    });
+    match verified {
+        Err(failure) => findings.push(Finding::new(
+            failure.to_string(),
+            "If the machine crashed, the next decision repairs an incomplete last line, with a note. Otherwise compare the log with a copy.",
+        )),
+        Ok(summary) => {
+            let last = summary.last.filter(|last| *last > now);
+            findings.extend(last.map(|last| {
+                Finding::new(
+                    format!("the clock says {now}, and the last decision in the log is of {last}"),
+                    "Set the clock, for example by NTP. Nonces and certificates are judged by it.",
+                )
+            }));
+        }
+    }
+    findings.extend(repairs.into_iter().map(|sequence| {
+        Finding::new(
+            format!("entry {sequence} of the audit log notes that an incomplete line was removed"),
+            "Compare the log with a copy, if there is one. Then keep the head that `audit verify` prints.",
+        )
+    }));
+    Ok(findings)
+}

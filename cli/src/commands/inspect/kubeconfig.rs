@@ -1,0 +1,95 @@
+//! A kubeconfig: in a Secret, or as a file of its own. Its private key is not shown.
+
+use kube::config::Kubeconfig as AnyKubeconfig;
+use liqo_auth::{
+    crypto::{CaBundle, Certificate, CertificateChain, KeyPair, PublicKey, SigningKey},
+    model::{Kubeconfig, UserCredential},
+    policy::Policy,
+};
+
+use super::{Inspection, Report};
+use crate::output::escaped;
+
+pub(super) fn explain(inspection: &Inspection<'_>, text: &[u8], report: &mut Report) {
+    report.say("Kind", "a kubeconfig; its private key is not shown");
+    let Ok(text) = std::str::from_utf8(text) else {
+        return report.wrong("the kubeconfig is not text.".to_owned());
+    };
+    let kubeconfig = match Kubeconfig::parse(text) {
+        Ok(kubeconfig) => kubeconfig,
+        Err(error) => return another_form(text, &error.to_string(), report),
+    };
+    report.say("Provider", escaped(&kubeconfig.cluster));
+    report.say("User", escaped(&kubeconfig.user));
+    report.say("API server", escaped(&kubeconfig.server));
+    if let Some(proxy) = &kubeconfig.proxy_url {
+        report.say("Proxy", escaped(proxy));
+    }
+    if let Some(namespace) = &kubeconfig.namespace {
+        report.say("Namespace", escaped(namespace));
+    }
+    let ca = CaBundle::from_pem(
+        kubeconfig.certificate_authority.as_slice(),
+        &Policy::compatible(),
+    );
+    for authority in ca.iter().flat_map(CaBundle::certificates) {
+        report.say("CA", authority.fingerprint().to_string());
+    }
+    let pem = match &kubeconfig.credential {
+        UserCredential::KeyData { certificate, .. }
+        | UserCredential::KeyFile { certificate, .. } => certificate,
+        _ => return report.say("Credential", "an exec plugin provides it"),
+    };
+    let policy = Policy::compatible();
+    let chain = match CertificateChain::from_pem(pem.as_slice(), &policy) {
+        Ok(chain) => chain,
+        Err(error) => return report.say("Certificate", format!("unreadable: {error}")),
+    };
+    certificate(inspection, chain.leaf(), report);
+    if let UserCredential::KeyData { key, .. } = &kubeconfig.credential {
+        match KeyPair::from_pkcs8_pem(key.expose(), &policy) {
+            Ok(key) if key.public_key().spki_der() == chain.leaf().spki_der => {
+                report.verified("the private key is that of the certificate");
+            }
+            Ok(_) => report.wrong(
+                "the private key is not that of the certificate. Delete the Secret of the kubeconfig: it is then made again."
+                    .to_owned(),
+            ),
+            Err(error) => report.wrong(format!("the private key: {error}.")),
+        }
+    }
+}
+
+/// A kubeconfig that Liqo did not write, such as an administrator's.
+fn another_form(text: &str, error: &str, report: &mut Report) {
+    match AnyKubeconfig::from_yaml(text) {
+        Err(_) => report.wrong(format!("it is not a kubeconfig: {error}.")),
+        Ok(kubeconfig) => {
+            for context in &kubeconfig.contexts {
+                let is_current = kubeconfig.current_context.as_ref() == Some(&context.name);
+                let current = if is_current { " (current)" } else { "" };
+                report.say("Context", format!("{}{current}", escaped(&context.name)));
+            }
+            for cluster in &kubeconfig.clusters {
+                let server = cluster
+                    .cluster
+                    .as_ref()
+                    .and_then(|cluster| cluster.server.as_deref());
+                report.say("API server", escaped(server.unwrap_or("none")));
+            }
+            report.unverified("its content, since Liqo did not write it");
+        }
+    }
+}
+
+/// A client certificate: its subject, dates and key.
+pub(super) fn certificate(inspection: &Inspection<'_>, leaf: &Certificate, report: &mut Report) {
+    report.say(
+        "Certificate",
+        format!("{}, serial {}", escaped(&leaf.subject()), leaf.serial()),
+    );
+    report.say("Dates", inspection.dates(leaf));
+    if let Ok(key) = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()) {
+        report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
+    }
+}

@@ -1,0 +1,59 @@
+//! Certificates that end soon, for monitoring.
+
+use std::time::Duration;
+
+use liqo_auth::model::Timestamp;
+
+use crate::{
+    context::Context,
+    failure::{Failure, Result},
+    output::age,
+    overview::{Certificate, Peering, Role},
+};
+
+/// Fails if a certificate ends within this time, or has ended.
+pub(super) fn check(
+    context: &Context,
+    peerings: &[Peering],
+    within: Duration,
+    now: Timestamp,
+) -> Result<()> {
+    let mut number = 0_usize;
+    for (name, certificate) in certificates(peerings) {
+        if certificate.ends > now + within {
+            continue;
+        }
+        number += 1;
+        let when = match certificate.ends < now {
+            true => format!("ended {} ago", age(now.since(certificate.ends))),
+            false => format!("ends in {}", age(certificate.ends.since(now))),
+        };
+        context.printer.warning(&format!("the {name} {when}"));
+    }
+    match number {
+        0 => Ok(()),
+        _ => Err(Failure::waiting(format!(
+            "{number} certificates end within {}",
+            age(within)
+        ))),
+    }
+}
+
+fn certificates(peerings: &[Peering]) -> impl Iterator<Item = (String, &Certificate)> {
+    peerings.iter().flat_map(|peering| {
+        let whose = match peering.role {
+            Role::Consumer => format!("certificate of {}", peering.peer),
+            Role::Provider => format!("certificate from {}", peering.peer),
+        };
+        let own = peering.certificate.iter();
+        let own = own.map({
+            let whose = whose.clone();
+            move |certificate| (whose.clone(), certificate)
+        });
+        let slices = peering.slices.iter().filter_map(move |slice| {
+            let name = format!("{whose} for slice {}", slice.name);
+            Some((name, slice.certificate.as_ref()?))
+        });
+        own.chain(slices)
+    })
+}

@@ -1,0 +1,28 @@
+//! Questions to the person at the terminal.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use crate::{
+    context::Context,
+    failure::{Failure, Result},
+};
+
+impl Context {
+    /// Asks whether to go on. Without a terminal, and with `--skip-confirm`, nobody is
+    /// asked.
+    pub(crate) fn confirm(&self, question: &str) -> Result<()> {
+        let nobody = !io::stdin().is_terminal() || !io::stderr().is_terminal();
+        if nobody || self.skips_confirmation() || self.trial().is_some() {
+            return Ok(());
+        }
+        let mut out = io::stderr().lock();
+        write!(out, "{question} [y/N] ")?;
+        out.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        match answer.trim().to_lowercase().as_str() {
+            "y" | "yes" => Ok(()),
+            _ => Err(Failure::waiting("not confirmed, and nothing was changed")),
+        }
+    }
+}

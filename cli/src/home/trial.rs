@@ -1,0 +1,154 @@
+//! A trial: a command runs in memory, and shows what it would write.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use liqo_auth::model::{Kind, ObjectRef};
+use serde_json::Value;
+use similar::TextDiff;
+
+use super::{Home, content::SecretValue, layout::SETTINGS_FILE, store::Store};
+use crate::failure::Result;
+
+/// What the clusters of a command would have written, shared by all of them.
+#[derive(Clone, Default)]
+pub(crate) struct Trial(Arc<Mutex<Vec<Tried>>>);
+
+/// The differences of one cluster.
+struct Tried {
+    site: String,
+    differences: Vec<String>,
+}
+
+/// The trial of one cluster, with its objects before the command.
+pub(super) struct Rehearsed {
+    trial: Trial,
+    before: Store,
+}
+
+impl Trial {
+    /// The differences in the unified form, of all clusters.
+    pub(crate) fn differences(&self) -> Vec<String> {
+        let tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tried
+            .iter()
+            .flat_map(|tried| tried.differences.clone())
+            .collect()
+    }
+
+    /// Notes the differences of a cluster in place of its earlier ones.
+    pub(super) fn note(&self, site: String, differences: Vec<String>) {
+        let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match tried.iter_mut().find(|tried| tried.site == site) {
+            Some(tried) => tried.differences = differences,
+            None => tried.push(Tried { site, differences }),
+        }
+    }
+}
+
+impl Home {
+    /// Keeps all changes in memory from now on. Each save notes them in the trial.
+    pub(crate) fn try_out(&mut self, trial: Trial) {
+        let before = self.store.clone();
+        self.is_rehearsal = true;
+        self.rehearsed = Some(Rehearsed { trial, before });
+    }
+
+    /// Whether the changes stay in memory.
+    pub(crate) fn is_trial(&self) -> bool {
+        self.rehearsed.is_some()
+    }
+
+    /// Notes what a save would write.
+    pub(super) fn note_trial(&self, rehearsed: &Rehearsed) -> Result<()> {
+        let mut differences = Vec::new();
+        if self.settings != self.written_settings {
+            let (before, after) = (self.written_settings.write()?, self.settings.write()?);
+            let name = format!("{}/{SETTINGS_FILE}", self.site());
+            differences.extend(difference(&name, Some(&before), Some(&after)));
+        }
+        for id in self.store.changed() {
+            let before = rehearsed.before.value(id);
+            let after = self.store.value(id);
+            differences.extend(of_object(
+                &self.site_of(id),
+                id,
+                before.as_ref(),
+                after.as_ref(),
+            )?);
+        }
+        rehearsed.trial.note(self.site().to_string(), differences);
+        Ok(())
+    }
+}
+
+/// The difference between two states of an object.
+pub(super) fn of_object(
+    place: &str,
+    id: &ObjectRef,
+    before: Option<&SecretValue>,
+    after: Option<&SecretValue>,
+) -> Result<Option<String>> {
+    let text = |value: Option<&SecretValue>| value.map(SecretValue::to_yaml).transpose();
+    let (mut hidden_before, mut hidden_after) = (before.cloned(), after.cloned());
+    if let Some(value) = &mut hidden_before {
+        hide(value, None, id.kind);
+    }
+    if let Some(value) = &mut hidden_after {
+        hide(value, before, id.kind);
+    }
+    let (old, new) = (text(hidden_before.as_ref())?, text(hidden_after.as_ref())?);
+    let (old, new) = (
+        old.as_ref().map(|text| text.as_str()),
+        new.as_ref().map(|text| text.as_str()),
+    );
+    let name = match place.ends_with(".yaml") {
+        true => place.to_owned(),
+        false => id.to_string(),
+    };
+    Ok(difference(&name, old, new))
+}
+
+/// Replaces secret content by its length, and says whether it differs from `before`.
+fn hide(value: &mut SecretValue, before: Option<&SecretValue>, kind: Kind) {
+    let mut paths = vec![vec![
+        "spec",
+        "authParams",
+        "awsConfig",
+        "awsSecretAccessKey",
+    ]];
+    let data = value
+        .get("data")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    if kind == Kind::Secret {
+        paths.extend(data.keys().map(|key| vec!["data", key.as_str()]));
+    }
+    for path in paths {
+        let pointer = format!("/{}", path.join("/"));
+        let Some(secret) = value.pointer(&pointer).and_then(Value::as_str) else {
+            continue;
+        };
+        let earlier = before.and_then(|before| before.pointer(&pointer)?.as_str());
+        let changed = match earlier {
+            Some(earlier) if earlier != secret => ", changed",
+            _ => "",
+        };
+        let shown = format!("<{} characters in base64{changed}>", secret.len());
+        value.set(&path, shown);
+    }
+}
+
+/// The difference between two texts. None if they are the same.
+pub(super) fn difference(name: &str, before: Option<&str>, after: Option<&str>) -> Option<String> {
+    if before == after {
+        return None;
+    }
+    let header = |text: Option<&str>| match text {
+        Some(_) => name.to_owned(),
+        None => "/dev/null".to_owned(),
+    };
+    let texts = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    let mut unified = texts.unified_diff();
+    Some(unified.header(&header(before), &header(after)).to_string())
+}

@@ -1,0 +1,25 @@
+//! The cluster and the slice that the subject of a certificate names.
+
+use liqo_auth::{
+    crypto::Subject,
+    model::{ClusterId, names},
+};
+
+/// The consumer that a certificate was issued to, for its control plane or for one of
+/// its slices.
+pub(crate) fn consumer(subject: &str) -> Option<ClusterId> {
+    let (organization, name) = subject.strip_prefix("O=")?.split_once(", CN=")?;
+    let cluster = match organization {
+        names::CONTROL_PLANE_ORGANIZATION => name,
+        consumer => consumer,
+    };
+    cluster.parse().ok()
+}
+
+/// The slice whose certificate has this subject.
+pub(crate) fn slice(subject: &str, consumer: &ClusterId) -> Option<String> {
+    let (_, name) = subject.split_once("CN=")?;
+    let (slice, _) = name.rsplit_once('-')?;
+    let expected = Subject::resource_slice(slice, consumer);
+    (expected.common_name() == name).then(|| slice.to_owned())
+}
