@@ -280,7 +280,7 @@ fn a_failed_init_leaves_nothing() {
 fn an_rsa_key_tells_what_it_needs() {
     let run = Folder::new().run("init --home cl-a --key-algorithm rsa-2048");
     assert!(run.err.contains("Liqo 1.0.2"), "{run:?}");
-    let run = Folder::new().run("init --home cl-a");
+    let run = Folder::new().run("init --home cl-a --api-server https://10.0.0.1:6443");
     assert_eq!(run.err, "", "{run:?}");
 }
 

@@ -144,7 +144,7 @@ fn documents_that_belong_together_are_judged_together() {
         .collect();
     for part in [
         "the key signed the nonce in Secret liqo-tenant-cl-consumer/liqo-nonce",
-        "the certificate carries the key of Tenant cl-consumer",
+        "the certificate carries the key of Tenant liqo-tenant-cl-consumer/cl-consumer",
     ] {
         assert!(verified.iter().any(|text| text == part), "{part}: {value}");
     }

@@ -15,7 +15,7 @@ pub(super) fn reason(home: &Home, object: &Received) -> Option<String> {
     match object {
         Received::Tenant(tenant) => of_tenant(home.cluster_id(), tenant),
         Received::Identity(identity) => of_identity(home.cluster_id(), identity),
-        Received::ResourceSlice(_) | Received::Renew(_) => None,
+        Received::ResourceSlice(_) | Received::Renew(_) | Received::Request(_) => None,
     }
 }
 
