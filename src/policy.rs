@@ -233,11 +233,11 @@ impl Default for Limits {
 const DEFAULT_NAMESPACE_CLUSTER_ID: usize = 51;
 /// The 64 characters of a common name (X.520, ub-common-name) without the suffix of
 /// `-` and the twelve digits of a consumer's hash.
-const COMMON_NAME_SLICE: usize = 51;
+pub(crate) const COMMON_NAME_SLICE: usize = 51;
 /// The longest domain, a slash, and the longest name behind it.
 const RESOURCE_NAME: usize = 253 + 1 + LABEL_VALUE;
 /// The longest value of a label.
-const LABEL_VALUE: usize = 63;
+pub(crate) const LABEL_VALUE: usize = 63;
 /// About ten times the number of values in an object of the exchange. A resource
 /// slice with hundreds of storage classes and node labels has about half as many.
 const OBJECT_VALUES: usize = 2048;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Decision;
-use crate::error::Rule;
+use crate::error::{Rule, cut_after};
 
 impl Decision {
     /// The rule that the decision kept, or that the refused content broke. None if
@@ -80,9 +80,5 @@ impl Decision {
 
 /// Cuts a text to at most 300 characters, so that the length of a line is limited.
 pub(super) fn cut(text: &str) -> String {
-    const SHOWN: usize = 300;
-    match text.char_indices().nth(SHOWN) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(SHOWN).chain(['…']).collect(),
-    }
+    cut_after(300, text)
 }

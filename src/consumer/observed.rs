@@ -76,7 +76,7 @@ impl<'a> Observed<'a> {
     }
 
     pub(super) fn readable_renew(&self) -> Option<&'a Renew> {
-        self.renew.as_ref().ok().copied().flatten()
+        readable(&self.renew)
     }
 
     /// Whether the Secret has a signature, valid or not.
@@ -86,6 +86,11 @@ impl<'a> Observed<'a> {
             .and_then(|secret| secret.get(names::SIGNED_NONCE));
         signature.is_some_and(|signature| !signature.is_empty())
     }
+}
+
+/// The Renew, if it exists and can be read.
+pub(super) fn readable<'a>(renew: &Result<Option<&'a Renew>, Error>) -> Option<&'a Renew> {
+    renew.as_ref().ok().copied().flatten()
 }
 
 fn namespace_name(namespace: Option<&Namespace>, peer: &ClusterId) -> String {

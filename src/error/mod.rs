@@ -263,12 +263,13 @@ impl fmt::Debug for Error {
 /// Shortens untrusted text for a message to at most 80 characters. The message
 /// prints the text with `{:?}`, which escapes it.
 pub(crate) fn shortened(text: &str) -> String {
-    const SHOWN: usize = 80;
-    if text.chars().count() <= SHOWN {
-        return text.to_owned();
+    cut_after(80, text)
+}
+
+/// The text, cut after this number of characters.
+pub(crate) fn cut_after(characters: usize, text: &str) -> String {
+    match text.char_indices().nth(characters) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(characters).chain(['…']).collect(),
     }
-    text.chars()
-        .take(SHOWN)
-        .chain(core::iter::once('…'))
-        .collect()
 }

@@ -286,6 +286,6 @@ fn check_headers(request: &HttpRequest) -> Result<(), RequestError> {
 }
 
 /// The maximum length of a Kubernetes object's name, in bytes.
-const LONGEST_NAME: usize = 253;
+pub(super) const LONGEST_NAME: usize = 253;
 /// Enough for every message, unless its CA bundle is large.
 const CAPACITY: usize = 16 * 1024;

@@ -81,7 +81,7 @@ impl FieldSeal<'_> {
         let peer = self
             .peer
             .map(|peer| (names::RECORD_PEER_LABEL, peer.as_str()));
-        let labels = [(names::MANAGED_BY_LABEL, "liqo-auth")]
+        let labels = [(names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO_AUTH)]
             .into_iter()
             .chain(peer)
             .map(|(label, value)| (label.to_owned(), value.to_owned()));

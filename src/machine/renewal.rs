@@ -1,4 +1,6 @@
-//! The time at which a certificate is renewed.
+//! The times at which a certificate is renewed and expires.
+
+use core::time::Duration;
 
 use crate::model::Timestamp;
 
@@ -20,4 +22,10 @@ use crate::model::Timestamp;
 /// ```
 pub fn due_at(received: Timestamp, until: Timestamp) -> Timestamp {
     received + until.since(received) / 3 * 2
+}
+
+/// The first time at which a certificate with this notAfter is no longer valid. A
+/// certificate is valid through the whole second of its notAfter.
+pub(crate) fn expired_at(until: Timestamp) -> Timestamp {
+    until + Duration::from_secs(1)
 }

@@ -81,7 +81,7 @@ impl Seal<'_> {
 /// The metadata of a record about a peer.
 pub(crate) fn metadata(name: String, namespace: &str, peer: &ClusterId) -> Metadata {
     let labels = [
-        (names::MANAGED_BY_LABEL, "liqo-auth"),
+        (names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO_AUTH),
         (names::RECORD_PEER_LABEL, peer.as_str()),
     ];
     Metadata::labelled(name, namespace, labels)

@@ -25,8 +25,10 @@ impl Machine for Provider {
             Watch::of_peers(Kind::RoleBinding),
             Watch::of_peers(Kind::ClusterRoleBinding),
             Watch::all(Kind::ClusterRole).with(Requirement::In(names::APP_NAME_LABEL, roles)),
-            Watch::of_peers(Kind::CertificateSigningRequest)
-                .with(Requirement::Equals(names::MANAGED_BY_LABEL, OURS)),
+            Watch::of_peers(Kind::CertificateSigningRequest).with(Requirement::Equals(
+                names::MANAGED_BY_LABEL,
+                names::MANAGED_BY_LIQO_AUTH,
+            )),
         ]);
         watches
     }
@@ -153,7 +155,3 @@ fn with_credential(
         ..status
     }
 }
-
-/// The value of [`names::MANAGED_BY_LABEL`] on the objects that this library
-/// creates.
-const OURS: &str = "liqo-auth";

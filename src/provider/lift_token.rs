@@ -6,77 +6,77 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use super::{configuration::Configuration, record::Record};
 use crate::model::{ClusterId, Secret, TenantCondition};
 
-/// Adds the tokens to the record's Secret: one for each milder condition.
-pub(super) fn offer_lift(
-    configuration: &Configuration,
-    record: &Record,
-    peer: &ClusterId,
-    secret: &mut Secret,
-) {
-    for to in milder_than(record.condition) {
-        let field = match to {
+/// The token that lifts the recorded condition of a peer to a milder one.
+#[derive(Clone, Copy)]
+pub(super) struct LiftToken<'a> {
+    pub(super) configuration: &'a Configuration,
+    pub(super) peer: &'a ClusterId,
+    pub(super) record: &'a Record,
+    /// The milder condition.
+    pub(super) to: TenantCondition,
+}
+
+/// The tokens of a record: one for each milder condition.
+pub(super) fn lift_tokens<'a>(
+    configuration: &'a Configuration,
+    peer: &'a ClusterId,
+    record: &'a Record,
+) -> impl Iterator<Item = LiftToken<'a>> {
+    [TenantCondition::Active, TenantCondition::Cordoned]
+        .into_iter()
+        .filter(|milder| *milder < record.condition)
+        .map(move |to| LiftToken {
+            configuration,
+            peer,
+            record,
+            to,
+        })
+}
+
+impl LiftToken<'_> {
+    /// Adds the token to the record's Secret.
+    pub(super) fn offer(&self, secret: &mut Secret) {
+        let field = match self.to {
             TenantCondition::Active => TOKEN_FIELD,
             _ => TOKEN_FIELD_TO_CORDONED,
         };
-        let token = lift_token(configuration, record, to, peer).into_bytes();
-        secret.data.insert(field.to_owned(), token.into());
+        let text = self.text().into_bytes();
+        secret.data.insert(field.to_owned(), text.into());
     }
-}
 
-pub(super) fn milder_than(condition: TenantCondition) -> impl Iterator<Item = TenantCondition> {
-    [TenantCondition::Active, TenantCondition::Cordoned]
-        .into_iter()
-        .filter(move |milder| *milder < condition)
-}
-
-pub(super) fn lift_token(
-    configuration: &Configuration,
-    record: &Record,
-    to: TenantCondition,
-    peer: &ClusterId,
-) -> String {
-    let counted = record.lifts.to_be_bytes();
-    let parts = token_parts(configuration, record, to, peer, &counted);
-    let mac = configuration.record_key.mac(DOMAIN, &parts);
-    let token = mac.get(..TOKEN_LENGTH).unwrap_or(&mac);
-    URL_SAFE_NO_PAD.encode(token)
-}
-
-pub(super) fn is_lift_token(
-    configuration: &Configuration,
-    token: &str,
-    record: &Record,
-    to: TenantCondition,
-    peer: &ClusterId,
-) -> bool {
-    let counted = record.lifts.to_be_bytes();
-    let parts = token_parts(configuration, record, to, peer, &counted);
-    token.len() <= LONGEST_TOKEN
-        && URL_SAFE_NO_PAD
-            .decode(token)
-            .is_ok_and(|token| configuration.record_key.verify(DOMAIN, &parts, &token))
-}
-
-/// The parts that a token authenticates. A token for a lift to `Active` has no part
-/// for that condition, since the stored records of the first format contain tokens
-/// of this form.
-fn token_parts<'t>(
-    configuration: &'t Configuration,
-    record: &Record,
-    to: TenantCondition,
-    peer: &'t ClusterId,
-    counted: &'t [u8],
-) -> Vec<&'t [u8]> {
-    let mut parts = vec![
-        configuration.cluster_id().as_str().as_bytes(),
-        peer.as_str().as_bytes(),
-        name(record.condition),
-        counted,
-    ];
-    if to != TenantCondition::Active {
-        parts.push(name(to));
+    /// The token as text.
+    pub(super) fn text(&self) -> String {
+        let lifts = self.record.lifts.to_be_bytes();
+        let key = &self.configuration.record_key;
+        let mac = key.mac(DOMAIN, &self.parts(&lifts));
+        URL_SAFE_NO_PAD.encode(mac.get(..TOKEN_LENGTH).unwrap_or(&mac))
     }
-    parts
+
+    /// Whether the text is this token.
+    pub(super) fn matches(&self, text: &str) -> bool {
+        let lifts = self.record.lifts.to_be_bytes();
+        let key = &self.configuration.record_key;
+        text.len() <= LONGEST_TOKEN
+            && URL_SAFE_NO_PAD
+                .decode(text)
+                .is_ok_and(|token| key.verify(DOMAIN, &self.parts(&lifts), &token))
+    }
+
+    /// The parts that the token authenticates. A token for a lift to `Active` has no
+    /// part for that condition, since the stored records of the first format contain
+    /// tokens of this form.
+    fn parts<'t>(&'t self, lifts: &'t [u8]) -> Vec<&'t [u8]> {
+        let mut parts = vec![
+            self.configuration.cluster_id().as_str().as_bytes(),
+            self.peer.as_str().as_bytes(),
+            name(self.record.condition),
+            lifts,
+        ];
+        if self.to != TenantCondition::Active {
+            parts.push(name(self.to));
+        }
+        parts
+    }
 }
 
 fn name(condition: TenantCondition) -> &'static [u8] {

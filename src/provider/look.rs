@@ -1,5 +1,7 @@
 //! The input of every rule, for one peer at one time.
 
+use core::time::Duration;
+
 use super::{
     configuration::Configuration,
     observed::Observed,
@@ -61,3 +63,6 @@ impl<'a> Look<'a> {
         }
     }
 }
+
+/// The longest pause before a retry after a failure on this side.
+pub(super) const RETRY: Duration = Duration::from_secs(60);

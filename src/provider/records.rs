@@ -2,7 +2,7 @@
 
 use super::{
     configuration::Configuration,
-    lift_token::offer_lift,
+    lift_token::lift_tokens,
     observed::Observed,
     record::{HeldCredentials, Record, SliceRecord, slice_name},
 };
@@ -87,7 +87,9 @@ impl<'a> Records<'a> {
         let configuration = self.configuration;
         let peer = &self.observed.peer;
         let mut secret = record.seal(&configuration.seal(peer), configuration.namespace());
-        offer_lift(configuration, record, peer, &mut secret);
+        for token in lift_tokens(configuration, peer, record) {
+            token.offer(&mut secret);
+        }
         secret
     }
 

@@ -2,7 +2,7 @@
 //! resource slice.
 
 use crate::{
-    consumer::{look::Look, record::Received},
+    consumer::{look::Look, observed::readable, record::Received},
     error::Error,
     machine::Holder,
     model::{
@@ -62,9 +62,13 @@ impl<'a> HolderContext<'a> {
 
     /// The parameters that the provider wrote to the holder's Renew.
     pub(in crate::consumer) fn renewed(&self) -> Option<(&'a AuthParams, ObjectRef)> {
-        let renew = self.renew.as_ref().ok().copied().flatten()?;
+        let renew = self.readable_renew()?;
         let given = renew.status.auth_params.as_ref()?;
         (renew.metadata.deletion_timestamp.is_none()).then(|| (given, renew.id()))
+    }
+
+    pub(in crate::consumer) fn readable_renew(&self) -> Option<&'a Renew> {
+        readable(&self.renew)
     }
 
     /// The record of the stored certificate, if the holder has one.

@@ -39,7 +39,7 @@ impl HolderContext<'_> {
             let offered = self.judge(keys, held.as_ref(), auth_params)?;
             Some((offered.map_err(|error| found_in(&error, &id)), id))
         });
-        let held = match (held, offered) {
+        let (accepted, offer) = match (held, offered) {
             (Some(Ok(held)), offered) => {
                 let offer = self.compare(offered, &held);
                 (held, offer)
@@ -50,7 +50,6 @@ impl HolderContext<'_> {
             (Some(Err(error)), _) | (None, Some((Err(error), _))) => return Err(error),
             (None, None) => return Ok(IdentityState::Nothing),
         };
-        let (accepted, offer) = held;
         if !self.is_stored(&accepted)? {
             return Ok(IdentityState::NeedsKubeconfig(Box::new(accepted)));
         }
@@ -115,7 +114,8 @@ impl HolderContext<'_> {
     }
 
     fn has_request(&self) -> bool {
-        matches!(&self.renew, Ok(Some(renew)) if !renew.spec.csr.is_empty())
+        self.readable_renew()
+            .is_some_and(|renew| !renew.spec.csr.is_empty())
     }
 }
 

@@ -130,8 +130,8 @@ impl HolderContext<'_> {
     /// The side that renews, if the provider's answers have shown this side.
     fn renewed_by(&self) -> Option<RenewedBy> {
         let observed = self.look.observed;
-        let own = self.renew.as_ref().ok().copied().flatten();
-        let renews = own.into_iter().chain(observed.readable_renew());
+        let own = self.readable_renew().into_iter();
+        let renews = own.chain(observed.readable_renew());
         match peer_version::of_answers(renews).can(Ability::RenewByChannel) {
             Some(true) => Some(RenewedBy::Provider),
             _ => observed.record()?.renewed_by,

@@ -1,7 +1,5 @@
 //! A stored identity: its renewal, and newer certificates from the provider.
 
-use core::time::Duration;
-
 use super::{
     holder_context::HolderContext,
     offered::{Offer, begins_at},
@@ -11,7 +9,7 @@ use crate::{
     consumer::{AcceptedIdentity, records::Plan},
     crypto::Nonce,
     error::Error,
-    machine::{Awaited, Notice},
+    machine::{Awaited, Notice, expired_at},
     model::{Identity, ObjectRef, Resource, Tenant},
 };
 
@@ -59,14 +57,8 @@ impl HolderContext<'_> {
             return Ok(());
         };
         self.keep(&stored.accepted, plan);
-        plan.wake_by(
-            stored
-                .accepted
-                .identity
-                .credentials()
-                .valid_until()
-                .map(|until| until + ONE_SECOND),
-        );
+        let until = stored.accepted.identity.credentials().valid_until();
+        plan.wake_by(until.map(expired_at));
         match &stored.offer {
             Offer::Nothing => {}
             Offer::Newer(offered) => {
@@ -125,6 +117,3 @@ impl HolderContext<'_> {
         }
     }
 }
-
-/// A certificate is valid through the whole second of its `notAfter`.
-const ONE_SECOND: Duration = Duration::from_secs(1);

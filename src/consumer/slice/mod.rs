@@ -19,7 +19,7 @@ pub use request::SliceOptions;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use self::name::{LABEL_VALUE, check_name};
+use self::name::check_name;
 use super::{
     AcceptedIdentity,
     credentials::{holder_context::HolderContext, identity_state::IdentityState},
@@ -35,6 +35,7 @@ use crate::{
         Identity, IdentityType, Kind, Metadata, Renew, Resource, ResourceSlice,
         ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, names,
     },
+    policy::LABEL_VALUE,
 };
 
 /// One slice, with the objects that decide its phase.

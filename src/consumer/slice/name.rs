@@ -25,10 +25,3 @@ pub(super) fn check_name(name: &str, longest: usize, id: ObjectRef) -> Result<()
         "metadata.name",
     ))
 }
-
-/// The maximum length of a name that this side gives to a slice. With the hash that
-/// is appended to the name, the common name has at most 64 characters (RFC 5280,
-/// `ub-common-name`).
-pub(super) const OWN_NAME: usize = 51;
-/// The maximum length of a label value.
-pub(super) const LABEL_VALUE: usize = 63;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::name::{OWN_NAME, check_name};
+use super::name::check_name;
 use crate::{
     audit::{Decision, Event},
     consumer::{
@@ -17,6 +17,7 @@ use crate::{
     error::{Error, LocalFault, Precondition},
     machine::{Awaited, Env, Step, View, replication},
     model::{Bytes, Kind, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, names},
+    policy::COMMON_NAME_SLICE,
 };
 
 /// A request for a resource slice.
@@ -133,7 +134,7 @@ impl Look<'_> {
     fn request_slice(&self, options: &SliceOptions, plan: &mut Plan<'_>) -> Result<(), Error> {
         let namespace = self.observed.namespace_name();
         let id = ObjectRef::new(Kind::ResourceSlice, &namespace, &options.name);
-        check_name(&options.name, OWN_NAME, id.clone())?;
+        check_name(&options.name, COMMON_NAME_SLICE, id.clone())?;
         let Some(keys) = self.keys else {
             plan.await_for(Awaited::OwnKey);
             return Ok(());

@@ -65,9 +65,7 @@ impl Configuration {
         let name = self.settings.name.as_deref();
         name.unwrap_or_else(|| self.cluster_id.as_str())
     }
-}
 
-impl Configuration {
     pub(super) fn check_protocol(&self) -> Result<(), Error> {
         match self.settings.protocol {
             TokenProtocol::Off => Err(Error::new(PolicyRefusal::TokenProtocolOff, None, "")),

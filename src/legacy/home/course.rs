@@ -106,8 +106,7 @@ impl Look<'_> {
                 }
                 self.recorded(&*key)
             }
-            Answer::Ready(_) => None,
-            Answer::Pending | Answer::Denied(_) => None,
+            Answer::Ready(_) | Answer::Pending | Answer::Denied(_) => None,
         };
         let origin_token = self.origin_token()?;
         let http = Outgoing {

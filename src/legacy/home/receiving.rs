@@ -17,7 +17,7 @@ use crate::{
     },
     legacy::{
         HttpResponse,
-        message::{CertificateResponse, ClusterInfo},
+        message::{CertificateResponse, ClusterInfo, LONGEST_NAME},
         objects,
     },
     machine::{Notice, plan},
@@ -408,6 +408,3 @@ fn no_answer(found: u16) -> Error {
 fn wrong(fault: impl Into<Fault>, field: &'static str) -> Error {
     Error::new(fault, None, field)
 }
-
-/// The maximum length of a Kubernetes object's name.
-const LONGEST_NAME: usize = 253;

@@ -68,6 +68,8 @@ pub const PEERING_USER_COMPONENT: &str = "peering-user";
 pub const DEFAULT_RESOURCE_SLICE_CLASS: &str = "default";
 /// The value of [`MANAGED_BY_LABEL`].
 pub const MANAGED_BY_LIQO: &str = "liqo";
+/// The value of [`MANAGED_BY_LABEL`] on the objects of this library's own.
+pub(crate) const MANAGED_BY_LIQO_AUTH: &str = "liqo-auth";
 /// The value of the pod security labels of a tenant namespace.
 pub const POD_SECURITY_PRIVILEGED: &str = "privileged";
 /// The value of [`APP_NAME_LABEL`] on the cluster roles to which a consumer is

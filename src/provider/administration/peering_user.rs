@@ -17,6 +17,7 @@ use crate::{
         Bytes, CertificateSigningRequest, ClusterId, ClusterRole, Kubeconfig, Metadata, Namespace,
         ObjectRef, RbacSubject, Resource, Role, RoleBinding, RoleRef, names,
     },
+    policy::LABEL_VALUE,
     provider::{
         Claimant, PrincipalName, Provider, RequestId, SigningRequest, credentials::lifetime,
         principals::are_free,
@@ -238,7 +239,6 @@ impl NewPeeringUser {
 
 /// Checks that `liqo-peer-user-<peer>` is short enough for the value of a label.
 fn check_label(peer: &ClusterId) -> Result<(), Error> {
-    const LABEL_VALUE: usize = 63;
     let prefix = names::PEERING_USER_PREFIX.len();
     let (found, limit) = (peer.as_str().len(), LABEL_VALUE - prefix);
     if found <= limit {

@@ -2,7 +2,7 @@
 
 use super::{AwsIdentityRequest, HolderContext, SigningRequest, aws, certificate};
 use crate::{
-    crypto::{CertificateChain, RequestId},
+    crypto::{CertificateChain, RequestId, without_padding},
     error::Error,
     model::{AuthParams, AwsConfig, Bytes},
     provider::records::Plan,
@@ -71,6 +71,23 @@ impl Credential {
             proxy_url: address.proxy_url,
             ..self.carried.clone()
         }
+    }
+
+    /// The address with the credential, in place of `present`. If only the padding of
+    /// the CA differs, the present CA stays: Liqo pads the CA, and the padding alone
+    /// causes no write.
+    pub(in crate::provider) fn in_place_of(
+        &self,
+        present: Option<&AuthParams>,
+        address: AuthParams,
+    ) -> AuthParams {
+        let mut wanted = self.added_to(address);
+        if let Some(present) = present
+            && without_padding(present.ca.as_slice()) == without_padding(wanted.ca.as_slice())
+        {
+            wanted.ca.clone_from(&present.ca);
+        }
+        wanted
     }
 }
 

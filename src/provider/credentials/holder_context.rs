@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Credential, CredentialRequest, Renewal, renewal};
+use super::{Credential, CredentialRequest};
 use crate::{
     audit::{Decision, Event},
     crypto::{CertificateChain, ClientCertificateExpectation, Csr, Nonce, PublicKey, Subject},
@@ -73,11 +73,6 @@ impl HolderContext<'_> {
             Some(credential) => CredentialState::InForce(credential),
             None => CredentialState::Needs(CredentialRequest::of(self)),
         }
-    }
-
-    /// The state of the credential's renewal.
-    pub(in crate::provider) fn renewal(&self, credential: &Credential) -> Renewal {
-        renewal::of(self, credential)
     }
 
     /// Checks that a certificate is for this holder, and is valid now.

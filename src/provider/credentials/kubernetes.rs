@@ -121,7 +121,7 @@ fn object_of(peer: &ClusterId, name: &str, request: &SigningRequest) -> Certific
             "",
             [
                 (names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
-                (names::MANAGED_BY_LABEL, "liqo-auth"),
+                (names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO_AUTH),
             ],
         ),
         spec: request.to_kubernetes(),

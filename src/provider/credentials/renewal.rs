@@ -15,17 +15,15 @@
 //! an endless series: each accepted certificate ends later than the certificate that
 //! it renews. A new certificate is due at once only if it is about to expire.
 
-use core::time::Duration;
-
 use super::{
     Credential, HolderContext, SigningRequest,
     certificate::{self, Asked},
 };
 use crate::{
     error::{Disposition, Error},
-    machine::due_at,
+    machine::{due_at, expired_at},
     model::Timestamp,
-    provider::{record::IssuedCertificate, records::Plan},
+    provider::{look::RETRY, record::IssuedCertificate, records::Plan},
 };
 
 /// The state of a certificate's renewal.
@@ -48,46 +46,42 @@ pub enum Renewal {
     },
 }
 
-pub(super) fn of(context: &HolderContext<'_>, credential: &Credential) -> Renewal {
-    let now = context.look.now;
-    let Some(until) = credential.shown.valid_until() else {
-        return Renewal::Never;
-    };
-    let Some((held, issued)) = context
-        .held
-        .and_then(|held| Some((held, held.issued.as_ref()?)))
-    else {
-        // Liqo completed this exchange. The certificate's lifetime counts from its
-        // adoption.
-        return Renewal::NotBefore(due_at(now, until));
-    };
-    let due = issued.due_at();
-    if now < due {
-        return Renewal::NotBefore(due);
-    }
-    let request = certificate::request(context);
-    let refused = held.refused_renewal.as_ref().and_then(|refused| {
-        let again_at = refused.holds_until(request.id, now, issued.pause())?;
-        Some(Renewal::Denied {
-            error: refused.error(issued.until(), context.about.clone()),
-            again_at,
-        })
-    });
-    refused.unwrap_or_else(|| Renewal::Due(Box::new(request)))
-}
-
 impl HolderContext<'_> {
+    /// The state of the credential's renewal.
+    pub(in crate::provider) fn renewal(&self, credential: &Credential) -> Renewal {
+        let now = self.look.now;
+        let Some(until) = credential.shown.valid_until() else {
+            return Renewal::Never;
+        };
+        let Some((held, issued)) = self
+            .held
+            .and_then(|held| Some((held, held.issued.as_ref()?)))
+        else {
+            // Liqo completed this exchange. The certificate's lifetime counts from its
+            // adoption.
+            return Renewal::NotBefore(due_at(now, until));
+        };
+        let due = issued.due_at();
+        if now < due {
+            return Renewal::NotBefore(due);
+        }
+        let request = certificate::request(self);
+        let refused = held.refused_renewal.as_ref().and_then(|refused| {
+            let again_at = refused.holds_until(request.id, now, issued.pause())?;
+            Some(Renewal::Denied {
+                error: refused.error(issued.until(), self.about.clone()),
+                again_at,
+            })
+        });
+        refused.unwrap_or_else(|| Renewal::Due(Box::new(request)))
+    }
+
     /// Renews the certificate, if its renewal is due. If the renewal fails, the
     /// present certificate stays in force, and the rest of the plan continues.
     /// Returns whether a new certificate was issued.
     pub(in crate::provider) fn renew(&self, credential: &Credential, plan: &mut Plan<'_>) -> bool {
         // After the expiry, the provider requests a new credential.
-        plan.wake_by(
-            credential
-                .shown
-                .valid_until()
-                .map(|until| until + ONE_SECOND),
-        );
+        plan.wake_by(credential.shown.valid_until().map(expired_at));
         let request = match self.renewal(credential) {
             Renewal::Never => return false,
             Renewal::NotBefore(due) => {
@@ -117,8 +111,3 @@ impl HolderContext<'_> {
         )
     }
 }
-
-/// A certificate is still valid in the second of its notAfter.
-pub(super) const ONE_SECOND: Duration = Duration::from_secs(1);
-/// The longest pause before the next request after a failure that allows a retry.
-const RETRY: Duration = Duration::from_secs(60);

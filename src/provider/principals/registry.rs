@@ -17,7 +17,7 @@ use crate::{
     crypto::{Answer, BoxError, Entropy, RecordKey, Subject, keyed_hash},
     machine::{
         Follower, Requirement, Watch,
-        sealed::{PEER_DOMAIN, SLICE_DOMAIN},
+        sealed::{PEER_DOMAIN, SLICE_DOMAIN, Seal},
     },
     model::{ClusterId, Kind, Metadata, Namespace, Object, ObjectRef, RbacSubject, Secret, names},
 };
@@ -165,20 +165,18 @@ impl NameRegistry {
             return None;
         }
         let peer: ClusterId = label.parse().ok()?;
-        let (text, seal) = (secret.get("record")?, secret.get("seal")?);
-        let parts = [
-            self.cluster_id.as_str().as_bytes(),
-            peer.as_str().as_bytes(),
-            text,
-        ];
-        let is_sealed = |domain| self.record_key.verify(domain, &parts, seal);
-        if is_sealed(PEER_DOMAIN) {
+        let seal = |domain| Seal {
+            key: &self.record_key,
+            domain,
+            owner: &self.cluster_id,
+            peer: &peer,
+        };
+        if seal(PEER_DOMAIN).open(secret, |_| Some(())).is_ok() {
             return Some(self.claims_of_peer(&peer));
         }
-        let record: NamedSlice = is_sealed(SLICE_DOMAIN)
-            .then(|| serde_json::from_slice(text).ok())
-            .flatten()?;
-        Some(self.claims_of_slice(&peer, &record.slice))
+        let read = |text: &[u8]| serde_json::from_slice::<NamedSlice>(text).ok();
+        let named = seal(SLICE_DOMAIN).open(secret, read).ok()?.record;
+        Some(self.claims_of_slice(&peer, &named.slice))
     }
 
     /// The claims of a peer: its user, and the group of its slices.

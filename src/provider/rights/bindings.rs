@@ -2,12 +2,11 @@
 
 use crate::{
     audit::{Decision, Event},
-    crypto::without_padding,
     error::Error,
     machine::{Notice, missing::missing},
     model::{
         AuthParams, ClusterId, ClusterRole, ClusterRoleBinding, Metadata, Object, OwnerReference,
-        RbacSubject, Resource, RoleBinding, RoleRef, Tenant, names,
+        RbacSubject, Resource, RoleBinding, RoleRef, Tenant, TenantStatus, names,
     },
     provider::{
         credentials::{Credential, HolderContext},
@@ -48,7 +47,7 @@ impl Granted<'_> {
             self.context.keep(self.credential, plan);
         }
         self.mark(plan);
-        plan.edit(self.tenant, |tenant| self.tell(tenant));
+        plan.edit(self.tenant, |tenant| self.fill(&mut tenant.status));
         Ok(())
     }
 
@@ -78,20 +77,11 @@ impl Granted<'_> {
         });
     }
 
-    fn tell(&self, tenant: &mut Tenant) {
-        self.fill(&mut tenant.status);
-    }
-
-    fn fill(&self, status: &mut crate::model::TenantStatus) {
-        let mut auth_params = self.auth_params();
-        // Liqo pads the CA. A different padding alone causes no write.
-        if let Some(present) = &status.auth_params
-            && without_padding(present.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
-        {
-            auth_params.ca = present.ca.clone();
-        }
+    fn fill(&self, status: &mut TenantStatus) {
+        let address = self.look.address(self.verified.proxy_url());
+        let present = status.auth_params.as_ref();
+        status.auth_params = Some(self.credential.in_place_of(present, address));
         status.tenant_namespace = self.look.observed.namespace_name();
-        status.auth_params = Some(auth_params);
     }
 
     fn missing_bindings(&self) -> Result<Vec<Object>, Error> {

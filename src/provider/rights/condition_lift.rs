@@ -19,7 +19,7 @@ use crate::{
     machine::Notice,
     model::{Resource, Tenant, TenantCondition, names},
     provider::{
-        lift_token::{is_lift_token, lift_token, milder_than},
+        lift_token::{LiftToken, lift_tokens},
         look::Look,
         records::Plan,
     },
@@ -49,9 +49,14 @@ pub(in crate::provider) fn set_condition(
                 tenant.spec.tenant_condition = Some(condition);
             }
             if let Some(record) = record.filter(|_| is_milder) {
-                let token = lift_token(look.configuration, record, condition, look.peer());
+                let token = LiftToken {
+                    configuration: look.configuration,
+                    peer: look.peer(),
+                    record,
+                    to: condition,
+                };
                 let annotations = &mut tenant.metadata.annotations;
-                annotations.insert(names::LIFT_CONDITION_ANNOTATION.to_owned(), token);
+                annotations.insert(names::LIFT_CONDITION_ANNOTATION.to_owned(), token.text());
             }
         });
     }
@@ -82,11 +87,10 @@ pub(in crate::provider) fn apply_lift(look: &Look<'_>, plan: &mut Plan<'_>) {
     let is_held = said < record.condition;
     let annotations = &tenant.metadata.annotations;
     let given = annotations.get(names::LIFT_CONDITION_ANNOTATION);
-    let lifts_to = given.and_then(|token| {
-        milder_than(record.condition)
-            .find(|to| is_lift_token(look.configuration, token, record, *to, look.peer()))
+    let token = given.and_then(|given| {
+        lift_tokens(look.configuration, look.peer(), record).find(|token| token.matches(given))
     });
-    if is_held && lifts_to == Some(said) {
+    if is_held && token.is_some_and(|token| token.to == said) {
         plan.records.peer.forget(|record| set(record, said));
         let lifted = Event::new(look.peer(), Decision::ConditionLifted).about(tenant.id());
         plan.tell_upon_forgetting(look.configuration.record_id(look.peer()), lifted);
@@ -97,7 +101,7 @@ pub(in crate::provider) fn apply_lift(look: &Look<'_>, plan: &mut Plan<'_>) {
         plan.notify(Notice::ConditionHeld { condition });
     }
     // A valid token stays, since it may arrive before the condition.
-    if given.is_some() && lifts_to.is_none() {
+    if given.is_some() && token.is_none() {
         plan.edit(tenant, take_token_off);
     }
 }

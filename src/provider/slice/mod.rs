@@ -40,6 +40,3 @@ pub(super) struct SliceTerms {
     /// credential.
     pub(super) address: AuthParams,
 }
-
-/// The pause before a retry after a failure on this side.
-const RETRY: core::time::Duration = core::time::Duration::from_secs(60);

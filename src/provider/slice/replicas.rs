@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    RETRY, SlicePhase, SliceStatus, SliceTerms,
+    SlicePhase, SliceStatus, SliceTerms,
     leaving::LeftBehind,
     replica::{Recorded, SliceLook, record_of},
 };
@@ -14,7 +14,11 @@ use crate::{
         AuthParams, Kind, Metadata, ObjectRef, Resource, ResourceSlice, Timestamp, Unreadable,
         names,
     },
-    provider::{look::Look, record::slice_name, records::Plan},
+    provider::{
+        look::{Look, RETRY},
+        record::slice_name,
+        records::Plan,
+    },
 };
 
 /// The peer's slices, and the remains of the slices that are gone.

@@ -1,9 +1,9 @@
 //! A slice with its credential: its status, and the decision on its resources.
 
-use super::{RETRY, SliceDecision, SliceRequest, policy::DENIED, replica::SliceLook, status};
+use super::{SliceDecision, SliceRequest, policy::DENIED, replica::SliceLook, status};
 use crate::{
     audit::{Decision, Event},
-    crypto::{Answer, without_padding},
+    crypto::Answer,
     error::{Backend, Error},
     machine::Awaited,
     model::{
@@ -12,6 +12,7 @@ use crate::{
     },
     provider::{
         credentials::{Credential, Renewal},
+        look::RETRY,
         record::Outcome,
         records::Plan,
     },
@@ -169,14 +170,8 @@ impl SliceLook<'_> {
     /// The address and the credential that the peer gets for this slice.
     pub(super) fn auth_params(&self, credential: &Credential) -> AuthParams {
         let address = self.terms.map(|terms| terms.address.clone());
-        let mut auth_params = credential.added_to(address.unwrap_or_default());
-        // Liqo pads the CA. A different padding alone causes no write.
-        if let Some(said) = &self.object.status.auth_params
-            && without_padding(said.ca.as_slice()) == without_padding(auth_params.ca.as_slice())
-        {
-            auth_params.ca = said.ca.clone();
-        }
-        auth_params
+        let present = self.object.status.auth_params.as_ref();
+        credential.in_place_of(present, address.unwrap_or_default())
     }
 }
 
