@@ -224,8 +224,9 @@ impl Csr {
     /// Reads a request without an expected subject and key, and verifies that its own
     /// key signed it. The approver of the request is responsible for both.
     pub(super) fn as_claimed(pem: &[u8], policy: &Policy) -> Result<(Self, PublicKey), CsrError> {
-        let key = Self::claimed_key(pem, false, policy)?;
-        let der = pem_block::read_one(pem, LABEL, policy.forms)?;
+        let der = read(pem, policy)?;
+        let key = PublicKey::from_spki_der(claimed_spki(&der)?, policy);
+        let key = key.map_err(CsrError::PublicKey)?;
         let mut request = Reader::new(single(&der, SEQUENCE)?);
         let information = request.next()?.raw;
         Self::verify_signature(request, information, &key, policy)?;
@@ -246,13 +247,10 @@ impl Csr {
         policy: &Policy,
     ) -> Result<PublicKey, CsrError> {
         let der = read(pem, policy)?;
-        let mut information = Reader::new(Reader::new(single(&der, SEQUENCE)?).expect(SEQUENCE)?);
-        information.expect(INTEGER)?;
-        information.expect(SEQUENCE)?;
-        let key = information.next()?.raw;
+        let spki = claimed_spki(&der)?;
         match is_known {
-            true => PublicKey::from_known_spki_der(key, policy),
-            false => PublicKey::from_spki_der(key, policy),
+            true => PublicKey::from_known_spki_der(spki, policy),
+            false => PublicKey::from_spki_der(spki, policy),
         }
         .map_err(CsrError::PublicKey)
     }
@@ -318,6 +316,14 @@ fn read(pem: &[u8], policy: &Policy) -> Result<Vec<u8>, CsrError> {
         found if found > limit => Err(CsrError::TooLong { found, limit }),
         _ => Ok(pem_block::read_one(pem, LABEL, policy.forms)?),
     }
+}
+
+/// The SubjectPublicKeyInfo in a request, which is not verified.
+fn claimed_spki(der: &[u8]) -> Result<&[u8], DerError> {
+    let mut information = Reader::new(Reader::new(single(der, SEQUENCE)?).expect(SEQUENCE)?);
+    information.expect(INTEGER)?;
+    information.expect(SEQUENCE)?;
+    Ok(information.next()?.raw)
 }
 
 /// The CertificationRequestInfo of the canonical request.

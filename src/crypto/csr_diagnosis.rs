@@ -64,17 +64,11 @@ fn of_name(name: &Name<'_>, subject: &Subject) -> Option<CsrError> {
         return None;
     }
     // The right text in a string type that no policy accepts.
-    let odd = name
-        .attributes()
-        .find(|attribute| string_type(attribute.tag) != "PrintableString");
-    if let Some(odd) = odd
+    if let Some(error) = of_string_type(name)
         && !name.has_multiple_values()
         && subject.to_string() == name.to_text()
     {
-        return Some(CsrError::StringType {
-            expected: "PrintableString",
-            found: string_type(odd.tag),
-        });
+        return Some(error);
     }
     Some(CsrError::Subject {
         expected: subject.to_string(),
@@ -89,12 +83,18 @@ fn of_form(name: &Name<'_>) -> Option<CsrError> {
     if first.kind != ORGANIZATION {
         return Some(CsrError::SubjectOrder);
     }
-    let odd = name
+    of_string_type(name)
+}
+
+/// The first string type other than PrintableString.
+fn of_string_type(name: &Name<'_>) -> Option<CsrError> {
+    let mut types = name
         .attributes()
-        .find(|attribute| string_type(attribute.tag) != "PrintableString")?;
+        .map(|attribute| string_type(attribute.tag));
+    let found = types.find(|found| *found != "PrintableString")?;
     Some(CsrError::StringType {
         expected: "PrintableString",
-        found: string_type(odd.tag),
+        found,
     })
 }
 

@@ -41,10 +41,6 @@ impl Issuance {
         let Some((signed, algorithm, signature)) = certificate.signed() else {
             return Self::No;
         };
-        // RFC 5280 section 4.1.1.2: the signed part names the same algorithm.
-        if inner_algorithm(signed) != Some(algorithm) {
-            return Self::No;
-        }
         let Some(left) = attempts.0.checked_sub(1) else {
             return Self::NamesOnly;
         };
@@ -57,16 +53,6 @@ impl Default for Attempts {
     fn default() -> Self {
         Self(8)
     }
-}
-
-fn inner_algorithm(signed: &[u8]) -> Option<&[u8]> {
-    let mut fields = Reader::new(single(signed, SEQUENCE).ok()?);
-    // Version and serial number of a version 3 certificate come first.
-    let first = fields.next().ok()?;
-    if first.tag == super::der::CONTEXT_0 {
-        fields.next().ok()?;
-    }
-    fields.expect(SEQUENCE).ok()
 }
 
 /// `None` if the key or the algorithm cannot be read.

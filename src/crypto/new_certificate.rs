@@ -93,7 +93,7 @@ pub(super) fn of_authority(key_identifier: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// An extension of id-ce (2.5.29).
-fn extension(kind: u8, is_critical: bool, value: &[u8]) -> Vec<u8> {
+pub(super) fn extension(kind: u8, is_critical: bool, value: &[u8]) -> Vec<u8> {
     let kind = element(OBJECT_IDENTIFIER, &[&[0x55, 0x1d, kind]]);
     let critical: &[u8] = if is_critical {
         &[BOOLEAN, 1, 0xff]
@@ -117,7 +117,7 @@ fn time(time: Timestamp) -> Vec<u8> {
     }
 }
 
-const VERSION_3: [u8; 5] = [CONTEXT_0, 3, INTEGER, 1, 2];
+pub(super) const VERSION_3: [u8; 5] = [CONTEXT_0, 3, INTEGER, 1, 2];
 const SUBJECT_KEY_IDENTIFIER: u8 = 14;
 const KEY_USAGE: u8 = 15;
 const BASIC_CONSTRAINTS: u8 = 19;

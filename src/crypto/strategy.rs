@@ -45,10 +45,11 @@ use proptest::{
 use super::{
     Authority, Entropy, Nonce, Payload, SigningKey,
     der::{
-        BIT_STRING, CONTEXT_0, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, PRINTABLE_STRING,
-        SEQUENCE, UTF8_STRING, bit_string, element,
+        BIT_STRING, CONTEXT_0, INTEGER, OCTET_STRING, PRINTABLE_STRING, SEQUENCE, UTF8_STRING,
+        bit_string, element,
     },
     name::relative_name,
+    new_certificate::{VERSION_3, extension},
     pem_block,
 };
 use crate::model::ClusterId;
@@ -143,10 +144,9 @@ pub fn any_certificate(
     let certificate = (parts, wrong_algorithm(&*authority_key), changes()).prop_map(
         move |((serial, issuer, validity, name, spki, extensions), algorithm, changes)| {
             let key = &*authority_key;
-            let version = [CONTEXT_0, 3, INTEGER, 1, 2];
             let scheme = key.public_key().csr_scheme().identifier();
             let inner = [
-                &version,
+                &VERSION_3,
                 serial.as_slice(),
                 scheme,
                 &issuer,
@@ -204,32 +204,26 @@ fn any_name(consumer: &ClusterId) -> BoxedStrategy<Vec<u8>> {
 
 /// The extensions of a client's certificate, and others.
 fn any_extensions() -> BoxedStrategy<Vec<u8>> {
-    let for_clients = extension(37, &[0x30, 10, 6, 8, 0x2b, 6, 1, 5, 5, 7, 3, 2]);
+    let for_clients = extension(37, false, &[0x30, 10, 6, 8, 0x2b, 6, 1, 5, 5, 7, 3, 2]);
     let known = select(vec![
         for_clients.clone(),
         // ExtendedKeyUsage: serverAuth.
-        extension(37, &[0x30, 10, 6, 8, 0x2b, 6, 1, 5, 5, 7, 3, 1]),
+        extension(37, false, &[0x30, 10, 6, 8, 0x2b, 6, 1, 5, 5, 7, 3, 1]),
         // KeyUsage: digitalSignature; keyCertSign.
-        extension(15, &[BIT_STRING, 2, 7, 0x80]),
-        extension(15, &[BIT_STRING, 2, 2, 4]),
+        extension(15, false, &[BIT_STRING, 2, 7, 0x80]),
+        extension(15, false, &[BIT_STRING, 2, 2, 4]),
         // BasicConstraints: CA:FALSE; CA:TRUE.
-        extension(19, &[0x30, 0]),
-        extension(19, &[0x30, 3, 1, 1, 0xff]),
+        extension(19, false, &[0x30, 0]),
+        extension(19, false, &[0x30, 3, 1, 1, 0xff]),
         // SubjectAlternativeName: a.
-        extension(17, &[0x30, 3, 0x82, 1, b'a']),
+        extension(17, false, &[0x30, 3, 0x82, 1, b'a']),
     ]);
     let other = (any::<u8>(), vec(any::<u8>(), 0..12))
-        .prop_map(|(kind, value)| extension(kind & 0x7f, &value));
+        .prop_map(|(kind, value)| extension(kind & 0x7f, false, &value));
     let list = vec(prop_oneof![4 => known, 1 => other], 0..4).prop_map(|list| list.concat());
     mostly(for_clients, list)
         .prop_map(|list| element(0xa3, &[&element(SEQUENCE, &[&list])]))
         .boxed()
-}
-
-/// An extension of id-ce (2.5.29).
-fn extension(kind: u8, value: &[u8]) -> Vec<u8> {
-    let kind = element(OBJECT_IDENTIFIER, &[&[0x55, 0x1d, kind]]);
-    element(SEQUENCE, &[&kind, &element(OCTET_STRING, &[value])])
 }
 
 fn wrong_algorithm(key: &dyn SigningKey) -> BoxedStrategy<Vec<u8>> {
