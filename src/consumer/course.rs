@@ -119,7 +119,7 @@ impl Look<'_> {
             Phase::NeedsIdentity(offered) => context().take(offered, plan),
             Phase::NeedsKubeconfig(accepted) => context().store(accepted, plan)?,
             Phase::Authenticated(stored) => {
-                context().maintain(stored, plan)?;
+                context().maintain_identity(stored, plan)?;
                 let succession = &stored.succession;
                 // The stored identity stays in use, even if the nonce or the key has
                 // a fault.

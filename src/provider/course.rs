@@ -98,7 +98,7 @@ impl<'a> Look<'a> {
             return Ok(Phase::Drained);
         }
         observed.check_record()?;
-        if let Some(error) = &observed.spoilt
+        if let Some(error) = &observed.unreadable_handshake
             && !observed.is_over(self.now)
         {
             return Ok(Phase::Refused(error.clone()));
@@ -273,7 +273,7 @@ impl<'a> Look<'a> {
                 self.granted(issued, tenant, &context).grant(plan)?;
             }
             (Phase::Authenticated(issued), Some(tenant)) => {
-                self.maintain(issued, tenant, slices, plan)?;
+                self.maintain_peering(issued, tenant, slices, plan)?;
                 keep_on_offer(self, env, plan)?;
             }
             (Phase::Tolerated, Some(tenant)) => rights::tolerate(self, tenant, plan)?,
@@ -328,7 +328,7 @@ impl<'a> Look<'a> {
     /// Sends the Identity and answers renewals. Also restores the marks on the
     /// Tenant, makes the record of an exchange that Liqo completed, and renews the
     /// commitment if the endpoint has changed.
-    fn maintain(
+    fn maintain_peering(
         &self,
         issued: &Issued,
         tenant: &Tenant,
@@ -343,7 +343,7 @@ impl<'a> Look<'a> {
         let context = self.control_plane(tenant, verified, &issued.nonce);
         let granted = self.granted(issued, tenant, &context);
         let is_committed = self.renew_commitment(issued, plan)?;
-        granted.mark(plan);
+        granted.restore_finalizer_and_commitment(plan);
         answer_renews(
             self,
             tenant,

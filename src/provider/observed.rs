@@ -32,12 +32,12 @@ pub(super) struct Observed<'o> {
     pub(super) record: Option<(&'o Secret, Opened<Record>)>,
     /// The error, if the peer's record exists and cannot be read. Then only a
     /// withdrawal of rights continues.
-    pub(super) unreadable: Option<Error>,
+    pub(super) unreadable_record: Option<Error>,
     /// The error, if a Secret of the handshake cannot be read. The peer can write
     /// these Secrets. So the handshake is refused, but the error blocks neither the
     /// withdrawal of the peer's rights, nor its condition, nor the status of its
     /// slices.
-    pub(super) spoilt: Option<Error>,
+    pub(super) unreadable_handshake: Option<Error>,
     /// The possible records of the peer's slices, by Secret name.
     pub(super) slice_records: BTreeMap<&'o str, (&'o Secret, Result<Opened<SliceRecord>, Error>)>,
     /// The slice records that exceed the limits. They cannot be read, so they are
@@ -63,11 +63,11 @@ impl<'o> Observed<'o> {
             None => names::tenant_namespace(peer),
         };
         let id = configuration.record_id(peer);
-        let mut spoilt = None;
+        let mut unreadable_handshake = None;
         let mut secret = |name: &str| {
             let found = view.find::<Secret>(&namespace_name, name);
             found.unwrap_or_else(|error| {
-                spoilt.get_or_insert(error);
+                unreadable_handshake.get_or_insert(error);
                 None
             })
         };
@@ -76,10 +76,11 @@ impl<'o> Observed<'o> {
         let open =
             |secret: &'o Secret| Ok((secret, Record::open(secret, &configuration.seal(peer))?));
         let record = view.find::<Secret>(&id.namespace, &id.name);
-        let (record, unreadable) = match record.and_then(|secret| secret.map(open).transpose()) {
-            Ok(record) => (record, None),
-            Err(error) => (None, Some(error)),
-        };
+        let (record, unreadable_record) =
+            match record.and_then(|secret| secret.map(open).transpose()) {
+                Ok(record) => (record, None),
+                Err(error) => (None, Some(error)),
+            };
         let unreadable_tenant = view
             .unreadable(Kind::Tenant)
             .find(|tenant| tenant.id.name == peer.as_str());
@@ -94,8 +95,8 @@ impl<'o> Observed<'o> {
             unreadable_tenant,
             certificate,
             record,
-            unreadable,
-            spoilt,
+            unreadable_record,
+            unreadable_handshake,
             slice_records: slice_records(configuration, view),
             large_slice_records: view
                 .unreadable(Kind::Secret)
@@ -139,12 +140,15 @@ impl<'o> Observed<'o> {
 
     /// Checks that the peer's record can be read, if it exists.
     pub(super) fn check_record(&self) -> Result<(), Error> {
-        self.unreadable.clone().map_or(Ok(()), Err)
+        self.unreadable_record.clone().map_or(Ok(()), Err)
     }
 
     /// Checks that every existing object of the handshake can be read.
     pub(super) fn check_readable(&self) -> Result<(), Error> {
-        let error = self.unreadable.as_ref().or(self.spoilt.as_ref());
+        let error = self
+            .unreadable_record
+            .as_ref()
+            .or(self.unreadable_handshake.as_ref());
         match (error, self.unreadable_tenant) {
             (Some(error), _) => Err(error.clone()),
             (None, Some(tenant)) => Err(tenant.error()),

@@ -32,7 +32,7 @@ impl<'a> Records<'a> {
     /// The records as they were observed.
     pub(super) fn of(configuration: &'a Configuration, observed: &'a Observed<'a>) -> Self {
         let peer = match &observed.record {
-            _ if observed.unreadable.is_some() => WorkingRecord::unreadable(),
+            _ if observed.unreadable_record.is_some() => WorkingRecord::unreadable(),
             Some((secret, opened)) => WorkingRecord::opened(secret, opened),
             None => WorkingRecord::of(None),
         };

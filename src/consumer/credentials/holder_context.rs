@@ -82,7 +82,7 @@ impl<'a> HolderContext<'a> {
 }
 
 /// Makes `owner` the controller of the object.
-pub(in crate::consumer) fn own(metadata: &mut Metadata, owner: OwnerReference) {
+pub(in crate::consumer) fn set_controller(metadata: &mut Metadata, owner: OwnerReference) {
     metadata
         .owner_references
         .retain(|other| other.controller != Some(true) && other.uid != owner.uid);

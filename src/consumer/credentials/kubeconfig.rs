@@ -47,12 +47,16 @@ impl HolderContext<'_> {
         plan.edit(identity, |identity| {
             identity.status.kubeconfig_secret_ref = Some(reference(identity));
         });
-        self.keep(accepted, plan);
+        self.record_identity(accepted, plan);
         Ok(())
     }
 
     /// Records the certificate and the pins of its Identity.
-    pub(in crate::consumer) fn keep(&self, accepted: &AcceptedIdentity, plan: &mut Plan<'_>) {
+    pub(in crate::consumer) fn record_identity(
+        &self,
+        accepted: &AcceptedIdentity,
+        plan: &mut Plan<'_>,
+    ) {
         let observed = self.look.observed;
         let receipt = accepted.received(&self.holder, observed.record(), self.look.now);
         let certificate = receipt.map(|receipt| receipt.certificate);
@@ -108,7 +112,7 @@ impl HolderContext<'_> {
                     let present = present.get(key);
                     present == Some(value.expose())
                         || key == names::KUBECONFIG
-                            && present.is_some_and(|it| says_the_same(it, value.expose()))
+                            && present.is_some_and(|it| has_same_content(it, value.expose()))
                 })
         })
     }
@@ -146,7 +150,7 @@ impl HolderContext<'_> {
 
 /// Whether a stored kubeconfig has the same content as the kubeconfig of this
 /// library. A kubeconfig of Liqo 1.0 has one more line, which has no effect.
-fn says_the_same(present: &[u8], ours: &[u8]) -> bool {
+fn has_same_content(present: &[u8], ours: &[u8]) -> bool {
     const NOTHING: &[u8] = b"preferences: {}\n";
     let lines = |text| <[u8]>::split_inclusive(text, |byte| *byte == b'\n');
     let says_nothing = lines(present).position(|line| line == NOTHING);

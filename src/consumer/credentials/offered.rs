@@ -1,7 +1,7 @@
 //! The provider's parameters after their verification, and the Identity that is made
 //! from them.
 
-use super::holder_context::{HolderContext, own};
+use super::holder_context::{HolderContext, set_controller};
 use crate::{
     consumer::{AcceptedIdentity, records::Plan},
     crypto::CertificateError,
@@ -67,7 +67,7 @@ impl HolderContext<'_> {
                 slice.metadata.name.clone(),
             ),
         ]);
-        own(metadata, OwnerReference::controller(slice));
+        set_controller(metadata, OwnerReference::controller(slice));
         wanted.spec = IdentitySpec {
             cluster_id: peer,
             identity_type: IdentityType::ResourceSlice,

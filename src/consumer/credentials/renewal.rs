@@ -13,7 +13,7 @@
 //! removed when the answer is stored.
 
 use super::{
-    holder_context::{HolderContext, own},
+    holder_context::{HolderContext, set_controller},
     offered::{Offer, begins_at},
 };
 use crate::{
@@ -150,7 +150,7 @@ impl HolderContext<'_> {
     }
 
     /// Creates, changes or deletes the Renew, as the renewal requires.
-    pub(super) fn keep_renew(
+    pub(super) fn maintain_renew(
         &self,
         identity: &Identity,
         accepted: &AcceptedIdentity,
@@ -276,7 +276,7 @@ impl HolderContext<'_> {
         metadata.name.clone_from(&identity.metadata.name);
         metadata.namespace.clone_from(&identity.metadata.namespace);
         metadata.labels.extend(replication_labels(self.look.peer()));
-        own(metadata, OwnerReference::controller(identity));
+        set_controller(metadata, OwnerReference::controller(identity));
         renew.spec = RenewSpec {
             consumer_cluster_id: self.look.configuration.cluster_id().to_string(),
             identity_type: identity.spec.identity_type,

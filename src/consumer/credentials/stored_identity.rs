@@ -48,7 +48,7 @@ impl HolderContext<'_> {
     /// # Errors
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the key
     /// fails.
-    pub(in crate::consumer) fn maintain(
+    pub(in crate::consumer) fn maintain_identity(
         &self,
         stored: &StoredIdentity,
         plan: &mut Plan<'_>,
@@ -56,7 +56,7 @@ impl HolderContext<'_> {
         let Some(identity) = self.identity else {
             return Ok(());
         };
-        self.keep(&stored.accepted, plan);
+        self.record_identity(&stored.accepted, plan);
         let until = stored.accepted.identity.credentials().valid_until();
         plan.wake_by(until.map(expired_at));
         match &stored.offer {
@@ -75,7 +75,7 @@ impl HolderContext<'_> {
                 plan.refuse(error.clone());
             }
         }
-        self.keep_renew(
+        self.maintain_renew(
             identity,
             &stored.accepted,
             &stored.renewal,

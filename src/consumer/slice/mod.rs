@@ -253,7 +253,7 @@ impl<'a> Look<'a> {
             (SlicePhase::NeedsKubeconfig(accepted), Some(context)) => {
                 context.store(accepted, plan)?;
             }
-            (SlicePhase::Held(stored), Some(context)) => context.maintain(stored, plan)?,
+            (SlicePhase::Held(stored), Some(context)) => context.maintain_identity(stored, plan)?,
             (SlicePhase::Denied { .. }, Some(context)) => context.withdraw(plan)?,
             // The other phases exist only with a `HolderContext`.
             (_, None) => {}
@@ -323,6 +323,6 @@ impl HolderContext<'_> {
 
 /// Deletes the object, if it exists and is not being deleted yet.
 fn remove<K: Resource>(stored: Option<&K>, plan: &mut Plan<'_>) -> bool {
-    let stays = stored.filter(|stored| stored.metadata().deletion_timestamp.is_none());
-    stays.map(|stored| plan.delete(stored)).is_some()
+    let present = stored.filter(|stored| stored.metadata().deletion_timestamp.is_none());
+    present.map(|stored| plan.delete(stored)).is_some()
 }

@@ -74,7 +74,7 @@ pub(in crate::provider) fn clean_up(
         return;
     };
     delete_unanswered(look, &opened.record.held, plan);
-    let is_clean = look.observed.nonce.is_none() && look.observed.spoilt.is_none();
+    let is_clean = look.observed.nonce.is_none() && look.observed.unreadable_handshake.is_none();
     match kept_until {
         // While a nonce Secret exists, the record stays. Without the record, the
         // Secret would count as a first invitation.

@@ -143,7 +143,7 @@ fn take(
             record.authenticated.get_or_insert(now.unix());
         });
     }
-    context.kept_in.keep(context.text, chain, plan);
+    context.kept_in.store(context.text, chain, plan);
     let issued = Decision::CertificateIssued {
         request: request.id,
         certificate,

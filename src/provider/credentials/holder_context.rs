@@ -99,27 +99,31 @@ impl HolderContext<'_> {
     }
 
     /// Writes the certificate to the Secret in which Liqo keeps it.
-    pub(in crate::provider) fn keep(&self, credential: &Credential, plan: &mut Plan<'_>) {
+    pub(in crate::provider) fn store_certificate(
+        &self,
+        credential: &Credential,
+        plan: &mut Plan<'_>,
+    ) {
         if let Some(chain) = credential.shown.certificate() {
-            self.kept_in.keep(self.text, chain, plan);
+            self.kept_in.store(self.text, chain, plan);
         }
     }
 
     /// Whether the Secret in which Liqo keeps the certificate contains it. Also true
     /// for a credential that is no certificate.
-    pub(in crate::provider) fn is_kept(&self, credential: &Credential) -> bool {
+    pub(in crate::provider) fn is_certificate_stored(&self, credential: &Credential) -> bool {
         credential
             .shown
             .certificate()
-            .is_none_or(|chain| self.kept_in.keeps(self.text, chain))
+            .is_none_or(|chain| self.kept_in.holds(self.text, chain))
     }
 }
 
 impl CertificateSecret<'_> {
     /// Writes the certificate and the request as the peer wrote it, unless the
     /// Secret already holds both.
-    pub(super) fn keep(&self, csr: &[u8], chain: &CertificateChain, plan: &mut Plan<'_>) {
-        if self.unreadable.is_some() || self.keeps(csr, chain) {
+    pub(super) fn store(&self, csr: &[u8], chain: &CertificateChain, plan: &mut Plan<'_>) {
+        if self.unreadable.is_some() || self.holds(csr, chain) {
             return;
         }
         let secret = Secret {
@@ -139,7 +143,7 @@ impl CertificateSecret<'_> {
         plan.put(self.stored, secret);
     }
 
-    fn keeps(&self, csr: &[u8], chain: &CertificateChain) -> bool {
+    fn holds(&self, csr: &[u8], chain: &CertificateChain) -> bool {
         self.stored.is_some_and(|stored| {
             stored.data.len() == 2
                 && stored.get(names::CSR) == Some(csr)

@@ -211,9 +211,9 @@ fn delete(look: &Look<'_>, name: &str, is_denied: bool, plan: &mut Plan<'_>) {
     };
     let label = object.metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
     let is_ours = label == Some(look.peer().as_str());
-    let goes = object.metadata.deletion_timestamp.is_some();
+    let is_being_deleted = object.metadata.deletion_timestamp.is_some();
     let is_open = object.status.certificate.is_empty();
-    if is_ours && !goes && is_open && refusal(object).is_some() == is_denied {
+    if is_ours && !is_being_deleted && is_open && refusal(object).is_some() == is_denied {
         plan.delete(object);
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn is_other_key(error: &Error) -> bool {
 
 /// Copies the succession of the received Tenant to the stored one. If there is no
 /// received succession, removes the stored one.
-pub(super) fn carry(received: &Tenant, stored: &mut Tenant) {
+pub(super) fn copy_succession(received: &Tenant, stored: &mut Tenant) {
     let annotations = &mut stored.metadata.annotations;
     match received.metadata.annotations.get(KEY_SUCCESSION_ANNOTATION) {
         Some(text) => annotations.insert(KEY_SUCCESSION_ANNOTATION.to_owned(), text.clone()),

@@ -12,5 +12,5 @@ pub(super) use approval::is_disapproved;
 pub use approval::{ApprovalRequest, Approver};
 pub use nonce::WhyNonce;
 pub(super) use nonce::{hand_out, keep_on_offer, make_nonce, phase_without_tenant, signed_since};
-pub(super) use proof::{mark, record_proof};
+pub(super) use proof::{record_proof, set_finalizer_and_commitment};
 pub(super) use tenant::{Handshake, Names};

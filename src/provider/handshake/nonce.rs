@@ -129,7 +129,7 @@ pub(in crate::provider) fn keep_on_offer(
     }
     match present(look) {
         PresentNonce::Usable(nonce) => look.await_tenant(&nonce, plan),
-        other if stands(look, record) => hand_out(look, other.why(), env, plan)?,
+        other if still_invites(look, record) => hand_out(look, other.why(), env, plan)?,
         _ => {}
     }
     Ok(())
@@ -176,7 +176,7 @@ pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase
     if let PresentNonce::Usable(nonce) = present {
         return Ok(Phase::AwaitsTenant(nonce));
     }
-    if record.is_some_and(|record| stands(look, record)) {
+    if record.is_some_and(|record| still_invites(look, record)) {
         // The Secret that the peer reads contains no usable nonce.
         return Ok(Phase::NeedsNonce(present.why()));
     }
@@ -194,10 +194,10 @@ pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase
     })
 }
 
-/// Whether an offer is still an invitation. An offer is an invitation until its
+/// Whether the record's offer is still an invitation. An offer is an invitation until its
 /// nonce expires. A first invitation also stays valid as long as the nonce Secret
 /// exists.
-fn stands(look: &Look<'_>, record: &Record) -> bool {
+fn still_invites(look: &Look<'_>, record: &Record) -> bool {
     record.invites(look.now) || (record.is_invitation() && has_secret(look))
 }
 

@@ -52,7 +52,7 @@ pub(in crate::provider) fn record_proof(
         let commitment = commitment
             .as_ref()
             .map(|commitment| commitment.annotation());
-        mark(tenant, commitment);
+        set_finalizer_and_commitment(tenant, commitment);
     });
     let proof = Proof {
         tenant_uid: tenant.metadata.uid.clone(),
@@ -112,7 +112,10 @@ fn earlier_verdict(
 
 /// Sets the finalizer and the commitment annotation on a Tenant. Without a
 /// commitment, removes the annotation.
-pub(in crate::provider) fn mark(tenant: &mut Tenant, commitment: Option<&str>) {
+pub(in crate::provider) fn set_finalizer_and_commitment(
+    tenant: &mut Tenant,
+    commitment: Option<&str>,
+) {
     let finalizers = &mut tenant.metadata.finalizers;
     if !finalizers
         .iter()

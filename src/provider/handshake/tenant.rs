@@ -51,7 +51,7 @@ impl Look<'_> {
             }
             let mut tenant =
                 verify::without_status(received, self.peer(), observed.namespace_name());
-            key_succession::carry(received, &mut tenant);
+            key_succession::copy_succession(received, &mut tenant);
             self.admit(None, &tenant)?;
             plan.create(tenant);
             return Ok(());
@@ -63,7 +63,7 @@ impl Look<'_> {
         tenant.spec.csr = received.spec.csr.clone();
         tenant.spec.signature = received.spec.signature.clone();
         tenant.spec.proxy_url = received.spec.proxy_url.clone();
-        key_succession::carry(received, &mut tenant);
+        key_succession::copy_succession(received, &mut tenant);
         // A Tenant in another namespace was created by `kubectl apply`. The
         // admission rules require the tenant namespace, so they are not checked for
         // this Tenant.

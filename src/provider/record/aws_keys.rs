@@ -130,7 +130,7 @@ impl AwsKeys {
 
     /// Whether a key may still authenticate as this slice. A replaced key may have
     /// belonged to any slice.
-    pub(in crate::provider) fn may_open(&self, slice: &str) -> bool {
+    pub(in crate::provider) fn may_authenticate_as(&self, slice: &str) -> bool {
         !self.superseded.is_empty() || self.of_slices.iter().any(|one| one.slice == slice)
     }
 

@@ -14,7 +14,7 @@ pub use grant::Grant;
 pub(super) use held::{HeldCredentials, SigningAttempt};
 pub(super) use issued_certificate::{IssuedCertificate, RefusedRenewal};
 pub(super) use peer::{Offer, Proof, Record, StoredCommitment, TestedKey, Verdict, name};
-pub(super) use signing_rate::{SigningRate, Taking};
+pub(super) use signing_rate::{RequestDigest, SigningRate};
 pub(super) use slice::{
     Decided, NAME_PREFIX as SLICE_NAME_PREFIX, Outcome, SliceRecord, name as slice_name,
 };

@@ -25,9 +25,9 @@ pub(in crate::provider) struct SigningRate {
 
 /// The digest of a slice's request and of the present version of the slice's
 /// record.
-pub(in crate::provider) struct Taking([u8; 32]);
+pub(in crate::provider) struct RequestDigest([u8; 32]);
 
-impl Taking {
+impl RequestDigest {
     /// The digest covers the record's version. So an earlier request counts as a new
     /// request if the record has contained another request since.
     pub(in crate::provider) fn of(
@@ -52,7 +52,7 @@ impl SigningRate {
     /// The time at which the next token is available, if the bucket is empty.
     pub(in crate::provider) fn take(
         &mut self,
-        request: &Taking,
+        request: &RequestDigest,
         limits: &Limits,
         now: Timestamp,
     ) -> Result<(), Timestamp> {

@@ -10,7 +10,7 @@ use crate::{
     },
     provider::{
         credentials::{Credential, HolderContext},
-        handshake::mark,
+        handshake::set_finalizer_and_commitment,
         look::Look,
         observed::Observed,
         records::Plan,
@@ -44,9 +44,9 @@ impl Granted<'_> {
             plan.create(binding);
         }
         if self.look.observed.is_known() {
-            self.context.keep(self.credential, plan);
+            self.context.store_certificate(self.credential, plan);
         }
-        self.mark(plan);
+        self.restore_finalizer_and_commitment(plan);
         plan.edit(self.tenant, |tenant| self.fill(&mut tenant.status));
         Ok(())
     }
@@ -55,8 +55,9 @@ impl Granted<'_> {
     pub(in crate::provider) fn is_complete(&self) -> Result<bool, Error> {
         let mut told = self.tenant.status.clone();
         self.fill(&mut told);
-        let is_kept = !self.look.observed.is_known() || self.context.is_kept(self.credential);
-        Ok(is_kept && told == self.tenant.status && self.missing_bindings()?.is_empty())
+        let is_stored =
+            !self.look.observed.is_known() || self.context.is_certificate_stored(self.credential);
+        Ok(is_stored && told == self.tenant.status && self.missing_bindings()?.is_empty())
     }
 
     /// The `authParams` of the Tenant's status.
@@ -66,14 +67,17 @@ impl Granted<'_> {
     }
 
     /// Restores the finalizer and the commitment annotation on the Tenant.
-    pub(in crate::provider) fn mark(&self, plan: &mut Plan<'_>) {
+    pub(in crate::provider) fn restore_finalizer_and_commitment(&self, plan: &mut Plan<'_>) {
         let Some(record) = self.look.observed.record() else {
             return;
         };
         let proof = record.proof.as_ref();
         let commitment = proof.and_then(|proof| proof.commitment.as_ref());
         plan.edit(self.tenant, |tenant| {
-            mark(tenant, commitment.map(|commitment| commitment.annotation()));
+            set_finalizer_and_commitment(
+                tenant,
+                commitment.map(|commitment| commitment.annotation()),
+            );
         });
     }
 

@@ -12,7 +12,7 @@ use crate::{
     model::{AuthzPolicy, ClusterId, Namespace, Resource, Tenant},
     provider::{
         configuration::Configuration,
-        handshake::{Names, mark},
+        handshake::{Names, set_finalizer_and_commitment},
         look::Look,
         record::Record,
         records::Plan,
@@ -72,7 +72,7 @@ pub(in crate::provider) fn tolerate(
         plan.create(binding);
     }
     plan.edit(tenant, |tenant| {
-        mark(tenant, None);
+        set_finalizer_and_commitment(tenant, None);
         tenant.status.tenant_namespace = observed.namespace_name();
     });
     Ok(())

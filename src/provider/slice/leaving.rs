@@ -58,7 +58,7 @@ impl<'a> LeftBehind<'a> {
         let peer = look.observed.record();
         is_cordoned
             || self.taken_until(look).is_some()
-            || peer.is_some_and(|peer| peer.aws.may_open(&self.record.slice))
+            || peer.is_some_and(|peer| peer.aws.may_authenticate_as(&self.record.slice))
     }
 
     /// The time until which a certificate for that name may be valid, if that is

@@ -9,7 +9,7 @@ use crate::{
         credentials::{CertificateSecret, CredentialState, HolderContext, RequestBasis},
         look::Look,
         principals::{Claimant, PrincipalName, are_free, is_well_known},
-        record::{Outcome, SliceRecord, Taking, slice_name},
+        record::{Outcome, RequestDigest, SliceRecord, slice_name},
         records::Plan,
     },
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
@@ -208,13 +208,13 @@ impl<'a> SliceLook<'a> {
             SlicePhase::NeedsStatus(settled)
             | SlicePhase::Accepted(settled)
             | SlicePhase::Denied(settled) => {
-                self.maintain(settled, plan);
-                self.tell(settled, plan);
+                self.maintain_credential(settled, plan);
+                self.write_status(settled, plan);
             }
             SlicePhase::Drained => self.withdraw(plan),
             SlicePhase::Refused(error) => return Err(error.clone()),
         }
-        self.keep_up(phase, plan);
+        self.maintain_replica(phase, plan);
         Ok(())
     }
 
@@ -226,7 +226,7 @@ impl<'a> SliceLook<'a> {
         let (limits, now) = (&self.look.policy().limits, self.look.now);
         let (slice, name) = (self.object, &self.object.metadata.name);
         let record = record_of(&self.look, name).map(|(secret, _)| secret);
-        let request = Taking::of(slice, verified, record);
+        let request = RequestDigest::of(slice, verified, record);
         let mut taken = Ok(());
         plan.records
             .peer
@@ -244,14 +244,14 @@ impl<'a> SliceLook<'a> {
     /// Maintains the slice in any phase: sets this side's annotations and label,
     /// and removes resources without a grant from the status. Liqo lets a slice use
     /// the resources in its status, whatever its phase.
-    pub(super) fn keep_up(&self, phase: &SlicePhase, plan: &mut Plan<'_>) {
+    pub(super) fn maintain_replica(&self, phase: &SlicePhase, plan: &mut Plan<'_>) {
         if !self.has_tenant() || self.object.metadata.namespace != self.certificate.namespace {
             return;
         }
         let is_the_peers = matches!(phase, SlicePhase::Refused(error) if is_the_peers(error));
         let is_named_well = !matches!(phase, SlicePhase::Refused(_)) || self.check_names().is_ok();
         if is_named_well && !matches!(phase, SlicePhase::Ending | SlicePhase::Drained) {
-            plan.edit(self.object, |slice| self.mark(slice));
+            plan.edit(self.object, |slice| self.annotate(slice));
         }
         let now = self.look.now;
         let said = &self.object.status;
@@ -289,7 +289,7 @@ impl<'a> SliceLook<'a> {
 
     /// Sets this side's annotations on the slice, and the label by which Liqo's
     /// quotas find the slice and read the annotations.
-    fn mark(&self, slice: &mut ResourceSlice) {
+    fn annotate(&self, slice: &mut ResourceSlice) {
         let metadata = &mut slice.metadata;
         if self
             .record

@@ -39,7 +39,6 @@ impl<'a> Slices<'a> {
     /// The slices in the view.
     pub(in crate::provider) fn of(look: Look<'a>, terms: Option<&'a SliceTerms>) -> Self {
         let namespace = look.observed.namespace_name();
-        // Slices with a record come first, so that new ones do not displace them.
         let is_here = |metadata: &Metadata| metadata.namespace == namespace;
         // The peer can write the labels, but not the record.
         let on_record = |metadata: &Metadata, record: &Recorded<'_>| {
@@ -56,6 +55,7 @@ impl<'a> Slices<'a> {
                     .then_some((record.is_none(), slice))
             })
             .collect();
+        // Slices with a record come first, so that new ones do not displace them.
         replicas.sort_by_key(|(is_new, slice)| (*is_new, &slice.metadata.name));
         let by_name = replicas
             .iter()
@@ -148,7 +148,7 @@ impl<'a> Slices<'a> {
         for (slice, phase) in &self.present {
             let advanced = plan.attempt(|plan| slice.advance(phase, plan));
             if let Err(error) = advanced {
-                slice.keep_up(phase, plan);
+                slice.maintain_replica(phase, plan);
                 if error.disposition() == Disposition::Retry {
                     plan.wake_by(Some(look.now + RETRY));
                 }

@@ -34,18 +34,18 @@ pub struct SettledSlice {
 impl SliceLook<'_> {
     /// Renews the certificate when it is due, and maintains the Secret in which
     /// Liqo keeps it.
-    pub(super) fn maintain(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
+    pub(super) fn maintain_credential(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
         let context = self.context(&settled.slice);
         let renewed = context.renew(&settled.credential, plan);
         if let Some(error) = &context.kept_in.unreadable {
             plan.refuse(error.clone());
         } else if !renewed {
-            context.keep(&settled.credential, plan);
+            context.store_certificate(&settled.credential, plan);
         }
     }
 
     /// Writes the status that follows from the record.
-    pub(super) fn tell(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
+    pub(super) fn write_status(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
         let told = self.told(&settled.credential);
         if status::takes_away(&self.object.status, &told) {
             plan.take_away(self.object, |slice| slice.status = told);
@@ -57,7 +57,7 @@ impl SliceLook<'_> {
     /// Asks the policy for a decision on the resources, and records it. While the
     /// decision is pending, the status already shows the credential.
     pub(super) fn decide(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
-        self.maintain(settled, plan);
+        self.maintain_credential(settled, plan);
         let policy = &self.look.configuration.slice_policy;
         let decision = match policy.decide(&self.resources_request()) {
             Ok(Answer::Ready(SliceDecision::Grant(grant))) => match self.excess() {
@@ -68,7 +68,7 @@ impl SliceLook<'_> {
             Ok(Answer::Denied(message)) => denied(message),
             Ok(Answer::Pending) => {
                 plan.await_for(Awaited::Resources(self.object.id()));
-                return self.tell(settled, plan);
+                return self.write_status(settled, plan);
             }
             // The certificate does not depend on the decision.
             Err(error) => {
@@ -76,7 +76,7 @@ impl SliceLook<'_> {
                 plan.refuse_at(self.object.id(), error);
                 plan.wake_by(Some(self.look.now + RETRY));
                 plan.await_for(Awaited::Resources(self.object.id()));
-                return self.tell(settled, plan);
+                return self.write_status(settled, plan);
             }
         };
         let (outcome, event) = match decision {
