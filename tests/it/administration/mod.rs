@@ -1,3 +1,3 @@
 //! What a provider's administrator does apart from the handshake.
 
-mod peering_users;
+pub(crate) mod peering_users;

@@ -8,6 +8,7 @@
 
 #[cfg(feature = "legacy")]
 mod legacy;
+mod peering_users;
 
 use core::fmt::Debug;
 use std::sync::Arc;

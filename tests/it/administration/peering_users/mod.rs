@@ -16,7 +16,7 @@ use crate::clusters::exchange::{Exchange, Ledger, Setup, ed25519};
 const USER: &str = "liqo-peer-user-cl-consumer";
 
 /// Both sides, with the roles for peering users of Liqo's chart.
-fn with_roles() -> Exchange {
+pub(crate) fn with_roles() -> Exchange {
     let mut exchange = Setup::new().exchange();
     let metadata = |namespace: &str, name: &str| Metadata {
         name: name.to_owned(),
@@ -46,14 +46,14 @@ fn with_roles() -> Exchange {
     exchange
 }
 
-fn begin(exchange: &Exchange) -> Result<NewPeeringUser, Error> {
+pub(crate) fn begin(exchange: &Exchange) -> Result<NewPeeringUser, Error> {
     let view = exchange.provider_view();
     exchange
         .provider
         .peering_user(&view, ed25519(50), exchange.env())
 }
 
-fn signed(new: &NewPeeringUser) -> Result<PeeringUser, Error> {
+pub(crate) fn signed(new: &NewPeeringUser) -> Result<PeeringUser, Error> {
     let Answer::Ready(chain) = Ledger::new().sign(new.request()).unwrap() else {
         panic!("the ledger answers at once");
     };
