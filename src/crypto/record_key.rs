@@ -168,4 +168,18 @@ mod tests {
             assert!(!new.verify(domain, parts, mac));
         }
     }
+
+    #[test]
+    fn a_wiped_key_recognises_nothing_of_before() {
+        let mut key = RecordKey::new([2; 32])
+            .unwrap()
+            .with_predecessor([1; 32])
+            .unwrap();
+        let old = RecordKey::new([1; 32]).unwrap();
+        let macs = [key.mac("d", &[b"x"]), old.mac("d", &[b"x"])];
+        assert!(macs.iter().all(|mac| key.verify("d", &[b"x"], mac)));
+        key.zeroize();
+        assert_eq!(key.as_bytes(), &[0; 32]);
+        assert!(!macs.iter().any(|mac| key.verify("d", &[b"x"], mac)));
+    }
 }

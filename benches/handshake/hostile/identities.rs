@@ -25,6 +25,7 @@ use super::{
 
 pub(super) fn stages() -> Vec<Stage> {
     let ed25519 = KeyPair::from_entropy(&entropy(1));
+    #[allow(unused_mut, reason = "features add stages")]
     let mut stages = vec![
         identity(
             "identity, 64 Ed25519 authorities",

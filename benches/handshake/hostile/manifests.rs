@@ -10,6 +10,7 @@ use liqo_auth::{
 use super::super::clock::Stage;
 
 pub(super) fn stages() -> Vec<Stage> {
+    #[allow(unused_mut, reason = "features add stages")]
     let mut stages = vec![
         object("object, 256 KiB of fields in JSON", json_fields()),
         object("object, 256 KiB of depth in JSON", json_depth()),

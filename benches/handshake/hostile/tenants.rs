@@ -18,6 +18,7 @@ use super::{
 };
 
 pub(super) fn stages() -> Vec<Stage> {
+    #[allow(unused_mut, reason = "features add stages")]
     let mut stages = vec![
         tenant("tenant, Ed25519", KeyPair::from_entropy(&entropy(1))),
         request_of_many_names(),
