@@ -14,15 +14,15 @@ pub(crate) struct Failure {
 /// The exit codes, except 0. clap also exits with 2 after wrong usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// The file system or the machine failed.
+    /// The file system, the machine or a request to the API server failed.
     Internal,
-    /// The command line is wrong.
+    /// The command line is wrong, or a file or home that it names.
     Usage,
-    /// The input from the peer was refused.
+    /// The input from the peer was refused, or is not wholly verified as required.
     Refused,
     /// Something else is needed first.
     Waiting,
-    /// This side's own objects contradict each other.
+    /// This side's own objects contradict each other, or cannot be read.
     AtOdds,
 }
 

@@ -294,7 +294,9 @@ fn a_slice_without_an_answer_has_no_kubeconfig_yet() {
     let error = folder.refused(&format!("{get} mypool"), "", 4);
     assert!(
         error.contains("cl-provider has not answered the ResourceSlice mypool yet")
-            && error.contains("get resourceslices mypool --home cl-consumer -o yaml"),
+            && error.contains(
+                "generate resourceslice mypool --home cl-consumer --remote-cluster-id cl-provider"
+            ),
         "{error}"
     );
 }

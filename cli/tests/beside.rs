@@ -35,6 +35,17 @@ fn both_homes_print_the_same_code() {
     assert_eq!(digits.trim_end().split('-').count(), 8);
     folder.ok(&format!("{AT_PROVIDER} --expect {}", digits.trim_end()));
 
+    let json: serde_json::Value = serde_json::from_str(&folder.ok(&format!(
+        "{AT_PROVIDER} -o json --expect {}",
+        digits.trim_end()
+    )))
+    .unwrap();
+    assert_eq!(
+        json["transcripts"][0]["direction"],
+        "cl-consumer -> cl-provider"
+    );
+    assert_eq!(json["transcripts"][0]["code"], digits.trim_end());
+
     let text = folder.ok(&format!("{AT_PROVIDER} --text"));
     assert!(
         text.starts_with("liqo-auth transcript v1\nprovider "),

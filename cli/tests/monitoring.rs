@@ -36,7 +36,10 @@ fn monitoring_notices_what_ends_soon() {
         folder.ok(&format!("{status} 30d"));
         let run = folder.run(&format!("{status} 30d --now +340d"));
         assert_eq!(run.code, 4, "{run:?}");
-        assert!(run.err.contains("2 certificates end within 30d"), "{run:?}");
+        assert!(
+            run.err.contains("at most 30d left: 2 certificates"),
+            "{run:?}"
+        );
         assert!(run.err.contains("for slice mypool ends in"), "{run:?}");
         assert_eq!(folder.run(&format!("{status} 400d -o json")).code, 4);
     }

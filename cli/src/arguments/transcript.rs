@@ -1,6 +1,6 @@
 //! `transcript`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use liqo_auth::{assurance::transcript::Code, model::ClusterId};
 
 #[derive(Debug, Args)]
@@ -14,6 +14,14 @@ pub(crate) struct TranscriptOf {
     /// Also print the lines that the code covers
     #[arg(long)]
     pub(crate) text: bool,
+    /// Print the codes in a format for programs
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    pub(crate) output: Option<TranscriptFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TranscriptFormat {
+    Json,
 }
 
 pub(crate) const EXAMPLES: &str = "\

@@ -203,10 +203,13 @@ fn settle_tenant(
     let mut provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
     let settled = provider.settle().map_err(|failure| {
         let options = provider.home.site().options();
-        failure.about(&format!(
-            "the Tenant of {peer} is stored, and has no certificate yet. Mend the fault below, and then run: {} renew {options}",
-            program()
-        ))
+        Failure::new(
+            failure.code,
+            format!(
+                "the Tenant of {peer} is stored, and has no certificate yet: {failure}. Mend that, and then run: {} renew {options}",
+                program()
+            ),
+        )
     });
     match settled? {
         ProviderStand::Authenticated => {}

@@ -15,7 +15,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result, paragraph},
     home::{Home, Use},
-    output::{Mark, program},
+    output::{Mark, counted, program},
     overview,
 };
 
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             context.printer.message("Nothing is wrong.");
             Ok(())
         }
-        number => Err(Failure::waiting(format!("{number} findings"))),
+        number => Err(Failure::waiting(counted(number, "finding"))),
     }
 }
 

@@ -267,7 +267,7 @@ fn without_kubeconfig(home: &Home, peer: &ClusterId, name: &str) -> Failure {
         .condition(ResourceSliceConditionType::Authentication);
     Failure::waiting(match decision {
         None => format!(
-            "{peer} has not answered the ResourceSlice {shown} yet. If there is no replicator, send it to {peer}, and apply the answer: {} get resourceslices {shown} {} -o yaml",
+            "{peer} has not answered the ResourceSlice {shown} yet. If there is no replicator, send it to {peer}, and apply the answer: {} generate resourceslice {shown} {} --remote-cluster-id {peer}",
             program(),
             site.options()
         ),

@@ -34,7 +34,7 @@ use crate::{
     failure::{Code, Failure, Result, paragraph},
     home::{Home, Use},
     input,
-    output::age,
+    output::{age, counted},
     recognition::{self, Recognised},
 };
 
@@ -84,7 +84,10 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
     if arguments.strict && open > 0 {
         return Err(Failure::new(
             Code::Refused,
-            format!("{files}: {open} not verified, see above (--strict)"),
+            format!(
+                "{files}: {} above not verified (--strict)",
+                counted(open, "point")
+            ),
         ));
     }
     Ok(())

@@ -1,9 +1,10 @@
 //! `transcript`: the code that two administrators compare.
 
 use liqo_auth::assurance::transcript::Transcript;
+use serde_json::json;
 
 use crate::{
-    arguments::transcript::TranscriptOf,
+    arguments::transcript::{TranscriptFormat, TranscriptOf},
     consumer_side::ConsumerSide,
     context::Context,
     failure::{Code, Failure, Result},
@@ -31,6 +32,18 @@ pub(super) fn run(context: &Context, arguments: &TranscriptOf) -> Result<()> {
             "there is nothing to compare with {peer} yet: authenticate first"
         )));
     }
+    if let Some(TranscriptFormat::Json) = arguments.output {
+        let codes = found.iter().map(|(direction, transcript)| {
+            json!({
+                "direction": direction,
+                "code": transcript.code().to_string(),
+                "text": arguments.text.then(|| transcript.text()),
+            })
+        });
+        let all = json!({ "transcripts": codes.collect::<Vec<_>>() });
+        context.printer.result(&format!("{all:#}\n"))?;
+        return expect(arguments, &found);
+    }
     for (direction, transcript) in &found {
         let text = if arguments.text {
             transcript.text().to_owned()
@@ -42,6 +55,11 @@ pub(super) fn run(context: &Context, arguments: &TranscriptOf) -> Result<()> {
             .printer
             .result(&format!("{text}{direction}  {code}\n"))?;
     }
+    expect(arguments, &found)
+}
+
+/// Fails if another code is expected.
+fn expect(arguments: &TranscriptOf, found: &[(String, Transcript)]) -> Result<()> {
     let Some(expected) = arguments.expect else {
         return Ok(());
     };

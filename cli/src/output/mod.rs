@@ -1,6 +1,7 @@
 //! The output for people.
 
 mod age;
+mod counted;
 mod printer;
 mod program;
 mod table;
@@ -9,6 +10,7 @@ mod wrapped;
 mod written;
 
 pub(crate) use age::age;
+pub(crate) use counted::counted;
 pub(crate) use printer::{Mark, Printer, Side};
 pub(crate) use program::program;
 pub(crate) use table::Table;

@@ -34,7 +34,10 @@ impl Steps {
         let now = Instant::now();
         let took = now.duration_since(self.last).as_millis();
         self.last = now;
-        self.printer.info(side, &format!("{text:<50} {took:>6} ms"))
+        // The times stand in one column, beside ` (local) ` and ` (remote) `.
+        let width = if side == Side::Remote { 49 } else { 50 };
+        self.printer
+            .info(side, &format!("{text:<width$} {took:>6} ms"))
     }
 
     /// The whole time in milliseconds, if a person follows.

@@ -7,7 +7,7 @@ use liqo_auth::model::Timestamp;
 use crate::{
     context::Context,
     failure::{Failure, Result},
-    output::age,
+    output::{age, counted},
     overview::{Certificate, Peering, Role},
 };
 
@@ -33,8 +33,9 @@ pub(super) fn check(
     match number {
         0 => Ok(()),
         _ => Err(Failure::waiting(format!(
-            "{number} certificates end within {}",
-            age(within)
+            "at most {} left: {}",
+            age(within),
+            counted(number, "certificate")
         ))),
     }
 }
