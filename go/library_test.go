@@ -1,0 +1,201 @@
+package liqoauth
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The tests share one compiled module: each test that stops or fills instances makes
+// instances of its own anyway.
+func TestMain(m *testing.M) {
+	folder, err := os.MkdirTemp("", "liqoauth")
+	if err != nil {
+		panic(err)
+	}
+	library, err := New(context.Background(), Options{CacheDir: folder})
+	if err != nil {
+		panic(err)
+	}
+	SetDefault(library)
+	cacheDir = folder
+	code := m.Run()
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+var cacheDir string
+
+// newLibrary returns a Library with the compiled module of the other tests.
+func newLibrary(t testing.TB, options Options) *Library {
+	t.Helper()
+	options.CacheDir = cacheDir
+	library, err := New(context.Background(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = library.Close(context.Background()) })
+	return library
+}
+
+func newKey(t testing.TB) ed25519.PrivateKey {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func publicDER(t testing.TB, key any) []byte {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
+}
+
+func TestSixteenGoroutinesShareALibrary(t *testing.T) {
+	library := newLibrary(t, Options{Instances: 4})
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			key := newKey(t)
+			der := publicDER(t, key.Public())
+			for range 20 {
+				csr, err := library.GenerateCSRForControlPlane(t.Context(), key, "cl-consumer")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := library.CheckCSRForControlPlane(t.Context(), csr, der, "cl-consumer"); err != nil {
+					t.Error(err)
+				}
+				err = library.CheckCSRForControlPlane(t.Context(), csr, der, "cl-other")
+				if !errors.Is(err, Code("csr-refused")) {
+					t.Errorf("a request of another cluster: %v", err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if kept := len(library.idle); kept == 0 || kept > 4 {
+		t.Errorf("%d instances are kept", kept)
+	}
+}
+
+func TestATrapEndsOneCallAlone(t *testing.T) {
+	library := newLibrary(t, Options{Instances: 1})
+	// More than the memory of an instance.
+	_, err := library.exchange(t.Context(), make([]byte, 160<<20))
+	if !errors.Is(err, ErrTrap) {
+		t.Fatalf("%v", err)
+	}
+	if len(library.idle) != 0 {
+		t.Error("the stopped instance is kept")
+	}
+	key := newKey(t)
+	if _, err := library.GenerateCSRForControlPlane(t.Context(), key, "cl-consumer"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCancellationEndsACall(t *testing.T) {
+	library := newLibrary(t, Options{Instances: 1})
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := library.SignNonce(cancelled, newKey(t), []byte("x"))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+
+	// The test of the modulus takes long enough to be interrupted.
+	key, err := rsa.GenerateKey(rand.Reader, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: publicDER(t, key.Public())})
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	for err = nil; err == nil; {
+		_, _, err = library.ParseTenantPublicKey(short, public)
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if _, _, err := library.ParseTenantPublicKey(t.Context(), public); err != nil {
+		t.Errorf("after a cancelled call: %v", err)
+	}
+}
+
+func TestNoPrivateKeyEntersTheModule(t *testing.T) {
+	library := newLibrary(t, Options{Instances: 1})
+	key := newKey(t)
+	pair := newPair(t, library, key)
+	pair.authenticate(t)
+	if _, err := library.SignNonce(t.Context(), key, []byte(honestNonce)); err != nil {
+		t.Fatal(err)
+	}
+	in := <-library.idle
+	memory, ok := in.module.Memory().Read(0, in.module.Memory().Size())
+	if !ok {
+		t.Fatal("the memory cannot be read")
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(memory, key.Seed()) || bytes.Contains(memory, pkcs8) {
+		t.Error("the private key is in the module's memory")
+	}
+	if !bytes.Contains(memory, []byte("liqo-auth")) {
+		t.Error("the search finds nothing at all")
+	}
+	if bytes.Contains(memory, pair.recordKey[:]) {
+		t.Error("the record key is left in the module's memory")
+	}
+}
+
+func TestARequestWithoutItsFormIsAnError(t *testing.T) {
+	library := newLibrary(t, Options{})
+	err := library.call(t.Context(), "verifyTenants", nil, nil)
+	var failure *Error
+	if !errors.As(err, &failure) || failure.Code != "request-form" || failure.Disposition != "giveUp" {
+		t.Errorf("%v", err)
+	}
+}
+
+// FuzzBorder sends bytes to the module. Whatever they are, there is an answer.
+func FuzzBorder(f *testing.F) {
+	library := newLibrary(f, Options{})
+	for _, seed := range []string{
+		"", "{", `"look"`, `{"checkNonce":{"nonce":"eA=="}}`,
+		`{"verifySignature":{"publicKey":"","nonce":"","signature":""}}`,
+		`{"readPublicKey":{"publicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}`,
+		`{"verifyTenant":{"tenant":{"apiVersion":"authentication.liqo.io/v1beta1","kind":"Tenant"},"nonce":""}}`,
+		`{"consumer":{"config":{"clusterID":"a"},"seen":{"peer":"b","objects":[{}],"now":"2026-11-20T13:00:00Z","entropy":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="},"call":"reconcile"}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, request []byte) {
+		answer, err := library.exchange(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var form map[string]json.RawMessage
+		if err := json.Unmarshal(answer, &form); err != nil || len(form) != 1 {
+			t.Fatalf("%v: %s", err, answer)
+		}
+	})
+}

@@ -1,0 +1,289 @@
+package liqoauth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
+)
+
+// ProviderConfig configures a provider.
+type ProviderConfig struct {
+	// ClusterID of this cluster.
+	ClusterID liqov1beta1.ClusterID `json:"clusterID"`
+	// APIServer is the URL by which peers reach this cluster's API server.
+	APIServer string `json:"apiServer"`
+	// APIServerCA is its CA, in PEM. Empty if its certificate is publicly trusted.
+	APIServerCA string `json:"apiServerCA,omitempty"`
+	// KubernetesSigner lets kube-controller-manager sign the requests.
+	KubernetesSigner bool `json:"kubernetesSigner,omitempty"`
+	// RequireApproval makes each new request wait for Approve.
+	RequireApproval bool `json:"requireApproval,omitempty"`
+	// NonceLifetimeSeconds is a day if it is 0.
+	NonceLifetimeSeconds uint64 `json:"nonceLifetimeSeconds,omitempty"`
+	// CertificateLifetimeSeconds is 365 days if it is 0.
+	CertificateLifetimeSeconds uint64 `json:"certificateLifetimeSeconds,omitempty"`
+	// Namespace of the provider's records; liqo if it is empty.
+	Namespace string `json:"namespace,omitempty"`
+	// Policy for all peers.
+	Policy Policy `json:"policy"`
+	// Peers are the settings of single consumers.
+	Peers map[liqov1beta1.ClusterID]ConsumerSettings `json:"peers,omitempty"`
+}
+
+// ConsumerSettings are a provider's settings for one consumer.
+type ConsumerSettings struct {
+	Policy              *Policy `json:"policy,omitempty"`
+	TolerateNoHandshake bool    `json:"tolerateNoHandshake,omitempty"`
+}
+
+// Backends answer the questions of a provider. Each may return [ErrPending] or
+// [Denied].
+type Backends struct {
+	// Key proves this cluster's identity to its peers. It may be nil.
+	Key *Key
+	// Names says which users and groups exist. Without it, nobody is let in.
+	Names func(context.Context, NameRequest) (taken bool, err error)
+	// Signer signs requests, and returns certificates in PEM, the client's first.
+	// Without it, nothing is signed, unless Kubernetes' own signer does.
+	Signer func(context.Context, SigningRequest) (string, error)
+	// Approver decides on each new request before it is signed. If it is nil, every
+	// verified request is approved.
+	Approver func(context.Context, ApprovalRequest) error
+	// AWS gives each peer an AWS user in place of a certificate. It may be nil.
+	AWS func(context.Context, AWSRequest) (*AWSUser, error)
+	// Slices decides on the resources of a slice. If it is nil, Liqo's own classes
+	// are granted.
+	Slices func(context.Context, SliceRequest) (*SliceDecision, error)
+	// Now is time.Now if it is nil.
+	Now func() time.Time
+}
+
+// Subject of a certificate.
+type Subject struct {
+	Organization string `json:"organization"`
+	CommonName   string `json:"commonName"`
+}
+
+// Holder of an identity: Type is controlPlane, or slice with its name.
+type Holder struct {
+	Type  string `json:"type"`
+	Slice string `json:"slice"`
+}
+
+// SigningRequest is a verified request whose proof is stored.
+type SigningRequest struct {
+	// ID is the same each time. Store the answer under it: there is one certificate
+	// for each request.
+	ID              string                `json:"id"`
+	Peer            liqov1beta1.ClusterID `json:"peer"`
+	Holder          Holder                `json:"holder"`
+	CSR             string                `json:"csr"`
+	Subject         Subject               `json:"subject"`
+	PublicKey       string                `json:"publicKey"`
+	LifetimeSeconds uint64                `json:"lifetimeSeconds"`
+	Now             time.Time             `json:"now"`
+}
+
+// ApprovalRequest is a verified request that is to be approved.
+type ApprovalRequest struct {
+	Peer        liqov1beta1.ClusterID `json:"peer"`
+	Tenant      ObjectReference       `json:"tenant"`
+	PublicKey   string                `json:"publicKey"`
+	Fingerprint string                `json:"fingerprint"`
+	CSR         string                `json:"csr"`
+	ProxyURL    string                `json:"proxyURL"`
+	Now         time.Time             `json:"now"`
+}
+
+// NameRequest asks whether a name belongs to somebody else than the claimant.
+type NameRequest struct {
+	// Kind is user or group.
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	Claimant struct {
+		// Type is controlPlane, peeringUser or slice.
+		Type     string                `json:"type"`
+		Consumer liqov1beta1.ClusterID `json:"consumer"`
+		Slice    string                `json:"slice"`
+	} `json:"claimant"`
+}
+
+// AWSRequest asks for an AWS user.
+type AWSRequest struct {
+	ID      string                `json:"id"`
+	Peer    liqov1beta1.ClusterID `json:"peer"`
+	Holder  Holder                `json:"holder"`
+	Subject Subject               `json:"subject"`
+}
+
+// AWSUser is a user of AWS with an access key.
+type AWSUser struct {
+	UserARN         string `json:"awsUserArn"`
+	AccessKeyID     string `json:"awsAccessKeyID"`
+	SecretAccessKey string `json:"awsSecretAccessKey"`
+	Region          string `json:"awsRegion"`
+	ClusterName     string `json:"awsClusterName"`
+}
+
+// SliceRequest is a slice whose resources are to be decided on.
+type SliceRequest struct {
+	Peer      liqov1beta1.ClusterID `json:"peer"`
+	Slice     string                `json:"slice"`
+	Class     string                `json:"class"`
+	Resources map[string]string     `json:"resources"`
+	Granted   json.RawMessage       `json:"granted"`
+	Now       time.Time             `json:"now"`
+}
+
+// SliceDecision is the decision on a slice: Type is grant, deny or notMine.
+type SliceDecision struct {
+	Type    string `json:"type"`
+	Grant   *Grant `json:"grant,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Grant is the resources that a slice gets.
+type Grant struct {
+	Resources map[string]string `json:"resources"`
+}
+
+// Provider offers this cluster's resources to consumers. It keeps no state: the phase
+// of a peering follows from its objects.
+type Provider struct{ machine }
+
+// Provider returns a provider. The record key has 32 random bytes, which stay the same
+// for the life of the cluster; it seals the provider's records. Unlike a private key,
+// it enters the module, and is wiped there after each call.
+func (l *Library) Provider(config ProviderConfig, recordKey [32]byte, backends Backends) *Provider {
+	present := []struct {
+		name string
+		set  bool
+	}{
+		{"names", backends.Names != nil},
+		{"signer", backends.Signer != nil},
+		{"approver", backends.Approver != nil},
+		{"aws", backends.AWS != nil},
+		{"slices", backends.Slices != nil},
+	}
+	names := []string{}
+	for _, backend := range present {
+		if backend.set {
+			names = append(names, backend.name)
+		}
+	}
+	arguments := map[string]any{
+		"config":    config,
+		"recordKey": recordKey[:],
+		"backends":  names,
+	}
+	if backends.Key != nil {
+		arguments["key"] = backends.Key
+	}
+	return &Provider{machine{
+		library:   l,
+		side:      "provider",
+		arguments: arguments,
+		answer:    backends.answer,
+		now:       orNow(backends.Now),
+	}}
+}
+
+func orNow(now func() time.Time) func() time.Time {
+	if now == nil {
+		return time.Now
+	}
+	return now
+}
+
+func (b Backends) answer(ctx context.Context, kind string, question json.RawMessage) (any, error) {
+	switch {
+	case kind == "name" && b.Names != nil:
+		return read(question, func(q NameRequest) (bool, error) { return b.Names(ctx, q) })
+	case kind == "certificate" && b.Signer != nil:
+		return read(question, func(q SigningRequest) (string, error) { return b.Signer(ctx, q) })
+	case kind == "approval" && b.Approver != nil:
+		return read(question, func(q ApprovalRequest) (any, error) { return nil, b.Approver(ctx, q) })
+	case kind == "awsIdentity" && b.AWS != nil:
+		return read(question, func(q AWSRequest) (*AWSUser, error) { return b.AWS(ctx, q) })
+	case kind == "resources" && b.Slices != nil:
+		return read(question, func(q SliceRequest) (*SliceDecision, error) { return b.Slices(ctx, q) })
+	case kind == "signature" && b.Key != nil:
+		return read(question, b.Key.sign)
+	default:
+		return nil, fmt.Errorf("no backend for %q", kind)
+	}
+}
+
+// Invite invites a peer: it makes the nonce that the peer signs.
+func (p *Provider) Invite(ctx context.Context, view View) (*Step, error) {
+	return p.step(ctx, view, "invite")
+}
+
+// ReplaceNonce replaces the nonce of a peer, which then counts as used.
+func (p *Provider) ReplaceNonce(ctx context.Context, view View) (*Step, error) {
+	return p.step(ctx, view, "replaceNonce")
+}
+
+// Approve approves the request that waits for an administrator.
+func (p *Provider) Approve(ctx context.Context, view View) (*Step, error) {
+	return p.step(ctx, view, "approve")
+}
+
+// Deny denies the request that waits for an administrator.
+func (p *Provider) Deny(ctx context.Context, view View, reason string) (*Step, error) {
+	return p.step(ctx, view, map[string]string{"deny": reason})
+}
+
+// SetCondition sets the condition of a peer: Active, Cordoned or Drained.
+func (p *Provider) SetCondition(ctx context.Context, view View, condition string) (*Step, error) {
+	return p.step(ctx, view, map[string]string{"setCondition": condition})
+}
+
+// LiftCondition lifts the recorded condition of a peer.
+func (p *Provider) LiftCondition(ctx context.Context, view View) (*Step, error) {
+	return p.step(ctx, view, "liftCondition")
+}
+
+// ReleaseKey forgets the pinned key of a peer.
+func (p *Provider) ReleaseKey(ctx context.Context, view View) (*Step, error) {
+	return p.step(ctx, view, "releaseKey")
+}
+
+// AWSKeyRevoked records that an access key is deleted at AWS.
+func (p *Provider) AWSKeyRevoked(ctx context.Context, view View, accessKeyID string) (*Step, error) {
+	return p.step(ctx, view, map[string]string{"awsKeyRevoked": accessKeyID})
+}
+
+// SignAgain asks Kubernetes' signer again, after a denial. The slice is empty for the
+// control plane.
+func (p *Provider) SignAgain(ctx context.Context, view View, slice string) (*Step, error) {
+	var holder any
+	if slice != "" {
+		holder = slice
+	}
+	return p.step(ctx, view, map[string]any{"signAgain": holder})
+}
+
+// CordonSlice stops a slice from getting more resources.
+func (p *Provider) CordonSlice(ctx context.Context, view View, slice string) (*Step, error) {
+	return p.step(ctx, view, map[string]string{"cordonSlice": slice})
+}
+
+// UncordonSlice ends the cordon of a slice.
+func (p *Provider) UncordonSlice(ctx context.Context, view View, slice string) (*Step, error) {
+	return p.step(ctx, view, map[string]string{"uncordonSlice": slice})
+}
+
+// ReconsiderSlice decides on the resources of a slice anew.
+func (p *Provider) ReconsiderSlice(ctx context.Context, view View, slice string) (*Step, error) {
+	return p.step(ctx, view, map[string]string{"reconsiderSlice": slice})
+}
+
+// End ends the peering.
+func (p *Provider) End(ctx context.Context, view View) (*Step, error) {
+	return p.step(ctx, view, "end")
+}

@@ -1,0 +1,109 @@
+//! The border: the only file with `unsafe`, and the C ABI of `wasm/liqo_auth.h`.
+//!
+//! A panic aborts: in a WebAssembly module it traps, and ends that call alone.
+#![allow(unsafe_code)]
+
+use core::slice;
+
+use zeroize::Zeroize;
+
+/// Memory for a request. It contains zeros. Give it back with
+/// [`liqo_auth_release`], and with the same length.
+// Reason for the attribute: an exported name has to be unique in the program. Each
+// name here begins with the library's name.
+#[unsafe(no_mangle)]
+pub extern "C" fn liqo_auth_allocate(length: usize) -> *mut u8 {
+    let memory: Box<[u8]> = vec![0; length].into_boxed_slice();
+    Box::into_raw(memory).cast()
+}
+
+/// Wipes a request or an answer, and gives its memory back.
+///
+/// # Safety
+/// `bytes` and `length` come from one call of [`liqo_auth_allocate`] or
+/// [`liqo_auth_call`], and nobody uses the bytes any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn liqo_auth_release(bytes: *mut u8, length: usize) {
+    // SAFETY: both functions returned a `Box<[u8]>` of this length, and the caller
+    // promises that it is not used any more. So this is the only owner.
+    let mut bytes = unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(bytes, length)) };
+    bytes.zeroize();
+}
+
+/// Answers a request. Returns the answer, and writes its length to `answer_length`.
+/// Give the answer back with [`liqo_auth_release`]. The request stays the caller's.
+///
+/// # Safety
+/// `request` points to `length` bytes, which nobody changes during the call, and
+/// `answer_length` to a `usize` that nobody else uses. If `length` is 0, `request` is
+/// not read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn liqo_auth_call(
+    request: *const u8,
+    length: usize,
+    answer_length: *mut usize,
+) -> *mut u8 {
+    let request = if length == 0 {
+        &[]
+    } else {
+        // SAFETY: the caller promises `length` bytes that do not change.
+        unsafe { slice::from_raw_parts(request, length) }
+    };
+    let answer: Box<[u8]> = crate::answer(request).into_boxed_slice();
+    wipe_stack();
+    // SAFETY: the caller promises a `usize` that nobody else uses.
+    unsafe { answer_length.write(answer.len()) };
+    Box::into_raw(answer).cast()
+}
+
+/// Wipes the part of the stack that a call has used. Values that were moved leave
+/// copies there: the record key and the entropy among them.
+#[inline(never)]
+fn wipe_stack() {
+    let mut used = [0_u8; 128 * 1024];
+    used.zeroize();
+    core::hint::black_box(&used);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The functions with the types that the header gives them.
+    const ALLOCATE: extern "C" fn(usize) -> *mut u8 = liqo_auth_allocate;
+    const RELEASE: unsafe extern "C" fn(*mut u8, usize) = liqo_auth_release;
+    const CALL: unsafe extern "C" fn(*const u8, usize, *mut usize) -> *mut u8 = liqo_auth_call;
+
+    #[test]
+    fn the_header_declares_these_functions() {
+        let header = include_str!("../liqo_auth.h");
+        let declared: Vec<&str> = header
+            .lines()
+            .filter(|line| line.contains("liqo_auth_") && line.ends_with(';'))
+            .collect();
+        assert_eq!(
+            declared,
+            [
+                "uint8_t *liqo_auth_allocate(size_t length);",
+                "void liqo_auth_release(uint8_t *bytes, size_t length);",
+                "uint8_t *liqo_auth_call(const uint8_t *request, size_t length, size_t *answer_length);",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_answer_comes_with_its_length() {
+        let request = ALLOCATE(3);
+        let mut length = 0;
+        // SAFETY: the request has three bytes, and nobody else uses the length.
+        let answer = unsafe { CALL(request, 3, &raw mut length) };
+        // SAFETY: the answer has that length.
+        let text = unsafe { slice::from_raw_parts(answer, length) };
+        assert!(text.starts_with(br#"{"error":{"#));
+        // SAFETY: both come from these functions, and are not used again.
+        unsafe {
+            RELEASE(answer, length);
+            RELEASE(request, 3);
+        }
+    }
+}
