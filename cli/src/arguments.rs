@@ -40,7 +40,7 @@ pub(crate) use inspect::{Inspect, InspectFormat};
 use legacy::duration;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 pub(crate) use pages::command;
-pub(crate) use running::{Run, Sides};
+pub(crate) use running::{Run, Sides, WebhookOptions};
 pub(crate) use set::Set;
 pub(crate) use sites::{LocalSite, RemoteSite};
 pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};

@@ -1,6 +1,6 @@
 //! The command line of `run`.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use tracing_subscriber::filter::EnvFilter;
@@ -13,9 +13,26 @@ pub(crate) struct Run {
     /// Where to answer /healthz, /readyz and /metrics
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
+    #[command(flatten)]
+    pub(crate) webhook: WebhookOptions,
     /// What to log: a level, or one for each target, as RUST_LOG has it
     #[arg(long, value_name = "FILTER", default_value = "info", env = "RUST_LOG")]
     pub(crate) log: EnvFilter,
+}
+
+/// The admission webhook beside the controllers.
+#[derive(Debug, Args)]
+pub(crate) struct WebhookOptions {
+    /// Where to answer the API server's admission reviews of Tenants and ResourceSlices,
+    /// by HTTPS
+    #[arg(long, value_name = "ADDRESS", requires_all = ["webhook_tls_cert", "webhook_tls_key"])]
+    pub(crate) webhook: Option<SocketAddr>,
+    /// The certificate of the webhook, and its chain (PEM); it is read again after a change
+    #[arg(long, value_name = "FILE", requires = "webhook")]
+    pub(crate) webhook_tls_cert: Option<PathBuf>,
+    /// The private key of this certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "webhook")]
+    pub(crate) webhook_tls_key: Option<PathBuf>,
 }
 
 /// The sides that a controller runs.
@@ -43,5 +60,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   liqo-auth run --kubeconfig provider.kubeconfig --provider
   liqo-auth run --in-cluster --listen 0.0.0.0:8080
+  liqo-auth run --in-cluster --webhook 0.0.0.0:8443 \\
+      --webhook-tls-cert /tls/tls.crt --webhook-tls-key /tls/tls.key
 
 Stop it with SIGTERM or SIGINT. The requests that are under way are finished.";

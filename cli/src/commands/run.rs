@@ -1,25 +1,29 @@
 //! `run`: the controllers of a cluster, until a signal stops them.
 
+mod connections;
 mod metrics;
 mod probes;
 mod settings;
+mod webhook;
 
-use std::{
-    future::{Future, IntoFuture},
-    time::Duration,
+use std::{future::Future, net::SocketAddr};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
 };
-
-use anyhow::Context as _;
+use kube::Client;
 use liqo_auth_kube::{Cluster, Controller, Handle};
 use tokio::{
-    net::TcpListener,
     signal::unix::{SignalKind, signal},
     sync::watch,
+    task::JoinSet,
 };
 use tracing_subscriber::filter::EnvFilter;
 
+use self::connections::Certificate;
 use crate::{
-    arguments::Run,
+    arguments::{Run, WebhookOptions},
     consumer_side::consumer_with,
     context::Context,
     failure::Result,
@@ -36,7 +40,8 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
         async move {
             let (controller, handle) = controller?;
             let settings = settings::follow(context, home, cluster.principals(), handle.clone());
-            serve(arguments, controller, handle, settings).await
+            let webhook = Webhook::new(&arguments.webhook, home.client()?)?;
+            serve(arguments, controller, handle, settings, webhook).await
         }
     })?
 }
@@ -68,20 +73,28 @@ async fn serve(
     controller: Controller,
     handle: Handle,
     settings: impl Future<Output = ()>,
+    webhook: Option<Webhook>,
 ) -> Result<()> {
-    let listener = TcpListener::bind(arguments.listen).await;
-    let listener = listener.with_context(|| format!("{} cannot be used", arguments.listen))?;
+    let listener = connections::listen(arguments.listen).await?;
     let address = listener.local_addr()?;
     let (stop, stopped) = watch::channel(());
-    let until_stopped = || {
-        let mut stopped = stopped.clone();
-        async move {
-            // The sender is dropped to stop.
-            let _ = stopped.changed().await;
-        }
+    let until_stopped = async move {
+        let mut stopped = stopped;
+        // The sender is dropped to stop.
+        let _ = stopped.changed().await;
     };
-    let probes =
-        axum::serve(listener, probes::router(handle)).with_graceful_shutdown(until_stopped());
+    let until_stopped = until_stopped.boxed().shared();
+    let mut servers = JoinSet::new();
+    if let Some(webhook) = webhook {
+        servers.spawn(webhook.serve(until_stopped.clone()).await?);
+    }
+    let probes = probes::router(handle);
+    servers.spawn(connections::serve(
+        listener,
+        probes,
+        None,
+        until_stopped.clone(),
+    ));
     let signalled = signalled()?;
     let stopping = async {
         signalled.await;
@@ -89,18 +102,54 @@ async fn serve(
         drop(stop);
     };
     tracing::info!(%address, "runs");
-    let probes = tokio::spawn(probes.into_future());
     let settings = async {
         tokio::select! {
             () = settings => {}
-            () = until_stopped() => {}
+            () = until_stopped.clone() => {}
         }
     };
-    tokio::join!(controller.run(until_stopped()), stopping, settings);
-    // A connection that is left open does not hold up the end.
-    match tokio::time::timeout(PATIENCE, probes).await {
-        Ok(Ok(served)) => Ok(served.context("the probes")?),
-        _ => Ok(()),
+    tokio::join!(controller.run(until_stopped.clone()), stopping, settings);
+    servers.join_all().await;
+    Ok(())
+}
+
+/// The address of the webhook, its certificate, and its look at the cluster.
+struct Webhook {
+    address: SocketAddr,
+    certificate: Certificate,
+    surroundings: webhook::OnCluster,
+}
+
+impl Webhook {
+    fn new(arguments: &WebhookOptions, client: Client) -> Result<Option<Self>> {
+        let (Some(address), Some(chain), Some(key)) = (
+            arguments.webhook,
+            arguments.webhook_tls_cert.as_ref(),
+            arguments.webhook_tls_key.as_ref(),
+        ) else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            address,
+            certificate: Certificate::read(chain, key)?,
+            surroundings: webhook::OnCluster(client),
+        }))
+    }
+
+    /// Listens. The result answers until it is time to stop.
+    async fn serve(
+        self,
+        stop: Shared<BoxFuture<'static, ()>>,
+    ) -> Result<impl Future<Output = ()> + Send + 'static> {
+        let listener = connections::listen(self.address).await?;
+        tracing::info!(address = %listener.local_addr()?, "the webhook answers");
+        let router = webhook::router(self.surroundings);
+        Ok(connections::serve(
+            listener,
+            router,
+            Some(self.certificate),
+            stop,
+        ))
     }
 }
 
@@ -124,5 +173,3 @@ fn log(filter: &EnvFilter) {
         .with_env_filter(filter.to_string())
         .init();
 }
-
-const PATIENCE: Duration = Duration::from_secs(2);

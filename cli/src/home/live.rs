@@ -314,6 +314,17 @@ impl Home {
         }
     }
 
+    /// The client of a cluster's API server.
+    pub(crate) fn client(&self) -> Result<Client> {
+        match &self.ground {
+            Ground::Cluster(live) => Ok(live.client.clone()),
+            Ground::Folder(_) => Err(Failure::usage(format!(
+                "{}: a home has no API server",
+                self.site
+            ))),
+        }
+    }
+
     /// The settings of a cluster, as they are now and after each change. What cannot be read
     /// is an error, and the next change may be read again. A folder has no such stream.
     pub(crate) fn settings_over_time(&self) -> LocalBoxStream<'_, Result<Settings>> {

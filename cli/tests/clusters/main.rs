@@ -11,8 +11,10 @@ mod commands;
 mod controllers;
 mod replicas;
 mod settings;
+
 #[path = "../tool/mod.rs"]
 mod tool;
+mod webhook;
 
 use std::{env, fs, process::Command, thread::sleep, time::Duration};
 

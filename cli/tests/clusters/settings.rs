@@ -59,14 +59,20 @@ fn settings_count_at_once_and_invite() {
         let events = clusters.kubectl("milan", "get events -n liqo-tenant-rome");
         events.contains("liqo-auth create nonce --remote-cluster-id rome")
     });
-    let empty = "get secret liqo-nonce -n liqo-tenant-rome -o jsonpath={.data.nonce}";
-    assert_eq!(clusters.kubectl("milan", empty), "");
+    let nonce =
+        "get secret liqo-nonce -n liqo-tenant-rome --ignore-not-found -o jsonpath={.data.nonce}";
+    clusters.until("the question is taken back", || {
+        clusters
+            .kubectl("milan", "get secrets -n liqo-tenant-rome -o name")
+            .is_empty()
+    });
 
     // Of a peer that was never there, an empty nonce is the beginning.
     clusters.kubectl("milan", "delete configmap liqo-auth-settings -n liqo");
     clusters.kubectl("milan", forgotten);
+    clusters.asks_for_a_nonce();
     clusters.until("the nonce is made", || {
-        !clusters.kubectl("milan", empty).is_empty()
+        !clusters.kubectl("milan", nonce).is_empty()
     });
     provider.stop();
     clusters

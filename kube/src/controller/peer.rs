@@ -111,6 +111,9 @@ impl Shared {
                 self.counters.looks.add_one();
                 side.reconcile(&view, self.clock.env()?)?
             };
+            // A notice counts also if the step does away with its cause.
+            let notices = step.notices.iter();
+            said.extend(notices.filter_map(|notice| Some((note(notice, peer)?, NOTICE))));
             match self.carry_out(peer, &step).await? {
                 Carried::Shown => {}
                 Carried::Unshown => return Ok(Rest::Until(Some(ONE_SECOND))),
@@ -119,8 +122,6 @@ impl Shared {
             if step.is_settled() {
                 let refusals = step.refused.iter().map(|refused| refused.error.to_string());
                 said.extend(refusals.map(|refusal| (refusal, REFUSED)));
-                let notices = step.notices.iter();
-                said.extend(notices.filter_map(|notice| Some((note(notice, peer)?, NOTICE))));
                 let delay = self.next_look(&step)?;
                 outbox.extend(step.outbox);
                 return Ok(Rest::Until(delay));

@@ -1,0 +1,268 @@
+//! Reviews over TLS, as an API server sends them.
+
+use std::sync::Arc;
+
+use futures::{FutureExt, future::BoxFuture};
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use liqo_auth::model::{Namespace, Resource, ResourceSlice, Tenant};
+use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsConnector;
+
+use super::{
+    super::connections::{Certificate, serve},
+    router,
+    surroundings::{Found, Surroundings},
+};
+use crate::legacy::cryptography;
+
+/// A cluster with the tenant namespace of `rome`, and with these objects.
+#[derive(Default)]
+struct Fake {
+    tenants: Vec<Tenant>,
+    slices: Vec<ResourceSlice>,
+}
+
+impl Surroundings for Fake {
+    fn namespace<'s>(&'s self, name: &'s str) -> Found<'s, Option<Namespace>> {
+        let namespace = Namespace::for_tenant(&"rome".parse().unwrap());
+        ready(Some(namespace).filter(|namespace| namespace.metadata.name == name))
+    }
+
+    fn tenants_beside<'s>(&'s self, _: &'s Tenant) -> Found<'s, Vec<Tenant>> {
+        ready(self.tenants.clone())
+    }
+
+    fn slices_named<'s>(&'s self, _: &'s str) -> Found<'s, Vec<ResourceSlice>> {
+        ready(self.slices.clone())
+    }
+}
+
+fn ready<T: Send + 'static>(found: T) -> Found<'static, T> {
+    std::future::ready(Ok(found)).boxed()
+}
+
+/// A webhook that runs, and its certificate's CA.
+struct Running {
+    address: std::net::SocketAddr,
+    roots: RootCertStore,
+    _stop: tokio::sync::oneshot::Sender<()>,
+    folder: std::path::PathBuf,
+}
+
+impl Running {
+    async fn start(name: &str, surroundings: Fake) -> Self {
+        let folder = std::env::temp_dir().join(format!("liqo-auth-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let roots = certificate(&folder);
+        let (chain, key) = (folder.join("tls.crt"), folder.join("tls.key"));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let stopped: BoxFuture<'static, ()> = stopped.map(|_| ()).boxed();
+        let certificate = Certificate::read(&chain, &key).unwrap();
+        tokio::spawn(serve(
+            listener,
+            router(surroundings),
+            Some(certificate),
+            stopped.shared(),
+        ));
+        Self {
+            address,
+            roots,
+            _stop: stop,
+            folder,
+        }
+    }
+
+    async fn review(&self, path: &str, request: Value) -> Value {
+        let review = json!({
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "request": request,
+        });
+        let (status, text) = self.post(path, review.to_string()).await;
+        assert_eq!(status, 200, "{text}");
+        let review: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(review["apiVersion"], "admission.k8s.io/v1");
+        assert_eq!(review["response"]["uid"], "the-uid");
+        review["response"].clone()
+    }
+
+    async fn post(&self, path: &str, body: String) -> (u16, String) {
+        let config = ClientConfig::builder_with_provider(cryptography())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(self.roots.clone())
+            .with_no_client_auth();
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let connector = TlsConnector::from(Arc::new(config));
+        let stream = connector.connect(name, stream).await.unwrap();
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let request = Request::post(path).header("host", "localhost");
+        let request = request.body(Full::<axum::body::Bytes>::from(body)).unwrap();
+        let answer: hyper::Response<hyper::body::Incoming> =
+            sender.send_request(request).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Writes a new certificate for localhost and its key. Returns whom to trust for it.
+fn certificate(folder: &std::path::Path) -> RootCertStore {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(folder.join("tls.key"), made.signing_key.serialize_pem()).unwrap();
+    std::fs::write(folder.join("tls.crt"), made.cert.pem()).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    roots
+}
+
+fn request(operation: &str, new: &Value, old: &Value) -> Value {
+    let kind = [new, old]
+        .into_iter()
+        .find_map(|object| object["kind"].as_str());
+    json!({
+        "uid": "the-uid",
+        "kind": {"group": "authentication.liqo.io", "version": "v1beta1", "kind": kind},
+        "resource": {"group": "authentication.liqo.io", "version": "v1beta1", "resource": "x"},
+        "operation": operation,
+        "userInfo": {"username": "rome", "groups": ["liqo.io", "system:authenticated"]},
+        "object": new,
+        "oldObject": old,
+    })
+}
+
+fn tenant(cluster_id: &str) -> Value {
+    json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Tenant",
+        "metadata": {
+            "name": "rome",
+            "namespace": "liqo-tenant-rome",
+            "uid": "u",
+            "labels": {"liqo.io/remote-cluster-id": cluster_id},
+        },
+        "spec": {"clusterID": cluster_id, "unknown": 1},
+    })
+}
+
+fn slice(annotations: &Value) -> Value {
+    json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "pool", "namespace": "liqo-tenant-rome", "annotations": annotations,
+            "labels": {"liqo.io/replication": "true"}},
+        "spec": {"consumerClusterID": "rome", "class": "default"},
+    })
+}
+
+fn object<K: Resource + Clone>(value: &Value) -> K {
+    let object = liqo_auth::model::Object::from_value(value.clone());
+    K::from_object(&object).unwrap().clone()
+}
+
+#[tokio::test]
+async fn tenants_are_judged_as_liqo_judges_them() {
+    let running = Running::start("webhook-tenants", Fake::default()).await;
+    let validate = "/validate/tenants";
+    let review = request("CREATE", &tenant("rome"), &Value::Null);
+    assert_eq!(running.review(validate, review).await["allowed"], true);
+
+    let review = request("CREATE", &tenant("turin"), &Value::Null);
+    let response = running.review(validate, review).await;
+    assert_eq!(
+        (&response["allowed"], &response["status"]["code"]),
+        (&json!(false), &json!(403))
+    );
+    let review = request("UPDATE", &tenant("rome"), &tenant("turin"));
+    let response = running.review(validate, review).await;
+    let message = response["status"]["message"].as_str().unwrap();
+    assert!(message.contains("ClusterID is immutable"), "{message}");
+    let deletion = request("DELETE", &Value::Null, &tenant("turin"));
+    assert_eq!(running.review(validate, deletion).await["allowed"], true);
+
+    let tenants = vec![object(&tenant("rome"))];
+    let fake = Fake {
+        tenants,
+        ..Fake::default()
+    };
+    let running = Running::start("webhook-taken", fake).await;
+    let review = request("CREATE", &tenant("rome"), &Value::Null);
+    assert_eq!(running.review(validate, review).await["allowed"], false);
+    let review = request("UPDATE", &tenant("rome"), &tenant("rome"));
+    assert_eq!(running.review(validate, review).await["allowed"], true);
+}
+
+#[tokio::test]
+async fn a_tenant_gets_its_defaults_and_keeps_the_rest() {
+    let running = Running::start("webhook-defaults", Fake::default()).await;
+    let mut new = tenant("rome");
+    new["metadata"]["labels"] = json!({"other": "1"});
+    let response = running
+        .review("/mutate/tenants", request("CREATE", &new, &Value::Null))
+        .await;
+    assert_eq!(response["patchType"], "JSONPatch");
+    let patch: Vec<u8> = serde_json::from_value(response["patch"].clone()).unwrap();
+    let patch: json_patch::Patch = serde_json::from_slice(&patch).unwrap();
+    json_patch::patch(&mut new, &patch).unwrap();
+    assert_eq!(
+        new["metadata"]["labels"],
+        json!({"other": "1", "liqo.io/remote-cluster-id": "rome"})
+    );
+    let spec = json!({"clusterID": "rome", "unknown": 1, "authzPolicy": "KeysExchange", "tenantCondition": "Active"});
+    assert_eq!(new["spec"], spec);
+}
+
+#[tokio::test]
+async fn a_peer_does_not_lift_the_cordon_of_its_slice() {
+    let slices = vec![object(&slice(&json!({})))];
+    let fake = Fake {
+        slices,
+        ..Fake::default()
+    };
+    let running = Running::start("webhook-slices", fake).await;
+    let validate = "/validate/resourceslices";
+    let cordoned = slice(&json!({"liqo.io/cordon": "true"}));
+    let review = request("UPDATE", &slice(&json!({})), &cordoned);
+    assert_eq!(running.review(validate, review).await["allowed"], false);
+    let review = request("UPDATE", &cordoned, &cordoned);
+    assert_eq!(running.review(validate, review).await["allowed"], true);
+    let review = request("CREATE", &slice(&json!({})), &Value::Null);
+    assert_eq!(
+        running.review(validate, review).await["allowed"],
+        false,
+        "the name is taken"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_review_is_refused_and_a_new_certificate_counts() {
+    let mut running = Running::start("webhook-certificate", Fake::default()).await;
+    for body in ["", "{}", "{\"kind\":\"AdmissionReview\"}"] {
+        let (status, _) = running.post("/validate/tenants", body.to_owned()).await;
+        assert_eq!(status, 400, "{body}");
+    }
+    let (status, _) = running.post("/elsewhere", "{}".to_owned()).await;
+    assert_eq!(status, 404);
+    // A later time of change, also on a file system with coarse times.
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    running.roots = certificate(&running.folder);
+    let review = request("CREATE", &tenant("rome"), &Value::Null);
+    assert_eq!(
+        running.review("/validate/tenants", review).await["allowed"],
+        true
+    );
+}
