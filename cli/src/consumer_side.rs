@@ -169,6 +169,7 @@ fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> 
         .map(|settings| settings.to_library());
     let mut config = ConsumerConfig::new(home.cluster_id().clone());
     config.policy = policy.clone();
+    config.namespace = home.liqo_namespace();
     config
         .peers
         .insert(peer.clone(), settings.unwrap_or_default());
@@ -185,6 +186,7 @@ pub(crate) fn consumer_with(home: &Home, settings: &Settings, policy: &Policy) -
     let keys = Arc::new(OneKey(home.key()?));
     let mut config = ConsumerConfig::new(home.cluster_id().clone());
     config.policy = policy.clone();
+    config.namespace = home.liqo_namespace();
     for (peer, settings) in &settings.peers {
         config.peers.insert(peer.clone(), settings.to_library());
     }

@@ -73,7 +73,10 @@ impl Context {
     /// a kubeconfig, it is the current context's, as for liqoctl.
     pub(crate) fn site_beside(&self, remote: &Site) -> Result<Site> {
         match (self.optional_site(), remote) {
-            (None, Site::Cluster(_)) => Ok(Site::Cluster(Connection::current()?)),
+            (None, Site::Cluster(_)) => Ok(Site::Cluster(Connection {
+                liqo_namespace: self.global.local.liqo_namespace(),
+                ..Connection::current()?
+            })),
             _ => self.site(),
         }
     }

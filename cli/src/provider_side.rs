@@ -22,7 +22,7 @@ use crate::{
     driver::Driver,
     environment::{Clock, entropy},
     failure::{Failure, Result, paragraph},
-    home::{Home, Settings, awaits_signature, settings_id},
+    home::{Home, Settings, awaits_signature},
 };
 
 /// The provider's side of one peering, over a home.
@@ -215,6 +215,7 @@ pub(crate) fn provider_with(
         .principals(principals)
         .configure(|config| {
             config.kubernetes_signer = true;
+            config.namespace = home.liqo_namespace();
             config.policy = policy.clone();
             config.require_approval = settings.require_approval;
             for (peer, settings) in &settings.peers {
@@ -236,7 +237,7 @@ fn endpoint_with(home: &Home, settings: &Settings) -> Result<Endpoint> {
         return Err(Failure::usage(format!(
             "peers cannot reach the API server at {}, where the cluster itself reaches it. Set apiServer, and apiServerCA if its certificate is not publicly trusted, in {}",
             settings.api_server,
-            settings_id()
+            home.settings_place()
         )));
     }
     let api_server = settings.api_server.clone();
@@ -256,7 +257,10 @@ pub(crate) fn watches(home: &Home) -> Result<Vec<Watch>> {
 /// The names that principals in this home already have.
 fn principals(home: &Home) -> Result<NameRegistry> {
     let cluster_id = home.cluster_id().clone();
-    let registry = NameRegistry::new(cluster_id, home.record_key()?, &entropy()?);
+    let mut registry = NameRegistry::new(cluster_id, home.record_key()?, &entropy()?);
+    if let Some(namespace) = home.liqo_namespace() {
+        registry = registry.in_namespace(namespace.as_str());
+    }
     for object in home.objects() {
         registry.observe(object);
     }

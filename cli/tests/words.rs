@@ -38,6 +38,33 @@ fn tables_are_kubectls() {
     );
 }
 
+/// A home and a cluster on one command line contradict each other, wherever they stand.
+#[test]
+fn a_home_beside_a_cluster_is_refused() {
+    let folder = Folder::with_homes();
+    for arguments in [
+        "status --home cl-consumer --kubeconfig x",
+        "--home cl-consumer status --context x",
+        "--kubeconfig x status --home cl-consumer",
+        "status --home cl-consumer --in-cluster",
+        "status --home cl-consumer --liqo-namespace x",
+    ] {
+        let error = folder.refused(arguments, "", 2);
+        assert!(error.contains("--home names a folder"), "{error}");
+    }
+    let both = "authenticate --home cl-consumer --remote-home cl-provider --remote-context x";
+    folder.refused(both, "", 2);
+    // The environment names a home for the commands that name no cluster.
+    let named = |arguments: &str| {
+        let mut command = folder.command(arguments);
+        let output = command.env("LIQO_AUTH_HOME", "cl-consumer").output();
+        tool::Run::of(output.unwrap())
+    };
+    assert_eq!(named("status").code, 0);
+    let run = named("status --kubeconfig missing");
+    assert!(run.code == 2 && run.err.contains("kubeconfig"), "{run:?}");
+}
+
 #[test]
 fn manifests_come_in_json_and_yaml() {
     let folder = Folder::with_homes();

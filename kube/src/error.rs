@@ -29,6 +29,9 @@ pub enum Error {
         /// The problem, and what to do.
         problem: String,
     },
+    /// A key of the cluster does not exist yet.
+    #[error("{0} does not exist yet: the first exchange makes it")]
+    NoKey(ObjectRef),
     /// The system provides no randomness, or its clock is out of range.
     #[error("this machine gives no {0}")]
     Machine(&'static str),

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use liqo_auth::model::NamespaceName;
 
 use crate::{
     failure::{Failure, Result},
@@ -14,12 +15,12 @@ use crate::{
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(crate) struct LocalSite {
-    /// The home: the folder that represents this cluster
+    /// The home: the folder that represents this cluster; by default, the one in the
+    /// environment variable LIQO_AUTH_HOME
     #[arg(
         long,
         global = true,
         value_name = "DIR",
-        env = "LIQO_AUTH_HOME",
         help_heading = "Global options"
     )]
     home: Option<PathBuf>,
@@ -63,14 +64,27 @@ pub(crate) struct LocalSite {
         help_heading = "Global options"
     )]
     in_cluster: bool,
+    /// The namespace of Liqo in this cluster, if it is not `liqo`
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAMESPACE",
+        help_heading = "Global options"
+    )]
+    liqo_namespace: Option<NamespaceName>,
 }
 
 /// The other cluster, if this command can reach it.
 #[derive(Debug, Clone, Args)]
 #[group(skip)]
 pub(crate) struct RemoteSite {
-    /// The home of the remote cluster
-    #[arg(long, value_name = "DIR", env = "LIQO_AUTH_REMOTE_HOME")]
+    /// The home of the remote cluster; by default, the one in the environment variable
+    /// LIQO_AUTH_REMOTE_HOME
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["remote_kubeconfig", "remote_context", "remote_cluster", "remote_user"]
+    )]
     remote_home: Option<PathBuf>,
     /// The remote cluster, by its kubeconfig
     #[arg(long, value_name = "FILE")]
@@ -84,6 +98,9 @@ pub(crate) struct RemoteSite {
     /// The kubeconfig's user to use for the remote cluster
     #[arg(long, value_name = "NAME")]
     remote_user: Option<String>,
+    /// The namespace of Liqo in the remote cluster, if it is not `liqo`
+    #[arg(long, value_name = "NAMESPACE")]
+    remote_liqo_namespace: Option<NamespaceName>,
 }
 
 impl LocalSite {
@@ -96,8 +113,34 @@ impl LocalSite {
             cluster: self.cluster.clone(),
             user: self.user.clone(),
             in_cluster: self.in_cluster,
+            liqo_namespace: self.liqo_namespace.clone(),
         };
-        site(connection, self.home.as_ref())
+        site(connection, self.home.as_ref(), "LIQO_AUTH_HOME")
+    }
+
+    /// Refuses options that contradict each other. clap does not, since they may stand
+    /// before and after the command.
+    pub(crate) fn check(&self) -> Result<()> {
+        let named = [
+            (self.kubeconfig.is_some(), "--kubeconfig"),
+            (self.context.is_some(), "--context"),
+            (self.cluster.is_some(), "--cluster"),
+            (self.user.is_some(), "--user"),
+            (self.in_cluster, "--in-cluster"),
+            (self.liqo_namespace.is_some(), "--liqo-namespace"),
+        ];
+        let other = named.into_iter().find(|(is_given, _)| *is_given);
+        match (&self.home, other) {
+            (Some(_), Some((_, option))) => Err(Failure::usage(format!(
+                "--home names a folder, and {option} is for a cluster: give one of them"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Liqo's namespace in the cluster, if it is named.
+    pub(crate) fn liqo_namespace(&self) -> Option<NamespaceName> {
+        self.liqo_namespace.clone()
     }
 }
 
@@ -119,8 +162,13 @@ impl RemoteSite {
             cluster: self.remote_cluster.clone(),
             user: self.remote_user.clone(),
             in_cluster: false,
+            liqo_namespace: self.remote_liqo_namespace.clone(),
         };
-        site(connection, self.remote_home.as_ref())
+        site(
+            connection,
+            self.remote_home.as_ref(),
+            "LIQO_AUTH_REMOTE_HOME",
+        )
     }
 
     /// The site, for a command that needs one.
@@ -133,9 +181,11 @@ impl RemoteSite {
     }
 }
 
-fn site(connection: Connection, home: Option<&PathBuf>) -> Option<Site> {
+fn site(connection: Connection, home: Option<&PathBuf>, variable: &str) -> Option<Site> {
     if connection.is_unnamed() {
-        return home.cloned().map(Site::Folder);
+        let named = || std::env::var_os(variable).filter(|path| !path.is_empty());
+        let home = home.cloned().or_else(|| named().map(PathBuf::from));
+        return home.map(Site::Folder);
     }
     Some(Site::Cluster(connection))
 }

@@ -43,6 +43,7 @@ use crate::{
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let Arguments { global, command } = arguments;
+    global.local.check()?;
     if !global.dry_run {
         let context = Context::new(global, None);
         let done = carry_out(&context, command);

@@ -5,7 +5,7 @@ use liqo_auth::{
     audit::Decision,
     crypto::Fingerprint,
     machine::Step,
-    model::{ClusterId, Kind, ObjectRef, names},
+    model::{ClusterId, Kind, NamespaceName, ObjectRef, names},
 };
 
 use crate::{
@@ -98,10 +98,9 @@ fn key(step: &Step) -> Option<Fingerprint> {
 }
 
 fn has_record(home: &Home, prefix: &str, peer: &ClusterId) -> bool {
-    let id = ObjectRef::new(
-        Kind::Secret,
-        names::LIQO_NAMESPACE,
-        format!("{prefix}{peer}"),
-    );
+    let namespace = home.liqo_namespace();
+    let namespace = namespace.as_ref().map(NamespaceName::as_str);
+    let namespace = namespace.unwrap_or(names::LIQO_NAMESPACE);
+    let id = ObjectRef::new(Kind::Secret, namespace, format!("{prefix}{peer}"));
     home.value(&id).is_some()
 }

@@ -13,7 +13,7 @@ use super::get;
 use crate::{
     arguments::{Picture, Status, StatusFormat},
     context::Context,
-    failure::{Failure, Result},
+    failure::{Code, Failure, Result},
     home::{Home, Use},
     output::{Table, age},
     overview::{self, Certificate, Peering, Renewal, Role},
@@ -21,7 +21,16 @@ use crate::{
 
 pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
     if !arguments.watch {
-        return Seen::now(context, arguments)?.print(context, arguments);
+        return match Seen::now(context, arguments) {
+            // The first exchange makes the keys of a cluster: there is no peering before it.
+            Err(failure)
+                if failure.code == Code::Waiting && arguments.remote_cluster_id.is_none() =>
+            {
+                context.printer.message(&failure.to_string());
+                Ok(())
+            }
+            seen => seen?.print(context, arguments),
+        };
     }
     let mut last = None;
     loop {

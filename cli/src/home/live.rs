@@ -12,7 +12,7 @@ use kube::{
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
     machine::{Effect, Watch},
-    model::{CertificateSigningRequest, ClusterId, Kind, Object, ObjectRef, names},
+    model::{CertificateSigningRequest, ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
 };
 use liqo_auth_kube::{Applied, Cluster, answered, apply, follow, get, list, resource};
 use serde_json::json;
@@ -44,6 +44,8 @@ pub(super) struct Live {
     is_inside: bool,
     /// How long a command waits for a certificate.
     timeout: Duration,
+    /// Liqo's namespace, if it is not the usual one.
+    liqo_namespace: Option<NamespaceName>,
 }
 
 /// What became of an effect on a cluster.
@@ -62,12 +64,14 @@ impl Live {
             let config = config(connection).await?;
             let found = Endpoint::of(&config);
             let client = Client::try_from(config).context("the kubeconfig")?;
+            let namespace = connection.liqo_namespace.as_ref();
+            let namespace = namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str);
             let cluster = match purpose {
-                Use::Read => Cluster::existing(client.clone()).await,
-                Use::Write => Cluster::open(client.clone()).await,
+                Use::Read => Cluster::existing_in(client.clone(), namespace).await,
+                Use::Write => Cluster::open_in(client.clone(), namespace).await,
             };
             let cluster = cluster.map_err(failure)?;
-            let settings = settings_of(&client).await?;
+            let settings = settings_of(&client, &settings_id(namespace)).await?;
             Ok::<_, Failure>(((cluster, client, found), settings))
         })?;
         let (cluster, client, found) = live;
@@ -81,6 +85,7 @@ impl Live {
             met: BTreeSet::new(),
             is_inside: connection.in_cluster,
             timeout: USUAL_TIMEOUT,
+            liqo_namespace: connection.liqo_namespace.clone(),
         };
         let settings = live.settings(live.settings.as_ref())?;
         Ok((live, settings))
@@ -170,9 +175,10 @@ impl Live {
 
     /// Writes the settings into the cluster's ConfigMap.
     pub(super) fn write_settings(&mut self, settings: &Settings, before: &Settings) -> Result<()> {
+        let id = self.settings_id();
         let mut text = OnCluster {
             peers: settings.peers.clone(),
-            ..on_cluster(self.settings.as_ref())?
+            ..on_cluster(self.settings.as_ref(), &id)?
         };
         // What follows from the kubeconfig is not written.
         if settings.api_server != before.api_server || settings.is_internal != before.is_internal {
@@ -182,7 +188,7 @@ impl Live {
             text.api_server_ca.clone_from(&settings.api_server_ca);
         }
         let text = text.write()?;
-        let api = settings_api(&self.client);
+        let api = settings_api(&self.client, &id);
         let data = json!({ SETTINGS_KEY: *text });
         let written = self.runtime.block_on(async {
             match &self.settings {
@@ -203,16 +209,21 @@ impl Live {
         });
         self.settings = Some(written.map_err(|error| {
             if matches!(&error, kube::Error::Api(status) if status.is_conflict() || status.is_already_exists()) {
-                return overtaken(&settings_id());
+                return overtaken(&id);
             }
-            Failure::from(anyhow::Error::new(error)).about(&settings_id().to_string())
+            Failure::from(anyhow::Error::new(error)).about(&id.to_string())
         })?);
         Ok(())
     }
 
+    fn settings_id(&self) -> ObjectRef {
+        let namespace = self.liqo_namespace.as_ref();
+        settings_id(namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str))
+    }
+
     /// The settings with this ConfigMap, or without one.
     fn settings(&self, config_map: Option<&DynamicObject>) -> Result<Settings> {
-        let said = on_cluster(config_map)?;
+        let said = on_cluster(config_map, &self.settings_id())?;
         // The CA belongs to the URL.
         let api_server_ca = match &said.api_server {
             Some(_) => said.api_server_ca,
@@ -225,7 +236,7 @@ impl Live {
                 Failure::usage(format!(
                     "peers cannot reach the API server at {}: {error}. Set apiServer in {}",
                     self.found.api_server,
-                    settings_id()
+                    self.settings_id()
                 ))
             })?,
         };
@@ -243,13 +254,13 @@ impl Live {
 }
 
 /// What a ConfigMap says. Without one, nothing is said.
-fn on_cluster(config_map: Option<&DynamicObject>) -> Result<OnCluster> {
+fn on_cluster(config_map: Option<&DynamicObject>, id: &ObjectRef) -> Result<OnCluster> {
     let text = config_map.and_then(|settings| {
         let text = settings.data.pointer(&format!("/data/{SETTINGS_KEY}"));
         text.and_then(serde_json::Value::as_str)
     });
     OnCluster::read(text.unwrap_or("{}").as_bytes())
-        .map_err(|error| Failure::at_odds(format!("{}, {SETTINGS_KEY}: {error:#}", settings_id())))
+        .map_err(|error| Failure::at_odds(format!("{id}, {SETTINGS_KEY}: {error:#}")))
 }
 
 /// The parts of a home that only a cluster has.
@@ -314,6 +325,22 @@ impl Home {
         }
     }
 
+    /// Liqo's namespace, if it is not the usual one.
+    pub(crate) fn liqo_namespace(&self) -> Option<NamespaceName> {
+        match &self.ground {
+            Ground::Cluster(live) => live.liqo_namespace.clone(),
+            Ground::Folder(_) => None,
+        }
+    }
+
+    /// The place of the settings, for messages.
+    pub(crate) fn settings_place(&self) -> String {
+        match &self.ground {
+            Ground::Cluster(live) => live.settings_id().to_string(),
+            Ground::Folder(_) => format!("home.yaml of {}", self.site),
+        }
+    }
+
     /// The client of a cluster's API server.
     pub(crate) fn client(&self) -> Result<Client> {
         match &self.ground {
@@ -329,7 +356,7 @@ impl Home {
     /// is an error, and the next change may be read again. A folder has no such stream.
     pub(crate) fn settings_over_time(&self) -> LocalBoxStream<'_, Result<Settings>> {
         match &self.ground {
-            Ground::Cluster(live) => follow(&live.client, &settings_id())
+            Ground::Cluster(live) => follow(&live.client, &live.settings_id())
                 .map(|config_map| live.settings(config_map.as_ref()))
                 .boxed_local(),
             Ground::Folder(_) => stream::empty().boxed_local(),
@@ -360,19 +387,19 @@ impl Home {
     }
 }
 
-async fn settings_of(client: &Client) -> Result<Option<DynamicObject>> {
-    let found = settings_api(client).get_opt(SETTINGS_CONFIG_MAP).await;
-    Ok(found.with_context(|| settings_id().to_string())?)
+async fn settings_of(client: &Client, id: &ObjectRef) -> Result<Option<DynamicObject>> {
+    let found = settings_api(client, id).get_opt(&id.name).await;
+    Ok(found.with_context(|| id.to_string())?)
 }
 
 /// The ConfigMap with the settings of this tool, in Liqo's namespace.
-pub(crate) fn settings_id() -> ObjectRef {
-    ObjectRef::new(Kind::ConfigMap, names::LIQO_NAMESPACE, SETTINGS_CONFIG_MAP)
+fn settings_id(namespace: &str) -> ObjectRef {
+    ObjectRef::new(Kind::ConfigMap, namespace, SETTINGS_CONFIG_MAP)
 }
 
-fn settings_api(client: &Client) -> Api<DynamicObject> {
+fn settings_api(client: &Client, id: &ObjectRef) -> Api<DynamicObject> {
     let config_map: ApiResource = resource(Kind::ConfigMap);
-    Api::namespaced_with(client.clone(), names::LIQO_NAMESPACE, &config_map)
+    Api::namespaced_with(client.clone(), &id.namespace, &config_map)
 }
 
 fn is_there(object: &Object) -> bool {
@@ -387,6 +414,9 @@ fn failure(error: liqo_auth_kube::Error) -> Failure {
     match error {
         liqo_auth_kube::Error::Library(error) => Failure::of("the cluster", &error),
         error @ liqo_auth_kube::Error::Setup { .. } => Failure::at_odds(error.to_string()),
+        error @ liqo_auth_kube::Error::NoKey(_) => {
+            Failure::waiting(format!("the cluster has no peering of this tool: {error}"))
+        }
         error => Failure::from(anyhow::Error::new(error)),
     }
 }

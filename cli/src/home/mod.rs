@@ -38,7 +38,6 @@ pub(crate) use self::{
     content::SecretValue,
     create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create, try_to_create},
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
-    live::settings_id,
     represented::{Report, replace_status},
     resting::Resting,
     settings::{Peer, Settings, Signer},

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use liqo_auth::model::NamespaceName;
+
 /// Names a cluster on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Site {
@@ -24,6 +26,8 @@ pub(crate) struct Connection {
     pub(crate) user: Option<String>,
     /// Whether the program runs in the cluster, as a service account.
     pub(crate) in_cluster: bool,
+    /// Liqo's namespace; `liqo` if none is named. It names no cluster by itself.
+    pub(crate) liqo_namespace: Option<NamespaceName>,
 }
 
 impl Site {
@@ -56,17 +60,28 @@ impl Site {
 impl Connection {
     /// Whether no option names a cluster.
     pub(crate) fn is_unnamed(&self) -> bool {
-        *self == Self::default()
+        let Self {
+            kubeconfig,
+            context,
+            cluster,
+            user,
+            in_cluster,
+            liqo_namespace: _,
+        } = self;
+        let names = [context, cluster, user];
+        kubeconfig.is_none() && names.into_iter().all(Option::is_none) && !in_cluster
     }
 
     fn options(&self, prefix: &str) -> String {
         let kubeconfig = self.kubeconfig.as_deref();
         let kubeconfig = kubeconfig.map(|path| path.display().to_string());
+        let namespace = self.liqo_namespace.as_ref().map(ToString::to_string);
         let named = [
             ("kubeconfig", &kubeconfig),
             ("context", &self.context),
             ("cluster", &self.cluster),
             ("user", &self.user),
+            ("liqo-namespace", &namespace),
         ];
         let options = named.into_iter();
         let options = options.filter_map(|(name, value)| Some(said(prefix, name, value.as_ref()?)));

@@ -80,10 +80,7 @@ async fn find_or_make(
                 });
             }
             None if missing == Missing::IsAnError => {
-                return Err(Error::Setup {
-                    object: id.clone(),
-                    problem: "the Secret is missing; the first exchange makes it".to_owned(),
-                });
+                return Err(Error::NoKey(id.clone()));
             }
             None => {}
         }

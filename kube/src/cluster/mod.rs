@@ -54,9 +54,17 @@ impl Cluster {
     /// made.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and [`Error::Setup`] if a key is missing.
+    /// As [`open`](Self::open), and [`Error::NoKey`] if a key is missing.
     pub async fn existing(client: Client) -> Result<Self, Error> {
-        Self::with_keys(client, names::LIQO_NAMESPACE, Missing::IsAnError).await
+        Self::existing_in(client, names::LIQO_NAMESPACE).await
+    }
+
+    /// Like [`existing`](Self::existing), where Liqo is in another namespace.
+    ///
+    /// # Errors
+    /// As [`existing`](Self::existing).
+    pub async fn existing_in(client: Client, namespace: &str) -> Result<Self, Error> {
+        Self::with_keys(client, namespace, Missing::IsAnError).await
     }
 
     async fn with_keys(client: Client, namespace: &str, missing: Missing) -> Result<Self, Error> {
