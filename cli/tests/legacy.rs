@@ -254,7 +254,10 @@ fn who_authenticates_with_a_key_is_not_replaced_by_a_token() {
     let run = folder.run(&folder.peer(&server, "thief"));
     assert_eq!(run.code, 3, "{run:?}");
     let log = server.log();
-    assert!(log.contains("is the name of a principal already"), "{log}");
+    assert!(
+        log.contains("a Kubernetes user or group is already named"),
+        "{log}"
+    );
 }
 
 #[test]

@@ -152,7 +152,10 @@ fn what_is_no_nonce_is_not_signed() {
     folder.ok("create nonce --home cl-provider --remote-cluster-id cl-other");
     let nonce = folder.ok("get nonce --home cl-provider --remote-cluster-id cl-other");
     let error = folder.refused(sign, &nonce, 3);
-    assert!(error.contains("made for other clusters"), "{error}");
+    assert!(
+        error.contains("names another provider or another consumer"),
+        "{error}"
+    );
 }
 
 #[test]

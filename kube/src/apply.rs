@@ -42,11 +42,7 @@ pub async fn apply(client: &Client, effect: &Effect) -> Result<Applied, Error> {
         .header(CONTENT_TYPE, request.content_type)
         .body(request.body.expose().to_vec())
         .map_err(|error| failed(effect, kube::Error::HttpError(error)))?;
-    let answer = in_time(
-        format!("the change of {}", effect.id()),
-        client.request::<Value>(http),
-    )
-    .await?;
+    let answer = in_time(purpose(effect), client.request::<Value>(http)).await?;
     match (effect, answer) {
         (Effect::Delete { .. }, Ok(_)) => Ok(Applied::Deleted),
         (_, Ok(value)) => Ok(Applied::Written(Box::new(Object::from_value(value)))),
@@ -61,6 +57,10 @@ pub async fn apply(client: &Client, effect: &Effect) -> Result<Applied, Error> {
 }
 
 fn failed(effect: &Effect, error: kube::Error) -> Error {
+    Error::request(purpose(effect), error)
+}
+
+fn purpose(effect: &Effect) -> String {
     let id: ObjectRef = effect.id();
     let verb = match effect {
         Effect::Create(_) => "create",
@@ -68,5 +68,5 @@ fn failed(effect: &Effect, error: kube::Error) -> Error {
         Effect::Patch { .. } => "patch",
         Effect::Delete { .. } => "delete",
     };
-    Error::request(format!("to {verb} {id}"), error)
+    format!("{verb} {id}")
 }

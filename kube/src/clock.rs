@@ -32,7 +32,7 @@ impl Clock {
         let seconds = since.and_then(|since| i64::try_from(since.as_secs()).ok());
         let seconds = seconds.and_then(|seconds| seconds.checked_add(self.shift));
         let time = seconds.and_then(|seconds| Timestamp::from_unix(seconds).ok());
-        time.ok_or(Error::Machine("time between the years 0 and 9999"))
+        time.ok_or(Error::Machine(WRONG_CLOCK))
     }
 
     pub(crate) fn env(self) -> Result<Env, Error> {
@@ -44,8 +44,11 @@ impl Clock {
 }
 
 pub(crate) fn entropy() -> Result<Entropy, Error> {
-    Entropy::draw(&mut SysRng).map_err(|_| Error::Machine("randomness"))
+    Entropy::draw(&mut SysRng).map_err(|_| Error::Machine(NO_RANDOMNESS))
 }
+
+const WRONG_CLOCK: &str = "the clock of this machine shows no time in the years 0 to 9999";
+pub(crate) const NO_RANDOMNESS: &str = "this machine provides no randomness";
 
 #[cfg(test)]
 mod tests {

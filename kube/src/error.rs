@@ -11,9 +11,9 @@ use liqo_auth::{
 #[non_exhaustive]
 pub enum Error {
     /// The API server refused the request, or could not be reached.
-    #[error("the API server refuses {request}")]
+    #[error("the request failed: {request}")]
     Request {
-        /// The request: its method and object, or its purpose.
+        /// The request: a verb and an object, such as `get Secret liqo/a`.
         request: String,
         /// The error of kube-rs.
         source: Box<kube::Error>,
@@ -33,7 +33,7 @@ pub enum Error {
     #[error("{0} does not exist yet: the first exchange makes it")]
     NoKey(ObjectRef),
     /// The system provides no randomness, or its clock is out of range.
-    #[error("this machine gives no {0}")]
+    #[error("{0}")]
     Machine(&'static str),
     /// Not all objects of the cluster have been listed yet.
     #[error("the controller has not listed all objects of its cluster yet; try again")]
@@ -51,7 +51,7 @@ pub enum Error {
     #[error("the controller has stopped")]
     Stopped,
     /// A message could not be delivered to the peer.
-    #[error("the {message} cannot be carried to the peer")]
+    #[error("the {message} cannot be delivered to the peer")]
     Delivery {
         /// The message: a nonce, a Tenant or an Identity.
         message: &'static str,
@@ -59,9 +59,9 @@ pub enum Error {
         source: BoxError,
     },
     /// The API server did not answer in time.
-    #[error("the API server has not answered {request} within {seconds} s")]
+    #[error("the API server has not answered within {seconds} s: {request}")]
     TimedOut {
-        /// The request: its method and object, or its purpose.
+        /// The request: a verb and an object, such as `get Secret liqo/a`.
         request: String,
         /// The time limit, in seconds.
         seconds: u64,
@@ -91,6 +91,15 @@ pub(crate) async fn in_time<T>(
         request,
         seconds: HALF_A_MINUTE.as_secs(),
     })
+}
+
+/// As [`in_time`], where a failure is [`Error::Request`].
+pub(crate) async fn succeeds_in_time<T>(
+    request: String,
+    answer: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, Error> {
+    let answered = in_time(request.clone(), answer).await?;
+    answered.map_err(|error| Error::request(request, error))
 }
 
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);

@@ -13,7 +13,7 @@ use liqo_auth::{
     machine::Watch,
     model::{CertificateSigningRequest, Kind, Object, ObjectRef, Resource},
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::{Error, error::in_time, object};
 
@@ -39,7 +39,7 @@ async fn list_one(client: &Client, watch: &Watch) -> Result<Vec<Object>, Error> 
     if !watch.labels.is_empty() {
         selected = selected.labels(&watch.selector());
     }
-    let listed = in_time(format!("the list of {watch}"), api.list(&selected)).await?;
+    let listed = in_time(format!("list {watch}"), api.list(&selected)).await?;
     match listed {
         Ok(listed) => {
             let items = listed.items.into_iter();
@@ -50,7 +50,7 @@ async fn list_one(client: &Client, watch: &Watch) -> Result<Vec<Object>, Error> 
         {
             Ok(Vec::new())
         }
-        Err(error) => Err(Error::request(format!("to list {watch}"), error)),
+        Err(error) => Err(Error::request(format!("list {watch}"), error)),
     }
 }
 
@@ -84,7 +84,7 @@ pub async fn answered(
     let api = object::api(client, Kind::CertificateSigningRequest, None);
     let name = &request.metadata.name;
     let named = WatchParams::default().fields(&format!("metadata.name={name}"));
-    let failed = |error| Error::request(format!("to watch {}", request.id()), error);
+    let failed = |error| Error::request(format!("watch {}", request.id()), error);
     let answer = async {
         let mut version = request.metadata.resource_version.clone();
         loop {
@@ -103,6 +103,8 @@ pub async fn answered(
                     WatchEvent::Bookmark(_) => {}
                 }
             }
+            // Some API servers and proxies end each watch at once.
+            sleep(ONE_SECOND).await;
             let Some(seen) = api.get_opt(name).await.map_err(failed)? else {
                 return Ok(None);
             };
@@ -131,3 +133,4 @@ fn is_answered(request: &CertificateSigningRequest) -> bool {
 }
 
 const LISTS_AT_ONCE: usize = 8;
+const ONE_SECOND: Duration = Duration::from_secs(1);

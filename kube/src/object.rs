@@ -7,7 +7,7 @@ use kube::{
 use liqo_auth::model::{Kind, Object, ObjectRef};
 use serde_json::Value;
 
-use crate::{Error, error::in_time};
+use crate::{Error, error::succeeds_in_time};
 
 /// A kind of the library, as kube-rs describes it.
 ///
@@ -49,8 +49,7 @@ pub(crate) fn api(client: &Client, kind: Kind, namespace: Option<&str>) -> Api<D
 pub async fn get(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Error> {
     let namespace = Some(id.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let api = api(client, id.kind, namespace);
-    let found = in_time(format!("GET {id}"), api.get_opt(&id.name)).await?;
-    let found = found.map_err(|error| Error::request(format!("GET {id}"), error))?;
+    let found = succeeds_in_time(format!("get {id}"), api.get_opt(&id.name)).await?;
     Ok(found.map(|object| read(id.kind, object)))
 }
 
@@ -58,7 +57,9 @@ pub async fn get(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Erro
 /// this one. Older versions of Liqo have no Renew. False if the whole group is missing:
 /// Liqo may not be installed, or the API server may have just started.
 pub(crate) async fn is_left_out(client: &Client, kind: Kind) -> bool {
-    let served = client.list_api_group_resources(kind.api_version()).await;
+    let request = format!("list the resources of {}", kind.api_version());
+    let served = client.list_api_group_resources(kind.api_version());
+    let served = succeeds_in_time(request, served).await;
     served.is_ok_and(|served| {
         let mut resources = served.resources.iter();
         !served.resources.is_empty() && resources.all(|resource| resource.name != kind.plural())

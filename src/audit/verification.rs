@@ -81,7 +81,7 @@ pub enum LogFault {
     Mac,
     /// The entry whose hash was kept elsewhere is missing: the end of the log is
     /// missing, or this is another log.
-    #[error("the entry {wanted} is missing: the log was cut off, or written anew")]
+    #[error("the entry {wanted} is missing: the log was truncated or replaced")]
     HeadMissing {
         /// The hash of the missing entry.
         wanted: EntryHash,

@@ -90,7 +90,7 @@ pub enum CsrError {
         found: String,
     },
     /// The subject has the right text, in a string type that the policy refuses.
-    #[error("the request's subject is in {found}, not in {expected}")]
+    #[error("the request's subject is encoded as {found}, not as {expected}")]
     StringType {
         /// The expected type.
         expected: &'static str,
@@ -112,7 +112,7 @@ pub enum CsrError {
     #[error("the request's key: {0}")]
     PublicKey(super::KeyError),
     /// The field of the attributes is missing. It has to be an empty set.
-    #[error("the request has no set of attributes; expected an empty one")]
+    #[error("the request has no attributes field, expected an empty set")]
     AttributesMissing,
     /// The request has attributes, such as requested extensions.
     #[error("the request has attributes: {found}")]

@@ -18,7 +18,7 @@ pub enum KeyError {
         limit: usize,
     },
     /// The bytes are neither a raw Ed25519 key nor text in PEM.
-    #[error("the public key is neither PEM nor 32 bytes, but {found} bytes")]
+    #[error("the public key has {found} bytes, expected PEM or 32 raw bytes")]
     Length {
         /// The length found, in bytes.
         found: usize,

@@ -140,7 +140,7 @@ impl<'de> Deserialize<'de> for KeyElsewhere {
         Ok(Self {
             public_key: public_key.map_err(|error| {
                 D::Error::custom(format_args!(
-                    "found another publicKey, expected one in PEM: {error}"
+                    "found an invalid publicKey, expected a public key in PEM: {error}"
                 ))
             })?,
             client_key: match form.client_key {

@@ -20,7 +20,7 @@ family! {
                      own.",
         },
         /// The view and the request are about different peers.
-        #[error("the view is of another peer than the request")]
+        #[error("the view and the request are about different peers")]
         OtherPeer => {
             code: "other-peer",
             rule: Besides(CALLER),
@@ -68,7 +68,7 @@ family! {
         NotAddressable => {
             code: "object-not-addressable",
             rule: Besides(CALLER),
-            advice: "Ask for the requests of a step's own effects, without changing the effects.",
+            advice: "Pass a step's effects unchanged.",
         },
         /// The signer gave a certificate that does not fit its request.
         #[error("the signer's certificate does not fit its request: {0}")]
@@ -98,7 +98,7 @@ family! {
         },
         /// The credential from a backend is incomplete, such as an AWS user without
         /// an ARN.
-        #[error("the credential that was given lacks {expected}")]
+        #[error("the backend's credential lacks {expected}")]
         CredentialForm {
             /// The missing field.
             expected: &'static str,

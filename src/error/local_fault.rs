@@ -28,7 +28,7 @@ family! {
                      only if its whole content may be lost, including a pinned key.",
         },
         /// Two objects exist where only one is expected.
-        #[error("another object claims the same place: {other}")]
+        #[error("only one such object is expected, but another one exists: {other}")]
         Ambiguous {
             /// The other object.
             other: String,
@@ -78,8 +78,8 @@ family! {
                      administrator delete the identity that was given, then set authStatus to \
                      Pending.",
         },
-        /// The resource slice's name cannot be the value of a label, which the
-        /// Identity carries.
+        /// The resource slice's name cannot be the name of an object, or cannot be the
+        /// value of a label, which the Identity carries.
         #[error("{found:?} cannot be the name of a resource slice")]
         SliceName {
             /// The name that was found, shortened and escaped.
@@ -88,7 +88,7 @@ family! {
             code: "own-slice-name-malformed",
             rule: Besides("the name is checked before any rule applies"),
             advice: "Name the slice with at most 51 lower-case letters, digits, dots and inner \
-                     hyphens.",
+                     hyphens, with a letter or a digit before and after each dot.",
         },
         /// The peer has a peering user already.
         #[error("this cluster already has a peering user")]
@@ -99,7 +99,7 @@ family! {
                      kubeconfig useless.",
         },
         /// A kubeconfig cannot use the private key.
-        #[error("the private key is not exportable, and no plugin reaches it")]
+        #[error("the private key is not exportable, and no exec plugin is configured for it")]
         KeyNotExportable => {
             code: "key-not-exportable",
             rule: Besides("no rule makes a key exportable"),

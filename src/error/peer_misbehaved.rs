@@ -117,7 +117,7 @@ family! {
             advice: "Take the nonce from the provider again and pass it on unchanged.",
         },
         /// The nonce names another provider or another consumer.
-        #[error("the nonce was made for other clusters than these")]
+        #[error("the nonce names another provider or another consumer")]
         NonceForOthers => {
             code: "nonce-for-others",
             rule: Broken(Rule::SignsNoncesOnly),
@@ -149,7 +149,7 @@ family! {
             advice: "Have the consumer authenticate with its keys (authzPolicy KeysExchange).",
         },
         /// The cluster ID is pinned to another key.
-        #[error("the cluster ID is pinned to the key {pinned}, and this is {found}")]
+        #[error("the cluster ID is pinned to the key {pinned}, but the received key is {found}")]
         KeyChanged {
             /// Fingerprint of the pinned key.
             pinned: String,

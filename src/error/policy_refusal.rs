@@ -82,7 +82,7 @@ family! {
                      them as deleted, or raise the limit for this peer.",
         },
         /// A Kubernetes user or group already has this name.
-        #[error("{name:?} is the name of a principal already")]
+        #[error("a Kubernetes user or group is already named {name:?}")]
         NameTaken {
             /// The name.
             name: String,
@@ -94,7 +94,7 @@ family! {
         },
         /// The cluster ID is the name of a Secret that does not belong to the home
         /// cluster. Liqo 0.2 lets a home read the Secret that is named after its ID.
-        #[error("{name:?} is the name of a Secret that belongs to somebody else")]
+        #[error("{name:?} is the name of a Secret that does not belong to this home cluster")]
         SecretNameTaken {
             /// The name.
             name: String,
@@ -114,8 +114,8 @@ family! {
         } => {
             code: "namespace-unexpected",
             rule: Broken(Rule::IdentityContent),
-            advice: "Put the object into the expected namespace, or name the found one in this \
-                     peer's settings if the peer really uses it.",
+            advice: "Put the object into the expected namespace, or enter the found namespace in \
+                     this peer's settings, if the peer uses it.",
         },
         /// The CA bundle is empty, and the peer's settings do not say that the
         /// provider's certificate is publicly trusted.
@@ -155,11 +155,11 @@ family! {
         TokenProtocolOff => {
             code: "token-protocol-off",
             rule: Besides("the token protocol is this side's own choice"),
-            advice: "Switch the token protocol on only if the peer has no better one, since every \
-                     holder of the token is trusted then.",
+            advice: "Enable the token protocol only if the peer supports no other protocol: any \
+                     cluster that has the token is trusted.",
         },
         /// The peer uses a form of the token protocol that this policy refuses.
-        #[error("the form {found} of the token protocol is not spoken in this policy")]
+        #[error("the policy does not allow the form {found} of the token protocol")]
         TokenProtocolVersion {
             /// The form that the peer uses.
             found: ProtocolVersion,

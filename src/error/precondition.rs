@@ -41,7 +41,7 @@ family! {
             advice: "Authenticate with the provider first.",
         },
         /// No request of the peer waits for approval.
-        #[error("there is nothing to approve or deny in the phase {phase}")]
+        #[error("no request waits for approval in the phase {phase}")]
         NothingToApprove {
             /// The phase that the peering is in.
             phase: &'static str,
@@ -70,7 +70,7 @@ family! {
                      the rights to list and watch this kind.",
         },
         /// The peering has resource slices. It cannot be ended until they are deleted.
-        #[error("resource slices are still there: {found}, among them {one}")]
+        #[error("{found} resource slices still exist, such as {one}")]
         SlicesRemain {
             /// The number of slices.
             found: usize,

@@ -59,7 +59,7 @@ pub enum RequestError {
     Base64,
     /// The body has an encoding, a header about its length or encoding occurs
     /// twice, or the body has both `content-length` and `transfer-encoding`.
-    #[error("the header {name} occurs twice, or is not supported")]
+    #[error("the header {name} occurs twice, contradicts another header, or is not supported")]
     Header {
         /// The header.
         name: &'static str,

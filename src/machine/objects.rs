@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Effect, Part, Version, View, merge_patch, mirror::Store};
+use super::{
+    Effect, Part, Version, View, merge_patch,
+    mirror::{Store, WatchSet},
+};
 use crate::model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp, Unreadable};
 
 /// One cluster's objects in memory: for tests, fuzzers, simulations, and tools
@@ -72,12 +75,15 @@ impl Objects {
                 self.insert(object.clone());
             }
             Effect::Replace { object, version } => {
-                let uid = self.at(&object.id(), version)?.uid.clone();
+                let stored = self.at(&object.id(), version)?;
+                let (uid, deleted) = (stored.uid.clone(), stored.deletion_timestamp);
                 let mut object = object.clone();
-                if let Some(metadata) = object.metadata_mut() {
-                    metadata.uid = uid;
-                }
+                let metadata = object.any_metadata_mut();
+                metadata.uid = uid;
+                metadata.deletion_timestamp = deleted;
+                let id = object.id();
                 self.insert(object);
+                self.let_go(&id);
             }
             Effect::Patch {
                 id,
@@ -121,14 +127,20 @@ impl Objects {
     }
 
     /// Deletes an object, as `kubectl delete` does. An object with finalizers gets
-    /// a deletion timestamp, and is removed with its last finalizer.
+    /// a deletion timestamp and a new resource version, and is removed with its last
+    /// finalizer.
     pub fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
-        if let Some(mut object) = self.objects.get(id).cloned() {
-            let metadata = object.any_metadata_mut();
-            metadata.deletion_timestamp.get_or_insert(now);
-            self.objects.put(object, 0);
+        let Some(object) = self.objects.get(id) else {
+            return;
+        };
+        let metadata = object.any_metadata();
+        if metadata.finalizers.is_empty() {
+            self.objects.remove(id);
+        } else if metadata.deletion_timestamp.is_none() {
+            let mut object = object.clone();
+            object.any_metadata_mut().deletion_timestamp = Some(now);
+            self.insert(object);
         }
-        self.let_go(id);
     }
 
     /// Stores an object, in place of one of the same name. An object without a UID
@@ -140,7 +152,7 @@ impl Objects {
             metadata.uid = format!("00000000-0000-4000-8000-{:012x}", self.revision);
         }
         metadata.resource_version = self.revision.to_string();
-        self.objects.put(object, 0);
+        self.objects.put(object, WatchSet::default());
     }
 
     /// Removes an object, if it exists.
@@ -191,15 +203,21 @@ impl Objects {
     }
 }
 
-/// Removes finalizers of an unreadable object. A patch can change nothing else
+/// Replaces the finalizers of an unreadable object. A patch can change nothing else
 /// in such an object.
 fn release(unreadable: &mut Unreadable, patch: &Value) -> Result<(), ApplyError> {
-    let finalizers = patch.pointer("/metadata/finalizers");
-    let finalizers = finalizers.and_then(|left| serde_json::from_value(left.clone()).ok());
+    let only = |value: &Value, field: &str| {
+        let fields = value.as_object().filter(|fields| fields.len() == 1)?;
+        fields.get(field).cloned()
+    };
+    let finalizers = only(patch, "metadata").and_then(|metadata| only(&metadata, "finalizers"));
+    let finalizers: Option<Option<Vec<String>>> =
+        finalizers.and_then(|left| serde_json::from_value(left).ok());
     let Some(finalizers) = finalizers else {
         return Err(ApplyError::Unreadable(unreadable.id.clone()));
     };
-    unreadable.metadata.finalizers = finalizers;
+    // In a merge patch, `null` removes the field.
+    unreadable.metadata.finalizers = finalizers.unwrap_or_default();
     Ok(())
 }
 

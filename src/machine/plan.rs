@@ -201,8 +201,8 @@ impl<R: Records> Plan<R> {
     }
 
     /// Changes fields of a stored object. An edit without a difference has no effect.
-    /// If the plan already creates, replaces or deletes the object, the edit is
-    /// ignored.
+    /// If the plan already writes the object, the edit changes the planned object. If
+    /// the plan deletes the object, the edit is ignored.
     pub(crate) fn edit<K: Resource + Clone + PartialEq>(
         &mut self,
         stored: &K,
@@ -231,15 +231,20 @@ impl<R: Records> Plan<R> {
     ) {
         let id = stored.id();
         if let Some(present) = self.changes.get_mut(&id) {
-            if let Wanted::Edited {
-                after,
-                status_first,
-                ..
-            } = &mut present.wanted
-                && let Some(after) = K::from_object_mut(after)
-            {
-                change(after);
-                *status_first |= takes_away;
+            let planned = match &mut present.wanted {
+                Wanted::New(object) | Wanted::Replaced(object) => object,
+                Wanted::Edited {
+                    after,
+                    status_first,
+                    ..
+                } => {
+                    *status_first |= takes_away;
+                    after
+                }
+                Wanted::Released(_) | Wanted::Deleted | Wanted::MadeAnew => return,
+            };
+            if let Some(planned) = K::from_object_mut(planned) {
+                change(planned);
             }
             return;
         }
@@ -296,12 +301,14 @@ impl<R: Records> Plan<R> {
     }
 
     /// An object that is already being deleted gets no second effect. Otherwise a
-    /// finalizer of the peer would cause an effect in every step.
+    /// finalizer of the peer would cause an effect in every step. A withdrawal stays a
+    /// withdrawal.
     fn delete_at(&mut self, id: ObjectRef, metadata: &Metadata, rank: Rank) {
-        if metadata.deletion_timestamp.is_none() {
-            self.change(id, Version::of(metadata), Wanted::Deleted, rank);
-        } else {
+        let is_withdrawn = |change: &Change| change.rank == Rank::Withdrawal;
+        if metadata.deletion_timestamp.is_some() {
             self.changes.remove(&id);
+        } else if !self.changes.get(&id).is_some_and(is_withdrawn) {
+            self.change(id, Version::of(metadata), Wanted::Deleted, rank);
         }
     }
 

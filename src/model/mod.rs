@@ -53,6 +53,7 @@ pub(crate) use reading::unreadable::wipe;
 pub use reading::unreadable::{ObjectError, Unreadable};
 pub use values::bytes::Bytes;
 pub use values::cluster_id::{ClusterId, NameError};
+pub(crate) use values::dns_name::is_dns_subdomain;
 pub(crate) use values::hex::{Hex, read_hex};
 pub(crate) use values::named::named;
 pub use values::names;

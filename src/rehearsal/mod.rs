@@ -22,7 +22,7 @@ use crate::{
         Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
         SigningKey,
     },
-    error::Error,
+    error::{Error, Fault},
     machine::{Env, Machine, Message, Objects, Side, Step, replication},
     model::{ClusterRole, Kind, Metadata, Object, TenantCondition, Timestamp, names},
     provider::{
@@ -201,9 +201,10 @@ impl Rehearsal {
     /// Plays one event.
     ///
     /// # Errors
-    /// A fault on a side that reconciles or replicates. If a side refuses a message
-    /// or a request of its administrator, no error is returned, and nothing is
-    /// stored.
+    /// A fault on a side that reconciles or replicates, and a
+    /// [local fault](Fault::Local) or a [misuse](Fault::ApiMisuse) on a side that gets
+    /// a message or a request of its administrator. If the side refuses the message or
+    /// the request for another reason, no error is returned, and nothing is stored.
     pub fn play(&mut self, event: Occurrence) -> Result<(), Error> {
         match event {
             Occurrence::Provider { effects } => {
@@ -227,7 +228,7 @@ impl Rehearsal {
                 let number = message.checked_rem(self.messages.len());
                 let message = number.and_then(|number| self.messages.get(number)).cloned();
                 if let Some(message) = message {
-                    self.deliver(message, effects);
+                    self.deliver(message, effects)?;
                 }
             }
             Occurrence::Signer { answers } => *lock(&self.signer.answers) = answers,
@@ -243,13 +244,13 @@ impl Rehearsal {
                 } else {
                     self.consumer.delete_slice(&view, SLICE)
                 };
-                self.carry_out_if_taken(Side::Consumer, step);
+                self.carry_out_if_taken(Side::Consumer, step, ALL)?;
             }
             Occurrence::Replicate { effects } => self.replicate(effects)?,
             Occurrence::Condition { condition } => {
                 let view = self.at_provider.view(self.consumer.cluster_id());
                 let step = self.provider.set_condition(&view, condition);
-                self.carry_out_if_taken(Side::Provider, step);
+                self.carry_out_if_taken(Side::Provider, step, ALL)?;
             }
         }
         Ok(())
@@ -270,7 +271,7 @@ impl Rehearsal {
             self.play(Occurrence::Provider { effects: ALL })?;
             self.play(Occurrence::Consumer { effects: ALL })?;
             for message in self.last_of_each_kind() {
-                self.deliver(message, ALL);
+                self.deliver(message, ALL)?;
             }
             self.replicate(ALL)?;
             if before == (self.at_provider.clone(), self.at_consumer.clone()) {
@@ -300,7 +301,7 @@ impl Rehearsal {
         lock(&self.signer.issued).len()
     }
 
-    fn deliver(&mut self, message: Message, effects: usize) {
+    fn deliver(&mut self, message: Message, effects: usize) -> Result<(), Error> {
         let env = self.env();
         let (side, step) = if message.to == *self.provider.cluster_id() {
             let view = self.at_provider.view(self.consumer.cluster_id());
@@ -309,9 +310,7 @@ impl Rehearsal {
             let view = self.at_consumer.view(self.provider.cluster_id());
             (Side::Consumer, self.consumer.receive(&view, message, env))
         };
-        if let Ok(step) = step {
-            self.carry_out(side, step, effects);
-        }
+        self.carry_out_if_taken(side, step, effects)
     }
 
     fn replicate(&mut self, effects: usize) -> Result<(), Error> {
@@ -328,11 +327,22 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// Carries out an administrator's request, unless the request was refused.
-    fn carry_out_if_taken(&mut self, side: Side, step: Result<Step, Error>) {
-        if let Ok(step) = step {
-            self.carry_out(side, step, ALL);
+    /// Carries out the step for a message or an administrator's request, unless the
+    /// side refuses it.
+    fn carry_out_if_taken(
+        &mut self,
+        side: Side,
+        step: Result<Step, Error>,
+        effects: usize,
+    ) -> Result<(), Error> {
+        match step {
+            Ok(step) => self.carry_out(side, step, effects),
+            Err(error) if matches!(error.fault(), Fault::Local(_) | Fault::ApiMisuse(_)) => {
+                return Err(error);
+            }
+            Err(_) => {}
         }
+        Ok(())
     }
 
     fn carry_out(&mut self, side: Side, step: Step, effects: usize) {

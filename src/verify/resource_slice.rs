@@ -4,7 +4,7 @@ use super::check_name;
 use crate::{
     crypto::{Csr, PublicKey, Subject},
     error::{Error, PeerMisbehaved, PolicyRefusal, shortened},
-    model::{ClusterId, ResourceSlice, names},
+    model::{ClusterId, ResourceSlice, is_dns_subdomain, names},
     policy::Policy,
 };
 
@@ -197,14 +197,7 @@ fn slice_name(slice: &ResourceSlice, policy: &Policy) -> Result<(), Error> {
             PolicyRefusal::SliceNameTooLong { found, limit },
         ));
     }
-    let is_label = |label: &str| {
-        let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        !label.is_empty()
-            && label.bytes().all(inner)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    if name.split('.').all(is_label) {
+    if is_dns_subdomain(name) {
         return Ok(());
     }
     Err(Error::found_in(

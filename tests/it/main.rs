@@ -39,6 +39,7 @@ mod legacy;
 mod machine;
 mod mirror;
 mod model;
+mod objects;
 #[cfg(feature = "proptest")]
 mod properties;
 #[cfg(all(feature = "yaml", feature = "rsa"))]

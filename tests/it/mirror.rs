@@ -120,6 +120,33 @@ fn an_object_stays_as_long_as_one_watch_shows_it() {
 }
 
 #[test]
+fn every_watch_counts_for_itself_however_many_there_are() {
+    let watches: Vec<Watch> = (0..130)
+        .map(|number| Watch::all(Kind::Secret).in_namespace(format!("n{number}")))
+        .collect();
+    let mut mirror = Mirror::new(watches.clone());
+    let labelled = Watch::all(Kind::Secret).with(Requirement::Exists(REMOTE));
+    let mut all = watches.clone();
+    all.push(labelled.clone());
+    let mut shown_twice = Mirror::new(all);
+    for (number, watch) in watches.iter().enumerate() {
+        let object = secret(&format!("n{number}"), "a", &[(REMOTE, "one")]);
+        mirror.observe(watch, object.clone()).unwrap();
+        shown_twice.observe(watch, object.clone()).unwrap();
+        shown_twice.observe(&labelled, object).unwrap();
+    }
+    for (number, watch) in watches.iter().enumerate() {
+        mirror.relist(watch, []).unwrap();
+        assert_eq!(mirror.len(), watches.len() - number - 1);
+        shown_twice.relist(watch, []).unwrap();
+    }
+    // The last watch still shows every object.
+    assert_eq!(shown_twice.len(), watches.len());
+    shown_twice.relist(&labelled, []).unwrap();
+    assert!(shown_twice.is_empty());
+}
+
+#[test]
 fn an_object_without_a_kind_or_a_name_is_an_error() {
     let mut mirror = complete();
     let [_, secrets, tenants, _] = watches();

@@ -112,8 +112,11 @@ impl Store {
                 if let Some(created) = metadata.creation_timestamp {
                     value.set(&["metadata", "creationTimestamp"], created.to_string());
                 }
+                if let Some(deleted) = metadata.deletion_timestamp {
+                    value.set(&["metadata", "deletionTimestamp"], deleted.to_string());
+                }
                 complete(&mut value, id.kind);
-                self.put(id, value);
+                self.put_or_remove(id, value, now);
                 Ok(())
             }
             Effect::Patch {
@@ -135,11 +138,7 @@ impl Store {
                 if value.to_object().as_unreadable().is_some() {
                     return Err(ApplyError::Unreadable(id.clone()).into());
                 }
-                if is_ended(&value) {
-                    self.remove(id, now);
-                } else {
-                    self.put(id.clone(), value);
-                }
+                self.put_or_remove(id.clone(), value, now);
                 Ok(())
             }
             Effect::Delete { id, version } => {
@@ -269,6 +268,15 @@ impl Store {
             })
         };
         self.objects().filter(ends).map(Object::id).collect()
+    }
+
+    /// Stores an object. Removes it if it is being deleted and has no finalizer left.
+    fn put_or_remove(&mut self, id: ObjectRef, value: SecretValue, now: Timestamp) {
+        if is_ended(&value) {
+            self.remove(&id, now);
+        } else {
+            self.put(id, value);
+        }
     }
 
     fn put(&mut self, id: ObjectRef, mut value: SecretValue) {

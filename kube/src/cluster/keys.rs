@@ -9,7 +9,7 @@ use liqo_auth::{
     policy::Policy,
 };
 
-use crate::{Applied, Error, apply, object};
+use crate::{Applied, Error, apply, clock::NO_RANDOMNESS, object};
 
 /// The treatment of a missing key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) async fn own_key(
     let id = ObjectRef::new(Kind::Secret, namespace, names::CLUSTER_KEYS_SECRET);
     let secret = find_or_make(client, &id, missing, || {
         let key = KeyPair::generate(Algorithm::Ed25519, &mut SysRng)
-            .map_err(|_| Error::Machine("randomness"))?;
+            .map_err(|_| Error::Machine(NO_RANDOMNESS))?;
         let (private, public) = (key.to_pkcs8_pem(), key.public_key().to_pem());
         Ok(vec![
             (names::PRIVATE_KEY, private.expose().as_bytes().into()),
@@ -50,7 +50,7 @@ pub(super) async fn record_key(
 ) -> Result<RecordKey, Error> {
     let id = ObjectRef::new(Kind::Secret, namespace, RECORD_KEY_SECRET);
     let secret = find_or_make(client, &id, missing, || {
-        let key = RecordKey::draw(&mut SysRng).map_err(|_| Error::Machine("randomness"))?;
+        let key = RecordKey::draw(&mut SysRng).map_err(|_| Error::Machine(NO_RANDOMNESS))?;
         Ok(vec![(RECORD_KEY, key.as_bytes().as_slice().into())])
     })
     .await?;

@@ -10,7 +10,7 @@ use liqo_auth::{
 };
 
 use self::keys::Missing;
-use crate::{Error, clock::entropy, object};
+use crate::{Error, clock::entropy, error::succeeds_in_time, object};
 
 /// A cluster on whose behalf the library acts: its API server, its ID, and its keys.
 ///
@@ -125,10 +125,10 @@ async fn find_id(client: &Client, namespace: &str) -> Result<ClusterId, Error> {
         names::APP_NAME_LABEL,
         names::CLUSTER_ID_CONFIG_MAP_APP_NAME
     );
-    let found = object::api(client, Kind::ConfigMap, Some(namespace))
-        .list(&ListParams::default().labels(&label))
-        .await
-        .map_err(|error| Error::request(format!("to list ConfigMaps in {namespace}"), error))?;
+    let api = object::api(client, Kind::ConfigMap, Some(namespace));
+    let labelled = ListParams::default().labels(&label);
+    let request = format!("list ConfigMaps in {namespace}");
+    let found = succeeds_in_time(request, api.list(&labelled)).await?;
     let problem = |problem: String| Error::Setup {
         object: place.clone(),
         problem,

@@ -7,9 +7,12 @@ use kube::{
 };
 use liqo_auth::{
     audit,
-    model::{ClusterId, Kind, names},
+    machine::View,
+    model::{Kind, Namespace, Resource, names},
 };
 use serde_json::Value;
+
+use crate::error::{succeeds_in_time, with_sources};
 
 /// Publishes events. If an event cannot be published, the failure is logged only.
 pub(super) struct Events(Recorder);
@@ -19,8 +22,8 @@ impl Events {
         Self(Recorder::new(client, Reporter::from(NAME)))
     }
 
-    /// Publishes a decision of the library.
-    pub(super) async fn decided(&self, peer: &ClusterId, decided: &audit::Event) {
+    /// Publishes a decision of the library in a peer's tenant namespace.
+    pub(super) async fn decided(&self, namespace: &str, decided: &audit::Event) {
         let value = serde_json::to_value(decided).unwrap_or(Value::Null);
         let Some(decision) = value.get("decision").and_then(Value::as_str) else {
             return;
@@ -29,15 +32,17 @@ impl Events {
             Some(object) => format!("{decision}: {object}"),
             None => decision.to_owned(),
         };
-        self.publish(peer, EventType::Normal, decision, &note).await;
+        self.publish(namespace, EventType::Normal, decision, &note)
+            .await;
     }
 
-    /// Publishes a warning for the administrator.
-    pub(super) async fn warned(&self, peer: &ClusterId, reason: &str, note: &str) {
-        self.publish(peer, EventType::Warning, reason, note).await;
+    /// Publishes a warning for the administrator in a peer's tenant namespace.
+    pub(super) async fn warned(&self, namespace: &str, reason: &str, note: &str) {
+        self.publish(namespace, EventType::Warning, reason, note)
+            .await;
     }
 
-    async fn publish(&self, peer: &ClusterId, type_: EventType, reason: &str, note: &str) {
+    async fn publish(&self, namespace: &str, type_: EventType, reason: &str, note: &str) {
         let event = Event {
             type_,
             reason: reason.to_owned(),
@@ -45,18 +50,37 @@ impl Events {
             action: "Authenticate".to_owned(),
             secondary: None,
         };
-        let namespace = names::tenant_namespace(peer);
         let regarding = ObjectReference {
             api_version: Some(Kind::Namespace.api_version().to_owned()),
             kind: Some(Kind::Namespace.to_string()),
-            name: Some(namespace.clone()),
+            name: Some(namespace.to_owned()),
             // Otherwise the event would be in the namespace `default`.
-            namespace: Some(namespace),
+            namespace: Some(namespace.to_owned()),
             ..ObjectReference::default()
         };
-        if let Err(error) = self.0.publish(&event, &regarding).await {
-            tracing::debug!(%peer, %error, "an event cannot be published");
+        let request = format!("publish an event in {namespace}");
+        let published = succeeds_in_time(request, self.0.publish(&event, &regarding)).await;
+        if let Err(error) = published {
+            tracing::debug!(error = %with_sources(&error), "an event cannot be published");
         }
+    }
+}
+
+/// The name of the peer's tenant namespace: of the Namespace with the two labels, or the
+/// default name.
+pub(super) fn tenant_namespace(view: &View<'_>) -> String {
+    let labelled = view
+        .objects()
+        .filter_map(Namespace::from_object)
+        .find(|namespace| {
+            let labels = &namespace.metadata.labels;
+            let has = |key: &str, value: &str| labels.get(key).is_some_and(|found| found == value);
+            has(names::REMOTE_CLUSTER_ID_LABEL, view.peer().as_str())
+                && has(names::TENANT_NAMESPACE_LABEL, names::TRUE)
+        });
+    match labelled {
+        Some(namespace) => namespace.metadata.name.clone(),
+        None => names::tenant_namespace(view.peer()),
     }
 }
 

@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use liqo_auth::{
     machine::{Awaited, Machine, Message, Notice, Step},
-    model::{ClusterId, ObjectRef},
+    model::{ClusterId, ObjectRef, names},
 };
 
 use super::{
-    Done,
+    Done, events,
     shared::{Order, Said, Shared},
 };
 use crate::{Applied, Error, apply, error::with_sources, object};
@@ -27,6 +27,8 @@ enum Carried {
 enum Rest {
     /// Nothing is left to do until an object changes, or until this time has passed.
     Until(Option<Duration>),
+    /// All effects are applied. A watch will show them soon.
+    Unshown,
     /// Another writer has changed this object first. A watch will show the change
     /// soon.
     Overtaken(ObjectRef),
@@ -56,16 +58,20 @@ impl Shared {
         let mut said = Said::new();
         let mut retry = None;
         let mut overtaken = None;
+        let mut is_complete = true;
         let sides = self.sides();
         for side in sides.machines() {
-            match self.advance(&peer, side, &mut said, &mut outbox).await {
+            let rest = self.advance(&peer, side, &mut said, &mut outbox).await;
+            is_complete &= matches!(rest, Ok(Rest::Until(_)));
+            match rest {
                 Ok(Rest::Until(delay)) => again = again.into_iter().chain(delay).min(),
+                Ok(Rest::Unshown) => again = again.into_iter().chain([ONE_SECOND]).min(),
                 Ok(Rest::Overtaken(id)) => {
                     retry = retry.or(Some(SHORTLY));
                     overtaken = Some(id);
                 }
                 Ok(Rest::Unsettled) => {
-                    let message = format!("{MOST_LOOKS} looks in a row had something to do");
+                    let message = format!("{MOST_LOOKS} looks in a row had effects to apply");
                     said.insert(message, UNSETTLED);
                     retry = Some(ONE_SECOND);
                 }
@@ -84,7 +90,7 @@ impl Shared {
             said.insert(message, FAILED);
         }
         again = again.into_iter().chain(retry).min();
-        self.say(&peer, said).await;
+        self.say(&peer, said, is_complete).await;
         Done {
             outbox: Some(self.undelivered(&peer, outbox)),
             peer,
@@ -116,7 +122,7 @@ impl Shared {
             said.extend(notices.filter_map(|notice| Some((note(notice, peer)?, NOTICE))));
             match self.carry_out(peer, &step).await? {
                 Carried::Shown => {}
-                Carried::Unshown => return Ok(Rest::Until(Some(ONE_SECOND))),
+                Carried::Unshown => return Ok(Rest::Unshown),
                 Carried::Overtaken(id) => return Ok(Rest::Overtaken(id)),
             }
             if step.is_settled() {
@@ -156,7 +162,7 @@ impl Shared {
     async fn carry_out(&self, peer: &ClusterId, step: &Step) -> Result<Carried, Error> {
         let mut carried = Carried::Shown;
         for effect in &step.effects {
-            tracing::debug!(%peer, object = %effect.id(), "writes");
+            tracing::debug!(%peer, object = %effect.id(), "applies an effect");
             let applied = apply(&self.client, effect).await?;
             match applied {
                 Applied::Written(_) | Applied::Deleted => self.counters.effects.add_one(),
@@ -183,9 +189,10 @@ impl Shared {
                 tracing::info!(target: "liqo_auth::audit", %peer, "{event}");
             }
         }
-        if let Some(events) = &self.events {
+        if let Some(events) = self.events.as_ref().filter(|_| !step.events.is_empty()) {
+            let namespace = self.tenant_namespace(peer);
             for event in &step.events {
-                events.decided(peer, event).await;
+                events.decided(&namespace, event).await;
             }
         }
         Ok(carried)
@@ -281,20 +288,27 @@ impl Shared {
         Ok(delay)
     }
 
-    /// Logs and publishes the messages that were not logged after the previous look.
-    async fn say(&self, peer: &ClusterId, said: Said) {
-        let fresh: Vec<(String, &str)> = self.record(peer, |record| {
-            let before = core::mem::replace(&mut record.logged, said.clone());
-            let fresh = said.into_iter();
-            fresh
-                .filter(|(message, _)| !before.contains_key(message))
-                .collect()
-        });
+    /// Logs and publishes the messages that are not logged yet.
+    async fn say(&self, peer: &ClusterId, said: Said, is_complete: bool) {
+        let fresh = self.record(peer, |record| record.note(said, is_complete));
+        if fresh.is_empty() {
+            return;
+        }
+        let namespace = self.tenant_namespace(peer);
         for (message, reason) in fresh {
             tracing::warn!(%peer, reason, "{message}");
             if let Some(events) = &self.events {
-                events.warned(peer, reason, &message).await;
+                events.warned(&namespace, reason, &message).await;
             }
+        }
+    }
+
+    /// The name of the peer's tenant namespace, which contains the peer's events.
+    fn tenant_namespace(&self, peer: &ClusterId) -> String {
+        let mirror = self.mirror();
+        match mirror.view(peer) {
+            Ok(view) => events::tenant_namespace(&view),
+            Err(_) => names::tenant_namespace(peer),
         }
     }
 }

@@ -76,8 +76,22 @@ pub(super) struct Record {
     pub(super) delivering: Arc<tokio::sync::Mutex<()>>,
     pub(super) looks: Failures,
     pub(super) deliveries: Failures,
-    /// The messages that were logged after the last look.
-    pub(super) logged: Said,
+    /// The messages that were logged after the last complete look, and since then.
+    logged: Said,
+}
+
+impl Record {
+    /// Notes the messages of a look. Returns those that are not logged yet. A look that
+    /// was not completed does not show all refusals, so that the earlier messages stay.
+    pub(super) fn note(&mut self, mut said: Said, is_complete: bool) -> Said {
+        let before = core::mem::take(&mut self.logged);
+        self.logged = said.clone();
+        said.retain(|message, _| !before.contains_key(message));
+        if !is_complete {
+            self.logged.extend(before);
+        }
+        said
+    }
 }
 
 /// The number of attempts in a row that have failed.
@@ -265,6 +279,23 @@ const FIVE_MINUTES: Duration = Duration::from_secs(300);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_is_logged_again_only_after_a_complete_look_without_it() {
+        let mut record = Record::default();
+        let mut fresh = |message: &str, is_complete| {
+            let said = message.split_terminator(',');
+            let said = said.map(|message| (message.to_owned(), "Refused"));
+            let fresh = record.note(said.collect(), is_complete);
+            fresh.into_keys().collect::<Vec<_>>().join(",")
+        };
+        assert_eq!(fresh("a", true), "a");
+        assert_eq!(fresh("", false), "");
+        assert_eq!(fresh("b", false), "b");
+        assert_eq!(fresh("a,b", true), "");
+        assert_eq!(fresh("b", true), "");
+        assert_eq!(fresh("a,b", true), "a");
+    }
 
     #[test]
     fn the_delay_doubles_up_to_five_minutes_and_begins_anew_after_a_success() {

@@ -33,7 +33,11 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::{Transport, merging::Merging};
-use crate::{Applied, Error, Handle, apply, object};
+use crate::{
+    Applied, Error, Handle, apply,
+    error::{in_time, succeeds_in_time},
+    object,
+};
 
 /// The cluster of a peer, accessed through its API server as by `liqoctl authenticate`.
 ///
@@ -250,26 +254,29 @@ impl RemoteCluster {
         let namespace = self.tenant_namespace().await?;
         let ObjectRef { kind, name, .. } = object.id();
         let id = ObjectRef::new(kind, &namespace, name);
-        let failed = |error| Error::request(format!("to write {id}"), error);
+        let request = format!("write {id}");
         let mut wanted: DynamicObject = serde_json::from_value(object.to_value())
-            .map_err(|error| failed(kube::Error::SerdeError(error)))?;
+            .map_err(|error| Error::request(&request, kube::Error::SerdeError(error)))?;
         wanted.metadata.namespace = Some(namespace.clone());
         if let Value::Object(fields) = &mut wanted.data {
             fields.remove("status");
         }
         let api: Api<DynamicObject> = object::api(&self.client, kind, Some(&namespace));
         for _ in 0..MOST_ATTEMPTS {
-            let Some(found) = api.get_opt(&id.name).await.map_err(failed)? else {
-                let created = api.create(&PostParams::default(), &wanted).await;
+            let found = succeeds_in_time(request.clone(), api.get_opt(&id.name)).await?;
+            let Some(found) = found else {
+                let parameters = PostParams::default();
+                let created = api.create(&parameters, &wanted);
+                let created = in_time(request.clone(), created).await?;
                 let Err(error) = created else { return Ok(()) };
                 // Another writer may have created the object first: another instance, or
                 // the controller that uses this transport. Liqo's webhook then refuses a
                 // second Tenant, before the API server finds that the name is taken.
-                let is_there = api.get_opt(&id.name).await.map_err(failed)?.is_some();
-                if is_there {
+                let found = succeeds_in_time(request.clone(), api.get_opt(&id.name)).await?;
+                if found.is_some() {
                     continue;
                 }
-                return Err(failed(error));
+                return Err(Error::request(request, error));
             };
             if found.metadata.deletion_timestamp.is_some() {
                 return Err(Error::Conflict(id));
@@ -278,10 +285,12 @@ impl RemoteCluster {
             if merged == found {
                 return Ok(());
             }
-            match api.replace(&id.name, &PostParams::default(), &merged).await {
+            let parameters = PostParams::default();
+            let replaced = api.replace(&id.name, &parameters, &merged);
+            match in_time(request.clone(), replaced).await? {
                 Ok(_) => return Ok(()),
                 Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(Error::request(request, error)),
             }
         }
         Err(Error::Conflict(id))
@@ -289,7 +298,8 @@ impl RemoteCluster {
 
     /// The name of the peer's tenant namespace for this cluster. The namespace is
     /// created if it does not exist. A peering user has no right to list namespaces, so
-    /// the namespace with the default name is read instead.
+    /// the namespace with the default name is read instead. A namespace with the default
+    /// name and without the labels may belong to someone else, and is not used.
     async fn tenant_namespace(&self) -> Result<String, Error> {
         let label = |(key, value): (String, String)| format!("{key}={value}");
         let selector = format!(
@@ -301,7 +311,9 @@ impl RemoteCluster {
         let default_name = wanted.metadata.name.clone();
         let id = ObjectRef::new(Kind::Namespace, "", &default_name);
         let api: Api<DynamicObject> = object::api(&self.client, Kind::Namespace, None);
-        let found = match api.list(&ListParams::default().labels(&selector)).await {
+        let labelled = ListParams::default().labels(&selector);
+        let request = "list tenant namespaces".to_owned();
+        let found = match in_time(request.clone(), api.list(&labelled)).await? {
             Ok(list) => list
                 .items
                 .into_iter()
@@ -309,16 +321,20 @@ impl RemoteCluster {
                 .collect(),
             Err(kube::Error::Api(status)) if status.is_forbidden() => {
                 let found = object::get(&self.client, &id).await?;
-                found.map(|found| found.id().name).into_iter().collect()
+                let found = found.map(|found| self.own_namespace(&found)).transpose()?;
+                found.into_iter().collect()
             }
-            Err(error) => return Err(Error::request("to list tenant namespaces", error)),
+            Err(error) => return Err(Error::request(request, error)),
         };
         let found: Vec<String> = found;
         match &found[..] {
-            [] => {
-                apply(&self.client, &Effect::Create(wanted.into())).await?;
-                Ok(default_name)
-            }
+            [] => match apply(&self.client, &Effect::Create(wanted.into())).await? {
+                Applied::Written(_) => Ok(default_name),
+                _ => match object::get(&self.client, &id).await? {
+                    Some(found) => self.own_namespace(&found),
+                    None => Err(Error::Conflict(id)),
+                },
+            },
             [name] => Ok(name.clone()),
             several => Err(Error::Setup {
                 object: id,
@@ -330,6 +346,34 @@ impl RemoteCluster {
                 ),
             }),
         }
+    }
+
+    /// The name of an existing namespace, if its labels say that it is the tenant
+    /// namespace for this cluster.
+    fn own_namespace(&self, found: &Object) -> Result<String, Error> {
+        let id = found.id();
+        let labels = [
+            self.label(&self.own),
+            (
+                names::TENANT_NAMESPACE_LABEL.to_owned(),
+                names::TRUE.to_owned(),
+            ),
+        ];
+        let stored = found.metadata().map(|metadata| &metadata.labels);
+        let has = |(key, value): &(String, String)| {
+            stored.and_then(|stored| stored.get(key)) == Some(value)
+        };
+        if labels.iter().all(has) {
+            return Ok(id.name);
+        }
+        let [(peer, own), (tenant, yes)] = &labels;
+        let problem = format!(
+            "it is not labelled as the tenant namespace of {own}; delete it, or add the labels {peer}={own} and {tenant}={yes}"
+        );
+        Err(Error::Setup {
+            object: id,
+            problem,
+        })
     }
 
     fn secret(&self, namespace: &str, name: &str, label: &str) -> Secret {
@@ -401,26 +445,28 @@ impl core::fmt::Debug for RemoteCluster {
 
 /// A wait with a time limit. Its pauses double, up to a second.
 struct Wait {
-    until: Instant,
+    /// `None` if the end is too far away for an [`Instant`].
+    until: Option<Instant>,
     next: Duration,
 }
 
 impl Wait {
     fn new(within: Duration) -> Self {
-        let now = Instant::now();
         Self {
-            until: now.checked_add(within).unwrap_or(now),
+            until: Instant::now().checked_add(within),
             next: Duration::from_millis(50),
         }
     }
 
     fn is_over(&self) -> bool {
-        Instant::now() >= self.until
+        self.until.is_some_and(|until| Instant::now() >= until)
     }
 
     async fn pause(&mut self) {
-        let left = self.until.saturating_duration_since(Instant::now());
-        sleep(self.next.min(left)).await;
+        let left = self
+            .until
+            .map(|until| until.saturating_duration_since(Instant::now()));
+        sleep(left.map_or(self.next, |left| left.min(self.next))).await;
         self.next = self.next.saturating_mul(2).min(Duration::from_secs(1));
     }
 }

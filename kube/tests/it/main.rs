@@ -15,6 +15,7 @@
 
 mod applying;
 mod clusters;
+mod events;
 mod exchange;
 mod fake;
 mod interference;
@@ -25,3 +26,4 @@ mod real_clusters;
 mod real_liqo;
 mod remote_cluster;
 mod settings;
+mod silent_servers;

@@ -15,7 +15,7 @@ use liqo_auth::{
 };
 use liqo_auth_kube::{Cluster, Controller, Error, Handle, RemoteCluster, Transport};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::timeout};
 use tower::service_fn;
 
 use crate::{
@@ -272,6 +272,48 @@ async fn an_identity_is_written_into_the_tenant_namespace_that_there_is() {
 }
 
 #[tokio::test]
+async fn a_namespace_without_the_labels_is_not_used() {
+    let milan = FakeApiServer::with_liqo("milan");
+    milan.put(json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": { "name": "liqo-tenant-rome", "labels": { "liqo.io/tenant-namespace": "true" } },
+    }));
+    // A peering user may not list namespaces.
+    for client in [milan.client(), without_lists(&milan)] {
+        let remote = RemoteCluster::new(client, id("milan"), id("rome"));
+        let refused = remote.deliver(&to_milan(nonce(1))).await.unwrap_err();
+        let text = refused.to_string();
+        assert!(
+            text.contains("not labelled as the tenant namespace of rome"),
+            "{text}"
+        );
+    }
+    assert!(names(&milan, "secrets").is_empty());
+}
+
+#[tokio::test]
+async fn a_peering_user_finds_the_namespace_with_the_default_name() {
+    let milan = FakeApiServer::with_liqo("milan");
+    milan.put(tenant_namespace("liqo-tenant-rome"));
+    let remote = RemoteCluster::new(without_lists(&milan), id("milan"), id("rome"));
+    remote.deliver(&to_milan(nonce(1))).await.unwrap();
+    assert_eq!(names(&milan, "secrets"), ["liqo-signed-nonce"]);
+}
+
+#[tokio::test]
+async fn a_wait_may_be_without_end() {
+    let rome = FakeApiServer::with_liqo("rome");
+    let milan = FakeApiServer::with_liqo("milan");
+    let mut running = JoinSet::new();
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    let consumer = consumer(&rome, &remote, &mut running).await;
+    let waiting = remote.authenticate(&consumer, Duration::MAX);
+    let waited = timeout(Duration::from_millis(300), waiting).await;
+    assert!(waited.is_err(), "{waited:?}");
+}
+
+#[tokio::test]
 async fn a_message_for_another_cluster_is_not_written() {
     let milan = FakeApiServer::with_liqo("milan");
     let remote = RemoteCluster::new(milan.client(), id("turin"), id("rome"));
@@ -326,7 +368,7 @@ fn offer_nonce(milan: &FakeApiServer) {
 }
 
 /// A namespace of milan for rome.
-fn tenant_namespace(name: &str) -> Value {
+pub fn tenant_namespace(name: &str) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -340,7 +382,30 @@ fn tenant_namespace(name: &str) -> Value {
     })
 }
 
-fn to_milan(body: impl Into<liqo_auth::machine::MessageBody>) -> Message {
+/// A client that may not list objects.
+fn without_lists(server: &FakeApiServer) -> Client {
+    let server = server.client();
+    let refusing = service_fn(move |request: Request<Body>| {
+        let server = server.clone();
+        async move {
+            if request
+                .uri()
+                .query()
+                .is_some_and(|query| query.contains("labelSelector"))
+            {
+                let refusal = json!({
+                    "kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403,
+                });
+                let refusal = Body::from(refusal.to_string().into_bytes());
+                return Ok(Response::builder().status(403).body(refusal).unwrap());
+            }
+            server.send(request).await
+        }
+    });
+    Client::new(refusing, "default")
+}
+
+pub fn to_milan(body: impl Into<liqo_auth::machine::MessageBody>) -> Message {
     Message::new(&id("rome"), &id("milan"), body)
 }
 

@@ -1,8 +1,11 @@
 //! The phase of one foreign cluster's objects, and the step that follows the phase.
 
 use super::{
-    Asks, Next, Phase, Request, Tls, configuration::Configuration, identity::AcceptedIdentity,
-    look::Look, receiving::proxy_url,
+    Asks, Next, Phase, Request, Tls,
+    configuration::Configuration,
+    identity::AcceptedIdentity,
+    look::{Look, Plan},
+    receiving::proxy_url,
 };
 use crate::{
     crypto::{Answer, ClientKey},
@@ -68,7 +71,7 @@ impl Look<'_> {
             }
             Phase::NeedsKey => plan.await_for(Awaited::OwnKey),
             Phase::NeedsRecord => self.make_record(env, &mut plan)?,
-            Phase::NeedsIdentity { .. } => request = self.ask()?,
+            Phase::NeedsIdentity { .. } => request = self.ask(&mut plan)?,
             Phase::AwaitsToken | Phase::Refused => {
                 let name = names::remote_token_secret(self.peer());
                 let namespace = self.configuration.settings.namespace.as_str();
@@ -89,8 +92,9 @@ impl Look<'_> {
         })
     }
 
-    /// The request for an identity.
-    fn ask(&self) -> Result<Option<Request>, Error> {
+    /// The request for an identity. If the key store no longer gives the recorded key,
+    /// the plan waits for it.
+    fn ask(&self, plan: &mut Plan<'_>) -> Result<Option<Request>, Error> {
         let (Some(cluster), Some(version)) = (self.observed.foreign_cluster, self.version()?)
         else {
             return Ok(None);
@@ -99,15 +103,21 @@ impl Look<'_> {
         // The peer gives the identity only once. So faults that would prevent its
         // storage are reported before the request.
         proxy_url(cluster)?;
-        let csr = match self.find_key()? {
-            Answer::Ready(key) if version != Some(ProtocolVersion::V0_2) => {
-                if key.client_key() == ClientKey::NotExportable {
-                    return Err(Error::new(LocalFault::KeyNotExportable, None, ""));
-                }
-                self.recorded(&*key)
+        let mut csr = None;
+        if version != Some(ProtocolVersion::V0_2) {
+            let key = match self.find_key()? {
+                Answer::Ready(key) => Some(key),
+                Answer::Pending | Answer::Denied(_) => None,
+            };
+            if key.as_ref().map(|key| key.client_key()) == Some(ClientKey::NotExportable) {
+                return Err(Error::new(LocalFault::KeyNotExportable, None, ""));
             }
-            Answer::Ready(_) | Answer::Pending | Answer::Denied(_) => None,
-        };
+            csr = key.and_then(|key| self.recorded(&*key));
+            if csr.is_none() {
+                plan.await_for(Awaited::OwnKey);
+                return Ok(None);
+            }
+        }
         let origin_token = self.origin_token()?;
         let http = Outgoing {
             version,

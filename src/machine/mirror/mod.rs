@@ -5,10 +5,11 @@ mod deleted_uids;
 mod fetched_objects;
 mod placement;
 mod store;
+mod watch_set;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-pub(super) use self::store::Store;
+pub(super) use self::{store::Store, watch_set::WatchSet};
 
 use self::{deleted_uids::DeletedUids, fetched_objects::FetchedObjects};
 use super::{Concerns, Effect, Version, View, Watch};
@@ -183,7 +184,7 @@ impl Mirror {
         let before = self.store.of_kind(watch.kind, watch.namespace.as_deref());
         let missing: Vec<ObjectRef> = before
             .map(Object::id)
-            .filter(|id| self.store.seen_by(id) & bit(at) != 0 && !listed.contains(id))
+            .filter(|id| self.store.seen_by(id).contains(at) && !listed.contains(id))
             .collect();
         let mut concerns = Concerns::Nobody;
         for id in missing {
@@ -268,7 +269,7 @@ impl Mirror {
                 // No watch would ever report the deletion of the object.
                 return false;
             };
-            seen = bit(at);
+            seen.insert(at);
         }
         self.put(object, seen);
         true
@@ -278,7 +279,7 @@ impl Mirror {
     /// watch shows.
     pub fn unwatched(&self, peer: &ClusterId) -> impl Iterator<Item = &ObjectRef> {
         let fetched = self.fetched.of(peer);
-        fetched.filter(|id| self.store.seen_by(id) == 0)
+        fetched.filter(|id| self.store.seen_by(id).is_empty())
     }
 
     /// The view of one peer.
@@ -341,22 +342,24 @@ impl Mirror {
         if let Some(stored) = stored.filter(|stored| *stored != uid(&object)) {
             self.deleted.note(stored);
         }
-        let seen = self.store.seen_by(&id) | bit(at);
+        let mut seen = self.store.seen_by(&id);
+        seen.insert(at);
         self.put(object, seen)
     }
 
     fn leave(&mut self, at: usize, id: &ObjectRef) -> Concerns {
-        let seen = self.store.seen_by(id) & !bit(at);
-        if seen == 0 && !self.fetched.contains(id) {
+        let mut seen = self.store.seen_by(id);
+        seen.remove(at);
+        if seen.is_empty() && !self.fetched.contains(id) {
             return self.take_out(id);
         }
-        if let Some(object) = self.store.get(id).filter(|_| seen == 0) {
+        if let Some(object) = self.store.get(id).filter(|_| seen.is_empty()) {
             self.deleted.note(uid(object));
         }
         self.store.set_seen_by(id, seen)
     }
 
-    fn put(&mut self, object: Object, seen: u64) -> Concerns {
+    fn put(&mut self, object: Object, seen: WatchSet) -> Concerns {
         for follower in &self.followers {
             follower.observe(&object);
         }
@@ -401,10 +404,4 @@ fn check(watch: &Watch, object: &Object) -> Result<(), MirrorError> {
 
 fn uid(object: &Object) -> &str {
     &object.any_metadata().uid
-}
-
-/// The bit of the watch at that index. No machine has 64 watches; later watches
-/// would share the last bit.
-fn bit(at: usize) -> u64 {
-    1_u64 << at.min(63)
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    WatchSet,
     by_name::{ByName, Named},
     placement,
 };
@@ -33,8 +34,8 @@ struct Indexed {
     /// The peers under which the object is indexed. They follow from the object and
     /// its namespace.
     concerns: Concerns,
-    /// The bits of the watches that show the object.
-    seen_by: u64,
+    /// The watches that show the object.
+    seen_by: WatchSet,
 }
 
 impl Store {
@@ -68,7 +69,7 @@ impl Store {
     /// Stores an object, in place of one of the same name. Returns the peers that
     /// the object concerned before or concerns now. If the object is a Namespace,
     /// the result includes the peers of the objects in it whose assignment changes.
-    pub(in crate::machine) fn put(&mut self, object: Object, seen_by: u64) -> Concerns {
+    pub(in crate::machine) fn put(&mut self, object: Object, seen_by: WatchSet) -> Concerns {
         let id = object.id();
         let before = self.take_out(&id).map(|(_, indexed)| indexed.concerns);
         let now = self.place(Arc::new(object), seen_by);
@@ -85,15 +86,15 @@ impl Store {
         Some((object, indexed.concerns.and(self.change_owner(id))))
     }
 
-    /// The bits of the watches that show an object; 0 if the object does not exist.
-    pub(in crate::machine) fn seen_by(&self, id: &ObjectRef) -> u64 {
+    /// The watches that show an object; none if the object does not exist.
+    pub(in crate::machine) fn seen_by(&self, id: &ObjectRef) -> WatchSet {
         let indexed = self.objects.get(named(id));
-        indexed.map_or(0, |indexed| indexed.seen_by)
+        indexed.map(|indexed| indexed.seen_by.clone()).unwrap_or_default()
     }
 
-    /// Sets the bits of the watches that show an object. Returns the peers that the
+    /// Sets the watches that show an object. Returns the peers that the
     /// object concerns.
-    pub(in crate::machine) fn set_seen_by(&mut self, id: &ObjectRef, seen_by: u64) -> Concerns {
+    pub(in crate::machine) fn set_seen_by(&mut self, id: &ObjectRef, seen_by: WatchSet) -> Concerns {
         let Some(indexed) = self.objects.get_mut(named(id)) else {
             return Concerns::Nobody;
         };
@@ -177,7 +178,7 @@ impl Store {
         }
     }
 
-    fn place(&mut self, object: Arc<Object>, seen_by: u64) -> Concerns {
+    fn place(&mut self, object: Arc<Object>, seen_by: WatchSet) -> Concerns {
         let concerns = self.concerns(&object);
         let name = || ByName(Arc::clone(&object));
         match &concerns {

@@ -32,6 +32,10 @@ impl<K: Clone + Ord, V: Clone> Journal<K, V> {
         self.values.contains_key(key)
     }
 
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        self.values.get(key)
+    }
+
     /// The value, for a change. The log keeps the old value.
     pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let value = self.values.get_mut(key)?;

@@ -131,3 +131,39 @@ fn a_deletion_stands_before_every_other_change() {
     let step = plan.finish();
     assert!(matches!(step.effects[..], [Effect::Delete { .. }]));
 }
+
+#[test]
+fn an_edit_changes_the_object_that_the_plan_writes() {
+    let stored = secret("stored");
+    let mut plan = plan();
+    let mut wanted = stored.clone();
+    wanted.data = [("a".to_owned(), b"1".as_slice().into())].into();
+    plan.put(Some(&stored), wanted.clone());
+    let made = secret("made");
+    plan.create(made.clone());
+    for secret in [&stored, &made] {
+        plan.edit(secret, |secret| secret.metadata.uid = "1".to_owned());
+    }
+    let step = plan.finish();
+    let [Effect::Replace { object, .. }, Effect::Create(made)] = &step.effects[..] else {
+        panic!("{step:?}");
+    };
+    wanted.metadata.uid = "1".to_owned();
+    assert_eq!(*object, Object::from(wanted));
+    assert_eq!(made.metadata().unwrap().uid, "1");
+}
+
+#[test]
+fn a_withdrawal_stays_a_withdrawal() {
+    let mut binding = RoleBinding::default();
+    binding.metadata.name = "binding".to_owned();
+    let mut plan = plan();
+    plan.create(Namespace::for_tenant(&peer()));
+    plan.withdraw(&binding);
+    plan.delete(&binding);
+    let step = plan.finish();
+    assert!(matches!(
+        step.effects[..],
+        [Effect::Delete { .. }, Effect::Create(_)]
+    ));
+}

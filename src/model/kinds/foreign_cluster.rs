@@ -174,7 +174,7 @@ impl AuthStatus {
             Self::Pending => (
                 "Pending",
                 "IdentityPending",
-                "No identity has been asked for, or there is no answer",
+                "No identity was requested, or the remote cluster has not answered",
             ),
             Self::Accepted => (
                 "Established",

@@ -166,3 +166,25 @@ impl ResourceSliceStatus {
             .find(|condition| condition.condition_type == condition_type)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn null_counts_as_absent() {
+        let status: ResourceSliceStatus = serde_json::from_value(json!({
+            "conditions": null, "resources": null, "authParams": null,
+            "storageClasses": [{ "storageClassName": "a", "default": null }],
+            "ingressClasses": [{ "ingressClassName": null, "default": null }],
+            "loadBalancerClasses": [{ "loadBalancerClassName": "a", "default": null }],
+            "nodeLabels": null, "nodeSelector": null,
+        }))
+        .unwrap();
+        assert!(!status.storage_classes[0].is_default);
+        assert!(!status.ingress_classes[0].is_default);
+        assert!(!status.load_balancer_classes[0].is_default);
+    }
+}

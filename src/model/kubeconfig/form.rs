@@ -30,7 +30,7 @@ pub enum KubeconfigError {
     Context,
     /// The user does not have exactly one credential of a supported kind.
     #[error(
-        "found no credential, several, or one of another kind, expected the kind that is used here"
+        "found no credential, several credentials or an unsupported one, expected exactly one supported credential"
     )]
     Credential,
 }
@@ -199,6 +199,7 @@ impl TryFrom<User> for UserCredential {
             {
                 Ok(Self::Token(token))
             }
+            (None, None, None, None) if certificate.is_empty() => Ok(Self::Elsewhere),
             _ => Err(KubeconfigError::Credential),
         }
     }
@@ -243,6 +244,14 @@ mod tests {
                 key: "/key.pem".into()
             }
         );
+    }
+
+    #[test]
+    fn a_user_without_a_credential_authenticates_in_another_way() {
+        let mut config = config();
+        config["users"][0]["user"] = json!({});
+        let credential = parse(&config).unwrap().credential;
+        assert_eq!(credential, UserCredential::Elsewhere);
     }
 
     #[test]
@@ -309,7 +318,11 @@ mod tests {
                 json!("v"),
                 KubeconfigError::Context,
             ),
-            ("/users/0/user", json!({}), KubeconfigError::Credential),
+            (
+                "/users/0/user",
+                json!({ "client-certificate-data": "YQ==" }),
+                KubeconfigError::Credential,
+            ),
             (
                 "/users/0/user",
                 json!({ "client-key": "a", "client-key-data": "YQ==" }),

@@ -111,8 +111,8 @@ impl Kubeconfig {
     /// A value is quoted as in JSON if a reader could take it for anything but
     /// text.
     pub fn to_yaml(&self) -> SecretBytes {
-        // The capacity suffices for a text with a key or a token: a growing buffer
-        // would leave copies in memory that are not wiped.
+        // The capacity suffices for the whole text: a growing buffer would leave copies
+        // of secrets in memory that are not wiped.
         let mut text = Lines(Zeroizing::new(String::with_capacity(self.capacity())));
         text.line("apiVersion: v1");
         text.line("clusters:");
@@ -171,9 +171,9 @@ impl Kubeconfig {
         let secret = match &self.credential {
             UserCredential::KeyData { certificate, key } => certificate.len() + key.expose().len(),
             UserCredential::Token(token) => 3 * token.expose().len(),
-            UserCredential::KeyFile { .. }
-            | UserCredential::Exec(_)
-            | UserCredential::Elsewhere => 0,
+            UserCredential::Exec(exec) => exec.capacity(),
+            UserCredential::KeyFile { certificate, key } => certificate.len() + 3 * key.len(),
+            UserCredential::Elsewhere => 0,
         };
         let names = [&self.cluster, &self.server, &self.user].map(String::len);
         let optional =
@@ -182,6 +182,17 @@ impl Kubeconfig {
         // times.
         1024 + 2 * (self.certificate_authority.len() + secret)
             + 24 * (names.iter().sum::<usize>() + optional.iter().sum::<usize>())
+    }
+}
+
+impl ExecCredential {
+    /// Half of the longest text of the lists and names: a quoted byte takes at most six
+    /// bytes, and the rest of a line at most twenty.
+    fn capacity(&self) -> usize {
+        let variables = self.env.iter().flat_map(|(name, value)| [name, value]);
+        let own = [&self.api_version, &self.command];
+        let texts = own.into_iter().chain(&self.args).chain(variables);
+        texts.map(|text| 3 * text.len() + 10).sum()
     }
 }
 
@@ -279,6 +290,48 @@ users:
 "#;
         let text = kubeconfig.to_yaml();
         assert_eq!(core::str::from_utf8(text.expose()).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_buffer_never_grows() {
+        // Each byte is escaped.
+        let text = || "\u{1}".repeat(700);
+        let (certificate, secret) = (Bytes::from(vec![1; 700]), vec![1; 700]);
+        for credential in [
+            UserCredential::KeyData {
+                certificate: certificate.clone(),
+                key: secret.into(),
+            },
+            UserCredential::KeyFile {
+                certificate,
+                key: text(),
+            },
+            UserCredential::Exec(ExecCredential {
+                api_version: text(),
+                command: text(),
+                args: vec![text(), text()],
+                env: vec![(text(), text()); 100],
+            }),
+            UserCredential::Exec(ExecCredential {
+                args: vec![String::new(); 900],
+                env: vec![(String::new(), String::new()); 900],
+                ..ExecCredential::default()
+            }),
+            UserCredential::Token(text().into()),
+            UserCredential::Elsewhere,
+        ] {
+            let kubeconfig = Kubeconfig {
+                cluster: text(),
+                server: text(),
+                certificate_authority: Bytes::from(vec![1; 700]),
+                proxy_url: Some(text()),
+                user: text(),
+                credential,
+                namespace: Some(text()),
+            };
+            let length = kubeconfig.to_yaml().expose().len();
+            assert!(length <= kubeconfig.capacity(), "{kubeconfig:?}");
+        }
     }
 
     #[test]

@@ -76,26 +76,28 @@ pub enum ManifestError {
     #[error("in a list of objects: {0}")]
     List(ObjectError),
     /// The text holds too many values.
-    #[error("found more than {limit} values, expected at most that")]
+    #[error("found more than {limit} values, expected at most {limit}")]
     TooManyValues {
         /// The most values allowed.
         limit: usize,
     },
     /// One object in YAML holds too many values. Skipping the rest of the object
     /// would cost too much.
-    #[error("found an object of more than {limit} values, expected at most that")]
+    #[error("found an object of more than {limit} values, expected at most {limit}")]
     TooManyObjectValues {
         /// The most values allowed.
         limit: usize,
     },
     /// The text holds too many objects.
-    #[error("found more than {limit} objects, expected at most that")]
+    #[error("found more than {limit} objects, expected at most {limit}")]
     TooManyObjects {
         /// The most objects allowed.
         limit: usize,
     },
     /// Too many objects have faults of form, such as repeated keys.
-    #[error("{path}: found more than {limit} objects with faults of form, expected at most that")]
+    #[error(
+        "{path}: found more than {limit} objects with faults of form, expected at most {limit}"
+    )]
     TooManyFaults {
         /// The path of the last fault.
         path: String,
@@ -103,7 +105,7 @@ pub enum ManifestError {
         limit: usize,
     },
     /// Lists of objects are nested too deeply.
-    #[error("found lists of objects in more than {limit} levels, expected at most that")]
+    #[error("found lists of objects in more than {limit} levels, expected at most {limit}")]
     NestedLists {
         /// The most levels allowed.
         limit: usize,

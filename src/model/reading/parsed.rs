@@ -44,7 +44,10 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Parsed<T> {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        text.parse()
-            .map_err(|error| E::custom(format_args!("found another form, expected this: {error}")))
+        text.parse().map_err(|error| {
+            E::custom(format_args!(
+                "found an invalid text, expected a valid one: {error}"
+            ))
+        })
     }
 }

@@ -8,6 +8,7 @@ use serde::{
     de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess},
 };
 use serde_json::{Map, Number, Value};
+use zeroize::Zeroize;
 
 use super::unreadable::{NAMING_FIELDS, Step, path, wipe};
 use crate::model::ObjectError;
@@ -364,8 +365,13 @@ impl<'de> de::Visitor<'de> for Node<'_> {
         })
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(text.into())
+    fn visit_string<E>(self, mut text: String) -> Result<Value, E> {
+        if self.is_kept {
+            return Ok(text.into());
+        }
+        // The text may be a secret.
+        text.zeroize();
+        Ok(Value::Null)
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
@@ -437,5 +443,34 @@ impl<'de> de::Visitor<'de> for Node<'_> {
             self.leave();
         }
         Ok(Value::Object(fields))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::{Visitor, value::Error};
+
+    use super::*;
+
+    #[test]
+    fn a_skipped_text_is_not_kept() {
+        let room = Room {
+            used: 0,
+            object: 9,
+            is_skippable: false,
+        };
+        let reader = StrictValue::new(room);
+        for (is_kept, read) in [(true, Value::from("secret")), (false, Value::Null)] {
+            let node = Node {
+                state: &reader.0,
+                depth: 0,
+                is_kept,
+            };
+            assert_eq!(
+                node.visit_string::<Error>("secret".to_owned()),
+                Ok(read.clone())
+            );
+            assert_eq!(node.visit_str::<Error>("secret"), Ok(read));
+        }
     }
 }

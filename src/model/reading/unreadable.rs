@@ -54,19 +54,19 @@ pub enum ObjectError {
         found: String,
     },
     /// The object is larger than the limits allow.
-    #[error("found an object of more than {limit} bytes, expected at most that")]
+    #[error("found an object of more than {limit} bytes, expected at most {limit}")]
     TooLarge {
         /// The most bytes allowed, as JSON without white space.
         limit: usize,
     },
     /// The object holds more values than the limits allow.
-    #[error("found an object of more than {limit} values, expected at most that")]
+    #[error("found an object of more than {limit} values, expected at most {limit}")]
     TooManyValues {
         /// The most values allowed.
         limit: usize,
     },
     /// Maps and lists are nested too deeply.
-    #[error("{path}: found more than {limit} levels, expected at most that")]
+    #[error("{path}: found more than {limit} levels, expected at most {limit}")]
     TooDeep {
         /// The path, such as `spec.csr`.
         path: String,

@@ -401,7 +401,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        model::{ApiServerUrl, Kubeconfig, UserCredential, manifest},
+        model::{ApiServerUrl, ExecCredential, Kubeconfig, UserCredential, manifest},
         policy::Limits,
     };
 
@@ -431,13 +431,19 @@ mod tests {
             names in (any_text(), any_text(), any_url()),
             bytes in (any_bytes(), any_bytes(), any_bytes()),
             optional in (option::of(any_url()), option::of("[a-z]{1,9}")),
-            is_file: bool,
+            kind in 0..4,
         ) {
             let certificate = bytes.1;
-            let credential = if is_file {
-                UserCredential::KeyFile { certificate, key: names.2.clone() }
-            } else {
-                UserCredential::KeyData { certificate, key: bytes.2.to_vec().into() }
+            let credential = match kind {
+                0 => UserCredential::KeyFile { certificate, key: names.2.clone() },
+                1 => UserCredential::KeyData { certificate, key: bytes.2.to_vec().into() },
+                2 => UserCredential::Exec(ExecCredential {
+                    api_version: names.0.clone(),
+                    command: names.1.clone(),
+                    args: vec![names.2.clone()],
+                    env: vec![(names.0.clone(), names.1.clone())],
+                }),
+                _ => UserCredential::Elsewhere,
             };
             let kubeconfig = Kubeconfig {
                 cluster: names.0,

@@ -123,7 +123,7 @@ fn decode_line(text: &[u8]) -> Result<Zeroizing<Vec<u8>>, String> {
             }
         }),
         Err(base64::DecodeSliceError::OutputSliceTooSmall) => {
-            Err("found more than was expected, expected base64 text".into())
+            Err("found too many bytes, expected base64 text".into())
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct ClusterId(Arc<str>);
 #[non_exhaustive]
 pub enum NameError {
     /// The text is empty.
-    #[error("a name may not be empty")]
+    #[error("a name must not be empty")]
     Empty,
     /// The text is longer than a label value can be.
     #[error("a name has at most {limit} characters, not {found}")]

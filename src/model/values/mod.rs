@@ -2,6 +2,7 @@
 
 pub(super) mod bytes;
 pub(super) mod cluster_id;
+pub(super) mod dns_name;
 pub(super) mod hex;
 pub(super) mod named;
 pub mod names;

@@ -52,7 +52,7 @@ impl Quantity {
     /// The reason why no slice can be granted this quantity; `None` if a slice can.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let Some((number, exponent)) = self.number_and_exponent() else {
-            return Some("it has not the form of a quantity");
+            return Some("it does not have the form of a quantity");
         };
         let is_zero = number.bytes().all(|digit| matches!(digit, b'0' | b'.'));
         let exponent = exponent.map_or(Ok(0), str::parse::<i32>);
@@ -63,7 +63,7 @@ impl Quantity {
         } else if exponent.is_ok_and(|exponent| exponent.unsigned_abs() <= EXPONENT) {
             None
         } else {
-            Some("its exponent is no whole number, or too large")
+            Some("its exponent is not a whole number or is too large")
         }
     }
 

@@ -153,7 +153,7 @@ fn a_setting_that_is_unknown_or_wrong_is_refused_with_its_path() {
             "",
             "apiServer",
             json!("http://a"),
-            "apiServer: found another form",
+            "apiServer: found an invalid text",
         ),
         (
             "",
@@ -167,7 +167,7 @@ fn a_setting_that_is_unknown_or_wrong_is_refused_with_its_path() {
             json!(-1),
             "nonceLifetimeSeconds: found",
         ),
-        ("/peers", "CL", json!({}), "peers.CL: found another form"),
+        ("/peers", "CL", json!({}), "peers.CL: found an invalid text"),
     ] {
         let found = refusal(pointer, key, value);
         assert!(found.starts_with(expected), "{found}");

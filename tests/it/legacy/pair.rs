@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
-    crypto::{Authority, Csr, Entropy, KeyPair, OneKey, RecordKey, SigningKey, Subject},
+    crypto::{Authority, Csr, Entropy, KeyPair, KeyStore, OneKey, RecordKey, SigningKey, Subject},
     error::Error,
     legacy::{
         AuthToken, Foreign, ForeignSettings, HomeCluster, HomeClusterSettings, HttpRequest,
@@ -195,7 +195,10 @@ fn authority() -> Authority {
 }
 
 pub(crate) fn home(settings: HomeClusterSettings) -> HomeCluster {
-    let keys = Arc::new(OneKey(Arc::new(key(1))));
+    home_with(Arc::new(OneKey(Arc::new(key(1)))), settings)
+}
+
+pub(crate) fn home_with(keys: Arc<dyn KeyStore>, settings: HomeClusterSettings) -> HomeCluster {
     let record_key = RecordKey::new([2; 32]).unwrap();
     HomeCluster::new(HOME.parse().unwrap(), keys, record_key, settings)
 }

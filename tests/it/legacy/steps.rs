@@ -4,22 +4,24 @@
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use liqo_auth::{
-    crypto::{Answer, AuthToken, Authority, BoxError, CertificateChain, Entropy},
-    legacy::{Foreign, ForeignSettings, HttpRequest, Reading, Reply, TokenStore},
+    crypto::{
+        Answer, AuthToken, Authority, BoxError, CertificateChain, Entropy, KeyStore, SigningKey,
+    },
+    legacy::{Asks, Foreign, ForeignSettings, HttpRequest, Reading, Reply, TokenStore},
     machine::{Awaited, Effect, Objects, Step},
-    model::{Kind, Resource, Secret},
+    model::{ClusterId, Kind, Resource, Secret},
     provider::{AuthoritySigner, CsrSigner, NameRequest, Principals, SigningRequest},
 };
 
 use crate::legacy::pair::{
-    FOREIGN, HOME, Pair, apply, ask, body, env, foreign, foreign_settings, home_settings, key, now,
-    post, single_use,
+    FOREIGN, HOME, Pair, apply, ask, body, env, foreign, foreign_settings, home_settings,
+    home_with, key, now, post, single_use,
 };
 
 /// A seal covers the cluster, and the name and all values of a Secret.
@@ -76,6 +78,51 @@ fn a_settled_exchange_has_no_effects() {
             let step = pair.foreign.token_step(pair.at_foreign.iter(), &env());
             assert_eq!(step.unwrap(), Step::default());
         }
+    }
+}
+
+/// A key store may fall silent at any time, also within a call.
+#[test]
+fn no_identity_is_requested_without_the_key() {
+    let mut pair = Pair::new();
+    let token = pair.token();
+    pair.set_token(&token);
+    let mut request = pair.next_request().unwrap();
+    let reply = ask(&pair.foreign, &mut pair.at_foreign, &request.http);
+    pair.receive(&request, &reply.response.unwrap()).unwrap();
+    request = pair.next_request().unwrap();
+    assert!(matches!(request.asks, Asks::Identity { .. }));
+    let view = pair.at_home.view(pair.foreign.cluster_id());
+    for answers in 0..4 {
+        let keys = Arc::new(SilentAfter(Mutex::new(answers)));
+        let next = home_with(keys, home_settings())
+            .reconcile(&view, &env())
+            .unwrap();
+        if next.request.is_none() {
+            assert_eq!(
+                next.step.wait.awaiting,
+                [Awaited::OwnKey],
+                "{answers} answers"
+            );
+        } else {
+            assert_eq!(next.request.as_ref(), Some(&request), "{answers} answers");
+        }
+    }
+}
+
+/// A key store that answers so often, and then no more.
+struct SilentAfter(Mutex<u32>);
+
+impl KeyStore for SilentAfter {
+    fn find(&self, _peer: &ClusterId) -> Result<Answer<Arc<dyn SigningKey>>, BoxError> {
+        let mut left = self.0.lock().unwrap();
+        Ok(match left.checked_sub(1) {
+            Some(fewer) => {
+                *left = fewer;
+                Answer::Ready(Arc::new(key(1)))
+            }
+            None => Answer::Pending,
+        })
     }
 }
 

@@ -5,13 +5,51 @@ use std::sync::OnceLock;
 use liqo_auth::{
     Machine,
     crypto::{Csr, Entropy, Nonce, Subject, strategy as crypto},
+    error::Fault,
     machine::{Concerns, Env, Interest, Message, MessageBody, Mirror, Objects, Step, Watch},
-    model::{ClusterId, Identity, Kind, Object, Tenant, TenantCondition, names},
+    model::{ClusterId, Identity, Kind, Object, ObjectRef, Tenant, TenantCondition, names},
     policy::Policy,
     rehearsal::{ALL, Occurrence, Rehearsal, occurrences},
     verify::{self, NonceExpectation, TenantExpectation},
 };
 use proptest::prelude::*;
+
+/// A rehearsal leaves out refusals only. Otherwise the laws could not see a broken
+/// record.
+#[test]
+fn a_local_fault_is_not_taken_for_a_refusal() {
+    let mut rehearsal = Rehearsal::new(7).unwrap();
+    rehearsal.settle().unwrap();
+    for objects in [&mut rehearsal.at_provider, &mut rehearsal.at_consumer] {
+        let of_library = |id: &ObjectRef| id.kind == Kind::Secret && id.namespace == "liqo";
+        let ids: Vec<ObjectRef> = objects.iter().map(Object::id).filter(of_library).collect();
+        assert!(!ids.is_empty());
+        for ObjectRef { name, .. } in ids {
+            objects.insert(Object::from_value(serde_json::json!({
+                "apiVersion": "v1", "kind": "Secret", "data": 5,
+                "metadata": { "namespace": "liqo", "name": name },
+            })));
+        }
+    }
+    let mut events = vec![
+        Occurrence::Slice { wanted: true },
+        Occurrence::Condition {
+            condition: TenantCondition::Cordoned,
+        },
+    ];
+    let effects = ALL;
+    let messages = 0..rehearsal.messages.len();
+    events.extend(messages.map(|message| Occurrence::Deliver { message, effects }));
+    for event in events {
+        let Err(error) = rehearsal.play(event) else {
+            panic!("{event:?} is carried out");
+        };
+        assert!(
+            matches!(error.fault(), Fault::Local(_)),
+            "{event:?}: {error}"
+        );
+    }
+}
 
 proptest! {
     /// Of all requests that a consumer can sign, a provider accepts exactly

@@ -1,4 +1,7 @@
-use liqo_auth::{machine::Part, model::Namespace};
+use liqo_auth::{
+    machine::Part,
+    model::{Namespace, Secret},
+};
 use serde_json::json;
 
 use super::*;
@@ -167,4 +170,30 @@ fn a_file_with_another_object_is_unreadable_and_there() {
             .contains("Namespace other")
     );
     assert!(store.contains(&id));
+}
+
+#[test]
+fn a_replacement_does_not_end_a_deletion() {
+    let mut store = Store::default();
+    let mut secret = Secret::default();
+    secret.metadata.name = "record".to_owned();
+    secret.metadata.namespace = "liqo".to_owned();
+    secret.metadata.finalizers = vec!["example.com/finalizer".to_owned()];
+    let id = secret.id();
+    store
+        .apply(&Effect::Create(secret.clone().into()), now())
+        .unwrap();
+    store.delete(&id, now());
+    let mut replace = |secret: &Secret| {
+        let replace = Effect::Replace {
+            object: secret.clone().into(),
+            version: store.version(&id),
+        };
+        store.apply(&replace, now()).unwrap();
+        let stored = store.get::<Secret>("liqo", "record");
+        stored.map(|stored| stored.metadata.deletion_timestamp)
+    };
+    assert_eq!(replace(&secret), Some(Some(now())));
+    secret.metadata.finalizers.clear();
+    assert_eq!(replace(&secret), None);
 }

@@ -3,6 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::UrlError;
+use crate::model::is_dns_subdomain;
 
 /// The host of a URL: a DNS name or an address.
 #[derive(Debug)]
@@ -26,10 +27,12 @@ impl Host {
             let address = text.parse::<Ipv4Addr>().map_err(|_| UrlError::Host)?;
             return Ok(Self::Address(address.into()));
         }
-        if name.len() > LONGEST_NAME || !name.split('.').all(is_label) {
+        let name = name.to_ascii_lowercase();
+        let is_short = |label: &str| label.len() <= LONGEST_LABEL;
+        if name.len() > LONGEST_NAME || !is_dns_subdomain(&name) || !name.split('.').all(is_short) {
             return Err(UrlError::Host);
         }
-        Ok(Self::Name(name.to_ascii_lowercase()))
+        Ok(Self::Name(name))
     }
 
     /// Whether the host is one of the in-cluster names of a cluster's own API
@@ -77,6 +80,7 @@ fn is_nobody(address: Ipv4Addr) -> bool {
 
 const METADATA: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 const LONGEST_NAME: usize = 253;
+const LONGEST_LABEL: usize = 63;
 
 /// The IPv4 address that an IPv6 address embeds: mapped, translated (RFC 2765),
 /// compatible, or by the prefixes of NAT64 (RFC 6052) and 6to4 (RFC 3056).
@@ -123,15 +127,6 @@ fn looks_like_number(label: &str) -> bool {
         || ["0x", "0X"]
             .iter()
             .any(|prefix| label.strip_prefix(prefix).is_some_and(is_hexadecimal))
-}
-
-fn is_label(label: &str) -> bool {
-    (1..=63).contains(&label.len())
-        && !label.starts_with('-')
-        && !label.ends_with('-')
-        && label
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 #[cfg(test)]

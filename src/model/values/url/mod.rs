@@ -55,7 +55,7 @@ pub enum UrlError {
         limit: usize,
     },
     /// A byte is not visible ASCII, or not allowed in a URL.
-    #[error("a URL has letters, digits and some marks only; byte {at} is none of these")]
+    #[error("byte {at} is not allowed in a URL")]
     Character {
         /// The position of the byte, counted from 0.
         at: usize,

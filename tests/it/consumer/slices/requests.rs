@@ -101,7 +101,10 @@ fn a_request_is_refused_before_authentication_and_with_a_bad_name() {
     let error = ask(&home, "mypool").unwrap_err();
     assert_eq!(error.fault(), &Precondition::NotAuthenticated.into());
     let home = Home::authenticated(YEAR);
-    for name in ["", "-a", "A", "a_b", &"a".repeat(52), "a/../b"] {
+    let longest = "a".repeat(52);
+    for name in [
+        "", "-a", "A", "a_b", &longest, "a/../b", "a..b", "a.-b", "a-.b", ".a", "a.",
+    ] {
         let error = ask(&home, name).unwrap_err();
         assert!(
             matches!(error.fault(), Fault::Local(LocalFault::SliceName { .. })),
