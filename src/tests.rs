@@ -65,8 +65,8 @@ fn a_structured_nonce() {
     let nonce = nonce(&vectors);
     let structured = nonce.structured().unwrap();
     assert!(structured.authenticate(&record_key(&vectors), &provider, &consumer));
-    assert!(structured.names(&provider, &consumer));
-    assert!(!structured.names(&consumer, &provider));
+    assert!(structured.is_for(&provider, &consumer));
+    assert!(!structured.is_for(&consumer, &provider));
     assert_eq!(structured.expires(), vectors.expires);
     assert!(structured.commits_to(key(&vectors.provider_key).public_key()));
 }

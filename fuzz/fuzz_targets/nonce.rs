@@ -30,7 +30,7 @@ fn judge(text: &[u8]) {
         provider: provider.cluster_id(),
         consumer: consumer.cluster_id(),
         now: awaiting().now,
-        known_by_key: false,
+        provider_key_known: false,
     };
     let [strict, compatible] =
         policies().map(|policy| verify::nonce_to_sign(text, &expectation, &policy));

@@ -7,7 +7,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::signed_word::{self, SignedWord};
+use super::key_and_signature::{self, KeyAndSignature};
 use crate::{
     crypto::{
         Answer, BoxError, Fingerprint, Nonce, Payload, PublicKey, RequestId, SigningKey,
@@ -55,7 +55,7 @@ pub(crate) struct Committed<'a> {
 
 /// The provider's public key, and its signature over [`Committed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Commitment(SignedWord);
+pub(crate) struct Commitment(KeyAndSignature);
 
 impl Commitment {
     /// Asks the provider's key for the signature. The key may answer later.
@@ -66,7 +66,7 @@ impl Commitment {
         let message = committed.message();
         let payload = Payload::commitment(&message, key.public_key());
         let signature = sign_verified(key, &payload)?;
-        Ok(signature.map(|signature| Self(SignedWord::new(key.public_key(), signature))))
+        Ok(signature.map(|signature| Self(KeyAndSignature::new(key.public_key(), signature))))
     }
 
     /// The name of the signature that [`make`](Self::make) asks the key for.
@@ -80,7 +80,7 @@ impl Commitment {
         committed: &Committed<'_>,
         policy: &Policy,
     ) -> Result<PublicKey, CommitmentFault> {
-        let Self(SignedWord { key, signature }) = self;
+        let Self(KeyAndSignature { key, signature }) = self;
         let key = PublicKey::from_spki_der(key, policy).map_err(CommitmentFault::Key)?;
         key.verify(key.csr_scheme(), &committed.message(), signature, policy)
             .map_err(CommitmentFault::Signature)?;
@@ -88,8 +88,8 @@ impl Commitment {
     }
 
     pub(crate) fn from_annotation(text: &str, policy: &Policy) -> Result<Self, CommitmentFault> {
-        let word = SignedWord::from_annotation(text, policy);
-        word.map(Self).ok_or(CommitmentFault::Encoding)
+        let read = KeyAndSignature::from_annotation(text, policy);
+        read.map(Self).ok_or(CommitmentFault::Encoding)
     }
 
     pub(crate) fn to_annotation(&self) -> String {
@@ -107,7 +107,7 @@ impl Committed<'_> {
 
     fn message(&self) -> Vec<u8> {
         let proxy_url = self.auth_params.proxy_url.as_deref().unwrap_or_default();
-        signed_word::message(
+        key_and_signature::message(
             b"liqo-auth provider commitment v1\0",
             &[
                 self.nonce,

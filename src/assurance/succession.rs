@@ -4,7 +4,7 @@
 //! Unmodified Liqo passes the annotation on. The Tenant proves that its sender
 //! holds the new key. The succession proves that the holder of the old key agrees.
 
-use super::signed_word::{self, SignedWord};
+use super::key_and_signature::{self, KeyAndSignature};
 use crate::{
     crypto::{Answer, BoxError, Nonce, Payload, PublicKey, RequestId, SigningKey, sign_verified},
     error::SuccessionFault,
@@ -32,7 +32,7 @@ pub(crate) struct Succeeding<'a> {
 
 /// The old key, and its signature over the new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KeySuccession(SignedWord);
+pub(crate) struct KeySuccession(KeyAndSignature);
 
 impl KeySuccession {
     /// Asks the old key to sign the new one. The key may answer later.
@@ -43,7 +43,7 @@ impl KeySuccession {
         let key = predecessor.public_key();
         let message = succeeding.message(key);
         let signature = sign_verified(predecessor, &Payload::key_succession(&message, key))?;
-        Ok(signature.map(|signature| Self(SignedWord::new(key, signature))))
+        Ok(signature.map(|signature| Self(KeyAndSignature::new(key, signature))))
     }
 
     /// The name of the signature that [`make`](Self::make) asks the old key for.
@@ -58,7 +58,7 @@ impl KeySuccession {
         pinned: &PublicKey,
         policy: &Policy,
     ) -> Result<(), SuccessionFault> {
-        let Self(SignedWord { key, signature }) = self;
+        let Self(KeyAndSignature { key, signature }) = self;
         if key != pinned.spki_der() {
             return Err(SuccessionFault::OtherKey);
         }
@@ -70,8 +70,8 @@ impl KeySuccession {
 
     /// Reads the annotation. Only its form is verified.
     pub(crate) fn from_annotation(text: &str, policy: &Policy) -> Result<Self, SuccessionFault> {
-        let word = SignedWord::from_annotation(text, policy);
-        word.map(Self).ok_or(SuccessionFault::Encoding)
+        let read = KeyAndSignature::from_annotation(text, policy);
+        read.map(Self).ok_or(SuccessionFault::Encoding)
     }
 
     /// The annotation's value.
@@ -82,7 +82,7 @@ impl KeySuccession {
 
 impl Succeeding<'_> {
     fn message(&self, predecessor: &PublicKey) -> Vec<u8> {
-        signed_word::message(
+        key_and_signature::message(
             b"liqo-auth key succession v1\0",
             &[
                 self.provider.as_str().as_bytes(),

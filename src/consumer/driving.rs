@@ -122,14 +122,14 @@ fn of_slice(slice: SliceStatus) -> HolderStatus {
 }
 
 fn with_identity(status: HolderStatus, stored: &StoredIdentity) -> HolderStatus {
-    let (renewed_at, refused) = match &stored.renewal {
+    let (renewal_due_at, refused) = match &stored.renewal {
         Renewal::NotBefore(due) => (Some(*due), None),
         Renewal::PeerCannot(error) => (None, Some(error.clone())),
         Renewal::Never | Renewal::Due | Renewal::Awaited { .. } | Renewal::Answered => (None, None),
     };
     HolderStatus {
         valid_until: stored.accepted.identity.credentials().valid_until(),
-        renewed_at,
+        renewal_due_at,
         refused,
         ..status
     }

@@ -76,7 +76,7 @@ impl<'a> Look<'a> {
             provider: self.peer(),
             consumer: self.configuration.cluster_id(),
             now: self.now,
-            known_by_key: configured || pinned.is_some(),
+            provider_key_known: configured || pinned.is_some(),
         };
         let nonce = verify::nonce_at(text, &expectation, self.policy(), object.clone())?;
         let record = self.observed.record();

@@ -31,13 +31,13 @@ phases! {
         /// The key store has no key for this provider, or has not answered yet.
         NeedsKey => InProgress,
         /// The consumer waits for the provider's nonce.
-        AwaitsNonce => AtRest,
+        AwaitsNonce => Waiting,
         /// This nonce is stored. Its signature, the certificate request or the
         /// succession of this cluster's key is missing.
         NeedsSignature(Nonce) => InProgress,
         /// Everything that needs a key is stored. The Tenant can be sent any number of
         /// times.
-        AwaitsIdentity(Box<Tenant>) => AtRest,
+        AwaitsIdentity(Box<Tenant>) => Waiting,
         /// The stored Identity cannot be used any more. The provider gave parameters for
         /// a usable Identity, and the next step stores this Identity.
         NeedsIdentity(Box<OfferedIdentity>) => InProgress,

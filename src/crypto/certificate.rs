@@ -48,7 +48,7 @@ impl Certificate {
     /// Whether the subject is exactly this one: one O, one CN and nothing else, in
     /// PrintableString or UTF8String.
     pub fn subject_is(&self, subject: &Subject) -> bool {
-        name(&self.subject).is_some_and(|name| subject.is_said_by(&name))
+        name(&self.subject).is_some_and(|name| subject.matches_name(&name))
     }
 
     /// The subject as text, escaped and shortened.

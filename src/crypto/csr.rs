@@ -280,7 +280,7 @@ impl Csr {
     /// Everything else was compared when the request was made or verified.
     pub(super) fn name_for(&self, subject: &Subject, key: &PublicKey) -> Option<&[u8]> {
         let (raw, name, spki) = self.name_and_key()?;
-        (subject.is_said_by(&name) && spki == key.spki_der()).then_some(raw)
+        (subject.matches_name(&name) && spki == key.spki_der()).then_some(raw)
     }
 
     /// The `Name` of the request in DER.

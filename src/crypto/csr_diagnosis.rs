@@ -60,7 +60,7 @@ fn diagnose(found: &[u8], subject: &Subject, key: &PublicKey) -> Result<CsrError
 }
 
 fn of_name(name: &Name<'_>, subject: &Subject) -> Option<CsrError> {
-    if subject.is_said_by(name) {
+    if subject.matches_name(name) {
         return None;
     }
     // The right text in a string type that no policy accepts.

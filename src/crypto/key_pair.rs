@@ -65,7 +65,7 @@ pub enum KeyPairError {
     /// The private key is not valid for its algorithm, or does not match the public
     /// key in the same PKCS#8.
     #[error("the private key is not a valid {algorithm} key")]
-    Unsound {
+    Invalid {
         /// Ed25519, RSA or ECDSA.
         algorithm: &'static str,
     },
@@ -144,7 +144,7 @@ impl KeyPair {
         let oid = identifier.expect(OBJECT_IDENTIFIER)?;
         match oid {
             ED25519_OID => {
-                let key = ed25519::read_pkcs8(&der).ok_or(KeyPairError::Unsound {
+                let key = ed25519::read_pkcs8(&der).ok_or(KeyPairError::Invalid {
                     algorithm: "Ed25519",
                 })?;
                 Self::of_ed25519(&key, write(&der)?)
@@ -196,7 +196,7 @@ impl KeyPair {
                 Zeroizing::new(key.to_bytes()).as_ref(),
                 key.verifying_key().as_bytes(),
             )
-            .map_err(|_| KeyPairError::Unsound {
+            .map_err(|_| KeyPairError::Invalid {
                 algorithm: "Ed25519",
             })?,
         );
@@ -292,8 +292,8 @@ fn read_rsa(der: &[u8]) -> Result<KeyPair, KeyPairError> {
 
     // AWS-LC checks the private numbers against the modulus, so the modulus is
     // composite.
-    let unsound = KeyPairError::Unsound { algorithm: "RSA" };
-    let key = aws_lc_rs::rsa::KeyPair::from_pkcs8(der).map_err(|_| unsound)?;
+    let invalid = KeyPairError::Invalid { algorithm: "RSA" };
+    let key = aws_lc_rs::rsa::KeyPair::from_pkcs8(der).map_err(|_| invalid)?;
     let spki = super::public_key::rsa_spki(key.public_key().as_ref());
     let public =
         PublicKey::from_known_spki_der(&spki, &Policy::strict()).map_err(KeyPairError::Public)?;
@@ -314,7 +314,7 @@ fn read_ecdsa(algorithm: Algorithm, curve: &[u8], der: &[u8]) -> Result<KeyPair,
     use aws_lc_rs::signature::KeyPair as _;
 
     let key = super::aws_lc_signing::read_ecdsa(algorithm, der)
-        .ok_or(KeyPairError::Unsound { algorithm: "ECDSA" })?;
+        .ok_or(KeyPairError::Invalid { algorithm: "ECDSA" })?;
     let public = PublicKey::of_ecdsa(algorithm, curve, key.public_key().as_ref())
         .map_err(KeyPairError::Public)?;
     Ok(KeyPair {

@@ -85,7 +85,7 @@ pub use keys_by_provider::KeysByProvider;
 pub use nonce::{Nonce, NonceError};
 pub use pem_block::PemError;
 pub use public_key::PublicKey;
-pub use question::{KeyElsewhere, KeyQuestion};
+pub use question::{ExternalKey, KeyQuestion};
 pub use record_key::RecordKey;
 pub use request_id::RequestId;
 #[cfg(all(test, any(feature = "rsa", feature = "rustcrypto")))]

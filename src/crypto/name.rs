@@ -107,7 +107,7 @@ impl Attribute<'_> {
     }
 
     /// The text of the value, for any string type. Only messages use it.
-    pub(super) fn says(&self) -> Vec<u8> {
+    pub(super) fn text_for_messages(&self) -> Vec<u8> {
         // A BMPString has two bytes for each character.
         match self.tag {
             BMP_STRING => self
@@ -137,7 +137,7 @@ impl Attribute<'_> {
             [0x55, 4, 5] => write!(text, "serialNumber="),
             kind => write!(text, "{}=", DottedOid(kind)),
         };
-        text.push_str(&escape_bounded(&self.says()));
+        text.push_str(&escape_bounded(&self.text_for_messages()));
     }
 }
 

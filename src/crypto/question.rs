@@ -31,7 +31,7 @@ pub enum KeyQuestion<'a> {
 /// A private key outside this process, as a key store names it in JSON. The caller
 /// turns the answer into a [`SigningKey`](super::SigningKey).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyElsewhere {
+pub struct ExternalKey {
     /// The public half.
     pub public_key: PublicKey,
     /// The reference from a kubeconfig to the private key.
@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Signature {
     }
 }
 
-impl<'de> Deserialize<'de> for KeyElsewhere {
+impl<'de> Deserialize<'de> for ExternalKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = KeyForm::deserialize(deserializer)?;
         let public_key = PublicKey::from_pem(form.public_key.as_bytes(), &Policy::strict());

@@ -30,7 +30,7 @@ use crate::model::{ClusterId, Timestamp};
 /// let nonce = StructuredNonce::issue(&provider, &consumer, None, expires, &key, &entropy);
 ///
 /// let structured = nonce.structured().expect("this library made it");
-/// assert!(structured.names(&provider, &consumer));
+/// assert!(structured.is_for(&provider, &consumer));
 /// assert_eq!(structured.expires(), expires);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -87,7 +87,7 @@ impl StructuredNonce {
     /// Whether the nonce names these two clusters. This proves nothing, since anyone
     /// can make such a nonce. But a nonce that names other clusters is not meant for
     /// these.
-    pub fn names(&self, provider: &ClusterId, consumer: &ClusterId) -> bool {
+    pub fn is_for(&self, provider: &ClusterId, consumer: &ClusterId) -> bool {
         self.names == names_digest(provider, consumer)
     }
 
@@ -120,7 +120,7 @@ impl StructuredNonce {
             consumer.as_str().as_bytes(),
             &self.sealed,
         ];
-        key.verify(MAC_DOMAIN, &parts, &self.mac) && self.names(provider, consumer)
+        key.verify(MAC_DOMAIN, &parts, &self.mac) && self.is_for(provider, consumer)
     }
 
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
@@ -207,8 +207,8 @@ mod tests {
         let nonce = Nonce::parse(nonce.as_bytes(), &Policy::strict()).unwrap();
         let structured = nonce.structured().unwrap();
         assert_eq!(structured.expires(), expires);
-        assert!(structured.names(&provider, &consumer));
-        assert!(!structured.names(&consumer, &provider));
+        assert!(structured.is_for(&provider, &consumer));
+        assert!(!structured.is_for(&consumer, &provider));
         assert!(structured.commits() && structured.commits_to(pair.public_key()));
         assert!(!structured.commits_to(other_pair.public_key()));
         assert!(structured.authenticate(&key, &provider, &consumer));

@@ -101,7 +101,7 @@ impl Subject {
     }
 
     /// Whether a name has exactly this content, in either string type and order.
-    pub(super) fn is_said_by(&self, name: &Name<'_>) -> bool {
+    pub(super) fn matches_name(&self, name: &Name<'_>) -> bool {
         let mut attributes: Vec<_> = name.attributes().collect();
         attributes.sort_by_key(|attribute| attribute.kind != ORGANIZATION);
         !name.has_multiple_values()
@@ -146,8 +146,8 @@ mod tests {
         assert_eq!(encodings.len(), 4);
         for der in &encodings {
             let name = Name::read(single(der, SEQUENCE).unwrap()).unwrap();
-            assert!(subject.is_said_by(&name));
-            assert!(!other.is_said_by(&name));
+            assert!(subject.matches_name(&name));
+            assert!(!other.matches_name(&name));
         }
     }
 }

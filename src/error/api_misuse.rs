@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::family::every_fact;
-use super::family::{Basis::Besides, Facts, facts, family};
+use super::family::{Basis::NoRule, Facts, facts, family};
 use crate::{crypto::CertificateError, model::ClusterId};
 
 family! {
@@ -15,7 +15,7 @@ family! {
         #[error("a cluster does not peer with itself")]
         OwnCluster => {
             code: "own-cluster",
-            rule: Besides(CALLER),
+            rule: NoRule(CALLER),
             advice: "Name another cluster as the peer; the given cluster ID is this cluster's \
                      own.",
         },
@@ -23,7 +23,7 @@ family! {
         #[error("the view and the request are about different peers")]
         OtherPeer => {
             code: "other-peer",
-            rule: Besides(CALLER),
+            rule: NoRule(CALLER),
             advice: "Make the view of the peer that the request names, and call again with that \
                      view.",
         },
@@ -36,7 +36,7 @@ family! {
             expected: ClusterId,
         } => {
             code: "message-for-another-cluster",
-            rule: Besides(CALLER),
+            rule: NoRule(CALLER),
             advice: "Deliver each message to the cluster that it names as its addressee.",
         },
         /// The message is from another cluster than the peer of the view.
@@ -48,7 +48,7 @@ family! {
             expected: ClusterId,
         } => {
             code: "message-from-another-cluster",
-            rule: Besides(CALLER),
+            rule: NoRule(CALLER),
             advice: "Make the view of the peer that the message names as its sender, and call \
                      again with that view.",
         },
@@ -59,7 +59,7 @@ family! {
             message: &'static str,
         } => {
             code: "message-unexpected",
-            rule: Besides(CALLER),
+            rule: NoRule(CALLER),
             advice: "Give a Tenant to the provider, and a nonce or an Identity to the consumer.",
         },
         /// The name or namespace is not valid in Kubernetes, or the object to write
@@ -67,7 +67,7 @@ family! {
         #[error("no API server request can carry out an effect on this object")]
         NotAddressable => {
             code: "object-not-addressable",
-            rule: Besides(CALLER),
+            rule: NoRule(CALLER),
             advice: "Pass a step's effects unchanged.",
         },
         /// The signer gave a certificate that does not fit its request.
@@ -76,12 +76,12 @@ family! {
             code: "signer-certificate-refused",
             match error {
                 CertificateError::NotYetValid { .. } => {
-                    rule: Besides(CALLER),
+                    rule: NoRule(CALLER),
                     advice: "Compare the signer's clock with this cluster's, and look again once \
                              the certificate is valid.",
                 }
                 _ => {
-                    rule: Besides(CALLER),
+                    rule: NoRule(CALLER),
                     advice: "Make the signer return a certificate for this request: with its \
                              subject and key, for client authentication, and valid now.",
                 }
@@ -92,7 +92,7 @@ family! {
         #[error("the service accounts are in the namespace of this cluster's own Secrets")]
         AccountsInOwnNamespace => {
             code: "service-accounts-in-own-namespace",
-            rule: Besides(CALLER),
+            rule: NoRule(CALLER),
             advice: "Use a namespace that holds only the service accounts, since a home may read \
                      the Secret there that has the home's cluster ID as its name.",
         },
@@ -104,7 +104,7 @@ family! {
             expected: &'static str,
         } => {
             code: "credential-malformed",
-            rule: Besides(CALLER),
+            rule: NoRule(CALLER),
             advice: "Make the backend return every field exactly as the issuer returned it.",
         },
     }

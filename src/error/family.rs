@@ -20,7 +20,7 @@ pub(super) enum Basis {
     /// The fault breaks a rule.
     Broken(Rule),
     /// The fault breaks none of the rules. The text says why.
-    Besides(&'static str),
+    NoRule(&'static str),
 }
 
 /// Defines a family of faults.

@@ -5,7 +5,7 @@ use super::family::every_fact;
 use super::{
     Backend, Rule,
     family::{
-        Basis::{Besides, Broken},
+        Basis::{Broken, NoRule},
         Facts, facts, family,
     },
 };
@@ -23,7 +23,7 @@ family! {
             reason: String,
         } => {
             code: "object-unreadable",
-            rule: Besides(OWN_OBJECTS),
+            rule: NoRule(OWN_OBJECTS),
             advice: "Restore the object, or read it with the version that wrote it; delete it \
                      only if its whole content may be lost, including a pinned key.",
         },
@@ -34,7 +34,7 @@ family! {
             other: String,
         } => {
             code: "object-ambiguous",
-            rule: Besides(OWN_OBJECTS),
+            rule: NoRule(OWN_OBJECTS),
             advice: "Compare the two objects, and remove the one that does not belong there.",
         },
         /// A record's seal does not verify. The seal covers the record, the
@@ -51,7 +51,7 @@ family! {
         #[error("an object of this name already exists with other content")]
         Conflict => {
             code: "object-conflict",
-            rule: Besides(OWN_OBJECTS),
+            rule: NoRule(OWN_OBJECTS),
             advice: "Find out what made the object; correct, rename or remove it only if nothing \
                      else needs it.",
         },
@@ -59,21 +59,21 @@ family! {
         #[error("token: {0}")]
         Token(TokenError) => {
             code: "own-token-malformed",
-            rule: Besides(OWN_OBJECTS),
+            rule: NoRule(OWN_OBJECTS),
             advice: "Replace the content of the field with a token that Liqo made.",
         },
         /// The URL of a foreign cluster or its proxy is not safe to connect to.
         #[error("URL: {0}")]
         AuthUrl(UrlError) => {
             code: "auth-url-refused",
-            rule: Besides(OWN_OBJECTS),
+            rule: NoRule(OWN_OBJECTS),
             advice: "Correct this URL in the ForeignCluster.",
         },
         /// The identity was accepted, but its Secret no longer exists.
         #[error("the identity was accepted once, and its Secret is gone")]
         IdentityLost => {
             code: "identity-lost",
-            rule: Besides(OWN_OBJECTS),
+            rule: NoRule(OWN_OBJECTS),
             advice: "Restore the Secret from a backup; or have the foreign cluster's \
                      administrator delete the identity that was given, then set authStatus to \
                      Pending.",
@@ -86,7 +86,7 @@ family! {
             found: String,
         } => {
             code: "own-slice-name-malformed",
-            rule: Besides("the name is checked before any rule applies"),
+            rule: NoRule("the name is checked before any rule applies"),
             advice: "Name the slice with at most 51 lower-case letters, digits, dots and inner \
                      hyphens, with a letter or a digit before and after each dot.",
         },
@@ -94,7 +94,7 @@ family! {
         #[error("this cluster already has a peering user")]
         PeeringUserExists => {
             code: "peering-user-exists",
-            rule: Besides(OWN_OBJECTS),
+            rule: NoRule(OWN_OBJECTS),
             advice: "Use the existing peering user; or delete it first, which makes its \
                      kubeconfig useless.",
         },
@@ -102,7 +102,7 @@ family! {
         #[error("the private key is not exportable, and no exec plugin is configured for it")]
         KeyNotExportable => {
             code: "key-not-exportable",
-            rule: Besides("no rule makes a key exportable"),
+            rule: NoRule("no rule makes a key exportable"),
             advice: "Make the signing key name a file or an exec plugin that a kubeconfig can \
                      use.",
         },
@@ -116,7 +116,7 @@ family! {
             message: String,
         } => {
             code: "backend-failed",
-            rule: Besides("a failing backend breaks no rule"),
+            rule: NoRule("a failing backend breaks no rule"),
             advice: "Look for the cause in the message and in the log of the backend that \
                      failed; the call may be tried again.",
         },

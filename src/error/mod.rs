@@ -195,7 +195,7 @@ impl Error {
     pub fn rule(&self) -> Option<Rule> {
         match self.fault().facts().rule {
             Basis::Broken(rule) => Some(rule),
-            Basis::Besides(_) => None,
+            Basis::NoRule(_) => None,
         }
     }
 

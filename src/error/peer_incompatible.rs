@@ -6,7 +6,7 @@ use super::family::every_fact;
 use super::{
     Rule,
     family::{
-        Basis::{Besides, Broken},
+        Basis::{Broken, NoRule},
         Facts, facts, family,
     },
 };
@@ -52,7 +52,7 @@ family! {
             found: String,
         } => {
             code: "identity-type-unexpected",
-            rule: Besides("the object is for another use, which breaks no rule by itself"),
+            rule: NoRule("the object is for another use, which breaks no rule by itself"),
             advice: "Have the provider generate the Identity of the control plane.",
         },
         /// The other cluster answered with an HTTP status other than success.
@@ -62,14 +62,14 @@ family! {
             found: u16,
         } => {
             code: "answer-status",
-            rule: Besides("the token protocol has no rule on statuses"),
+            rule: NoRule("the token protocol has no rule on statuses"),
             advice: "Find the reason in the foreign cluster's log, and then try again.",
         },
         /// The other cluster does not serve the paths of the token protocol.
         #[error("the foreign cluster and this cluster share no version of the token protocol")]
         NoTokenProtocol => {
             code: "token-protocol-unknown",
-            rule: Besides("the token protocol has no rule on versions"),
+            rule: NoRule("the token protocol has no rule on versions"),
             advice: "Check the URL of the authentication service; Liqo 1.0 and later have no such \
                      service and authenticate by keys.",
         },
@@ -77,7 +77,7 @@ family! {
         #[error("the foreign cluster has already given an identity to this cluster ID")]
         SecondIdentity => {
             code: "identity-given-before",
-            rule: Besides("the token protocol gives each cluster ID one identity"),
+            rule: NoRule("the token protocol gives each cluster ID one identity"),
             advice: "Have the foreign cluster's administrator delete the identity that was given, \
                      then set authStatus to Pending.",
         },
@@ -85,7 +85,7 @@ family! {
         #[error("the Identity carries neither a certificate nor an AWS user")]
         NoCertificate => {
             code: "credentials-missing",
-            rule: Besides("nothing was given that a rule could refuse"),
+            rule: NoRule("nothing was given that a rule could refuse"),
             advice: "Have the provider generate the Identity again once it has issued the \
                      certificate.",
         },
@@ -97,7 +97,7 @@ family! {
             since: Timestamp,
         } => {
             code: "renewal-unanswered",
-            rule: Besides("no rule makes a provider renew"),
+            rule: NoRule("no rule makes a provider renew"),
             advice: "Authenticate with the provider again before the certificate ends, or update \
                      the older of the two clusters.",
         },
@@ -108,7 +108,7 @@ family! {
             since: Timestamp,
         } => {
             code: "renewal-unusable",
-            rule: Besides("the refused answer has its own error, which names the rule"),
+            rule: NoRule("the refused answer has its own error, which names the rule"),
             advice: "Authenticate with the provider again before the certificate ends, or update \
                      the older of the two clusters.",
         },

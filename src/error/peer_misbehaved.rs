@@ -5,7 +5,7 @@ use super::family::every_fact;
 use super::{
     Rule,
     family::{
-        Basis::{Besides, Broken},
+        Basis::{Broken, NoRule},
         Facts, facts, family,
     },
 };
@@ -23,7 +23,7 @@ family! {
         #[error("not a cluster ID: {0}")]
         ClusterId(NameError) => {
             code: "cluster-id-malformed",
-            rule: Besides("the cluster ID is checked before any rule applies"),
+            rule: NoRule("the cluster ID is checked before any rule applies"),
             advice: "Have the peer generate the object again, with the cluster ID that its Liqo \
                      was installed with.",
         },
@@ -36,7 +36,7 @@ family! {
             found: String,
         } => {
             code: "name-mismatch",
-            rule: Besides("the object is for somebody else, which breaks no rule by itself"),
+            rule: NoRule("the object is for somebody else, which breaks no rule by itself"),
             advice: "Check that the object is meant for this peer, and that nobody edited its \
                      names.",
         },
@@ -47,7 +47,7 @@ family! {
             found: String,
         } => {
             code: "slice-name-malformed",
-            rule: Besides("the name is checked before any rule applies"),
+            rule: NoRule("the name is checked before any rule applies"),
             advice: "Have the consumer give the resource slice a name of lower-case letters, \
                      digits, '-' and '.'.",
         },
@@ -180,7 +180,7 @@ family! {
         #[error("the answer: {0}")]
         AnswerForm(DocumentError) => {
             code: "answer-malformed",
-            rule: Besides("the token protocol has no rule on the form of an answer"),
+            rule: NoRule("the token protocol has no rule on the form of an answer"),
             advice: "Check that the URL is that of the foreign cluster's authentication service, \
                      and that no other server answers in between.",
         },
@@ -188,7 +188,7 @@ family! {
         #[error("not base64 in the standard alphabet")]
         AnswerBase64 => {
             code: "answer-base64-malformed",
-            rule: Besides("the token protocol has no rule on the form of an answer"),
+            rule: NoRule("the token protocol has no rule on the form of an answer"),
             advice: "Check that the URL is that of the foreign cluster's authentication service, \
                      and that no other server answers in between.",
         },
@@ -197,7 +197,7 @@ family! {
         #[error("kubeconfig: {0}")]
         Kubeconfig(KubeconfigError) => {
             code: "kubeconfig-refused",
-            rule: Besides("the token protocol has no rule on the form of an answer"),
+            rule: NoRule("the token protocol has no rule on the form of an answer"),
             advice: "Check that the URL is that of the foreign cluster's authentication service, \
                      and that no other server answers in between.",
         },
@@ -287,7 +287,7 @@ family! {
         #[error("the provider's commitment: {0}")]
         Commitment(CommitmentFault) => {
             code: "commitment-refused",
-            rule: Besides("no rule requires a commitment, and Liqo itself has none"),
+            rule: NoRule("no rule requires a commitment, and Liqo itself has none"),
             advice: "Ask the provider's administrator over another channel for the fingerprint of \
                      the provider's key, and go on only if the fingerprint is the expected one.",
         },

@@ -5,7 +5,7 @@ use super::family::every_fact;
 use super::{
     Rule,
     family::{
-        Basis::{Besides, Broken},
+        Basis::{Broken, NoRule},
         Facts, facts, family,
     },
 };
@@ -139,7 +139,7 @@ family! {
         #[error("this side ended the peering, and has signed no nonce since")]
         PeeringEnded => {
             code: "peering-ended",
-            rule: Besides("the end of a peering is this side's own decision"),
+            rule: NoRule("the end of a peering is this side's own decision"),
             advice: "Authenticate again: ask the provider for a nonce, and sign it.",
         },
         /// The resource slice is for this provider, but this side did not request it.
@@ -154,7 +154,7 @@ family! {
         #[error("the token protocol is off")]
         TokenProtocolOff => {
             code: "token-protocol-off",
-            rule: Besides("the token protocol is this side's own choice"),
+            rule: NoRule("the token protocol is this side's own choice"),
             advice: "Enable the token protocol only if the peer supports no other protocol: any \
                      cluster that has the token is trusted.",
         },
@@ -165,7 +165,7 @@ family! {
             found: ProtocolVersion,
         } => {
             code: "token-protocol-version-refused",
-            rule: Besides("the forms of the token protocol are this side's own choice"),
+            rule: NoRule("the forms of the token protocol are this side's own choice"),
             advice: "Update the peer, or choose the compatible policy for the peer if an update \
                      is impossible.",
         },
@@ -173,7 +173,7 @@ family! {
         #[error("the object is not admitted: {}", .0.rule)]
         NotAdmitted(Denial) => {
             code: "not-admitted",
-            rule: Besides("admission has rules of its own, which are Liqo's"),
+            rule: NoRule("admission has rules of its own, which are Liqo's"),
             advice: "Give each consumer one Tenant, in its own tenant namespace, with its cluster \
                      ID as name and label.",
         },
@@ -184,7 +184,7 @@ family! {
             reason: String,
         } => {
             code: "credential-denied",
-            rule: Besides("the signer and the backend for AWS decide by their own rules"),
+            rule: NoRule("the signer and the backend for AWS decide by their own rules"),
             advice: "Ask the administrator of the signer, or of the AWS account, why the request \
                      was denied.",
         },
@@ -197,7 +197,7 @@ family! {
             present: Timestamp,
         } => {
             code: "renewal-ends-no-later",
-            rule: Besides("the present certificate stays valid, so nothing is broken"),
+            rule: NoRule("the present certificate stays valid, so nothing is broken"),
             advice: "Check when the signer's own CA certificate ends and which lifetime the \
                      signer allows, and extend the one that is too short.",
         },
@@ -208,7 +208,7 @@ family! {
             reason: String,
         } => {
             code: "approval-denied",
-            rule: Besides("the approver decides by its own rules"),
+            rule: NoRule("the approver decides by its own rules"),
             advice: "Approve the request, or have the consumer make another one.",
         },
     }

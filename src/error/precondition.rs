@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::family::every_fact;
-use super::family::{Basis::Besides, Facts, facts, family};
+use super::family::{Basis::NoRule, Facts, facts, family};
 use crate::model::{Kind, Timestamp};
 
 family! {
@@ -15,14 +15,14 @@ family! {
         #[error("there is no Tenant for this peer")]
         NoTenant => {
             code: "tenant-missing",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "Let the peer authenticate first.",
         },
         /// The peer has no resource slice of that name.
         #[error("the peer has no resource slice of that name")]
         NoSlice => {
             code: "slice-missing",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "List the peer's resource slices and name one of them, or wait until the \
                      slice is replicated.",
         },
@@ -30,14 +30,14 @@ family! {
         #[error("there is no ForeignCluster for this peer")]
         NoForeignCluster => {
             code: "foreign-cluster-missing",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "Create a ForeignCluster with spec.foreignAuthUrl.",
         },
         /// The provider gave no usable Identity yet.
         #[error("there is no usable Identity of this provider")]
         NotAuthenticated => {
             code: "not-authenticated",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "Authenticate with the provider first.",
         },
         /// No request of the peer waits for approval.
@@ -47,14 +47,14 @@ family! {
             phase: &'static str,
         } => {
             code: "approval-not-pending",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "Wait until the peer's Tenant is verified, and approve or deny it then.",
         },
         /// The key store has no key for the peer yet.
         #[error("this cluster has no key for this peer yet")]
         KeyAwaited => {
             code: "key-awaited",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "Put this cluster's private key into the key store, or wait until the key \
                      store has loaded the key.",
         },
@@ -65,7 +65,7 @@ family! {
             missing: Kind,
         } => {
             code: "mirror-incomplete",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "Wait until the first list of every watch has arrived; if none arrives, check \
                      the rights to list and watch this kind.",
         },
@@ -78,7 +78,7 @@ family! {
             one: String,
         } => {
             code: "slices-remain",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "Delete the resource slices at the consumer, or drain the peer at the \
                      provider, and wait until the slices are gone.",
         },
@@ -86,7 +86,7 @@ family! {
         #[error("the peering is still being ended")]
         StillEnding => {
             code: "still-ending",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "Wait until the objects of the ended peering are gone, and try again.",
         },
         /// The cluster has no role that peering users could be bound to.
@@ -96,7 +96,7 @@ family! {
             kind: &'static str,
         } => {
             code: "peering-role-missing",
-            rule: Besides(NOTHING_BROKEN),
+            rule: NoRule(NOTHING_BROKEN),
             advice: "Create the roles that Liqo's chart has for peering users.",
         },
         /// The received certificate does not end later than the stored one. The
@@ -109,7 +109,7 @@ family! {
             held: Timestamp,
         } => {
             code: "certificate-not-newer",
-            rule: Besides("the stored certificate is the better one, and stays"),
+            rule: NoRule("the stored certificate is the better one, and stays"),
             advice: "Keep the stored certificate; if the provider should have renewed it, have \
                      the provider issue one that ends later.",
         },

@@ -78,13 +78,13 @@ fn a_fault_breaks_a_rule_or_says_why_it_breaks_none() {
             Basis::Broken(rule) => {
                 broken.insert(rule.number());
             }
-            Basis::Besides(why) => assert!(!why.is_empty(), "{code}"),
+            Basis::NoRule(why) => assert!(!why.is_empty(), "{code}"),
         }
     }
     assert_eq!(broken, (1..=11).collect(), "each rule can be broken");
     // A precondition breaks no rule.
     for facts in Precondition::ALL.iter().copied().flatten() {
-        assert!(matches!(facts.rule, Basis::Besides(_)), "{}", facts.code);
+        assert!(matches!(facts.rule, Basis::NoRule(_)), "{}", facts.code);
     }
 }
 

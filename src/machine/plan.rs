@@ -191,7 +191,7 @@ impl<R: Records> Plan<R> {
     pub(crate) fn put(&mut self, stored: Option<&Secret>, secret: Secret) {
         match stored {
             None => self.create(secret),
-            Some(stored) if stored.immutable => self.make_anew(stored),
+            Some(stored) if stored.immutable => self.recreate(stored),
             Some(stored) => {
                 let version = Version::of(&stored.metadata);
                 let wanted = Wanted::Replaced(Box::new(secret.into()));
@@ -215,7 +215,7 @@ impl<R: Records> Plan<R> {
     /// from the peer. The effect on the status precedes the effect on the main
     /// part. Thus, a peer cannot delay the change by editing labels again and
     /// again.
-    pub(crate) fn take_away<K: Resource + Clone + PartialEq>(
+    pub(crate) fn withdraw_status<K: Resource + Clone + PartialEq>(
         &mut self,
         stored: &K,
         change: impl FnOnce(&mut K),
@@ -226,7 +226,7 @@ impl<R: Records> Plan<R> {
     fn edit_with<K: Resource + Clone + PartialEq>(
         &mut self,
         stored: &K,
-        takes_away: bool,
+        withdraws: bool,
         change: impl FnOnce(&mut K),
     ) {
         let id = stored.id();
@@ -238,10 +238,10 @@ impl<R: Records> Plan<R> {
                     status_first,
                     ..
                 } => {
-                    *status_first |= takes_away;
+                    *status_first |= withdraws;
                     after
                 }
-                Wanted::Released(_) | Wanted::Deleted | Wanted::MadeAnew => return,
+                Wanted::Released(_) | Wanted::Deleted | Wanted::Recreated => return,
             };
             if let Some(planned) = K::from_object_mut(planned) {
                 change(planned);
@@ -259,12 +259,12 @@ impl<R: Records> Plan<R> {
             && before.immutable
             && before.data != after.data
         {
-            return self.make_anew(before);
+            return self.recreate(before);
         }
         let wanted = Wanted::Edited {
             before: Box::new(before),
             after: Box::new(after),
-            status_first: takes_away,
+            status_first: withdraws,
         };
         self.change(id, Version::of(stored.metadata()), wanted, Rank::Rule);
     }
@@ -312,10 +312,10 @@ impl<R: Records> Plan<R> {
         }
     }
 
-    fn make_anew(&mut self, stored: &Secret) {
+    fn recreate(&mut self, stored: &Secret) {
         if stored.metadata.deletion_timestamp.is_none() {
             let version = Version::of(&stored.metadata);
-            self.change(stored.id(), version, Wanted::MadeAnew, Rank::Rule);
+            self.change(stored.id(), version, Wanted::Recreated, Rank::Rule);
         }
     }
 
@@ -422,22 +422,22 @@ impl<R: Records> Plan<R> {
         }
         let mut changes: Vec<(ObjectRef, Change)> = self.changes.into_iter().collect();
         changes.sort_by_key(|(_, change)| change.order);
-        let made_anew: BTreeSet<ObjectRef> = changes
+        let recreated: BTreeSet<ObjectRef> = changes
             .iter()
-            .filter(|(_, change)| matches!(change.wanted, Wanted::MadeAnew))
+            .filter(|(_, change)| matches!(change.wanted, Wanted::Recreated))
             .map(|(id, _)| id.clone())
             .collect();
         let effects = changes.into_iter();
         ranked.extend(effects.filter_map(|(id, change)| change.into_effect(id)));
         // The sort is stable: effects of one rank keep the order of the rules.
         ranked.sort_by_key(|(rank, _)| *rank);
-        let happening: Happening = ranked
+        let planned: PlannedEffects = ranked
             .iter()
             .map(|(rank, effect)| (effect.id(), (*rank, effect.part())))
-            .filter(|(id, _)| !made_anew.contains(id))
+            .filter(|(id, _)| !recreated.contains(id))
             .collect();
         let events = self.events.into_iter();
-        let events = events.filter(|(_, condition)| condition.holds(&happening));
+        let events = events.filter(|(_, condition)| condition.holds(&planned));
         Step {
             events: events.map(|(event, _)| event).collect(),
             effects: ranked.into_iter().map(|(_, effect)| effect).collect(),
@@ -450,16 +450,16 @@ impl<R: Records> Plan<R> {
 }
 
 /// The rank and the part of each object's effect. An object has at most one effect.
-type Happening = BTreeMap<ObjectRef, (Rank, Part)>;
+type PlannedEffects = BTreeMap<ObjectRef, (Rank, Part)>;
 
 impl EventCondition {
-    fn holds(&self, happening: &Happening) -> bool {
+    fn holds(&self, planned: &PlannedEffects) -> bool {
         match self {
             Self::Step => true,
-            Self::Effect(ids) => ids.iter().any(|id| happening.contains_key(id)),
-            Self::Part(id, part) => happening.get(id).is_some_and(|(_, it)| it == part),
+            Self::Effect(ids) => ids.iter().any(|id| planned.contains_key(id)),
+            Self::Part(id, part) => planned.get(id).is_some_and(|(_, it)| it == part),
             Self::Forgetting(id) => {
-                let rank = happening.get(id).map(|(rank, _)| *rank);
+                let rank = planned.get(id).map(|(rank, _)| *rank);
                 rank == Some(Rank::Forgetting)
             }
         }

@@ -65,8 +65,9 @@ use crate::{
 pub fn to_provider(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Step, Error> {
     let mut step = Step::default();
     if let Some(between) = Between::of(at_consumer, at_provider)? {
-        step.effects.extend(between.forth::<ResourceSlice>()?);
-        step.effects.extend(between.forth::<Renew>()?);
+        step.effects
+            .extend(between.effects_at_provider::<ResourceSlice>()?);
+        step.effects.extend(between.effects_at_provider::<Renew>()?);
     }
     Ok(step)
 }
@@ -79,8 +80,9 @@ pub fn to_provider(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Ste
 pub fn to_consumer(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Step, Error> {
     let mut step = Step::default();
     if let Some(between) = Between::of(at_consumer, at_provider)? {
-        step.effects.extend(between.back::<ResourceSlice>()?);
-        step.effects.extend(between.back::<Renew>()?);
+        step.effects
+            .extend(between.effects_at_consumer::<ResourceSlice>()?);
+        step.effects.extend(between.effects_at_consumer::<Renew>()?);
     }
     Ok(step)
 }
@@ -132,7 +134,7 @@ impl<'v, 'o> Between<'v, 'o> {
         }))
     }
 
-    fn forth<K: Replicated + 'o>(&self) -> Result<Vec<Effect>, Error> {
+    fn effects_at_provider<K: Replicated + 'o>(&self) -> Result<Vec<Effect>, Error> {
         let mut effects = Vec::new();
         for original in self.originals::<K>()? {
             match self.replica_of(original)? {
@@ -164,7 +166,7 @@ impl<'v, 'o> Between<'v, 'o> {
         Ok(effects)
     }
 
-    fn back<K: Replicated + 'o>(&self) -> Result<Vec<Effect>, Error> {
+    fn effects_at_consumer<K: Replicated + 'o>(&self) -> Result<Vec<Effect>, Error> {
         let mut effects = Vec::new();
         for original in self.originals::<K>()? {
             if let Some(replica) = self.replica_of(original)? {

@@ -46,7 +46,7 @@ pub struct HolderStatus {
     pub valid_until: Option<Timestamp>,
     /// When the certificate is due for renewal; `None` while it is being renewed,
     /// or if it is not renewed at all.
-    pub renewed_at: Option<Timestamp>,
+    pub renewal_due_at: Option<Timestamp>,
     /// Why the identity or its renewal is refused. If the provider denied a slice
     /// by a condition, the slice has no error here.
     pub refused: Option<Error>,
@@ -58,7 +58,7 @@ pub enum Stage {
     /// This side or one of its backends has to act next.
     InProgress,
     /// The peer or an administrator has to act next.
-    AtRest,
+    Waiting,
     /// The identity is complete.
     Authenticated,
     /// The identity is refused.
@@ -113,7 +113,7 @@ impl HolderStatus {
             phase,
             stage,
             valid_until: None,
-            renewed_at: None,
+            renewal_due_at: None,
             refused: None,
         }
     }

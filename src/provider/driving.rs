@@ -143,14 +143,14 @@ fn with_credential(
     credential: &Credential,
     renewal: &Renewal,
 ) -> HolderStatus {
-    let (renewed_at, refused) = match renewal {
+    let (renewal_due_at, refused) = match renewal {
         Renewal::Never | Renewal::Due(_) => (None, None),
         Renewal::NotBefore(due) => (Some(*due), None),
         Renewal::Denied { error, again_at } => (Some(*again_at), Some(error.clone())),
     };
     HolderStatus {
         valid_until: credential.shown.valid_until(),
-        renewed_at,
+        renewal_due_at,
         refused,
         ..status
     }

@@ -31,7 +31,7 @@ phases! {
     pub enum Phase {
         /// The peer has no invitation. [`Provider::invite`](super::Provider::invite)
         /// makes one.
-        Uninvited => AtRest,
+        Uninvited => Waiting,
         /// An earlier peering is over: the Tenant is gone. The peer can return only
         /// after a new [`Provider::invite`](super::Provider::invite).
         Ended {
@@ -50,14 +50,14 @@ phases! {
         /// The peer has no nonce that it could sign.
         NeedsNonce(WhyNonce) => InProgress,
         /// The peer can sign this nonce, and the provider waits for the Tenant.
-        AwaitsTenant(Nonce) => AtRest,
+        AwaitsTenant(Nonce) => Waiting,
         /// The Tenant is verified; the look-up of names has not answered yet.
         AwaitsNames => InProgress,
         /// The Tenant is verified, and its key signed this nonce. This proof must be
         /// recorded before anything is signed.
         NeedsProof(Box<VerifiedTenant>, Nonce) => InProgress,
         /// The proof is on record; the request waits for an approval.
-        NeedsApproval(Box<ApprovalRequest>) => AtRest,
+        NeedsApproval(Box<ApprovalRequest>) => Waiting,
         /// The proof is on record; the credential must be requested.
         NeedsCredential(Box<NeedsCredential>) => InProgress,
         /// The credential exists; the rights or the status are missing.
@@ -66,11 +66,11 @@ phases! {
         Authenticated(Box<Issued>) => Authenticated,
         /// The peer has access without a handshake: this side's administrator allows
         /// it.
-        Tolerated => AtRest,
+        Tolerated => Waiting,
         /// The provider refuses the peer, its name or its objects.
         Refused(Error) => Refused,
         /// The peer is drained. The peer keeps its certificate, but has no rights.
-        Drained => AtRest,
+        Drained => Waiting,
         /// The Tenant is being deleted; or the Tenant is gone, but rights remain.
         Ending => Ending,
     }

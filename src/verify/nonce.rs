@@ -18,7 +18,7 @@ pub struct NonceExpectation<'a> {
     pub now: Timestamp,
     /// Whether a key of the provider is known. If so, the nonce has to commit to a
     /// key.
-    pub known_by_key: bool,
+    pub provider_key_known: bool,
 }
 
 /// Verifies that a text may be signed: the text must have the form of a nonce. A
@@ -37,7 +37,7 @@ pub struct NonceExpectation<'a> {
 ///     provider: &"cl-provider".parse()?,
 ///     consumer: &"cl-consumer".parse()?,
 ///     now: "2026-11-20T13:00:00Z".parse()?,
-///     known_by_key: false,
+///     provider_key_known: false,
 /// };
 /// let jwt = b"eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZG1pbiJ9";
 /// assert!(verify::nonce_to_sign(jwt, &expectation, &Policy::compatible()).is_err());
@@ -63,19 +63,19 @@ pub(crate) fn nonce_at(
     let nonce =
         Nonce::parse(text, policy).map_err(|error| at(PeerMisbehaved::NonceForm(error).into()))?;
     let Some(structured) = nonce.structured() else {
-        return match expectation.known_by_key {
+        return match expectation.provider_key_known {
             true => Err(at(uncommitted.into())),
             false => Ok(nonce),
         };
     };
-    if !structured.names(expectation.provider, expectation.consumer) {
+    if !structured.is_for(expectation.provider, expectation.consumer) {
         return Err(at(PeerMisbehaved::NonceForOthers.into()));
     }
     let expires = structured.expires();
     if expires <= expectation.now {
         return Err(at(PeerIncompatible::NonceExpired { at: expires }.into()));
     }
-    if expectation.known_by_key && !structured.commits() {
+    if expectation.provider_key_known && !structured.commits() {
         return Err(at(uncommitted.into()));
     }
     Ok(nonce)

@@ -352,7 +352,7 @@ fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Refusal> {
         provider: &provider,
         consumer: consumer.cluster_id(),
         now: now(),
-        known_by_key: false,
+        provider_key_known: false,
     };
     verify::nonce_to_sign(&bytes, &expectation, &policy)?;
     // As another program would put it there for a controller to sign.

@@ -20,16 +20,16 @@ fn both_sides_report_their_status_in_one_form() {
     );
     assert_eq!(provider.peer, *exchange.consumer.cluster_id());
     assert_eq!(consumer.peer, *exchange.provider.cluster_id());
-    assert_eq!(told(&provider), ("Uninvited", Stage::AtRest));
-    assert_eq!(told(&consumer), ("AwaitsNonce", Stage::AtRest));
+    assert_eq!(told(&provider), ("Uninvited", Stage::Waiting));
+    assert_eq!(told(&consumer), ("AwaitsNonce", Stage::Waiting));
 
     exchange.turn_of_provider();
     exchange.turn_of_provider();
-    assert_eq!(told(&looks(&exchange)[0]), ("AwaitsTenant", Stage::AtRest));
+    assert_eq!(told(&looks(&exchange)[0]), ("AwaitsTenant", Stage::Waiting));
     exchange.deliver("nonce");
     assert_eq!(
         told(&looks(&exchange)[1]),
-        ("AwaitsIdentity", Stage::AtRest)
+        ("AwaitsIdentity", Stage::Waiting)
     );
     exchange.deliver("Tenant");
     assert_eq!(told(&looks(&exchange)[0]).1, Stage::InProgress);
@@ -40,13 +40,13 @@ fn both_sides_report_their_status_in_one_form() {
         let HolderStatus {
             holder,
             valid_until,
-            renewed_at,
+            renewal_due_at,
             refused,
             ..
         } = status.control_plane;
         assert_eq!(holder, Holder::ControlPlane);
         assert_eq!(valid_until, Some(exchange.certificate().leaf().not_after));
-        assert!(renewed_at > Some(exchange.now) && renewed_at < valid_until);
+        assert!(renewal_due_at > Some(exchange.now) && renewal_due_at < valid_until);
         assert_eq!(refused, None);
     }
 }
@@ -111,7 +111,7 @@ fn slices_are_holders_in_addition_to_the_control_plane() {
             ("resource slice other".to_owned(), "Refused", Stage::Refused),
         ]
     );
-    assert!(status.slices[0].valid_until > status.slices[0].renewed_at);
+    assert!(status.slices[0].valid_until > status.slices[0].renewal_due_at);
     assert!(status.slices[1].refused.is_some());
 }
 

@@ -35,8 +35,10 @@ fn a_replacement_does_not_end_a_deletion() {
     };
     objects.apply(&replace(&objects, with_finalizer())).unwrap();
     assert_eq!(stored(&objects).deletion_timestamp, Some(Timestamp::EPOCH));
-    let mut last = Secret::default();
-    last.metadata = named();
+    let last = Secret {
+        metadata: named(),
+        ..Secret::default()
+    };
     objects.apply(&replace(&objects, last.into())).unwrap();
     assert_eq!(objects.iter().count(), 0, "the last finalizer is gone");
 }
@@ -88,8 +90,10 @@ fn named() -> Metadata {
 }
 
 fn with_finalizer() -> Object {
-    let mut secret = Secret::default();
-    secret.metadata = named();
+    let mut secret = Secret {
+        metadata: named(),
+        ..Secret::default()
+    };
     secret.metadata.finalizers = vec!["example.com/finalizer".to_owned()];
     secret.into()
 }

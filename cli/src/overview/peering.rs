@@ -155,7 +155,7 @@ fn renewal(holder: &HolderStatus, peer: &ClusterId, step: &Step) -> Renewal {
             && step.wait.awaiting.iter().any(
                 |awaited| matches!(awaited, Awaited::Renewal(identity) if identity.name == name),
             );
-    match (holder.valid_until, holder.renewed_at, &holder.refused) {
+    match (holder.valid_until, holder.renewal_due_at, &holder.refused) {
         (None, ..) => Renewal::None,
         (Some(_), Some(due), _) => Renewal::NotBefore(due),
         (Some(_), None, Some(error)) => Renewal::Cannot(error.to_string()),

@@ -132,7 +132,7 @@ impl Controller {
                 peer = next.next() => {
                     let Some(peer) = peer else { break };
                     busy.insert(peer.clone());
-                    working.push(shared.clone().attend(peer).boxed());
+                    working.push(shared.clone().handle_peer(peer).boxed());
                 }
             }
         }

@@ -9,7 +9,7 @@ use liqo_auth::{
 
 use super::{
     Done, events,
-    shared::{Order, Said, Shared},
+    shared::{Order, Reports, Shared},
 };
 use crate::{Applied, Error, apply, error::with_sources, object};
 
@@ -24,7 +24,7 @@ enum Carried {
 }
 
 /// Why one side of a peer stopped looking.
-enum Rest {
+enum Pause {
     /// Nothing is left to do until an object changes, or until this time has passed.
     Until(Option<Duration>),
     /// All effects are applied. A watch will show them soon.
@@ -39,7 +39,7 @@ enum Rest {
 impl Shared {
     /// Carries out the orders for a peer, and then the steps of each side. Returns the
     /// delay after which to look again, and the messages to deliver.
-    pub(super) async fn attend(self: Arc<Self>, peer: ClusterId) -> Done {
+    pub(super) async fn handle_peer(self: Arc<Self>, peer: ClusterId) -> Done {
         let mut outbox = Vec::new();
         if !self.is_synchronized() {
             // `take` returns the peer again once all objects are listed.
@@ -55,29 +55,29 @@ impl Shared {
             let _ = order.answer.send(outcome);
         }
         let mut again: Option<Duration> = None;
-        let mut said = Said::new();
+        let mut reports = Reports::new();
         let mut retry = None;
         let mut overtaken = None;
         let mut is_complete = true;
         let sides = self.sides();
         for side in sides.machines() {
-            let rest = self.advance(&peer, side, &mut said, &mut outbox).await;
-            is_complete &= matches!(rest, Ok(Rest::Until(_)));
-            match rest {
-                Ok(Rest::Until(delay)) => again = again.into_iter().chain(delay).min(),
-                Ok(Rest::Unshown) => again = again.into_iter().chain([ONE_SECOND]).min(),
-                Ok(Rest::Overtaken(id)) => {
+            let pause = self.advance(&peer, side, &mut reports, &mut outbox).await;
+            is_complete &= matches!(pause, Ok(Pause::Until(_)));
+            match pause {
+                Ok(Pause::Until(delay)) => again = again.into_iter().chain(delay).min(),
+                Ok(Pause::Unshown) => again = again.into_iter().chain([ONE_SECOND]).min(),
+                Ok(Pause::Overtaken(id)) => {
                     retry = retry.or(Some(SHORTLY));
                     overtaken = Some(id);
                 }
-                Ok(Rest::Unsettled) => {
+                Ok(Pause::Unsettled) => {
                     let message = format!("{MOST_LOOKS} looks in a row had effects to apply");
-                    said.insert(message, UNSETTLED);
+                    reports.insert(message, UNSETTLED);
                     retry = Some(ONE_SECOND);
                 }
                 Err(error) => {
                     self.counters.failures.add_one();
-                    said.insert(with_sources(&error), FAILED);
+                    reports.insert(with_sources(&error), FAILED);
                     retry = Some(ONE_SECOND);
                 }
             }
@@ -87,10 +87,10 @@ impl Shared {
         });
         if let Some(id) = overtaken.filter(|_| in_a_row >= MOST_ATTEMPTS) {
             let message = format!("{id} cannot be written: it is missing or keeps changing");
-            said.insert(message, FAILED);
+            reports.insert(message, FAILED);
         }
         again = again.into_iter().chain(retry).min();
-        self.say(&peer, said, is_complete).await;
+        self.report(&peer, reports, is_complete).await;
         Done {
             outbox: Some(self.undelivered(&peer, outbox)),
             peer,
@@ -104,36 +104,36 @@ impl Shared {
         &self,
         peer: &ClusterId,
         side: &dyn Machine,
-        said: &mut Said,
+        reports: &mut Reports,
         outbox: &mut Vec<Message>,
-    ) -> Result<Rest, Error> {
+    ) -> Result<Pause, Error> {
         for _ in 0..MOST_LOOKS {
             self.fetch_unwatched(peer).await?;
             let step = {
                 let mirror = self.mirror();
                 let Ok(view) = mirror.view(peer) else {
-                    return Ok(Rest::Until(None));
+                    return Ok(Pause::Until(None));
                 };
                 self.counters.looks.add_one();
                 side.reconcile(&view, self.clock.env()?)?
             };
             // A notice counts also if the step does away with its cause.
             let notices = step.notices.iter();
-            said.extend(notices.filter_map(|notice| Some((note(notice, peer)?, NOTICE))));
+            reports.extend(notices.filter_map(|notice| Some((note(notice, peer)?, NOTICE))));
             match self.carry_out(peer, &step).await? {
                 Carried::Shown => {}
-                Carried::Unshown => return Ok(Rest::Unshown),
-                Carried::Overtaken(id) => return Ok(Rest::Overtaken(id)),
+                Carried::Unshown => return Ok(Pause::Unshown),
+                Carried::Overtaken(id) => return Ok(Pause::Overtaken(id)),
             }
             if step.is_settled() {
                 let refusals = step.refused.iter().map(|refused| refused.error.to_string());
-                said.extend(refusals.map(|refusal| (refusal, REFUSED)));
+                reports.extend(refusals.map(|refusal| (refusal, REFUSED)));
                 let delay = self.next_look(&step)?;
                 outbox.extend(step.outbox);
-                return Ok(Rest::Until(delay));
+                return Ok(Pause::Until(delay));
             }
         }
-        Ok(Rest::Unsettled)
+        Ok(Pause::Unsettled)
     }
 
     async fn execute(&self, peer: &ClusterId, order: &Order) -> Result<Step, Error> {
@@ -289,8 +289,8 @@ impl Shared {
     }
 
     /// Logs and publishes the messages that are not logged yet.
-    async fn say(&self, peer: &ClusterId, said: Said, is_complete: bool) {
-        let fresh = self.record(peer, |record| record.note(said, is_complete));
+    async fn report(&self, peer: &ClusterId, reports: Reports, is_complete: bool) {
+        let fresh = self.record(peer, |record| record.note(reports, is_complete));
         if fresh.is_empty() {
             return;
         }

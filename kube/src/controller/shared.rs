@@ -64,7 +64,7 @@ pub(crate) struct Shared {
 }
 
 /// The log messages about a peer, each with the reason of its Kubernetes event.
-pub(super) type Said = BTreeMap<String, &'static str>;
+pub(super) type Reports = BTreeMap<String, &'static str>;
 
 /// The memory of a controller about a peer. It prevents repeated messages and log
 /// lines, and determines the delays after failures. The exchange does not depend on it.
@@ -77,20 +77,20 @@ pub(super) struct Record {
     pub(super) looks: Failures,
     pub(super) deliveries: Failures,
     /// The messages that were logged after the last complete look, and since then.
-    logged: Said,
+    logged: Reports,
 }
 
 impl Record {
     /// Notes the messages of a look. Returns those that are not logged yet. A look that
     /// was not completed does not show all refusals, so that the earlier messages stay.
-    pub(super) fn note(&mut self, mut said: Said, is_complete: bool) -> Said {
+    pub(super) fn note(&mut self, mut reports: Reports, is_complete: bool) -> Reports {
         let before = core::mem::take(&mut self.logged);
-        self.logged = said.clone();
-        said.retain(|message, _| !before.contains_key(message));
+        self.logged = reports.clone();
+        reports.retain(|message, _| !before.contains_key(message));
         if !is_complete {
             self.logged.extend(before);
         }
-        said
+        reports
     }
 }
 
@@ -284,9 +284,9 @@ mod tests {
     fn a_message_is_logged_again_only_after_a_complete_look_without_it() {
         let mut record = Record::default();
         let mut fresh = |message: &str, is_complete| {
-            let said = message.split_terminator(',');
-            let said = said.map(|message| (message.to_owned(), "Refused"));
-            let fresh = record.note(said.collect(), is_complete);
+            let reports = message.split_terminator(',');
+            let reports = reports.map(|message| (message.to_owned(), "Refused"));
+            let fresh = record.note(reports.collect(), is_complete);
             fresh.into_keys().collect::<Vec<_>>().join(",")
         };
         assert_eq!(fresh("a", true), "a");

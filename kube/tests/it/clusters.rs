@@ -177,7 +177,7 @@ pub fn signer(milan: &FakeApiServer, running: &mut JoinSet<()>) -> Endpoint {
 
 /// Signs approved requests, as the controller manager does.
 async fn sign_approved(server: FakeApiServer, authority: Authority) {
-    for round in 0_u8.. {
+    for round in (0..=u8::MAX).cycle() {
         for request in server.all("certificatesigningrequests") {
             let Object::CertificateSigningRequest(open) = Object::from_value(request.clone())
             else {

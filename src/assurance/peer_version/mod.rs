@@ -20,7 +20,7 @@ mod version;
 use core::fmt;
 use std::collections::BTreeMap;
 
-pub use version::{LiqoVersion, Peer, VersionRange};
+pub use version::{LiqoVersion, PeerSoftware, VersionRange};
 use version::{V0_2, V0_3, V0_11, V1_0, V1_0_2, V1_2};
 
 use super::commitment::COMMITMENT_ANNOTATION;
@@ -37,7 +37,7 @@ use crate::{
 
 /// A fact in the objects that shows which software the peer runs.
 #[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
-#[display("{object}, {field}: {found}: {tells}")]
+#[display("{object}, {field}: {found}: {shows}")]
 pub struct Observation {
     /// The object.
     pub object: ObjectRef,
@@ -47,7 +47,7 @@ pub struct Observation {
     pub found: &'static str,
     /// The software that the peer may run, given that the content was written by the
     /// peer or for the peer.
-    pub tells: Peer,
+    pub shows: PeerSoftware,
 }
 
 /// The observations about a peer's version, and the conclusion from them.
@@ -82,7 +82,7 @@ pub struct Evidence {
     /// The observations.
     pub observations: Vec<Observation>,
     /// The software that the peer may run, according to all observations.
-    pub peer: Peer,
+    pub peer: PeerSoftware,
     /// Whether no single version of Liqo can have written all observed content. If
     /// so, the peer was upgraded in between, or does not run Liqo, or somebody wrote
     /// false data.
@@ -145,7 +145,7 @@ pub fn of_consumer(view: &View<'_>) -> Result<Evidence, Error> {
             found,
             "metadata.labels[discovery.liqo.io/cluster-id]",
             "a service account of a home cluster",
-            Peer::of(V0_2, Some(V0_3)),
+            PeerSoftware::of(V0_2, Some(V0_3)),
         ));
     }
     observations.extend(of_token(view)?);
@@ -181,7 +181,7 @@ pub fn of_provider(view: &View<'_>) -> Result<Evidence, Error> {
                 secret,
                 "metadata.labels[discovery.liqo.io/remote-identity]",
                 "an identity that was given for a token",
-                Peer::of(V0_2, Some(V0_11)),
+                PeerSoftware::of(V0_2, Some(V0_11)),
             ));
         }
     }
@@ -240,23 +240,28 @@ impl TokenForm {
 }
 
 impl Observation {
-    fn on(object: &impl Resource, field: &'static str, found: &'static str, tells: Peer) -> Self {
+    fn on(
+        object: &impl Resource,
+        field: &'static str,
+        found: &'static str,
+        shows: PeerSoftware,
+    ) -> Self {
         Self {
             object: object.id(),
             field,
             found,
-            tells,
+            shows,
         }
     }
 }
 
 impl Evidence {
     fn of(observations: Vec<Observation>) -> Self {
-        let mut peer = Peer::of(V0_2, None);
+        let mut peer = PeerSoftware::of(V0_2, None);
         let mut contradictory = false;
-        for Observation { tells, .. } in &observations {
-            peer.this_library &= tells.this_library;
-            peer.liqo = match (peer.liqo, tells.liqo) {
+        for Observation { shows, .. } in &observations {
+            peer.this_library &= shows.this_library;
+            peer.liqo = match (peer.liqo, shows.liqo) {
                 (Some(one), Some(other)) => Some(one.and(other).unwrap_or_else(|| {
                     contradictory = true;
                     one.or_upgraded(other)
@@ -305,25 +310,25 @@ impl Ability {
 
 fn of_public_key(tenant: &Tenant) -> Option<Observation> {
     let key = tenant.spec.public_key.as_slice();
-    let (found, tells) = if key.len() == 32 {
-        let tells = Peer::of(V0_11, Some(V1_0_2));
-        ("a public key of 32 raw bytes", tells)
+    let (found, shows) = if key.len() == 32 {
+        let shows = PeerSoftware::of(V0_11, Some(V1_0_2));
+        ("a public key of 32 raw bytes", shows)
     } else if key.starts_with(b"-----BEGIN ") {
-        ("a public key in PEM", Peer::of(V1_0_2, None))
+        ("a public key in PEM", PeerSoftware::of(V1_0_2, None))
     } else {
         return None;
     };
-    Some(Observation::on(tenant, "spec.publicKey", found, tells))
+    Some(Observation::on(tenant, "spec.publicKey", found, shows))
 }
 
 /// The observation of a Renew that a consumer wrote.
 fn of_replicated_renew(renew: &Renew) -> Observation {
-    let (found, tells) = if renew.spec.csr.is_empty() {
-        ("a Renew without a request", Peer::of(V1_2, None))
+    let (found, shows) = if renew.spec.csr.is_empty() {
+        ("a Renew without a request", PeerSoftware::of(V1_2, None))
     } else {
-        ("a Renew with a request", Peer::of(V1_0, Some(V1_2)))
+        ("a Renew with a request", PeerSoftware::of(V1_0, Some(V1_2)))
     };
-    Observation::on(renew, "spec.csr", found, tells)
+    Observation::on(renew, "spec.csr", found, shows)
 }
 
 /// The observation of a Renew that a provider answered. Liqo 1.0 and 1.1 do not
@@ -339,18 +344,21 @@ fn of_answered_renew(renew: &Renew) -> Option<Observation> {
         renew,
         "status.authParams",
         found,
-        Peer::of(from, None),
+        PeerSoftware::of(from, None),
     ))
 }
 
 fn of_nonce(secret: &Secret) -> Option<Observation> {
     let nonce = Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()?;
-    let (found, tells) = match nonce.structured() {
-        Some(_) => ("a nonce that names its clusters", Peer::THIS_LIBRARY),
+    let (found, shows) = match nonce.structured() {
+        Some(_) => (
+            "a nonce that names its clusters",
+            PeerSoftware::THIS_LIBRARY,
+        ),
         // This library also keeps using a nonce that Liqo made.
-        None => ("a nonce of random bytes", Peer::of(V0_11, None)),
+        None => ("a nonce of random bytes", PeerSoftware::of(V0_11, None)),
     };
-    Some(Observation::on(secret, "data.nonce", found, tells))
+    Some(Observation::on(secret, "data.nonce", found, shows))
 }
 
 fn of_identity(identity: &Identity) -> Observation {
@@ -360,14 +368,14 @@ fn of_identity(identity: &Identity) -> Observation {
             identity,
             "metadata.annotations[liqo-auth/commitment]",
             "a commitment of the provider",
-            Peer::THIS_LIBRARY,
+            PeerSoftware::THIS_LIBRARY,
         );
     }
     Observation::on(
         identity,
         "metadata.name",
         "an Identity",
-        Peer::of(V0_11, None),
+        PeerSoftware::of(V0_11, None),
     )
 }
 
@@ -378,27 +386,27 @@ fn of_foreign_cluster(foreign: &ForeignCluster) -> Option<Observation> {
             foreign,
             "status.authStatus",
             "an identity that was given for a token",
-            Peer::of(V0_2, Some(V0_11)),
+            PeerSoftware::of(V0_2, Some(V0_11)),
         )
     })
 }
 
 fn of_token_form(foreign: &ForeignCluster) -> Option<Observation> {
-    let (found, tells) = match TokenForm::shown_on(foreign)? {
+    let (found, shows) = match TokenForm::shown_on(foreign)? {
         TokenForm::Accounts => (
             "a foreign cluster that gives service accounts",
-            Peer::of(V0_2, Some(V0_3)),
+            PeerSoftware::of(V0_2, Some(V0_3)),
         ),
         TokenForm::Certificates => (
             "a foreign cluster that gives certificates",
-            Peer::of(V0_3, Some(V0_11)),
+            PeerSoftware::of(V0_3, Some(V0_11)),
         ),
     };
     Some(Observation::on(
         foreign,
         "metadata.annotations[liqo-auth/token-protocol]",
         found,
-        tells,
+        shows,
     ))
 }
 
@@ -410,8 +418,8 @@ fn of_token(view: &View<'_>) -> Result<Option<Observation>, Error> {
         .every::<Secret>()?
         .find(|secret| secret.metadata.name == name && is_about(&secret.metadata.labels, view));
     Ok(secret.map(|secret| {
-        let tells = Peer::of(V0_2, Some(V0_11));
-        Observation::on(secret, "metadata.name", "a token of the peer", tells)
+        let shows = PeerSoftware::of(V0_2, Some(V0_11));
+        Observation::on(secret, "metadata.name", "a token of the peer", shows)
     }))
 }
 

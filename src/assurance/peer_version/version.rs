@@ -18,14 +18,14 @@ pub struct VersionRange {
 
 /// The software that a peer may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Peer {
+pub struct PeerSoftware {
     /// The versions of Liqo that the peer may run. None if it does not run Liqo.
     pub liqo: Option<VersionRange>,
     /// Whether the peer may run this library.
     pub this_library: bool,
 }
 
-impl Peer {
+impl PeerSoftware {
     pub(super) const THIS_LIBRARY: Self = Self {
         liqo: None,
         this_library: true,
@@ -72,7 +72,7 @@ impl fmt::Display for VersionRange {
 }
 
 /// For example: `Liqo 1.0.2 or later, or this library`.
-impl fmt::Display for Peer {
+impl fmt::Display for PeerSoftware {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.liqo, self.this_library) {
             (Some(liqo), true) => write!(formatter, "Liqo {liqo}, or this library"),

@@ -36,10 +36,10 @@ phases! {
         /// provider knows. Slices made by a person or by `liqoctl` begin here.
         NeedsRequest => InProgress,
         /// The request is complete; the provider has not decided yet.
-        AwaitsDecision => AtRest,
+        AwaitsDecision => Waiting,
         /// The control plane has no Identity yet. The slice's API server and CA must be
         /// the same as the control plane's.
-        AwaitsControlPlane => AtRest,
+        AwaitsControlPlane => Waiting,
         /// The provider gave a certificate, which is verified. The next step stores the
         /// certificate in the Identity.
         NeedsIdentity(Box<OfferedIdentity>) => InProgress,

@@ -144,7 +144,7 @@ fn a_broken_key_is_refused_without_a_word_of_it() {
         ),
         (
             information(ED25519_OID, &[]),
-            Unsound {
+            Invalid {
                 algorithm: "Ed25519",
             },
         ),

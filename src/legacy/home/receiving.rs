@@ -38,7 +38,7 @@ impl Configuration {
         plan: &mut plan::Plan<R>,
     ) -> Result<(), Error> {
         if response.status != 200 {
-            return Err(no_answer(response.status));
+            return Err(unsuccessful(response.status));
         }
         let info: ClusterInfo = read_json(
             response.body.expose(),
@@ -123,7 +123,7 @@ impl Look<'_> {
             }
             404 if version.is_none() => self.downgrade(cluster, plan),
             404 => Err(wrong(PeerIncompatible::NoTokenProtocol, "")),
-            found => Err(no_answer(found)),
+            found => Err(unsuccessful(found)),
         }
     }
 
@@ -401,7 +401,7 @@ fn decode(text: &str, field: &'static str) -> Result<Bytes, Error> {
     }
 }
 
-fn no_answer(found: u16) -> Error {
+fn unsuccessful(found: u16) -> Error {
     wrong(PeerIncompatible::Status { found }, "")
 }
 

@@ -60,14 +60,14 @@
 //! | `awsIdentity` | `id`, `peer`, `holder`, `subject` | the fields of `awsConfig` in an Identity |
 //! | `resources` | `peer`, `slice`, `class`, `resources`, `granted` (or null), `now` | `type`: `grant` with `grant`, `deny` with `reason` and `message`, or `notMine` |
 //! | `name` | `kind` (`user` or `group`), `name`, `claimant` (`type`: `controlPlane`, `peeringUser` or `slice`; `consumer`, `slice`) | `true` if the name belongs to somebody else |
-//! | `key` | `peer` | a `KeyElsewhere` |
-//! | `predecessor` | `peer` | a `KeyElsewhere`, or none |
+//! | `key` | `peer` | an `ExternalKey` |
+//! | `predecessor` | `peer` | an `ExternalKey`, or none |
 //! | `signature` | `id`, `purpose`, `scheme`, `publicKey`, `bytes` (base64) | the signature in base64 |
 //!
 //! [`read_document`](crate::model::read_document) reads an
 //! [`Answer`](crate::crypto::Answer): `type` is `ready` (with `value`, if there is
 //! one), `pending`, or `denied` (with `reason`). A
-//! [`KeyElsewhere`](crate::crypto::KeyElsewhere) has `publicKey` and `clientKey`,
+//! [`ExternalKey`](crate::crypto::ExternalKey) has `publicKey` and `clientKey`,
 //! whose `type` is `file` (with `path`), `exec` (with `apiVersion`, `command`,
 //! `args`, and `env` as a list of `name` and `value`) or `notExportable`.
 //!

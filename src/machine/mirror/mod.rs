@@ -250,10 +250,10 @@ impl Mirror {
     /// mirror took the answer.
     pub fn written(&mut self, effect: &Effect, object: Object) -> bool {
         let id = effect.id();
-        let is_known = self.deleted.contains(uid(&object));
+        let is_deleted = self.deleted.contains(uid(&object));
         let stored = self.store.get(&id).map(Object::any_metadata);
         let is_next = match (effect, stored) {
-            (Effect::Create(_), None) => !is_known,
+            (Effect::Create(_), None) => !is_deleted,
             (Effect::Replace { version, .. } | Effect::Patch { version, .. }, Some(stored)) => {
                 *version == Version::of(stored) && stored.uid == object.any_metadata().uid
             }
@@ -291,7 +291,7 @@ impl Mirror {
             let watch = missing.watch.clone();
             return Err(NotYet { watch });
         }
-        Ok(self.store.view(peer, false).and(self.met(peer)))
+        Ok(self.store.view(peer, false).and(self.fetched_only(peer)))
     }
 
     /// The peers that an object concerns, given the known Namespaces.
@@ -320,7 +320,7 @@ impl Mirror {
     }
 
     /// The objects that were fetched for a peer and do not concern it otherwise.
-    fn met(&self, peer: &ClusterId) -> impl Iterator<Item = &Object> {
+    fn fetched_only(&self, peer: &ClusterId) -> impl Iterator<Item = &Object> {
         let fetched = self.fetched.of(peer);
         fetched
             .filter_map(|id| self.store.get(id))

@@ -35,7 +35,7 @@ pub(super) enum Wanted {
     Deleted,
     /// An immutable Secret is deleted. The next call creates it again and adds the
     /// event.
-    MadeAnew,
+    Recreated,
 }
 
 /// The purpose of an effect, which determines its position in the step.
@@ -64,7 +64,7 @@ impl Change {
                 object: *object,
                 version,
             },
-            Wanted::Deleted | Wanted::MadeAnew => Effect::Delete { id, version },
+            Wanted::Deleted | Wanted::Recreated => Effect::Delete { id, version },
             Wanted::Released(patch) => Effect::Patch {
                 id,
                 version,

@@ -95,12 +95,12 @@ fn the_effects_come_in_order_whatever_came_first() {
 #[test]
 fn an_object_has_one_part_in_a_step_and_the_rest_keeps_its_events() {
     let tenant = tenant();
-    let change = |takes_away: bool| {
+    let change = |withdraws: bool| {
         let mut plan = plan();
         plan.edit(&tenant, |tenant| tenant.metadata.finalizers.clear());
         let say = |tenant: &mut Tenant| tenant.status.tenant_namespace = "other".to_owned();
-        if takes_away {
-            plan.take_away(&tenant, say);
+        if withdraws {
+            plan.withdraw_status(&tenant, say);
         } else {
             plan.edit(&tenant, say);
         }

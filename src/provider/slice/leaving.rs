@@ -21,7 +21,7 @@ impl SliceLook<'_> {
             .slice(&slice.metadata.name)
             .change(|record| record.drained = true);
         let now = self.look.now;
-        plan.take_away(slice, |slice| {
+        plan.withdraw_status(slice, |slice| {
             status::deny_resources(&mut slice.status, now)
         });
         let reason = "the peer is drained".to_owned();

@@ -22,9 +22,9 @@ phases! {
     #[non_exhaustive]
     pub enum SlicePhase {
         /// The peer's control plane is not authenticated yet, or authenticates again.
-        AwaitsPeer => AtRest,
+        AwaitsPeer => Waiting,
         /// The slice has no certificate request yet.
-        AwaitsRequest => AtRest,
+        AwaitsRequest => Waiting,
         /// The replica has no UID yet; the store assigns it.
         NeedsUid => InProgress,
         /// The request is verified; the look-up of names has not answered yet.

@@ -257,7 +257,7 @@ impl<'a> SliceLook<'a> {
         let said = &self.object.status;
         if is_the_peers && is_named_well && self.terms.is_some() && !self.is_surplus {
             let refused = status::refused(said, now);
-            return plan.take_away(self.object, |slice| slice.status = refused);
+            return plan.withdraw_status(self.object, |slice| slice.status = refused);
         }
         let decided = match phase {
             SlicePhase::Refused(_) if is_the_peers => None,
@@ -284,7 +284,7 @@ impl<'a> SliceLook<'a> {
             _ => return,
         };
         let told = status::with_resources(said, decided, now);
-        plan.take_away(self.object, |slice| slice.status = told);
+        plan.withdraw_status(self.object, |slice| slice.status = told);
     }
 
     /// Sets this side's annotations on the slice, and the label by which Liqo's

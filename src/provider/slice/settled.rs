@@ -47,8 +47,8 @@ impl SliceLook<'_> {
     /// Writes the status that follows from the record.
     pub(super) fn write_status(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
         let told = self.told(&settled.credential);
-        if status::takes_away(&self.object.status, &told) {
-            plan.take_away(self.object, |slice| slice.status = told);
+        if status::withdraws(&self.object.status, &told) {
+            plan.withdraw_status(self.object, |slice| slice.status = told);
         } else {
             plan.edit(self.object, |slice| slice.status = told);
         }

@@ -100,7 +100,7 @@ pub(super) fn with_resources(
 
 /// Whether `told` changes resources that `said` shows, or withdraws their
 /// acceptance.
-pub(super) fn takes_away(said: &ResourceSliceStatus, told: &ResourceSliceStatus) -> bool {
+pub(super) fn withdraws(said: &ResourceSliceStatus, told: &ResourceSliceStatus) -> bool {
     let is_accepted = |status: &ResourceSliceStatus| {
         let resources = status.condition(ResourceSliceConditionType::Resources);
         resources.is_some_and(|it| it.status == ResourceSliceConditionStatus::Accepted)

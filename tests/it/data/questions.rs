@@ -10,7 +10,7 @@ use ed25519_dalek::Signer;
 use liqo_auth::{
     consumer::{self, Consumer, ConsumerConfig},
     crypto::{
-        Answer, BoxError, CertificateChain, ClientKey, Csr, Entropy, KeyElsewhere, KeyPair,
+        Answer, BoxError, CertificateChain, ClientKey, Csr, Entropy, ExternalKey, KeyPair,
         KeyQuestion, KeyStore, Payload, PublicKey, Signature, SigningKey, Subject,
     },
     model::{AwsConfig, ClusterId, read_document},
@@ -161,10 +161,10 @@ impl Principals for Desk {
 
 struct Keys(Arc<Desk>);
 
-struct Key(KeyElsewhere, Arc<Desk>);
+struct Key(ExternalKey, Arc<Desk>);
 
 impl Keys {
-    fn key(&self, key: KeyElsewhere) -> Arc<dyn SigningKey> {
+    fn key(&self, key: ExternalKey) -> Arc<dyn SigningKey> {
         Arc::new(Key(key, Arc::clone(&self.0)))
     }
 }
@@ -179,7 +179,7 @@ impl KeyStore for Keys {
         &self,
         peer: &ClusterId,
     ) -> Result<Answer<Option<Arc<dyn SigningKey>>>, BoxError> {
-        let answer: Answer<Option<KeyElsewhere>> = self.0.ask(&KeyQuestion::Predecessor(peer))?;
+        let answer: Answer<Option<ExternalKey>> = self.0.ask(&KeyQuestion::Predecessor(peer))?;
         Ok(answer.map(|key| key.map(|key| self.key(key))))
     }
 }

@@ -259,7 +259,7 @@ fn structured_by(key: RecordKey, expires: Timestamp) -> Nonce {
 fn tenant_signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
     let names_us = nonce
         .structured()
-        .is_none_or(|nonce| nonce.names(&id("cl-provider"), &id("cl-consumer")));
+        .is_none_or(|nonce| nonce.is_for(&id("cl-provider"), &id("cl-consumer")));
     let mut setup = Setup::new();
     setup.consumer_key = Arc::clone(key);
     let mut exchange = setup.exchange();

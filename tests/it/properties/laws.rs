@@ -139,7 +139,7 @@ proptest! {
             provider: awaiting().provider.cluster_id(),
             consumer: consumer_id(),
             now: awaiting().now,
-            known_by_key: false,
+            provider_key_known: false,
         };
         let of = |policy| verify::nonce_to_sign(&text, &expectation, &policy);
         if let Ok(nonce) = of(Policy::strict()) {

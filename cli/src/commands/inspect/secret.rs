@@ -54,7 +54,7 @@ fn nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
     if let (Some(home), Some(consumer), Some(structured)) =
         (inspection.home, peer, nonce.structured())
     {
-        if structured.names(home.cluster_id(), &consumer) {
+        if structured.is_for(home.cluster_id(), &consumer) {
             report.verified(format!(
                 "it was made by {} for {consumer}",
                 home.cluster_id()

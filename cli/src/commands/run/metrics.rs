@@ -132,7 +132,7 @@ fn side(side: Side) -> &'static str {
 fn name(stage: Stage) -> &'static str {
     match stage {
         Stage::InProgress => "in_progress",
-        Stage::AtRest => "at_rest",
+        Stage::Waiting => "at_rest",
         Stage::Authenticated => "authenticated",
         Stage::Refused => "refused",
         Stage::Ending => "ending",

@@ -17,7 +17,7 @@ impl Host {
         if let Some(inside) = text.strip_prefix('[') {
             let inside = inside.strip_suffix(']').ok_or(UrlError::Host)?;
             let address = inside.parse::<Ipv6Addr>().map_err(|_| UrlError::Host)?;
-            return Ok(Self::Address(real(address)));
+            return Ok(Self::Address(embedded_ipv4_or_self(address)));
         }
         let name = text.strip_suffix('.').unwrap_or(text);
         let last = name.rsplit('.').next().unwrap_or_default();
@@ -50,10 +50,10 @@ impl Host {
     /// Whether the address is link-local, unspecified, multicast, broadcast or
     /// AWS's metadata address. No API server has such an address, but some clouds
     /// serve a machine's credentials there.
-    pub(in crate::model) fn is_nobody(&self) -> bool {
+    pub(in crate::model) fn is_never_an_api_server(&self) -> bool {
         match self {
             Self::Name(_) => false,
-            Self::Address(IpAddr::V4(address)) => is_nobody(*address),
+            Self::Address(IpAddr::V4(address)) => is_never_an_api_server(*address),
             Self::Address(IpAddr::V6(address)) => {
                 let is_link_local = address
                     .segments()
@@ -71,7 +71,7 @@ impl Host {
     }
 }
 
-fn is_nobody(address: Ipv4Addr) -> bool {
+fn is_never_an_api_server(address: Ipv4Addr) -> bool {
     address.is_link_local()
         || address.octets().first() == Some(&0)
         || address.is_multicast()
@@ -84,7 +84,7 @@ const LONGEST_LABEL: usize = 63;
 
 /// The IPv4 address that an IPv6 address embeds: mapped, translated (RFC 2765),
 /// compatible, or by the prefixes of NAT64 (RFC 6052) and 6to4 (RFC 3056).
-fn real(address: Ipv6Addr) -> IpAddr {
+fn embedded_ipv4_or_self(address: Ipv6Addr) -> IpAddr {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let v4 = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
@@ -182,7 +182,7 @@ mod tests {
             "[ff02::1]",
             "[fd00:ec2::254]",
         ] {
-            assert!(Host::of(text).unwrap().is_nobody(), "{text}");
+            assert!(Host::of(text).unwrap().is_never_an_api_server(), "{text}");
         }
         for text in [
             "127.0.0.1",
@@ -197,7 +197,7 @@ mod tests {
             "[2001::a00:1:0:0:f5ff:fffe]",
             "[2001:db8::5efe:a00:1]",
         ] {
-            assert!(!Host::of(text).unwrap().is_nobody(), "{text}");
+            assert!(!Host::of(text).unwrap().is_never_an_api_server(), "{text}");
         }
     }
 

@@ -120,7 +120,7 @@ impl FromStr for ApiServerUrl {
         if host.is_own_cluster() {
             return Err(UrlError::OwnCluster);
         }
-        if host.is_nobody() {
+        if host.is_never_an_api_server() {
             return Err(UrlError::Address);
         }
         Ok(Self(text.into()))
@@ -135,7 +135,7 @@ impl FromStr for ProxyUrl {
         if !matches!(parts.path, "" | "/") {
             return Err(UrlError::Path);
         }
-        if Host::of(parts.host)?.is_nobody() {
+        if Host::of(parts.host)?.is_never_an_api_server() {
             return Err(UrlError::Address);
         }
         Ok(Self(text.into()))

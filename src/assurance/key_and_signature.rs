@@ -10,12 +10,12 @@ use crate::{
 /// A public key (SubjectPublicKeyInfo) and a signature. In an annotation both are
 /// in base64, with a dot between. Nothing is verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SignedWord {
+pub(super) struct KeyAndSignature {
     pub(super) key: Vec<u8>,
     pub(super) signature: Vec<u8>,
 }
 
-impl SignedWord {
+impl KeyAndSignature {
     pub(super) fn new(key: &PublicKey, signature: Signature) -> Self {
         Self {
             key: key.spki_der().to_vec(),
