@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::future::join_all;
 use liqo_auth::{
     machine::{Awaited, Machine, Message, Notice, Step},
     model::{ClusterId, ObjectRef, names},
@@ -191,9 +192,8 @@ impl Shared {
         }
         if let Some(events) = self.events.as_ref().filter(|_| !step.events.is_empty()) {
             let namespace = self.tenant_namespace(peer);
-            for event in &step.events {
-                events.decided(&namespace, event).await;
-            }
+            let decided = step.events.iter();
+            join_all(decided.map(|event| events.decided(&namespace, event))).await;
         }
         Ok(carried)
     }
@@ -295,11 +295,13 @@ impl Shared {
             return;
         }
         let namespace = self.tenant_namespace(peer);
-        for (message, reason) in fresh {
+        for (message, reason) in &fresh {
             tracing::warn!(%peer, reason, "{message}");
-            if let Some(events) = &self.events {
-                events.warned(&namespace, reason, &message).await;
-            }
+        }
+        if let Some(events) = &self.events {
+            let warned = fresh.iter();
+            let warned = warned.map(|(message, reason)| events.warned(&namespace, reason, message));
+            join_all(warned).await;
         }
     }
 

@@ -31,12 +31,7 @@ fn a_local_fault_is_not_taken_for_a_refusal() {
             })));
         }
     }
-    let mut events = vec![
-        Occurrence::Slice { wanted: true },
-        Occurrence::Condition {
-            condition: TenantCondition::Cordoned,
-        },
-    ];
+    let mut events = vec![Occurrence::Slice { wanted: true }];
     let effects = ALL;
     let messages = 0..rehearsal.messages.len();
     events.extend(messages.map(|message| Occurrence::Deliver { message, effects }));
