@@ -89,12 +89,18 @@ impl Store {
     /// The watches that show an object; none if the object does not exist.
     pub(in crate::machine) fn seen_by(&self, id: &ObjectRef) -> WatchSet {
         let indexed = self.objects.get(named(id));
-        indexed.map(|indexed| indexed.seen_by.clone()).unwrap_or_default()
+        indexed
+            .map(|indexed| indexed.seen_by.clone())
+            .unwrap_or_default()
     }
 
     /// Sets the watches that show an object. Returns the peers that the
     /// object concerns.
-    pub(in crate::machine) fn set_seen_by(&mut self, id: &ObjectRef, seen_by: WatchSet) -> Concerns {
+    pub(in crate::machine) fn set_seen_by(
+        &mut self,
+        id: &ObjectRef,
+        seen_by: WatchSet,
+    ) -> Concerns {
         let Some(indexed) = self.objects.get_mut(named(id)) else {
             return Concerns::Nobody;
         };

@@ -38,7 +38,13 @@ pub(super) fn explain(inspection: &Inspection<'_>, text: &[u8], report: &mut Rep
     let pem = match &kubeconfig.credential {
         UserCredential::KeyData { certificate, .. }
         | UserCredential::KeyFile { certificate, .. } => certificate,
-        _ => return report.say("Credential", "an exec plugin provides it"),
+        UserCredential::Exec(_) => return report.say("Credential", "an exec plugin provides it"),
+        UserCredential::Token(_) => return report.say("Credential", "a token; it is not shown"),
+        _ => {
+            let other =
+                "none; its reader authenticates in another way, such as with an AWS access key";
+            return report.say("Credential", other);
+        }
     };
     let policy = Policy::compatible();
     let chain = match CertificateChain::from_pem(pem.as_slice(), &policy) {
