@@ -149,7 +149,7 @@ fn a_service_account_gets_its_token() {
         "metadata": { "namespace": "guests", "name": "a-token" },
     });
     store.create(SecretValue::new(secret), now()).unwrap();
-    let secret: &liqo_auth::model::Secret = store.get("guests", "a-token").unwrap();
+    let secret: &Secret = store.get("guests", "a-token").unwrap();
     assert!(secret.get("token").is_some_and(|token| token.len() == 128));
 }
 
