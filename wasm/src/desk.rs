@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use liqo_auth::{
     crypto::{
-        Answer, BoxError, CertificateChain, ClientKey, KeyElsewhere, KeyQuestion, KeyStore,
-        Payload, PublicKey, Signature, SigningKey,
+        Answer, BoxError, CertificateChain, ClientKey, ExternalKey, KeyQuestion, KeyStore, Payload,
+        PublicKey, Signature, SigningKey,
     },
     model::{AwsConfig, ClusterId, read_document},
     provider::{
@@ -118,7 +118,7 @@ impl Principals for Desk {
 
 /// A key whose signatures come from the caller.
 pub(crate) struct DeskKey {
-    pub(crate) key: KeyElsewhere,
+    pub(crate) key: ExternalKey,
     pub(crate) desk: Arc<Desk>,
 }
 
@@ -138,12 +138,12 @@ impl SigningKey for DeskKey {
 
 /// The consumer's keys: one that came with the request, or the answer to a question.
 pub(crate) struct DeskKeys {
-    pub(crate) key: Option<KeyElsewhere>,
+    pub(crate) key: Option<ExternalKey>,
     pub(crate) desk: Arc<Desk>,
 }
 
 impl DeskKeys {
-    fn key(&self, key: KeyElsewhere) -> Arc<dyn SigningKey> {
+    fn key(&self, key: ExternalKey) -> Arc<dyn SigningKey> {
         let desk = Arc::clone(&self.desk);
         Arc::new(DeskKey { key, desk })
     }
@@ -165,8 +165,7 @@ impl KeyStore for DeskKeys {
         if self.key.is_some() {
             return Ok(Answer::Ready(None));
         }
-        let answer: Answer<Option<KeyElsewhere>> =
-            self.desk.ask(&KeyQuestion::Predecessor(peer))?;
+        let answer: Answer<Option<ExternalKey>> = self.desk.ask(&KeyQuestion::Predecessor(peer))?;
         Ok(answer.map(|key| key.map(|key| self.key(key))))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    crypto::{Csr, KeyElsewhere, KeyError, Nonce, PublicKey, Subject},
+    crypto::{Csr, ExternalKey, KeyError, Nonce, PublicKey, Subject},
     error::PeerMisbehaved,
     machine::Holder,
     model::{
@@ -198,7 +198,7 @@ pub(crate) fn read_public_key(request: ReadPublicKey) -> Result<Vec<u8>, Failure
 pub struct MakeRequest {
     subject: RequestSubject,
     consumer: String,
-    key: KeyElsewhere,
+    key: ExternalKey,
     #[serde(default)]
     answers: Vec<Answered>,
 }

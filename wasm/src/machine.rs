@@ -16,7 +16,7 @@ use std::sync::Arc;
 use liqo_auth::{
     Consumer, Env, Error, Machine, Step, View,
     consumer::{ConsumerConfig, SliceOptions},
-    crypto::{Entropy, KeyElsewhere, Nonce, RecordKey},
+    crypto::{Entropy, ExternalKey, Nonce, RecordKey},
     machine::{Holder, Interest, Message, Watch},
     model::{ClusterId, Kind, Object, Quantity, SecretBytes, TenantCondition, Timestamp},
     policy::Policy,
@@ -39,7 +39,7 @@ pub struct ProviderRequest {
     /// 32 bytes. They are wiped after the call.
     record_key: SecretBytes,
     /// The key that proves this cluster's identity to its peers, if there is one.
-    key: Option<KeyElsewhere>,
+    key: Option<ExternalKey>,
     backends: Vec<Backend>,
     seen: Seen,
     call: ProviderCall,
@@ -62,7 +62,7 @@ enum Backend {
 pub struct ConsumerRequest {
     config: ConsumerConfig,
     /// The key for every provider. Without it, the key for a provider is asked for.
-    key: Option<KeyElsewhere>,
+    key: Option<ExternalKey>,
     seen: Seen,
     call: ConsumerCall,
 }

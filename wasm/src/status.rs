@@ -26,13 +26,13 @@ fn of_holder(status: &HolderStatus) -> Value {
         "phase": status.phase,
         "stage": match status.stage {
             Stage::InProgress => "inProgress",
-            Stage::AtRest => "atRest",
+            Stage::Waiting => "atRest",
             Stage::Authenticated => "authenticated",
             Stage::Refused => "refused",
             Stage::Ending => "ending",
         },
         "validUntil": status.valid_until.map(|time| time.to_string()),
-        "renewedAt": status.renewed_at.map(|time| time.to_string()),
+        "renewedAt": status.renewal_due_at.map(|time| time.to_string()),
         "refused": status.refused,
     })
 }
