@@ -30,7 +30,7 @@ pub enum Error {
         problem: String,
     },
     /// A key of the cluster does not exist yet.
-    #[error("{0} does not exist yet: the first exchange makes it")]
+    #[error("{0} does not exist yet: the first authentication creates it")]
     NoKey(ObjectRef),
     /// The system provides no randomness, or its clock is out of range.
     #[error("{0}")]
