@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::key_and_signature::{self, KeyAndSignature};
 use crate::{
     crypto::{
-        Answer, BoxError, Fingerprint, Nonce, Payload, PublicKey, RequestId, SigningKey,
+        Answer, BoxError, Fingerprint, Nonce, Payload, PublicKey, Purpose, RequestId, SigningKey,
         StructuredNonce, sign_verified,
     },
     error::CommitmentFault,
@@ -64,14 +64,14 @@ impl Commitment {
         key: &dyn SigningKey,
     ) -> Result<Answer<Self>, BoxError> {
         let message = committed.message();
-        let payload = Payload::commitment(&message, key.public_key());
+        let payload = Payload::of(Purpose::Commitment, &message, key.public_key());
         let signature = sign_verified(key, &payload)?;
         Ok(signature.map(|signature| Self(KeyAndSignature::new(key.public_key(), signature))))
     }
 
     /// The name of the signature that [`make`](Self::make) asks the key for.
     pub(crate) fn signature_id(committed: &Committed<'_>, key: &PublicKey) -> RequestId {
-        Payload::commitment(&committed.message(), key).id()
+        Payload::of(Purpose::Commitment, &committed.message(), key).id()
     }
 
     /// Verifies the commitment and gives the provider's key.

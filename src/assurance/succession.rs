@@ -6,7 +6,9 @@
 
 use super::key_and_signature::{self, KeyAndSignature};
 use crate::{
-    crypto::{Answer, BoxError, Nonce, Payload, PublicKey, RequestId, SigningKey, sign_verified},
+    crypto::{
+        Answer, BoxError, Nonce, Payload, PublicKey, Purpose, RequestId, SigningKey, sign_verified,
+    },
     error::SuccessionFault,
     model::ClusterId,
     policy::Policy,
@@ -42,13 +44,16 @@ impl KeySuccession {
     ) -> Result<Answer<Self>, BoxError> {
         let key = predecessor.public_key();
         let message = succeeding.message(key);
-        let signature = sign_verified(predecessor, &Payload::key_succession(&message, key))?;
+        let signature = sign_verified(
+            predecessor,
+            &Payload::of(Purpose::KeySuccession, &message, key),
+        )?;
         Ok(signature.map(|signature| Self(KeyAndSignature::new(key, signature))))
     }
 
     /// The name of the signature that [`make`](Self::make) asks the old key for.
     pub(crate) fn signature_id(succeeding: &Succeeding<'_>, old: &PublicKey) -> RequestId {
-        Payload::key_succession(&succeeding.message(old), old).id()
+        Payload::of(Purpose::KeySuccession, &succeeding.message(old), old).id()
     }
 
     /// Verifies that the old key is the pinned one, and that it signed this content.

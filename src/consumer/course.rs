@@ -8,7 +8,7 @@ use super::{
     keys::Keys,
     look::Look,
     phase::{Phase, Status},
-    records::Plan,
+    record::Plan,
     slice::Slice,
 };
 use crate::{

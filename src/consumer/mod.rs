@@ -33,7 +33,6 @@ mod look;
 mod observed;
 mod phase;
 mod record;
-mod records;
 mod slice;
 
 use std::sync::Arc;
@@ -46,12 +45,7 @@ pub use handshake::accepted::AcceptedIdentity;
 pub use phase::{Phase, Status};
 pub use slice::{ResourcesDecision, SliceOptions, SlicePhase, SliceStatus};
 
-use self::{
-    configuration::Configuration,
-    look::Look,
-    observed::Observed,
-    records::{Plan, Records},
-};
+use self::{configuration::Configuration, look::Look, observed::Observed, record::Plan};
 use crate::{
     audit::{Decision, Event},
     crypto::KeyStore,
@@ -130,7 +124,7 @@ impl Consumer {
     pub fn release_pins(&self, view: &View<'_>) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
         let observed = Observed::of(&self.0, view)?;
-        let mut plan = Plan::new(Records::of(&self.0, &observed));
+        let mut plan = record::plan(&self.0, &observed);
         if observed.record.is_some() {
             plan.records.change(|record| {
                 record.endpoint = None;

@@ -9,62 +9,58 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::{configuration::Configuration, observed::Observed};
 use crate::{
     crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},
-    machine::{Holder, record_bytes, sealed},
-    model::{ClusterId, ObjectRef, Secret, Timestamp},
+    machine::{Holder, plan, record::OneRecord, record_bytes, sealed},
+    model::{ClusterId, ObjectRef, Secret, Timestamp, sparse},
     verify::EndpointPins,
 };
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Record {
+sparse! {
+    []
+    [
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+        pub(super) struct Record
+    ]
     /// The certificate request in PEM. It is sent again byte for byte.
-    #[serde(with = "record_bytes", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "record_bytes")]
     pub(super) csr: Option<Vec<u8>>,
     /// API server and CA of the first Identity.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) endpoint: Option<EndpointPins>,
     /// The provider's key, if the provider has proved one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) provider_key: Option<Fingerprint>,
     /// The nonce that the provider's proof covers. Another nonce may have been
     /// signed since.
-    #[serde(with = "record_bytes", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "record_bytes")]
     pub(super) proven_nonce: Option<Nonce>,
     /// The nonces that were signed before the present one, the latest last. The
     /// provider may still answer one of these nonces. The stored Identity may be
     /// such an answer.
-    #[serde(with = "record_bytes::list", skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "record_bytes::list")]
     pub(super) signed_before: Vec<Nonce>,
     /// The nonces in this library's form that were signed before this side ended a
     /// peering, the latest last. These nonces are not signed again, since an old
     /// message may be delivered again after the provider has answered a later nonce.
-    #[serde(with = "record_bytes::list", skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "record_bytes::list")]
     pub(super) spent: Vec<Nonce>,
     /// Whether the pins were released, and no new Identity has been accepted since.
-    #[serde(skip_serializing_if = "Not::not")]
     pub(super) released: bool,
     /// The certificate of the control plane.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) control_plane: Option<Received>,
     /// The certificates of resource slices, by the slices' names.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) slices: BTreeMap<String, Received>,
     /// The names of the resource slices that this side requested.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) requested: BTreeSet<String>,
     /// The side that renews, if the provider's answers have shown this side.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) renewed_by: Option<RenewedBy>,
     /// The succession in the form of the Tenant's annotation: the predecessor's
     /// signature over the present key.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) succession: Option<String>,
     /// The UIDs of the objects to delete, after this side has ended the peering. A
     /// new nonce clears them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ended: Option<BTreeSet<String>>,
 }
 
@@ -153,14 +149,11 @@ impl Record {
     }
 
     /// The Secret with the record.
-    pub(super) fn to_secret(&self, id: ObjectRef, peer: &ClusterId) -> Secret {
+    fn to_secret(&self, id: ObjectRef, peer: &ClusterId) -> Secret {
         // Cannot fail: every map key is a string.
         let text = serde_json::to_vec(self).unwrap_or_default();
-        Secret {
-            metadata: sealed::metadata(id.name, &id.namespace, peer),
-            data: BTreeMap::from([(RECORD_FIELD.to_owned(), text.into())]),
-            ..Secret::default()
-        }
+        let data = [(RECORD_FIELD, text.into())];
+        Secret::labelled(id.name, id.namespace, sealed::labels(peer), data)
     }
 
     fn parse(text: &[u8]) -> Option<Self> {
@@ -168,6 +161,19 @@ impl Record {
         let is_map = text.first() == Some(&b'{');
         is_map.then(|| serde_json::from_slice(text).ok())?
     }
+}
+
+/// The changes that a call of the consumer plans.
+pub(super) type Plan<'a> = plan::Plan<OneRecord<'a, Record>>;
+
+/// An empty plan. An empty record is not created.
+pub(super) fn plan<'a>(configuration: &'a Configuration, observed: &'a Observed<'a>) -> Plan<'a> {
+    let (stored, peer) = (observed.record.as_ref(), &observed.peer);
+    Plan::new(OneRecord::of(stored, move |record: &Record| {
+        let id = configuration.record_id(peer);
+        let is_written = stored.is_some() || *record != Record::default();
+        is_written.then(|| record.to_secret(id, peer))
+    }))
 }
 
 /// Adds a nonce at the end. If the list then has more than `most` nonces, the first

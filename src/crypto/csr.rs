@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Answer, BoxError, DerError, Fingerprint, Payload, PemError, PublicKey, RequestId,
+    Answer, BoxError, DerError, Fingerprint, Payload, PemError, PublicKey, Purpose, RequestId,
     SignatureError, SigningKey, Subject, csr_diagnosis,
     der::{CONTEXT_0, INTEGER, Reader, SEQUENCE, bit_string, element, single},
     name::Name,
@@ -145,7 +145,7 @@ impl Csr {
     pub fn make(subject: &Subject, key: &dyn SigningKey) -> Result<Answer<Self>, BoxError> {
         let public_key = key.public_key();
         let information = canonical_information(subject, public_key);
-        let payload = Payload::certification_request(&information, public_key);
+        let payload = Payload::of(Purpose::CertificationRequest, &information, public_key);
         Ok(sign_verified(key, &payload)?.map(|signature| {
             let signature = bit_string(&signature.0);
             let algorithm = payload.scheme().identifier();
@@ -157,7 +157,7 @@ impl Csr {
     /// The ID of the signature that [`make`](Self::make) asks the key for.
     pub fn signature_id(subject: &Subject, key: &PublicKey) -> RequestId {
         let information = canonical_information(subject, key);
-        Payload::certification_request(&information, key).id()
+        Payload::of(Purpose::CertificationRequest, &information, key).id()
     }
 
     /// Verifies that a text is the request for this subject and key, signed by the

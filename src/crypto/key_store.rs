@@ -1,6 +1,6 @@
 //! Key stores: where the library finds the cluster's keys.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use super::{Answer, BoxError, SigningKey};
 use crate::model::ClusterId;
@@ -53,16 +53,5 @@ pub struct OneKey(pub Arc<dyn SigningKey>);
 impl KeyStore for OneKey {
     fn find(&self, _peer: &ClusterId) -> Result<Answer<Arc<dyn SigningKey>>, BoxError> {
         Ok(Answer::Ready(Arc::clone(&self.0)))
-    }
-}
-
-/// One key for each peer that has an entry. For any other peer, the answer is
-/// [`Answer::Pending`].
-impl KeyStore for BTreeMap<ClusterId, Arc<dyn SigningKey>> {
-    fn find(&self, peer: &ClusterId) -> Result<Answer<Arc<dyn SigningKey>>, BoxError> {
-        Ok(match self.get(peer) {
-            Some(key) => Answer::Ready(Arc::clone(key)),
-            None => Answer::Pending,
-        })
     }
 }

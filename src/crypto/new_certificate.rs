@@ -1,7 +1,7 @@
 //! Certificates (RFC 5280 section 4.1) as an authority writes them.
 
 use super::{
-    BoxError, Payload, PublicKey, SigningKey,
+    BoxError, Payload, PublicKey, Purpose, SigningKey,
     der::{
         BIT_STRING, BOOLEAN, CONTEXT_0, CONTEXT_3, CONTEXT_PRIMITIVE_0, GENERALIZED_TIME, INTEGER,
         OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, UTC_TIME, bit_string, element,
@@ -45,7 +45,7 @@ impl NewCertificate<'_> {
                 &element(CONTEXT_3, &[&extensions]),
             ],
         );
-        let payload = Payload::certificate(&to_be_signed, authority.public_key());
+        let payload = Payload::of(Purpose::Certificate, &to_be_signed, authority.public_key());
         let signature = sign_verified(authority, &payload)?.at_once()?;
         let signature = bit_string(&signature.0);
         Ok(element(

@@ -5,7 +5,7 @@ use core::cell::OnceCell;
 
 use rcgen::{PublicKeyData, SignatureAlgorithm};
 
-use super::{Algorithm, BoxError, Payload, PublicKey, SigningKey, sign_verified};
+use super::{Algorithm, BoxError, Payload, PublicKey, Purpose, SigningKey, sign_verified};
 
 /// Any signing key, as a key that signs certificates for `rcgen`.
 pub(super) struct Signer<'a> {
@@ -26,7 +26,7 @@ impl<'a> Signer<'a> {
 
 impl rcgen::SigningKey for Signer<'_> {
     fn sign(&self, to_be_signed: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
-        let payload = Payload::certificate(to_be_signed, self.key.public_key());
+        let payload = Payload::of(Purpose::Certificate, to_be_signed, self.key.public_key());
         let signature = sign_verified(self.key, &payload);
         // rcgen cannot wait.
         match signature.and_then(|signature| Ok(signature.at_once()?)) {

@@ -27,14 +27,9 @@ impl RequestId {
         lifetime: Duration,
         replaced: Option<Fingerprint>,
     ) -> Self {
-        let replaced = replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes);
-        let parts = [
-            &nonce.digest()[..],
-            &digest(tenant_uid),
-            &seconds(lifetime),
-            replaced,
-        ];
-        Self::of(b"liqo-auth signing request v1", csr, &parts)
+        let (nonce, uid) = (nonce.digest(), digest(tenant_uid));
+        let domain = b"liqo-auth signing request v1";
+        Self::of_certificate(domain, csr, [nonce, uid], lifetime, replaced)
     }
 
     /// The ID of a resource slice's request, which depends on the proof of its
@@ -46,35 +41,39 @@ impl RequestId {
         lifetime: Duration,
         replaced: Option<Fingerprint>,
     ) -> Self {
+        let uids = [tenant_uid, slice_uid].map(digest);
+        let domain = b"liqo-auth slice signing request v1";
+        Self::of_certificate(domain, csr, uids, lifetime, replaced)
+    }
+
+    fn of_certificate(
+        domain: &[u8],
+        csr: &Csr,
+        [first, second]: [[u8; 32]; 2],
+        lifetime: Duration,
+        replaced: Option<Fingerprint>,
+    ) -> Self {
         let replaced = replaced.as_ref().map_or(&[0; 32], Fingerprint::as_bytes);
-        let parts = [
-            &digest(tenant_uid)[..],
-            &digest(slice_uid),
-            &seconds(lifetime),
-            replaced,
-        ];
-        Self::of(b"liqo-auth slice signing request v1", csr, &parts)
+        Self::of(
+            domain,
+            csr,
+            &[&first, &second, &seconds(lifetime), replaced],
+        )
     }
 
     /// The ID of a request for a credential other than a certificate, for the object
     /// with this UID. `domain` names the kind of credential; `earlier` is the number
     /// of credentials that the holder had before.
     pub(crate) fn of_credential(domain: &str, csr: &Csr, uid: &str, earlier: u64) -> Self {
-        Self::of(
-            domain.as_bytes(),
-            csr,
-            &[&digest(uid), &earlier.to_be_bytes()],
-        )
+        let parts = [&digest(uid)[..], &earlier.to_be_bytes()];
+        Self::of(domain.as_bytes(), csr, &parts)
     }
 
     /// The ID of a peering user's request. The CSR's subject and key are unique to
     /// the peering user.
     pub(crate) fn of_peering_user(csr: &Csr, lifetime: Duration) -> Self {
-        Self::of(
-            b"liqo-auth peering user request v1",
-            csr,
-            &[&seconds(lifetime)],
-        )
+        let domain = b"liqo-auth peering user request v1";
+        Self::of(domain, csr, &[&seconds(lifetime)])
     }
 
     /// The ID of a home cluster's request. It depends on this version of the object
@@ -132,7 +131,7 @@ impl FromStr for RequestId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::{Entropy, KeyPair, SigningKey};
+    use crate::crypto::{Entropy, KeyPair, Purpose, SigningKey};
 
     #[test]
     fn the_name_is_the_same_at_each_look_and_another_for_each_payload() {
@@ -140,12 +139,12 @@ mod tests {
             [1, 2].map(|byte| KeyPair::from_entropy(&Entropy::from_bytes([byte; 32])));
         let (one, other) = (one.public_key(), other.public_key());
         let payloads = [
-            Payload::certificate(b"message", one),
-            Payload::certificate(b"message", other),
-            Payload::certificate(b"another", one),
-            Payload::commitment(b"message", one),
-            Payload::key_succession(b"message", one),
-            Payload::certification_request(b"message", one),
+            Payload::of(Purpose::Certificate, b"message", one),
+            Payload::of(Purpose::Certificate, b"message", other),
+            Payload::of(Purpose::Certificate, b"another", one),
+            Payload::of(Purpose::Commitment, b"message", one),
+            Payload::of(Purpose::KeySuccession, b"message", one),
+            Payload::of(Purpose::CertificationRequest, b"message", one),
         ];
         let names: Vec<_> = payloads.iter().map(Payload::id).collect();
         for (at, name) in names.iter().enumerate() {

@@ -90,25 +90,9 @@ impl<'a> Payload<'a> {
         }
     }
 
-    pub(crate) fn certification_request(information: &'a [u8], key: &'a PublicKey) -> Self {
-        Self::as_in_x509(Purpose::CertificationRequest, information, key)
-    }
-
-    pub(crate) fn certificate(to_be_signed: &'a [u8], key: &'a PublicKey) -> Self {
-        Self::as_in_x509(Purpose::Certificate, to_be_signed, key)
-    }
-
-    /// The bytes must begin with a domain tag.
-    pub(crate) fn commitment(bytes: &'a [u8], key: &'a PublicKey) -> Self {
-        Self::as_in_x509(Purpose::Commitment, bytes, key)
-    }
-
-    /// The bytes must begin with a domain tag.
-    pub(crate) fn key_succession(bytes: &'a [u8], key: &'a PublicKey) -> Self {
-        Self::as_in_x509(Purpose::KeySuccession, bytes, key)
-    }
-
-    fn as_in_x509(purpose: Purpose, bytes: &'a [u8], key: &'a PublicKey) -> Self {
+    /// A payload of any other purpose. The bytes of a commitment and of a key
+    /// succession must begin with a domain tag.
+    pub(crate) fn of(purpose: Purpose, bytes: &'a [u8], key: &'a PublicKey) -> Self {
         Self {
             purpose,
             scheme: key.csr_scheme(),
@@ -223,7 +207,7 @@ mod tests {
     #[test]
     fn a_wrong_signature_is_found_out_unless_the_key_vouches_for_it() {
         let sign = |key: &dyn SigningKey| {
-            let payload = Payload::certificate(b"certificate", key.public_key());
+            let payload = Payload::of(Purpose::Certificate, b"certificate", key.public_key());
             sign_verified(key, &payload).map_err(|error| error.downcast().unwrap())
         };
         assert_eq!(

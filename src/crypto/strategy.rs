@@ -43,7 +43,7 @@ use proptest::{
 };
 
 use super::{
-    Authority, Entropy, Nonce, Payload, SigningKey,
+    Authority, Entropy, Nonce, Payload, Purpose, SigningKey,
     der::{
         BIT_STRING, CONTEXT_0, INTEGER, OCTET_STRING, PRINTABLE_STRING, SEQUENCE, UTF8_STRING,
         bit_string, element,
@@ -99,7 +99,11 @@ pub fn any_csr(key: Arc<dyn SigningKey>, consumer: &ClusterId) -> BoxedStrategy<
     let request = (parts, wrong_algorithm(&*key), changes()).prop_map(
         move |((version, name, spki, attributes), algorithm, changes)| {
             let information = element(SEQUENCE, &[&version, &name, &spki, &attributes]);
-            let payload = Payload::certification_request(&information, key.public_key());
+            let payload = Payload::of(
+                Purpose::CertificationRequest,
+                &information,
+                key.public_key(),
+            );
             changed(signed(&*key, &payload, &algorithm), &changes)
         },
     );
@@ -156,7 +160,7 @@ pub fn any_certificate(
                 &extensions,
             ];
             let information = element(SEQUENCE, &inner);
-            let payload = Payload::certificate(&information, key.public_key());
+            let payload = Payload::of(Purpose::Certificate, &information, key.public_key());
             changed(signed(key, &payload, &algorithm), &changes)
         },
     );

@@ -1,7 +1,5 @@
 //! Liqo's objects that both sides use.
 
-use std::collections::BTreeMap;
-
 use sha2::{Digest, Sha256};
 
 use super::AuthToken;
@@ -29,18 +27,12 @@ pub(super) fn is_of(metadata: &Metadata, peer: &ClusterId) -> bool {
 /// The Secret with another cluster's token. Source: Liqo
 /// `authenticationtoken.StoreInSecret`.
 pub(super) fn remote_token(namespace: &str, peer: &ClusterId, token: &AuthToken) -> Secret {
-    Secret {
-        metadata: Metadata::labelled(
-            names::remote_token_secret(peer),
-            namespace,
-            [
-                (names::DISCOVERY_CLUSTER_ID_LABEL, peer.as_str()),
-                (names::AUTH_TOKEN_LABEL, ""),
-            ],
-        ),
-        data: BTreeMap::from([(names::TOKEN.to_owned(), token.expose().as_bytes().into())]),
-        ..Secret::default()
-    }
+    let labels = [
+        (names::DISCOVERY_CLUSTER_ID_LABEL, peer.as_str()),
+        (names::AUTH_TOKEN_LABEL, ""),
+    ];
+    let data = [(names::TOKEN, token.expose().as_bytes().into())];
+    Secret::labelled(names::remote_token_secret(peer), namespace, labels, data)
 }
 
 /// The tenant namespace's name in Liqo 0.4 to 0.10: the cluster's name and the first

@@ -11,11 +11,7 @@ use std::collections::BTreeMap;
 use crate::{
     crypto::RecordKey,
     error::{Error, LocalFault},
-    machine::{
-        View,
-        plan::{self, RecordWrite},
-        record::WorkingRecord,
-    },
+    machine::{View, plan, record::OneRecord},
     model::{ClusterId, Metadata, Secret, SecretBytes, names},
 };
 
@@ -40,42 +36,17 @@ pub(super) struct FieldSeal<'a> {
     pub(super) peer: Option<&'a ClusterId>,
 }
 
-/// The one record that a side has for a peer.
-pub(super) struct Records<'a, T> {
-    seal: FieldSeal<'a>,
-    /// The working copy.
-    pub(super) peer: WorkingRecord<'a, T>,
-}
-
-impl<'a, T: Fields> Records<'a, T> {
-    /// The record as it was observed.
-    pub(super) fn of(seal: FieldSeal<'a>, observed: Option<&'a (&'a Secret, T)>) -> Self {
-        Self {
-            seal,
-            peer: WorkingRecord::of(observed.map(|(stored, record)| (*stored, record))),
-        }
-    }
-}
-
-impl<'a, T: Fields> plan::Records for Records<'a, T> {
-    type Mark = WorkingRecord<'a, T>;
-
-    fn mark(&self) -> Self::Mark {
-        self.peer.clone()
+impl<'a> FieldSeal<'a> {
+    /// The plan that changes the record which this seal seals.
+    pub(super) fn plan<T: Fields>(
+        self,
+        observed: Option<&'a (&'a Secret, T)>,
+    ) -> plan::Plan<OneRecord<'a, T>> {
+        plan::Plan::new(OneRecord::of(observed, move |record: &T| {
+            Some(self.seal(record.write()))
+        }))
     }
 
-    fn return_to(&mut self, peer: Self::Mark) {
-        self.peer = peer;
-    }
-
-    fn writes(self) -> Vec<RecordWrite> {
-        let Self { seal, peer } = self;
-        let write = peer.write(|record| seal.seal(record.write()));
-        write.into_iter().collect()
-    }
-}
-
-impl FieldSeal<'_> {
     /// The sealed Secret with these values.
     pub(super) fn seal(&self, data: BTreeMap<String, SecretBytes>) -> Secret {
         let peer = self

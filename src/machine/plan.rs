@@ -200,6 +200,22 @@ impl<R: Records> Plan<R> {
         }
     }
 
+    /// Changes an object, or an empty one that is then created.
+    pub(crate) fn edit_or_create<K: Resource + Clone + Default + PartialEq>(
+        &mut self,
+        stored: Option<&K>,
+        change: impl FnOnce(&mut K),
+    ) {
+        match stored {
+            Some(stored) => self.edit(stored, change),
+            None => {
+                let mut new = K::default();
+                change(&mut new);
+                self.create(new);
+            }
+        }
+    }
+
     /// Changes fields of a stored object. An edit without a difference has no effect.
     /// If the plan already writes the object, the edit changes the planned object. If
     /// the plan deletes the object, the edit is ignored.

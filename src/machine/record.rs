@@ -2,7 +2,10 @@
 
 use std::rc::Rc;
 
-use super::{plan::RecordWrite, sealed::Opened};
+use super::{
+    plan::{RecordWrite, Records},
+    sealed::Opened,
+};
 use crate::model::Secret;
 
 /// The observed record, and the record as the plan changes it.
@@ -90,19 +93,64 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
     }
 
     /// The write of the record in its sealed form; `None` if the record is
-    /// unchanged and its seal is not stale.
-    pub(crate) fn write(&self, seal: impl FnOnce(&T) -> Secret) -> Option<RecordWrite> {
+    /// unchanged and its seal is not stale, or if `seal` gives none.
+    pub(crate) fn write(&self, seal: impl FnOnce(&T) -> Option<Secret>) -> Option<RecordWrite> {
         let differs = |other: &&T| self.observed != Some(*other);
         let planned = self.planned.as_deref().filter(differs);
         let forgotten = self.forgotten.as_deref().filter(differs);
         let stale = self.observed.filter(|_| self.is_stale);
         let forgets = planned.is_none() && forgotten.is_some();
         let record = planned.or(forgotten).or(stale)?;
-        RecordWrite::of(seal(record), self.stored, forgets)
+        RecordWrite::of(seal(record)?, self.stored, forgets)
     }
 
     /// The record after the plan.
     pub(crate) fn planned(&self) -> Option<&T> {
         self.planned.as_deref().or(self.observed)
+    }
+}
+
+type ToSecret<'a, T> = Box<dyn Fn(&T) -> Option<Secret> + 'a>;
+
+/// The one record that a side has for a peer, and its form as a Secret.
+pub(crate) struct OneRecord<'a, T> {
+    /// The working copy.
+    pub(crate) peer: WorkingRecord<'a, T>,
+    to_secret: ToSecret<'a, T>,
+}
+
+impl<T: Clone + PartialEq + Default> OneRecord<'_, T> {
+    /// Changes the record. A missing record is created.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut T)) {
+        self.peer.change_or_make(T::default, change);
+    }
+}
+
+impl<'a, T: Clone + PartialEq> OneRecord<'a, T> {
+    /// The record as it was observed. A record without a Secret is not written.
+    pub(crate) fn of(
+        observed: Option<&'a (&'a Secret, T)>,
+        to_secret: impl Fn(&T) -> Option<Secret> + 'a,
+    ) -> Self {
+        Self {
+            peer: WorkingRecord::of(observed.map(|(stored, record)| (*stored, record))),
+            to_secret: Box::new(to_secret),
+        }
+    }
+}
+
+impl<'a, T: Clone + PartialEq> Records for OneRecord<'a, T> {
+    type Mark = WorkingRecord<'a, T>;
+
+    fn mark(&self) -> Self::Mark {
+        self.peer.clone()
+    }
+
+    fn return_to(&mut self, peer: Self::Mark) {
+        self.peer = peer;
+    }
+
+    fn writes(self) -> Vec<RecordWrite> {
+        self.peer.write(self.to_secret).into_iter().collect()
     }
 }

@@ -3,7 +3,7 @@
 //! The seal is HMAC-SHA-256 with the record key over a domain, both cluster IDs
 //! and the text. A record of another peer, or an edited one, is refused.
 
-use std::{collections::BTreeMap, io};
+use std::io;
 
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use crate::{
     crypto::{RecordKey, SealMaker},
     error::{Error, LocalFault},
-    model::{ClusterId, Metadata, Secret, names},
+    model::{ClusterId, Secret, names},
 };
 
 /// The key and the context of a record's seal.
@@ -38,14 +38,11 @@ impl Seal<'_> {
     /// The Secret with the text and its seal.
     pub(crate) fn seal(&self, namespace: &str, name: String, text: Vec<u8>) -> Secret {
         let seal = self.key.mac(self.domain, &self.parts(&text));
-        Secret {
-            metadata: metadata(name, namespace, self.peer),
-            data: BTreeMap::from([
-                (RECORD_FIELD.to_owned(), text.into()),
-                (SEAL_FIELD.to_owned(), seal.to_vec().into()),
-            ]),
-            ..Secret::default()
-        }
+        let data = [
+            (RECORD_FIELD, text.into()),
+            (SEAL_FIELD, seal.to_vec().into()),
+        ];
+        Secret::labelled(name, namespace, labels(self.peer), data)
     }
 
     /// The record, if its seal verifies and its text can be read.
@@ -78,13 +75,12 @@ impl Seal<'_> {
     }
 }
 
-/// The metadata of a record about a peer.
-pub(crate) fn metadata(name: String, namespace: &str, peer: &ClusterId) -> Metadata {
-    let labels = [
+/// The labels of a record's Secret.
+pub(crate) fn labels(peer: &ClusterId) -> [(&'static str, &str); 2] {
+    [
         (names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO_AUTH),
         (names::RECORD_PEER_LABEL, peer.as_str()),
-    ];
-    Metadata::labelled(name, namespace, labels)
+    ]
 }
 
 /// The text of a record that may hold a secret, in a buffer of its exact size.
@@ -129,6 +125,8 @@ const SEAL_FIELD: &str = "seal";
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]

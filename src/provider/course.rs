@@ -7,9 +7,7 @@ use super::{
         CertificateSecret, CredentialState, HolderContext, Issued, RenewalChannel, RequestBasis,
         answer_renews, await_revocations, delete_unanswered,
     },
-    handshake::{
-        Handshake, hand_out, keep_on_offer, phase_without_tenant, record_proof, signed_since,
-    },
+    handshake::{hand_out, keep_on_offer, phase_without_tenant, record_proof, signed_since},
     look::Look,
     phase::NeedsCredential,
     records::Plan,
@@ -132,9 +130,8 @@ impl<'a> Look<'a> {
                 None => phase,
             });
         }
-        let nonce = match self.verify_handshake(tenant, &verified, usable)? {
-            Handshake::Verified(nonce) => nonce,
-            Handshake::AwaitsNames => return Ok(Phase::AwaitsNames),
+        let Some(nonce) = self.verify_handshake(tenant, &verified, usable)? else {
+            return Ok(Phase::AwaitsNames);
         };
         if !observed.is_known() {
             // If Liqo itself has completed the exchange, only the record is missing.

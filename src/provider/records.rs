@@ -115,9 +115,9 @@ impl<'a> machine::plan::Records for Records<'a> {
     }
 
     fn writes(self) -> Vec<RecordWrite> {
-        let peer = self.peer.write(|record| self.seal_peer(record));
+        let peer = self.peer.write(|record| Some(self.seal_peer(record)));
         let slices = self.slices.values();
-        let slices = slices.map(|slice| slice.write(|record| self.seal_slice(record)));
+        let slices = slices.map(|slice| slice.write(|record| Some(self.seal_slice(record))));
         peer.into_iter().chain(slices.flatten()).collect()
     }
 }

@@ -116,58 +116,179 @@ pub fn identity(
     expectation: &IdentityExpectation<'_>,
     policy: &Policy,
 ) -> Result<VerifiedIdentity, Error> {
-    let slice = expectation.slice;
-    let at = Identified(identity);
-    check_whose(identity, expectation, &at)?;
-    let auth_params = &identity.spec.auth_params;
-    match (&auth_params.aws_config, auth_params.signed_crt.is_empty()) {
-        (Some(_), false) => {
-            return Err(at.field(
-                "spec.authParams.awsConfig",
-                PeerMisbehaved::MixedCredentials,
-            ));
-        }
-        (Some(_), true) if !expectation.aws => {
-            return Err(at.field("spec.authParams.awsConfig", PolicyRefusal::AwsNotAccepted));
-        }
-        (None, true) => {
-            return Err(at.field("spec.authParams.signedCRT", PeerIncompatible::NoCertificate));
-        }
-        _ => {}
+    Check {
+        identity,
+        auth_params: &identity.spec.auth_params,
+        expectation,
+        policy,
     }
-    let api_server: ApiServerUrl = auth_params
-        .api_server
-        .parse()
-        .map_err(|error| at.field("spec.authParams.apiServer", PeerMisbehaved::Url(error)))?;
-    let proxy_url = check_proxy(auth_params, expectation, &at)?;
-    let bundle = check_bundle(auth_params, expectation, policy, &at)?;
-    let namespace = match slice {
-        None => Some(check_namespace(identity, expectation, policy, &at)?),
-        Some(_) => check_no_namespace(identity, &at)?,
-    };
-    let credentials = match &auth_params.aws_config {
-        Some(config) => Credentials::Aws(aws::check(config, identity)?),
-        None => {
-            let subject = match slice {
-                None => Subject::control_plane(expectation.consumer),
-                Some(slice) => Subject::resource_slice(slice, expectation.consumer),
+    .identity()
+}
+
+/// An Identity that is being verified.
+struct Check<'a> {
+    identity: &'a Identity,
+    auth_params: &'a AuthParams,
+    expectation: &'a IdentityExpectation<'a>,
+    policy: &'a Policy,
+}
+
+impl Check<'_> {
+    fn identity(&self) -> Result<VerifiedIdentity, Error> {
+        let (auth_params, expectation) = (self.auth_params, self.expectation);
+        self.whose()?;
+        let aws = "spec.authParams.awsConfig";
+        match (&auth_params.aws_config, auth_params.signed_crt.is_empty()) {
+            (Some(_), false) => return Err(self.wrong(aws, PeerMisbehaved::MixedCredentials)),
+            (Some(_), true) if !expectation.aws => {
+                return Err(self.wrong(aws, PolicyRefusal::AwsNotAccepted));
+            }
+            (None, true) => {
+                let fault = PeerIncompatible::NoCertificate;
+                return Err(self.wrong("spec.authParams.signedCRT", fault));
+            }
+            _ => {}
+        }
+        let api_server = auth_params.api_server.parse();
+        let api_server = api_server
+            .map_err(|error| self.wrong("spec.authParams.apiServer", PeerMisbehaved::Url(error)))?;
+        let proxy_url = self.proxy()?;
+        let bundle = self.bundle()?;
+        let namespace = self.namespace()?;
+        let credentials = match &auth_params.aws_config {
+            Some(config) => Credentials::Aws(aws::check(config, self.identity)?),
+            None => Credentials::Certificate(self.certificate()?),
+        };
+        let pins = provider_pins(auth_params);
+        if let Some(first) = expectation.pins {
+            self.pinned(first, &pins)?;
+        }
+        Ok(VerifiedIdentity {
+            credentials,
+            api_server,
+            proxy_url,
+            namespace,
+            bundle,
+            pins,
+        })
+    }
+
+    fn wrong(&self, field: &'static str, fault: impl Into<Fault>) -> Error {
+        Error::found_in(self.identity, field, fault)
+    }
+
+    fn whose(&self) -> Result<(), Error> {
+        let (identity, provider) = (self.identity, self.expectation.provider);
+        let (name, expected) = match self.expectation.slice {
+            None => (names::identity_name(provider), IdentityType::ControlPlane),
+            Some(slice) => {
+                let name = names::resource_slice_identity_name(slice);
+                (name, IdentityType::ResourceSlice)
+            }
+        };
+        check_names(identity, &name, provider)?;
+        if let Some(slice) = self.expectation.slice {
+            let label = identity.metadata.label(names::RESOURCE_SLICE_NAME_LABEL);
+            let field = "metadata.labels[liqo.io/resourceslice-name]";
+            check_name(label.unwrap_or_default(), slice, identity, field)?;
+        }
+        let cluster_id = &identity.spec.cluster_id;
+        check_name(cluster_id, provider.as_str(), identity, "spec.clusterID")?;
+        if identity.spec.identity_type != expected {
+            let found = identity.spec.identity_type.to_string();
+            return Err(self.wrong("spec.type", PeerIncompatible::IdentityType { found }));
+        }
+        Ok(())
+    }
+
+    fn proxy(&self) -> Result<Option<ProxyUrl>, Error> {
+        let wrong = |fault| self.wrong("spec.authParams.proxyURL", fault);
+        let text = self.auth_params.proxy_url.as_deref();
+        let url = text.filter(|url| !url.is_empty()).map(str::parse);
+        let url = url
+            .transpose()
+            .map_err(|error| wrong(PeerMisbehaved::Url(error)))?;
+        if url.as_ref() == self.expectation.proxy_url {
+            Ok(url)
+        } else {
+            Err(wrong(PeerMisbehaved::ProxyMismatch))
+        }
+    }
+
+    fn bundle(&self) -> Result<Option<CaBundle>, Error> {
+        let field = "spec.authParams.ca";
+        let ca = self.auth_params.ca.as_slice();
+        if ca.is_empty() {
+            return match self.expectation.publicly_trusted {
+                true => Ok(None),
+                false => Err(self.wrong(field, PolicyRefusal::NoCaBundle)),
             };
-            let chain = check_certificate(auth_params, &subject, expectation, policy, &at)?;
-            Credentials::Certificate(chain)
         }
-    };
-    let pins = provider_pins(auth_params);
-    if let Some(first) = expectation.pins {
-        first.check(&pins, &at)?;
+        let decoded = match &self.auth_params.aws_config {
+            Some(_) => aws::certificate_authority(ca),
+            None => None,
+        };
+        let bundle = CaBundle::from_pem(decoded.as_deref().unwrap_or(ca), self.policy);
+        let wrong = |error| self.wrong(field, PeerMisbehaved::CaBundle(error));
+        bundle.map(Some).map_err(wrong)
     }
-    Ok(VerifiedIdentity {
-        credentials,
-        api_server,
-        proxy_url,
-        namespace,
-        bundle,
-        pins,
-    })
+
+    /// The strict policy accepts the expected namespace only. The compatible policy
+    /// accepts any valid name of a namespace, since an administrator of the provider
+    /// may have chosen it. A slice's Identity names no namespace: its rights are not
+    /// limited to one.
+    fn namespace(&self) -> Result<Option<NamespaceName>, Error> {
+        let field = "spec.namespace";
+        let found = self.identity.spec.namespace.as_deref().unwrap_or_default();
+        let is_of_slice = self.expectation.slice.is_some();
+        let expected = match self.expectation.namespace {
+            _ if is_of_slice => String::new(),
+            Some(namespace) => namespace.to_string(),
+            None => names::tenant_namespace(self.expectation.consumer),
+        };
+        if found != expected && (is_of_slice || self.policy.forms == Forms::Canonical) {
+            let found = shortened(found);
+            let refusal = PolicyRefusal::UnexpectedNamespace { expected, found };
+            return Err(self.wrong(field, refusal));
+        }
+        if is_of_slice {
+            return Ok(None);
+        }
+        let wrong = |error| self.wrong(field, PeerIncompatible::NamespaceName(error));
+        found.parse().map(Some).map_err(wrong)
+    }
+
+    fn certificate(&self) -> Result<CertificateChain, Error> {
+        let wrong = |error| {
+            self.wrong(
+                "spec.authParams.signedCRT",
+                PeerMisbehaved::Certificate(error),
+            )
+        };
+        let pem = self.auth_params.signed_crt.as_slice();
+        let chain = CertificateChain::from_pem(pem, self.policy).map_err(wrong)?;
+        let IdentityExpectation {
+            consumer, key, now, ..
+        } = *self.expectation;
+        let subject = &match self.expectation.slice {
+            None => Subject::control_plane(consumer),
+            Some(slice) => Subject::resource_slice(slice, consumer),
+        };
+        let client = ClientCertificateExpectation { subject, key, now };
+        chain.check_client(&client, self.policy).map_err(wrong)?;
+        Ok(chain)
+    }
+
+    fn pinned(&self, first: &EndpointPins, present: &EndpointPins) -> Result<(), Error> {
+        let field = if first.api_server != present.api_server {
+            "spec.authParams.apiServer"
+        } else if first.ca != present.ca {
+            "spec.authParams.ca"
+        } else {
+            return Ok(());
+        };
+        Err(self.wrong(field, PeerMisbehaved::EndpointChanged))
+    }
 }
 
 impl Credentials {
@@ -241,175 +362,4 @@ fn provider_pins(auth_params: &AuthParams) -> EndpointPins {
         api_server: auth_params.api_server.clone(),
         ca: Bytes::from(Sha256::digest(without_padding(auth_params.ca.as_slice())).as_slice()),
     }
-}
-
-impl EndpointPins {
-    fn check(&self, present: &Self, at: &Identified<'_>) -> Result<(), Error> {
-        if self.api_server != present.api_server {
-            return Err(at.field("spec.authParams.apiServer", PeerMisbehaved::EndpointChanged));
-        }
-        if self.ca != present.ca {
-            return Err(at.field("spec.authParams.ca", PeerMisbehaved::EndpointChanged));
-        }
-        Ok(())
-    }
-}
-
-/// The Identity that the errors name.
-struct Identified<'a>(&'a Identity);
-
-impl Identified<'_> {
-    fn field(&self, field: &'static str, fault: impl Into<Fault>) -> Error {
-        Error::found_in(self.0, field, fault)
-    }
-}
-
-fn check_whose(
-    identity: &Identity,
-    expectation: &IdentityExpectation<'_>,
-    at: &Identified<'_>,
-) -> Result<(), Error> {
-    let provider = expectation.provider;
-    let slice = expectation.slice;
-    let (name, expected) = match slice {
-        None => (names::identity_name(provider), IdentityType::ControlPlane),
-        Some(slice) => (
-            names::resource_slice_identity_name(slice),
-            IdentityType::ResourceSlice,
-        ),
-    };
-    check_names(identity, &name, provider)?;
-    if let Some(slice) = slice {
-        let label = identity
-            .metadata
-            .labels
-            .get(names::RESOURCE_SLICE_NAME_LABEL);
-        check_name(
-            label.map(String::as_str).unwrap_or_default(),
-            slice,
-            identity,
-            "metadata.labels[liqo.io/resourceslice-name]",
-        )?;
-    }
-    check_name(
-        &identity.spec.cluster_id,
-        provider.as_str(),
-        identity,
-        "spec.clusterID",
-    )?;
-    if identity.spec.identity_type != expected {
-        let found = identity.spec.identity_type.to_string();
-        return Err(at.field("spec.type", PeerIncompatible::IdentityType { found }));
-    }
-    Ok(())
-}
-
-fn check_proxy(
-    auth_params: &AuthParams,
-    expectation: &IdentityExpectation<'_>,
-    at: &Identified<'_>,
-) -> Result<Option<ProxyUrl>, Error> {
-    let proxy_url: Option<ProxyUrl> =
-        match auth_params.proxy_url.as_deref() {
-            None | Some("") => None,
-            Some(url) => Some(url.parse().map_err(|error| {
-                at.field("spec.authParams.proxyURL", PeerMisbehaved::Url(error))
-            })?),
-        };
-    if proxy_url.as_ref() == expectation.proxy_url {
-        Ok(proxy_url)
-    } else {
-        Err(at.field("spec.authParams.proxyURL", PeerMisbehaved::ProxyMismatch))
-    }
-}
-
-fn check_bundle(
-    auth_params: &AuthParams,
-    expectation: &IdentityExpectation<'_>,
-    policy: &Policy,
-    at: &Identified<'_>,
-) -> Result<Option<CaBundle>, Error> {
-    if auth_params.ca.is_empty() {
-        return if expectation.publicly_trusted {
-            Ok(None)
-        } else {
-            Err(at.field("spec.authParams.ca", PolicyRefusal::NoCaBundle))
-        };
-    }
-    let decoded = match &auth_params.aws_config {
-        Some(_) => aws::certificate_authority(auth_params.ca.as_slice()),
-        None => None,
-    };
-    let pem = decoded.as_deref().unwrap_or(auth_params.ca.as_slice());
-    CaBundle::from_pem(pem, policy)
-        .map(Some)
-        .map_err(|error| at.field("spec.authParams.ca", PeerMisbehaved::CaBundle(error)))
-}
-
-/// The strict policy accepts the expected namespace only. The compatible policy
-/// accepts any valid name of a namespace, since an administrator of the provider
-/// may have chosen it.
-fn check_namespace(
-    identity: &Identity,
-    expectation: &IdentityExpectation<'_>,
-    policy: &Policy,
-    at: &Identified<'_>,
-) -> Result<NamespaceName, Error> {
-    let found = identity.spec.namespace.as_deref().unwrap_or_default();
-    let expected = match expectation.namespace {
-        Some(namespace) => namespace.to_string(),
-        None => names::tenant_namespace(expectation.consumer),
-    };
-    if found != expected && policy.forms == Forms::Canonical {
-        let found = shortened(found);
-        return Err(at.field(
-            "spec.namespace",
-            PolicyRefusal::UnexpectedNamespace { expected, found },
-        ));
-    }
-    found
-        .parse()
-        .map_err(|error| at.field("spec.namespace", PeerIncompatible::NamespaceName(error)))
-}
-
-/// Checks that a slice's Identity names no namespace: its rights are not limited to
-/// one.
-fn check_no_namespace(
-    identity: &Identity,
-    at: &Identified<'_>,
-) -> Result<Option<NamespaceName>, Error> {
-    match identity.spec.namespace.as_deref() {
-        None | Some("") => Ok(None),
-        Some(found) => Err(at.field(
-            "spec.namespace",
-            PolicyRefusal::UnexpectedNamespace {
-                expected: String::new(),
-                found: shortened(found),
-            },
-        )),
-    }
-}
-
-fn check_certificate(
-    auth_params: &AuthParams,
-    subject: &Subject,
-    expectation: &IdentityExpectation<'_>,
-    policy: &Policy,
-    at: &Identified<'_>,
-) -> Result<CertificateChain, Error> {
-    let wrong = |error| {
-        at.field(
-            "spec.authParams.signedCRT",
-            PeerMisbehaved::Certificate(error),
-        )
-    };
-    let chain =
-        CertificateChain::from_pem(auth_params.signed_crt.as_slice(), policy).map_err(wrong)?;
-    let client = ClientCertificateExpectation {
-        subject,
-        key: expectation.key,
-        now: expectation.now,
-    };
-    chain.check_client(&client, policy).map_err(wrong)?;
-    Ok(chain)
 }

@@ -7,8 +7,7 @@ use crate::{
     consumer::{
         Consumer,
         observed::Observed,
-        record::Record,
-        records::{Plan, Records},
+        record::{self, Plan, Record},
     },
     crypto::Nonce,
     error::{Error, Precondition},
@@ -53,7 +52,7 @@ impl Consumer {
             return Err(Error::new(fault, Some(first.clone()), ""));
         }
         observed.renew.clone()?;
-        let mut plan = Plan::new(Records::of(&self.0, &observed));
+        let mut plan = record::plan(&self.0, &observed);
         if observed.leftover_uids().next().is_none() && observed.record.is_none() {
             return Ok(plan.finish());
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::holder_context::HolderContext;
 use crate::{
     audit::{Decision, Event},
-    consumer::{AcceptedIdentity, records::Plan},
+    consumer::{AcceptedIdentity, record::Plan},
     error::{Error, LocalFault},
     machine::Awaited,
     model::{

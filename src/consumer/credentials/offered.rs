@@ -3,7 +3,7 @@
 
 use super::holder_context::{HolderContext, set_controller};
 use crate::{
-    consumer::{AcceptedIdentity, records::Plan},
+    consumer::{AcceptedIdentity, record::Plan},
     crypto::CertificateError,
     error::{Error, Fault, PeerMisbehaved},
     machine::Awaited,

@@ -15,14 +15,15 @@
 use super::{
     holder_context::{HolderContext, set_controller},
     offered::{Offer, begins_at},
+    stored_identity::StoredIdentity,
 };
 use crate::{
     assurance::peer_version::{self, Ability},
     audit::{Decision, Event},
     consumer::{
         AcceptedIdentity, RenewalScheme,
+        record::Plan,
         record::{Asked, Received, RenewedBy},
-        records::Plan,
         replication_labels,
     },
     crypto::Csr,
@@ -153,11 +154,10 @@ impl HolderContext<'_> {
     pub(super) fn maintain_renew(
         &self,
         identity: &Identity,
-        accepted: &AcceptedIdentity,
-        renewal: &Renewal,
-        offer: &Offer,
+        stored: &StoredIdentity,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
+        let (accepted, renewal) = (&stored.accepted, &stored.renewal);
         let present = match &self.renew {
             Ok(present) => *present,
             // A Renew exists but cannot be read, so no other Renew with its name can
@@ -185,7 +185,7 @@ impl HolderContext<'_> {
             return Ok(());
         }
         if let Some(asked) = &mut received.asked
-            && let Offer::Refused(error) = offer
+            && let Offer::Refused(error) = &stored.offer
             && has_request
             && begins_at(error).is_none()
         {
@@ -220,27 +220,19 @@ impl HolderContext<'_> {
             plan.await_for(Awaited::Uid(identity.id()));
             return Ok(());
         }
-        let csr = if asks {
-            let Some(csr) = self.request(present, accepted, plan)? else {
-                return Ok(());
-            };
-            Some(csr)
-        } else {
-            None
+        let csr = match asks {
+            true => self.request(present, accepted, plan)?,
+            false => None,
         };
+        if asks && csr.is_none() {
+            return Ok(());
+        }
         if asks && !is_asked {
             self.record_request(identity, accepted, received, plan);
         }
-        match present {
-            None => {
-                let mut renew = Renew::default();
-                self.fill(&mut renew, identity, accepted, csr.as_ref());
-                plan.create(renew);
-            }
-            Some(stored) => plan.edit(stored, |renew| {
-                self.fill(renew, identity, accepted, csr.as_ref());
-            }),
-        }
+        plan.edit_or_create(present, |renew| {
+            self.fill(renew, identity, accepted, csr.as_ref());
+        });
         Ok(())
     }
 

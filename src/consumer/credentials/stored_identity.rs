@@ -6,7 +6,7 @@ use super::{
     renewal::Renewal,
 };
 use crate::{
-    consumer::{AcceptedIdentity, records::Plan},
+    consumer::{AcceptedIdentity, record::Plan},
     crypto::Nonce,
     error::Error,
     machine::{Awaited, Notice, expired_at},
@@ -75,13 +75,7 @@ impl HolderContext<'_> {
                 plan.refuse(error.clone());
             }
         }
-        self.maintain_renew(
-            identity,
-            &stored.accepted,
-            &stored.renewal,
-            &stored.offer,
-            plan,
-        )?;
+        self.maintain_renew(identity, stored, plan)?;
         self.say(identity, stored, plan);
         Ok(())
     }

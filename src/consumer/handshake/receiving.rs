@@ -7,7 +7,7 @@ use crate::{
     audit::{Decision, Event},
     consumer::{
         AcceptedIdentity, credentials::holder_context::HolderContext, keys::Keys, look::Look,
-        records::Plan,
+        record::Plan,
     },
     crypto::Nonce,
     error::{Error, Fault, PolicyRefusal, Precondition, shortened},

@@ -1,7 +1,7 @@
 //! The certificate request, by a key that may answer later.
 
 use crate::{
-    consumer::{look::Look, records::Plan},
+    consumer::{look::Look, record::Plan},
     crypto::{Csr, SigningKey, Subject},
     error::Error,
     machine::answering::signed,

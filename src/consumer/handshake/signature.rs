@@ -3,7 +3,7 @@
 use crate::{
     assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
     audit::{Decision, Event},
-    consumer::{keys::Keys, look::Look, records::Plan},
+    consumer::{keys::Keys, look::Look, record::Plan},
     crypto::{Csr, Nonce, Payload, PublicKey, SigningKey, Subject, sign_verified},
     error::Error,
     machine::answering::signed,
@@ -216,15 +216,10 @@ impl Look<'_> {
         let fill = |secret: &mut Secret| {
             let data = &mut secret.data;
             data.insert(names::NONCE.to_owned(), nonce.as_bytes().to_vec().into());
-            match signature {
-                Some(signature) => {
-                    data.insert(names::SIGNED_NONCE.to_owned(), signature.to_vec().into());
-                }
-                // A stored signature is over another nonce.
-                None => {
-                    data.remove(names::SIGNED_NONCE);
-                }
-            }
+            // A stored signature is over another nonce.
+            data.remove(names::SIGNED_NONCE);
+            let signed = |signature: &[u8]| (names::SIGNED_NONCE.to_owned(), signature.into());
+            data.extend(signature.map(signed));
         };
         if let Some(stored) = self.observed.signed_nonce {
             plan.edit(stored, fill);
@@ -234,14 +229,8 @@ impl Look<'_> {
             (names::SIGNED_NONCE_LABEL, names::TRUE),
             (names::REMOTE_CLUSTER_ID_LABEL, self.peer().as_str()),
         ];
-        let mut secret = Secret {
-            metadata: Metadata::labelled(
-                names::SIGNED_NONCE_SECRET,
-                self.observed.namespace_name(),
-                labels,
-            ),
-            ..Secret::default()
-        };
+        let (name, namespace) = (names::SIGNED_NONCE_SECRET, self.observed.namespace_name());
+        let mut secret = Secret::labelled(name, namespace, labels, []);
         fill(&mut secret);
         plan.create(secret);
         Ok(())

@@ -25,7 +25,7 @@ use super::{
     credentials::{holder_context::HolderContext, identity_state::IdentityState},
     keys::Keys,
     look::Look,
-    records::Plan,
+    record::Plan,
 };
 use crate::{
     crypto::{Csr, SigningKey},

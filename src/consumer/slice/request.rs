@@ -10,13 +10,13 @@ use crate::{
         credentials::holder_context::HolderContext,
         look::Look,
         observed::Observed,
-        records::{Plan, Records},
+        record::{self, Plan},
         replication_labels,
     },
     crypto::{Csr, SigningKey, Subject},
     error::{Error, LocalFault, Precondition},
     machine::{Awaited, Env, Step, View, replication},
-    model::{Bytes, Kind, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, names},
+    model::{Bytes, Kind, ObjectRef, Quantity, Resource, ResourceSlice, names},
     policy::COMMON_NAME_SLICE,
 };
 
@@ -97,7 +97,7 @@ impl Consumer {
     pub fn delete_slice(&self, view: &View<'_>, name: &str) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
         let observed = Observed::of(&self.0, view)?;
-        let mut plan = Plan::new(Records::of(&self.0, &observed));
+        let mut plan = record::plan(&self.0, &observed);
         let slice: Option<&ResourceSlice> = view.find(&observed.namespace_name(), name)?;
         if let Some(slice) = slice {
             if !replication::is_requested_from(&slice.metadata, view.peer()) {
@@ -154,30 +154,17 @@ impl Look<'_> {
             return Err(Error::new(LocalFault::Conflict, Some(id), ""));
         }
         let key = control_plane.map_or_else(|| keys.current.clone(), |accepted| accepted.key);
-        let mut new = ResourceSlice {
-            metadata: Metadata {
-                name: options.name.clone(),
-                namespace,
-                ..Metadata::default()
-            },
-            ..ResourceSlice::default()
-        };
         // In a step, the record is written before the slice with its request.
         plan.records.change(|record| {
             record.requested.insert(options.name.clone());
         });
-        let request = self.slice_request(stored.unwrap_or(&new), &*key, plan)?;
-        match stored {
-            Some(stored) => plan.edit(stored, |slice| {
-                options.fill(slice, self);
-                self.complete(slice, request.as_ref());
-            }),
-            None => {
-                options.fill(&mut new, self);
-                self.complete(&mut new, request.as_ref());
-                plan.create(new);
-            }
-        }
+        let request = self.slice_request(&options.name, stored, &*key, plan)?;
+        plan.edit_or_create(stored, |slice| {
+            slice.metadata.name.clone_from(&options.name);
+            slice.metadata.namespace = namespace;
+            options.fill(slice, self);
+            self.complete(slice, request.as_ref());
+        });
         self.tell_request(id, &*key, plan);
         Ok(())
     }
@@ -194,7 +181,7 @@ impl Look<'_> {
         key: &dyn SigningKey,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
-        let request = self.slice_request(slice, key, plan)?;
+        let request = self.slice_request(&slice.metadata.name, Some(slice), key, plan)?;
         plan.edit(slice, |slice| self.complete(slice, request.as_ref()));
         self.tell_request(slice.id(), key, plan);
         Ok(())
@@ -217,12 +204,14 @@ impl Look<'_> {
     /// answered yet.
     fn slice_request(
         &self,
-        slice: &ResourceSlice,
+        name: &str,
+        stored: Option<&ResourceSlice>,
         key: &dyn SigningKey,
         plan: &mut Plan<'_>,
     ) -> Result<Option<Csr>, Error> {
-        let kept = slice.spec.csr.as_slice();
-        self.csr(&self.slice_subject(slice), key, [kept], plan)
+        let subject = Subject::resource_slice(name, self.configuration.cluster_id());
+        let kept = stored.map(|slice| slice.spec.csr.as_slice());
+        self.csr(&subject, key, kept, plan)
     }
 
     fn complete(&self, slice: &mut ResourceSlice, request: Option<&Csr>) {

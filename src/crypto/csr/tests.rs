@@ -19,7 +19,11 @@ fn check(pem: &[u8], subject: &Subject, key: &KeyPair) -> [Result<Csr, CsrError>
 /// A request with this name as its subject, signed by the key.
 fn with_name(name: &[u8], key: &KeyPair) -> Vec<u8> {
     let information = information(name, key.public_key());
-    let payload = Payload::certification_request(&information, key.public_key());
+    let payload = Payload::of(
+        Purpose::CertificationRequest,
+        &information,
+        key.public_key(),
+    );
     let signature = key.sign(&payload).unwrap().at_once().unwrap();
     let signature = bit_string(&signature.0);
     let algorithm = payload.scheme().identifier();
@@ -150,7 +154,11 @@ fn every_bit_counts_although_it_is_signed() {
     for bit in 0..8 * good.len() {
         let mut information = good.clone();
         information[bit / 8] ^= 1 << (bit % 8);
-        let payload = Payload::certification_request(&information, key.public_key());
+        let payload = Payload::of(
+            Purpose::CertificationRequest,
+            &information,
+            key.public_key(),
+        );
         let signature = bit_string(&key.sign(&payload).unwrap().at_once().unwrap().0);
         let algorithm = payload.scheme().identifier();
         let der = element(SEQUENCE, &[&information, algorithm, &signature]);

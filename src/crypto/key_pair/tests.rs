@@ -3,7 +3,7 @@ use core::convert::Infallible;
 use rand_core::{TryCryptoRng, TryRng};
 
 use super::*;
-use crate::crypto::Nonce;
+use crate::crypto::{Nonce, Purpose};
 
 /// A random number generator that only counts, which suffices for a test.
 struct Counter(u32);
@@ -41,9 +41,9 @@ fn works(pair: &KeyPair) {
     let public = pair.public_key();
     for payload in [
         Payload::nonce(&nonce, public),
-        Payload::certification_request(b"request", public),
-        Payload::certificate(b"certificate", public),
-        Payload::commitment(b"commitment", public),
+        Payload::of(Purpose::CertificationRequest, b"request", public),
+        Payload::of(Purpose::Certificate, b"certificate", public),
+        Payload::of(Purpose::Commitment, b"commitment", public),
     ] {
         let signature = pair.sign(&payload).unwrap().at_once().unwrap();
         let (scheme, message) = (payload.scheme(), payload.bytes());

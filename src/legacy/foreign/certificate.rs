@@ -1,7 +1,5 @@
 //! Giving a certificate (the forms of 0.3 to 0.10).
 
-use std::collections::BTreeMap;
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::look::{ClaimState, Form, Look, Plan};
@@ -131,18 +129,13 @@ impl<'a> CertificateForm<'a> {
 
     /// The Secret in which Liqo stores the certificate.
     fn secret(&self, chain: &CertificateChain) -> Secret {
-        Secret {
-            metadata: Metadata::labelled(
-                names::ISSUED_CERTIFICATE_SECRET,
-                self.look.observed.certificate.namespace_name(),
-                [of_peer(&self.request.peer)],
-            ),
-            data: BTreeMap::from([
-                (names::CSR.to_owned(), self.request.csr.clone().into()),
-                (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
-            ]),
-            ..Secret::default()
-        }
+        let data = [
+            (names::CSR, self.request.csr.as_slice().into()),
+            (names::CERTIFICATE, chain.pem().into()),
+        ];
+        let namespace = self.look.observed.certificate.namespace_name();
+        let labels = [of_peer(&self.request.peer)];
+        Secret::labelled(names::ISSUED_CERTIFICATE_SECRET, namespace, labels, data)
     }
 
     /// Binds each ClusterRole that a home cluster gets.

@@ -4,7 +4,7 @@
 use super::{claim::Claim, configuration::Configuration, observed::Observed};
 use crate::{
     error::{Error, PolicyRefusal},
-    legacy::{HttpResponse, IdentityRequest, record::Records},
+    legacy::{HttpResponse, IdentityRequest},
     machine,
     model::ClusterId,
     provider::{are_free_for, is_well_known},
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The plan of a call to the foreign cluster.
-pub(super) type Plan<'a> = machine::plan::Plan<Records<'a, Claim>>;
+pub(super) type Plan<'a> = machine::plan::Plan<machine::record::OneRecord<'a, Claim>>;
 
 /// The configuration, and the observed objects of one home cluster.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl<'a> Look<'a> {
     /// A plan that changes nothing yet.
     pub(super) fn plan(&self) -> Plan<'a> {
         let seal = self.configuration.claim_seal(self.peer());
-        Plan::new(Records::of(seal, self.observed.claim.as_ref()))
+        seal.plan(self.observed.claim.as_ref())
     }
 
     pub(super) fn peer(&self) -> &'a ClusterId {

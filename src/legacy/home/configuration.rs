@@ -6,12 +6,12 @@ use crate::{
     crypto::{KeyStore, RecordKey},
     error::{ApiMisuse, Error, PolicyRefusal},
     legacy::{TokenProtocol, record::FieldSeal},
-    model::{ClusterId, ProtocolVersion, names},
+    model::{ClusterId, NamespaceName, ProtocolVersion, names},
     policy::Policy,
 };
 
 /// The settings of a home cluster.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct HomeClusterSettings {
     /// Whether the protocol is on; [`TokenProtocol::Off`] by default.
     pub protocol: TokenProtocol,
@@ -20,13 +20,11 @@ pub struct HomeClusterSettings {
     /// The policy for all peers; [`Policy::strict`] by default. Only the compatible
     /// policy allows the form of 0.2.
     pub policy: Policy,
-    /// Policies for single peers.
-    pub peer_policies: BTreeMap<ClusterId, Policy>,
     /// The protocol forms of single peers, if the administrator knows them. For any
     /// other peer, the peer's own answers show the form.
     pub peer_versions: BTreeMap<ClusterId, ProtocolVersion>,
     /// The namespace of tokens, identities and records; `liqo` by default.
-    pub namespace: String,
+    pub namespace: Option<NamespaceName>,
     /// Whether the peers' API servers have publicly trusted certificates, so that an
     /// answer needs no CA.
     pub publicly_trusted: bool,
@@ -49,15 +47,15 @@ impl Configuration {
         FieldSeal {
             key: &self.record_key,
             owner: &self.cluster_id,
-            namespace: &self.settings.namespace,
+            namespace: self.namespace(),
             name,
             peer: Some(peer),
         }
     }
 
-    pub(super) fn policy(&self, peer: &ClusterId) -> &Policy {
-        let settings = &self.settings;
-        settings.peer_policies.get(peer).unwrap_or(&settings.policy)
+    pub(super) fn namespace(&self) -> &str {
+        let namespace = self.settings.namespace.as_ref();
+        namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str)
     }
 
     /// The cluster's display name.
@@ -78,20 +76,5 @@ impl Configuration {
             return Err(Error::new(ApiMisuse::OwnCluster, None, ""));
         }
         Ok(())
-    }
-}
-
-impl Default for HomeClusterSettings {
-    fn default() -> Self {
-        Self {
-            protocol: TokenProtocol::Off,
-            name: None,
-            policy: Policy::strict(),
-            peer_policies: BTreeMap::new(),
-            peer_versions: BTreeMap::new(),
-            namespace: names::LIQO_NAMESPACE.to_owned(),
-            publicly_trusted: false,
-            skip_tls_verification_where_the_foreign_cluster_says_so: false,
-        }
     }
 }

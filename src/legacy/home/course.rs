@@ -15,7 +15,7 @@ use crate::{
     model::{
         ApiServerUrl, AuthStatus, ForeignCluster, Kind, ObjectRef, ProtocolVersion, Resource, names,
     },
-    policy::{Forms, Policy},
+    policy::Forms,
 };
 
 impl Look<'_> {
@@ -74,12 +74,12 @@ impl Look<'_> {
             Phase::NeedsIdentity { .. } => request = self.ask(&mut plan)?,
             Phase::AwaitsToken | Phase::Refused => {
                 let name = names::remote_token_secret(self.peer());
-                let namespace = self.configuration.settings.namespace.as_str();
+                let namespace = self.configuration.namespace();
                 let id = ObjectRef::new(Kind::Secret, namespace, name);
                 plan.await_for(Awaited::Token(id));
             }
-            Phase::AnswerKept => self.take_kept(env.now, &mut plan)?,
-            Phase::Accepted(_) => self.set_status(AuthStatus::Accepted, env.now, &mut plan),
+            Phase::AnswerKept => self.take_kept(&mut plan)?,
+            Phase::Accepted(_) => self.set_status(AuthStatus::Accepted, &mut plan),
             Phase::IdentityLost => {
                 let id = cluster.map(Resource::id);
                 let error = Error::new(LocalFault::IdentityLost, id, "status.authStatus");
@@ -132,9 +132,7 @@ impl Look<'_> {
             version,
             with_token: token.is_some(),
         };
-        let request = self
-            .configuration
-            .request(cluster, self.policy(), http, asks)?;
+        let request = self.configuration.request(cluster, http, asks)?;
         Ok(Some(request))
     }
 }
@@ -143,17 +141,12 @@ impl Configuration {
     /// The request for a foreign cluster's ID.
     pub(super) fn discover(&self, cluster: &ForeignCluster) -> Result<Request, Error> {
         let request = HttpRequest::new("GET", IDS_PATH, Vec::new());
-        let policy = match cluster.spec.cluster_identity.cluster_id.parse() {
-            Ok(peer) => self.policy(&peer),
-            Err(_) => &self.settings.policy,
-        };
-        self.request(cluster, policy, request, Asks::Ids)
+        self.request(cluster, request, Asks::Ids)
     }
 
     fn request(
         &self,
         cluster: &ForeignCluster,
-        policy: &Policy,
         http: HttpRequest,
         asks: Asks,
     ) -> Result<Request, Error> {
@@ -162,7 +155,7 @@ impl Configuration {
         })?;
         let settings = &self.settings;
         let skips = settings.skip_tls_verification_where_the_foreign_cluster_says_so
-            && policy.forms == Forms::Compatible
+            && settings.policy.forms == Forms::Compatible
             && cluster.spec.insecure_skip_tls_verify == Some(true);
         Ok(Request {
             url: format!("{}{}", url.as_str().trim_end_matches('/'), http.path),

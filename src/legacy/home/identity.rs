@@ -1,13 +1,9 @@
 //! The identity that a foreign cluster gave.
 
-use std::collections::BTreeMap;
-
 use sha2::{Digest, Sha256};
 
 use super::look::{Look, Plan};
-use crate::model::{
-    AuthStatus, Hex, Metadata, ObjectRef, Resource, Secret, SecretBytes, Timestamp, names,
-};
+use crate::model::{AuthStatus, Hex, ObjectRef, Resource, Secret, SecretBytes, names};
 
 /// A stored identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +32,6 @@ impl Look<'_> {
         &self,
         kubeconfig: SecretBytes,
         namespace: Option<String>,
-        now: Timestamp,
         plan: &mut Plan<'_>,
     ) {
         let peer = self.peer();
@@ -50,21 +45,15 @@ impl Look<'_> {
             let name = names::REMOTE_TENANT_NAMESPACE_ANNOTATION.to_owned();
             (name, namespace)
         });
-        plan.create(Secret {
-            metadata: Metadata {
-                annotations: annotation.into_iter().collect(),
-                ..Metadata::labelled(
-                    name,
-                    self.configuration.settings.namespace.as_str(),
-                    [
-                        (names::DISCOVERY_CLUSTER_ID_LABEL, peer.as_str()),
-                        (names::REMOTE_IDENTITY_LABEL, ""),
-                    ],
-                )
-            },
-            data: BTreeMap::from([(names::KUBECONFIG.to_owned(), kubeconfig)]),
-            ..Secret::default()
-        });
-        self.set_status(AuthStatus::Accepted, now, plan);
+        let labels = [
+            (names::DISCOVERY_CLUSTER_ID_LABEL, peer.as_str()),
+            (names::REMOTE_IDENTITY_LABEL, ""),
+        ];
+        let own = self.configuration.namespace();
+        let data = [(names::KUBECONFIG, kubeconfig)];
+        let mut secret = Secret::labelled(name, own, labels, data);
+        secret.metadata.annotations.extend(annotation);
+        plan.create(secret);
+        self.set_status(AuthStatus::Accepted, plan);
     }
 }

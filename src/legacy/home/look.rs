@@ -8,27 +8,27 @@ use crate::{
     assurance::peer_version::TokenForm,
     crypto::{Answer, SigningKey},
     error::{Backend, Error, PolicyRefusal},
-    legacy::record::Records,
     machine,
     model::{AuthStatus, ClusterId, ProtocolVersion, Resource, Timestamp},
     policy::{Forms, Policy},
 };
 
 /// The plan of a call to the home cluster.
-pub(super) type Plan<'a> = machine::plan::Plan<Records<'a, HomeRecord>>;
+pub(super) type Plan<'a> = machine::plan::Plan<machine::record::OneRecord<'a, HomeRecord>>;
 
 /// The configuration, and the observed objects of one foreign cluster.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub(super) configuration: &'a Configuration,
     pub(super) observed: &'a Observed<'a>,
+    pub(super) now: Timestamp,
 }
 
 impl<'a> Look<'a> {
     /// A plan that changes nothing yet.
     pub(super) fn plan(&self) -> Plan<'a> {
         let seal = self.configuration.record_seal(self.peer());
-        Plan::new(Records::of(seal, self.observed.record.as_ref()))
+        seal.plan(self.observed.record.as_ref())
     }
 
     pub(super) fn peer(&self) -> &'a ClusterId {
@@ -36,11 +36,11 @@ impl<'a> Look<'a> {
     }
 
     pub(super) fn policy(&self) -> &'a Policy {
-        self.configuration.policy(self.peer())
+        &self.configuration.settings.policy
     }
 
     /// Writes the outcome to the ForeignCluster, if it differs.
-    pub(super) fn set_status(&self, outcome: AuthStatus, now: Timestamp, plan: &mut Plan<'_>) {
+    pub(super) fn set_status(&self, outcome: AuthStatus, plan: &mut Plan<'_>) {
         if let Some(cluster) = self.observed.foreign_cluster {
             // If the policy refuses the peer's form, the status uses the form of
             // 0.4.
@@ -48,7 +48,7 @@ impl<'a> Look<'a> {
             let version = version.unwrap_or(ProtocolVersion::V0_4);
             plan.edit(cluster, |cluster| {
                 if cluster.status.auth_status() != outcome {
-                    cluster.status.set_auth_status(outcome, version, now);
+                    cluster.status.set_auth_status(outcome, version, self.now);
                 }
             });
         }

@@ -191,10 +191,8 @@ impl HomeCluster {
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
         let label = names::DISCOVERY_CLUSTER_ID_LABEL;
         let labelled = |kind| Interest::labelled(kind, label, peer.as_str());
-        let own = |name: String| {
-            let namespace = self.0.settings.namespace.as_str();
-            Interest::Object(ObjectRef::new(Kind::Secret, namespace, name))
-        };
+        let own =
+            |name: String| Interest::Object(ObjectRef::new(Kind::Secret, self.0.namespace(), name));
         vec![
             labelled(Kind::ForeignCluster),
             labelled(Kind::Secret),
@@ -223,7 +221,8 @@ impl HomeCluster {
     /// A fault on this side.
     pub fn look(&self, view: &View<'_>) -> Result<Phase, Error> {
         self.0.check_protocol()?;
-        self.look_at(&self.observe(view)?).phase()
+        let observed = self.observe(view)?;
+        self.look_at(&observed, Timestamp::EPOCH).phase()
     }
 
     /// Makes the step that follows the phase.
@@ -232,7 +231,8 @@ impl HomeCluster {
     /// A fault on this side, or a refusal of this side's policy.
     pub fn reconcile(&self, view: &View<'_>, env: &Env) -> Result<Next, Error> {
         self.0.check_protocol()?;
-        self.look_at(&self.observe(view)?).advance(env)
+        let observed = self.observe(view)?;
+        self.look_at(&observed, env.now).advance(env)
     }
 
     /// Stores the token that the peer's administrator provided, and sets `Pending`, so
@@ -247,9 +247,9 @@ impl HomeCluster {
         now: Timestamp,
     ) -> Result<Step, Error> {
         let observed = self.observe(view)?;
-        let look = self.look_at(&observed);
+        let look = self.look_at(&observed, now);
         let mut plan = look.plan();
-        look.store_remote_token(token, now, &mut plan);
+        look.store_remote_token(token, &mut plan);
         Ok(plan.finish())
     }
 
@@ -286,9 +286,9 @@ impl HomeCluster {
     ) -> Result<Step, Error> {
         self.0.check_protocol()?;
         let observed = self.observe(view)?;
-        let look = self.look_at(&observed);
+        let look = self.look_at(&observed, env.now);
         let mut plan = look.plan();
-        look.receive(request, response, env.now, &mut plan)?;
+        look.receive(request, response, &mut plan)?;
         Ok(plan.finish())
     }
 
@@ -297,10 +297,11 @@ impl HomeCluster {
         Observed::of(&self.0, view)
     }
 
-    fn look_at<'a>(&'a self, observed: &'a Observed<'a>) -> Look<'a> {
+    fn look_at<'a>(&'a self, observed: &'a Observed<'a>, now: Timestamp) -> Look<'a> {
         Look {
             configuration: &self.0,
             observed,
+            now,
         }
     }
 }

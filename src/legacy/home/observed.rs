@@ -25,7 +25,7 @@ pub(super) struct Observed<'o> {
 impl<'o> Observed<'o> {
     pub(super) fn of(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
         let peer = view.peer();
-        let own = configuration.settings.namespace.as_str();
+        let own = configuration.namespace();
         let origin_token = view.find::<Secret>(own, &origin_token_name(peer))?;
         if let Some(secret) = origin_token {
             configuration.origin_token_seal(peer).check(secret)?;

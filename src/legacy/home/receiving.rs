@@ -24,7 +24,7 @@ use crate::{
     model::{
         ApiServerUrl, AuthParams, AuthStatus, Bytes, ClusterId, ForeignCluster, Identity,
         IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, ManifestError, Metadata,
-        ProtocolVersion, ProxyUrl, Timestamp, UserCredential, names, read_json,
+        ProtocolVersion, ProxyUrl, UserCredential, names, read_json,
     },
     policy::{Forms, Policy},
     verify::{self, IdentityExpectation, VerifiedIdentity},
@@ -82,7 +82,6 @@ impl Look<'_> {
         &self,
         request: &Request,
         response: &HttpResponse,
-        now: Timestamp,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         let Some(cluster) = self.observed.foreign_cluster else {
@@ -107,14 +106,14 @@ impl Look<'_> {
                     true => KeptAnswer::Account(body),
                     false => KeptAnswer::Certificate(body),
                 };
-                self.take_or_keep(cluster, answer, now, plan)
+                self.take_or_keep(cluster, answer, plan)
             }
             401 | 403 => {
                 let outcome = match with_token {
                     true => AuthStatus::Refused,
                     false => AuthStatus::EmptyRefused,
                 };
-                self.set_status(outcome, now, plan);
+                self.set_status(outcome, plan);
                 if response.status == 403 && with_token && !is_of_accounts {
                     let fault = PeerIncompatible::SecondIdentity;
                     plan.refuse(Error::found_in(cluster, "", fault));
@@ -144,10 +143,9 @@ impl Look<'_> {
         &self,
         cluster: &ForeignCluster,
         answer: KeptAnswer,
-        now: Timestamp,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
-        match self.take(cluster, &answer, now, plan) {
+        match self.take(cluster, &answer, plan) {
             Err(error) if is_about_ca(&error) && self.has_room(&answer) => {
                 plan.refuse(error);
                 let keep = |record: &mut HomeRecord| record.kept = Some(answer.clone());
@@ -161,7 +159,7 @@ impl Look<'_> {
 
     /// Accepts the kept answer, if the settings now allow it. If the answer is
     /// wrong, it is dropped, and the peer is asked again.
-    pub(super) fn take_kept(&self, now: Timestamp, plan: &mut Plan<'_>) -> Result<(), Error> {
+    pub(super) fn take_kept(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let kept = self
             .observed
             .record()
@@ -169,7 +167,7 @@ impl Look<'_> {
         let (Some(cluster), Some(kept)) = (self.observed.foreign_cluster, kept) else {
             return Ok(());
         };
-        let is_over = match self.take(cluster, kept, now, plan) {
+        let is_over = match self.take(cluster, kept, plan) {
             Ok(()) => true,
             Err(error) => {
                 let is_over = match error.fault() {
@@ -197,14 +195,11 @@ impl Look<'_> {
         &self,
         cluster: &ForeignCluster,
         answer: &KeptAnswer,
-        now: Timestamp,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         match answer {
-            KeptAnswer::Account(body) => self.receive_account(body.expose(), now, plan),
-            KeptAnswer::Certificate(body) => {
-                self.receive_certificate(cluster, body.expose(), now, plan)
-            }
+            KeptAnswer::Account(body) => self.receive_account(body.expose(), plan),
+            KeptAnswer::Certificate(body) => self.receive_certificate(cluster, body.expose(), plan),
         }
     }
 
@@ -212,7 +207,6 @@ impl Look<'_> {
         &self,
         cluster: &ForeignCluster,
         body: &[u8],
-        now: Timestamp,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
         let limit = self.policy().limits.legacy_answer;
@@ -235,7 +229,7 @@ impl Look<'_> {
         let Answer::Ready(key) = self.find_key()? else {
             return Err(Error::new(Precondition::KeyAwaited, None, ""));
         };
-        let verified = self.verify(&answer.namespace, &auth_params, key.public_key(), now)?;
+        let verified = self.verify(&answer.namespace, &auth_params, key.public_key())?;
         let namespace = verified.namespace().map(ToString::to_string);
         let kubeconfig = Kubeconfig {
             cluster: self.peer().to_string(),
@@ -251,7 +245,7 @@ impl Look<'_> {
         };
         let record = &mut plan.records.peer;
         record.change(|record| record.pins = Some(verified.pins().clone()));
-        self.store(kubeconfig.to_yaml(), namespace, now, plan);
+        self.store(kubeconfig.to_yaml(), namespace, plan);
         if !verified.issued_by_bundle() {
             plan.notify(Notice::IssuedByAnotherCa);
         }
@@ -264,7 +258,6 @@ impl Look<'_> {
         namespace: &str,
         auth_params: &AuthParams,
         key: &PublicKey,
-        now: Timestamp,
     ) -> Result<VerifiedIdentity, Error> {
         let peer = self.peer();
         let label = (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.to_string());
@@ -299,7 +292,7 @@ impl Look<'_> {
             namespace: liqos.as_ref(),
             publicly_trusted: configuration.settings.publicly_trusted,
             pins,
-            ..IdentityExpectation::new(own, peer, key, now)
+            ..IdentityExpectation::new(own, peer, key, self.now)
         };
         verify::identity(&identity, &expectation, self.policy()).map_err(|error| {
             let field = match error.at().field {
@@ -313,12 +306,7 @@ impl Look<'_> {
         })
     }
 
-    fn receive_account(
-        &self,
-        body: &[u8],
-        now: Timestamp,
-        plan: &mut Plan<'_>,
-    ) -> Result<(), Error> {
+    fn receive_account(&self, body: &[u8], plan: &mut Plan<'_>) -> Result<(), Error> {
         let policy = self.policy();
         let kubeconfig = read_kubeconfig(body, policy)?;
         let expected = names::remote_account(&self.configuration.cluster_id);
@@ -340,7 +328,7 @@ impl Look<'_> {
             return Err(wrong(PolicyRefusal::NoCaBundle, field));
         }
         // The kubeconfig is generated again, so that only the known fields are stored.
-        self.store(kubeconfig.to_yaml(), None, now, plan);
+        self.store(kubeconfig.to_yaml(), None, plan);
         Ok(())
     }
 }

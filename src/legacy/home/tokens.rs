@@ -9,7 +9,7 @@ use crate::{
     error::{Error, LocalFault},
     legacy::{AuthToken, objects},
     machine::{Awaited, Env, answering::signed},
-    model::{AuthStatus, Secret, SecretBytes, Timestamp, names},
+    model::{AuthStatus, Secret, SecretBytes, names},
     policy::{Forms, Policy},
 };
 
@@ -89,14 +89,8 @@ impl Look<'_> {
     }
 
     /// Stores the peer's token, and sets `Pending`, so that the request is sent again.
-    pub(super) fn store_remote_token(
-        &self,
-        token: &AuthToken,
-        now: Timestamp,
-        plan: &mut Plan<'_>,
-    ) {
-        let mut wanted =
-            objects::remote_token(&self.configuration.settings.namespace, self.peer(), token);
+    pub(super) fn store_remote_token(&self, token: &AuthToken, plan: &mut Plan<'_>) {
+        let mut wanted = objects::remote_token(self.configuration.namespace(), self.peer(), token);
         let present = self.observed.remote_token;
         if let Some(present) = present {
             wanted.metadata.name.clone_from(&present.metadata.name);
@@ -107,7 +101,7 @@ impl Look<'_> {
             plan.records.peer.change(|record| record.kept = None);
         }
         if self.observed.identity.is_none() {
-            self.set_status(AuthStatus::Pending, now, plan);
+            self.set_status(AuthStatus::Pending, plan);
         }
     }
 }

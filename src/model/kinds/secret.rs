@@ -44,6 +44,20 @@ pub struct Secret {
 }
 
 impl Secret {
+    /// A Secret with these labels and values.
+    pub(crate) fn labelled<const L: usize, const D: usize>(
+        name: impl Into<String>,
+        namespace: impl Into<String>,
+        labels: [(&str, &str); L],
+        data: [(&str, SecretBytes); D],
+    ) -> Self {
+        Self {
+            metadata: Metadata::labelled(name, namespace, labels),
+            data: data.map(|(key, value)| (key.to_owned(), value)).into(),
+            ..Self::default()
+        }
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&[u8]> {
         self.data.get(key).map(SecretBytes::expose)

@@ -236,14 +236,12 @@ struct Reader {
 impl Reader {
     fn read_json(&mut self, document: &Document<'_>) -> Result<(), ManifestError> {
         let mut deserializer = serde_json::Deserializer::from_str(document.text);
-        let first = self.read_json_value(&mut deserializer);
+        self.read_json_value(document, 0, &mut deserializer)?;
         // To find the place of an error, serde_json scans the text before the
         // error. If a document has several values, each value is read as a separate
         // text.
-        match first {
-            Ok(()) if deserializer.end().is_ok() => return Ok(()),
-            Ok(()) => {}
-            Err(refusal) => return Err(refusal.at(document, 0)),
+        if deserializer.end().is_ok() {
+            return Ok(());
         }
         let mut values =
             serde_json::Deserializer::from_str(document.text).into_iter::<IgnoredAny>();
@@ -258,9 +256,9 @@ impl Reader {
             };
             if start > 0 {
                 let mut deserializer = serde_json::Deserializer::from_str(text.unwrap_or_default());
-                let read = self.read_json_value(&mut deserializer);
-                let read = read.and_then(|()| deserializer.end().map_err(JsonRefusal::Syntax));
-                read.map_err(|refusal| refusal.at(document, start))?;
+                self.read_json_value(document, start, &mut deserializer)?;
+                let end = deserializer.end();
+                end.map_err(|error| document.invalid_json(start, &error))?;
             }
             start = end;
         }
@@ -269,15 +267,14 @@ impl Reader {
 
     fn read_json_value<'t>(
         &mut self,
+        document: &Document<'_>,
+        start: usize,
         deserializer: &mut serde_json::Deserializer<serde_json::de::StrRead<'t>>,
-    ) -> Result<(), JsonRefusal> {
+    ) -> Result<(), ManifestError> {
         let strict = self.strict(true);
         let value = strict.read(deserializer);
-        match self.take(&strict, value) {
-            Ok(()) => Ok(()),
-            Err(Ok(refusal)) => Err(JsonRefusal::Manifest(refusal)),
-            Err(Err(error)) => Err(JsonRefusal::Syntax(error)),
-        }
+        let syntax = |error| document.invalid_json(start, &error);
+        self.take(&strict, value, syntax)
     }
 
     fn strict(&self, is_skippable: bool) -> StrictValue {
@@ -308,12 +305,7 @@ impl Reader {
             crate::model::reading::yaml::options(document.text, &self.limits),
             |deserializer| strict.read(deserializer),
         );
-        let taken = self.take(&strict, value);
-        taken.map_err(|refusal| {
-            let error = match refusal {
-                Ok(refusal) => return refusal,
-                Err(error) => error,
-            };
+        self.take(&strict, value, |error| {
             let place = error.location();
             let number = |number: u64| usize::try_from(number).unwrap_or(0);
             ManifestError::Yaml {
@@ -324,58 +316,33 @@ impl Reader {
         })
     }
 
-    /// Keeps a document, or returns why the document is refused: `Ok` for a fault
-    /// of the content, `Err` for a fault of the syntax.
+    /// Keeps a document, or returns why the document is refused. `syntax` describes
+    /// a fault of the syntax.
     fn take<E>(
         &mut self,
         strict: &StrictValue,
         value: Result<Value, E>,
-    ) -> Result<(), Result<ManifestError, E>> {
+        syntax: impl FnOnce(E) -> ManifestError,
+    ) -> Result<(), ManifestError> {
         self.values = strict.values();
         if let Some(refusal) = strict.refusal() {
-            return Err(Ok(match refusal {
+            return Err(match refusal {
                 Refusal::Values(limit) => ManifestError::TooManyValues { limit },
                 Refusal::ObjectValues(limit) => ManifestError::TooManyObjectValues { limit },
                 Refusal::Defects(path, limit) => ManifestError::TooManyFaults { path, limit },
-            }));
+            });
         }
         match value {
             Ok(Value::Null) => Ok(()),
             Ok(_) if self.documents.len() == MOST_OBJECTS => {
                 let limit = MOST_OBJECTS;
-                Err(Ok(ManifestError::TooManyObjects { limit }))
+                Err(ManifestError::TooManyObjects { limit })
             }
             Ok(value) => {
                 self.documents.push((value, strict.defects()));
                 Ok(())
             }
-            Err(error) => Err(Err(error)),
-        }
-    }
-}
-
-/// Why a JSON value is refused.
-enum JsonRefusal {
-    Manifest(ManifestError),
-    Syntax(serde_json::Error),
-}
-
-impl JsonRefusal {
-    /// The error of a value that begins at this position of the document.
-    fn at(self, document: &Document<'_>, start: usize) -> ManifestError {
-        let error = match self {
-            Self::Manifest(error) => return error,
-            Self::Syntax(error) => error,
-        };
-        let before = document.text.get(..start).unwrap_or_default();
-        let lines = before.matches('\n').count();
-        let in_line = before.rsplit('\n').next().map_or(0, str::len);
-        let message = error.to_string();
-        let reason = message.split(" at line ").next().unwrap_or_default();
-        ManifestError::Json {
-            line: document.line + lines + error.line(),
-            column: error.column() + if error.line() == 1 { in_line } else { 0 },
-            reason: reason.to_owned(),
+            Err(error) => Err(syntax(error)),
         }
     }
 }
@@ -483,6 +450,20 @@ fn is_separator(line: &str) -> bool {
 }
 
 impl Document<'_> {
+    /// The error of a value that begins at this position of the document.
+    fn invalid_json(&self, start: usize, error: &serde_json::Error) -> ManifestError {
+        let before = self.text.get(..start).unwrap_or_default();
+        let lines = before.matches('\n').count();
+        let in_line = before.rsplit('\n').next().map_or(0, str::len);
+        let message = error.to_string();
+        let reason = message.split(" at line ").next().unwrap_or_default();
+        ManifestError::Json {
+            line: self.line + lines + error.line(),
+            column: error.column() + if error.line() == 1 { in_line } else { 0 },
+            reason: reason.to_owned(),
+        }
+    }
+
     /// Whether the document has only comments and empty lines.
     fn is_empty(&self) -> bool {
         self.text.lines().all(|line| {

@@ -13,7 +13,7 @@ use crate::{
     error::{ApiMisuse, Backend, Error, PolicyRefusal, shortened},
     machine::{Awaited, Holder},
     model::{AwsConfig, ClusterId},
-    provider::{record::HeldKey, records::Plan},
+    provider::records::Plan,
     verify,
 };
 
@@ -94,7 +94,7 @@ pub(super) fn in_force(context: &HolderContext<'_>) -> Option<Credential> {
 
 /// The request for the holder's next AWS user.
 pub(super) fn request(context: &HolderContext<'_>) -> AwsIdentityRequest {
-    let earlier = context.key_held.map_or(0, HeldKey::count);
+    let earlier = context.key_held.map_or(0, |held| held.count);
     AwsIdentityRequest {
         id: RequestId::of_credential(DOMAIN, context.csr, context.uid, earlier),
         peer: context.look.peer().clone(),

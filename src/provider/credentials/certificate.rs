@@ -17,15 +17,6 @@ use crate::{
     },
 };
 
-/// The result of a request for a certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// The signer issued the certificate, and the plan records it.
-    Taken,
-    /// The certificate comes later, or not at all.
-    NotTaken,
-}
-
 /// The usable certificate for exactly this holder's request: the recorded
 /// certificate, or, without a record, the certificate that Liqo issued. An embedder
 /// that vouches for the nonce also vouches for that certificate.
@@ -79,13 +70,14 @@ fn replaced(context: &HolderContext<'_>) -> Option<Fingerprint> {
 
 /// Asks the configured signer, and stores the certificate. `renews` is the
 /// certificate in force, if the request renews this certificate. Then a denial is
-/// recorded, and a certificate that ends no later is refused.
+/// recorded, and a certificate that ends no later is refused. Returns whether a new
+/// certificate is stored.
 pub(super) fn ask(
     context: &HolderContext<'_>,
     request: &SigningRequest,
     renews: Option<&IssuedCertificate>,
     plan: &mut Plan<'_>,
-) -> Result<Asked, Error> {
+) -> Result<bool, Error> {
     let configuration = context.look.configuration;
     let answer = match &configuration.signer {
         _ if configuration.settings.kubernetes_signer => kubernetes::ask(context, request, plan)?,
@@ -98,7 +90,7 @@ pub(super) fn ask(
         Answer::Ready(chain) => take(context, request, renews, &chain, plan),
         Answer::Pending => {
             plan.await_for(Awaited::Credential(request.id));
-            Ok(Asked::NotTaken)
+            Ok(false)
         }
         Answer::Denied(reason) => {
             let reason = shortened(&reason);
@@ -109,7 +101,7 @@ pub(super) fn ask(
                 }
                 None => context.refuse(PolicyRefusal::CredentialDenied { reason }, plan),
             }
-            Ok(Asked::NotTaken)
+            Ok(false)
         }
     }
 }
@@ -122,7 +114,7 @@ fn take(
     renews: Option<&IssuedCertificate>,
     chain: &CertificateChain,
     plan: &mut Plan<'_>,
-) -> Result<Asked, Error> {
+) -> Result<bool, Error> {
     context.check(chain)?;
     let now = request.now;
     let until = chain.leaf().not_after;
@@ -130,7 +122,7 @@ fn take(
         // This check prevents an endless series of renewals.
         let refused = RefusedRenewal::without_progress(request.id, now, until);
         refuse_renewal(context, present, refused, plan);
-        return Ok(Asked::NotTaken);
+        return Ok(false);
     }
     let replaces = replaced(context);
     let records = &mut plan.records;
@@ -151,7 +143,7 @@ fn take(
         replaces,
     };
     context.tell(issued, plan);
-    Ok(Asked::Taken)
+    Ok(true)
 }
 
 /// Records a refused renewal. The present certificate stays in force. The provider

@@ -1,14 +1,12 @@
 //! One holder, with its verified request and its credentials on record.
 
-use std::collections::BTreeMap;
-
 use super::{Credential, CredentialRequest};
 use crate::{
     audit::{Decision, Event},
     crypto::{CertificateChain, ClientCertificateExpectation, Csr, Nonce, PublicKey, Subject},
     error::{ApiMisuse, Error, PolicyRefusal},
     machine::Holder,
-    model::{ClusterId, Metadata, ObjectRef, Secret, names},
+    model::{ClusterId, ObjectRef, Secret, names},
     provider::{
         look::Look,
         record::{HeldCredentials, HeldKey},
@@ -126,19 +124,15 @@ impl CertificateSecret<'_> {
         if self.unreadable.is_some() || self.holds(csr, chain) {
             return;
         }
+        let labels = [(names::REMOTE_CLUSTER_ID_LABEL, self.peer.as_str())];
+        let data = [
+            (names::CSR, csr.into()),
+            (names::CERTIFICATE, chain.pem().into()),
+        ];
         let secret = Secret {
-            metadata: Metadata::labelled(
-                self.name.as_str(),
-                self.namespace.as_str(),
-                [(names::REMOTE_CLUSTER_ID_LABEL, self.peer.as_str())],
-            ),
-            data: BTreeMap::from([
-                (names::CSR.to_owned(), csr.to_vec().into()),
-                (names::CERTIFICATE.to_owned(), chain.pem().to_vec().into()),
-            ]),
             // The API server does not allow a change of the type.
             secret_type: self.stored.and_then(|stored| stored.secret_type.clone()),
-            ..Secret::default()
+            ..Secret::labelled(self.name.as_str(), self.namespace.as_str(), labels, data)
         };
         plan.put(self.stored, secret);
     }

@@ -15,10 +15,7 @@
 //! an endless series: each accepted certificate ends later than the certificate that
 //! it renews. A new certificate is due at once only if it is about to expire.
 
-use super::{
-    Credential, HolderContext, SigningRequest,
-    certificate::{self, Asked},
-};
+use super::{Credential, HolderContext, SigningRequest, certificate};
 use crate::{
     error::{Disposition, Error},
     machine::{due_at, expired_at},
@@ -97,17 +94,14 @@ impl HolderContext<'_> {
         };
         let issued = self.held.and_then(|held| held.issued.as_ref());
         let asked = plan.attempt(|plan| certificate::ask(self, &request, issued, plan));
-        asked.map_or_else(
-            |error| {
-                let pause = issued.map_or(RETRY, IssuedCertificate::pause);
-                plan.wake_by(Some(match error.disposition() {
-                    Disposition::Retry => self.look.now + pause.min(RETRY),
-                    _ => self.look.now + pause,
-                }));
-                plan.refuse_at(self.about.clone(), error);
-                false
-            },
-            |asked| asked == Asked::Taken,
-        )
+        asked.unwrap_or_else(|error| {
+            let pause = issued.map_or(RETRY, IssuedCertificate::pause);
+            plan.wake_by(Some(match error.disposition() {
+                Disposition::Retry => self.look.now + pause.min(RETRY),
+                _ => self.look.now + pause,
+            }));
+            plan.refuse_at(self.about.clone(), error);
+            false
+        })
     }
 }

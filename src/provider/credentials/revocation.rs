@@ -75,8 +75,8 @@ fn to_revoke(look: &Look<'_>, record: &Record) -> Vec<AccessKey> {
     let slices = present(look);
     let is_gone = |one: &&SliceKey| tenant.is_none() || !slices.iter().any(|slice| slice.is(one));
     let keys = &record.aws;
-    let of_gone_slices = keys.of_slices().iter().filter(is_gone);
-    keys.superseded()
+    let of_gone_slices = keys.of_slices.iter().filter(is_gone);
+    keys.superseded
         .iter()
         .cloned()
         .chain(of_other_tenant)

@@ -13,4 +13,3 @@ pub use approval::{ApprovalRequest, Approver};
 pub use nonce::WhyNonce;
 pub(super) use nonce::{hand_out, keep_on_offer, make_nonce, phase_without_tenant, signed_since};
 pub(super) use proof::{record_proof, set_finalizer_and_commitment};
-pub(super) use tenant::{Handshake, Names};

@@ -1,13 +1,11 @@
 //! Makes the nonce, and checks whether the present nonce is usable.
 
-use std::collections::BTreeMap;
-
 use crate::{
     audit::{Decision, Event},
     crypto::{Nonce, NonceError, StructuredNonce},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     machine::{Awaited, Env, Notice},
-    model::{Metadata, Namespace, Secret, Tenant, Timestamp, names},
+    model::{Namespace, Secret, Tenant, Timestamp, names},
     provider::{
         look::Look,
         phase::Phase,
@@ -143,21 +141,24 @@ fn put(look: &Look<'_>, nonce: &Nonce, why: WhyNonce, plan: &mut Plan<'_>) -> Re
         verify::default_namespace(look.peer())?;
         plan.create(Namespace::for_tenant(look.peer()));
     }
-    let data = BTreeMap::from([(names::NONCE.to_owned(), nonce.as_bytes().to_vec().into())]);
+    let value = nonce.as_bytes().into();
     match observed.nonce {
-        None => plan.create(Secret {
-            metadata: Metadata::labelled(
-                names::NONCE_SECRET,
-                observed.namespace_name(),
-                [
-                    (names::NONCE_LABEL, names::TRUE),
-                    (names::REMOTE_CLUSTER_ID_LABEL, look.peer().as_str()),
-                ],
-            ),
-            data,
-            ..Secret::default()
+        None => {
+            let labels = [
+                (names::NONCE_LABEL, names::TRUE),
+                (names::REMOTE_CLUSTER_ID_LABEL, look.peer().as_str()),
+            ];
+            let (name, namespace) = (names::NONCE_SECRET, observed.namespace_name());
+            plan.create(Secret::labelled(
+                name,
+                namespace,
+                labels,
+                [(names::NONCE, value)],
+            ));
+        }
+        Some(secret) => plan.edit(secret, |secret| {
+            secret.data.insert(names::NONCE.to_owned(), value);
         }),
-        Some(secret) => plan.edit(secret, |secret| secret.data.extend(data)),
     }
     if why != WhyNonce::Absent {
         plan.notify(Notice::SignedNonceIsStale);

@@ -18,14 +18,6 @@ use crate::{
     verify::{self, Known, VerifiedTenant},
 };
 
-/// The result of the verification of a handshake.
-pub(in crate::provider) enum Handshake {
-    /// The nonce that the Tenant's key signed.
-    Verified(Nonce),
-    /// The look-up of names has not answered yet.
-    AwaitsNames,
-}
-
 impl Look<'_> {
     /// Verifies a Tenant that the peer sent, and adds it to the plan.
     pub(in crate::provider) fn receive_tenant(
@@ -36,7 +28,7 @@ impl Look<'_> {
         let observed = self.observed;
         observed.check_readable()?;
         let verified = self.verify_claim(received)?;
-        if self.verify_signature(received, &verified)? == Names::Awaited {
+        if !self.verify_signature(received, &verified)? {
             plan.await_for(Awaited::Names);
             return Ok(());
         }
@@ -169,34 +161,34 @@ impl Look<'_> {
 
     /// Verifies that the claim's key signed a nonce of this provider, that the
     /// nonce is neither expired nor used, and that the peer's name is free. `usable`
-    /// is the present nonce, if it was checked before.
+    /// is the present nonce, if it was checked before. Returns the nonce; `None` while
+    /// the look-up of names has not answered.
     pub(in crate::provider) fn verify_handshake(
         &self,
         tenant: &Tenant,
         verified: &VerifiedTenant,
         usable: Option<Nonce>,
-    ) -> Result<Handshake, Error> {
+    ) -> Result<Option<Nonce>, Error> {
         let nonce = match usable {
             Some(nonce) => nonce,
             None => nonce::present(self).into_usable(self)?,
         };
         verify::nonce_signature(tenant, verified, &nonce, self.policy())?;
-        if !self.observed.is_known() && self.check_names(tenant)? == Names::Awaited {
-            return Ok(Handshake::AwaitsNames);
-        }
-        Ok(Handshake::Verified(nonce))
+        let is_free = self.observed.is_known() || self.name_is_free(tenant)?;
+        Ok(is_free.then_some(nonce))
     }
 
     /// Verifies that the received Tenant's signature is over a nonce of this
     /// provider: the recorded one for the same key and request, or the present one.
+    /// Returns `false` while the look-up of names has not answered.
     fn verify_signature(
         &self,
         received: &Tenant,
         verified: &VerifiedTenant,
-    ) -> Result<Names, Error> {
-        let handshake = || match self.verify_handshake(received, verified, None)? {
-            Handshake::Verified(_) => Ok(Names::Free),
-            Handshake::AwaitsNames => Ok(Names::Awaited),
+    ) -> Result<bool, Error> {
+        let handshake = || {
+            let nonce = self.verify_handshake(received, verified, None)?;
+            Ok(nonce.is_some())
         };
         let stored = self.observed.tenant;
         let proof = stored.and_then(|stored| self.observed.proof(verified, &stored.metadata.uid));
@@ -204,17 +196,17 @@ impl Look<'_> {
             return handshake();
         };
         match verify::nonce_signature(received, verified, &proof.nonce, self.policy()) {
-            Ok(()) => Ok(Names::Free),
+            Ok(()) => Ok(true),
             Err(mismatch) => handshake().map_err(|_: Error| mismatch),
         }
     }
 
     /// Checks that the peer's name is neither a user nor a group yet (rule 7).
-    pub(in crate::provider) fn check_names(&self, tenant: &Tenant) -> Result<Names, Error> {
+    /// Returns `false` while the look-up of names has not answered.
+    pub(in crate::provider) fn name_is_free(&self, tenant: &Tenant) -> Result<bool, Error> {
         match are_free_for(&self.configuration.principals, self.peer())? {
-            None => Ok(Names::Awaited),
-            Some(true) => Ok(Names::Free),
             Some(false) => Err(name_taken(self.peer(), Some(tenant.id()))),
+            answer => Ok(answer.is_some()),
         }
     }
 
@@ -234,13 +226,6 @@ impl Look<'_> {
             Error::found_in(tenant, field, PolicyRefusal::NotAdmitted(denial))
         })
     }
-}
-
-/// The answer of the look-up of names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::provider) enum Names {
-    Free,
-    Awaited,
 }
 
 #[cfg(test)]

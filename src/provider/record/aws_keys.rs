@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     crypto::Csr,
-    model::{AwsConfig, Bytes},
+    model::{AwsConfig, Bytes, sparse},
 };
 
 /// The access key that a control plane or a slice has, with its secret part.
@@ -21,7 +21,7 @@ pub(in crate::provider) struct HeldKey {
     /// How many keys the holder has had. The count is part of the next key's
     /// request ID.
     #[serde(default)]
-    count: u64,
+    pub(in crate::provider) count: u64,
 }
 
 /// An access key, and the request for which it was issued.
@@ -35,17 +35,19 @@ struct GivenKey {
     config: AwsConfig,
 }
 
-/// A peer's access keys: the key of its control plane, and the public parts of the
-/// other keys. The secret part of a slice's key is in the record of the slice.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(in crate::provider) struct AwsKeys {
-    pub(in crate::provider) held: HeldKey,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    of_slices: Vec<SliceKey>,
+sparse! {
+    []
+    [
+        /// A peer's access keys: the key of its control plane, and the public parts of the
+        /// other keys. The secret part of a slice's key is in the record of the slice.
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        pub(in crate::provider) struct AwsKeys
+    ]
+    always pub(in crate::provider) held: HeldKey,
+    pub(in crate::provider) of_slices: Vec<SliceKey>,
     /// The keys that another key replaced.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    superseded: Vec<AccessKey>,
+    pub(in crate::provider) superseded: Vec<AccessKey>,
 }
 
 /// The public part of a slice's access key.
@@ -78,15 +80,6 @@ impl HeldKey {
         Some((&given.config, &given.uid))
     }
 
-    /// How many keys the holder has had.
-    pub(in crate::provider) fn count(&self) -> u64 {
-        self.count
-    }
-
-    pub(in crate::provider) fn is_unused(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Stores this key. Returns the earlier key, if any.
     pub(in crate::provider) fn take(
         &mut self,
@@ -111,11 +104,6 @@ impl HeldKey {
 }
 
 impl AwsKeys {
-    /// Whether no key was ever recorded.
-    pub(super) fn is_unused(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Whether no key is left: neither the control plane's, nor a slice's, nor a
     /// replaced one.
     pub(super) fn is_empty(&self) -> bool {
@@ -132,16 +120,6 @@ impl AwsKeys {
     /// belonged to any slice.
     pub(in crate::provider) fn may_authenticate_as(&self, slice: &str) -> bool {
         !self.superseded.is_empty() || self.of_slices.iter().any(|one| one.slice == slice)
-    }
-
-    /// The replaced keys, which are not deleted yet.
-    pub(in crate::provider) fn superseded(&self) -> &[AccessKey] {
-        &self.superseded
-    }
-
-    /// The keys of slices.
-    pub(in crate::provider) fn of_slices(&self) -> &[SliceKey] {
-        &self.of_slices
     }
 
     /// Records that `new` replaces `earlier`.

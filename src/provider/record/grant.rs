@@ -4,28 +4,26 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{IngressClass, LoadBalancerClass, Quantity, StorageClass};
+use crate::model::{IngressClass, LoadBalancerClass, Quantity, StorageClass, sparse};
 
-/// The resources and classes that a slice gets, as in its status.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Grant {
+sparse! {
+    []
+    [
+        /// The resources and classes that a slice gets, as in its status.
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        pub struct Grant
+    ]
     /// The amount of each resource.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub resources: BTreeMap<String, Quantity>,
     /// The storage classes that are offered.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub storage_classes: Vec<StorageClass>,
     /// The ingress classes that are offered.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ingress_classes: Vec<IngressClass>,
     /// The load balancer classes that are offered.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub load_balancer_classes: Vec<LoadBalancerClass>,
     /// The labels of the provider cluster.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub node_labels: BTreeMap<String, String>,
     /// The selector that offloaded pods get.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub node_selector: BTreeMap<String, String>,
 }

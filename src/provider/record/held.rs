@@ -6,22 +6,23 @@ use serde::{Deserialize, Serialize};
 use super::{IssuedCertificate, RefusedRenewal};
 use crate::{
     crypto::RequestId,
-    model::{Bytes, Timestamp},
+    model::{Bytes, Timestamp, sparse},
 };
 
-/// The credentials of one holder, without an access key. The record stores access
-/// keys in another field.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct HeldCredentials {
+sparse! {
+    []
+    [
+        /// The credentials of one holder, without an access key. The record stores access
+        /// keys in another field.
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        pub(in crate::provider) struct HeldCredentials
+    ]
     /// The certificate that was issued last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) issued: Option<IssuedCertificate>,
     /// A refused renewal, so that the provider does not request it at each step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) refused_renewal: Option<RefusedRenewal>,
     /// The CertificateSigningRequest that is pending or denied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) signing: Option<SigningAttempt>,
 }
 

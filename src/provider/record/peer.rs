@@ -15,51 +15,42 @@ use crate::{
         Holder, record_bytes,
         sealed::{self, Opened, PROVIDER_RECORD, Seal},
     },
-    model::{AwsConfig, Bytes, ClusterId, Secret, TenantCondition, Timestamp},
+    model::{AwsConfig, Bytes, ClusterId, Secret, TenantCondition, Timestamp, sparse},
 };
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct Record {
+sparse! {
+    []
+    [
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        pub(in crate::provider) struct Record
+    ]
     /// The pinned key; `None` before the first proof and after a release.
-    #[serde(
-        default,
-        with = "record_bytes",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(with = "record_bytes")]
     pub(in crate::provider) public_key: Option<PublicKey>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) proof: Option<Proof>,
     /// The offered nonce, which is the invitation. A nonce of this provider is
     /// usable only while it is the offered one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) offered: Option<Offer>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::provider) used: Vec<NonceMark>,
     /// The RSA key of a Tenant that was refused before any key was pinned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) tested_key: Option<TestedKey>,
     /// The strictest condition since the last lift.
-    #[serde(default, skip_serializing_if = "is_active")]
     pub(in crate::provider) condition: TenantCondition,
     /// A counter of the lifts. It starts at the Unix time at which the record was
     /// made. The MAC of a lift token covers the counter, so that the token is valid
     /// only once.
-    #[serde(default)]
-    pub(in crate::provider) lifts: u64,
+    always pub(in crate::provider) lifts: u64,
     /// The credentials of the control plane, without an access key.
     #[serde(flatten)]
-    pub(in crate::provider) held: HeldCredentials,
+    always pub(in crate::provider) held: HeldCredentials,
     /// The time at which the last of all issued certificates expires, in seconds
     /// since the Unix epoch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) certificates_until: Option<i64>,
     /// The rate limit for the requests of the peer's slices.
-    #[serde(default, skip_serializing_if = "SigningRate::is_unused")]
     pub(in crate::provider) signing_rate: SigningRate,
     /// The access key of the control plane, and the public parts of the replaced
     /// keys and of the keys of the peer's slices.
-    #[serde(default, skip_serializing_if = "AwsKeys::is_unused")]
     pub(in crate::provider) aws: AwsKeys,
 }
 
@@ -138,16 +129,8 @@ impl Record {
     pub(in crate::provider) fn new(public_key: Option<PublicKey>, now: Timestamp) -> Self {
         Self {
             public_key,
-            proof: None,
-            offered: None,
-            used: Vec::new(),
-            tested_key: None,
-            condition: TenantCondition::Active,
             lifts: u64::try_from(now.unix()).unwrap_or(0),
-            held: HeldCredentials::default(),
-            certificates_until: None,
-            signing_rate: SigningRate::default(),
-            aws: AwsKeys::default(),
+            ..Self::default()
         }
     }
 
@@ -290,10 +273,6 @@ impl StoredCommitment {
     pub(in crate::provider) fn annotation(&self) -> &str {
         &self.annotation
     }
-}
-
-fn is_active(condition: &TenantCondition) -> bool {
-    *condition == TenantCondition::Active
 }
 
 /// The maximum number of used nonces on record. With a nonce lifetime of one day,

@@ -79,11 +79,6 @@ impl SigningRate {
             .saturating_sub(seconds(whole));
         Err(now + Duration::from_secs(u64::try_from(wait).unwrap_or(0)))
     }
-
-    /// Whether no request has taken a token yet.
-    pub(super) fn is_unused(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 fn seconds(duration: Duration) -> i64 {

@@ -10,45 +10,43 @@ use crate::{
     crypto::update_part,
     error::Error,
     machine::sealed::{self, Opened, Seal},
-    model::{Bytes, ClusterId, Hex, Metadata, ResourceSlice, ResourceSliceSpec, Secret, Timestamp},
+    model::{
+        Bytes, ClusterId, Hex, Metadata, ResourceSlice, ResourceSliceSpec, Secret, Timestamp,
+        sparse,
+    },
     verify::VerifiedSlice,
 };
 
-/// The record of a slice.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct SliceRecord {
+sparse! {
+    []
+    [
+        /// The record of a slice.
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        pub(in crate::provider) struct SliceRecord
+    ]
     /// The slice's name.
-    pub(in crate::provider) slice: String,
+    always pub(in crate::provider) slice: String,
     /// The UID of the slice's replica.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     uid: String,
     /// SHA-256 of the request in DER.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     csr: Option<Bytes>,
     /// SHA-256 of the key with which the request was verified.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<Bytes>,
     /// When its first certificate was issued, in seconds since the Unix epoch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) authenticated: Option<i64>,
     /// The credentials of the slice, without an access key.
     #[serde(flatten)]
-    pub(in crate::provider) held: HeldCredentials,
+    always pub(in crate::provider) held: HeldCredentials,
     /// The AWS access key in place of a certificate.
-    #[serde(default, skip_serializing_if = "HeldKey::is_unused")]
     pub(in crate::provider) aws: HeldKey,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::provider) decided: Option<Decided>,
     /// When the last certificate of a slice with this name expires, in seconds since
     /// the Unix epoch. Until then, the name is taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     certificates_until: Option<i64>,
     /// Whether this side's administrator cordoned the slice.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub(in crate::provider) cordoned: bool,
     /// Whether the slice was denied because its peer is drained.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub(in crate::provider) drained: bool,
 }
 

@@ -11,11 +11,8 @@ use crate::{
     error::Error,
     model::{AuthzPolicy, ClusterId, Namespace, Resource, Tenant},
     provider::{
-        configuration::Configuration,
-        handshake::{Names, set_finalizer_and_commitment},
-        look::Look,
-        record::Record,
-        records::Plan,
+        configuration::Configuration, handshake::set_finalizer_and_commitment, look::Look,
+        record::Record, records::Plan,
     },
     verify,
 };
@@ -39,7 +36,7 @@ impl Configuration {
 pub(in crate::provider) fn tolerates(look: &Look<'_>, tenant: &Tenant) -> Result<bool, Error> {
     verify::tenant_names(tenant, look.peer(), look.policy())?;
     verify::proxy_url(tenant)?;
-    Ok(look.observed.is_known() || look.check_names(tenant)? == Names::Free)
+    Ok(look.observed.is_known() || look.name_is_free(tenant)?)
 }
 
 /// Makes the tenant namespace, binds the cluster-wide rights, and writes the

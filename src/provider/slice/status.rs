@@ -3,8 +3,8 @@
 use super::policy::DENIED;
 use crate::{
     model::{
-        ResourceSliceCondition, ResourceSliceConditionStatus, ResourceSliceConditionType,
-        ResourceSliceStatus, Timestamp,
+        ResourceSliceCondition, ResourceSliceConditionStatus as Decision,
+        ResourceSliceConditionType as Subject, ResourceSliceStatus, Timestamp,
     },
     provider::record::{Decided, Outcome},
 };
@@ -14,7 +14,7 @@ use crate::{
 pub(super) fn set(
     status: &mut ResourceSliceStatus,
     said: &ResourceSliceStatus,
-    (condition_type, decision): (ResourceSliceConditionType, ResourceSliceConditionStatus),
+    (condition_type, decision): (Subject, Decision),
     (reason, message): (&str, &str),
     times: Times,
 ) {
@@ -46,26 +46,23 @@ pub(super) struct Times {
     pub(super) now: Timestamp,
 }
 
+impl Times {
+    fn unrecorded(now: Timestamp) -> Self {
+        let recorded = None;
+        Self { recorded, now }
+    }
+}
+
 /// The status of a slice whose request is refused. This status contains only the
 /// denial, and no other part of the present status.
 pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSliceStatus {
     let mut status = ResourceSliceStatus::default();
-    set(
-        &mut status,
-        said,
-        (
-            ResourceSliceConditionType::Authentication,
-            ResourceSliceConditionStatus::Denied,
-        ),
-        (
-            "ResourceSliceAuthenticationDenied",
-            "ResourceSlice authentication denied",
-        ),
-        Times {
-            recorded: None,
-            now,
-        },
+    let what = (Subject::Authentication, Decision::Denied);
+    let why = (
+        "ResourceSliceAuthenticationDenied",
+        "ResourceSlice authentication denied",
     );
+    set(&mut status, said, what, why, Times::unrecorded(now));
     status
 }
 
@@ -77,8 +74,8 @@ pub(super) fn with_resources(
     now: Timestamp,
 ) -> ResourceSliceStatus {
     let stays = |condition: &ResourceSliceCondition| {
-        condition.condition_type != ResourceSliceConditionType::Resources
-            || (decided.is_none() && condition.status == ResourceSliceConditionStatus::Denied)
+        condition.condition_type != Subject::Resources
+            || (decided.is_none() && condition.status == Decision::Denied)
     };
     let mut status = ResourceSliceStatus {
         conditions: said
@@ -102,8 +99,8 @@ pub(super) fn with_resources(
 /// acceptance.
 pub(super) fn withdraws(said: &ResourceSliceStatus, told: &ResourceSliceStatus) -> bool {
     let is_accepted = |status: &ResourceSliceStatus| {
-        let resources = status.condition(ResourceSliceConditionType::Resources);
-        resources.is_some_and(|it| it.status == ResourceSliceConditionStatus::Accepted)
+        let resources = status.condition(Subject::Resources);
+        resources.is_some_and(|it| it.status == Decision::Accepted)
     };
     said.resources != told.resources && !said.resources.is_empty()
         || is_accepted(said) && !is_accepted(told)
@@ -112,15 +109,8 @@ pub(super) fn withdraws(said: &ResourceSliceStatus, told: &ResourceSliceStatus) 
 /// Denies the resources. Nothing else in the status changes.
 pub(super) fn deny_resources(status: &mut ResourceSliceStatus, now: Timestamp) {
     let said = status.clone();
-    let times = Times {
-        recorded: None,
-        now,
-    };
-    let what = (
-        ResourceSliceConditionType::Resources,
-        ResourceSliceConditionStatus::Denied,
-    );
-    set(status, &said, what, DENIED, times);
+    let what = (Subject::Resources, Decision::Denied);
+    set(status, &said, what, DENIED, Times::unrecorded(now));
 }
 
 /// Accepts the authentication.
@@ -129,10 +119,7 @@ pub(super) fn accept_authentication(
     said: &ResourceSliceStatus,
     times: Times,
 ) {
-    let what = (
-        ResourceSliceConditionType::Authentication,
-        ResourceSliceConditionStatus::Accepted,
-    );
+    let what = (Subject::Authentication, Decision::Accepted);
     let why = (
         "ResourceSliceAuthenticationAccepted",
         "ResourceSlice authentication accepted",
@@ -148,7 +135,7 @@ pub(super) fn decide_resources(
     outcome: &Outcome,
     times: Times,
 ) {
-    let resources = ResourceSliceConditionType::Resources;
+    let resources = Subject::Resources;
     match outcome {
         Outcome::Granted(grant) => {
             status.resources = grant.resources.clone();
@@ -161,11 +148,11 @@ pub(super) fn decide_resources(
                 "ResourceSliceResourcesAccepted",
                 "ResourceSlice resources accepted",
             );
-            let what = (resources, ResourceSliceConditionStatus::Accepted);
+            let what = (resources, Decision::Accepted);
             set(status, said, what, why, times);
         }
         Outcome::Denied { reason, message } => {
-            let what = (resources, ResourceSliceConditionStatus::Denied);
+            let what = (resources, Decision::Denied);
             set(status, said, what, (reason, message), times);
         }
         Outcome::NotMine => {

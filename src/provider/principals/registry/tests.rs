@@ -14,7 +14,9 @@ fn is_taken(registry: &NameRegistry, name: PrincipalName<'_>, claimant: Claimant
 
 /// How many names are taken.
 fn len(registry: &NameRegistry) -> usize {
-    registry.tables.read().unwrap().names.len()
+    let tables = registry.tables.read().unwrap();
+    let names: BTreeSet<u64> = tables.names.iter().map(|(name, ..)| *name).collect();
+    names.len()
 }
 
 fn id(name: &str) -> ClusterId {
