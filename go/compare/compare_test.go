@@ -236,7 +236,7 @@ const mutants = 100_000
 func TestNoMutantIsAcceptedThatLiqoRefuses(t *testing.T) {
 	count := mutants
 	if testing.Short() {
-		count = 2_000
+		count = 10_000
 	}
 	random := rand.New(newSource(7))
 	var quick, slow []input

@@ -69,7 +69,7 @@ pub fn is_for(nonce: &[u8], provider: &ClusterId, consumer: &ClusterId) -> bool 
     };
     // A nonce of unmodified Liqo names nobody.
     let structured = nonce.structured();
-    structured.is_none_or(|nonce| nonce.names(provider, consumer))
+    structured.is_none_or(|nonce| nonce.is_for(provider, consumer))
 }
 
 /// The message of a hostile provider, for planted faults.
