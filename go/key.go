@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 )
 
@@ -21,8 +22,13 @@ type Key struct {
 	File string
 }
 
+var errNoSigner = errors.New("the key has no Signer")
+
 // MarshalJSON writes the public half.
 func (k Key) MarshalJSON() ([]byte, error) {
+	if k.Signer == nil {
+		return nil, errNoSigner
+	}
 	public, err := x509.MarshalPKIXPublicKey(k.Signer.Public())
 	if err != nil {
 		return nil, err
@@ -54,6 +60,9 @@ func (k Key) sign(question signatureQuestion) ([]byte, error) {
 	}[question.Scheme]
 	if !ok {
 		return nil, fmt.Errorf("unknown scheme %q", question.Scheme)
+	}
+	if k.Signer == nil {
+		return nil, errNoSigner
 	}
 	return signWith(k.Signer, hash, question.Bytes)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -22,7 +23,7 @@ type Options struct {
 	// in a tenth of the time. Nobody else may write there. Empty for no cache.
 	CacheDir string
 	// Instances is the number of idle instances that are kept, each with about 2 MB;
-	// GOMAXPROCS if it is 0. More calls at once make more instances.
+	// GOMAXPROCS if it is 0 or less. More calls at once make more instances.
 	Instances int
 	// Policy of verification alone; the strict one if it is the zero value. Providers
 	// and consumers have their own.
@@ -37,7 +38,13 @@ type Library struct {
 	compiled wazero.CompiledModule
 	idle     chan *instance
 	policy   Policy
+	closed   atomic.Bool
+	// observe sees each request. Only tests set it.
+	observe func(request []byte)
 }
+
+// ErrClosed is returned by a call after Close, or during it.
+var ErrClosed = errors.New("liqoauth: the library is closed")
 
 // ErrTrap is returned if the module stopped in the middle of a call, by a fault of its
 // own. The instance is thrown away; the next call has another one.
@@ -73,7 +80,7 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 		config = config.WithCompilationCache(cache)
 	}
 	instances := options.Instances
-	if instances == 0 {
+	if instances <= 0 {
 		instances = runtime.GOMAXPROCS(0)
 	}
 	library.idle = make(chan *instance, instances)
@@ -86,8 +93,10 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 	return library, nil
 }
 
-// Close frees the module and its instances. Calls in progress fail.
+// Close frees the module and its instances. Calls in progress and later calls fail with
+// [ErrClosed].
 func (l *Library) Close(ctx context.Context) error {
+	l.closed.Store(true)
 	err := l.runtime.Close(ctx)
 	if l.cache != nil {
 		err = errors.Join(err, l.cache.Close(ctx))
@@ -111,6 +120,8 @@ func (l *Library) call(ctx context.Context, name string, arguments, value any) e
 		OK    json.RawMessage `json:"ok"`
 		Error *Error          `json:"error"`
 	}
+	// The field is a copy of the answer, and each value is a copy of the field.
+	defer func() { clear(form.OK) }()
 	if err := json.Unmarshal(answer, &form); err != nil {
 		return fmt.Errorf("liqoauth: answer of the module: %w", err)
 	}
@@ -131,21 +142,42 @@ func (l *Library) exchange(ctx context.Context, request []byte) ([]byte, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if l.closed.Load() {
+		return nil, ErrClosed
+	}
+	if l.observe != nil {
+		l.observe(request)
+	}
 	in, err := l.take(ctx)
 	if err != nil {
-		return nil, err
+		return nil, l.orClosed(err)
 	}
 	answer, err := in.exchange(ctx, request)
 	if err != nil {
 		// A stopped instance has an unknown state.
-		_ = in.module.Close(context.WithoutCancel(ctx))
+		in.discard(ctx)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%w: %w", ErrTrap, err)
+		return nil, l.orClosed(fmt.Errorf("%w: %w", ErrTrap, err))
+	}
+	if ctx.Err() != nil {
+		// The context ended beside the answer. wazero may still close the instance, and
+		// would do so in a later call of somebody else.
+		in.discard(ctx)
+		return answer, nil
 	}
 	l.give(ctx, in)
 	return answer, nil
+}
+
+// orClosed returns ErrClosed if the Library is closed: then the fault is not the
+// module's.
+func (l *Library) orClosed(err error) error {
+	if l.closed.Load() {
+		return ErrClosed
+	}
+	return err
 }
 
 func (l *Library) take(ctx context.Context) (*instance, error) {
@@ -165,7 +197,7 @@ func (l *Library) give(ctx context.Context, in *instance) {
 		default:
 		}
 	}
-	_ = in.module.Close(context.WithoutCancel(ctx))
+	in.discard(ctx)
 }
 
 // instance is one instance of the module: memory of its own, for one call at a time.
@@ -176,7 +208,19 @@ type instance struct {
 	answerLength uint32
 }
 
+// discard wipes the memory of an instance, and closes it. A stopped call left its
+// request and its values there, the record key among them.
+func (in *instance) discard(ctx context.Context) {
+	memory := in.module.Memory()
+	if view, ok := memory.Read(0, memory.Size()); ok {
+		clear(view)
+	}
+	_ = in.module.Close(context.WithoutCancel(ctx))
+}
+
 func (l *Library) instantiate(ctx context.Context) (*instance, error) {
+	// This is quick, and a context that can end may close the instance afterwards.
+	ctx = context.WithoutCancel(ctx)
 	// Without a name, there can be several instances.
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
 	module, err := l.runtime.InstantiateModule(ctx, l.compiled, config)

@@ -7,9 +7,12 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+
+	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 )
 
 func TestAnExchangeWithEveryKindOfKey(t *testing.T) {
@@ -118,5 +121,116 @@ func TestWatchesAndInterests(t *testing.T) {
 	interests, err := pair.consumer.Interests(t.Context(), "cl-provider")
 	if err != nil || len(interests) == 0 {
 		t.Errorf("%v %+v", err, interests)
+	}
+}
+
+func TestADenialMayBeWithoutWords(t *testing.T) {
+	grant := &Grant{NodeLabels: map[string]string{"region": "europe"}}
+	for want, value := range map[string]any{
+		`{"message":"","reason":"","type":"deny"}`:                          SliceDecision{Type: "deny"},
+		`{"type":"notMine"}`:                                                &SliceDecision{Type: "notMine", Reason: "x"},
+		`{"grant":{"nodeLabels":{"region":"europe"}},"type":"grant"}`:       SliceDecision{Type: "grant", Grant: grant},
+		`{"type":"denied","reason":""}`:                                     formOf(nil, Denied{}),
+		`{"type":"failed","reason":""}`:                                     formOf(nil, errors.New("")),
+		`{"type":"pending"}`:                                                formOf(nil, ErrPending),
+		`{"type":"ready"}`:                                                  formOf(nil, nil),
+		`{"type":"ready","value":{"message":"","reason":"","type":"deny"}}`: formOf(&SliceDecision{Type: "deny"}, nil),
+	} {
+		found, err := json.Marshal(value)
+		if err != nil || string(found) != want {
+			t.Errorf("%v %s instead of %s", err, found, want)
+		}
+	}
+
+	library := newLibrary(t, Options{})
+	pair := newPair(t, library, newKey(t))
+	authority := newAuthority(t)
+	config := ProviderConfig{ClusterID: "cl-provider", APIServer: "https://172.19.0.3:6443", APIServerCA: authority.pem}
+	asked := 0
+	backends := Backends{
+		Key:    &Key{Signer: newKey(t)},
+		Names:  nobodyElse,
+		Signer: authority.sign,
+		Now:    testNow,
+		Slices: func(_ context.Context, request SliceRequest) (*SliceDecision, error) {
+			asked++
+			switch request.Slice {
+			case "denied":
+				return nil, Denied{}
+			case "granted":
+				return &SliceDecision{Type: "grant", Grant: &Grant{
+					NodeLabels:     map[string]string{"region": "europe"},
+					StorageClasses: []liqov1beta1.StorageType{{StorageClassName: "fast", Default: true}},
+				}}, nil
+			default:
+				return &SliceDecision{Type: "deny", Reason: "NoRoom"}, nil
+			}
+		},
+	}
+	pair.provider = library.Provider(config, pair.recordKey, backends)
+	pair.authenticate(t)
+	for _, name := range []string{"denied", "granted", "without-message"} {
+		step, err := pair.consumer.RequestSlice(t.Context(), pair.atConsumer.view("cl-provider"), SliceOptions{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair.atConsumer.apply(t, step)
+		settle(t, pair.atConsumer, "cl-provider", nil, pair.consumer.Receive, pair.consumer.Reconcile)
+		// Liqo replicates the slice.
+		slice := pair.atConsumer.objects[place("ResourceSlice", "liqo-tenant-cl-provider", name)]
+		replica := object("authentication.liqo.io/v1beta1", "ResourceSlice", "liqo-tenant-cl-consumer", name, map[string]any{
+			"liqo.io/replication": "false", "liqo.io/replicated": "true",
+			"liqo.io/remoteID": "cl-provider", "liqo.io/originID": "cl-consumer",
+			"liqo.io/remote-cluster-id": "cl-consumer",
+		})
+		replica["spec"] = slice["spec"]
+		pair.atProvider.put(replica)
+		// A question that has no valid answer makes the step fail, or refuses.
+		settle(t, pair.atProvider, "cl-consumer", nil, pair.provider.Receive, pair.provider.Reconcile)
+		found := ""
+		for place, object := range pair.atProvider.objects {
+			if strings.HasPrefix(place, "ResourceSlice/") && strings.HasSuffix(place, "/"+name) {
+				status, err := json.Marshal(object["status"])
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = string(status)
+			}
+		}
+		want := `"status":"Denied"`
+		if name == "granted" {
+			want = `"storageClassName":"fast"`
+		}
+		if !strings.Contains(found, want) {
+			t.Errorf("%s: %s", name, found)
+		}
+	}
+	if asked < 3 {
+		t.Errorf("asked %d times", asked)
+	}
+
+	// A denied approval ends in a denial, too.
+	backends.Approver = func(context.Context, ApprovalRequest) error { return Denied{} }
+	pair = newPair(t, library, newKey(t))
+	pair.provider = library.Provider(config, pair.recordKey, backends)
+	step, err := pair.provider.Invite(t.Context(), pair.atProvider.view("cl-consumer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair.atProvider.apply(t, step)
+	tenants := settle(t, pair.atConsumer, "cl-provider", step.Outbox, pair.consumer.Receive, pair.consumer.Reconcile)
+	step, err = pair.provider.Receive(t.Context(), pair.atProvider.view("cl-consumer"), tenants[0])
+	for range 4 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair.atProvider.apply(t, step)
+		if len(step.Refused) > 0 {
+			break
+		}
+		step, err = pair.provider.Reconcile(t.Context(), pair.atProvider.view("cl-consumer"))
+	}
+	if err != nil || len(step.Refused) != 1 || step.Refused[0].Error.Fault != "Policy" {
+		t.Errorf("%v %+v", err, step)
 	}
 }

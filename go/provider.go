@@ -140,15 +140,38 @@ type SliceRequest struct {
 
 // SliceDecision is the decision on a slice: Type is grant, deny or notMine.
 type SliceDecision struct {
-	Type    string `json:"type"`
-	Grant   *Grant `json:"grant,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
+	Type  string
+	Grant *Grant
+	// Reason of a denial: one word in upper camel case.
+	Reason string
+	// Message of a denial: a sentence.
+	Message string
 }
 
-// Grant is the resources that a slice gets.
+// MarshalJSON writes the fields of the type. Those of a denial are written if they are
+// empty, too.
+func (d SliceDecision) MarshalJSON() ([]byte, error) {
+	form := map[string]any{"type": d.Type}
+	switch d.Type {
+	case "grant":
+		form["grant"] = d.Grant
+	case "deny":
+		form["reason"] = d.Reason
+		form["message"] = d.Message
+	}
+	return json.Marshal(form)
+}
+
+// Grant is the resources and classes that a slice gets.
 type Grant struct {
-	Resources map[string]string `json:"resources"`
+	Resources           map[string]string              `json:"resources,omitempty"`
+	StorageClasses      []liqov1beta1.StorageType      `json:"storageClasses,omitempty"`
+	IngressClasses      []liqov1beta1.IngressType      `json:"ingressClasses,omitempty"`
+	LoadBalancerClasses []liqov1beta1.LoadBalancerType `json:"loadBalancerClasses,omitempty"`
+	// NodeLabels are the labels of this cluster.
+	NodeLabels map[string]string `json:"nodeLabels,omitempty"`
+	// NodeSelector is the selector that offloaded pods get.
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 }
 
 // Provider offers this cluster's resources to consumers. It keeps no state: the phase

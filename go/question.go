@@ -31,9 +31,10 @@ type answerer func(ctx context.Context, kind string, question json.RawMessage) (
 
 // answerForm is the form of an answer in the module.
 type answerForm struct {
-	Type   string `json:"type"`
-	Value  any    `json:"value,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Type  string `json:"type"`
+	Value any    `json:"value,omitempty"`
+	// Reason is set for denied and failed alone. It may be empty.
+	Reason *string `json:"reason,omitempty"`
 }
 
 // answerAll answers every question. An error of one backend is an answer, too: it
@@ -62,9 +63,10 @@ func formOf(value any, err error) answerForm {
 	case errors.Is(err, ErrPending):
 		return answerForm{Type: "pending"}
 	case errors.As(err, &denied):
-		return answerForm{Type: "denied", Reason: denied.Reason}
+		return answerForm{Type: "denied", Reason: &denied.Reason}
 	case err != nil:
-		return answerForm{Type: "failed", Reason: err.Error()}
+		reason := err.Error()
+		return answerForm{Type: "failed", Reason: &reason}
 	default:
 		return answerForm{Type: "ready", Value: value}
 	}

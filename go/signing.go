@@ -82,9 +82,20 @@ func (l *Library) makeRequest(ctx context.Context, private crypto.PrivateKey, su
 	if err := l.call(ctx, "makeRequest", request, &found); err != nil {
 		return nil, "", err
 	}
-	answers, err := answerAll(ctx, found.Questions, key.answer)
+	// The module reports a failed answer as a key that does not fit. The signer's own
+	// error says more.
+	var failed error
+	answers, err := answerAll(ctx, found.Questions,
+		func(ctx context.Context, kind string, question json.RawMessage) (any, error) {
+			value, err := key.answer(ctx, kind, question)
+			failed = errors.Join(failed, err)
+			return value, err
+		})
 	if err != nil {
 		return nil, "", err
+	}
+	if failed != nil {
+		return nil, "", fmt.Errorf("liqoauth: %w", failed)
 	}
 	request["answers"] = answers
 	if err := l.call(ctx, "makeRequest", request, &found); err != nil {
