@@ -1,7 +1,8 @@
 /* liqo-auth behind a border of bytes: the C ABI of wasm/src/border.rs.
  *
  * A request and its answer are JSON in UTF-8, as the documentation of the crate
- * liqo-auth-wasm says. Calls of several threads may run at once.
+ * liqo-auth-wasm says. Calls of several threads may run at once. Each call needs
+ * 256 KiB of stack. A fault of the library and a lack of memory abort the process.
  */
 #ifndef LIQO_AUTH_H
 #define LIQO_AUTH_H
@@ -17,11 +18,11 @@ extern "C" {
 uint8_t *liqo_auth_allocate(size_t length);
 
 /* Wipes the bytes and gives their memory back. They come from liqo_auth_allocate or
- * liqo_auth_call, with this length. */
+ * liqo_auth_call, with this length. The bytes must not be NULL. */
 void liqo_auth_release(uint8_t *bytes, size_t length);
 
-/* Answers a request, and writes the length of the answer to answer_length. The request
- * stays the caller's. Give the answer back with liqo_auth_release. */
+/* Answers a request, and writes the length of the answer to answer_length, which must
+ * not be NULL. The request stays the caller's. Give the answer back with liqo_auth_release. */
 uint8_t *liqo_auth_call(const uint8_t *request, size_t length, size_t *answer_length);
 
 #ifdef __cplusplus

@@ -17,13 +17,17 @@
 //! |---|---|---|
 //! | `provider` | [`machine::ProviderRequest`] | [`machine`] |
 //! | `consumer` | [`machine::ConsumerRequest`] | [`machine`] |
-//! | `verifyTenant` | `tenant`, `consumer`, `nonce`, `policy` | `clusterID`, `publicKey` (DER), `csr` (PEM), `proxyURL` |
+//! | `verifyTenant` | `tenant`, `consumer` (or none: the one that the Tenant names), `nonce`, `policy` | `clusterID`, `publicKey` (DER), `csr` (PEM), `proxyURL` |
 //! | `verifyResourceSlice` | `name`, `consumer`, `csr`, `tenantKey` (or none), `policy` | `publicKey` (DER) |
-//! | `verifyRequest` | `csr`, `organization`: none for the control plane, `consumer`, `publicKey` (DER), `policy` | none |
+//! | `verifyRequest` | `csr` of a control plane, `consumer`, `publicKey` (DER), `policy` | none |
 //! | `verifySignature` | `publicKey` (DER), `nonce`, `signature`, `policy` | `verified` |
 //! | `checkNonce` | `nonce`, `policy` | none |
 //! | `readPublicKey` | `publicKey` (`spec.publicKey` of a Tenant), `policy` | `publicKey` (DER) |
-//! | `makeRequest` | `holder`, `consumer`, `suffix`, `publicKey` (PEM), `signature` | `csr` (PEM), or `question` |
+//! | `makeRequest` | `subject`, `consumer`, `key` (`publicKey` in PEM, `clientKey`), `answers` (or none) | `commonName`, `csr` (PEM, or null), `questions` |
+//!
+//! The `subject` of `makeRequest` is `"controlPlane"`, `{"resourceSlice": name}` or
+//! `{"peeringUser": suffix}` with 16 random bytes. While `csr` is null, answer the
+//! `questions` and repeat the call with the `answers`.
 //!
 //! # Answers
 //!
