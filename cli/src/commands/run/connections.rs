@@ -9,7 +9,13 @@ use std::{
 };
 
 use anyhow::Context;
-use axum::{Router, extract::DefaultBodyLimit};
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Request},
+    http::StatusCode,
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
 use futures::future::Shared;
 use hyper::server::conn::http1;
 use hyper_util::{
@@ -37,15 +43,19 @@ pub(super) async fn serve<S>(
 ) where
     S: Future<Output = ()> + Send + 'static,
 {
-    let router = router.layer(DefaultBodyLimit::max(LARGEST_BODY));
+    let router = router
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(middleware::from_fn(within_limit));
     let room = Arc::new(Semaphore::new(MOST_AT_ONCE));
     let mut connections = JoinSet::new();
     let mut stopped = pin!(stop.clone());
     loop {
         // A further connection waits in the queue of the system.
-        let Ok(permit) = room.clone().acquire_owned().await else {
-            break;
+        let permit = tokio::select! {
+            permit = room.clone().acquire_owned() => permit,
+            () = &mut stopped => break,
         };
+        let Ok(permit) = permit else { break };
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
@@ -87,14 +97,20 @@ where
         .header_read_timeout(LONGEST_IDLE)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
-    let served = async {
-        tokio::select! {
-            _ = connection.as_mut() => return,
-            () = stop => connection.as_mut().graceful_shutdown(),
-        }
-        let _ = connection.as_mut().await;
-    };
-    let _ = timeout(LONGEST_CONNECTION, served).await;
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = stop => {}
+        () = tokio::time::sleep(LONGEST_CONNECTION) => {}
+    }
+    // The request in progress is finished.
+    connection.as_mut().graceful_shutdown();
+    let _ = timeout(LONGEST_REQUEST, connection).await;
+}
+
+/// Answers a request, if all of it comes in time.
+async fn within_limit(request: Request, next: Next) -> Response {
+    let answered = timeout(LONGEST_REQUEST, next.run(request)).await;
+    answered.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
 }
 
 /// A certificate in two files. It is read again when they have changed, since certificates
@@ -163,6 +179,8 @@ const LONGEST_HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long a connection may wait for the next request, or for the rest of its headers. API
 /// servers keep theirs open.
 const LONGEST_IDLE: Duration = Duration::from_secs(30);
+/// The longest time that an API server waits for a webhook is 30 seconds, and by default 10.
+const LONGEST_REQUEST: Duration = Duration::from_secs(10);
 const LONGEST_CONNECTION: Duration = Duration::from_secs(600);
 /// An object of Kubernetes has 1.5 MiB at most, and a review has two of them.
 const LARGEST_BODY: usize = 4 * 1024 * 1024;

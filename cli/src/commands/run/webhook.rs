@@ -22,7 +22,7 @@ use kube::core::{
 };
 use liqo_auth::{
     admission::{Denial, resource_slice, tenant},
-    model::{Object, Resource, ResourceSlice, Tenant},
+    model::{Object, Resource, ResourceSlice, Tenant, names},
 };
 use serde_json::Value;
 
@@ -48,8 +48,8 @@ async fn mutate_tenant(body: Bytes) -> Response {
             return Ok(allowed);
         };
         let value = serde_json::to_value(object).context("the Tenant")?;
-        let Object::Tenant(new) = Object::from_value(value.clone()) else {
-            // The API server refuses the form of it.
+        let Ok(new) = read::<Tenant>(&self::value(&request.object)?) else {
+            // The validation refuses it.
             return Ok(allowed);
         };
         let patch = json_patch::diff(&value, &with_defaults(value.clone(), &new));
@@ -63,8 +63,16 @@ async fn validate_tenant(
     body: Bytes,
 ) -> Response {
     answer(&body, async |request: &Request| {
-        let Some((new, old)) = changed::<Tenant>(request) else {
-            return Ok(AdmissionResponse::from(request));
+        let (new, old) = match changed::<Tenant>(request)? {
+            Change::Free => return Ok(AdmissionResponse::from(request)),
+            Change::Unreadable(reason) => return Ok(unreadable(request, "new", &reason)),
+            Change::Created(new) => (new, None),
+            Change::Updated { old: Ok(old), new } => (new, Some(old)),
+            Change::Updated {
+                old: Err(reason), ..
+            } => {
+                return Ok(unreadable(request, "stored", &reason));
+            }
         };
         let namespace = surroundings.namespace(&new.metadata.namespace).await?;
         let tenants = surroundings.tenants_beside(&new).await?;
@@ -89,20 +97,30 @@ async fn validate_slice(
     body: Bytes,
 ) -> Response {
     answer(&body, async |request: &Request| {
-        let Some((new, old)) = changed::<ResourceSlice>(request) else {
-            return Ok(AdmissionResponse::from(request));
-        };
-        let Some(old) = old else {
-            let others = surroundings.slices_named(&new.metadata.name).await?;
-            let others: Vec<&ResourceSlice> = others.iter().collect();
-            return Ok(verdict(request, resource_slice::create(&new, &others)));
-        };
         let groups = request.user_info.groups.iter().flatten();
         let groups: Vec<&str> = groups.map(String::as_str).collect();
-        Ok(verdict(
-            request,
-            resource_slice::update(&old, &new, &groups),
-        ))
+        let (new, old) = match changed::<ResourceSlice>(request)? {
+            Change::Free => return Ok(AdmissionResponse::from(request)),
+            Change::Unreadable(reason) => return Ok(unreadable(request, "new", &reason)),
+            Change::Created(new) => {
+                let others = surroundings.slices_named(&new.metadata.name).await?;
+                let others: Vec<&ResourceSlice> = others.iter().collect();
+                return Ok(verdict(request, resource_slice::create(&new, &others)));
+            }
+            Change::Updated { old: Ok(old), new } => (new, old),
+            Change::Updated {
+                old: Err(reason),
+                new,
+            } => {
+                // The rules compare the two objects only if a control plane changes them.
+                if groups.contains(&names::CONTROL_PLANE_ORGANIZATION) {
+                    return Ok(unreadable(request, "stored", &reason));
+                }
+                (new.clone(), new)
+            }
+        };
+        let judged = resource_slice::update(&old, &new, &groups);
+        Ok(verdict(request, judged))
     })
     .await
 }
@@ -141,19 +159,83 @@ async fn answer(
     }
 }
 
-/// The new object, and the one before a change. None if nothing has to be judged: a
-/// deletion, or an object whose form the API server refuses.
-fn changed<K: Resource + Clone>(request: &Request) -> Option<(K, Option<K>)> {
-    let read = |object: &DynamicObject| {
-        let object = Object::from_value(serde_json::to_value(object).ok()?);
-        K::from_object(&object).cloned()
+/// What a change is about, as far as it can be read.
+enum Change<K> {
+    /// Nothing has to be judged: a deletion, or a step of one.
+    Free,
+    Created(K),
+    Updated {
+        /// None if the stored object cannot be read.
+        old: Result<K, String>,
+        new: K,
+    },
+    /// The new object cannot be read, and so it cannot be judged.
+    Unreadable(String),
+}
+
+fn changed<K: Resource + Clone>(request: &Request) -> anyhow::Result<Change<K>> {
+    let is_update = match request.operation {
+        Operation::Create => false,
+        Operation::Update => true,
+        Operation::Delete | Operation::Connect => return Ok(Change::Free),
     };
-    let new = read(request.object.as_ref()?)?;
-    match request.operation {
-        Operation::Create => Some((new, None)),
-        Operation::Update => Some((new, Some(read(request.old_object.as_ref()?)?))),
-        Operation::Delete | Operation::Connect => None,
+    let (new, old) = (value(&request.object)?, value(&request.old_object)?);
+    let read_new = read::<K>(&new);
+    if !is_update {
+        return Ok(read_new.map_or_else(Change::Unreadable, Change::Created));
     }
+    let read_old = read::<K>(&old);
+    if (read_new.is_err() || read_old.is_err()) && only_releases(&old, &new) {
+        return Ok(Change::Free);
+    }
+    Ok(match read_new {
+        Ok(new) => Change::Updated { old: read_old, new },
+        Err(reason) => Change::Unreadable(reason),
+    })
+}
+
+/// The object without the fields that an API server adds. They have many values, and say
+/// nothing to the library.
+fn value(object: &Option<DynamicObject>) -> anyhow::Result<Value> {
+    let mut object = object.clone();
+    if let Some(object) = &mut object {
+        object.metadata.managed_fields = None;
+    }
+    serde_json::to_value(object).context("the object")
+}
+
+fn read<K: Resource + Clone>(value: &Value) -> Result<K, String> {
+    let object = Object::from_value(value.clone());
+    match (K::from_object(&object), object.as_unreadable()) {
+        (Some(found), _) => Ok(found.clone()),
+        (None, Some(unreadable)) => Err(unreadable.reason.to_string()),
+        (None, None) => Err(format!("found another kind, expected {}", K::KIND)),
+    }
+}
+
+/// Whether a change takes nothing but finalizers from an object that is being deleted.
+fn only_releases(old: &Value, new: &Value) -> bool {
+    let finalizers = |value: &Value| -> Vec<Value> {
+        let found = value.pointer("/metadata/finalizers");
+        let found = found.and_then(Value::as_array);
+        found.cloned().unwrap_or_default()
+    };
+    let rest = |value: &Value| {
+        let mut value = value.clone();
+        if let Some(Value::Object(metadata)) = value.get_mut("metadata") {
+            metadata.retain(|field, _| !CHANGED_BY_A_RELEASE.contains(&field.as_str()));
+        }
+        value
+    };
+    let before = finalizers(old);
+    old.pointer("/metadata/deletionTimestamp").is_some()
+        && finalizers(new).iter().all(|kept| before.contains(kept))
+        && rest(old) == rest(new)
+}
+
+fn unreadable(request: &Request, which: &str, reason: &str) -> AdmissionResponse {
+    let denied = AdmissionResponse::from(request);
+    denied.deny(format!("the {which} object cannot be judged: {reason}"))
 }
 
 /// The Tenant with the defaults, and with every field that the library does not know.
@@ -185,3 +267,5 @@ fn verdict(request: &Request, verdict: Result<(), Denial>) -> AdmissionResponse 
         }
     }
 }
+
+const CHANGED_BY_A_RELEASE: [&str; 3] = ["finalizers", "generation", "resourceVersion"];

@@ -32,7 +32,7 @@ impl Surroundings for OnCluster {
         async move {
             let api = self.api(Kind::Namespace, "");
             let found = api.get_opt(name).await.context("the namespace")?;
-            Ok(found.and_then(read))
+            found.map(read).transpose()
         }
         .boxed()
     }
@@ -56,14 +56,14 @@ impl Surroundings for OnCluster {
 }
 
 impl OnCluster {
-    async fn list<K: Resource + Clone>(
+    async fn list<K: Resource + Clone + Default>(
         &self,
         namespace: &str,
         selected: &ListParams,
     ) -> anyhow::Result<Vec<K>> {
         let listed = self.api(K::KIND, namespace).list(selected).await;
         let listed = listed.with_context(|| format!("the list of {}s", K::KIND))?;
-        Ok(listed.items.into_iter().filter_map(read).collect())
+        listed.items.into_iter().map(read).collect()
     }
 
     fn api(&self, kind: Kind, namespace: &str) -> Api<DynamicObject> {
@@ -79,12 +79,41 @@ fn named(name: &str) -> ListParams {
     ListParams::default().fields(&format!("metadata.name={name}"))
 }
 
-/// The items of a list have no kind.
-fn read<K: Resource + Clone>(mut found: DynamicObject) -> Option<K> {
+/// The items of a list have no kind. An object that cannot be read counts with its metadata:
+/// it has a name, and does not hold up others.
+fn read<K: Resource + Clone + Default>(mut found: DynamicObject) -> anyhow::Result<K> {
+    found.metadata.managed_fields = None;
     found.types = Some(kube::core::TypeMeta {
         api_version: K::KIND.api_version().to_owned(),
         kind: K::KIND.as_str().to_owned(),
     });
-    let object = Object::from_value(serde_json::to_value(found).ok()?);
-    K::from_object(&object).cloned()
+    let value = serde_json::to_value(found).context("an object of the cluster")?;
+    let object = Object::from_value(value);
+    if let Some(readable) = K::from_object(&object) {
+        return Ok(readable.clone());
+    }
+    let mut known = K::default();
+    if let Some(unreadable) = object.as_unreadable() {
+        *known.metadata_mut() = (*unreadable.metadata).clone();
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_unreadable_object_keeps_its_name() {
+        let pool: Vec<u32> = (0..3000).collect();
+        let found = json!({
+            "metadata": {"name": "pool", "namespace": "n", "labels": {"liqo.io/replication": "true"}},
+            "spec": {"padding": pool},
+        });
+        let slice: ResourceSlice = read(serde_json::from_value(found).unwrap()).unwrap();
+        assert_eq!(slice.metadata.name, "pool");
+        assert_eq!(slice.metadata.labels["liqo.io/replication"], "true");
+    }
 }

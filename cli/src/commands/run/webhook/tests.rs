@@ -248,6 +248,64 @@ async fn a_peer_does_not_lift_the_cordon_of_its_slice() {
     );
 }
 
+/// A slice with more values than the library reads.
+fn padded(annotations: &Value) -> Value {
+    let mut padded = slice(annotations);
+    let pool: Vec<u32> = (0..3000).collect();
+    padded["spec"]["padding"] = json!(pool);
+    padded
+}
+
+#[tokio::test]
+async fn a_padded_slice_is_refused_until_it_is_deleted() {
+    let running = Running::start("webhook-padded", Fake::default()).await;
+    let validate = "/validate/resourceslices";
+    let cordon = json!({"liqo.io/cordon": "true"});
+    for (operation, new, old) in [
+        ("CREATE", padded(&json!({})), Value::Null),
+        ("UPDATE", padded(&json!({})), slice(&cordon)),
+        ("UPDATE", slice(&json!({})), padded(&cordon)),
+    ] {
+        let response = running
+            .review(validate, request(operation, &new, &old))
+            .await;
+        assert_eq!(response["allowed"], false, "{operation}");
+        let message = response["status"]["message"].as_str().unwrap();
+        assert!(message.contains("2048 values"), "{message}");
+    }
+    // The administrator of the provider makes it small again.
+    let mut review = request("UPDATE", &slice(&cordon), &padded(&cordon));
+    review["userInfo"]["groups"] = json!(["system:masters"]);
+    assert_eq!(running.review(validate, review).await["allowed"], true);
+
+    let deletion = request("DELETE", &Value::Null, &padded(&cordon));
+    assert_eq!(running.review(validate, deletion).await["allowed"], true);
+    let mut deleted = padded(&cordon);
+    deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    deleted["metadata"]["finalizers"] = json!(["a", "b"]);
+    let mut released = deleted.clone();
+    released["metadata"]["finalizers"] = json!(["b"]);
+    let review = request("UPDATE", &released, &deleted);
+    assert_eq!(running.review(validate, review).await["allowed"], true);
+    let review = request("UPDATE", &deleted, &released);
+    assert_eq!(running.review(validate, review).await["allowed"], false);
+    released["metadata"]["annotations"] = json!({});
+    let review = request("UPDATE", &released, &deleted);
+    assert_eq!(running.review(validate, review).await["allowed"], false);
+}
+
+#[tokio::test]
+async fn the_fields_that_an_api_server_manages_do_not_count() {
+    let running = Running::start("webhook-managed", Fake::default()).await;
+    let mut new = slice(&json!({}));
+    let fields: serde_json::Map<String, Value> =
+        (0..3000).map(|n| (format!("f:{n}"), json!({}))).collect();
+    new["metadata"]["managedFields"] = json!([{"manager": "m", "fieldsV1": fields}]);
+    let review = request("CREATE", &new, &Value::Null);
+    let response = running.review("/validate/resourceslices", review).await;
+    assert_eq!(response["allowed"], true);
+}
+
 #[tokio::test]
 async fn what_is_no_review_is_refused_and_a_new_certificate_counts() {
     let mut running = Running::start("webhook-certificate", Fake::default()).await;
