@@ -13,7 +13,7 @@ use clap_complete::engine::{
 use liqo_auth::model::{Identity, ResourceSlice, Tenant};
 
 use crate::{
-    home::{Home, Use},
+    home::{Home, Use, lock_at_once},
     overview,
 };
 
@@ -88,7 +88,11 @@ fn slices() -> Vec<CompletionCandidate> {
 /// connection.
 fn names(of: impl Fn(&Home) -> BTreeSet<String>) -> Vec<CompletionCandidate> {
     let home = home_of(env::args().collect::<Vec<_>>().as_slice());
-    let home = home.and_then(|path| Home::open_folder(&path, Use::Read).ok());
+    let home = home.and_then(|path| {
+        // A terminal does not wait for a command that is writing the home.
+        let _lock = lock_at_once(&path)?;
+        Home::open_folder(&path, Use::Read).ok()
+    });
     let names = home.map(|home| of(&home)).unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()
 }

@@ -11,9 +11,12 @@ impl Context {
     /// Asks whether to go on. Without a terminal, and with `--skip-confirm`, nobody is
     /// asked.
     pub(crate) fn confirm(&self, question: &str) -> Result<()> {
-        let nobody = !io::stdin().is_terminal() || !io::stderr().is_terminal();
+        let nobody = !io::stdin().is_terminal();
         if nobody || self.skips_confirmation() || self.trial().is_some() {
             return Ok(());
+        }
+        if !io::stderr().is_terminal() {
+            return Err(Failure::waiting("add --yes: the question cannot be shown"));
         }
         let mut out = io::stderr().lock();
         write!(out, "{question} [y/N] ")?;

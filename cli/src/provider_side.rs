@@ -23,6 +23,7 @@ use crate::{
     environment::{Clock, entropy},
     failure::{Failure, Result, paragraph},
     home::{Home, Settings, awaits_signature},
+    output::program,
 };
 
 /// The provider's side of one peering, over a home.
@@ -109,7 +110,8 @@ impl<'h> ProviderSide<'h> {
             Phase::Drained => ProviderStand::Drained,
             Phase::Authenticated(_) => ProviderStand::Authenticated,
             Phase::NeedsCredential(_)
-                if step.refused.is_empty() && self.home.is_signed_elsewhere() =>
+                if step.refused.is_empty()
+                    && (self.home.is_signed_elsewhere() || self.home.is_trial()) =>
             {
                 ProviderStand::AwaitsCertificate
             }
@@ -277,8 +279,12 @@ pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
     });
     let name = request.map_or("NAME", |request| request.metadata.name.as_str());
     let options = home.site().options();
+    if home.is_trial() && !home.is_signed_elsewhere() {
+        return Failure::waiting("the trial ends here: the cluster's signer would have to answer");
+    }
+    let program = program();
     Failure::waiting(format!(
-        "the request of {peer} waits for the cluster's signer: liqo-auth export {options} | kubectl apply -f -; kubectl certificate approve {name}; kubectl get csr {name} -o yaml | liqo-auth apply {options} -f -"
+        "the request of {peer} waits for the cluster's signer: {program} export {options} | kubectl apply -f -; kubectl certificate approve {name}; kubectl get csr {name} -o yaml | {program} apply {options} -f -"
     ))
 }
 

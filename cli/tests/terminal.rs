@@ -63,6 +63,14 @@ fn what_takes_something_away_is_confirmed() {
     let (code, shown) = at_terminal(&folder, cordon, "y\n");
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("Tenant \"cl-consumer\" cordoned"), "{shown}");
+    let hidden = "drain tenant cl-consumer --home cl-provider 2>log";
+    let before = folder.snapshot();
+    let (code, _) = at_terminal(&folder, hidden, "");
+    assert_eq!(code, 4);
+    let said = std::fs::read_to_string(folder.path("log")).unwrap();
+    std::fs::remove_file(folder.path("log")).unwrap();
+    assert!(before == folder.snapshot(), "{hidden}");
+    assert!(said.contains("add --yes"), "{said}");
     let uncordon = "uncordon tenant cl-consumer --home cl-provider";
     for skip in ["-y", "--yes", "--skip-confirm"] {
         let (code, shown) = at_terminal(&folder, &format!("{uncordon} {skip}"), "");

@@ -28,6 +28,21 @@ fn log(folder: &Folder) -> Option<String> {
 }
 
 #[test]
+fn homes_that_the_exchange_would_make_are_shown() {
+    let folder = Folder::with_homes();
+    let shown = tried(
+        &folder,
+        "authenticate --init --home cl-new --remote-home cl-other",
+    );
+    for home in ["cl-new", "cl-other"] {
+        assert!(
+            shown.contains(&format!("+++ {home}/home.yaml\n")),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
 fn each_command_that_writes_can_be_tried() {
     let folder = Folder::with_homes();
     let made = tried(&folder, "init --home cl-third");

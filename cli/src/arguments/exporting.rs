@@ -10,7 +10,7 @@ pub(crate) struct Export {
     /// Only what the peering with this cluster needs
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
-    /// Also print the kubeconfigs for providers, which contain the private key
+    /// Also print the kubeconfigs for providers, which contain the private key, and the Identities with AWS keys
     #[arg(long)]
     pub(crate) secrets: bool,
     /// The format of the manifests

@@ -43,8 +43,14 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
             making,
             &arguments.remote_api_server,
         )?;
-        create(context, path, &local)?;
-        create(context, remote_path, &remote)?;
+        let is_new = create(context, path, &local)?;
+        let is_any_new = create(context, remote_path, &remote)? || is_new;
+        if is_any_new && context.trial().is_some() {
+            context
+                .printer
+                .message("The exchange cannot be tried before the homes are made.");
+            return Ok(());
+        }
     }
     let (mut local, mut remote) = context.open_both(&local, &remote, |local, remote| {
         local.load(consumer_side::watches(local)?)?;

@@ -11,7 +11,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     home::{Home, SecretValue, Use, replace_status},
-    output::escaped,
+    output::{escaped, program},
 };
 
 pub(super) fn run(context: &Context, kind: Kind, arguments: &GenerateCarried) -> Result<()> {
@@ -42,7 +42,8 @@ pub(super) fn run(context: &Context, kind: Kind, arguments: &GenerateCarried) ->
     };
     context.manifest(&value, arguments.output)?;
     context.printer.message(&format!(
-        "{peer} takes it with: {command}\nOr, in place of kubectl, with: liqo-auth apply -f -"
+        "{peer} takes it with: {command}\nOr, in place of kubectl, with: {} apply -f -",
+        program()
     ));
     Ok(())
 }

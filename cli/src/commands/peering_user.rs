@@ -35,9 +35,11 @@ pub(super) fn generate(context: &Context, arguments: &GeneratePeeringUser) -> Re
         .context("the key of the peering user cannot be made")?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let kubeconfig = provider.make_peering_user(key)?;
-    context
-        .printer
-        .warning("Please take note of this kubeconfig as it is not stored.");
+    if context.trial().is_none() {
+        context
+            .printer
+            .warning("Please take note of this kubeconfig as it is not stored.");
+    }
     context.printer.warning(&format!(
         "Note that it can only be used to peer with this cluster from a cluster with ID {peer}"
     ));

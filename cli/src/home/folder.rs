@@ -181,6 +181,14 @@ fn absent(path: &Path) -> Failure {
     ))
 }
 
+/// Locks a home for reading, if nobody is writing it. While this lock is held, a command
+/// that reads the home does not wait.
+pub(crate) fn lock_at_once(path: &Path) -> Option<File> {
+    let file = existing(path).ok()?.lock_file(LOCK_FILE, false).ok()?;
+    file.try_lock_shared().ok()?;
+    Some(file)
+}
+
 /// Locks a home, and waits for the lock.
 pub(super) fn lock(root: &Directory, purpose: Use) -> Result<File> {
     let file = root.lock_file(LOCK_FILE, purpose == Use::Write)?;

@@ -183,6 +183,8 @@ impl Live {
         // What follows from the kubeconfig is not written.
         if settings.api_server != before.api_server || settings.is_internal != before.is_internal {
             text.api_server = Some(settings.api_server.clone());
+            // The CA belongs to the URL.
+            text.api_server_ca.clone_from(&settings.api_server_ca);
         }
         if settings.api_server_ca != before.api_server_ca {
             text.api_server_ca.clone_from(&settings.api_server_ca);

@@ -37,6 +37,7 @@ use liqo_auth::{
 pub(crate) use self::{
     content::SecretValue,
     create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create, try_to_create},
+    folder::lock_at_once,
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
     represented::{Report, replace_status},
     resting::Resting,

@@ -9,6 +9,7 @@ use std::{
 use liqo_auth::model::{ClusterId, Kind, Metadata, Object, ObjectRef, names};
 
 use super::{Home, awaits_signature, content::SecretValue, settings::Signer};
+use crate::output::program;
 
 /// The commands that carry the changes of the homes to their clusters. It is shared by all
 /// homes that a command opens.
@@ -57,13 +58,13 @@ impl Home {
     /// The manifests that the home's cluster takes with `kubectl apply`, in this order. Of
     /// one peer or of all peers, with or without the kubeconfigs, which are secret.
     pub(crate) fn exported(&self, peer: Option<&ClusterId>, secrets: bool) -> Vec<SecretValue> {
-        let exported = self.objects().filter(|object| {
-            is_exported(object, peer) && (secrets || object.id().kind != Kind::Secret)
-        });
+        let exported = self.objects().filter(|object| is_exported(object, peer));
         let mut exported: Vec<ObjectRef> = exported.map(Object::id).collect();
         exported.sort_by_key(|id| id.kind != Kind::Namespace);
-        let values = exported.iter().filter_map(|id| self.value(id));
+        let values = exported.iter().filter_map(|id| Some((id, self.value(id)?)));
         values
+            .filter(|(id, value)| secrets || !is_secret(id, value))
+            .map(|(_, value)| value)
             .map(|value| value.portable().without_status())
             .collect()
     }
@@ -103,10 +104,11 @@ impl Home {
             objects.find(|object| object.id() == *id && is_replica(object))
         };
         if changed().any(|(id, _)| replica(id).is_none()) {
-            let has_secret = changed().any(|(id, _)| id.kind == Kind::Secret);
+            let has_secret = changed().any(|(id, value)| is_secret(id, value));
             let secrets = if has_secret { " --secrets" } else { "" };
             commands.push(format!(
-                "liqo-auth export {options}{secrets} | kubectl apply -f -"
+                "{} export {options}{secrets} | kubectl apply -f -",
+                program()
             ));
         }
         for (id, value) in changed() {
@@ -115,7 +117,8 @@ impl Home {
             if let Some(peer) = replica(id).and_then(peer_of).filter(|_| is_answered) {
                 let kind = id.kind.as_str().to_lowercase();
                 commands.push(format!(
-                    "liqo-auth generate {kind} {} {options} --remote-cluster-id {peer} | {}",
+                    "{} generate {kind} {} {options} --remote-cluster-id {peer} | {}",
+                    program(),
                     id.name,
                     replace_status(&id.namespace)
                 ));
@@ -127,8 +130,9 @@ impl Home {
                     id.name
                 ));
                 commands.push(format!(
-                    "kubectl get csr {} -o yaml | liqo-auth apply {options} -f -",
-                    id.name
+                    "kubectl get csr {} -o yaml | {} apply {options} -f -",
+                    id.name,
+                    program()
                 ));
             }
         }
@@ -150,6 +154,11 @@ impl Home {
         }
         commands
     }
+}
+
+/// Whether an export needs `--secrets` for it: a Secret, or an Identity with keys of AWS.
+fn is_secret(id: &ObjectRef, value: &SecretValue) -> bool {
+    id.kind == Kind::Secret || value.pointer("/spec/authParams/awsConfig").is_some()
 }
 
 /// The command that writes the status in a file on a cluster.

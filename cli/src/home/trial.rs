@@ -69,12 +69,11 @@ impl Home {
         for id in self.store.changed() {
             let before = rehearsed.before.value(id);
             let after = self.store.value(id);
-            differences.extend(of_object(
-                &self.site_of(id),
-                id,
-                before.as_ref(),
-                after.as_ref(),
-            )?);
+            let name = match self.is_live() {
+                true => id.to_string(),
+                false => self.site_of(id),
+            };
+            differences.extend(of_object(&name, id, before.as_ref(), after.as_ref())?);
         }
         rehearsed.trial.note(self.site().to_string(), differences);
         Ok(())
@@ -83,7 +82,7 @@ impl Home {
 
 /// The difference between two states of an object.
 pub(super) fn of_object(
-    place: &str,
+    name: &str,
     id: &ObjectRef,
     before: Option<&SecretValue>,
     after: Option<&SecretValue>,
@@ -101,21 +100,21 @@ pub(super) fn of_object(
         old.as_ref().map(|text| text.as_str()),
         new.as_ref().map(|text| text.as_str()),
     );
-    let name = match place.ends_with(".yaml") {
-        true => place.to_owned(),
-        false => id.to_string(),
-    };
-    Ok(difference(&name, old, new))
+    Ok(difference(name, old, new))
 }
 
 /// Replaces secret content by its length, and says whether it differs from `before`.
 fn hide(value: &mut SecretValue, before: Option<&SecretValue>, kind: Kind) {
-    let mut paths = vec![vec![
-        "spec",
-        "authParams",
-        "awsConfig",
-        "awsSecretAccessKey",
-    ]];
+    let mut paths = vec![
+        vec!["spec", "authParams", "awsConfig", "awsSecretAccessKey"],
+        vec!["status", "authParams", "awsConfig", "awsSecretAccessKey"],
+        // The whole object as kubectl has applied it.
+        vec![
+            "metadata",
+            "annotations",
+            "kubectl.kubernetes.io/last-applied-configuration",
+        ],
+    ];
     let data = value
         .get("data")
         .and_then(Value::as_object)
@@ -125,7 +124,8 @@ fn hide(value: &mut SecretValue, before: Option<&SecretValue>, kind: Kind) {
         paths.extend(data.keys().map(|key| vec!["data", key.as_str()]));
     }
     for path in paths {
-        let pointer = format!("/{}", path.join("/"));
+        let escaped = |key: &&str| format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        let pointer: String = path.iter().map(escaped).collect();
         let Some(secret) = value.pointer(&pointer).and_then(Value::as_str) else {
             continue;
         };
@@ -134,7 +134,11 @@ fn hide(value: &mut SecretValue, before: Option<&SecretValue>, kind: Kind) {
             Some(earlier) if earlier != secret => ", changed",
             _ => "",
         };
-        let shown = format!("<{} characters in base64{changed}>", secret.len());
+        let coding = match path.first() {
+            Some(&"metadata") => "",
+            _ => " in base64",
+        };
+        let shown = format!("<{} characters{coding}{changed}>", secret.len());
         value.set(&path, shown);
     }
 }
@@ -151,4 +155,28 @@ pub(super) fn difference(name: &str, before: Option<&str>, after: Option<&str>) 
     let texts = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
     let mut unified = texts.unified_diff();
     Some(unified.header(&header(before), &header(after)).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_secret_is_shown() {
+        let aws = json!({"authParams": {"awsConfig": {"awsSecretAccessKey": "hidden"}}});
+        let applied = "kubectl.kubernetes.io/last-applied-configuration";
+        let value = SecretValue::new(json!({
+            "metadata": {"name": "n", "annotations": {(applied): "{\"a\": \"hidden\"}"}},
+            "spec": aws, "status": aws,
+            "data": {"a/b~c": "hidden"},
+        }));
+        let id = ObjectRef::new(Kind::Secret, "n", "n");
+        let shown = of_object("n.yaml", &id, None, Some(&value))
+            .unwrap()
+            .unwrap();
+        assert!(!shown.contains("hidden"), "{shown}");
+        assert_eq!(shown.matches(" characters").count(), 4, "{shown}");
+    }
 }

@@ -11,6 +11,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure, Result},
     home::Home,
+    output::program,
     provider_side::{ProviderSide, ProviderStand, refused, unsigned},
     signer::version_of,
 };
@@ -87,7 +88,8 @@ pub(super) fn settle(
     match stand {
         ProviderStand::Authenticated => {
             context.printer.message(&format!(
-                "{peer} is authenticated. Now generate its Identity: liqo-auth generate identity {} --remote-cluster-id {peer}",
+                "{peer} is authenticated. Now generate its Identity: {} generate identity {} --remote-cluster-id {peer}",
+                program(),
                 home.site().options()
             ));
             Ok(())
