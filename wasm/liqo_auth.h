@@ -18,7 +18,7 @@ extern "C" {
 uint8_t *liqo_auth_allocate(size_t length);
 
 /* Wipes the bytes and gives their memory back. They come from liqo_auth_allocate or
- * liqo_auth_call, with this length. The bytes must not be NULL. */
+ * liqo_auth_call, with this length. NULL has no effect. */
 void liqo_auth_release(uint8_t *bytes, size_t length);
 
 /* Answers a request, and writes the length of the answer to answer_length, which must

@@ -4,6 +4,8 @@
 #![allow(unsafe_code)]
 
 use core::slice;
+#[cfg(target_arch = "wasm32")]
+use std::alloc::{GlobalAlloc, Layout, System};
 
 use zeroize::Zeroize;
 
@@ -17,13 +19,16 @@ pub extern "C" fn liqo_auth_allocate(length: usize) -> *mut u8 {
     Box::into_raw(memory).cast()
 }
 
-/// Wipes a request or an answer, and gives its memory back.
+/// Wipes a request or an answer, and gives its memory back. Null has no effect.
 ///
 /// # Safety
-/// `bytes` and `length` come from one call of [`liqo_auth_allocate`] or
-/// [`liqo_auth_call`], and nobody uses the bytes any more.
+/// `bytes` is null, or `bytes` and `length` come from one call of
+/// [`liqo_auth_allocate`] or [`liqo_auth_call`], and nobody uses the bytes any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn liqo_auth_release(bytes: *mut u8, length: usize) {
+    if bytes.is_null() {
+        return;
+    }
     // SAFETY: both functions returned a `Box<[u8]>` of this length, and the caller
     // promises that it is not used any more. So this is the only owner.
     let mut bytes = unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(bytes, length)) };
@@ -49,11 +54,18 @@ pub unsafe extern "C" fn liqo_auth_call(
         // SAFETY: the caller promises `length` bytes that do not change.
         unsafe { slice::from_raw_parts(request, length) }
     };
-    let answer: Box<[u8]> = crate::answer(request).into_boxed_slice();
+    let answer = answered(request);
     wipe_stack();
     // SAFETY: the caller promises a `usize` that nobody else uses.
     unsafe { answer_length.write(answer.len()) };
     Box::into_raw(answer).cast()
+}
+
+/// Answers a request in a frame of its own. [`wipe_stack`] wipes that frame, since both
+/// functions begin at the same place of the stack.
+#[inline(never)]
+fn answered(request: &[u8]) -> Box<[u8]> {
+    crate::answer(request).into_boxed_slice()
 }
 
 /// Wipes the part of the stack that a call has used. Values that were moved leave
@@ -63,6 +75,41 @@ fn wipe_stack() {
     let mut used = [0_u8; 128 * 1024];
     used.zeroize();
     core::hint::black_box(&used);
+}
+
+/// The memory of the module. It is wiped when it is given back, so that no secret of a
+/// call stays in an instance that waits for the next one. The values of a request are
+/// many, and most of their types wipe nothing. A C program keeps its own allocator.
+#[cfg(target_arch = "wasm32")]
+struct Wiping;
+
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static MEMORY: Wiping = Wiping;
+
+// SAFETY: every method hands over to `System`, which keeps the contract. The inherited
+// `realloc` moves the bytes and gives the old ones to `dealloc`, which wipes them.
+#[cfg(target_arch = "wasm32")]
+unsafe impl GlobalAlloc for Wiping {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `System`, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, bytes: *mut u8, layout: Layout) {
+        // SAFETY: the bytes come from `alloc` with this layout, and nobody uses them any
+        // more. So all of them can be written.
+        unsafe { bytes.write_bytes(0, layout.size()) };
+        // The compiler has to assume that somebody reads the zeros.
+        core::hint::black_box(bytes);
+        // SAFETY: as above.
+        unsafe { System.dealloc(bytes, layout) }
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +136,12 @@ mod tests {
                 "uint8_t *liqo_auth_call(const uint8_t *request, size_t length, size_t *answer_length);",
             ]
         );
+    }
+
+    #[test]
+    fn null_is_released_without_effect() {
+        // SAFETY: null is allowed.
+        unsafe { RELEASE(core::ptr::null_mut(), 0) };
     }
 
     #[test]

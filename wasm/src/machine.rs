@@ -168,7 +168,7 @@ pub(crate) fn provider(request: ProviderRequest) -> Result<Vec<u8>, Failure> {
     let step = match request.call {
         ProviderCall::Look => return look(&provider, &view, now),
         ProviderCall::Watches => return Ok(watches(&provider)),
-        ProviderCall::Interests => return Ok(interests(&provider, view.peer())),
+        ProviderCall::Interests => return interests(&provider, view.peer()),
         ProviderCall::Reconcile => Machine::reconcile(&provider, &view, env),
         ProviderCall::Receive(message) => provider.receive(&view, read(&message, &policy)?, env),
         ProviderCall::Invite => provider.invite(&view, env),
@@ -214,7 +214,7 @@ pub(crate) fn consumer(request: ConsumerRequest) -> Result<Vec<u8>, Failure> {
     let step = match request.call {
         ConsumerCall::Look => return look(&consumer, &view, now),
         ConsumerCall::Watches => return Ok(watches(&consumer)),
-        ConsumerCall::Interests => return Ok(interests(&consumer, view.peer())),
+        ConsumerCall::Interests => return interests(&consumer, view.peer()),
         ConsumerCall::Reconcile => Machine::reconcile(&consumer, &view, env),
         ConsumerCall::Receive(message) => consumer.receive(&view, read(&message, &policy)?, env),
         ConsumerCall::RequestSlice(form) => consumer.request_slice(&view, &options(form), env),
@@ -295,12 +295,13 @@ fn watch(watch: &Watch) -> Value {
     })
 }
 
-fn interests(machine: &dyn Machine, peer: &ClusterId) -> Vec<u8> {
-    let interests: Vec<Value> = machine.interests(peer).iter().map(interest).collect();
-    written(&json!({ "interests": interests }))
+fn interests(machine: &dyn Machine, peer: &ClusterId) -> Result<Vec<u8>, Failure> {
+    let interests = machine.interests(peer);
+    let interests: Vec<Value> = interests.iter().map(interest).collect::<Result<_, _>>()?;
+    Ok(written(&json!({ "interests": interests })))
 }
 
-fn interest(interest: &Interest) -> Value {
+fn interest(interest: &Interest) -> Result<Value, Failure> {
     let of = |r#type: &str, kind: &Kind, namespace: &str, name: &str, selector: &str| {
         json!({
             "type": r#type,
@@ -311,13 +312,19 @@ fn interest(interest: &Interest) -> Value {
             "selector": selector,
         })
     };
-    match interest {
+    Ok(match interest {
         Interest::Object(id) => of("object", &id.kind, &id.namespace, &id.name, ""),
         Interest::Named { kind, name } => of("named", kind, "", name, ""),
         Interest::Labelled { kind, label, value } => {
             of("labelled", kind, "", "", &format!("{label}={value}"))
         }
         Interest::InNamespace { kind, namespace } => of("inNamespace", kind, namespace, "", ""),
-        _ => Value::Null,
-    }
+        // Whoever looks up less than the library wants decides on a part of the objects.
+        _ => {
+            return Err(Failure::of_part(
+                "interests",
+                "found one of an unknown type",
+            ));
+        }
+    })
 }
