@@ -23,11 +23,9 @@ use clap_complete::Shell;
 use liqo_auth::{
     crypto::{Algorithm, Fingerprint},
     model::{ApiServerUrl, ClusterId, NamespaceName},
-    policy::Policy,
 };
-use serde::{Deserialize, Serialize};
 
-use crate::{environment::Now, home::Signer};
+use crate::{environment::Now, home::Signer, policy_name::PolicyName};
 
 pub(crate) use administration::{
     Approve, Cordon, Deny, Doctor, DoctorFormat, Drain, NamedSlice, Picture, Release, Remote,
@@ -116,16 +114,6 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) timeout: Duration,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) enum PolicyName {
-    /// Only the forms that Liqo itself writes
-    #[default]
-    Strict,
-    /// Also a closed list of harmless variants
-    Compatible,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -464,15 +452,6 @@ pub(crate) enum Format {
     #[default]
     Yaml,
     Json,
-}
-
-impl PolicyName {
-    pub(crate) const fn policy(self) -> Policy {
-        match self {
-            Self::Strict => Policy::strict(),
-            Self::Compatible => Policy::compatible(),
-        }
-    }
 }
 
 impl KeyAlgorithm {

@@ -22,6 +22,7 @@ mod legacy;
 mod output;
 mod overview;
 mod pair;
+mod policy_name;
 mod provider_side;
 mod recognition;
 mod signer;

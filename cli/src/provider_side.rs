@@ -18,12 +18,12 @@ use liqo_auth::{
 };
 
 use crate::{
-    arguments::PolicyName,
     driver::Driver,
     environment::{Clock, entropy},
     failure::{Failure, Result, paragraph},
     home::{Home, Settings, awaits_signature},
     output::program,
+    policy_name::PolicyName,
 };
 
 /// The provider's side of one peering, over a home.

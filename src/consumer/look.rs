@@ -4,7 +4,7 @@ use super::{
     configuration::{Configuration, PeerSettings},
     keys::Keys,
     observed::Observed,
-    record::{self, Plan},
+    record::Plan,
 };
 use crate::{
     crypto::Nonce,
@@ -31,7 +31,7 @@ pub(super) struct Look<'a> {
 impl<'a> Look<'a> {
     /// A plan that changes nothing yet.
     pub(super) fn plan(&self) -> Plan<'a> {
-        record::plan(self.configuration, self.observed)
+        self.observed.plan(self.configuration)
     }
 
     /// Sends the Tenant and waits for the Identity. Each step sends the Tenant

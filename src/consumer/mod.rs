@@ -124,7 +124,7 @@ impl Consumer {
     pub fn release_pins(&self, view: &View<'_>) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
         let observed = Observed::of(&self.0, view)?;
-        let mut plan = record::plan(&self.0, &observed);
+        let mut plan = observed.plan(&self.0);
         if observed.record.is_some() {
             plan.records.change(|record| {
                 record.endpoint = None;

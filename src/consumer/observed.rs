@@ -1,10 +1,13 @@
 //! The objects of a view that the consumer uses.
 
-use super::{configuration::Configuration, record::Record};
+use super::{
+    configuration::Configuration,
+    record::{Plan, Record},
+};
 use crate::{
     crypto::Fingerprint,
     error::Error,
-    machine::View,
+    machine::{View, record::OneRecord},
     model::{ClusterId, Identity, Namespace, Renew, Secret, names},
 };
 
@@ -46,6 +49,16 @@ impl<'a> Observed<'a> {
             renew: view.find(place, &name),
             record,
         })
+    }
+
+    /// An empty plan. An empty record is not created.
+    pub(super) fn plan(&'a self, configuration: &'a Configuration) -> Plan<'a> {
+        let (stored, peer) = (self.record.as_ref(), &self.peer);
+        Plan::new(OneRecord::of(stored, move |record: &Record| {
+            let id = configuration.record_id(peer);
+            let is_written = stored.is_some() || *record != Record::default();
+            is_written.then(|| record.to_secret(id, peer))
+        }))
     }
 
     /// The name of the tenant namespace, or its future name if it does not exist

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{configuration::Configuration, observed::Observed};
 use crate::{
     crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},
@@ -149,7 +148,7 @@ impl Record {
     }
 
     /// The Secret with the record.
-    fn to_secret(&self, id: ObjectRef, peer: &ClusterId) -> Secret {
+    pub(super) fn to_secret(&self, id: ObjectRef, peer: &ClusterId) -> Secret {
         // Cannot fail: every map key is a string.
         let text = serde_json::to_vec(self).unwrap_or_default();
         let data = [(RECORD_FIELD, text.into())];
@@ -165,16 +164,6 @@ impl Record {
 
 /// The changes that a call of the consumer plans.
 pub(super) type Plan<'a> = plan::Plan<OneRecord<'a, Record>>;
-
-/// An empty plan. An empty record is not created.
-pub(super) fn plan<'a>(configuration: &'a Configuration, observed: &'a Observed<'a>) -> Plan<'a> {
-    let (stored, peer) = (observed.record.as_ref(), &observed.peer);
-    Plan::new(OneRecord::of(stored, move |record: &Record| {
-        let id = configuration.record_id(peer);
-        let is_written = stored.is_some() || *record != Record::default();
-        is_written.then(|| record.to_secret(id, peer))
-    }))
-}
 
 /// Adds a nonce at the end. If the list then has more than `most` nonces, the first
 /// ones are removed.

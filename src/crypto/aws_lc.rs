@@ -9,7 +9,7 @@ use aws_lc_rs::signature::{
 use aws_lc_rs::signature::{ParsedPublicKey, UnparsedPublicKey, VerificationAlgorithm};
 
 #[cfg(feature = "rsa")]
-use super::verification_key::RsaHash;
+use super::signature::RsaHash;
 use super::{Algorithm, SignatureScheme};
 
 /// A key that AWS-LC has parsed, with its bytes: an `RSAPublicKey` in DER, or an

@@ -94,7 +94,7 @@ const RSA_LONGEST: usize = 4096 / 8 + 16;
 /// `None` if the algorithm or the length of the key is not supported.
 #[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 fn rsa(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Option<bool> {
-    use super::verification_key::{RsaHash, verify_rsa};
+    use super::{signature::RsaHash, verification_key::verify_rsa};
 
     // sha256-, sha384- or sha512WithRSAEncryption (RFC 4055 section 5).
     let mut identifier = Reader::new(algorithm);

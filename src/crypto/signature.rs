@@ -1,5 +1,7 @@
-//! Why a signature is refused.
+//! The forms of signatures, and why a signature is refused.
 
+#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+use super::der::{Reader, SEQUENCE, single};
 use super::{Algorithm, SignatureScheme};
 
 /// Why a signature does not verify.
@@ -36,4 +38,41 @@ pub enum SignatureError {
         /// The scheme asked for.
         scheme: SignatureScheme,
     },
+}
+
+/// The hash of an RSA signature in a certificate (RFC 4055 section 5).
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RsaHash {
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+/// Checks the form of a signature, so that the error distinguishes a malformed
+/// signature from a wrong one.
+#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+pub(super) fn check_form(algorithm: Algorithm, signature: &[u8]) -> Result<(), SignatureError> {
+    if let Algorithm::Rsa { bits } = algorithm {
+        let expected = usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX);
+        if signature.len() != expected {
+            return Err(SignatureError::Length {
+                found: signature.len(),
+                expected,
+            });
+        }
+        return Ok(());
+    }
+    ecdsa_numbers(signature)
+        .map(drop)
+        .ok_or(SignatureError::Encoding)
+}
+
+/// The numbers r and s of an `ECDSA-Sig-Value` (RFC 3279 section 2.2.3).
+#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+pub(super) fn ecdsa_numbers(signature: &[u8]) -> Option<[&[u8]; 2]> {
+    let mut numbers = Reader::new(single(signature, SEQUENCE).ok()?);
+    let both = [numbers.unsigned().ok()?, numbers.unsigned().ok()?];
+    numbers.end().ok()?;
+    Some(both)
 }

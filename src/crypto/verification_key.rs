@@ -5,10 +5,9 @@
 use super::aws_lc;
 #[cfg(feature = "rustcrypto")]
 use super::rustcrypto;
-use super::{
-    Algorithm, SignatureError, SignatureScheme,
-    der::{Reader, SEQUENCE, single},
-};
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
+use super::signature::RsaHash;
+use super::{Algorithm, SignatureError, SignatureScheme, signature::check_form};
 
 /// An RSA or ECDSA key.
 pub(super) struct VerificationKey {
@@ -21,15 +20,6 @@ enum Verifier {
     AwsLc(aws_lc::VerificationKey),
     #[cfg(feature = "rustcrypto")]
     RustCrypto(rustcrypto::VerificationKey),
-}
-
-/// The hash of an RSA signature in a certificate (RFC 4055 section 5).
-#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RsaHash {
-    Sha256,
-    Sha384,
-    Sha512,
 }
 
 impl VerificationKey {
@@ -97,30 +87,4 @@ pub(super) fn verify_rsa(key: &[u8], hash: RsaHash, message: &[u8], signature: &
 const fn is_by_aws_lc(algorithm: Algorithm) -> bool {
     let is_rsa = matches!(algorithm, Algorithm::Rsa { .. });
     (cfg!(feature = "rsa") && is_rsa) || (cfg!(feature = "ecdsa") && !is_rsa)
-}
-
-/// Checks the form of a signature, so that the error distinguishes a malformed
-/// signature from a wrong one.
-fn check_form(algorithm: Algorithm, signature: &[u8]) -> Result<(), SignatureError> {
-    if let Algorithm::Rsa { bits } = algorithm {
-        let expected = usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX);
-        if signature.len() != expected {
-            return Err(SignatureError::Length {
-                found: signature.len(),
-                expected,
-            });
-        }
-        return Ok(());
-    }
-    ecdsa_numbers(signature)
-        .map(drop)
-        .ok_or(SignatureError::Encoding)
-}
-
-/// The numbers r and s of an `ECDSA-Sig-Value` (RFC 3279 section 2.2.3).
-pub(super) fn ecdsa_numbers(signature: &[u8]) -> Option<[&[u8]; 2]> {
-    let mut numbers = Reader::new(single(signature, SEQUENCE).ok()?);
-    let both = [numbers.unsigned().ok()?, numbers.unsigned().ok()?];
-    numbers.end().ok()?;
-    Some(both)
 }

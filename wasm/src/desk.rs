@@ -14,13 +14,15 @@ use liqo_auth::{
     },
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
+
+use crate::json::Raw;
 
 /// The answers that came with a request, and the questions that leave with its
 /// answer.
 #[derive(Default)]
 pub(crate) struct Desk {
-    answers: Vec<(Value, Box<RawValue>)>,
+    answers: Vec<(Value, Raw)>,
     open: Mutex<Vec<Value>>,
 }
 
@@ -30,7 +32,7 @@ pub(crate) struct Desk {
 pub(crate) struct Answered {
     question: Value,
     /// An [`Answer`], or `type` is `failed` with a `reason`.
-    answer: Box<RawValue>,
+    answer: Raw,
 }
 
 /// A backend that could not answer.

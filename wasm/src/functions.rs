@@ -16,8 +16,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{Failure, written},
     desk::{Answered, Desk, DeskKey},
+    failure::Failure,
+    json::written,
 };
 
 /// Verifies a Tenant for the expected consumer and nonce.

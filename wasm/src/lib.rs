@@ -38,7 +38,9 @@
 mod answer;
 pub mod border;
 mod desk;
+mod failure;
 pub mod functions;
+mod json;
 pub mod machine;
 mod status;
 

@@ -26,8 +26,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{Failure, Raw, written},
     desk::{Answered, Desk, DeskKey, DeskKeys},
+    failure::Failure,
+    json::{Raw, written},
     status::status,
 };
 

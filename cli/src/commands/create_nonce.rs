@@ -2,7 +2,7 @@
 
 use liqo_auth::model::{Namespace, Resource};
 
-use super::get;
+use super::{get, listing};
 use crate::{
     arguments::CreateNonce,
     consumer_side::sentence,
@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
     if let Some(format) = arguments.output {
         let namespace: Option<&Namespace> = home.get("", &secret.metadata.namespace);
         let ids = namespace.map(Resource::id).into_iter().chain([secret.id()]);
-        return get::manifests(context, &home, &ids.collect::<Vec<_>>(), format);
+        return listing::manifests(context, &home, &ids.collect::<Vec<_>>(), format);
     }
     let text = get::nonce_text(secret)?;
     context.printer.info(Side::Only, "Nonce created")?;

@@ -1,6 +1,6 @@
 //! `export`: what the cluster of a home takes by `kubectl apply`.
 
-use super::get;
+use super::listing;
 use crate::{
     arguments::Export,
     context::Context,
@@ -10,7 +10,7 @@ use crate::{
 
 pub(super) fn run(context: &Context, arguments: &Export) -> Result<()> {
     let home = Home::open_folder(&context.folder()?, Use::Read)?;
-    get::warn(context, &home);
+    listing::warn(context, &home);
     let peer = arguments.remote_cluster_id.as_ref();
     let values = home.exported(peer, arguments.secrets);
     if values.is_empty() {
@@ -20,5 +20,5 @@ pub(super) fn run(context: &Context, arguments: &Export) -> Result<()> {
             home.site()
         )));
     }
-    get::print_all(context, &values, arguments.output)
+    listing::print_all(context, &values, arguments.output)
 }

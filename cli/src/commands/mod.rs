@@ -17,6 +17,7 @@ mod init;
 mod inspect;
 mod known;
 mod legacy;
+mod listing;
 mod manual;
 mod peering_user;
 mod rbac;

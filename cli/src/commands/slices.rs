@@ -16,7 +16,7 @@ use liqo_auth::{
     },
 };
 
-use super::get;
+use super::listing;
 use crate::{
     arguments::{CreateResourceSlice, DeleteResourceSlice, Format, List},
     consumer_side::{ConsumerSide, sentence},
@@ -129,14 +129,14 @@ pub(super) fn delete(context: &Context, arguments: &DeleteResourceSlice) -> Resu
 
 pub(super) fn get(context: &Context, list: &List) -> Result<()> {
     let home = context.open(Use::Read)?;
-    get::warn(context, &home);
+    listing::warn(context, &home);
     let slices: Vec<&ResourceSlice> = home
         .all::<ResourceSlice>()
         .filter(|slice| list.asks_for(&slice.metadata))
         .collect();
     if let Some(format) = list.printed() {
-        get::listed(context, &home, &get::ids(&slices), format)?;
-        return get::all_readable(&home, list, Kind::ResourceSlice);
+        listing::listed(context, &home, &listing::ids(&slices), format)?;
+        return listing::all_readable(&home, list, Kind::ResourceSlice);
     }
     let now = context.clock.now()?;
     // The printer columns of Liqo's CustomResourceDefinition.
@@ -151,7 +151,7 @@ pub(super) fn get(context: &Context, list: &List) -> Result<()> {
             metadata.name.clone(),
             decision(&slice.status, Condition::Authentication),
             decision(&slice.status, Condition::Resources),
-            get::age_of(metadata, now),
+            listing::age_of(metadata, now),
         ]);
         if list.is_wide() {
             let spec = &slice.spec;
@@ -162,7 +162,7 @@ pub(super) fn get(context: &Context, list: &List) -> Result<()> {
             ]);
         }
     }
-    get::print(context, &home, list, table, Kind::ResourceSlice)
+    listing::print(context, &home, list, table, Kind::ResourceSlice)
 }
 
 /// The slice of that name between this home and a peer. Either side may be the

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use liqo_auth::{crypto::SigningKey, model::Timestamp};
 use serde_json::json;
 
-use super::get;
+use super::listing;
 use crate::{
     arguments::{Picture, Status, StatusFormat},
     context::Context,
@@ -121,7 +121,7 @@ impl Seen {
 
     fn print_tables(&self, context: &Context) -> Result<()> {
         let (home, printer) = (&self.home, context.printer);
-        get::warn(context, home);
+        listing::warn(context, home);
         let key = home.key()?;
         let key = key.public_key();
         let shown = format!("{}, {}", key.algorithm(), key.fingerprint());

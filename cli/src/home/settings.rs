@@ -13,7 +13,7 @@ use liqo_auth::{
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::arguments::PolicyName;
+use crate::policy_name::PolicyName;
 
 /// The settings of a home.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

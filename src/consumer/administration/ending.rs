@@ -7,7 +7,7 @@ use crate::{
     consumer::{
         Consumer,
         observed::Observed,
-        record::{self, Plan, Record},
+        record::{Plan, Record},
     },
     crypto::Nonce,
     error::{Error, Precondition},
@@ -52,7 +52,7 @@ impl Consumer {
             return Err(Error::new(fault, Some(first.clone()), ""));
         }
         observed.renew.clone()?;
-        let mut plan = record::plan(&self.0, &observed);
+        let mut plan = observed.plan(&self.0);
         if observed.leftover_uids().next().is_none() && observed.record.is_none() {
             return Ok(plan.finish());
         }

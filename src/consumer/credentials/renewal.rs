@@ -15,7 +15,6 @@
 use super::{
     holder_context::{HolderContext, set_controller},
     offered::{Offer, begins_at},
-    stored_identity::StoredIdentity,
 };
 use crate::{
     assurance::peer_version::{self, Ability},
@@ -154,10 +153,11 @@ impl HolderContext<'_> {
     pub(super) fn maintain_renew(
         &self,
         identity: &Identity,
-        stored: &StoredIdentity,
+        accepted: &AcceptedIdentity,
+        renewal: &Renewal,
+        offer: &Offer,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
-        let (accepted, renewal) = (&stored.accepted, &stored.renewal);
         let present = match &self.renew {
             Ok(present) => *present,
             // A Renew exists but cannot be read, so no other Renew with its name can
@@ -185,7 +185,7 @@ impl HolderContext<'_> {
             return Ok(());
         }
         if let Some(asked) = &mut received.asked
-            && let Offer::Refused(error) = &stored.offer
+            && let Offer::Refused(error) = offer
             && has_request
             && begins_at(error).is_none()
         {

@@ -75,7 +75,13 @@ impl HolderContext<'_> {
                 plan.refuse(error.clone());
             }
         }
-        self.maintain_renew(identity, stored, plan)?;
+        let StoredIdentity {
+            accepted,
+            renewal,
+            offer,
+            ..
+        } = stored;
+        self.maintain_renew(identity, accepted, renewal, offer, plan)?;
         self.say(identity, stored, plan);
         Ok(())
     }

@@ -6,12 +6,8 @@ use super::name::check_name;
 use crate::{
     audit::{Decision, Event},
     consumer::{
-        Consumer,
-        credentials::holder_context::HolderContext,
-        look::Look,
-        observed::Observed,
-        record::{self, Plan},
-        replication_labels,
+        Consumer, credentials::holder_context::HolderContext, look::Look, observed::Observed,
+        record::Plan, replication_labels,
     },
     crypto::{Csr, SigningKey, Subject},
     error::{Error, LocalFault, Precondition},
@@ -97,7 +93,7 @@ impl Consumer {
     pub fn delete_slice(&self, view: &View<'_>, name: &str) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
         let observed = Observed::of(&self.0, view)?;
-        let mut plan = record::plan(&self.0, &observed);
+        let mut plan = observed.plan(&self.0);
         let slice: Option<&ResourceSlice> = view.find(&observed.namespace_name(), name)?;
         if let Some(slice) = slice {
             if !replication::is_requested_from(&slice.metadata, view.peer()) {

@@ -3,7 +3,7 @@
 use p256::ecdsa::signature::hazmat::PrehashVerifier;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-use crate::crypto::{Algorithm, SignatureScheme, verification_key::ecdsa_numbers};
+use crate::crypto::{Algorithm, SignatureScheme, signature::ecdsa_numbers};
 
 /// A point of a curve.
 pub(in crate::crypto) enum Key {

@@ -9,7 +9,7 @@ mod rsa;
 #[cfg(any(not(feature = "rsa"), test))]
 pub(super) use rsa::verify_rsa;
 
-use super::{Algorithm, SignatureScheme, verification_key::RsaHash};
+use super::{Algorithm, SignatureScheme, signature::RsaHash};
 
 /// An `RSAPublicKey`, or a point of a curve.
 pub(super) enum VerificationKey {

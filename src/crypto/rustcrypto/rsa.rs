@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use crate::crypto::{
     der::{Reader, SEQUENCE, single},
-    verification_key::RsaHash,
+    signature::RsaHash,
 };
 
 /// An RSA key of 2048 to 8192 bits.

@@ -14,7 +14,7 @@ use crate::crypto::{
     aws_lc,
     der::{Reader, SEQUENCE, single},
     public_key::ecdsa_curve,
-    verification_key::ecdsa_numbers,
+    signature::ecdsa_numbers,
 };
 
 /// Checks that both libraries give the same verdict, and returns it.
