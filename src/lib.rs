@@ -142,7 +142,7 @@
 //! | know when a certificate is due for renewal | [`machine::due_at`] |
 //! | replace a key by a new one | [`assurance::succession`] |
 //! | replicate slices and renewals between two clusters, in place of Liqo's crd-replicator | [`machine::replication`] |
-//! | test code that embeds the library | `rehearsal`, and proptest's `Arbitrary` for the objects (feature `proptest`), [`machine::Objects`] |
+//! | test code that embeds the library | [`machine::Objects`], proptest's `Arbitrary` for the objects (feature `proptest`), the crate `liqo-auth-rehearsal` |
 //!
 //! # Guarantees
 //!
@@ -164,7 +164,7 @@
 //! | `rustcrypto` | RSA and ECDSA signatures verified in Rust if AWS-LC is off; it makes none |
 //! | `aws-lc-rs` | faster Ed25519 signatures, by AWS-LC |
 //! | `legacy` | the shared-token protocol of Liqo 0.2 to 0.10 |
-//! | `proptest` | strategies for the objects and for whole exchanges |
+//! | `proptest` | strategies for the objects, for certificate requests and for certificates |
 //!
 //! [`Wait`]: machine::Wait
 
@@ -180,8 +180,6 @@ pub mod machine;
 pub mod model;
 pub mod policy;
 pub mod provider;
-#[cfg(feature = "proptest")]
-pub mod rehearsal;
 pub mod verify;
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use liqo_auth::{
     crypto::{CertificateChain, Subject},
     model::{Secret, names},
     policy::Policy,
-    rehearsal::{ALL, Occurrence, Rehearsal},
 };
 use liqo_auth_fuzz::{draw, occurrences};
+use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((head, bytes)) = bytes.split_first_chunk::<18>() else {

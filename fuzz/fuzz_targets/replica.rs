@@ -13,9 +13,9 @@ use liqo_auth::{
     machine::Objects,
     model::{Kind, Object, ObjectRef, Renew, Resource, ResourceSlice, Secret, names},
     policy::Policy,
-    rehearsal::Rehearsal,
 };
 use liqo_auth_fuzz::{draw, env, objects};
+use liqo_auth_rehearsal::Rehearsal;
 use proptest::{arbitrary::any, strategy::BoxedStrategy};
 
 fuzz_target!(|bytes: &[u8]| {

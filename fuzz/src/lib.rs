@@ -8,8 +8,8 @@ use liqo_auth::{
     machine::{Env, Message, MessageBody},
     model::{Object, manifest},
     policy::{Limits, Policy},
-    rehearsal::{ALL, Occurrence, Rehearsal},
 };
+use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal};
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},

@@ -112,7 +112,7 @@ pub fn any_csr(key: Arc<dyn SigningKey>, consumer: &ClusterId) -> BoxedStrategy<
 
 /// Client certificates in PEM that this authority has signed: an honest one for
 /// this key and consumer, valid in November 2026, and similar ones.
-pub(crate) fn any_certificate(
+pub fn any_certificate(
     authority: &Authority,
     authority_key: Arc<dyn SigningKey>,
     key: &dyn SigningKey,

@@ -24,9 +24,9 @@ use liqo_auth::{
     machine::MessageBody,
     model::{Identity, Object, Tenant},
     policy::Policy,
-    rehearsal::{ALL, Occurrence, Rehearsal},
     verify::{self, IdentityExpectation, TenantExpectation},
 };
+use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal};
 use proptest::{
     strategy::{BoxedStrategy, Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},

@@ -32,7 +32,6 @@ mod handshake;
 mod hostile;
 #[cfg(feature = "yaml")]
 mod interoperability;
-#[cfg(feature = "proptest")]
 mod leaks;
 #[cfg(feature = "legacy")]
 mod legacy;
@@ -40,7 +39,6 @@ mod machine;
 mod mirror;
 mod model;
 mod objects;
-#[cfg(feature = "proptest")]
 mod properties;
 #[cfg(all(feature = "yaml", feature = "rsa"))]
 mod recordings;

@@ -35,7 +35,7 @@ use super::{
     ForeignCluster, Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference,
     Metadata, Namespace, Object, OwnerReference, PolicyRule, RbacSubject, Renew, ResourceSlice,
     Role, RoleBinding, RoleRef, Secret, SecretBytes, ServiceAccount, Tenant, TenantCondition,
-    TenantSpec, TenantStatus, Timestamp, names,
+    TenantSpec, TenantStatus, Timestamp,
 };
 
 /// Gives each type its strategy.
@@ -124,20 +124,6 @@ fn any_metadata() -> BoxedStrategy<Metadata> {
             },
         )
         .boxed()
-}
-
-/// The metadata of an honest object for `peer`, in the peer's tenant namespace.
-pub(crate) fn honest_metadata(name: &str, peer: &ClusterId) -> Metadata {
-    Metadata {
-        name: name.to_owned(),
-        namespace: names::tenant_namespace(peer),
-        labels: [(
-            names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-            peer.as_str().to_owned(),
-        )]
-        .into(),
-        ..Metadata::default()
-    }
 }
 
 /// Any Secret.

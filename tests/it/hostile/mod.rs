@@ -1,7 +1,6 @@
 //! Attacks of a peer within the rights that Liqo's ClusterRoles give it.
 
 mod condition_tokens;
-#[cfg(feature = "proptest")]
 mod courses;
 #[cfg(feature = "rsa")]
 mod foreign_keys;

@@ -20,8 +20,8 @@ use liqo_auth::{
     error::Error,
     machine::{Machine, Objects, Step, View},
     model::{Object, Secret, TenantCondition},
-    rehearsal::{ALL, Occurrence, Rehearsal, occurrences_of_a_life},
 };
+use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal, occurrences_of_a_life};
 use proptest::prelude::*;
 
 use crate::{

@@ -13,8 +13,8 @@ use liqo_auth::{
         Tenant, TenantCondition, names,
     },
     policy::Policy,
-    rehearsal::{ALL, Occurrence, Rehearsal, occurrences, occurrences_of_a_life},
 };
+use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal, occurrences, occurrences_of_a_life};
 use proptest::prelude::*;
 
 proptest! {

@@ -9,9 +9,9 @@ use liqo_auth::{
     machine::{Concerns, Env, Interest, Message, MessageBody, Mirror, Objects, Step, Watch},
     model::{ClusterId, Identity, Kind, Object, ObjectRef, Tenant, TenantCondition, names},
     policy::Policy,
-    rehearsal::{ALL, Occurrence, Rehearsal, occurrences},
     verify::{self, NonceExpectation, TenantExpectation},
 };
+use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal, occurrences};
 use proptest::prelude::*;
 
 /// A rehearsal leaves out refusals only. Otherwise the laws could not see a broken

@@ -8,8 +8,8 @@ use liqo_auth::{
     error::Error,
     machine::{Effect, Objects, Part, Step},
     model::{Kind, Object, ObjectRef, names},
-    rehearsal::{ALL, Occurrence, Rehearsal, occurrences_of_a_life},
 };
+use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal, occurrences_of_a_life};
 use proptest::prelude::*;
 
 use super::{

@@ -11,8 +11,8 @@ use liqo_auth::{
         ClusterRoleBinding, Kind, Metadata, Object, Resource, RoleBinding, Secret, Tenant,
         TenantCondition, names,
     },
-    rehearsal::{ALL, Occurrence, Rehearsal},
 };
+use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal};
 
 #[test]
 fn draining_a_peer_deletes_its_bindings_and_keeps_its_certificate() {

@@ -4,7 +4,9 @@
 //! Every sent message is kept, so that events can deliver it late, twice or out of
 //! order. Every event can stop after any number of its effects, as in a crash.
 
+#[cfg(feature = "proptest")]
 mod course;
+#[cfg(feature = "proptest")]
 mod forgery;
 
 use core::time::Duration;
@@ -13,28 +15,27 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+#[cfg(feature = "proptest")]
 pub use course::{occurrences, occurrences_of_a_life};
-use sha2::{Digest, Sha256};
-
-use crate::{
-    consumer::{self, Consumer, ConsumerConfig, SliceOptions},
+use liqo_auth::{
+    Consumer, Error, Provider,
+    consumer::{self, ConsumerConfig, SliceOptions},
     crypto::{
         Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
         SigningKey,
     },
-    error::{Error, Fault},
+    error::Fault,
     machine::{Env, Machine, Message, Objects, Side, Step, replication},
     model::{ClusterRole, Kind, Metadata, Object, TenantCondition, Timestamp, names},
-    provider::{
-        self, AuthoritySigner, CsrSigner, Endpoint, NameTable, Provider, RequestId, SigningRequest,
-    },
+    provider::{self, AuthoritySigner, CsrSigner, Endpoint, NameTable, RequestId, SigningRequest},
 };
+use sha2::{Digest, Sha256};
 
 /// A provider and a consumer with their objects, the sent messages, and the time.
 ///
 /// # Examples
 /// ```
-/// use liqo_auth::rehearsal::{Occurrence, Rehearsal};
+/// use liqo_auth_rehearsal::{Occurrence, Rehearsal};
 ///
 /// let mut rehearsal = Rehearsal::new(7)?;
 /// // The provider makes its nonce, and crashes before it is stored.
@@ -62,8 +63,10 @@ pub struct Rehearsal {
     /// The consumer's key.
     #[debug(skip)]
     pub consumer_key: Arc<dyn SigningKey>,
+    #[cfg(feature = "proptest")]
     #[debug(skip)]
     authority: Authority,
+    #[cfg(feature = "proptest")]
     #[debug(skip)]
     authority_key: Arc<dyn SigningKey>,
     /// The sent messages, and the forged messages that the caller added.
@@ -188,7 +191,9 @@ impl Rehearsal {
             at_consumer: Objects::new(),
             signer,
             consumer_key,
+            #[cfg(feature = "proptest")]
             authority,
+            #[cfg(feature = "proptest")]
             authority_key,
             messages: Vec::new(),
             now,

@@ -1,9 +1,9 @@
 //! Sequences of events, for property tests.
 
+use liqo_auth::model::TenantCondition;
 use proptest::prelude::*;
 
-use super::{ALL, Occurrence};
-use crate::model::TenantCondition;
+use crate::{ALL, Occurrence};
 
 /// Events of an exchange, with crashes, delays, repetitions and reorderings.
 pub fn occurrences() -> impl Strategy<Value = Vec<Occurrence>> {

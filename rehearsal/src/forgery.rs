@@ -2,6 +2,15 @@
 
 use std::sync::Arc;
 
+use liqo_auth::{
+    crypto::{Nonce, strategy as crypto},
+    machine::{Env, Machine, Message, MessageBody, Objects},
+    model::{
+        AuthParams, AuthzPolicy, Bytes, ClusterId, Identity, IdentitySpec, IdentityType, Metadata,
+        Tenant, TenantCondition, TenantSpec, names,
+    },
+    policy::Policy,
+};
 use proptest::{
     collection::vec,
     option,
@@ -10,16 +19,7 @@ use proptest::{
     strategy::{BoxedStrategy, Strategy},
 };
 
-use super::Rehearsal;
-use crate::{
-    crypto::{Nonce, Payload, strategy as crypto},
-    machine::{Machine, Message, MessageBody},
-    model::{
-        AuthParams, AuthzPolicy, Bytes, Identity, IdentitySpec, IdentityType, Metadata, Tenant,
-        TenantCondition, TenantSpec, names, strategy as model,
-    },
-    policy::Policy,
-};
+use crate::{API_SERVER, Rehearsal, entropy};
 
 impl Rehearsal {
     /// Messages that resemble honest ones. They are made with the keys of both
@@ -44,10 +44,9 @@ impl Rehearsal {
     pub fn forged_tenants(&self) -> BoxedStrategy<Tenant> {
         let consumer = self.consumer.cluster_id();
         let key = &*self.consumer_key;
-        let signature = self.last_nonce().and_then(|nonce| {
-            let payload = Payload::nonce(nonce, key.public_key());
-            Some(Bytes::from(key.sign(&payload).ok()?.at_once().ok()?.0))
-        });
+        let signature = self
+            .last_nonce()
+            .and_then(|nonce| self.signature_over(nonce));
         let policy = prop_oneof![
             4 => Just(None),
             1 => Just(Some(AuthzPolicy::KeysExchange)),
@@ -59,14 +58,14 @@ impl Rehearsal {
             mostly(signature.unwrap_or_default(), any::<Bytes>()),
         );
         let spec = (
-            mostly(consumer.to_string(), model::any_text()),
+            mostly(consumer.to_string(), any_text()),
             policy,
             bytes,
-            option::weighted(0.1, model::any_url()),
+            option::weighted(0.1, any_url()),
             option::weighted(0.1, any::<TenantCondition>()),
         );
         let metadata = mostly(
-            model::honest_metadata(consumer.as_str(), consumer),
+            honest_metadata(consumer.as_str(), consumer),
             any::<Metadata>(),
         );
         (metadata, spec)
@@ -99,8 +98,8 @@ impl Rehearsal {
         let auth_params = (
             mostly(self.authority.ca_bundle().pem().into(), any::<Bytes>()),
             certificate,
-            mostly(super::API_SERVER.to_owned(), model::any_url()),
-            option::weighted(0.1, model::any_url()),
+            mostly(API_SERVER.to_owned(), any_url()),
+            option::weighted(0.1, any_url()),
             mostly(AuthParams::default(), any::<AuthParams>()),
         )
             .prop_map(
@@ -116,14 +115,14 @@ impl Rehearsal {
             IdentityType::ControlPlane,
             Just(IdentityType::ResourceSlice),
         );
-        let namespace = mostly(names::tenant_namespace(consumer), model::any_text());
+        let namespace = mostly(names::tenant_namespace(consumer), any_text());
         let honest = Metadata {
             namespace: names::tenant_namespace(provider),
-            ..model::honest_metadata(&names::identity_name(provider), provider)
+            ..honest_metadata(&names::identity_name(provider), provider)
         };
         (
             mostly(honest, any::<Metadata>()),
-            mostly(provider.to_string(), model::any_text()),
+            mostly(provider.to_string(), any_text()),
             identity_type,
             auth_params,
             namespace,
@@ -143,6 +142,23 @@ impl Rehearsal {
             .boxed()
     }
 
+    /// The consumer's signature, as it signs its first nonce.
+    fn signature_over(&self, nonce: &Nonce) -> Option<Bytes> {
+        let (provider, consumer) = (self.provider.cluster_id(), self.consumer.cluster_id());
+        let message = Message::new(provider, consumer, nonce.clone());
+        let env = Env {
+            now: self.now,
+            entropy: entropy(self.seed, self.drawn),
+        };
+        let objects = Objects::new();
+        let step = self.consumer.receive(&objects.view(provider), message, env);
+        let mut sent = step.ok()?.outbox.into_iter();
+        sent.find_map(|message| match message.body {
+            MessageBody::Tenant(tenant) => Some(tenant.spec.signature),
+            _ => None,
+        })
+    }
+
     fn last_nonce(&self) -> Option<&Nonce> {
         self.messages
             .iter()
@@ -152,6 +168,26 @@ impl Rehearsal {
                 _ => None,
             })
     }
+}
+
+/// The metadata of an honest object for `peer`, in the peer's tenant namespace.
+fn honest_metadata(name: &str, peer: &ClusterId) -> Metadata {
+    Metadata {
+        name: name.to_owned(),
+        namespace: names::tenant_namespace(peer),
+        labels: [(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.to_string())].into(),
+        ..Metadata::default()
+    }
+}
+
+/// Any text that an object has in place of a name.
+fn any_text() -> impl Strategy<Value = String> {
+    any::<Metadata>().prop_map(|metadata| metadata.name)
+}
+
+/// A URL, or any text that an Identity has in its place.
+fn any_url() -> impl Strategy<Value = String> {
+    any::<AuthParams>().prop_map(|params| params.api_server)
 }
 
 /// Nonces that have the right form, but that neither side made.
