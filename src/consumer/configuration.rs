@@ -169,7 +169,7 @@ pub enum RenewalScheme {
     ByHand,
 }
 
-pub(super) struct Configuration {
+pub(crate) struct Configuration {
     pub(super) settings: ConsumerConfig,
     pub(super) keys: Arc<dyn KeyStore>,
     pub(super) default_settings: PeerSettings,

@@ -7,7 +7,7 @@ use crate::{crypto::SigningKey, error::Error, machine::answering::ready, model::
 
 /// The present key, and the predecessor that the provider may still know.
 #[derive(Clone)]
-pub(super) struct Keys {
+pub(crate) struct Keys {
     pub(super) current: Arc<dyn SigningKey>,
     pub(super) predecessor: Option<Arc<dyn SigningKey>>,
 }

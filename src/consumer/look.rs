@@ -18,7 +18,7 @@ use crate::{
 /// The configuration, the observed objects of one provider, this cluster's keys and
 /// the present time.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(crate) struct Look<'a> {
     pub(super) configuration: &'a Configuration,
     pub(super) view: &'a View<'a>,
     pub(super) observed: &'a Observed<'a>,

@@ -13,7 +13,7 @@ use crate::{
 
 /// One provider's objects by their roles. The objects of a resource slice are in its
 /// [`HolderContext`](super::credentials::holder_context::HolderContext).
-pub(super) struct Observed<'a> {
+pub(crate) struct Observed<'a> {
     pub(super) peer: ClusterId,
     pub(super) namespace: Option<&'a Namespace>,
     pub(super) signed_nonce: Option<&'a Secret>,

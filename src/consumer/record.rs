@@ -22,7 +22,7 @@ sparse! {
     [
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-        pub(super) struct Record
+        pub(crate) struct Record
     ]
     /// The certificate request in PEM. It is sent again byte for byte.
     #[serde(with = "record_bytes")]
@@ -66,7 +66,7 @@ sparse! {
 /// When a certificate came, and whether the next one was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Received {
+pub(crate) struct Received {
     pub(super) certificate: Fingerprint,
     pub(super) at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub(super) struct Received {
 /// A request for the next certificate. Each certificate has at most one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     pub(super) at: Timestamp,
     /// Whether the answer could not be used.
     #[serde(default, skip_serializing_if = "Not::not")]
@@ -85,7 +85,7 @@ pub(super) struct Asked {
 
 /// The side that starts a renewal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum RenewedBy {
+pub(crate) enum RenewedBy {
     /// The provider renews by itself (Liqo 1.2).
     Provider,
     /// The provider renews on the consumer's request (Liqo 1.0 and 1.1).
@@ -163,7 +163,7 @@ impl Record {
 }
 
 /// The changes that a call of the consumer plans.
-pub(super) type Plan<'a> = plan::Plan<OneRecord<'a, Record>>;
+pub(crate) type Plan<'a> = plan::Plan<OneRecord<'a, Record>>;
 
 /// Adds a nonce at the end. If the list then has more than `most` nonces, the first
 /// ones are removed.

@@ -197,7 +197,7 @@ pub struct ProviderBuilder(Configuration);
 
 #[derive(derive_more::Debug)]
 #[debug("Configuration {{ settings: {settings:?}, .. }}")]
-pub(super) struct Configuration {
+pub(crate) struct Configuration {
     pub(super) settings: ProviderConfig,
     pub(super) record_key: RecordKey,
     pub(super) key: Option<Arc<dyn SigningKey>>,

@@ -16,7 +16,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 /// The configuration, the observed objects of one peer, and the present time.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(crate) struct Look<'a> {
     pub(super) configuration: &'a Configuration,
     pub(super) view: &'a View<'a>,
     pub(super) observed: &'a Observed<'a>,

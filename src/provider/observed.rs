@@ -19,7 +19,7 @@ use crate::{
 
 /// One peer's objects by their roles, with the records opened.
 #[derive(Clone)]
-pub(super) struct Observed<'o> {
+pub(crate) struct Observed<'o> {
     pub(super) peer: ClusterId,
     pub(super) namespace: Option<&'o Namespace>,
     pub(super) nonce: Option<&'o Secret>,

@@ -17,10 +17,10 @@ use crate::{
 };
 
 /// The changes that a call of the provider plans.
-pub(super) type Plan<'a> = machine::plan::Plan<Records<'a>>;
+pub(crate) type Plan<'a> = machine::plan::Plan<Records<'a>>;
 
 /// The working copies of a peer's record and of its slices' records.
-pub(super) struct Records<'a> {
+pub(crate) struct Records<'a> {
     configuration: &'a Configuration,
     observed: &'a Observed<'a>,
     /// The peer's record.

@@ -73,7 +73,7 @@ impl Consumer {
 
 /// Whether this side ended the peering and some of its objects remain, or the
 /// Identity is being deleted.
-pub(in crate::consumer) fn is_ending(observed: &Observed<'_>) -> bool {
+pub(crate) fn is_ending(observed: &Observed<'_>) -> bool {
     let ended = observed.record().and_then(|record| record.ended.as_ref());
     let is_deleted = observed
         .identity
@@ -84,7 +84,7 @@ pub(in crate::consumer) fn is_ending(observed: &Observed<'_>) -> bool {
 }
 
 /// Deletes the remaining objects of an ended peering.
-pub(in crate::consumer) fn advance(observed: &Observed<'_>, plan: &mut Plan<'_>) {
+pub(crate) fn advance(observed: &Observed<'_>, plan: &mut Plan<'_>) {
     let ended = observed.record().and_then(|record| record.ended.as_ref());
     remove(
         observed,

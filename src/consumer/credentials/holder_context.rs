@@ -13,22 +13,22 @@ use crate::{
 };
 
 /// A holder with its stored objects.
-pub(in crate::consumer) struct HolderContext<'a> {
-    pub(in crate::consumer) look: Look<'a>,
-    pub(in crate::consumer) holder: Holder,
+pub(crate) struct HolderContext<'a> {
+    pub(crate) look: Look<'a>,
+    pub(crate) holder: Holder,
     /// The slice that holds the identity.
-    pub(in crate::consumer) slice: Option<&'a ResourceSlice>,
-    pub(in crate::consumer) identity: Option<&'a Identity>,
-    pub(in crate::consumer) kubeconfig: Option<&'a Secret>,
+    pub(crate) slice: Option<&'a ResourceSlice>,
+    pub(crate) identity: Option<&'a Identity>,
+    pub(crate) kubeconfig: Option<&'a Secret>,
     /// The peer writes to the Renew, so an unreadable Renew must not block anything
     /// else.
-    pub(in crate::consumer) renew: Result<Option<&'a Renew>, Error>,
+    pub(crate) renew: Result<Option<&'a Renew>, Error>,
     /// API server and CA that the identity must match, if they are known.
-    pub(in crate::consumer) endpoint: Option<EndpointPins>,
+    pub(crate) endpoint: Option<EndpointPins>,
 }
 
 impl<'a> HolderContext<'a> {
-    pub(in crate::consumer) fn of_control_plane(look: Look<'a>) -> Self {
+    pub(crate) fn of_control_plane(look: Look<'a>) -> Self {
         let observed = look.observed;
         Self {
             look,
@@ -41,10 +41,7 @@ impl<'a> HolderContext<'a> {
         }
     }
 
-    pub(in crate::consumer) fn of_slice(
-        look: Look<'a>,
-        slice: &'a ResourceSlice,
-    ) -> Result<Self, Error> {
+    pub(crate) fn of_slice(look: Look<'a>, slice: &'a ResourceSlice) -> Result<Self, Error> {
         let namespace = slice.metadata.namespace.as_str();
         let holder = Holder::Slice(slice.metadata.name.clone());
         let name = holder.identity_name(look.peer());
@@ -61,28 +58,28 @@ impl<'a> HolderContext<'a> {
     }
 
     /// The parameters that the provider wrote to the holder's Renew.
-    pub(in crate::consumer) fn renewed(&self) -> Option<(&'a AuthParams, ObjectRef)> {
+    pub(crate) fn renewed(&self) -> Option<(&'a AuthParams, ObjectRef)> {
         let renew = self.readable_renew()?;
         let given = renew.status.auth_params.as_ref()?;
         (renew.metadata.deletion_timestamp.is_none()).then(|| (given, renew.id()))
     }
 
-    pub(in crate::consumer) fn readable_renew(&self) -> Option<&'a Renew> {
+    pub(crate) fn readable_renew(&self) -> Option<&'a Renew> {
         readable(&self.renew)
     }
 
     /// The record of the stored certificate, if the holder has one.
-    pub(in crate::consumer) fn recorded(&self) -> Option<Received> {
+    pub(crate) fn recorded(&self) -> Option<Received> {
         self.look.observed.record()?.received(&self.holder)
     }
 
-    pub(in crate::consumer) fn is_of_control_plane(&self) -> bool {
+    pub(crate) fn is_of_control_plane(&self) -> bool {
         self.holder == Holder::ControlPlane
     }
 }
 
 /// Makes `owner` the controller of the object.
-pub(in crate::consumer) fn set_controller(metadata: &mut Metadata, owner: OwnerReference) {
+pub(crate) fn set_controller(metadata: &mut Metadata, owner: OwnerReference) {
     metadata
         .owner_references
         .retain(|other| other.controller != Some(true) && other.uid != owner.uid);

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The state of one identity.
-pub(in crate::consumer) enum IdentityState {
+pub(crate) enum IdentityState {
     /// No Identity is stored, and the provider has given no parameters to make one.
     Nothing,
     NeedsIdentity(Box<OfferedIdentity>),
@@ -29,7 +29,7 @@ impl HolderContext<'_> {
     ///
     /// # Errors
     /// Neither the stored Identity nor the provider's offer can be used.
-    pub(in crate::consumer) fn identity_state(
+    pub(crate) fn identity_state(
         &self,
         keys: &Keys,
         given: Option<(&AuthParams, ObjectRef)>,

@@ -22,7 +22,7 @@ impl HolderContext<'_> {
     /// # Errors
     /// [`LocalFault::KeyNotExportable`] if a kubeconfig cannot contain or reference
     /// the key.
-    pub(in crate::consumer) fn store(
+    pub(crate) fn store(
         &self,
         accepted: &AcceptedIdentity,
         plan: &mut Plan<'_>,
@@ -52,11 +52,7 @@ impl HolderContext<'_> {
     }
 
     /// Records the certificate and the pins of its Identity.
-    pub(in crate::consumer) fn record_identity(
-        &self,
-        accepted: &AcceptedIdentity,
-        plan: &mut Plan<'_>,
-    ) {
+    pub(crate) fn record_identity(&self, accepted: &AcceptedIdentity, plan: &mut Plan<'_>) {
         let observed = self.look.observed;
         let receipt = accepted.received(&self.holder, observed.record(), self.look.now);
         let certificate = receipt.map(|receipt| receipt.certificate);
@@ -85,10 +81,7 @@ impl HolderContext<'_> {
     }
 
     /// Whether the kubeconfig is stored and the Identity's status references it.
-    pub(in crate::consumer) fn is_stored(
-        &self,
-        accepted: &AcceptedIdentity,
-    ) -> Result<bool, Error> {
+    pub(crate) fn is_stored(&self, accepted: &AcceptedIdentity) -> Result<bool, Error> {
         let Some(identity) = self.identity else {
             return Ok(false);
         };
@@ -97,7 +90,7 @@ impl HolderContext<'_> {
     }
 
     /// The Secret of the kubeconfig, stored or not.
-    pub(in crate::consumer) fn kubeconfig_id(&self) -> ObjectRef {
+    pub(crate) fn kubeconfig_id(&self) -> ObjectRef {
         let metadata = self.identity.map(|identity| &identity.metadata);
         let (namespace, name) = metadata.map_or(("", ""), |metadata| {
             (metadata.namespace.as_str(), metadata.name.as_str())

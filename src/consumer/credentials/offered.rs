@@ -24,7 +24,7 @@ pub struct OfferedIdentity {
 
 /// The parameters that the provider gave after those of the stored Identity.
 #[derive(Clone)]
-pub(in crate::consumer) enum Offer {
+pub(crate) enum Offer {
     Nothing,
     Newer(Box<OfferedIdentity>),
     Refused(Error),
@@ -33,7 +33,7 @@ pub(in crate::consumer) enum Offer {
 impl HolderContext<'_> {
     /// Creates the Identity or updates the stored one. The next step stores its
     /// kubeconfig.
-    pub(in crate::consumer) fn take(&self, offered: &OfferedIdentity, plan: &mut Plan<'_>) {
+    pub(crate) fn take(&self, offered: &OfferedIdentity, plan: &mut Plan<'_>) {
         if let Some(slice) = self.slice
             && slice.metadata.uid.is_empty()
         {
@@ -80,7 +80,7 @@ impl HolderContext<'_> {
 
 /// The time at which a certificate becomes valid, if the error is that the
 /// certificate is not valid yet.
-pub(in crate::consumer) fn begins_at(error: &Error) -> Option<Timestamp> {
+pub(crate) fn begins_at(error: &Error) -> Option<Timestamp> {
     match error.fault() {
         Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid {
             not_before,

@@ -23,15 +23,15 @@ pub struct StoredIdentity {
     /// The state of the certificate's renewal.
     pub renewal: Renewal,
     #[debug(skip)]
-    pub(in crate::consumer) offer: Offer,
+    pub(crate) offer: Offer,
     #[debug(skip)]
-    pub(in crate::consumer) succession: Succession,
+    pub(crate) succession: Succession,
 }
 
 /// The state of the succession to this cluster's present key. The identities of
 /// slices follow the control plane's identity.
 #[derive(Clone)]
-pub(in crate::consumer) enum Succession {
+pub(crate) enum Succession {
     /// The identity is for the present key.
     Done,
     /// The succession needs a nonce, and the consumer waits for the provider's next
@@ -48,7 +48,7 @@ impl HolderContext<'_> {
     /// # Errors
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the key
     /// fails.
-    pub(in crate::consumer) fn maintain_identity(
+    pub(crate) fn maintain_identity(
         &self,
         stored: &StoredIdentity,
         plan: &mut Plan<'_>,
@@ -101,7 +101,7 @@ impl HolderContext<'_> {
     }
 
     /// The notice for the renewal, if a person has to act.
-    pub(in crate::consumer) fn renewal_notice(&self, stored: &StoredIdentity) -> Option<Notice> {
+    pub(crate) fn renewal_notice(&self, stored: &StoredIdentity) -> Option<Notice> {
         let (identity, until) = (
             self.identity?.id(),
             stored.accepted.identity.credentials().valid_until()?,

@@ -36,7 +36,7 @@ pub struct AcceptedIdentity {
     pub awaits_new_key: bool,
     /// This cluster's key that the certificate carries.
     #[debug(skip)]
-    pub(in crate::consumer) key: Arc<dyn SigningKey>,
+    pub(crate) key: Arc<dyn SigningKey>,
     /// The provider's key, if it is neither pinned nor configured.
     #[debug(skip)]
     first_seen: Option<Fingerprint>,
@@ -45,7 +45,7 @@ pub struct AcceptedIdentity {
 }
 
 /// How an Identity compares with the stored one.
-pub(in crate::consumer) enum Comparison {
+pub(crate) enum Comparison {
     /// Both Identities have the same certificate, API server and CA.
     Same,
     /// The Identity may replace the stored one.
@@ -58,14 +58,14 @@ impl AcceptedIdentity {
         self.key.public_key()
     }
 
-    pub(in crate::consumer) fn notices(&self) -> impl Iterator<Item = Notice> {
+    pub(crate) fn notices(&self) -> impl Iterator<Item = Notice> {
         let other_ca = (!self.identity.issued_by_bundle()).then_some(Notice::IssuedByAnotherCa);
         self.notices_of_key().chain(other_ca)
     }
 
     /// The notices about the provider's key. Unlike [`notices`](Self::notices), this
     /// function verifies no signature.
-    pub(in crate::consumer) fn notices_of_key(&self) -> impl Iterator<Item = Notice> {
+    pub(crate) fn notices_of_key(&self) -> impl Iterator<Item = Notice> {
         let unproven = (self.assurance == Assurance::Unproven).then_some(Notice::ProviderUnproven);
         let first_seen = self
             .first_seen
@@ -75,7 +75,7 @@ impl AcceptedIdentity {
 
     /// Records the values that later Identities of the control plane must share with
     /// this one.
-    pub(in crate::consumer) fn record_pins(&self, record: &mut Record) {
+    pub(crate) fn record_pins(&self, record: &mut Record) {
         record.released = false;
         record.endpoint = Some(self.identity.pins().clone());
         record.provider_key = self.provider_key.or(record.provider_key);
@@ -90,7 +90,7 @@ impl AcceptedIdentity {
     }
 
     /// When the certificate came. `None` for AWS keys, which do not expire.
-    pub(in crate::consumer) fn received(
+    pub(crate) fn received(
         &self,
         holder: &Holder,
         record: Option<&Record>,
@@ -107,17 +107,14 @@ impl AcceptedIdentity {
         }))
     }
 
-    pub(in crate::consumer) fn fingerprint(&self) -> Option<Fingerprint> {
+    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
         let chain = self.identity.credentials().certificate()?;
         Some(chain.leaf().fingerprint())
     }
 
     /// Checks whether this verified Identity may replace the stored one. An older
     /// certificate may not replace it, nor may another user's credentials.
-    pub(in crate::consumer) fn compare(
-        &self,
-        held: &Self,
-    ) -> Result<Comparison, (Fault, &'static str)> {
+    pub(crate) fn compare(&self, held: &Self) -> Result<Comparison, (Fault, &'static str)> {
         let other = |field| (PeerMisbehaved::OtherCredentials.into(), field);
         let same_endpoint = self.identity.pins() == held.identity.pins();
         match (self.identity.credentials(), held.identity.credentials()) {
@@ -150,7 +147,7 @@ impl AcceptedIdentity {
 impl HolderContext<'_> {
     /// Makes all checks on an Identity: its content, the recorded pins, and the
     /// provider's proof of its own key.
-    pub(in crate::consumer) fn accept(
+    pub(crate) fn accept(
         &self,
         keys: &Keys,
         identity: &Identity,

@@ -18,11 +18,7 @@ use crate::{
 impl Look<'_> {
     /// Receives a nonce. The nonce is stored and signed. A key that answers later
     /// signs the stored nonce in a later step.
-    pub(in crate::consumer) fn receive_nonce(
-        &self,
-        nonce: &Nonce,
-        plan: &mut Plan<'_>,
-    ) -> Result<(), Error> {
+    pub(crate) fn receive_nonce(&self, nonce: &Nonce, plan: &mut Plan<'_>) -> Result<(), Error> {
         let Some(keys) = self.keys else {
             plan.await_for(Awaited::OwnKey);
             let stored = self.observed.nonce_text();
@@ -49,7 +45,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    pub(in crate::consumer) fn receive_identity(
+    pub(crate) fn receive_identity(
         &self,
         received: &Identity,
         plan: &mut Plan<'_>,

@@ -10,7 +10,7 @@ use crate::{
 impl Look<'_> {
     /// The first stored request that has the subject and the key, or a new request.
     /// `None` if the key has not answered yet.
-    pub(in crate::consumer) fn csr<'k>(
+    pub(crate) fn csr<'k>(
         &self,
         subject: &Subject,
         key: &dyn SigningKey,

@@ -15,18 +15,14 @@ use crate::{
 ///
 /// Each signature is stored when it comes, and is not made again, since some
 /// algorithms give another signature each time. The Tenant waits for all signatures.
-pub(in crate::consumer) struct Signing<'a> {
-    pub(in crate::consumer) look: &'a Look<'a>,
-    pub(in crate::consumer) keys: &'a Keys,
-    pub(in crate::consumer) nonce: &'a Nonce,
+pub(crate) struct Signing<'a> {
+    pub(crate) look: &'a Look<'a>,
+    pub(crate) keys: &'a Keys,
+    pub(crate) nonce: &'a Nonce,
 }
 
 impl Look<'_> {
-    pub(in crate::consumer) fn signing<'s>(
-        &'s self,
-        keys: &'s Keys,
-        nonce: &'s Nonce,
-    ) -> Signing<'s> {
+    pub(crate) fn signing<'s>(&'s self, keys: &'s Keys, nonce: &'s Nonce) -> Signing<'s> {
         Signing {
             look: self,
             keys,
@@ -41,7 +37,7 @@ impl Signing<'_> {
     ///
     /// # Errors
     /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if a key fails.
-    pub(in crate::consumer) fn sign(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
+    pub(crate) fn sign(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let key = &*self.keys.current;
         let subject = Subject::control_plane(self.look.configuration.cluster_id());
         let kept = self.look.observed.kept_request();
@@ -77,14 +73,14 @@ impl Signing<'_> {
     }
 
     /// The Tenant, if all of its parts are stored.
-    pub(in crate::consumer) fn stored_tenant(&self) -> Option<Tenant> {
+    pub(crate) fn stored_tenant(&self) -> Option<Tenant> {
         let (csr, signature) = (self.stored_csr()?, self.stored_signature()?);
         let succession = self.stored_succession()?;
         Some(self.tenant(&csr, signature, succession.as_deref()))
     }
 
     /// Whether the stored signature over this nonce is by this key.
-    pub(in crate::consumer) fn was_signed_by(&self, key: Option<&dyn SigningKey>) -> bool {
+    pub(crate) fn was_signed_by(&self, key: Option<&dyn SigningKey>) -> bool {
         key.is_some_and(|key| self.signature_by(key.public_key()).is_some())
     }
 
@@ -197,7 +193,7 @@ impl Signing<'_> {
 impl Look<'_> {
     /// Stores a nonce with its signature. Without a signature, the nonce is stored
     /// alone until the key signs it.
-    pub(in crate::consumer) fn store_nonce(
+    pub(crate) fn store_nonce(
         &self,
         nonce: &Nonce,
         signature: Option<&[u8]>,

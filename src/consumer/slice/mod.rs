@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// One slice, with the objects that decide its phase.
-pub(super) struct Slice<'a> {
+pub(crate) struct Slice<'a> {
     pub(super) status: SliceStatus,
     context: Option<HolderContext<'a>>,
 }

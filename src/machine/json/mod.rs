@@ -82,7 +82,7 @@ mod step;
 mod wiped;
 
 pub use message::MessageError;
-pub(in crate::machine) use wiped::written;
+pub(crate) use wiped::written;
 
 use core::fmt::Display;
 
@@ -112,7 +112,7 @@ impl Serialize for ObjectRef {
 }
 
 /// The form of a variant that names an object.
-pub(in crate::machine) fn as_object<S: Serializer>(
+pub(crate) fn as_object<S: Serializer>(
     object: &ObjectRef,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -120,15 +120,12 @@ pub(in crate::machine) fn as_object<S: Serializer>(
 }
 
 /// The form of a variant that names a question by its ID.
-pub(in crate::machine) fn as_id<T: Display, S: Serializer>(
-    id: &T,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_id<T: Display, S: Serializer>(id: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map([("id", id.to_string())])
 }
 
 /// The known fields of a version.
-pub(in crate::machine) fn version_fields(version: &Version) -> Map<String, Value> {
+pub(crate) fn version_fields(version: &Version) -> Map<String, Value> {
     [
         ("uid", &version.uid),
         ("resourceVersion", &version.resource_version),

@@ -9,7 +9,7 @@ use crate::{
 
 /// The compact text of a value. The value's strings are wiped. The text is written
 /// once, into a buffer of its exact size, so that no copy stays in memory.
-pub(in crate::machine) fn written(mut value: Value) -> SecretBytes {
+pub(crate) fn written(mut value: Value) -> SecretBytes {
     // The serialization of a `Value` cannot fail.
     let text = to_text(&value).unwrap_or_default();
     wipe(&mut value);

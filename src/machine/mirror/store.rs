@@ -19,7 +19,7 @@ use crate::{
 /// Objects by name and by peer. The cost of one peer's view grows with that
 /// peer's objects only.
 #[derive(Debug, Clone, Default)]
-pub(in crate::machine) struct Store {
+pub(crate) struct Store {
     objects: BTreeMap<ByName, Indexed>,
     /// The objects of each peer, sorted by kind, namespace and name.
     peers: HashMap<ClusterId, Vec<Arc<Object>>>,
@@ -40,18 +40,18 @@ struct Indexed {
 
 impl Store {
     /// The object of that name.
-    pub(in crate::machine) fn get(&self, id: &ObjectRef) -> Option<&Object> {
+    pub(crate) fn get(&self, id: &ObjectRef) -> Option<&Object> {
         let (object, _) = self.objects.get_key_value(named(id))?;
         Some(object.as_object())
     }
 
     /// All objects, sorted by kind, namespace and name.
-    pub(in crate::machine) fn iter(&self) -> impl Iterator<Item = &Object> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Object> {
         self.objects.keys().map(ByName::as_object)
     }
 
     /// The objects of a kind in one namespace, or in all namespaces.
-    pub(in crate::machine) fn of_kind<'s>(
+    pub(crate) fn of_kind<'s>(
         &'s self,
         kind: Kind,
         namespace: Option<&'s str>,
@@ -69,7 +69,7 @@ impl Store {
     /// Stores an object, in place of one of the same name. Returns the peers that
     /// the object concerned before or concerns now. If the object is a Namespace,
     /// the result includes the peers of the objects in it whose assignment changes.
-    pub(in crate::machine) fn put(&mut self, object: Object, seen_by: WatchSet) -> Concerns {
+    pub(crate) fn put(&mut self, object: Object, seen_by: WatchSet) -> Concerns {
         let id = object.id();
         let before = self.take_out(&id).map(|(_, indexed)| indexed.concerns);
         let now = self.place(Arc::new(object), seen_by);
@@ -80,14 +80,14 @@ impl Store {
     }
 
     /// Removes an object.
-    pub(in crate::machine) fn remove(&mut self, id: &ObjectRef) -> Option<(Object, Concerns)> {
+    pub(crate) fn remove(&mut self, id: &ObjectRef) -> Option<(Object, Concerns)> {
         let (object, indexed) = self.take_out(id)?;
         let object = Arc::try_unwrap(object).unwrap_or_else(|shared| shared.as_ref().clone());
         Some((object, indexed.concerns.and(self.change_owner(id))))
     }
 
     /// The watches that show an object; none if the object does not exist.
-    pub(in crate::machine) fn seen_by(&self, id: &ObjectRef) -> WatchSet {
+    pub(crate) fn seen_by(&self, id: &ObjectRef) -> WatchSet {
         let indexed = self.objects.get(named(id));
         indexed
             .map(|indexed| indexed.seen_by.clone())
@@ -96,11 +96,7 @@ impl Store {
 
     /// Sets the watches that show an object. Returns the peers that the
     /// object concerns.
-    pub(in crate::machine) fn set_seen_by(
-        &mut self,
-        id: &ObjectRef,
-        seen_by: WatchSet,
-    ) -> Concerns {
+    pub(crate) fn set_seen_by(&mut self, id: &ObjectRef, seen_by: WatchSet) -> Concerns {
         let Some(indexed) = self.objects.get_mut(named(id)) else {
             return Concerns::Nobody;
         };
@@ -109,12 +105,12 @@ impl Store {
     }
 
     /// The peers that an object concerns, given the known Namespaces.
-    pub(in crate::machine) fn concerns(&self, object: &Object) -> Concerns {
+    pub(crate) fn concerns(&self, object: &Object) -> Concerns {
         placement::of(object, |namespace| self.owner_of(namespace))
     }
 
     /// The view of one peer. `with_nobodys` adds the objects that concern no peer.
-    pub(in crate::machine) fn view(&self, peer: &ClusterId, with_nobodys: bool) -> View<'_> {
+    pub(crate) fn view(&self, peer: &ClusterId, with_nobodys: bool) -> View<'_> {
         let own = self.peers.get(peer).into_iter().flatten().map(Arc::as_ref);
         let nobodys = self.nobodys.iter().filter(|_| with_nobodys);
         let shared = self.everybodys.iter().chain(nobodys);
@@ -122,7 +118,7 @@ impl Store {
     }
 
     /// The peers that have objects.
-    pub(in crate::machine) fn peers(&self) -> impl Iterator<Item = &ClusterId> {
+    pub(crate) fn peers(&self) -> impl Iterator<Item = &ClusterId> {
         self.peers.keys()
     }
 

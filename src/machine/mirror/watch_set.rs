@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// A set of the watches of one mirror, by their indexes. The first 64 watches need no
 /// memory of their own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::machine) struct WatchSet {
+pub(crate) struct WatchSet {
     /// One bit for each of the first watches.
     first: u64,
     others: BTreeSet<usize>,

@@ -63,11 +63,7 @@ impl Provider {
 
 /// Deletes the peering's Secrets and renewals in the tenant namespace, and the
 /// record once the present time has reached `kept_until`.
-pub(in crate::provider) fn clean_up(
-    look: &Look<'_>,
-    kept_until: Option<Timestamp>,
-    plan: &mut Plan<'_>,
-) {
+pub(crate) fn clean_up(look: &Look<'_>, kept_until: Option<Timestamp>, plan: &mut Plan<'_>) {
     plan.await_for(Awaited::Invitation);
     delete_leftovers(look, plan);
     let Some((secret, opened)) = &look.observed.record else {

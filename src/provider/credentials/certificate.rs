@@ -161,7 +161,7 @@ fn refuse_renewal(
 }
 
 /// The lifetime to request: the configured one, limited by the peer's policy.
-pub(in crate::provider) fn lifetime(configuration: &Configuration, peer: &ClusterId) -> Duration {
+pub(crate) fn lifetime(configuration: &Configuration, peer: &ClusterId) -> Duration {
     let limit = configuration.policy(peer).limits.certificate_lifetime;
     configuration
         .settings

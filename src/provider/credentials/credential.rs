@@ -41,7 +41,7 @@ impl Credential {
         }
     }
 
-    pub(in crate::provider) fn certificate(chain: CertificateChain) -> Self {
+    pub(crate) fn certificate(chain: CertificateChain) -> Self {
         let carried = AuthParams {
             signed_crt: Bytes::from(chain.pem()),
             ..AuthParams::default()
@@ -53,7 +53,7 @@ impl Credential {
     }
 
     /// An AWS user, if its names have the form that AWS gives them.
-    pub(in crate::provider) fn aws(config: &AwsConfig) -> Option<Self> {
+    pub(crate) fn aws(config: &AwsConfig) -> Option<Self> {
         Some(Self {
             shown: Credentials::Aws(verify::aws_user(config).ok()?),
             carried: AuthParams {
@@ -64,7 +64,7 @@ impl Credential {
     }
 
     /// The address with the credential.
-    pub(in crate::provider) fn added_to(&self, address: AuthParams) -> AuthParams {
+    pub(crate) fn added_to(&self, address: AuthParams) -> AuthParams {
         AuthParams {
             ca: address.ca,
             api_server: address.api_server,
@@ -76,7 +76,7 @@ impl Credential {
     /// The address with the credential, in place of `present`. If only the padding of
     /// the CA differs, the present CA stays: Liqo pads the CA, and the padding alone
     /// causes no write.
-    pub(in crate::provider) fn in_place_of(
+    pub(crate) fn in_place_of(
         &self,
         present: Option<&AuthParams>,
         address: AuthParams,
@@ -105,7 +105,7 @@ impl CredentialRequest {
     ///
     /// # Errors
     /// The backend's error, or an error in its answer.
-    pub(in crate::provider) fn ask(
+    pub(crate) fn ask(
         &self,
         context: &HolderContext<'_>,
         plan: &mut Plan<'_>,

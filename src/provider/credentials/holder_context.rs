@@ -15,29 +15,29 @@ use crate::{
 };
 
 /// A holder whose request is verified.
-pub(in crate::provider) struct HolderContext<'a> {
-    pub(in crate::provider) look: Look<'a>,
-    pub(in crate::provider) holder: Holder,
+pub(crate) struct HolderContext<'a> {
+    pub(crate) look: Look<'a>,
+    pub(crate) holder: Holder,
     /// The Tenant or the slice that contains the request.
-    pub(in crate::provider) about: ObjectRef,
+    pub(crate) about: ObjectRef,
     /// The UID of that object.
-    pub(in crate::provider) uid: &'a str,
+    pub(crate) uid: &'a str,
     /// The request as the peer wrote it.
-    pub(in crate::provider) text: &'a [u8],
-    pub(in crate::provider) csr: &'a Csr,
-    pub(in crate::provider) key: &'a PublicKey,
-    pub(in crate::provider) subject: Subject,
-    pub(in crate::provider) basis: RequestBasis<'a>,
+    pub(crate) text: &'a [u8],
+    pub(crate) csr: &'a Csr,
+    pub(crate) key: &'a PublicKey,
+    pub(crate) subject: Subject,
+    pub(crate) basis: RequestBasis<'a>,
     /// The recorded credentials; `None` if Liqo completed the exchange.
-    pub(in crate::provider) held: Option<&'a HeldCredentials>,
+    pub(crate) held: Option<&'a HeldCredentials>,
     /// The recorded access key.
-    pub(in crate::provider) key_held: Option<&'a HeldKey>,
-    pub(in crate::provider) kept_in: CertificateSecret<'a>,
+    pub(crate) key_held: Option<&'a HeldKey>,
+    pub(crate) kept_in: CertificateSecret<'a>,
 }
 
 /// The inputs of a request's ID, besides the request itself.
 #[derive(Clone, Copy)]
-pub(in crate::provider) enum RequestBasis<'a> {
+pub(crate) enum RequestBasis<'a> {
     /// The proven nonce, and the UID of the Tenant.
     Handshake { nonce: &'a Nonce, tenant: &'a str },
     /// The UID of the Tenant whose proof covers the slice.
@@ -45,7 +45,7 @@ pub(in crate::provider) enum RequestBasis<'a> {
 }
 
 /// Whether a holder has its credential.
-pub(in crate::provider) enum CredentialState {
+pub(crate) enum CredentialState {
     InForce(Credential),
     Needs(CredentialRequest),
 }
@@ -54,19 +54,19 @@ pub(in crate::provider) enum CredentialState {
 /// peer can write this Secret, so the provider does not trust it once a record
 /// exists.
 #[derive(Clone)]
-pub(in crate::provider) struct CertificateSecret<'a> {
-    pub(in crate::provider) namespace: String,
-    pub(in crate::provider) name: String,
-    pub(in crate::provider) peer: &'a ClusterId,
-    pub(in crate::provider) stored: Option<&'a Secret>,
+pub(crate) struct CertificateSecret<'a> {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) peer: &'a ClusterId,
+    pub(crate) stored: Option<&'a Secret>,
     /// The error, if the Secret cannot be read. Then the provider does not change
     /// it.
-    pub(in crate::provider) unreadable: Option<Error>,
+    pub(crate) unreadable: Option<Error>,
 }
 
 impl HolderContext<'_> {
     /// The credential in force, or the credential to request.
-    pub(in crate::provider) fn credential_state(&self) -> CredentialState {
+    pub(crate) fn credential_state(&self) -> CredentialState {
         match Credential::in_force(self) {
             Some(credential) => CredentialState::InForce(credential),
             None => CredentialState::Needs(CredentialRequest::of(self)),
@@ -97,11 +97,7 @@ impl HolderContext<'_> {
     }
 
     /// Writes the certificate to the Secret in which Liqo keeps it.
-    pub(in crate::provider) fn store_certificate(
-        &self,
-        credential: &Credential,
-        plan: &mut Plan<'_>,
-    ) {
+    pub(crate) fn store_certificate(&self, credential: &Credential, plan: &mut Plan<'_>) {
         if let Some(chain) = credential.shown.certificate() {
             self.kept_in.store(self.text, chain, plan);
         }
@@ -109,7 +105,7 @@ impl HolderContext<'_> {
 
     /// Whether the Secret in which Liqo keeps the certificate contains it. Also true
     /// for a credential that is no certificate.
-    pub(in crate::provider) fn is_certificate_stored(&self, credential: &Credential) -> bool {
+    pub(crate) fn is_certificate_stored(&self, credential: &Credential) -> bool {
         credential
             .shown
             .certificate()

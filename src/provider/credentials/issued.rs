@@ -19,15 +19,15 @@ pub struct Issued {
     pub credential: Credential,
     /// The state of the certificate's renewal.
     pub renewal: Renewal,
-    pub(in crate::provider) nonce: Nonce,
+    pub(crate) nonce: Nonce,
     /// Whether Liqo completed the exchange. Then the provider must still make the
     /// record.
-    pub(in crate::provider) is_adopted: bool,
+    pub(crate) is_adopted: bool,
     identity: Identity,
 }
 
 impl Issued {
-    pub(in crate::provider) fn new(granted: &Granted<'_>, nonce: Nonce) -> Self {
+    pub(crate) fn new(granted: &Granted<'_>, nonce: Nonce) -> Self {
         Self {
             tenant: granted.verified.clone(),
             nonce,

@@ -183,11 +183,7 @@ fn record_denial(context: &HolderContext<'_>, reason: String, plan: &mut Plan<'_
 
 /// Deletes the CertificateSigningRequest of a holder, unless it is answered. A
 /// denial stays in the record.
-pub(in crate::provider) fn delete_unanswered(
-    look: &Look<'_>,
-    held: &HeldCredentials,
-    plan: &mut Plan<'_>,
-) {
+pub(crate) fn delete_unanswered(look: &Look<'_>, held: &HeldCredentials, plan: &mut Plan<'_>) {
     let Some(attempt) = held
         .signing
         .as_ref()
@@ -200,7 +196,7 @@ pub(in crate::provider) fn delete_unanswered(
 
 /// Deletes a request that was denied or that failed, so that another one can be
 /// made under its name.
-pub(in crate::provider) fn delete_denied(look: &Look<'_>, name: &str, plan: &mut Plan<'_>) {
+pub(crate) fn delete_denied(look: &Look<'_>, name: &str, plan: &mut Plan<'_>) {
     delete(look, name, true, plan);
 }
 

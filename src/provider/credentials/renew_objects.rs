@@ -33,7 +33,7 @@ pub enum RenewalChannel {
 }
 
 impl RenewalChannel {
-    pub(in crate::provider) fn of(configuration: &Configuration, observed: &Observed<'_>) -> Self {
+    pub(crate) fn of(configuration: &Configuration, observed: &Observed<'_>) -> Self {
         let name = names::identity_name(configuration.cluster_id());
         let mut renews = observed.renews.iter();
         match renews.find(|renew| renew.metadata.name == name) {
@@ -49,7 +49,7 @@ impl RenewalChannel {
 /// Answers each Renew with the parameters of the control plane or of one of the
 /// peer's slices. `slice` returns the parameters of a slice with this name. A bad
 /// Renew is refused, and does not block the others.
-pub(in crate::provider) fn answer_renews(
+pub(crate) fn answer_renews(
     look: &Look<'_>,
     tenant: &Tenant,
     verified: &VerifiedTenant,

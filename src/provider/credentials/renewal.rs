@@ -45,7 +45,7 @@ pub enum Renewal {
 
 impl HolderContext<'_> {
     /// The state of the credential's renewal.
-    pub(in crate::provider) fn renewal(&self, credential: &Credential) -> Renewal {
+    pub(crate) fn renewal(&self, credential: &Credential) -> Renewal {
         let now = self.look.now;
         let Some(until) = credential.shown.valid_until() else {
             return Renewal::Never;
@@ -76,7 +76,7 @@ impl HolderContext<'_> {
     /// Renews the certificate, if its renewal is due. If the renewal fails, the
     /// present certificate stays in force, and the rest of the plan continues.
     /// Returns whether a new certificate was issued.
-    pub(in crate::provider) fn renew(&self, credential: &Credential, plan: &mut Plan<'_>) -> bool {
+    pub(crate) fn renew(&self, credential: &Credential, plan: &mut Plan<'_>) -> bool {
         // After the expiry, the provider requests a new credential.
         plan.wake_by(credential.shown.valid_until().map(expired_at));
         let request = match self.renewal(credential) {

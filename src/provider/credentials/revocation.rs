@@ -15,7 +15,7 @@ use crate::{
 /// Waits for the deletion of the keys that are no longer needed: the replaced keys,
 /// and the keys of a Tenant or of slices that are gone. Each step names each of
 /// these keys until the deletion of the key is recorded.
-pub(in crate::provider) fn await_revocations(look: &Look<'_>, plan: &mut Plan<'_>) {
+pub(crate) fn await_revocations(look: &Look<'_>, plan: &mut Plan<'_>) {
     let Some(record) = look.observed.record() else {
         return;
     };
@@ -29,7 +29,7 @@ pub(in crate::provider) fn await_revocations(look: &Look<'_>, plan: &mut Plan<'_
 
 /// Forgets a key that is deleted at AWS. The slice's record forgets it first, since
 /// the peer's record names the slices that may hold a key.
-pub(in crate::provider) fn forget_key(
+pub(crate) fn forget_key(
     look: &Look<'_>,
     access_key_id: &str,
     plan: &mut Plan<'_>,

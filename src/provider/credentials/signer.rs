@@ -90,7 +90,7 @@ impl SigningRequest {
     }
 
     /// The request as Kubernetes' own signer gets it.
-    pub(in crate::provider) fn to_kubernetes(&self) -> CertificateSigningRequestSpec {
+    pub(crate) fn to_kubernetes(&self) -> CertificateSigningRequestSpec {
         CertificateSigningRequestSpec {
             request: Bytes::from(self.csr.pem()),
             signer_name: names::CLIENT_SIGNER.to_owned(),

@@ -79,7 +79,7 @@ pub struct ApprovalRequest {
 impl Look<'_> {
     /// The approval that a recorded request still needs; `None` if the request may
     /// be signed.
-    pub(in crate::provider) fn approval_needed(
+    pub(crate) fn approval_needed(
         &self,
         tenant: &Tenant,
         verified: &VerifiedTenant,
@@ -103,7 +103,7 @@ impl Look<'_> {
     }
 
     /// Asks the approver, and records the decision.
-    pub(in crate::provider) fn ask_approver(
+    pub(crate) fn ask_approver(
         &self,
         tenant: &Tenant,
         request: &ApprovalRequest,
@@ -125,12 +125,7 @@ impl Look<'_> {
     }
 
     /// Records a decision on the recorded request.
-    pub(in crate::provider) fn decide(
-        &self,
-        tenant: &Tenant,
-        verdict: Verdict,
-        plan: &mut Plan<'_>,
-    ) {
+    pub(crate) fn decide(&self, tenant: &Tenant, verdict: Verdict, plan: &mut Plan<'_>) {
         let Some(record) = self.observed.record() else {
             return;
         };
@@ -165,7 +160,7 @@ fn disapproved(tenant: &Tenant, reason: &str) -> Error {
 }
 
 /// Whether a peer is refused because its request was denied.
-pub(in crate::provider) fn is_disapproved(error: &Error) -> bool {
+pub(crate) fn is_disapproved(error: &Error) -> bool {
     matches!(
         error.fault(),
         Fault::Policy(PolicyRefusal::Disapproved { .. })

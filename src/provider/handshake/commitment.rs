@@ -13,7 +13,7 @@ impl Look<'_> {
     /// This provider's commitment to the peer. `None` if the provider has no key of
     /// its own, or if a structured nonce does not commit the provider to this key.
     /// Reuses `earlier` if its content is the same.
-    pub(in crate::provider) fn commit(
+    pub(crate) fn commit(
         &self,
         verified: &VerifiedTenant,
         nonce: &Nonce,

@@ -42,7 +42,7 @@ pub(super) enum PresentNonce {
 
 impl Look<'_> {
     /// Hands the nonce out again, until it expires.
-    pub(in crate::provider) fn await_tenant(&self, nonce: &Nonce, plan: &mut Plan<'_>) {
+    pub(crate) fn await_tenant(&self, nonce: &Nonce, plan: &mut Plan<'_>) {
         self.send(nonce.clone(), plan);
         plan.wake_by(nonce.structured().map(|nonce| nonce.expires()));
         plan.await_for(Awaited::Tenant);
@@ -56,7 +56,7 @@ impl Look<'_> {
 /// [`PolicyRefusal`](crate::error::PolicyRefusal) if the tenant namespace is
 /// missing and its default name is too long; another error if an object of the
 /// handshake cannot be read.
-pub(in crate::provider) fn make_nonce(
+pub(crate) fn make_nonce(
     look: &Look<'_>,
     why: WhyNonce,
     env: &Env,
@@ -90,7 +90,7 @@ pub(in crate::provider) fn make_nonce(
 ///
 /// # Errors
 /// As [`make_nonce`].
-pub(in crate::provider) fn hand_out(
+pub(crate) fn hand_out(
     look: &Look<'_>,
     why: WhyNonce,
     env: &Env,
@@ -112,11 +112,7 @@ pub(in crate::provider) fn hand_out(
 ///
 /// # Errors
 /// As [`make_nonce`].
-pub(in crate::provider) fn keep_on_offer(
-    look: &Look<'_>,
-    env: &Env,
-    plan: &mut Plan<'_>,
-) -> Result<(), Error> {
+pub(crate) fn keep_on_offer(look: &Look<'_>, env: &Env, plan: &mut Plan<'_>) -> Result<(), Error> {
     let observed = look.observed;
     let offers = |record: &&Record| record.offered.is_some();
     let Some(record) = observed.record().filter(offers) else {
@@ -167,7 +163,7 @@ fn put(look: &Look<'_>, nonce: &Nonce, why: WhyNonce, plan: &mut Plan<'_>) -> Re
 }
 
 /// The phase of a peer without a Tenant.
-pub(in crate::provider) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase, Error> {
+pub(crate) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase, Error> {
     let observed = look.observed;
     let record = observed.record();
     let ended = || Phase::Ended {
@@ -244,7 +240,7 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
 /// The present nonce, if it is usable and the Tenant's key has signed it. Such a
 /// nonce is newer than the recorded one. The provider's commitment must cover the
 /// newer nonce, since the peer has signed it.
-pub(in crate::provider) fn signed_since(
+pub(crate) fn signed_since(
     look: &Look<'_>,
     tenant: &Tenant,
     verified: &VerifiedTenant,

@@ -23,7 +23,7 @@ use crate::{
 /// # Errors
 /// [`LocalFault::Backend`](crate::error::LocalFault::Backend) if the provider's
 /// own key fails.
-pub(in crate::provider) fn record_proof(
+pub(crate) fn record_proof(
     look: &Look<'_>,
     tenant: &Tenant,
     verified: &VerifiedTenant,
@@ -112,10 +112,7 @@ fn earlier_verdict(
 
 /// Sets the finalizer and the commitment annotation on a Tenant. Without a
 /// commitment, removes the annotation.
-pub(in crate::provider) fn set_finalizer_and_commitment(
-    tenant: &mut Tenant,
-    commitment: Option<&str>,
-) {
+pub(crate) fn set_finalizer_and_commitment(tenant: &mut Tenant, commitment: Option<&str>) {
     let finalizers = &mut tenant.metadata.finalizers;
     if !finalizers
         .iter()

@@ -20,7 +20,7 @@ use crate::{
 
 impl Look<'_> {
     /// Verifies a Tenant that the peer sent, and adds it to the plan.
-    pub(in crate::provider) fn receive_tenant(
+    pub(crate) fn receive_tenant(
         &self,
         received: &Tenant,
         plan: &mut Plan<'_>,
@@ -70,10 +70,7 @@ impl Look<'_> {
     /// present nonce is usable. Without a usable nonce, the Tenant's key cannot be
     /// proven and is not verified. So a Tenant that stays refused causes no costly
     /// arithmetic. Returns the usable nonce, unless a key is pinned.
-    pub(in crate::provider) fn check_provable(
-        &self,
-        tenant: &Tenant,
-    ) -> Result<Option<Nonce>, Error> {
+    pub(crate) fn check_provable(&self, tenant: &Tenant) -> Result<Option<Nonce>, Error> {
         verify::tenant_form(tenant, self.peer(), self.policy())?;
         let record = self.observed.record();
         if record.is_some_and(|record| record.public_key.is_some()) {
@@ -84,10 +81,7 @@ impl Look<'_> {
 
     /// Verifies the Tenant's claim (names, key, request) without the nonce. The key
     /// must be the pinned one, or a successor that the pinned key signed.
-    pub(in crate::provider) fn verify_claim(
-        &self,
-        tenant: &Tenant,
-    ) -> Result<VerifiedTenant, Error> {
+    pub(crate) fn verify_claim(&self, tenant: &Tenant) -> Result<VerifiedTenant, Error> {
         let tested = self.tested_key(tenant)?;
         let record = self.observed.record();
         let pinned = record.and_then(|record| record.public_key.as_ref());
@@ -127,7 +121,7 @@ impl Look<'_> {
     /// Records whether the modulus of a refused Tenant's RSA key is composite, so
     /// that later steps need not test it again. If the peer has no record, each step
     /// tests it.
-    pub(in crate::provider) fn remember_key_test(&self, tenant: &Tenant, plan: &mut Plan<'_>) {
+    pub(crate) fn remember_key_test(&self, tenant: &Tenant, plan: &mut Plan<'_>) {
         let policy = self.policy();
         let field = tenant.spec.public_key.as_slice();
         let unpinned = |record: &&Record| record.public_key.is_none();
@@ -163,7 +157,7 @@ impl Look<'_> {
     /// nonce is neither expired nor used, and that the peer's name is free. `usable`
     /// is the present nonce, if it was checked before. Returns the nonce; `None` while
     /// the look-up of names has not answered.
-    pub(in crate::provider) fn verify_handshake(
+    pub(crate) fn verify_handshake(
         &self,
         tenant: &Tenant,
         verified: &VerifiedTenant,
@@ -203,7 +197,7 @@ impl Look<'_> {
 
     /// Checks that the peer's name is neither a user nor a group yet (rule 7).
     /// Returns `false` while the look-up of names has not answered.
-    pub(in crate::provider) fn name_is_free(&self, tenant: &Tenant) -> Result<bool, Error> {
+    pub(crate) fn name_is_free(&self, tenant: &Tenant) -> Result<bool, Error> {
         match are_free_for(&self.configuration.principals, self.peer())? {
             Some(false) => Err(name_taken(self.peer(), Some(tenant.id()))),
             answer => Ok(answer.is_some()),

@@ -15,13 +15,13 @@ use crate::{
 /// The access key that a control plane or a slice has, with its secret part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct HeldKey {
+pub(crate) struct HeldKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     given: Option<GivenKey>,
     /// How many keys the holder has had. The count is part of the next key's
     /// request ID.
     #[serde(default)]
-    pub(in crate::provider) count: u64,
+    pub(crate) count: u64,
 }
 
 /// An access key, and the request for which it was issued.
@@ -42,51 +42,46 @@ sparse! {
         /// other keys. The secret part of a slice's key is in the record of the slice.
         #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, rename_all = "camelCase")]
-        pub(in crate::provider) struct AwsKeys
+        pub(crate) struct AwsKeys
     ]
-    always pub(in crate::provider) held: HeldKey,
-    pub(in crate::provider) of_slices: Vec<SliceKey>,
+    always pub(crate) held: HeldKey,
+    pub(crate) of_slices: Vec<SliceKey>,
     /// The keys that another key replaced.
-    pub(in crate::provider) superseded: Vec<AccessKey>,
+    pub(crate) superseded: Vec<AccessKey>,
 }
 
 /// The public part of a slice's access key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::provider) struct SliceKey {
-    pub(in crate::provider) slice: String,
-    pub(in crate::provider) uid: String,
-    pub(in crate::provider) key: AccessKey,
+pub(crate) struct SliceKey {
+    pub(crate) slice: String,
+    pub(crate) uid: String,
+    pub(crate) key: AccessKey,
 }
 
 /// The public part of an access key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct AccessKey {
-    pub(in crate::provider) user_arn: String,
-    pub(in crate::provider) id: String,
+pub(crate) struct AccessKey {
+    pub(crate) user_arn: String,
+    pub(crate) id: String,
 }
 
 impl HeldKey {
     /// The key that was given for exactly this request, in the object of this
     /// UID.
-    pub(in crate::provider) fn given_for(&self, csr: &Csr, uid: &str) -> Option<&AwsConfig> {
+    pub(crate) fn given_for(&self, csr: &Csr, uid: &str) -> Option<&AwsConfig> {
         let given = self.given.as_ref()?;
         (given.csr.as_slice() == csr.digest() && given.uid == uid).then_some(&given.config)
     }
 
     /// The key, and the UID of the object that it was given for.
-    pub(in crate::provider) fn config(&self) -> Option<(&AwsConfig, &str)> {
+    pub(crate) fn config(&self) -> Option<(&AwsConfig, &str)> {
         let given = self.given.as_ref()?;
         Some((&given.config, &given.uid))
     }
 
     /// Stores this key. Returns the earlier key, if any.
-    pub(in crate::provider) fn take(
-        &mut self,
-        csr: &Csr,
-        uid: &str,
-        config: &AwsConfig,
-    ) -> Option<AwsConfig> {
+    pub(crate) fn take(&mut self, csr: &Csr, uid: &str, config: &AwsConfig) -> Option<AwsConfig> {
         let given = GivenKey {
             csr: Bytes::from(csr.digest().as_slice()),
             uid: uid.to_owned(),
@@ -97,7 +92,7 @@ impl HeldKey {
     }
 
     /// Forgets the key if it has this ID. Returns whether a key was forgotten.
-    pub(in crate::provider) fn forget(&mut self, access_key_id: &str) -> bool {
+    pub(crate) fn forget(&mut self, access_key_id: &str) -> bool {
         let is_it = |given: &mut GivenKey| given.config.aws_access_key_id == access_key_id;
         self.given.take_if(is_it).is_some()
     }
@@ -112,13 +107,13 @@ impl AwsKeys {
 
     /// The number of keys other than the control plane's present one: the keys of
     /// slices, and the replaced keys.
-    pub(in crate::provider) fn other_keys(&self) -> usize {
+    pub(crate) fn other_keys(&self) -> usize {
         self.of_slices.len() + self.superseded.len()
     }
 
     /// Whether a key may still authenticate as this slice. A replaced key may have
     /// belonged to any slice.
-    pub(in crate::provider) fn may_authenticate_as(&self, slice: &str) -> bool {
+    pub(crate) fn may_authenticate_as(&self, slice: &str) -> bool {
         !self.superseded.is_empty() || self.of_slices.iter().any(|one| one.slice == slice)
     }
 
@@ -146,7 +141,7 @@ impl AwsKeys {
     }
 
     /// Forgets a deleted key. Returns whether the key was on record.
-    pub(in crate::provider) fn forget(&mut self, access_key_id: &str) -> bool {
+    pub(crate) fn forget(&mut self, access_key_id: &str) -> bool {
         let was_held = self.held.forget(access_key_id);
         let before = self.other_keys();
         self.superseded.retain(|key| key.id != access_key_id);
@@ -156,7 +151,7 @@ impl AwsKeys {
 }
 
 impl AccessKey {
-    pub(in crate::provider) fn of(config: &AwsConfig) -> Self {
+    pub(crate) fn of(config: &AwsConfig) -> Self {
         Self {
             user_arn: config.aws_user_arn.clone(),
             id: config.aws_access_key_id.clone(),

@@ -17,7 +17,7 @@ use crate::{
 /// causes neither the use of another certificate nor a new request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct IssuedCertificate {
+pub(crate) struct IssuedCertificate {
     /// The certificate and its intermediates, in PEM.
     chain: Bytes,
     /// SHA-256 of the certificate in DER.
@@ -37,7 +37,7 @@ pub(in crate::provider) struct IssuedCertificate {
 /// that ends no later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct RefusedRenewal {
+pub(crate) struct RefusedRenewal {
     request: Bytes,
     at: i64,
     why: WhyRefused,
@@ -55,7 +55,7 @@ enum WhyRefused {
 
 impl IssuedCertificate {
     /// The record of a chain whose first certificate has this fingerprint.
-    pub(in crate::provider) fn new(
+    pub(crate) fn new(
         chain: &CertificateChain,
         fingerprint: Fingerprint,
         csr: &Csr,
@@ -73,58 +73,50 @@ impl IssuedCertificate {
     }
 
     /// The certificate, if it was issued for this request.
-    pub(in crate::provider) fn chain_for(
-        &self,
-        csr: &Csr,
-        policy: &Policy,
-    ) -> Option<CertificateChain> {
+    pub(crate) fn chain_for(&self, csr: &Csr, policy: &Policy) -> Option<CertificateChain> {
         if self.csr.as_slice() != csr.digest() {
             return None;
         }
         CertificateChain::from_pem(self.chain.as_slice(), policy).ok()
     }
 
-    pub(in crate::provider) fn fingerprint(&self) -> Option<Fingerprint> {
+    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
         let bytes: [u8; 32] = self.leaf.as_slice().try_into().ok()?;
         Some(Fingerprint::from_bytes(bytes))
     }
 
     /// Whether this certificate replaced another one.
-    pub(in crate::provider) fn is_renewed(&self) -> bool {
+    pub(crate) fn is_renewed(&self) -> bool {
         self.replaced.is_some()
     }
 
-    pub(in crate::provider) fn at(&self) -> Timestamp {
+    pub(crate) fn at(&self) -> Timestamp {
         time(self.at)
     }
 
-    pub(in crate::provider) fn until(&self) -> Timestamp {
+    pub(crate) fn until(&self) -> Timestamp {
         time(self.until)
     }
 
     /// When its renewal is due.
-    pub(in crate::provider) fn due_at(&self) -> Timestamp {
+    pub(crate) fn due_at(&self) -> Timestamp {
         due_at(self.at(), self.until())
     }
 
     /// The pause after a refused renewal: a tenth of the certificate's lifetime. So
     /// the provider requests the renewal three or four times before the certificate
     /// expires.
-    pub(in crate::provider) fn pause(&self) -> Duration {
+    pub(crate) fn pause(&self) -> Duration {
         (self.until().since(self.at()) / 10).max(SHORTEST_PAUSE)
     }
 }
 
 impl RefusedRenewal {
-    pub(in crate::provider) fn denied(request: RequestId, now: Timestamp, reason: String) -> Self {
+    pub(crate) fn denied(request: RequestId, now: Timestamp, reason: String) -> Self {
         Self::new(request, now, WhyRefused::Denied(reason))
     }
 
-    pub(in crate::provider) fn without_progress(
-        request: RequestId,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Self {
+    pub(crate) fn without_progress(request: RequestId, now: Timestamp, until: Timestamp) -> Self {
         Self::new(request, now, WhyRefused::EndsAt(until.unix()))
     }
 
@@ -140,7 +132,7 @@ impl RefusedRenewal {
     /// future. If the clock was set back to a time before the refusal, the refusal
     /// no longer counts: its recorded time may be wrong, and the wait could be
     /// endless.
-    pub(in crate::provider) fn holds_until(
+    pub(crate) fn holds_until(
         &self,
         request: RequestId,
         now: Timestamp,
@@ -152,7 +144,7 @@ impl RefusedRenewal {
         holds.then_some(again_at)
     }
 
-    pub(in crate::provider) fn error(&self, present: Timestamp, tenant: ObjectRef) -> Error {
+    pub(crate) fn error(&self, present: Timestamp, tenant: ObjectRef) -> Error {
         let refusal = match &self.why {
             WhyRefused::Denied(reason) => PolicyRefusal::CredentialDenied {
                 reason: reason.clone(),

@@ -23,74 +23,74 @@ sparse! {
     [
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default, rename_all = "camelCase")]
-        pub(in crate::provider) struct Record
+        pub(crate) struct Record
     ]
     /// The pinned key; `None` before the first proof and after a release.
     #[serde(with = "record_bytes")]
-    pub(in crate::provider) public_key: Option<PublicKey>,
-    pub(in crate::provider) proof: Option<Proof>,
+    pub(crate) public_key: Option<PublicKey>,
+    pub(crate) proof: Option<Proof>,
     /// The offered nonce, which is the invitation. A nonce of this provider is
     /// usable only while it is the offered one.
-    pub(in crate::provider) offered: Option<Offer>,
-    pub(in crate::provider) used: Vec<NonceMark>,
+    pub(crate) offered: Option<Offer>,
+    pub(crate) used: Vec<NonceMark>,
     /// The RSA key of a Tenant that was refused before any key was pinned.
-    pub(in crate::provider) tested_key: Option<TestedKey>,
+    pub(crate) tested_key: Option<TestedKey>,
     /// The strictest condition since the last lift.
-    pub(in crate::provider) condition: TenantCondition,
+    pub(crate) condition: TenantCondition,
     /// A counter of the lifts. It starts at the Unix time at which the record was
     /// made. The MAC of a lift token covers the counter, so that the token is valid
     /// only once.
-    always pub(in crate::provider) lifts: u64,
+    always pub(crate) lifts: u64,
     /// The credentials of the control plane, without an access key.
     #[serde(flatten)]
-    always pub(in crate::provider) held: HeldCredentials,
+    always pub(crate) held: HeldCredentials,
     /// The time at which the last of all issued certificates expires, in seconds
     /// since the Unix epoch.
-    pub(in crate::provider) certificates_until: Option<i64>,
+    pub(crate) certificates_until: Option<i64>,
     /// The rate limit for the requests of the peer's slices.
-    pub(in crate::provider) signing_rate: SigningRate,
+    pub(crate) signing_rate: SigningRate,
     /// The access key of the control plane, and the public parts of the replaced
     /// keys and of the keys of the peer's slices.
-    pub(in crate::provider) aws: AwsKeys,
+    pub(crate) aws: AwsKeys,
 }
 
 /// The proof that the pinned key signed this nonce for this request in this Tenant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct Proof {
-    pub(in crate::provider) tenant_uid: String,
+pub(crate) struct Proof {
+    pub(crate) tenant_uid: String,
     /// SHA-256 of the request's DER.
     #[serde(with = "record_bytes")]
-    pub(in crate::provider) csr: [u8; 32],
+    pub(crate) csr: [u8; 32],
     #[serde(with = "record_bytes")]
-    pub(in crate::provider) nonce: Nonce,
+    pub(crate) nonce: Nonce,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::provider) commitment: Option<StoredCommitment>,
+    pub(crate) commitment: Option<StoredCommitment>,
     /// The approver's verdict on this key and request in this Tenant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::provider) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<Verdict>,
 }
 
 /// An RSA key, and whether its modulus is composite. The result is recorded, because
 /// the test takes milliseconds and a refused Tenant may stay for long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct TestedKey {
-    pub(in crate::provider) key: Fingerprint,
-    pub(in crate::provider) is_composite: bool,
+pub(crate) struct TestedKey {
+    pub(crate) key: Fingerprint,
+    pub(crate) is_composite: bool,
 }
 
 /// The approver's verdict on a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::provider) enum Verdict {
+pub(crate) enum Verdict {
     Approved,
     Denied(String),
 }
 
 /// The offered nonce.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::provider) struct Offer {
+pub(crate) struct Offer {
     #[serde(flatten)]
     mark: NonceMark,
     /// The nonce itself. Records of earlier versions have only its mark.
@@ -104,7 +104,7 @@ pub(in crate::provider) struct Offer {
 
 /// A nonce, identified by the digest of its decoded bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::provider) struct NonceMark {
+pub(crate) struct NonceMark {
     digest: Bytes,
     /// When the nonce expires, in seconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,12 +113,12 @@ pub(in crate::provider) struct NonceMark {
 
 /// A signed commitment, and the digest of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::provider) struct StoredCommitment {
+pub(crate) struct StoredCommitment {
     about: Bytes,
     annotation: String,
 }
 
-pub(in crate::provider) fn name(peer: &ClusterId) -> String {
+pub(crate) fn name(peer: &ClusterId) -> String {
     format!("{PROVIDER_RECORD}{peer}")
 }
 
@@ -126,7 +126,7 @@ impl Record {
     /// A new record with the pinned key, if there is one. The counter of lifts
     /// starts at the present time, so that no token for an earlier, deleted record
     /// of the peer lifts a condition of this one.
-    pub(in crate::provider) fn new(public_key: Option<PublicKey>, now: Timestamp) -> Self {
+    pub(crate) fn new(public_key: Option<PublicKey>, now: Timestamp) -> Self {
         Self {
             public_key,
             lifts: u64::try_from(now.unix()).unwrap_or(0),
@@ -135,15 +135,12 @@ impl Record {
     }
 
     /// Reads a record, if its seal is valid.
-    pub(in crate::provider) fn open(
-        secret: &Secret,
-        seal: &Seal<'_>,
-    ) -> Result<Opened<Self>, Error> {
+    pub(crate) fn open(secret: &Secret, seal: &Seal<'_>) -> Result<Opened<Self>, Error> {
         seal.open(secret, |text| serde_json::from_slice(text).ok())
     }
 
     /// The Secret with the sealed record.
-    pub(in crate::provider) fn seal(&self, seal: &Seal<'_>, namespace: &str) -> Secret {
+    pub(crate) fn seal(&self, seal: &Seal<'_>, namespace: &str) -> Secret {
         // The serialization of strings, numbers and maps of them cannot fail.
         let text = sealed::to_text(self).unwrap_or_default();
         seal.seal(namespace, name(seal.peer), text)
@@ -151,30 +148,30 @@ impl Record {
 
     /// Whether the record contains only an invitation, and the peer has not used it
     /// yet.
-    pub(in crate::provider) fn is_invitation(&self) -> bool {
+    pub(crate) fn is_invitation(&self) -> bool {
         self.offered.is_some() && self.public_key.is_none() && self.used.is_empty()
     }
 
     /// Whether a nonce is offered and has not expired yet.
-    pub(in crate::provider) fn invites(&self, now: Timestamp) -> bool {
+    pub(crate) fn invites(&self, now: Timestamp) -> bool {
         let until = self.offered.as_ref().and_then(|offer| offer.mark.until);
         until.is_some_and(|until| now.unix() < until)
     }
 
     /// The offered nonce, if it has not expired yet.
-    pub(in crate::provider) fn offered_nonce(&self, now: Timestamp) -> Option<&Nonce> {
+    pub(crate) fn offered_nonce(&self, now: Timestamp) -> Option<&Nonce> {
         let nonce = self.offered.as_ref()?.nonce.as_ref();
         nonce.filter(|_| self.invites(now))
     }
 
     /// Whether this nonce is the offered one.
-    pub(in crate::provider) fn offers(&self, nonce: &Nonce) -> bool {
+    pub(crate) fn offers(&self, nonce: &Nonce) -> bool {
         self.offered
             .as_ref()
             .is_some_and(|offer| offer.mark.is_of(nonce))
     }
 
-    pub(in crate::provider) fn has_used(&self, nonce: &Nonce) -> bool {
+    pub(crate) fn has_used(&self, nonce: &Nonce) -> bool {
         if self.used.is_empty() {
             return false;
         }
@@ -185,7 +182,7 @@ impl Record {
     }
 
     /// Marks the nonce as used, forgets the expired nonces, and ends the offer.
-    pub(in crate::provider) fn use_up(&mut self, nonce: &Nonce, now: Timestamp) {
+    pub(crate) fn use_up(&mut self, nonce: &Nonce, now: Timestamp) {
         self.offered = None;
         self.used
             .retain(|used| used.until.is_none_or(|until| now.unix() < until));
@@ -200,12 +197,12 @@ impl Record {
     }
 
     /// Records the time until which a certificate may be valid.
-    pub(in crate::provider) fn remember_until(&mut self, until: Timestamp) {
+    pub(crate) fn remember_until(&mut self, until: Timestamp) {
         self.certificates_until = self.certificates_until.max(Some(until.unix()));
     }
 
     /// Records that a holder has this access key, until the key is deleted.
-    pub(in crate::provider) fn remember_key(
+    pub(crate) fn remember_key(
         &mut self,
         holder: &Holder,
         csr: &Csr,
@@ -225,7 +222,7 @@ impl Record {
     /// all used nonces have expired. `None` if the record contains a condition,
     /// which only an administrator lifts, or an access key whose deletion is not
     /// confirmed.
-    pub(in crate::provider) fn forgettable_from(&self) -> Option<Timestamp> {
+    pub(crate) fn forgettable_from(&self) -> Option<Timestamp> {
         let used = self.used.iter().filter_map(|used| used.until);
         let last = used
             .chain(self.certificates_until.map(|until| until.saturating_add(1)))
@@ -237,7 +234,7 @@ impl Record {
 }
 
 impl Offer {
-    pub(in crate::provider) fn of(nonce: &Nonce) -> Self {
+    pub(crate) fn of(nonce: &Nonce) -> Self {
         Self {
             mark: NonceMark::of(nonce),
             nonce: Some(nonce.clone()),
@@ -259,18 +256,18 @@ impl NonceMark {
 }
 
 impl StoredCommitment {
-    pub(in crate::provider) fn new(about: [u8; 32], commitment: &Commitment) -> Self {
+    pub(crate) fn new(about: [u8; 32], commitment: &Commitment) -> Self {
         Self {
             about: Bytes::from(about.as_slice()),
             annotation: commitment.to_annotation(),
         }
     }
 
-    pub(in crate::provider) fn is_about(&self, digest: &[u8; 32]) -> bool {
+    pub(crate) fn is_about(&self, digest: &[u8; 32]) -> bool {
         self.about.as_slice() == digest
     }
 
-    pub(in crate::provider) fn annotation(&self) -> &str {
+    pub(crate) fn annotation(&self) -> &str {
         &self.annotation
     }
 }

@@ -15,7 +15,7 @@ use crate::{
 /// A token bucket. Each request takes one token; one token returns per interval.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::provider) struct SigningRate {
+pub(crate) struct SigningRate {
     /// When the bucket is full, in seconds since the Unix epoch.
     full_at: i64,
     /// The last requests that took a token. If the provider crashes before it
@@ -25,12 +25,12 @@ pub(in crate::provider) struct SigningRate {
 
 /// The digest of a slice's request and of the present version of the slice's
 /// record.
-pub(in crate::provider) struct RequestDigest([u8; 32]);
+pub(crate) struct RequestDigest([u8; 32]);
 
 impl RequestDigest {
     /// The digest covers the record's version. So an earlier request counts as a new
     /// request if the record has contained another request since.
-    pub(in crate::provider) fn of(
+    pub(crate) fn of(
         slice: &ResourceSlice,
         verified: &VerifiedSlice,
         record: Option<&Secret>,
@@ -50,7 +50,7 @@ impl SigningRate {
     ///
     /// # Errors
     /// The time at which the next token is available, if the bucket is empty.
-    pub(in crate::provider) fn take(
+    pub(crate) fn take(
         &mut self,
         request: &RequestDigest,
         limits: &Limits,

@@ -23,10 +23,10 @@ sparse! {
         /// The record of a slice.
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default, rename_all = "camelCase")]
-        pub(in crate::provider) struct SliceRecord
+        pub(crate) struct SliceRecord
     ]
     /// The slice's name.
-    always pub(in crate::provider) slice: String,
+    always pub(crate) slice: String,
     /// The UID of the slice's replica.
     uid: String,
     /// SHA-256 of the request in DER.
@@ -34,36 +34,36 @@ sparse! {
     /// SHA-256 of the key with which the request was verified.
     key: Option<Bytes>,
     /// When its first certificate was issued, in seconds since the Unix epoch.
-    pub(in crate::provider) authenticated: Option<i64>,
+    pub(crate) authenticated: Option<i64>,
     /// The credentials of the slice, without an access key.
     #[serde(flatten)]
-    always pub(in crate::provider) held: HeldCredentials,
+    always pub(crate) held: HeldCredentials,
     /// The AWS access key in place of a certificate.
-    pub(in crate::provider) aws: HeldKey,
-    pub(in crate::provider) decided: Option<Decided>,
+    pub(crate) aws: HeldKey,
+    pub(crate) decided: Option<Decided>,
     /// When the last certificate of a slice with this name expires, in seconds since
     /// the Unix epoch. Until then, the name is taken.
     certificates_until: Option<i64>,
     /// Whether this side's administrator cordoned the slice.
-    pub(in crate::provider) cordoned: bool,
+    pub(crate) cordoned: bool,
     /// Whether the slice was denied because its peer is drained.
-    pub(in crate::provider) drained: bool,
+    pub(crate) drained: bool,
 }
 
 /// The recorded decision on the resources of a slice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(in crate::provider) struct Decided {
+pub(crate) struct Decided {
     /// SHA-256 of the class and the resources that the slice requested.
     asked: Bytes,
-    pub(in crate::provider) outcome: Outcome,
+    pub(crate) outcome: Outcome,
     /// When the resulting condition last changed, in seconds since the Unix epoch.
-    pub(in crate::provider) at: i64,
+    pub(crate) at: i64,
 }
 
 /// The decision itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::provider) enum Outcome {
+pub(crate) enum Outcome {
     Granted(Box<Grant>),
     Denied {
         reason: String,
@@ -74,10 +74,10 @@ pub(in crate::provider) enum Outcome {
 }
 
 /// The prefix of the names of slice records.
-pub(in crate::provider) const NAME_PREFIX: &str = "liqo-auth-slice-";
+pub(crate) const NAME_PREFIX: &str = "liqo-auth-slice-";
 
 /// The name of the record. Its length is fixed.
-pub(in crate::provider) fn name(peer: &ClusterId, slice: &str) -> String {
+pub(crate) fn name(peer: &ClusterId, slice: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(b"liqo-auth slice record v1\0");
     update_part(&mut hash, peer.as_str().as_bytes());
@@ -87,7 +87,7 @@ pub(in crate::provider) fn name(peer: &ClusterId, slice: &str) -> String {
 
 impl SliceRecord {
     /// A record that contains only the slice's name.
-    pub(in crate::provider) fn of(slice: &str) -> Self {
+    pub(crate) fn of(slice: &str) -> Self {
         Self {
             slice: slice.to_owned(),
             ..Self::default()
@@ -95,10 +95,7 @@ impl SliceRecord {
     }
 
     /// Reads a record, if its seal is valid and its name belongs to its slice.
-    pub(in crate::provider) fn open(
-        secret: &Secret,
-        seal: &Seal<'_>,
-    ) -> Result<Opened<Self>, Error> {
+    pub(crate) fn open(secret: &Secret, seal: &Seal<'_>) -> Result<Opened<Self>, Error> {
         seal.open(secret, |text| {
             let record: Self = serde_json::from_slice(text).ok()?;
             (name(seal.peer, &record.slice) == secret.metadata.name).then_some(record)
@@ -106,7 +103,7 @@ impl SliceRecord {
     }
 
     /// The Secret with the sealed record.
-    pub(in crate::provider) fn seal(&self, seal: &Seal<'_>, namespace: &str) -> Secret {
+    pub(crate) fn seal(&self, seal: &Seal<'_>, namespace: &str) -> Secret {
         // The serialization of strings, numbers and maps of them cannot fail.
         let text = sealed::to_text(self).unwrap_or_default();
         seal.seal(namespace, name(seal.peer, &self.slice), text)
@@ -114,11 +111,7 @@ impl SliceRecord {
 
     /// Whether the record contains exactly this replica's request, verified with
     /// this key, and the slice is not drained.
-    pub(in crate::provider) fn is_of(
-        &self,
-        slice: &ResourceSlice,
-        verified: &VerifiedSlice,
-    ) -> bool {
+    pub(crate) fn is_of(&self, slice: &ResourceSlice, verified: &VerifiedSlice) -> bool {
         self.uid == slice.metadata.uid
             && !self.drained
             && self.known_csr(verified.public_key().fingerprint().as_bytes())
@@ -126,35 +119,31 @@ impl SliceRecord {
     }
 
     /// Whether the recorded request is from the replica with this metadata.
-    pub(in crate::provider) fn is_about(&self, metadata: &Metadata) -> bool {
+    pub(crate) fn is_about(&self, metadata: &Metadata) -> bool {
         !self.uid.is_empty() && self.uid == metadata.uid
     }
 
     /// The last decision on exactly this replica, even if the replica requests
     /// something else now.
-    pub(in crate::provider) fn decided_of(&self, slice: &ResourceSlice) -> Option<&Decided> {
+    pub(crate) fn decided_of(&self, slice: &ResourceSlice) -> Option<&Decided> {
         let same = self.uid == slice.metadata.uid && !self.drained;
         self.decided.as_ref().filter(|_| same)
     }
 
     /// The digest of the request that was verified with this key.
-    pub(in crate::provider) fn known_csr(&self, key: &[u8; 32]) -> Option<[u8; 32]> {
+    pub(crate) fn known_csr(&self, key: &[u8; 32]) -> Option<[u8; 32]> {
         let same_key = self.key.as_ref()?.as_slice() == key;
         self.any_known_csr().filter(|_| same_key)
     }
 
     /// The digest of the verified request, with any key. The request contains the
     /// key.
-    pub(in crate::provider) fn any_known_csr(&self) -> Option<[u8; 32]> {
+    pub(crate) fn any_known_csr(&self) -> Option<[u8; 32]> {
         self.csr.as_ref()?.as_slice().try_into().ok()
     }
 
     /// Records this replica's verified request.
-    pub(in crate::provider) fn take_request(
-        &mut self,
-        slice: &ResourceSlice,
-        verified: &VerifiedSlice,
-    ) {
+    pub(crate) fn take_request(&mut self, slice: &ResourceSlice, verified: &VerifiedSlice) {
         let csr = Bytes::from(verified.csr().digest().as_slice());
         let key = verified.public_key().fingerprint();
         let same_replica = self.uid == slice.metadata.uid;
@@ -181,14 +170,14 @@ impl SliceRecord {
     }
 
     /// Records the time until which a certificate may be valid.
-    pub(in crate::provider) fn remember_until(&mut self, until: Timestamp) {
+    pub(crate) fn remember_until(&mut self, until: Timestamp) {
         self.certificates_until = self.certificates_until.max(Some(until.unix()));
     }
 
     /// The time from which no certificate of a slice with this name is valid; `None`
     /// if no certificate was issued. A certificate is still valid in the second of
     /// its notAfter.
-    pub(in crate::provider) fn unused_from(&self) -> Option<Timestamp> {
+    pub(crate) fn unused_from(&self) -> Option<Timestamp> {
         let issued = self.held.issued.as_ref();
         let issued = issued.map(|issued| issued.until().unix());
         let last = self.certificates_until.max(issued)?;
@@ -197,7 +186,7 @@ impl SliceRecord {
 
     /// The record of a slice that is gone: the name, the time until which the name
     /// is taken, and the administrator's cordon.
-    pub(in crate::provider) fn tombstone(&self) -> Self {
+    pub(crate) fn tombstone(&self) -> Self {
         let until = self.unused_from();
         Self {
             slice: self.slice.clone(),
@@ -209,13 +198,13 @@ impl SliceRecord {
 
     /// The recorded decision, if it covers the resources that the slice requests
     /// now.
-    pub(in crate::provider) fn decision_on(&self, spec: &ResourceSliceSpec) -> Option<&Decided> {
+    pub(crate) fn decision_on(&self, spec: &ResourceSliceSpec) -> Option<&Decided> {
         let decided = self.decided.as_ref()?;
         (decided.asked == asked(spec)).then_some(decided)
     }
 
     /// Records a decision on the resources that the slice requests now.
-    pub(in crate::provider) fn take_decision(
+    pub(crate) fn take_decision(
         &mut self,
         spec: &ResourceSliceSpec,
         outcome: Outcome,

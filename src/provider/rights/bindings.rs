@@ -20,12 +20,12 @@ use crate::{
 
 /// The objects that a peer gets with its credential: the bindings, the Secret in
 /// which Liqo keeps the certificate, and the Tenant's status.
-pub(in crate::provider) struct Granted<'a> {
-    pub(in crate::provider) look: Look<'a>,
-    pub(in crate::provider) tenant: &'a Tenant,
-    pub(in crate::provider) verified: &'a VerifiedTenant,
-    pub(in crate::provider) context: &'a HolderContext<'a>,
-    pub(in crate::provider) credential: &'a Credential,
+pub(crate) struct Granted<'a> {
+    pub(crate) look: Look<'a>,
+    pub(crate) tenant: &'a Tenant,
+    pub(crate) verified: &'a VerifiedTenant,
+    pub(crate) context: &'a HolderContext<'a>,
+    pub(crate) credential: &'a Credential,
 }
 
 impl Granted<'_> {
@@ -33,7 +33,7 @@ impl Granted<'_> {
     ///
     /// # Errors
     /// [`LocalFault::Conflict`] if a binding of that name grants other rights.
-    pub(in crate::provider) fn grant(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
+    pub(crate) fn grant(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let missing = self.missing_bindings()?;
         if !missing.is_empty() {
             let granted = Event::new(self.look.peer(), Decision::RightsGranted);
@@ -52,7 +52,7 @@ impl Granted<'_> {
     }
 
     /// Whether all these objects are complete.
-    pub(in crate::provider) fn is_complete(&self) -> Result<bool, Error> {
+    pub(crate) fn is_complete(&self) -> Result<bool, Error> {
         let mut told = self.tenant.status.clone();
         self.fill(&mut told);
         let is_stored =
@@ -61,13 +61,13 @@ impl Granted<'_> {
     }
 
     /// The `authParams` of the Tenant's status.
-    pub(in crate::provider) fn auth_params(&self) -> AuthParams {
+    pub(crate) fn auth_params(&self) -> AuthParams {
         let address = self.look.address(self.verified.proxy_url());
         self.credential.added_to(address)
     }
 
     /// Restores the finalizer and the commitment annotation on the Tenant.
-    pub(in crate::provider) fn restore_finalizer_and_commitment(&self, plan: &mut Plan<'_>) {
+    pub(crate) fn restore_finalizer_and_commitment(&self, plan: &mut Plan<'_>) {
         let Some(record) = self.look.observed.record() else {
             return;
         };
@@ -148,7 +148,7 @@ fn metadata(name: String, namespace: String, peer: &ClusterId) -> Metadata {
 }
 
 /// The notices about missing ClusterRoles.
-pub(in crate::provider) fn notices(observed: &Observed<'_>) -> Vec<Notice> {
+pub(crate) fn notices(observed: &Observed<'_>) -> Vec<Notice> {
     [
         (
             names::CONTROL_PLANE_ROLE,

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Copies a stricter condition from the Tenant to the record, and emits an event.
-pub(in crate::provider) fn tighten(look: &Look<'_>, plan: &mut Plan<'_>) {
+pub(crate) fn tighten(look: &Look<'_>, plan: &mut Plan<'_>) {
     let Some(tenant) = look.observed.tenant else {
         return;
     };
@@ -48,7 +48,7 @@ pub(super) fn set(record: &mut Record, condition: TenantCondition) {
 }
 
 /// Lifts the recorded condition.
-pub(in crate::provider) fn lift(plan: &mut Plan<'_>) {
+pub(crate) fn lift(plan: &mut Plan<'_>) {
     plan.records
         .peer
         .forget(|record| set(record, TenantCondition::Active));

@@ -29,11 +29,7 @@ use crate::{
 /// stricter condition goes to the record first. A milder condition goes to the
 /// record last: if that write fails, the token in the Tenant still lifts the
 /// recorded condition.
-pub(in crate::provider) fn set_condition(
-    look: &Look<'_>,
-    condition: TenantCondition,
-    plan: &mut Plan<'_>,
-) {
+pub(crate) fn set_condition(look: &Look<'_>, condition: TenantCondition, plan: &mut Plan<'_>) {
     let observed = look.observed;
     let before = observed.condition();
     let record = observed.record();
@@ -76,7 +72,7 @@ pub(in crate::provider) fn set_condition(
 /// Lifts the recorded condition if the Tenant carries a valid token. Removes a used
 /// or invalid token. Adds a notice if the recorded condition is stricter than the
 /// Tenant's.
-pub(in crate::provider) fn apply_lift(look: &Look<'_>, plan: &mut Plan<'_>) {
+pub(crate) fn apply_lift(look: &Look<'_>, plan: &mut Plan<'_>) {
     let (Some(tenant), Some(record)) = (look.observed.tenant, look.observed.record()) else {
         return;
     };

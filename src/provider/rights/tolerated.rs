@@ -20,11 +20,7 @@ use crate::{
 impl Configuration {
     /// Whether a peer needs the handshake. It does not if this side's administrator
     /// and the Tenant both waive the handshake (rule 6).
-    pub(in crate::provider) fn handshake_required(
-        &self,
-        peer: &ClusterId,
-        tenant: &Tenant,
-    ) -> bool {
+    pub(crate) fn handshake_required(&self, peer: &ClusterId, tenant: &Tenant) -> bool {
         let settings = self.settings.peers.get(peer);
         !(settings.is_some_and(|settings| settings.tolerate_no_handshake)
             && tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake))
@@ -33,7 +29,7 @@ impl Configuration {
 
 /// Whether the names of a tolerated Tenant are correct and free; false if the
 /// look-up of names has not answered yet.
-pub(in crate::provider) fn tolerates(look: &Look<'_>, tenant: &Tenant) -> Result<bool, Error> {
+pub(crate) fn tolerates(look: &Look<'_>, tenant: &Tenant) -> Result<bool, Error> {
     verify::tenant_names(tenant, look.peer(), look.policy())?;
     verify::proxy_url(tenant)?;
     Ok(look.observed.is_known() || look.name_is_free(tenant)?)
@@ -46,11 +42,7 @@ pub(in crate::provider) fn tolerates(look: &Look<'_>, tenant: &Tenant) -> Result
 /// [`LocalFault::Conflict`](crate::error::LocalFault::Conflict) if a binding of that
 /// name grants other rights; [`PolicyRefusal`](crate::error::PolicyRefusal) if the
 /// tenant namespace is missing, and the default name would be too long.
-pub(in crate::provider) fn tolerate(
-    look: &Look<'_>,
-    tenant: &Tenant,
-    plan: &mut Plan<'_>,
-) -> Result<(), Error> {
+pub(crate) fn tolerate(look: &Look<'_>, tenant: &Tenant, plan: &mut Plan<'_>) -> Result<(), Error> {
     let observed = look.observed;
     plan.records.peer.change_or_make(
         || Record::new(None, look.now),

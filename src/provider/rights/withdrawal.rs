@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Whether the Tenant is being deleted, or is gone while rights remain.
-pub(in crate::provider) fn is_ending(observed: &Observed<'_>) -> bool {
+pub(crate) fn is_ending(observed: &Observed<'_>) -> bool {
     match observed.tenant_metadata() {
         Some(tenant) => tenant.deletion_timestamp.is_some(),
         None => has_rights(observed),
@@ -16,7 +16,7 @@ pub(in crate::provider) fn is_ending(observed: &Observed<'_>) -> bool {
 }
 
 /// Deletes the bindings that were made for the peer.
-pub(in crate::provider) fn withdraw(look: &Look<'_>, plan: &mut Plan<'_>) {
+pub(crate) fn withdraw(look: &Look<'_>, plan: &mut Plan<'_>) {
     let observed = look.observed;
     if !has_rights(observed) {
         return;
@@ -35,7 +35,7 @@ pub(in crate::provider) fn withdraw(look: &Look<'_>, plan: &mut Plan<'_>) {
 /// Removes the finalizer from the Tenant, after the deletion of the bindings.
 /// Kubernetes deletes the bindings that the Tenant owns, but not the cluster-wide
 /// ones.
-pub(in crate::provider) fn let_tenant_go(look: &Look<'_>, plan: &mut Plan<'_>) {
+pub(crate) fn let_tenant_go(look: &Look<'_>, plan: &mut Plan<'_>) {
     let observed = look.observed;
     let Some((id, metadata)) = observed.tenant_id().zip(observed.tenant_metadata()) else {
         return;

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The peer's slices, and the remains of the slices that are gone.
-pub(in crate::provider) struct Slices<'a> {
+pub(crate) struct Slices<'a> {
     look: Look<'a>,
     present: Vec<(SliceLook<'a>, SlicePhase)>,
     /// The index in `present` of each slice in the tenant namespace, by name.
@@ -37,7 +37,7 @@ pub(in crate::provider) struct Slices<'a> {
 
 impl<'a> Slices<'a> {
     /// The slices in the view.
-    pub(in crate::provider) fn of(look: Look<'a>, terms: Option<&'a SliceTerms>) -> Self {
+    pub(crate) fn of(look: Look<'a>, terms: Option<&'a SliceTerms>) -> Self {
         let namespace = look.observed.namespace_name();
         let is_here = |metadata: &Metadata| metadata.namespace == namespace;
         // The peer can write the labels, but not the record.
@@ -135,7 +135,7 @@ impl<'a> Slices<'a> {
 
     /// Plans the next step of each slice. An error of one slice is reported as a
     /// refusal, and does not block the other slices.
-    pub(in crate::provider) fn advance(&self, plan: &mut Plan<'_>) {
+    pub(crate) fn advance(&self, plan: &mut Plan<'_>) {
         let look = &self.look;
         let is_drained = look.observed.is_drained();
         for unreadable in &self.unreadable {
@@ -168,13 +168,13 @@ impl<'a> Slices<'a> {
     }
 
     /// The address and the credential of a slice.
-    pub(in crate::provider) fn auth_params(&self, name: &str) -> Option<AuthParams> {
+    pub(crate) fn auth_params(&self, name: &str) -> Option<AuthParams> {
         let (slice, phase) = self.present.get(*self.by_name.get(name)?)?;
         Some(slice.auth_params(&phase.settled()?.credential))
     }
 
     /// The status of each slice.
-    pub(in crate::provider) fn into_status(self) -> Vec<SliceStatus> {
+    pub(crate) fn into_status(self) -> Vec<SliceStatus> {
         let namespace = self.look.observed.namespace_name();
         let unreadable = self.unreadable.into_iter().map(|unreadable| SliceStatus {
             slice: unreadable.id.clone(),
