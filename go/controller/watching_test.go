@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	authv1beta1 "github.com/liqotech/liqo/apis/authentication/v1beta1"
+	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"liqoauth"
+)
+
+func TestAnObjectLeadsToItsPeers(t *testing.T) {
+	provider := library.Provider(liqoauth.ProviderConfig{
+		ClusterID: providerID, APIServer: "https://172.19.0.3:6443",
+	}, [32]byte{7}, liqoauth.Backends{})
+	found, err := newPeers(t.Context(), provider)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labelled := func(key, value string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "a", Name: "b", Labels: map[string]string{key: value}}
+	}
+	for _, known := range []liqov1beta1.ClusterID{"cl-known"} {
+		found.add(known)
+	}
+	for _, c := range []struct {
+		kind   string
+		object client.Object
+		want   []liqov1beta1.ClusterID
+	}{
+		{"Tenant", &authv1beta1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: "cl-one"}}, []liqov1beta1.ClusterID{"cl-one"}},
+		{
+			"Tenant",
+			&authv1beta1.Tenant{ObjectMeta: metav1.ObjectMeta{
+				Name: "cl-one", Labels: map[string]string{"liqo.io/remote-cluster-id": "cl-two"},
+			}},
+			[]liqov1beta1.ClusterID{"cl-one", "cl-two"},
+		},
+		{"ResourceSlice", &authv1beta1.ResourceSlice{ObjectMeta: labelled("liqo.io/originID", "cl-one")}, []liqov1beta1.ClusterID{"cl-one"}},
+		{"Secret", &corev1.Secret{ObjectMeta: labelled("liqo-auth/peer", "cl-one")}, []liqov1beta1.ClusterID{"cl-one"}},
+		{
+			"Secret",
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "liqo-tenant-cl-one", Name: "any"}},
+			[]liqov1beta1.ClusterID{"cl-one"},
+		},
+		{"Secret", &corev1.Secret{ObjectMeta: labelled("app", "other")}, nil},
+		{
+			"ClusterRole",
+			&rbacv1.ClusterRole{ObjectMeta: labelled("app.kubernetes.io/name", "remote-controlplane")},
+			[]liqov1beta1.ClusterID{"cl-known", "cl-one", "cl-two"},
+		},
+		{"ClusterRole", &rbacv1.ClusterRole{ObjectMeta: labelled("app.kubernetes.io/name", "other")}, nil},
+	} {
+		if peers := found.of(c.kind, c.object); !slices.Equal(peers, c.want) {
+			t.Errorf("%s %v: %v instead of %v", c.kind, c.object.GetLabels(), peers, c.want)
+		}
+	}
+}
+
+func TestBothSidesRegisterTheirWatches(t *testing.T) {
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
+	mapper := e.atProvider.RESTMapper()
+	made, err := manager.New(&rest.Config{Host: "https://127.0.0.1:1"}, manager.Options{
+		Metrics:        server.Options{BindAddress: "0"},
+		Scheme:         e.atProvider.Scheme(),
+		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return mapper, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, reconciler := range map[string]*Reconciler{"provider": e.ofProvider, "consumer": e.ofConsumer} {
+		if err := reconciler.SetupWithManager(t.Context(), made, name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
