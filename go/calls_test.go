@@ -1,0 +1,305 @@
+package liqoauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
+)
+
+// effects returns what a step does, each effect in a line. A record is sealed, so of
+// it only its name is shown.
+func effects(t *testing.T, step *Step) []string {
+	t.Helper()
+	var lines []string
+	for _, effect := range step.Effects {
+		id := effect.ID
+		if id == nil {
+			var object struct {
+				Kind     string          `json:"kind"`
+				Metadata ObjectReference `json:"metadata"`
+			}
+			if err := json.Unmarshal(effect.Object, &object); err != nil {
+				t.Fatal(err)
+			}
+			id = &object.Metadata
+			id.Kind = object.Kind
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", effect.Type, id, effect.Patch)))
+	}
+	return lines
+}
+
+// does fails unless a call succeeds with these effects, and applies them.
+func does(t *testing.T, on *cluster, step *Step, err error, want ...string) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := effects(t, step); !slices.Equal(found, want) {
+		t.Errorf("\n%s\ninstead of\n%s", strings.Join(found, "\n"), strings.Join(want, "\n"))
+	}
+	on.apply(t, step)
+}
+
+const (
+	providersRecord = "Secret liqo/liqo-auth-provider-cl-consumer"
+	consumersRecord = "Secret liqo/liqo-auth-consumer-cl-provider"
+	tenantPlace     = "Tenant liqo-tenant-cl-consumer/cl-consumer"
+	replicaPlace    = "ResourceSlice liqo-tenant-cl-consumer/mypool"
+)
+
+func (p *pair) seenByProvider() View { return p.atProvider.view("cl-consumer") }
+func (p *pair) seenByConsumer() View { return p.atConsumer.view("cl-provider") }
+
+func (p *pair) settleProvider(t *testing.T) {
+	t.Helper()
+	settle(t, p.atProvider, "cl-consumer", nil, p.provider.Receive, p.provider.Reconcile)
+}
+
+// replicate copies a slice to the provider, as Liqo does.
+func (p *pair) replicate(name string) {
+	replica := object("authentication.liqo.io/v1beta1", "ResourceSlice", "liqo-tenant-cl-consumer", name, map[string]any{
+		"liqo.io/replication": "false", "liqo.io/replicated": "true",
+		"liqo.io/remoteID": "cl-provider", "liqo.io/originID": "cl-consumer",
+		"liqo.io/remote-cluster-id": "cl-consumer",
+	})
+	replica["spec"] = p.atConsumer.objects[place("ResourceSlice", "liqo-tenant-cl-provider", name)]["spec"]
+	p.atProvider.put(replica)
+}
+
+func TestTheAdministratorsCalls(t *testing.T) {
+	p := newPair(t, newLibrary(t, Options{}), newKey(t))
+	p.authenticate(t)
+	ctx := t.Context()
+
+	step, err := p.provider.SetCondition(ctx, p.seenByProvider(), "Cordoned")
+	does(t, p.atProvider, step, err, "replace "+providersRecord,
+		"patch "+tenantPlace+` {"spec":{"tenantCondition":"Cordoned"}}`)
+	_, err = p.provider.SetCondition(ctx, p.seenByProvider(), "Unknown")
+	if !errors.Is(err, Code("request-form")) {
+		t.Errorf("an unknown condition: %v", err)
+	}
+	step, err = p.provider.LiftCondition(ctx, p.seenByProvider())
+	does(t, p.atProvider, step, err, "replace "+providersRecord)
+	p.settleProvider(t)
+
+	step, err = p.consumer.RequestSlice(ctx, p.seenByConsumer(), SliceOptions{
+		Name: "mypool", Resources: map[string]string{"cpu": "2"},
+	})
+	does(t, p.atConsumer, step, err, "replace "+consumersRecord,
+		"create ResourceSlice liqo-tenant-cl-provider/mypool")
+	settle(t, p.atConsumer, "cl-provider", nil, p.consumer.Receive, p.consumer.Reconcile)
+	p.replicate("mypool")
+	p.settleProvider(t)
+	recordOfSlice := ""
+	for at := range p.atProvider.objects {
+		if name, ok := strings.CutPrefix(at, "Secret/liqo/"); ok && name != "liqo-auth-provider-cl-consumer" {
+			recordOfSlice = "Secret liqo/" + name
+		}
+	}
+	step, err = p.provider.CordonSlice(ctx, p.seenByProvider(), "mypool")
+	does(t, p.atProvider, step, err, "replace "+recordOfSlice,
+		"patch "+replicaPlace+` {"metadata":{"annotations":{"liqo.io/cordon":"true"}}}`)
+	step, err = p.provider.UncordonSlice(ctx, p.seenByProvider(), "mypool")
+	does(t, p.atProvider, step, err, "replace "+recordOfSlice,
+		"patch "+replicaPlace+` {"metadata":{"annotations":{"liqo.io/cordon":null}}}`)
+	if _, err = p.provider.End(ctx, p.seenByProvider()); !errors.Is(err, Code("slices-remain")) {
+		t.Errorf("an end before that of the slices: %v", err)
+	}
+	step, err = p.consumer.DeleteSlice(ctx, p.seenByConsumer(), "mypool")
+	does(t, p.atConsumer, step, err, "delete ResourceSlice liqo-tenant-cl-provider/mypool")
+	delete(p.atProvider.objects, place("ResourceSlice", "liqo-tenant-cl-consumer", "mypool"))
+	p.settleProvider(t)
+
+	nonce := p.atProvider.objects[place("Secret", "liqo-tenant-cl-consumer", "liqo-nonce")]["data"].(map[string]any)["nonce"]
+	step, err = p.provider.ReplaceNonce(ctx, p.seenByProvider())
+	if err != nil || len(step.Outbox) != 1 || step.Outbox[0].Type != "nonce" {
+		t.Fatalf("%v %+v", err, step)
+	}
+	p.atProvider.apply(t, step)
+	if p.atProvider.objects[place("Secret", "liqo-tenant-cl-consumer", "liqo-nonce")]["data"].(map[string]any)["nonce"] == nonce {
+		t.Error("the nonce stays")
+	}
+	step, err = p.provider.ReleaseKey(ctx, p.seenByProvider())
+	does(t, p.atProvider, step, err, "replace "+providersRecord)
+
+	step, err = p.consumer.ReleasePins(ctx, p.seenByConsumer())
+	does(t, p.atConsumer, step, err, "replace "+consumersRecord)
+	step, err = p.consumer.Unauthenticate(ctx, p.seenByConsumer())
+	does(t, p.atConsumer, step, err, "replace "+consumersRecord,
+		"delete Secret liqo-tenant-cl-provider/liqo-signed-nonce",
+		"delete Renew liqo-tenant-cl-provider/controlplane-cl-provider",
+		"delete Secret liqo-tenant-cl-provider/kubeconfig-controlplane-cl-provider",
+		"delete Identity liqo-tenant-cl-provider/controlplane-cl-provider")
+	step, err = p.provider.End(ctx, p.seenByProvider())
+	if err != nil || !slices.Contains(effects(t, step), "delete "+tenantPlace) {
+		t.Errorf("%v %+v", err, step)
+	}
+}
+
+// awaitingApproval is a pair whose consumer waits for an administrator.
+func awaitingApproval(t *testing.T, library *Library) *pair {
+	t.Helper()
+	p := newPair(t, library, newKey(t))
+	authority := newAuthority(t)
+	p.provider = library.Provider(ProviderConfig{
+		ClusterID: "cl-provider", APIServer: "https://172.19.0.3:6443", APIServerCA: authority.pem, RequireApproval: true,
+	}, p.recordKey, Backends{Key: &Key{Signer: newKey(t)}, Names: nobodyElse, Signer: authority.sign, Now: testNow})
+	step, err := p.provider.Invite(t.Context(), p.seenByProvider())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.atProvider.apply(t, step)
+	tenants := settle(t, p.atConsumer, "cl-provider", step.Outbox, p.consumer.Receive, p.consumer.Reconcile)
+	settle(t, p.atProvider, "cl-consumer", tenants, p.provider.Receive, p.provider.Reconcile)
+	return p
+}
+
+func TestAnAdministratorApprovesOrDenies(t *testing.T) {
+	library := newLibrary(t, Options{})
+	p := awaitingApproval(t, library)
+	step, err := p.provider.Approve(t.Context(), p.seenByProvider())
+	if err != nil || step.IsSettled() {
+		t.Fatalf("%v %+v", err, step)
+	}
+	p.atProvider.apply(t, step)
+	identities := settle(t, p.atProvider, "cl-consumer", nil, p.provider.Receive, p.provider.Reconcile)
+	settle(t, p.atConsumer, "cl-provider", identities, p.consumer.Receive, p.consumer.Reconcile)
+	if !p.isAuthenticated(t) {
+		t.Error("the approved consumer is not authenticated")
+	}
+	_, err = p.provider.Deny(t.Context(), p.seenByProvider(), "late")
+	if !errors.Is(err, Code("approval-not-pending")) {
+		t.Errorf("a denial after the approval: %v", err)
+	}
+
+	p = awaitingApproval(t, library)
+	step, err = p.provider.Deny(t.Context(), p.seenByProvider(), "unknown owner")
+	if err != nil || step.IsSettled() {
+		t.Fatalf("%v %+v", err, step)
+	}
+	p.atProvider.apply(t, step)
+	step, err = p.provider.Reconcile(t.Context(), p.seenByProvider())
+	if err != nil || len(step.Refused) != 1 || !strings.Contains(step.Refused[0].Error.Message, "unknown owner") {
+		t.Errorf("%v %+v", err, step)
+	}
+}
+
+// withoutEmpty drops what is absent in Go: null, and empty text.
+func withoutEmpty(value any) any {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	for name, field := range fields {
+		if field == nil || field == "" {
+			delete(fields, name)
+			continue
+		}
+		fields[name] = withoutEmpty(field)
+	}
+	return fields
+}
+
+func TestEachQuestionReachesItsBackendWhole(t *testing.T) {
+	var seen any
+	backends := Backends{
+		Names: func(_ context.Context, q NameRequest) (bool, error) { seen = q; return true, nil },
+		Signer: func(_ context.Context, q SigningRequest) (string, error) {
+			seen = q
+			return "", Denied{Reason: "no"}
+		},
+		Approver: func(_ context.Context, q ApprovalRequest) error { seen = q; return nil },
+		AWS: func(_ context.Context, q AWSRequest) (*AWSUser, error) {
+			seen = q
+			return &AWSUser{UserARN: "arn", AccessKeyID: "AKIA", SecretAccessKey: "s", Region: "eu", ClusterName: "c"}, nil
+		},
+		Slices: func(_ context.Context, q SliceRequest) (*SliceDecision, error) {
+			seen = q
+			return nil, ErrPending
+		},
+	}
+	for name, want := range map[string]string{
+		"name":        `{"type":"ready","value":true}`,
+		"certificate": `{"type":"denied","reason":"no"}`,
+		"approval":    `{"type":"ready"}`,
+		"awsIdentity": `{"type":"ready","value":{"awsUserArn":"arn","awsAccessKeyID":"AKIA","awsSecretAccessKey":"s","awsRegion":"eu","awsClusterName":"c"}}`,
+		"resources":   `{"type":"pending"}`,
+	} {
+		seen = nil
+		question := readFile(t, "../tests/vectors/json/question/"+name+".json")
+		answers, err := answerAll(t.Context(), []json.RawMessage{question}, backends.answer)
+		if err != nil || len(answers) != 1 {
+			t.Fatal(name, err)
+		}
+		if answer, err := json.Marshal(answers[0].Answer); err != nil || string(answer) != want {
+			t.Errorf("%s: %v %s", name, err, answer)
+		}
+		// The backend's request has every field of the question but its type.
+		raw, err := json.Marshal(seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found, asked map[string]any
+		if err := errors.Join(json.Unmarshal(raw, &found), json.Unmarshal(question, &asked)); err != nil {
+			t.Fatal(err)
+		}
+		delete(asked, "type")
+		if !reflect.DeepEqual(withoutEmpty(found), withoutEmpty(asked)) {
+			t.Errorf("%s:\n%v\ninstead of\n%v", name, found, asked)
+		}
+	}
+}
+
+func TestAnAWSUserIsRevoked(t *testing.T) {
+	library := newLibrary(t, Options{})
+	p := newPair(t, library, newKey(t))
+	authority := newAuthority(t)
+	p.provider = library.Provider(ProviderConfig{
+		ClusterID: "cl-provider", APIServer: "https://172.19.0.3:6443", APIServerCA: authority.pem,
+	}, p.recordKey, Backends{
+		Key: &Key{Signer: newKey(t)}, Names: nobodyElse, Now: testNow,
+		AWS: func(context.Context, AWSRequest) (*AWSUser, error) {
+			return &AWSUser{
+				UserARN: "arn:aws:iam::123456789012:user/cl-consumer", AccessKeyID: "AKIAIOSFODNN7EXAMPLE",
+				SecretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", Region: "eu-west-1", ClusterName: "provider",
+			}, nil
+		},
+	})
+	p.consumer = library.Consumer(ConsumerConfig{
+		ClusterID: "cl-consumer",
+		Peers:     map[liqov1beta1.ClusterID]ProviderSettings{"cl-provider": {AcceptAWS: true}},
+	}, Key{Signer: newKey(t)}, testNow)
+	p.authenticate(t)
+
+	step, err := p.provider.End(t.Context(), p.seenByProvider())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		p.atProvider.apply(t, step)
+		if step, err = p.provider.Reconcile(t.Context(), p.seenByProvider()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	awaited := fmt.Sprintf("%s", step.Wait.Awaiting)
+	if !strings.Contains(awaited, "AKIAIOSFODNN7EXAMPLE") {
+		t.Fatal(awaited)
+	}
+	step, err = p.provider.AWSKeyRevoked(t.Context(), p.seenByProvider(), "AKIAIOSFODNN7EXAMPLE")
+	if err != nil || step.IsSettled() {
+		t.Fatalf("%v %+v", err, step)
+	}
+	p.atProvider.apply(t, step)
+	step, err = p.provider.Reconcile(t.Context(), p.seenByProvider())
+	if awaited := fmt.Sprintf("%s", step.Wait.Awaiting); err != nil || strings.Contains(awaited, "AKIA") {
+		t.Errorf("%v %s", err, awaited)
+	}
+}
