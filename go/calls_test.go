@@ -303,3 +303,93 @@ func TestAnAWSUserIsRevoked(t *testing.T) {
 		t.Errorf("%v %s", err, awaited)
 	}
 }
+
+func TestASignatureIsAskedForAgain(t *testing.T) {
+	library := newLibrary(t, Options{})
+	p := newPair(t, library, newKey(t))
+	authority := newAuthority(t)
+	p.provider = library.Provider(ProviderConfig{
+		ClusterID: "cl-provider", APIServer: "https://172.19.0.3:6443", APIServerCA: authority.pem, KubernetesSigner: true,
+	}, p.recordKey, Backends{Key: &Key{Signer: newKey(t)}, Names: nobodyElse, Now: testNow})
+	step, err := p.provider.Invite(t.Context(), p.seenByProvider())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.atProvider.apply(t, step)
+	tenants := settle(t, p.atConsumer, "cl-provider", step.Outbox, p.consumer.Receive, p.consumer.Reconcile)
+	settle(t, p.atProvider, "cl-consumer", tenants, p.provider.Receive, p.provider.Reconcile)
+	denied := ""
+	for at, request := range p.atProvider.objects {
+		if strings.HasPrefix(at, "CertificateSigningRequest/") {
+			denied = strings.TrimPrefix(at, "CertificateSigningRequest//")
+			request["status"] = map[string]any{"conditions": []any{map[string]any{
+				"type": "Denied", "status": "True", "reason": "Policy", "message": "not today",
+			}}}
+			p.atProvider.put(request)
+		}
+	}
+	step, err = p.provider.Reconcile(t.Context(), p.seenByProvider())
+	if err != nil || len(step.Refused) != 1 {
+		t.Fatalf("%q: %v %+v", denied, err, step)
+	}
+	p.atProvider.apply(t, step)
+	step, err = p.provider.SignAgain(t.Context(), p.seenByProvider(), "")
+	does(t, p.atProvider, step, err, "replace "+providersRecord, "delete CertificateSigningRequest "+denied)
+	p.settleProvider(t)
+	if p.atProvider.objects[place("CertificateSigningRequest", "", denied)] == nil {
+		t.Error("there is no new request")
+	}
+}
+
+func TestASliceIsReconsidered(t *testing.T) {
+	library := newLibrary(t, Options{})
+	p := newPair(t, library, newKey(t))
+	authority := newAuthority(t)
+	isFull := true
+	p.provider = library.Provider(ProviderConfig{
+		ClusterID: "cl-provider", APIServer: "https://172.19.0.3:6443", APIServerCA: authority.pem,
+	}, p.recordKey, Backends{
+		Key: &Key{Signer: newKey(t)}, Names: nobodyElse, Signer: authority.sign, Now: testNow,
+		Slices: func(context.Context, SliceRequest) (*SliceDecision, error) {
+			if isFull {
+				return &SliceDecision{Type: "deny", Reason: "NoRoom", Message: "The cluster is full."}, nil
+			}
+			return &SliceDecision{Type: "grant", Grant: &Grant{Resources: map[string]string{"cpu": "2"}}}, nil
+		},
+	})
+	p.authenticate(t)
+	step, err := p.consumer.RequestSlice(t.Context(), p.seenByConsumer(), SliceOptions{
+		Name: "mypool", Resources: map[string]string{"cpu": "2"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.atConsumer.apply(t, step)
+	settle(t, p.atConsumer, "cl-provider", nil, p.consumer.Receive, p.consumer.Reconcile)
+	p.replicate("mypool")
+	replica := place("ResourceSlice", "liqo-tenant-cl-consumer", "mypool")
+	resources := func() string {
+		p.settleProvider(t)
+		status, err := json.Marshal(p.atProvider.objects[replica]["status"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(status)
+	}
+	if status := resources(); !strings.Contains(status, "NoRoom") {
+		t.Fatal(status)
+	}
+	// A denial stays until an administrator lifts it.
+	isFull = false
+	if status := resources(); !strings.Contains(status, "NoRoom") {
+		t.Error(status)
+	}
+	step, err = p.provider.ReconsiderSlice(t.Context(), p.seenByProvider(), "mypool")
+	if err != nil || step.IsSettled() {
+		t.Fatalf("%v %+v", err, step)
+	}
+	p.atProvider.apply(t, step)
+	if status := resources(); strings.Contains(status, "NoRoom") || !strings.Contains(status, `"cpu":"2"`) {
+		t.Error(status)
+	}
+}
