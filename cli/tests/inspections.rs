@@ -196,3 +196,17 @@ fn foreign_clusters_of_liqo_are_no_faults() {
     let out = folder.ok("inspect pod.yaml");
     assert_eq!(out, "Pod x\n  Kind            not part of the exchange\n");
 }
+
+#[test]
+fn the_key_of_a_tenant_says_which_liqo_reads_it() {
+    for (algorithm, needs) in [("ed25519", false), ("rsa-2048", true)] {
+        let folder = Folder::new();
+        folder.ok(&format!(
+            "init --home cl-consumer --key-algorithm {algorithm}"
+        ));
+        folder.ok("init --home cl-provider");
+        folder.write("tenant.yaml", &folder.tenant());
+        let printed = folder.ok("inspect tenant.yaml --home cl-provider");
+        assert_eq!(printed.contains("Liqo 1.0.2 or later"), needs, "{printed}");
+    }
+}

@@ -37,7 +37,7 @@ mod watching;
 
 pub use apply::{Applied, apply};
 pub use clock::Clock;
-pub use cluster::Cluster;
+pub use cluster::{Cluster, Opened};
 pub use controller::{Controller, ControllerBuilder, Counts, Handle};
 pub use error::Error;
 pub use live::{answered, follow, list};

@@ -53,8 +53,9 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
         }
     }
     let (mut local, mut remote) = context.open_both(&local, &remote, |local, remote| {
-        local.load(consumer_side::watches(local)?)?;
-        remote.load(provider_side::watches(remote)?)
+        let (consumer, provider) = (local.cluster_id().clone(), remote.cluster_id().clone());
+        local.load_for(&provider, consumer_side::watches(local)?)?;
+        remote.load_for(&consumer, provider_side::watches(remote)?)
     })?;
     let secret = exchange(context, arguments, &mut local, &mut remote)?;
     if let Some(warning) = endpoint::loopback(&remote) {

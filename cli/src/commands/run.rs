@@ -33,7 +33,9 @@ use crate::{
 
 pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
     log(&arguments.log);
-    let home = Home::open(&context.site()?, Use::Write)?;
+    let mut home = Home::open(&context.site()?, Use::Write)?;
+    // The controllers list what they need themselves.
+    home.forget_opening();
     home.on_cluster(|cluster| {
         let (home, cluster) = (&home, cluster.clone());
         let controller = controller(context, arguments, home, &cluster);

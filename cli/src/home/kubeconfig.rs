@@ -1,5 +1,6 @@
 //! The access to an API server: by a kubeconfig, or from inside the cluster.
 
+use axum::http::{HeaderValue, header::USER_AGENT};
 use kube::{
     Config,
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
@@ -45,8 +46,16 @@ impl Endpoint {
     }
 }
 
-/// What a client needs, from a kubeconfig or from the cluster itself.
+/// What a client needs, from a kubeconfig or from the cluster itself. The API server's
+/// audit log names the program.
 pub(super) async fn config(connection: &Connection) -> Result<Config> {
+    let mut config = access(connection).await?;
+    let program = HeaderValue::from_static(concat!("liqo-auth/", env!("CARGO_PKG_VERSION")));
+    config.headers.push((USER_AGENT, program));
+    Ok(config)
+}
+
+async fn access(connection: &Connection) -> Result<Config> {
     if connection.in_cluster {
         return Config::incluster().map_err(|error| {
             let cause = anyhow::Error::new(error);

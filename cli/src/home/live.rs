@@ -21,6 +21,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::{
     Ground, Home, Use, awaits_signature,
     kubeconfig::{Endpoint, config},
+    narrowing::{is_of_peers, is_of_records, narrowed},
     overtaken,
     settings::{OnCluster, Settings, Signer},
     site::Connection,
@@ -38,6 +39,11 @@ pub(super) struct Live {
     found: Endpoint,
     settings: Option<DynamicObject>,
     watches: Vec<Watch>,
+    /// The peer of a command for one peering: what lies in other tenant namespaces is
+    /// not read.
+    only_peer: Option<ClusterId>,
+    /// The records that were read when the cluster was opened. None once they were used.
+    first_records: Option<Vec<Object>>,
     /// Objects that have a name which an effect needed.
     met: BTreeSet<ObjectRef>,
     /// Whether the program runs in the cluster.
@@ -60,28 +66,30 @@ impl Live {
     /// Connects to a cluster. Makes missing keys if the command may write.
     pub(super) fn connect(connection: &Connection, purpose: Use) -> Result<(Self, Settings)> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let (live, settings) = runtime.block_on(async {
+        let opened = runtime.block_on(async {
             let config = config(connection).await?;
             let found = Endpoint::of(&config);
             let client = Client::try_from(config).context("the kubeconfig")?;
             let namespace = connection.liqo_namespace.as_ref();
             let namespace = namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str);
-            let cluster = match purpose {
-                Use::Read => Cluster::existing_in(client.clone(), namespace).await,
-                Use::Write => Cluster::open_in(client.clone(), namespace).await,
+            let opened = match purpose {
+                Use::Read => Cluster::existing_with_objects(client.clone(), namespace).await,
+                Use::Write => Cluster::open_with_objects(client.clone(), namespace).await,
             };
-            let cluster = cluster.map_err(failure)?;
-            let settings = settings_of(&client, &settings_id(namespace)).await?;
-            Ok::<_, Failure>(((cluster, client, found), settings))
+            Ok::<_, Failure>((opened.map_err(failure)?, client, found))
         })?;
-        let (cluster, client, found) = live;
+        let (opened, client, found) = opened;
+        let mut config_maps = opened.config_maps.into_iter();
+        let is_it = |it: &DynamicObject| it.metadata.name.as_deref() == Some(SETTINGS_CONFIG_MAP);
         let live = Self {
             runtime,
-            cluster,
+            cluster: opened.cluster,
             client,
             found,
-            settings,
+            settings: config_maps.find(is_it),
             watches: Vec::new(),
+            only_peer: None,
+            first_records: Some(opened.records),
             met: BTreeSet::new(),
             is_inside: connection.in_cluster,
             timeout: USUAL_TIMEOUT,
@@ -124,10 +132,36 @@ impl Live {
         }
     }
 
+    /// Reads no objects of other peers than this one where they can be told apart.
+    pub(super) fn only(&mut self, peer: &ClusterId) {
+        self.only_peer = Some(peer.clone());
+    }
+
+    /// Frees what was read when the cluster was opened.
+    pub(super) fn forget_opening(&mut self) {
+        self.first_records = None;
+    }
+
     /// The objects that the watches select.
-    pub(super) fn list(&self) -> Result<Vec<Object>> {
+    pub(super) fn list(&mut self) -> Result<Vec<Object>> {
+        let first_records = self.first_records.take();
         let listed = async {
-            let mut objects = list(&self.client, self.watches.iter().cloned()).await?;
+            let mut watches = self.watches.clone();
+            let mut objects = Vec::new();
+            if let Some(records) = first_records {
+                let namespace = self.settings_id().namespace;
+                watches.retain(|watch| !is_of_records(watch, &namespace));
+                objects.extend(records);
+            }
+            let mut of_peers = Vec::new();
+            if self.only_peer.is_some() {
+                of_peers = watches.extract_if(.., |watch| is_of_peers(watch)).collect();
+            }
+            objects.extend(list(&self.client, watches).await?);
+            if let Some(peer) = &self.only_peer {
+                let narrowed = narrowed(of_peers, peer, &objects);
+                objects.extend(list(&self.client, narrowed).await?);
+            }
             for id in &self.met {
                 objects.extend(get(&self.client, id).await?);
             }
@@ -267,6 +301,26 @@ fn on_cluster(config_map: Option<&DynamicObject>, id: &ObjectRef) -> Result<OnCl
 
 /// The parts of a home that only a cluster has.
 impl Home {
+    /// Like [`load`](Self::load), without the objects of other peers where they can be
+    /// told apart.
+    pub(crate) fn load_for(
+        &mut self,
+        peer: &ClusterId,
+        watches: impl IntoIterator<Item = Watch>,
+    ) -> Result<()> {
+        if let Ground::Cluster(live) = &mut self.ground {
+            live.only(peer);
+        }
+        self.load(watches)
+    }
+
+    /// Frees the objects of a cluster that were read to open it.
+    pub(crate) fn forget_opening(&mut self) {
+        if let Ground::Cluster(live) = &mut self.ground {
+            live.forget_opening();
+        }
+    }
+
     /// Reads from a cluster what these watches select. A folder has been read already.
     pub(crate) fn load(&mut self, watches: impl IntoIterator<Item = Watch>) -> Result<()> {
         if let Ground::Cluster(live) = &mut self.ground {
@@ -278,8 +332,9 @@ impl Home {
     /// Reads all objects of a cluster again, so that what others did meanwhile is seen as
     /// a whole.
     pub(crate) fn reload(&mut self) -> Result<()> {
-        if let Ground::Cluster(live) = &self.ground
-            && !self.is_trial()
+        let is_trial = self.is_trial();
+        if let Ground::Cluster(live) = &mut self.ground
+            && !is_trial
         {
             let objects = live.list()?;
             self.store = Store::default();
@@ -387,11 +442,6 @@ impl Home {
         }
         Ok(())
     }
-}
-
-async fn settings_of(client: &Client, id: &ObjectRef) -> Result<Option<DynamicObject>> {
-    let found = settings_api(client, id).get_opt(&id.name).await;
-    Ok(found.with_context(|| id.to_string())?)
 }
 
 /// The ConfigMap with the settings of this tool, in Liqo's namespace.

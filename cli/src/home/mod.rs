@@ -12,6 +12,7 @@ mod key_file;
 mod kubeconfig;
 mod layout;
 mod live;
+mod narrowing;
 mod represented;
 mod resting;
 mod settings;

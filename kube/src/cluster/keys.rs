@@ -1,7 +1,7 @@
 //! The keys of a cluster, read from Secrets. A missing key can be made.
 
 use getrandom::SysRng;
-use kube::Client;
+use kube::{Client, api::ListParams};
 use liqo_auth::{
     crypto::{Algorithm, KeyPair, RecordKey, SigningKey},
     machine::Effect,
@@ -9,7 +9,7 @@ use liqo_auth::{
     policy::Policy,
 };
 
-use crate::{Applied, Error, apply, clock::NO_RANDOMNESS, object};
+use crate::{Applied, Error, apply, clock::NO_RANDOMNESS, error::succeeds_in_time, object};
 
 /// The treatment of a missing key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,14 +18,27 @@ pub(super) enum Missing {
     IsAnError,
 }
 
-/// The cluster's own key pair, in Liqo's Secret.
+/// The opaque Secrets of a namespace. Keys and records are such, and Helm's large releases
+/// are not.
+pub(super) async fn opaque_secrets(client: &Client, namespace: &str) -> Result<Vec<Object>, Error> {
+    let api = object::api(client, Kind::Secret, Some(namespace));
+    let opaque = ListParams::default().fields(&format!("type={}", names::OPAQUE));
+    let request = format!("list Secrets in {namespace}");
+    let listed = succeeds_in_time(request, api.list(&opaque)).await?;
+    let items = listed.items.into_iter();
+    Ok(items.map(|item| object::read(Kind::Secret, item)).collect())
+}
+
+/// The cluster's own key pair, in Liqo's Secret. It is read by its name, unless the Secrets
+/// are listed.
 pub(super) async fn own_key(
     client: &Client,
     namespace: &str,
+    listed: Option<&[Object]>,
     missing: Missing,
 ) -> Result<KeyPair, Error> {
     let id = ObjectRef::new(Kind::Secret, namespace, names::CLUSTER_KEYS_SECRET);
-    let secret = find_or_make(client, &id, missing, || {
+    let secret = find_or_make(client, &id, listed, missing, || {
         let key = KeyPair::generate(Algorithm::Ed25519, &mut SysRng)
             .map_err(|_| Error::Machine(NO_RANDOMNESS))?;
         let (private, public) = (key.to_pkcs8_pem(), key.public_key().to_pem());
@@ -42,14 +55,16 @@ pub(super) async fn own_key(
     })
 }
 
-/// The key that seals a provider's records.
+/// The key that seals a provider's records. It is read by its name, unless the Secrets
+/// are listed.
 pub(super) async fn record_key(
     client: &Client,
     namespace: &str,
+    listed: Option<&[Object]>,
     missing: Missing,
 ) -> Result<RecordKey, Error> {
     let id = ObjectRef::new(Kind::Secret, namespace, RECORD_KEY_SECRET);
-    let secret = find_or_make(client, &id, missing, || {
+    let secret = find_or_make(client, &id, listed, missing, || {
         let key = RecordKey::draw(&mut SysRng).map_err(|_| Error::Machine(NO_RANDOMNESS))?;
         Ok(vec![(RECORD_KEY, key.as_bytes().as_slice().into())])
     })
@@ -62,28 +77,23 @@ pub(super) async fn record_key(
     })
 }
 
-/// The Secret with this ID. A missing Secret is created. If another writer creates it
-/// first, that Secret is returned.
+/// The Secret with this ID. A Secret that is not found is created. If there is one of
+/// another type, or another writer creates it first, that Secret is returned.
 async fn find_or_make(
     client: &Client,
     id: &ObjectRef,
+    listed: Option<&[Object]>,
     missing: Missing,
     make: impl Fn() -> Result<Vec<(&'static str, SecretBytes)>, Error>,
 ) -> Result<Secret, Error> {
-    for _ in 0..2 {
-        match object::get(client, id).await? {
-            Some(Object::Secret(secret)) => return Ok(secret),
-            Some(_) => {
-                return Err(Error::Setup {
-                    object: id.clone(),
-                    problem: "the Secret cannot be read".to_owned(),
-                });
-            }
-            None if missing == Missing::IsAnError => {
-                return Err(Error::NoKey(id.clone()));
-            }
-            None => {}
-        }
+    let found = match listed {
+        Some(listed) => listed.iter().find(|object| object.id() == *id).cloned(),
+        None => object::get(client, id).await?,
+    };
+    if let Some(found) = found {
+        return readable(id, found);
+    }
+    if missing == Missing::IsMade {
         let data = make()?.into_iter();
         let secret = Secret {
             metadata: Metadata {
@@ -96,11 +106,7 @@ async fn find_or_make(
             immutable: false,
         };
         match apply(client, &Effect::Create(secret.into())).await? {
-            Applied::Written(object) => {
-                if let Object::Secret(secret) = *object {
-                    return Ok(secret);
-                }
-            }
+            Applied::Written(written) => return readable(id, *written),
             Applied::Missing => {
                 return Err(Error::Setup {
                     object: id.clone(),
@@ -110,7 +116,22 @@ async fn find_or_make(
             _ => {}
         }
     }
-    Err(Error::Conflict(id.clone()))
+    match object::get(client, id).await? {
+        Some(found) => readable(id, found),
+        None if missing == Missing::IsAnError => Err(Error::NoKey(id.clone())),
+        // It was there a moment ago.
+        None => Err(Error::Conflict(id.clone())),
+    }
+}
+
+fn readable(id: &ObjectRef, object: Object) -> Result<Secret, Error> {
+    match object {
+        Object::Secret(secret) => Ok(secret),
+        _ => Err(Error::Setup {
+            object: id.clone(),
+            problem: "the Secret cannot be read".to_owned(),
+        }),
+    }
 }
 
 fn field<'s>(id: &ObjectRef, secret: &'s Secret, key: &str) -> Result<&'s [u8], Error> {

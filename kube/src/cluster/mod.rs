@@ -2,7 +2,10 @@ mod keys;
 
 use std::sync::Arc;
 
-use kube::{Client, api::ListParams};
+use kube::{
+    Client,
+    api::{DynamicObject, ListParams},
+};
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
     model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
@@ -47,7 +50,8 @@ impl Cluster {
     /// # Errors
     /// As [`open`](Self::open).
     pub async fn open_in(client: Client, namespace: &str) -> Result<Self, Error> {
-        Self::with_keys(client, namespace, Missing::IsMade).await
+        let config_maps = config_maps(&client, namespace).await?;
+        Self::with_keys(client, namespace, &config_maps, None, Missing::IsMade).await
     }
 
     /// A cluster whose keys exist already, with Liqo in the namespace `liqo`. No key is
@@ -64,13 +68,53 @@ impl Cluster {
     /// # Errors
     /// As [`existing`](Self::existing).
     pub async fn existing_in(client: Client, namespace: &str) -> Result<Self, Error> {
-        Self::with_keys(client, namespace, Missing::IsAnError).await
+        let config_maps = config_maps(&client, namespace).await?;
+        Self::with_keys(client, namespace, &config_maps, None, Missing::IsAnError).await
     }
 
-    async fn with_keys(client: Client, namespace: &str, missing: Missing) -> Result<Self, Error> {
-        let id = find_id(&client, namespace).await?;
-        let key = keys::own_key(&client, namespace, missing).await?;
-        let record_key = keys::record_key(&client, namespace, missing).await?;
+    /// Like [`open_in`](Self::open_in), by two lists, for a tool: what was read need not be
+    /// read again. All opaque Secrets of the namespace are read once, which needs the right
+    /// to `list` them.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
+        Self::by_lists(client, namespace, Missing::IsMade).await
+    }
+
+    /// Like [`existing_in`](Self::existing_in), by the lists of
+    /// [`open_with_objects`](Self::open_with_objects).
+    ///
+    /// # Errors
+    /// As [`existing`](Self::existing).
+    pub async fn existing_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
+        Self::by_lists(client, namespace, Missing::IsAnError).await
+    }
+
+    async fn by_lists(client: Client, namespace: &str, missing: Missing) -> Result<Opened, Error> {
+        let (config_maps, secrets) = futures::try_join!(
+            config_maps(&client, namespace),
+            keys::opaque_secrets(&client, namespace),
+        )?;
+        let listed = Some(secrets.as_slice());
+        let cluster = Self::with_keys(client, namespace, &config_maps, listed, missing).await?;
+        Ok(Opened {
+            cluster,
+            config_maps,
+            records: secrets.into_iter().filter(is_record).collect(),
+        })
+    }
+
+    async fn with_keys(
+        client: Client,
+        namespace: &str,
+        config_maps: &[DynamicObject],
+        secrets: Option<&[Object]>,
+        missing: Missing,
+    ) -> Result<Self, Error> {
+        let id = find_id(config_maps, namespace)?;
+        let key = keys::own_key(&client, namespace, secrets, missing).await?;
+        let record_key = keys::record_key(&client, namespace, secrets, missing).await?;
         let registry =
             NameRegistry::new(id.clone(), record_key.clone(), &entropy()?).in_namespace(namespace);
         Ok(Self {
@@ -118,23 +162,44 @@ impl Cluster {
     }
 }
 
-async fn find_id(client: &Client, namespace: &str) -> Result<ClusterId, Error> {
-    let place = ObjectRef::new(Kind::ConfigMap, namespace, names::CLUSTER_ID_CONFIG_MAP);
-    let label = format!(
-        "{}={}",
-        names::APP_NAME_LABEL,
-        names::CLUSTER_ID_CONFIG_MAP_APP_NAME
-    );
+/// A cluster, and the objects of Liqo's namespace that were read to open it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Opened {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// All ConfigMaps.
+    pub config_maps: Vec<DynamicObject>,
+    /// The library's records of all peers.
+    pub records: Vec<Object>,
+}
+
+fn is_record(secret: &Object) -> bool {
+    let unreadable = || Some(&*secret.as_unreadable()?.metadata);
+    let metadata = secret.metadata().or_else(unreadable);
+    metadata.is_some_and(|it| it.labels.contains_key(names::RECORD_PEER_LABEL))
+}
+
+async fn config_maps(client: &Client, namespace: &str) -> Result<Vec<DynamicObject>, Error> {
     let api = object::api(client, Kind::ConfigMap, Some(namespace));
-    let labelled = ListParams::default().labels(&label);
     let request = format!("list ConfigMaps in {namespace}");
-    let found = succeeds_in_time(request, api.list(&labelled)).await?;
+    let listed = succeeds_in_time(request, api.list(&ListParams::default())).await?;
+    Ok(listed.items)
+}
+
+fn find_id(config_maps: &[DynamicObject], namespace: &str) -> Result<ClusterId, Error> {
+    let place = ObjectRef::new(Kind::ConfigMap, namespace, names::CLUSTER_ID_CONFIG_MAP);
+    let (label, app_name) = (names::APP_NAME_LABEL, names::CLUSTER_ID_CONFIG_MAP_APP_NAME);
     let problem = |problem: String| Error::Setup {
         object: place.clone(),
         problem,
     };
-    let mut ids = found.items.into_iter().filter_map(|item| {
-        let Object::ConfigMap(config_map) = object::read(Kind::ConfigMap, item) else {
+    let is_labelled = |item: &&DynamicObject| {
+        let value = item.metadata.labels.as_ref().and_then(|it| it.get(label));
+        value.map(String::as_str) == Some(app_name)
+    };
+    let mut ids = config_maps.iter().filter(is_labelled).filter_map(|item| {
+        let Object::ConfigMap(config_map) = object::read(Kind::ConfigMap, item.clone()) else {
             return None;
         };
         config_map.cluster_id().map(str::to_owned)
@@ -143,11 +208,11 @@ async fn find_id(client: &Client, namespace: &str) -> Result<ClusterId, Error> {
     match (first, second) {
         (Some(id), None) => id.parse().map_err(|error| problem(format!("{error}"))),
         (None, _) => Err(problem(format!(
-            "no ConfigMap with the label {label} names the cluster; install Liqo, or create it with the key {}",
+            "no ConfigMap with the label {label}={app_name} names the cluster; install Liqo, or create it with the key {}",
             names::CLUSTER_ID_KEY
         ))),
         (Some(_), Some(_)) => Err(problem(format!(
-            "more than one ConfigMap has the label {label}; delete those that are not Liqo's"
+            "more than one ConfigMap has the label {label}={app_name}; delete those that are not Liqo's"
         ))),
     }
 }

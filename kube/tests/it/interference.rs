@@ -47,6 +47,28 @@ async fn an_exchange_goes_on_when_all_watches_end() {
 }
 
 #[tokio::test]
+async fn an_exchange_goes_on_when_writes_are_refused_for_a_while() {
+    for (code, reason) in [
+        (409, "Conflict"),
+        (429, "TooManyRequests"),
+        (500, "InternalError"),
+    ] {
+        let clusters = Clusters::start().await;
+        clusters.settled().await;
+        let before = clusters.milan.requests().len();
+        clusters.provider.invite(&id("rome")).await.unwrap();
+        clusters.milan.refuse_writes(2, code, reason);
+        clusters.rome.refuse_writes(2, code, reason);
+        clusters.authenticated().await;
+        clusters.settled().await;
+        let requests = clusters.milan.requests().split_off(before);
+        let certificates = names(&clusters.milan, "certificatesigningrequests");
+        assert_eq!(certificates.len(), 1, "{code}: {requests:#?}");
+        assert_eq!(names(&clusters.milan, "rolebindings").len(), 1, "{code}");
+    }
+}
+
+#[tokio::test]
 async fn a_secret_without_the_labels_is_met_by_name_only() {
     let clusters = Clusters::start().await;
     clusters.milan.put(json!({

@@ -38,6 +38,24 @@ async fn a_cluster_that_is_only_read_gets_no_keys() {
 }
 
 #[tokio::test]
+async fn a_key_in_a_secret_of_another_type_is_used() {
+    let (first, second) = (
+        FakeApiServer::with_liqo("milan"),
+        FakeApiServer::with_liqo("milan"),
+    );
+    let made = Cluster::open(first.client()).await.unwrap();
+    let mut key = first.all("secrets").remove(0);
+    key["type"] = json!("example.com/keys");
+    second.put(key);
+    let opened = Cluster::open_with_objects(second.client(), "liqo").await;
+    let opened = opened.unwrap().cluster;
+    assert_eq!(opened.key().public_key(), made.key().public_key());
+    let read = Cluster::existing_with_objects(second.client(), "liqo").await;
+    let read = read.unwrap().cluster;
+    assert_eq!(read.key().public_key(), made.key().public_key());
+}
+
+#[tokio::test]
 async fn two_controllers_that_start_together_have_the_same_keys() {
     let server = FakeApiServer::with_liqo("milan");
     let (first, second) = futures::join!(

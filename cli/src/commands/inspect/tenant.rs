@@ -1,7 +1,7 @@
 //! A Tenant: its consumer, its key, and its signature over a provider's nonce.
 
 use liqo_auth::{
-    crypto::{CertificateChain, Entropy, Nonce, PublicKey},
+    crypto::{Algorithm, CertificateChain, Entropy, Nonce, PublicKey},
     error::{Error, Fault, PeerMisbehaved},
     model::{ClusterId, Resource, Tenant, TenantCondition},
     policy::Policy,
@@ -136,7 +136,12 @@ fn describe(inspection: &Inspection<'_>, tenant: &Tenant, report: &mut Report) {
     report.say("Consumer", escaped(&spec.cluster_id));
     // Every readable key is shown, also a key that the policy refuses.
     match PublicKey::from_tenant_field(spec.public_key.as_slice(), &Policy::compatible()) {
-        Ok(key) => report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint())),
+        Ok(key) => {
+            report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
+            if key.algorithm() != Algorithm::Ed25519 {
+                report.say("Needs", OTHER_KEYS_NEED);
+            }
+        }
         Err(_) => report.say("Key", "unusable"),
     }
     if let Some(proxy) = spec.proxy_url.as_deref().filter(|proxy| !proxy.is_empty()) {
@@ -154,3 +159,7 @@ fn describe(inspection: &Inspection<'_>, tenant: &Tenant, report: &mut Report) {
         }
     }
 }
+
+/// What a key that is not Ed25519 asks of the provider.
+const OTHER_KEYS_NEED: &str =
+    "Liqo 1.0.2 or later at the provider, or this tool: older Liqo reads Ed25519 keys only";

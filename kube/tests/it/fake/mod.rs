@@ -1,6 +1,7 @@
 //! An API server in memory. It keeps the rules of Kubernetes that a controller meets:
 //! versions, subresources, finalizers, owner references, label selectors and watches.
 
+mod rights;
 mod selector;
 mod store;
 
@@ -19,7 +20,10 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tower::service_fn;
 
-pub use self::store::Refusal;
+pub use self::{
+    rights::{Asked, Rule},
+    store::Refusal,
+};
 use self::{selector::Selector, store::Store};
 
 /// The server. Clones are the same server.
@@ -28,11 +32,22 @@ pub struct FakeApiServer {
     store: Arc<Mutex<Store>>,
     changed: watch::Sender<u64>,
     requests: Arc<Mutex<Vec<String>>>,
+    rights: Arc<Mutex<Rights>>,
     /// Watches end when this changes.
     generation: watch::Sender<u64>,
 }
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// The rights of everybody, and what was refused.
+#[derive(Default)]
+struct Rights {
+    /// `None` if everybody may do everything.
+    rules: Option<Vec<Rule>>,
+    refused: Vec<Asked>,
+    /// This many further writes are refused with this status.
+    busy: Option<(u32, Refusal)>,
+}
 
 /// Where a request goes to.
 pub struct Target {
@@ -51,6 +66,7 @@ impl FakeApiServer {
             store: Arc::default(),
             changed: watch::Sender::new(0),
             requests: Arc::default(),
+            rights: Arc::default(),
             generation: watch::Sender::new(0),
         };
         server.put(json!({
@@ -88,6 +104,69 @@ impl FakeApiServer {
             async move { Ok::<_, Infallible>(server.answer(request).await) }
         });
         Client::new(service, "default")
+    }
+
+    /// A server on which everybody has these rights only.
+    pub fn with_rights(self, rules: Vec<Rule>) -> Self {
+        self.rights.lock().unwrap().rules = Some(rules);
+        self
+    }
+
+    /// The same server for somebody who may do everything, and is not counted.
+    pub fn administrator(&self) -> Self {
+        Self {
+            rights: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// What was refused for want of a right.
+    pub fn forbidden(&self) -> Vec<Asked> {
+        self.rights.lock().unwrap().refused.clone()
+    }
+
+    /// Refuses the next writes, as a server that is busy (429), that somebody else has
+    /// written to (409), or that is broken (500).
+    pub fn refuse_writes(&self, count: u32, code: u16, reason: &'static str) {
+        let message = "refused by the test".to_owned();
+        let refusal = Refusal {
+            code,
+            reason,
+            message,
+        };
+        self.rights.lock().unwrap().busy = Some((count, refusal));
+    }
+
+    /// Why a request is refused before it is looked at.
+    fn refusal(
+        &self,
+        method: &Method,
+        is_watch: bool,
+        target: &Target,
+        content: &Value,
+    ) -> Option<Refusal> {
+        let mut rights = self.rights.lock().unwrap();
+        for asked in Asked::by(method, is_watch, target, content) {
+            let mut rules = rights.rules.iter().flatten();
+            let is_allowed = rights.rules.is_none() || rules.any(|rule| rule.allows(&asked));
+            if !is_allowed {
+                let message = format!("forbidden: {asked:?}");
+                rights.refused.push(asked);
+                return Some(Refusal {
+                    code: 403,
+                    reason: "Forbidden",
+                    message,
+                });
+            }
+        }
+        if *method == Method::GET {
+            return None;
+        }
+        let (left, refusal) = rights.busy.take()?;
+        if left > 1 {
+            rights.busy = Some((left - 1, refusal.clone()));
+        }
+        Some(refusal)
     }
 
     /// The methods and paths of all requests so far.
@@ -184,12 +263,19 @@ impl FakeApiServer {
         let Some(target) = Target::parse(&path) else {
             return self.discover(path.trim_matches('/'));
         };
+        let is_watch = parameter("watch").as_deref() == Some("true");
+        if let Some(refusal) = self.refusal(&head.method, is_watch, &target, &content) {
+            return refused(&refusal);
+        }
         if !self.store().serves(&target) {
             return refused(&Refusal::not_found("the resource"));
         }
-        let selector = Selector::parse(&parameter("labelSelector").unwrap_or_default());
+        let selector = Selector::parse(
+            &parameter("labelSelector").unwrap_or_default(),
+            &parameter("fieldSelector").unwrap_or_default(),
+        );
         if head.method == Method::GET && target.name.is_empty() {
-            if parameter("watch").as_deref() == Some("true") {
+            if is_watch {
                 let since = parameter("resourceVersion").and_then(|version| version.parse().ok());
                 return self.watch(target, selector, since.unwrap_or_default());
             }

@@ -1,8 +1,12 @@
-//! Label selectors, in the three forms that the library uses.
+//! Label selectors, in the three forms that the library uses, and field selectors.
 
 use serde_json::Value;
 
-pub struct Selector(Vec<Requirement>);
+pub struct Selector {
+    labels: Vec<Requirement>,
+    /// A path, such as `metadata.name`, and its value.
+    fields: Vec<(String, String)>,
+}
 
 enum Requirement {
     Exists(String),
@@ -10,10 +14,10 @@ enum Requirement {
 }
 
 impl Selector {
-    /// Reads `a`, `a=b` and `a in (b,c)`, joined by commas.
-    pub fn parse(text: &str) -> Self {
+    /// Reads labels as `a`, `a=b` and `a in (b,c)`, and fields as `a.b=c`, joined by commas.
+    pub fn parse(labels: &str, fields: &str) -> Self {
         let mut requirements = Vec::new();
-        let mut rest = text;
+        let mut rest = labels;
         while !rest.is_empty() {
             let end = match (rest.find(','), rest.find('(')) {
                 (Some(comma), Some(open)) if open < comma => rest.find(')').unwrap() + 1,
@@ -24,7 +28,13 @@ impl Selector {
             requirements.push(Requirement::parse(one.trim()));
             rest = after.trim_start_matches(',');
         }
-        Self(requirements)
+        let fields = fields.split(',').filter_map(|field| field.split_once('='));
+        Self {
+            labels: requirements,
+            fields: fields
+                .map(|(path, value)| (format!("/{}", path.replace('.', "/")), value.to_owned()))
+                .collect(),
+        }
     }
 
     pub fn matches(&self, object: &Value) -> bool {
@@ -34,12 +44,16 @@ impl Selector {
                 .and_then(|labels| labels.get(key))
                 .and_then(Value::as_str)
         };
-        self.0.iter().all(|requirement| match requirement {
-            Requirement::Exists(key) => label(key).is_some(),
-            Requirement::In(key, values) => {
-                label(key).is_some_and(|value| values.iter().any(|one| one == value))
-            }
-        })
+        let has = |(path, value): &(String, String)| {
+            object.pointer(path).and_then(Value::as_str) == Some(value)
+        };
+        self.fields.iter().all(has)
+            && self.labels.iter().all(|requirement| match requirement {
+                Requirement::Exists(key) => label(key).is_some(),
+                Requirement::In(key, values) => {
+                    label(key).is_some_and(|value| values.iter().any(|one| one == value))
+                }
+            })
     }
 }
 

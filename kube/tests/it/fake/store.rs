@@ -15,7 +15,7 @@ pub struct Key {
 }
 
 /// What the API server answers to a request that it does not carry out.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Refusal {
     pub code: u16,
     pub reason: &'static str,
@@ -170,6 +170,10 @@ impl Store {
         }
         if has_status(&key.plural) {
             object.as_object_mut().unwrap().remove("status");
+        }
+        if key.plural == "secrets" {
+            let fields = object.as_object_mut().unwrap();
+            fields.entry("type").or_insert("Opaque".into());
         }
         let uid = format!("uid-{}", self.version + 1);
         let metadata = metadata(&mut object);

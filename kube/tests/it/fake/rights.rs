@@ -1,0 +1,138 @@
+//! Rights by roles, as a cluster with RBAC checks them.
+
+use std::{fs, path::Path};
+
+use http::Method;
+use serde_json::Value;
+
+use super::Target;
+
+/// The rules of a role, and the namespace that they are for; empty for all.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    namespace: String,
+    groups: Vec<String>,
+    resources: Vec<String>,
+    names: Vec<String>,
+    verbs: Vec<String>,
+}
+
+impl Rule {
+    /// The rules of a manifest in `deploy/chart/rbac`.
+    pub fn of_manifest(file: &str) -> Vec<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/chart/rbac");
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        let roles = text.split("\n---\n").map(|document| {
+            let role: Value = serde_saphyr::from_str(document).unwrap();
+            role
+        });
+        roles.flat_map(|role| Self::of_role(&role)).collect()
+    }
+
+    fn of_role(role: &Value) -> Vec<Self> {
+        let namespace = match role["kind"].as_str().unwrap() {
+            "Role" => role["metadata"]["namespace"].as_str().unwrap(),
+            "ClusterRole" => "",
+            _ => return Vec::new(),
+        };
+        let texts = |value: &Value| {
+            let texts = value.as_array().into_iter().flatten();
+            texts.map(|it| it.as_str().unwrap().to_owned()).collect()
+        };
+        let rules = role["rules"].as_array().unwrap().iter();
+        let rule = |rule: &Value| Self {
+            namespace: namespace.to_owned(),
+            groups: texts(&rule["apiGroups"]),
+            resources: texts(&rule["resources"]),
+            names: texts(&rule["resourceNames"]),
+            verbs: texts(&rule["verbs"]),
+        };
+        rules.map(rule).collect()
+    }
+
+    pub fn is_for(&self, resource: &str) -> bool {
+        self.resources.iter().any(|it| it == resource)
+    }
+
+    pub fn allows(&self, asked: &Asked) -> bool {
+        let has = |texts: &[String], text: &str| texts.iter().any(|it| it == text);
+        (self.namespace.is_empty() || self.namespace == asked.namespace)
+            && has(&self.groups, &asked.group)
+            && has(&self.resources, &asked.resource)
+            && (self.names.is_empty() || has(&self.names, &asked.name))
+            && has(&self.verbs, asked.verb)
+    }
+}
+
+impl std::fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "{:?} {:?} {:?}",
+            self.verbs, self.resources, self.names
+        )
+    }
+}
+
+/// What a request needs the right for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Asked {
+    verb: &'static str,
+    group: String,
+    /// With its subresource.
+    resource: String,
+    namespace: String,
+    name: String,
+}
+
+impl Asked {
+    /// What a request asks for. To bind a role and to approve for a signer are rights of
+    /// their own.
+    pub fn by(method: &Method, is_watch: bool, target: &Target, content: &Value) -> Vec<Self> {
+        let group = target.group.split('/').nth(1).unwrap_or_default();
+        let is_core = target.group.starts_with("api/");
+        let verb = match *method {
+            Method::GET if is_watch => "watch",
+            Method::GET if target.name.is_empty() => "list",
+            Method::GET => "get",
+            Method::POST => "create",
+            Method::PUT => "update",
+            Method::PATCH => "patch",
+            _ => "delete",
+        };
+        let subresource = match target.subresource.as_str() {
+            "" => String::new(),
+            subresource => format!("/{subresource}"),
+        };
+        let mut asked = vec![Self {
+            verb,
+            group: if is_core {
+                String::new()
+            } else {
+                group.to_owned()
+            },
+            resource: format!("{}{subresource}", target.plural),
+            namespace: target.namespace.clone(),
+            name: target.name.clone(),
+        }];
+        if let Some(role) = content.pointer("/roleRef/name").and_then(Value::as_str) {
+            asked.push(Self {
+                verb: "bind",
+                group: group.to_owned(),
+                resource: "clusterroles".to_owned(),
+                namespace: target.namespace.clone(),
+                name: role.to_owned(),
+            });
+        }
+        if target.subresource == "approval" {
+            asked.push(Self {
+                verb: "approve",
+                group: group.to_owned(),
+                resource: "signers".to_owned(),
+                namespace: String::new(),
+                name: "kubernetes.io/kube-apiserver-client".to_owned(),
+            });
+        }
+        asked
+    }
+}
