@@ -1,5 +1,7 @@
 //! The holders of identities.
 
+use serde::Serialize;
+
 use crate::{
     crypto::Subject,
     model::{ClusterId, names},
@@ -20,7 +22,8 @@ use crate::{
 /// assert_eq!(Holder::Slice("mypool".to_owned()).to_string(), "resource slice mypool");
 /// # Ok::<(), liqo_auth::model::NameError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
+#[serde(tag = "type", content = "slice", rename_all = "camelCase")]
 pub enum Holder {
     /// The consumer's control plane.
     #[display("control plane")]

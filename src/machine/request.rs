@@ -4,10 +4,7 @@ use core::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{
-    Effect, Part, Version,
-    json::{version_fields, written},
-};
+use super::{Effect, Part, Version, json::written};
 use crate::{
     error::{ApiMisuse, Error},
     model::{Kind, Object, ObjectRef, SecretBytes},
@@ -128,7 +125,7 @@ impl Effect {
                 let options = json!({
                     "apiVersion": "v1",
                     "kind": "DeleteOptions",
-                    "preconditions": version_fields(version),
+                    "preconditions": version,
                 });
                 ApiRequest::json(Method::Delete, object, options)
             }
@@ -180,10 +177,10 @@ fn pin(value: &mut Value, version: &Version) {
         return;
     };
     let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
-    if let Value::Object(metadata) = metadata {
+    if let (Value::Object(metadata), Value::Object(known)) = (metadata, json!(version)) {
         metadata.remove("uid");
         metadata.remove("resourceVersion");
-        metadata.extend(version_fields(version));
+        metadata.extend(known);
     }
 }
 

@@ -96,11 +96,14 @@ pub enum Part {
 /// The version of an object on which an effect is based. If the object has another
 /// version by then, the effect fails. An empty field is unknown and is not
 /// compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Version {
     /// `metadata.uid`.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// `metadata.resourceVersion`.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
 }
 

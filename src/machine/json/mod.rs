@@ -86,30 +86,14 @@ pub(crate) use wiped::written;
 
 use core::fmt::Display;
 
-use serde::{Serialize, Serializer};
-use serde_json::{Map, Value, json};
+#[cfg(doc)]
+use serde::Serialize;
+use serde::Serializer;
 
 use super::Message;
-use super::Version;
 #[cfg(doc)]
-use super::{ApiRequest, Effect, Step};
+use super::{ApiRequest, Effect, Step, Version};
 use crate::model::ObjectRef;
-
-fn of_type(name: &str) -> Value {
-    json!({ "type": name })
-}
-
-/// The reference in its [JSON form](self).
-impl Serialize for ObjectRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fields = [
-            ("kind", self.kind.as_str()),
-            ("namespace", &self.namespace),
-            ("name", &self.name),
-        ];
-        serializer.collect_map(fields.into_iter().filter(|(_, value)| !value.is_empty()))
-    }
-}
 
 /// The form of a variant that names an object.
 pub(crate) fn as_object<S: Serializer>(
@@ -122,16 +106,4 @@ pub(crate) fn as_object<S: Serializer>(
 /// The form of a variant that names a question by its ID.
 pub(crate) fn as_id<T: Display, S: Serializer>(id: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map([("id", id.to_string())])
-}
-
-/// The known fields of a version.
-pub(crate) fn version_fields(version: &Version) -> Map<String, Value> {
-    [
-        ("uid", &version.uid),
-        ("resourceVersion", &version.resource_version),
-    ]
-    .into_iter()
-    .filter(|(_, value)| !value.is_empty())
-    .map(|(key, value)| (key.to_owned(), Value::from(value.as_str())))
-    .collect()
 }

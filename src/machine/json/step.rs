@@ -1,11 +1,10 @@
 //! The forms of a step and of its parts.
 
-use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{of_type, version_fields, written};
+use super::written;
 use crate::{
-    machine::{Effect, Holder, Part, Step},
+    machine::{Effect, Part, Step},
     model::SecretBytes,
 };
 
@@ -37,7 +36,7 @@ impl Effect {
             Self::Replace { object, version } => json!({
                 "type": "replace",
                 "object": object.to_value(),
-                "version": version_fields(version),
+                "version": version,
             }),
             Self::Patch {
                 id,
@@ -47,7 +46,7 @@ impl Effect {
             } => json!({
                 "type": "patch",
                 "id": id,
-                "version": version_fields(version),
+                "version": version,
                 "part": match part {
                     Part::Main => "main",
                     Part::Status => "status",
@@ -58,20 +57,9 @@ impl Effect {
             Self::Delete { id, version } => json!({
                 "type": "delete",
                 "id": id,
-                "version": version_fields(version),
+                "version": version,
             }),
         }
-    }
-}
-
-/// The holder in its [JSON form](super).
-impl Serialize for Holder {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::ControlPlane => of_type("controlPlane"),
-            Self::Slice(slice) => json!({ "type": "slice", "slice": slice }),
-        }
-        .serialize(serializer)
     }
 }
 

@@ -28,13 +28,15 @@ use crate::{
 /// let nonce = ObjectRef::new(Kind::Secret, "liqo-tenant-x", "liqo-nonce");
 /// assert_eq!(nonce.to_string(), "Secret liqo-tenant-x/liqo-nonce");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ObjectRef {
     /// The kind.
     pub kind: Kind,
     /// The namespace; empty for an object without one.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
     /// The name.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
 
@@ -94,7 +96,9 @@ impl fmt::Display for ObjectRef {
 macro_rules! kinds {
     ($($Kind:ident($Held:ty), $api_version:expr, $plural:literal, $namespaced:literal;)*) => {
         /// The kinds of objects that the exchange uses.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display,
+        )]
         #[display("{}", self.as_str())]
         #[non_exhaustive]
         pub enum Kind {
@@ -103,6 +107,7 @@ macro_rules! kinds {
                 $Kind,
             )*
             /// Another kind, or an unknown kind.
+            #[serde(rename = "Object")]
             Other,
         }
 

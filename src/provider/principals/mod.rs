@@ -7,7 +7,6 @@ use std::{collections::BTreeSet, sync::Arc};
 pub use registry::NameRegistry;
 
 use serde::{Serialize, Serializer};
-use serde_json::json;
 
 use crate::{
     crypto::{Answer, BoxError},
@@ -35,9 +34,11 @@ pub trait Principals: Send + Sync {
 
 /// A name that a claimant wants. As data, it is the question `name` of
 /// [the JSON forms](crate::machine::json).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename = "name")]
 pub struct NameRequest<'a> {
     /// The name.
+    #[serde(flatten)]
     pub name: PrincipalName<'a>,
     /// The claimant.
     pub claimant: Claimant<'a>,
@@ -45,14 +46,15 @@ pub struct NameRequest<'a> {
 
 /// The party that claims a name. A name that the claimant already has does not count
 /// as taken, since the provider may ask the same question again after a crash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Claimant<'a> {
     /// A consumer's control plane: the user with the consumer's ID. The group with
     /// this ID is the group of the consumer's slices.
-    ControlPlane(&'a ClusterId),
+    ControlPlane(#[serde(serialize_with = "as_consumer")] &'a ClusterId),
     /// A consumer's peering user.
-    PeeringUser(&'a ClusterId),
+    PeeringUser(#[serde(serialize_with = "as_consumer")] &'a ClusterId),
     /// A consumer's resource slice: the user of its certificate.
     Slice {
         /// The consumer.
@@ -63,7 +65,8 @@ pub enum Claimant<'a> {
 }
 
 /// The name of a Kubernetes user or group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", content = "name", rename_all = "lowercase")]
 pub enum PrincipalName<'a> {
     /// A user: the CN of a client certificate.
     User(&'a str),
@@ -131,24 +134,9 @@ impl FromIterator<String> for NameTable {
     }
 }
 
-impl Serialize for NameRequest<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (kind, name) = match self.name {
-            PrincipalName::User(name) => ("user", name),
-            PrincipalName::Group(name) => ("group", name),
-        };
-        let (claimant, consumer, slice) = match self.claimant {
-            Claimant::ControlPlane(consumer) => ("controlPlane", consumer, None),
-            Claimant::PeeringUser(consumer) => ("peeringUser", consumer, None),
-            Claimant::Slice { consumer, slice } => ("slice", consumer, Some(slice)),
-        };
-        let mut claimant = json!({ "type": claimant, "consumer": consumer.as_str() });
-        if let (Some(slice), Some(claimant)) = (slice, claimant.as_object_mut()) {
-            claimant.insert("slice".to_owned(), slice.into());
-        }
-        json!({ "type": "name", "kind": kind, "name": name, "claimant": claimant })
-            .serialize(serializer)
-    }
+/// The form of a claimant that is its consumer.
+fn as_consumer<S: Serializer>(consumer: &ClusterId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map([("consumer", consumer)])
 }
 
 /// Whether no principal other than the claimant has one of these names (rule 7);
