@@ -69,7 +69,7 @@ impl Machine for Consumer {
         Ok(machine::Status {
             side: Side::Consumer,
             peer: view.peer().clone(),
-            control_plane: of_control_plane(status.phase),
+            control_plane: of_control_plane(&status.phase),
             slices: status.slices.into_iter().map(of_slice).collect(),
             notices: status.notices,
         })
@@ -99,24 +99,18 @@ impl Machine for Consumer {
     }
 }
 
-fn of_control_plane(phase: Phase) -> HolderStatus {
-    let status = HolderStatus::new(Holder::ControlPlane, phase.name(), phase.stage());
+fn of_control_plane(phase: &Phase) -> HolderStatus {
+    let status = phase.of_holder(Holder::ControlPlane);
     match phase {
-        Phase::Authenticated(stored) => with_identity(status, &stored),
-        Phase::Refused(error) => status.refused(error),
+        Phase::Authenticated(stored) => with_identity(status, stored),
         _ => status,
     }
 }
 
 fn of_slice(slice: SliceStatus) -> HolderStatus {
-    let status = HolderStatus::new(
-        Holder::Slice(slice.slice.name),
-        slice.phase.name(),
-        slice.phase.stage(),
-    );
-    match slice.phase {
-        SlicePhase::Held(stored) => with_identity(status, &stored),
-        SlicePhase::Refused(error) => status.refused(error),
+    let status = slice.phase.of_holder(Holder::Slice(slice.slice.name));
+    match &slice.phase {
+        SlicePhase::Held(stored) => with_identity(status, stored),
         _ => status,
     }
 }

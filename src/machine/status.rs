@@ -90,6 +90,24 @@ macro_rules! phases {
                     $(Self::$Variant { .. } => $crate::machine::Stage::$Stage,)+
                 }
             }
+
+            /// The status of a holder in this phase, without a credential.
+            pub(crate) fn of_holder(
+                &self,
+                holder: $crate::machine::Holder,
+            ) -> $crate::machine::HolderStatus {
+                $crate::machine::HolderStatus {
+                    holder,
+                    phase: self.name(),
+                    stage: self.stage(),
+                    valid_until: None,
+                    renewal_due_at: None,
+                    refused: match self {
+                        Self::Refused(error) => Some(error.clone()),
+                        _ => None,
+                    },
+                }
+            }
         }
 
         impl core::fmt::Debug for $Phase {
@@ -104,28 +122,6 @@ macro_rules! phases {
 }
 
 pub(crate) use phases;
-
-impl HolderStatus {
-    /// The status of a holder without a certificate.
-    pub(crate) fn new(holder: Holder, phase: &'static str, stage: Stage) -> Self {
-        Self {
-            holder,
-            phase,
-            stage,
-            valid_until: None,
-            renewal_due_at: None,
-            refused: None,
-        }
-    }
-
-    /// The status of a holder whose identity is refused.
-    pub(crate) fn refused(self, error: Error) -> Self {
-        Self {
-            refused: Some(error),
-            ..self
-        }
-    }
-}
 
 impl Status {
     /// The control plane and the slices, in this order.

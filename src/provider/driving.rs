@@ -1,6 +1,6 @@
 //! The provider as a [`Machine`].
 
-use super::{Credential, Provider, Renewal, SlicePhase, SliceStatus, phase::Phase};
+use super::{Credential, Provider, Renewal, SliceStatus, phase::Phase};
 use crate::{
     error::Error,
     machine::{
@@ -89,7 +89,7 @@ impl Machine for Provider {
         Ok(machine::Status {
             side: Side::Provider,
             peer: view.peer().clone(),
-            control_plane: of_control_plane(status.phase),
+            control_plane: of_control_plane(&status.phase),
             slices: status.slices.into_iter().map(of_slice).collect(),
             notices: status.notices,
         })
@@ -112,29 +112,21 @@ impl Machine for Provider {
     }
 }
 
-fn of_control_plane(phase: Phase) -> HolderStatus {
-    let status = HolderStatus::new(Holder::ControlPlane, phase.name(), phase.stage());
+fn of_control_plane(phase: &Phase) -> HolderStatus {
+    let status = phase.of_holder(Holder::ControlPlane);
     match phase {
         Phase::NeedsRights(issued) | Phase::Authenticated(issued) => {
             with_credential(status, &issued.credential, &issued.renewal)
         }
-        Phase::Refused(error) => status.refused(error),
         _ => status,
     }
 }
 
 fn of_slice(slice: SliceStatus) -> HolderStatus {
-    let status = HolderStatus::new(
-        Holder::Slice(slice.slice.name),
-        slice.phase.name(),
-        slice.phase.stage(),
-    );
-    if let Some(settled) = slice.phase.settled() {
-        return with_credential(status, &settled.credential, &settled.renewal);
-    }
-    match slice.phase {
-        SlicePhase::Refused(error) => status.refused(error),
-        _ => status,
+    let status = slice.phase.of_holder(Holder::Slice(slice.slice.name));
+    match slice.phase.settled() {
+        Some(settled) => with_credential(status, &settled.credential, &settled.renewal),
+        None => status,
     }
 }
 
