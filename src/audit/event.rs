@@ -174,13 +174,11 @@ impl Event {
 
     /// The same event, with the key on which it rests.
     #[must_use]
-    pub(crate) fn by_key(mut self, key: Fingerprint) -> Self {
-        self.key = Some(key);
+    pub(crate) fn by_key(mut self, key: impl Into<Option<Fingerprint>>) -> Self {
+        self.key = key.into();
         self
     }
 }
-
-impl Decision {}
 
 impl fmt::Display for Event {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -31,7 +31,7 @@ impl<'a> Observed<'a> {
         let namespace = view.tenant_namespace()?;
         let name = names::identity_name(peer);
         let identity: Option<&Identity> = view.find_anywhere(&name)?;
-        let here = namespace_name(namespace, peer);
+        let here = Namespace::name_for(namespace, peer);
         let place = identity.map_or(here.as_str(), |identity| {
             identity.metadata.namespace.as_str()
         });
@@ -64,7 +64,7 @@ impl<'a> Observed<'a> {
     /// The name of the tenant namespace, or its future name if it does not exist
     /// yet.
     pub(super) fn namespace_name(&self) -> String {
-        namespace_name(self.namespace, &self.peer)
+        Namespace::name_for(self.namespace, &self.peer)
     }
 
     pub(super) fn record(&self) -> Option<&Record> {
@@ -104,11 +104,4 @@ impl<'a> Observed<'a> {
 /// The Renew, if it exists and can be read.
 pub(super) fn readable<'a>(renew: &Result<Option<&'a Renew>, Error>) -> Option<&'a Renew> {
     renew.as_ref().ok().copied().flatten()
-}
-
-fn namespace_name(namespace: Option<&Namespace>, peer: &ClusterId) -> String {
-    match namespace {
-        Some(namespace) => namespace.metadata.name.clone(),
-        None => names::tenant_namespace(peer),
-    }
 }

@@ -295,6 +295,11 @@ impl<R: Records> Plan<R> {
         self.delete_at(stored.id(), stored.metadata(), Rank::Rule);
     }
 
+    /// Deletes an object, readable or not.
+    pub(crate) fn delete_present(&mut self, stored: &Object) {
+        self.delete_at(stored.id(), stored.any_metadata(), Rank::Rule);
+    }
+
     /// Deletes an object that cannot be read.
     pub(crate) fn delete_unreadable(&mut self, stored: &Unreadable) {
         self.delete_at(stored.id.clone(), &stored.metadata, Rank::Rule);

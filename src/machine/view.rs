@@ -174,11 +174,21 @@ impl<'o> View<'o> {
     pub(crate) fn readable<K: Resource + 'o>(
         &self,
     ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
-        let start = self
-            .objects
-            .partition_point(|object| object.key().0 < K::KIND);
-        let of_kind = self.objects.get(start..).unwrap_or_default();
-        of_kind.iter().map_while(|object| K::from_object(object))
+        let of_kind = self.readable_of(K::KIND).iter();
+        of_kind.filter_map(|object| K::from_object(object))
+    }
+
+    fn readable_of(&self, kind: Kind) -> &[&'o Object] {
+        let start = self.objects.partition_point(|found| found.key().0 < kind);
+        let rest = self.objects.get(start..).unwrap_or_default();
+        let end = rest.partition_point(|found| found.key().0 <= kind);
+        rest.get(..end).unwrap_or_default()
+    }
+
+    /// Every object of a kind, readable or not.
+    pub(crate) fn present(&self, kind: Kind) -> impl Iterator<Item = &'o Object> + use<'o, '_> {
+        let unreadable = self.unreadable_of(kind).iter().map(|(_, object)| *object);
+        self.readable_of(kind).iter().copied().chain(unreadable)
     }
 
     /// Every unreadable object of a kind.

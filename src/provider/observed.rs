@@ -58,10 +58,7 @@ impl<'o> Observed<'o> {
     pub(super) fn select(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
         let peer = view.peer();
         let namespace = view.tenant_namespace()?;
-        let namespace_name = match namespace {
-            Some(namespace) => namespace.metadata.name.clone(),
-            None => names::tenant_namespace(peer),
-        };
+        let namespace_name = Namespace::name_for(namespace, peer);
         let id = configuration.record_id(peer);
         let mut unreadable_handshake = None;
         let mut secret = |name: &str| {
@@ -132,10 +129,7 @@ impl<'o> Observed<'o> {
 
     /// The name of the tenant namespace; the default name if it does not exist yet.
     pub(super) fn namespace_name(&self) -> String {
-        match self.namespace {
-            Some(namespace) => namespace.metadata.name.clone(),
-            None => names::tenant_namespace(&self.peer),
-        }
+        Namespace::name_for(self.namespace, &self.peer)
     }
 
     /// Checks that the peer's record can be read, if it exists.

@@ -86,5 +86,3 @@ pub struct NeedsCredential {
     pub request: CredentialRequest,
     pub(super) nonce: Nonce,
 }
-
-impl Phase {}

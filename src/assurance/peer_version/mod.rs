@@ -29,8 +29,8 @@ use crate::{
     error::Error,
     machine::{View, replication},
     model::{
-        AuthStatus, ForeignCluster, Identity, ObjectRef, Renew, Resource, Secret, ServiceAccount,
-        Tenant, names,
+        AuthStatus, ForeignCluster, Identity, Namespace, ObjectRef, Renew, Resource, Secret,
+        ServiceAccount, Tenant, names,
     },
     policy::Policy,
 };
@@ -158,10 +158,7 @@ pub fn of_consumer(view: &View<'_>) -> Result<Evidence, Error> {
 /// As [`of_consumer`].
 pub fn of_provider(view: &View<'_>) -> Result<Evidence, Error> {
     let mut observations = Vec::new();
-    let namespace = match view.tenant_namespace()? {
-        Some(namespace) => namespace.metadata.name.clone(),
-        None => names::tenant_namespace(view.peer()),
-    };
+    let namespace = Namespace::name_for(view.tenant_namespace()?, view.peer());
     if let Some(secret) = view.find::<Secret>(&namespace, names::SIGNED_NONCE_SECRET)? {
         observations.extend(of_nonce(secret));
     }

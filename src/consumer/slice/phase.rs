@@ -96,5 +96,3 @@ impl ResourcesDecision {
         }
     }
 }
-
-impl SlicePhase {}

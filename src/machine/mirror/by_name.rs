@@ -39,42 +39,29 @@ impl<'a> Borrow<dyn Named + 'a> for ByName {
     }
 }
 
-impl PartialEq for dyn Named + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
+/// Orders and compares a type by its keys.
+macro_rules! by_key {
+    ($($Type:ty),+) => {$(
+        impl PartialEq for $Type {
+            fn eq(&self, other: &Self) -> bool {
+                self.key() == other.key()
+            }
+        }
+
+        impl Eq for $Type {}
+
+        impl PartialOrd for $Type {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Ord for $Type {
+            fn cmp(&self, other: &Self) -> Ordering {
+                self.key().cmp(&other.key())
+            }
+        }
+    )+};
 }
 
-impl Eq for dyn Named + '_ {}
-
-impl PartialOrd for dyn Named + '_ {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for dyn Named + '_ {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialEq for ByName {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for ByName {}
-
-impl PartialOrd for ByName {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for ByName {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
+by_key!(dyn Named + '_, ByName);

@@ -36,4 +36,13 @@ impl Namespace {
             metadata: Metadata::labelled(names::tenant_namespace(peer), "", labels),
         }
     }
+
+    /// The name of a peer's tenant namespace; the default name if it does not exist
+    /// yet.
+    pub(crate) fn name_for(present: Option<&Self>, peer: &ClusterId) -> String {
+        match present {
+            Some(namespace) => namespace.metadata.name.clone(),
+            None => names::tenant_namespace(peer),
+        }
+    }
 }

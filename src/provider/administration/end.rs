@@ -13,7 +13,7 @@ use crate::{
     audit::{Decision, Event},
     error::{Error, Precondition},
     machine::{Awaited, Notice, Step, View, replication},
-    model::{Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice, Secret, Timestamp, names},
+    model::{Kind, Metadata, Object, ObjectRef, Renew, Resource, Timestamp, names},
     provider::{
         Provider, credentials::delete_unanswered, look::Look, observed::Observed, records::Plan,
     },
@@ -89,18 +89,15 @@ fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
     // The finalizers of a drained peer must not prevent the end of the peering.
     let is_being_deleted =
         |metadata: &Metadata| is_drained && metadata.deletion_timestamp.is_some();
-    let readable = view.readable::<ResourceSlice>();
-    let readable = readable.map(|slice| (slice.id(), &slice.metadata));
-    let unreadable = view.unreadable(Kind::ResourceSlice);
-    let unreadable = unreadable.map(|slice| (slice.id.clone(), &*slice.metadata));
-    let remaining: Vec<ObjectRef> = readable
-        .chain(unreadable)
-        .filter(|(id, metadata)| {
-            id.namespace == namespace
+    let remaining: Vec<ObjectRef> = view
+        .present(Kind::ResourceSlice)
+        .filter(|slice| {
+            let metadata = slice.any_metadata();
+            slice.key().1 == namespace
                 && !replication::is_requested_from(metadata, &observed.peer)
                 && !is_being_deleted(metadata)
         })
-        .map(|(id, _)| id)
+        .map(Object::id)
         .collect();
     let one = remaining.first()?;
     let fault = Precondition::SlicesRemain {
@@ -122,21 +119,15 @@ fn delete_leftovers(look: &Look<'_>, plan: &mut Plan<'_>) {
             plan.notify(Notice::NonceAskedAfterEnd);
         }
     }
-    let is_left = |metadata: &Metadata, name: &str| {
+    let secrets = view.present(Kind::Secret).filter(|secret| {
+        let (metadata, (_, _, name)) = (secret.any_metadata(), secret.key());
         let peer = metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
         let is_the_peers = peer == Some(observed.peer.as_str());
         metadata.namespace == namespace
             && (name == names::NONCE_SECRET
                 || (is_the_peers && name.starts_with(names::ISSUED_CERTIFICATE_SECRET)))
-    };
-    let secrets = view.readable::<Secret>();
-    for secret in secrets.filter(|secret| is_left(&secret.metadata, &secret.metadata.name)) {
-        plan.delete(secret);
-    }
-    let unreadable = view.unreadable(Kind::Secret);
-    for secret in unreadable.filter(|secret| is_left(&secret.metadata, &secret.id.name)) {
-        plan.delete_unreadable(secret);
-    }
+    });
+    secrets.for_each(|secret| plan.delete_present(secret));
     let renewals = view.readable::<Renew>().filter(|renew| {
         renew.metadata.namespace == namespace
             && replication::is_replica_of(&renew.metadata, &observed.peer)

@@ -110,10 +110,7 @@ impl Provider {
             provider: self.clone(),
             key,
             request,
-            namespace: match namespace {
-                Some(namespace) => namespace.metadata.name.clone(),
-                None => names::tenant_namespace(peer),
-            },
+            namespace: Namespace::name_for(namespace, peer),
             make_namespace: namespace.is_none(),
             reader,
             writer,

@@ -3,6 +3,7 @@
 
 use crate::{
     audit::{Decision, Event},
+    crypto::PublicKey,
     error::{Error, Precondition},
     machine::{Holder, Step, View},
     model::{TenantCondition, Timestamp},
@@ -77,10 +78,7 @@ impl Provider {
                     record.proof = None;
                 });
                 let event = Event::new(view.peer(), Decision::KeyReleased);
-                let event = match &record.public_key {
-                    Some(key) => event.by_key(key.fingerprint()),
-                    None => event,
-                };
+                let event = event.by_key(record.public_key.as_ref().map(PublicKey::fingerprint));
                 plan.tell_upon(self.0.record_id(view.peer()), event);
             }
             Ok(())

@@ -4,7 +4,7 @@ use crate::{
     audit::{Decision, Event},
     error::Error,
     machine::Awaited,
-    model::{Kind, ResourceSlice},
+    model::{Kind, Metadata, Object},
     provider::{
         look::Look,
         record::{AccessKey, Record, SliceKey},
@@ -72,8 +72,19 @@ fn to_revoke(look: &Look<'_>, record: &Record) -> Vec<AccessKey> {
     let of_other_tenant = held
         .filter(|(_, uid)| Some(*uid) != tenant)
         .map(|(config, _)| AccessKey::of(config));
-    let slices = present(look);
-    let is_gone = |one: &&SliceKey| tenant.is_none() || !slices.iter().any(|slice| slice.is(one));
+    let namespace = look.observed.namespace_name();
+    let slices: Vec<&Object> = look
+        .view
+        .present(Kind::ResourceSlice)
+        .filter(|slice| slice.key().1 == namespace)
+        .collect();
+    // A slice that cannot be read may have any UID.
+    let is_of = |slice: &Object, one: &SliceKey| {
+        let has_uid = |metadata: &Metadata| metadata.uid == one.uid;
+        slice.key().2 == one.slice && slice.metadata().is_none_or(has_uid)
+    };
+    let is_gone =
+        |one: &&SliceKey| tenant.is_none() || !slices.iter().any(|slice| is_of(slice, one));
     let keys = &record.aws;
     let of_gone_slices = keys.of_slices.iter().filter(is_gone);
     keys.superseded
@@ -82,38 +93,4 @@ fn to_revoke(look: &Look<'_>, record: &Record) -> Vec<AccessKey> {
         .chain(of_other_tenant)
         .chain(of_gone_slices.map(|one| one.key.clone()))
         .collect()
-}
-
-/// A slice in the peer's tenant namespace. The UID is `None` if the slice cannot be
-/// read; such a slice may have any UID.
-struct Present<'a> {
-    name: &'a str,
-    uid: Option<&'a str>,
-}
-
-impl Present<'_> {
-    fn is(&self, one: &SliceKey) -> bool {
-        self.name == one.slice && self.uid.is_none_or(|uid| uid == one.uid)
-    }
-}
-
-fn present<'a>(look: &Look<'a>) -> Vec<Present<'a>> {
-    let namespace = look.observed.namespace_name();
-    let readable = look
-        .view
-        .readable::<ResourceSlice>()
-        .filter(|slice| slice.metadata.namespace == namespace)
-        .map(|slice| Present {
-            name: &slice.metadata.name,
-            uid: Some(&slice.metadata.uid),
-        });
-    let unreadable = look
-        .view
-        .unreadable(Kind::ResourceSlice)
-        .filter(|slice| slice.id.namespace == namespace)
-        .map(|slice| Present {
-            name: &slice.id.name,
-            uid: None,
-        });
-    readable.chain(unreadable).collect()
 }

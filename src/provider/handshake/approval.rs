@@ -138,13 +138,8 @@ impl Look<'_> {
             }
         };
         let event = Event::new(self.peer(), decision).about(tenant.id());
-        plan.tell_upon(
-            self.configuration.record_id(self.peer()),
-            match &record.public_key {
-                Some(key) => event.by_key(key.fingerprint()),
-                None => event,
-            },
-        );
+        let event = event.by_key(record.public_key.as_ref().map(PublicKey::fingerprint));
+        plan.tell_upon(self.configuration.record_id(self.peer()), event);
         plan.records.peer.change(|record| {
             if let Some(proof) = &mut record.proof {
                 proof.verdict = Some(verdict);
