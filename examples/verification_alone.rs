@@ -55,7 +55,7 @@ fn judge(case: &Value) -> Result<String, BoxError> {
     });
     Ok(match verdict {
         Ok(verified) => {
-            let (consumer, key) = (verified.cluster_id(), verified.public_key());
+            let (consumer, key) = (&verified.cluster_id, &verified.public_key);
             format!(
                 "accepted: {consumer}, {}, {}",
                 key.algorithm(),

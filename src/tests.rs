@@ -5,8 +5,9 @@ use serde::Deserialize;
 
 use crate::{
     assurance::{
-        commitment::{Commitment, Committed},
-        succession::{KeySuccession, Succeeding},
+        commitment::Committed,
+        key_and_signature::{KeyAndSignature, Statement},
+        succession::Succeeding,
     },
     audit::{Chain, Decision, Entry, Event, Verifier},
     crypto::{KeyPair, Nonce, RecordKey, SigningKey},
@@ -89,10 +90,11 @@ fn a_commitment() {
             ..AuthParams::default()
         },
     };
-    let made = Commitment::make(&committed, &provider_key).unwrap();
+    let made = committed.sign(&provider_key).unwrap();
     assert_eq!(made.at_once().unwrap().to_annotation(), vectors.commitment);
-    let read = Commitment::from_annotation(&vectors.commitment, &Policy::strict()).unwrap();
-    let committed_by = read.verify(&committed, &Policy::strict()).unwrap();
+    let committed_by = committed
+        .verify(&vectors.commitment, &Policy::strict())
+        .unwrap();
     assert_eq!(&committed_by, provider_key.public_key());
 }
 
@@ -107,11 +109,11 @@ fn a_key_succession() {
         successor: new.public_key().spki_der(),
         nonce: &nonce(&vectors),
     };
-    let made = KeySuccession::make(&succeeding, &old).unwrap();
+    let made = succeeding.sign(&old).unwrap();
     assert_eq!(made.at_once().unwrap().to_annotation(), vectors.succession);
-    let read = KeySuccession::from_annotation(&vectors.succession, &Policy::strict()).unwrap();
+    let read = KeyAndSignature::from_annotation(&vectors.succession, &Policy::strict()).unwrap();
     assert_eq!(
-        read.verify(&succeeding, old.public_key(), &Policy::strict()),
+        succeeding.verify(&read, old.public_key(), &Policy::strict()),
         Ok(())
     );
 }

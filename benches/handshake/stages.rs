@@ -162,8 +162,8 @@ fn verify_tenant(tenant: &Tenant, nonce: &Nonce) -> VerifiedTenant {
 }
 
 fn issue(clusters: &Clusters, verified: &VerifiedTenant) -> CertificateChain {
-    let subject = Subject::control_plane(verified.cluster_id());
-    let (csr, key) = (verified.csr(), verified.public_key());
+    let subject = Subject::control_plane(&verified.cluster_id);
+    let (csr, key) = (&verified.csr, &verified.public_key);
     clusters
         .authority
         .issue(csr, &subject, key, now(), YEAR, &entropy(7))

@@ -41,13 +41,13 @@ fn judge(identity: &Identity) {
     assert!(strict.is_err() || compatible.is_ok(), "{compatible:?}");
     if let Ok(verified) = compatible {
         let leaf = verified
-            .credentials()
+            .credentials
             .certificate()
             .expect("AWS keys are not accepted")
             .leaf();
         assert_eq!(leaf.spki_der, key.spki_der());
         assert!(leaf.subject_is(&Subject::control_plane(consumer.cluster_id())));
-        assert!(verified.api_server().as_str().starts_with("https://"));
+        assert!(verified.api_server.as_str().starts_with("https://"));
     }
 
     let mut objects = rehearsal.at_consumer.clone();

@@ -86,7 +86,7 @@ fn strict_takes_one_request(tenant: &Tenant) {
             .expect("the key signs")
             .at_once()
             .expect("the key answers immediately");
-        assert_eq!(verified.public_key(), key.public_key());
+        assert_eq!(&verified.public_key, key.public_key());
         assert_eq!(tenant.spec.csr.as_slice(), honest.pem());
     }
 }

@@ -7,12 +7,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::key_and_signature::{self, KeyAndSignature};
+use super::key_and_signature::{self, KeyAndSignature, Statement};
 use crate::{
-    crypto::{
-        Answer, BoxError, Fingerprint, Nonce, Payload, PublicKey, Purpose, RequestId, SigningKey,
-        StructuredNonce, sign_verified,
-    },
+    crypto::{Fingerprint, Nonce, PublicKey, Purpose, StructuredNonce},
     error::CommitmentFault,
     model::{AuthParams, ClusterId},
     policy::Policy,
@@ -53,59 +50,34 @@ pub(crate) struct Committed<'a> {
     pub(crate) auth_params: &'a AuthParams,
 }
 
-/// The provider's public key, and its signature over [`Committed`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Commitment(KeyAndSignature);
-
-impl Commitment {
-    /// Asks the provider's key for the signature. The key may answer later.
-    pub(crate) fn make(
-        committed: &Committed<'_>,
-        key: &dyn SigningKey,
-    ) -> Result<Answer<Self>, BoxError> {
-        let message = committed.message();
-        let payload = Payload::of(Purpose::Commitment, &message, key.public_key());
-        let signature = sign_verified(key, &payload)?;
-        Ok(signature.map(|signature| Self(KeyAndSignature::new(key.public_key(), signature))))
-    }
-
-    /// The name of the signature that [`make`](Self::make) asks the key for.
-    pub(crate) fn signature_id(committed: &Committed<'_>, key: &PublicKey) -> RequestId {
-        Payload::of(Purpose::Commitment, &committed.message(), key).id()
-    }
-
-    /// Verifies the commitment and gives the provider's key.
+impl Committed<'_> {
+    /// Verifies the commitment in an annotation and gives the provider's key.
     pub(crate) fn verify(
         &self,
-        committed: &Committed<'_>,
+        annotation: &str,
         policy: &Policy,
     ) -> Result<PublicKey, CommitmentFault> {
-        let Self(KeyAndSignature { key, signature }) = self;
-        let key = PublicKey::from_spki_der(key, policy).map_err(CommitmentFault::Key)?;
-        key.verify(key.csr_scheme(), &committed.message(), signature, policy)
+        let KeyAndSignature { key, signature } =
+            KeyAndSignature::from_annotation(annotation, policy)
+                .ok_or(CommitmentFault::Encoding)?;
+        let key = PublicKey::from_spki_der(&key, policy).map_err(CommitmentFault::Key)?;
+        key.verify(key.csr_scheme(), &self.message(&key), &signature, policy)
             .map_err(CommitmentFault::Signature)?;
         Ok(key)
     }
 
-    pub(crate) fn from_annotation(text: &str, policy: &Policy) -> Result<Self, CommitmentFault> {
-        let read = KeyAndSignature::from_annotation(text, policy);
-        read.map(Self).ok_or(CommitmentFault::Encoding)
-    }
-
-    pub(crate) fn to_annotation(&self) -> String {
-        self.0.to_annotation()
-    }
-}
-
-impl Committed<'_> {
     /// The SHA-256 of the signed message and the provider's key. It shows whether a
     /// stored commitment is still the right one.
     pub(crate) fn digest(&self, provider_key: &PublicKey) -> [u8; 32] {
-        let hash = Sha256::new_with_prefix(self.message());
+        let hash = Sha256::new_with_prefix(self.message(provider_key));
         hash.chain_update(provider_key.spki_der()).finalize().into()
     }
+}
 
-    fn message(&self) -> Vec<u8> {
+impl Statement for Committed<'_> {
+    const PURPOSE: Purpose = Purpose::Commitment;
+
+    fn message(&self, _provider_key: &PublicKey) -> Vec<u8> {
         let proxy_url = self.auth_params.proxy_url.as_deref().unwrap_or_default();
         key_and_signature::message(
             b"liqo-auth provider commitment v1\0",
@@ -152,7 +124,7 @@ impl KnownProvider<'_> {
                 Err(CommitmentFault::Missing)
             };
         };
-        let key = Commitment::from_annotation(annotation, policy)?.verify(committed, policy)?;
+        let key = committed.verify(annotation, policy)?;
         let fingerprint = key.fingerprint();
         let other_key = || CommitmentFault::OtherKey {
             found: fingerprint.to_string(),
@@ -181,7 +153,7 @@ impl KnownProvider<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::{Entropy, KeyPair, SignatureError};
+    use crate::crypto::{Entropy, KeyPair, SignatureError, SigningKey};
 
     fn holds(key: &KeyPair) {
         let policy = Policy::strict();
@@ -199,11 +171,10 @@ mod tests {
             namespace: "liqo-tenant-cl01",
             auth_params: &auth_params,
         };
-        let made = Commitment::make(&committed, key).unwrap();
+        let made = committed.sign(key).unwrap();
         let text = made.at_once().unwrap().to_annotation();
-        let read = Commitment::from_annotation(&text, &policy).unwrap();
         assert_eq!(
-            read.verify(&committed, &policy).as_ref(),
+            committed.verify(&text, &policy).as_ref(),
             Ok(key.public_key())
         );
         let other = Committed {
@@ -211,7 +182,7 @@ mod tests {
             ..committed
         };
         assert_eq!(
-            read.verify(&other, &policy),
+            other.verify(&text, &policy),
             Err(CommitmentFault::Signature(SignatureError::Mismatch))
         );
     }

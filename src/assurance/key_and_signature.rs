@@ -3,28 +3,45 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
-    crypto::{PublicKey, Signature},
+    crypto::{Answer, BoxError, Payload, PublicKey, Purpose, RequestId, SigningKey, sign_verified},
     policy::Policy,
 };
+
+/// A statement that a key signs.
+pub(crate) trait Statement {
+    const PURPOSE: Purpose;
+
+    /// The message that this key signs.
+    fn message(&self, key: &PublicKey) -> Vec<u8>;
+
+    /// Asks the key for the signature. The key may answer later.
+    fn sign(&self, key: &dyn SigningKey) -> Result<Answer<KeyAndSignature>, BoxError> {
+        let public_key = key.public_key();
+        let message = self.message(public_key);
+        let signature = sign_verified(key, &Payload::of(Self::PURPOSE, &message, public_key))?;
+        Ok(signature.map(|signature| KeyAndSignature {
+            key: public_key.spki_der().to_vec(),
+            signature: signature.0,
+        }))
+    }
+
+    /// The name of the signature that [`sign`](Self::sign) asks the key for.
+    fn signature_id(&self, key: &PublicKey) -> RequestId {
+        Payload::of(Self::PURPOSE, &self.message(key), key).id()
+    }
+}
 
 /// A public key (SubjectPublicKeyInfo) and a signature. In an annotation both are
 /// in base64, with a dot between. Nothing is verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct KeyAndSignature {
+pub(crate) struct KeyAndSignature {
     pub(super) key: Vec<u8>,
     pub(super) signature: Vec<u8>,
 }
 
 impl KeyAndSignature {
-    pub(super) fn new(key: &PublicKey, signature: Signature) -> Self {
-        Self {
-            key: key.spki_der().to_vec(),
-            signature: signature.0,
-        }
-    }
-
     /// Reads an annotation's value. `None` if its form is wrong.
-    pub(super) fn from_annotation(text: &str, policy: &Policy) -> Option<Self> {
+    pub(crate) fn from_annotation(text: &str, policy: &Policy) -> Option<Self> {
         let limit = 2 * (policy.limits.public_key + policy.limits.signature);
         let (key, signature) = text.split_once('.').filter(|_| text.len() <= limit)?;
         Some(Self {
@@ -33,7 +50,8 @@ impl KeyAndSignature {
         })
     }
 
-    pub(super) fn to_annotation(&self) -> String {
+    /// The annotation's value.
+    pub(crate) fn to_annotation(&self) -> String {
         let (key, signature) = (STANDARD.encode(&self.key), STANDARD.encode(&self.signature));
         format!("{key}.{signature}")
     }

@@ -8,7 +8,7 @@
 //! | Which version does the peer run? | [`peer_version`] |
 
 pub mod commitment;
-mod key_and_signature;
+pub(crate) mod key_and_signature;
 pub mod peer_version;
 pub mod succession;
 pub mod transcript;

@@ -4,11 +4,9 @@
 //! Unmodified Liqo passes the annotation on. The Tenant proves that its sender
 //! holds the new key. The succession proves that the holder of the old key agrees.
 
-use super::key_and_signature::{self, KeyAndSignature};
+use super::key_and_signature::{self, KeyAndSignature, Statement};
 use crate::{
-    crypto::{
-        Answer, BoxError, Nonce, Payload, PublicKey, Purpose, RequestId, SigningKey, sign_verified,
-    },
+    crypto::{Nonce, PublicKey, Purpose},
     error::SuccessionFault,
     model::ClusterId,
     policy::Policy,
@@ -32,60 +30,31 @@ pub(crate) struct Succeeding<'a> {
     pub(crate) nonce: &'a Nonce,
 }
 
-/// The old key, and its signature over the new key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KeySuccession(KeyAndSignature);
-
-impl KeySuccession {
-    /// Asks the old key to sign the new one. The key may answer later.
-    pub(crate) fn make(
-        succeeding: &Succeeding<'_>,
-        predecessor: &dyn SigningKey,
-    ) -> Result<Answer<Self>, BoxError> {
-        let key = predecessor.public_key();
-        let message = succeeding.message(key);
-        let signature = sign_verified(
-            predecessor,
-            &Payload::of(Purpose::KeySuccession, &message, key),
-        )?;
-        Ok(signature.map(|signature| Self(KeyAndSignature::new(key, signature))))
-    }
-
-    /// The name of the signature that [`make`](Self::make) asks the old key for.
-    pub(crate) fn signature_id(succeeding: &Succeeding<'_>, old: &PublicKey) -> RequestId {
-        Payload::of(Purpose::KeySuccession, &succeeding.message(old), old).id()
-    }
-
+impl Succeeding<'_> {
     /// Verifies that the old key is the pinned one, and that it signed this content.
     pub(crate) fn verify(
         &self,
-        succeeding: &Succeeding<'_>,
+        KeyAndSignature { key, signature }: &KeyAndSignature,
         pinned: &PublicKey,
         policy: &Policy,
     ) -> Result<(), SuccessionFault> {
-        let Self(KeyAndSignature { key, signature }) = self;
         if key != pinned.spki_der() {
             return Err(SuccessionFault::OtherKey);
         }
-        let message = succeeding.message(pinned);
         pinned
-            .verify(pinned.csr_scheme(), &message, signature, policy)
+            .verify(
+                pinned.csr_scheme(),
+                &self.message(pinned),
+                signature,
+                policy,
+            )
             .map_err(SuccessionFault::Signature)
-    }
-
-    /// Reads the annotation. Only its form is verified.
-    pub(crate) fn from_annotation(text: &str, policy: &Policy) -> Result<Self, SuccessionFault> {
-        let read = KeyAndSignature::from_annotation(text, policy);
-        read.map(Self).ok_or(SuccessionFault::Encoding)
-    }
-
-    /// The annotation's value.
-    pub(crate) fn to_annotation(&self) -> String {
-        self.0.to_annotation()
     }
 }
 
-impl Succeeding<'_> {
+impl Statement for Succeeding<'_> {
+    const PURPOSE: Purpose = Purpose::KeySuccession;
+
     fn message(&self, predecessor: &PublicKey) -> Vec<u8> {
         key_and_signature::message(
             b"liqo-auth key succession v1\0",
@@ -103,7 +72,7 @@ impl Succeeding<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::{Entropy, KeyPair, SignatureError};
+    use crate::crypto::{Entropy, KeyPair, SignatureError, SigningKey};
 
     fn key(seed: u8) -> KeyPair {
         KeyPair::from_entropy(&Entropy::from_bytes([seed; 32]))
@@ -124,13 +93,10 @@ mod tests {
             successor: new.public_key().spki_der(),
             nonce: &first,
         };
-        let made = KeySuccession::make(&succeeding, old)
-            .unwrap()
-            .at_once()
-            .unwrap();
-        let read = KeySuccession::from_annotation(&made.to_annotation(), &policy).unwrap();
+        let made = succeeding.sign(old).unwrap().at_once().unwrap();
+        let read = KeyAndSignature::from_annotation(&made.to_annotation(), &policy).unwrap();
         assert_eq!(read, made);
-        assert_eq!(read.verify(&succeeding, old.public_key(), &policy), Ok(()));
+        assert_eq!(succeeding.verify(&read, old.public_key(), &policy), Ok(()));
 
         let others = [
             Succeeding {
@@ -152,23 +118,19 @@ mod tests {
         ];
         for other in others {
             assert_eq!(
-                read.verify(&other, old.public_key(), &policy),
+                other.verify(&read, old.public_key(), &policy),
                 Err(SuccessionFault::Signature(SignatureError::Mismatch)),
                 "{other:?}",
             );
         }
         assert_eq!(
-            read.verify(&succeeding, third.public_key(), &policy),
+            succeeding.verify(&read, third.public_key(), &policy),
             Err(SuccessionFault::OtherKey)
         );
-        let KeySuccession(mut forged) = KeySuccession::make(&succeeding, new)
-            .unwrap()
-            .at_once()
-            .unwrap();
+        let mut forged = succeeding.sign(new).unwrap().at_once().unwrap();
         forged.key = old.public_key().spki_der().to_vec();
-        let forged = KeySuccession(forged);
         assert!(matches!(
-            forged.verify(&succeeding, old.public_key(), &policy),
+            succeeding.verify(&forged, old.public_key(), &policy),
             Err(SuccessionFault::Signature(_))
         ));
     }
@@ -194,8 +156,8 @@ mod tests {
         let long = format!("AA==.{}", "A".repeat(100_000));
         for text in ["", ".x", "AA==", "A.AA==", "AA==.AA==.", &long] {
             assert_eq!(
-                KeySuccession::from_annotation(text, &policy),
-                Err(SuccessionFault::Encoding),
+                KeyAndSignature::from_annotation(text, &policy),
+                None,
                 "{text}"
             );
         }

@@ -122,7 +122,7 @@ fn with_identity(status: HolderStatus, stored: &StoredIdentity) -> HolderStatus 
         Renewal::Never | Renewal::Due | Renewal::Awaited { .. } | Renewal::Answered => (None, None),
     };
     HolderStatus {
-        valid_until: stored.accepted.identity.credentials().valid_until(),
+        valid_until: stored.accepted.identity.credentials.valid_until(),
         renewal_due_at,
         refused,
         ..status

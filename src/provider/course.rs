@@ -196,8 +196,8 @@ impl<'a> Look<'a> {
             about: tenant.id(),
             uid: &tenant.metadata.uid,
             text: tenant.spec.csr.as_slice(),
-            csr: verified.csr(),
-            key: verified.public_key(),
+            csr: &verified.csr,
+            key: &verified.public_key,
             subject: Holder::ControlPlane.subject(self.peer()),
             basis: RequestBasis::Handshake {
                 nonce,
@@ -225,8 +225,8 @@ impl<'a> Look<'a> {
             Phase::Authenticated(issued) => {
                 let verified = &issued.tenant;
                 (
-                    Some(verified.public_key().clone()),
-                    verified.proxy_url().cloned(),
+                    Some(verified.public_key.clone()),
+                    verified.proxy_url.clone(),
                 )
             }
             Phase::Tolerated => (None, verify::proxy_url(tenant)?),

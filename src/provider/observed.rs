@@ -211,8 +211,8 @@ impl<'o> Observed<'o> {
     pub(super) fn proof(&self, verified: &VerifiedTenant, tenant_uid: &str) -> Option<&Proof> {
         let record = self.record()?;
         record.proof.as_ref().filter(|proof| {
-            record.public_key.as_ref() == Some(verified.public_key())
-                && proof.csr == verified.csr().digest()
+            record.public_key.as_ref() == Some(&verified.public_key)
+                && proof.csr == verified.csr.digest()
                 && proof.tenant_uid == tenant_uid
         })
     }

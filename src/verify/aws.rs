@@ -1,5 +1,7 @@
 //! An AWS user in an Identity, for providers on EKS.
 
+use core::ops::RangeInclusive;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
@@ -93,37 +95,28 @@ fn is_user_arn(arn: &str) -> bool {
     let [prefix, partition, service, region, account, user] = parts.as_slice() else {
         return false;
     };
+    let in_partition = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+    let in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@-_/".contains(&byte);
     *prefix == "arn"
         && (*partition == "aws" || partition.starts_with("aws-"))
-        && partition.len() <= 32
-        && partition
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+        && is_made_of(partition, 3..=32, in_partition)
         && *service == "iam"
         && region.is_empty()
-        && account.len() == 12
-        && account.bytes().all(|byte| byte.is_ascii_digit())
-        && user.strip_prefix("user/").is_some_and(|name| {
-            // A path has 512 characters at most, and a name 64.
-            (1..=576).contains(&name.len())
-                && name.bytes().all(
-                    |byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'=' | b',' | b'.' | b'@' | b'-' | b'_' | b'/'),
-                )
-        })
+        && is_made_of(account, 12..=12, |byte| byte.is_ascii_digit())
+        // A path has 512 characters at most, and a name 64.
+        && user
+            .strip_prefix("user/")
+            .is_some_and(|name| is_made_of(name, 1..=576, in_name))
 }
 
 fn is_access_key_id(id: &str) -> bool {
-    (16..=128).contains(&id.len())
-        && id
-            .bytes()
-            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    let is_allowed = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    is_made_of(id, 16..=128, is_allowed)
 }
 
 fn is_secret(secret: &str) -> bool {
-    (16..=128).contains(&secret.len())
-        && secret
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    is_made_of(secret, 16..=128, is_allowed)
 }
 
 /// Words with hyphens between them, and a number at the end.
@@ -131,21 +124,22 @@ fn is_region(region: &str) -> bool {
     let mut parts = region.split('-').rev();
     let number = parts.next().unwrap_or_default();
     let words: Vec<&str> = parts.collect();
+    let is_word = |word: &&str| is_made_of(word, 1..=32, |byte| byte.is_ascii_lowercase());
     region.len() <= 32
-        && (1..=2).contains(&number.len())
-        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && is_made_of(number, 1..=2, |byte| byte.is_ascii_digit())
         && words.len() >= 2
-        && words
-            .iter()
-            .all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()))
+        && words.iter().all(is_word)
 }
 
 fn is_cluster_name(name: &str) -> bool {
-    (1..=100).contains(&name.len())
-        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && is_made_of(name, 1..=100, is_allowed)
+}
+
+/// Whether a text has so many bytes, each of them an allowed one.
+fn is_made_of(text: &str, length: RangeInclusive<usize>, is_allowed: impl Fn(u8) -> bool) -> bool {
+    length.contains(&text.len()) && text.bytes().all(is_allowed)
 }
 
 #[cfg(test)]

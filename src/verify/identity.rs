@@ -73,13 +73,20 @@ impl<'a> IdentityExpectation<'a> {
 
 /// An Identity that a consumer may use. Only [`identity`] makes one.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct VerifiedIdentity {
-    credentials: Credentials,
-    api_server: ApiServerUrl,
-    proxy_url: Option<ProxyUrl>,
-    namespace: Option<NamespaceName>,
+    /// The credentials.
+    pub credentials: Credentials,
+    /// The provider's API server.
+    pub api_server: ApiServerUrl,
+    /// The proxy in front of the API server.
+    pub proxy_url: Option<ProxyUrl>,
+    /// The tenant namespace on the provider. `None` in the Identity of a resource
+    /// slice.
+    pub namespace: Option<NamespaceName>,
     bundle: Option<CaBundle>,
-    pins: EndpointPins,
+    /// The pins for later Identities of this provider.
+    pub pins: EndpointPins,
 }
 
 /// The credentials of an Identity: exactly one kind.
@@ -319,27 +326,6 @@ impl Credentials {
 }
 
 impl VerifiedIdentity {
-    /// The credentials.
-    pub fn credentials(&self) -> &Credentials {
-        &self.credentials
-    }
-
-    /// The provider's API server.
-    pub fn api_server(&self) -> &ApiServerUrl {
-        &self.api_server
-    }
-
-    /// The proxy in front of the API server.
-    pub fn proxy_url(&self) -> Option<&ProxyUrl> {
-        self.proxy_url.as_ref()
-    }
-
-    /// The tenant namespace on the provider. `None` in the Identity of a resource
-    /// slice.
-    pub fn namespace(&self) -> Option<&NamespaceName> {
-        self.namespace.as_ref()
-    }
-
     /// Whether a CA of the bundle issued the certificate. True if there is no
     /// certificate or no bundle. The bundle may be right even if this is false: the
     /// serving CA and the client CA of an API server may differ. Each call verifies
@@ -349,11 +335,6 @@ impl VerifiedIdentity {
             (Some(chain), Some(bundle)) => chain.issued_by(bundle) != Issuance::No,
             _ => true,
         }
-    }
-
-    /// The pins for later Identities of this provider.
-    pub fn pins(&self) -> &EndpointPins {
-        &self.pins
     }
 }
 

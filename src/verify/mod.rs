@@ -34,13 +34,9 @@ use crate::{
 fn check_names(object: &impl Resource, name: &str, labelled: &ClusterId) -> Result<(), Error> {
     let metadata = object.metadata();
     check_name(&metadata.name, name, object, "metadata.name")?;
-    let label = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-    check_name(
-        label.map(String::as_str).unwrap_or_default(),
-        labelled.as_str(),
-        object,
-        "metadata.labels[liqo.io/remote-cluster-id]",
-    )
+    let label = metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
+    let field = "metadata.labels[liqo.io/remote-cluster-id]";
+    check_name(label.unwrap_or_default(), labelled.as_str(), object, field)
 }
 
 pub(crate) fn check_name(
@@ -52,12 +48,7 @@ pub(crate) fn check_name(
     if found == expected {
         return Ok(());
     }
-    Err(Error::found_in(
-        object,
-        field,
-        PeerMisbehaved::NameMismatch {
-            expected: expected.to_owned(),
-            found: shortened(found),
-        },
-    ))
+    let (expected, found) = (expected.to_owned(), shortened(found));
+    let fault = PeerMisbehaved::NameMismatch { expected, found };
+    Err(Error::found_in(object, field, fault))
 }

@@ -20,11 +20,16 @@ pub struct TenantExpectation<'a> {
 /// A verified Tenant: its names, key, request and signature are right. Only
 /// verification makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VerifiedTenant {
-    cluster_id: ClusterId,
-    public_key: PublicKey,
-    csr: Csr,
-    proxy_url: Option<ProxyUrl>,
+    /// The consumer.
+    pub cluster_id: ClusterId,
+    /// The consumer's key.
+    pub public_key: PublicKey,
+    /// The consumer's request.
+    pub csr: Csr,
+    /// The proxy that the consumer asks for in its Identity.
+    pub proxy_url: Option<ProxyUrl>,
 }
 
 /// Verifies a Tenant: its names, its key (rule 3), its request (rules 1 and
@@ -55,28 +60,6 @@ pub fn claimed_consumer(tenant: &Tenant) -> Result<ClusterId, Error> {
     tenant.spec.cluster_id.parse().map_err(|error| {
         Error::found_in(tenant, "spec.clusterID", PeerMisbehaved::ClusterId(error))
     })
-}
-
-impl VerifiedTenant {
-    /// The consumer.
-    pub fn cluster_id(&self) -> &ClusterId {
-        &self.cluster_id
-    }
-
-    /// The consumer's key.
-    pub fn public_key(&self) -> &PublicKey {
-        &self.public_key
-    }
-
-    /// The consumer's request.
-    pub fn csr(&self) -> &Csr {
-        &self.csr
-    }
-
-    /// The proxy that the consumer asks for in its Identity.
-    pub fn proxy_url(&self) -> Option<&ProxyUrl> {
-        self.proxy_url.as_ref()
-    }
 }
 
 /// Facts that were verified earlier.
@@ -124,11 +107,8 @@ pub(crate) fn form(
 ) -> Result<Option<ProxyUrl>, Error> {
     tenant_names(tenant, consumer, policy)?;
     if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
-        return Err(Error::found_in(
-            tenant,
-            "spec.authzPolicy",
-            PeerMisbehaved::SelfDeclaredPolicy,
-        ));
+        let fault = PeerMisbehaved::SelfDeclaredPolicy;
+        return Err(Error::found_in(tenant, "spec.authzPolicy", fault));
     }
     proxy_url(tenant)
 }
@@ -141,12 +121,8 @@ pub(crate) fn tenant_names(
 ) -> Result<(), Error> {
     name_length(consumer, policy)?;
     check_names(tenant, consumer.as_str(), consumer)?;
-    check_name(
-        &tenant.spec.cluster_id,
-        consumer.as_str(),
-        tenant,
-        "spec.clusterID",
-    )
+    let (found, expected) = (&tenant.spec.cluster_id, consumer.as_str());
+    check_name(found, expected, tenant, "spec.clusterID")
 }
 
 /// The proxy that the Tenant asks for.
@@ -166,13 +142,8 @@ pub(crate) fn nonce_signature(
     let key = &verified.public_key;
     let signature = tenant.spec.signature.as_slice();
     key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy)
-        .map_err(|error| {
-            Error::found_in(
-                tenant,
-                "spec.signature",
-                PeerMisbehaved::NonceSignature(error),
-            )
-        })
+        .map_err(PeerMisbehaved::NonceSignature)
+        .map_err(|fault| Error::found_in(tenant, "spec.signature", fault))
 }
 
 pub(crate) fn name_length(name: &ClusterId, policy: &Policy) -> Result<(), Error> {

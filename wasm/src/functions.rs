@@ -60,10 +60,10 @@ pub(crate) fn verify_tenant(request: VerifyTenant) -> Result<Vec<u8>, Failure> {
     };
     let verified = verify::tenant(tenant, &expectation, &policy)?;
     Ok(written(&json!({
-        "clusterID": verified.cluster_id().as_str(),
-        "publicKey": Bytes::from(verified.public_key().spki_der()),
-        "csr": Bytes::from(verified.csr().pem()),
-        "proxyURL": verified.proxy_url().map(ToString::to_string),
+        "clusterID": verified.cluster_id.as_str(),
+        "publicKey": Bytes::from(verified.public_key.spki_der()),
+        "csr": Bytes::from(verified.csr.pem()),
+        "proxyURL": verified.proxy_url.as_ref().map(ToString::to_string),
     })))
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn verify_resource_slice(request: VerifyResourceSlice) -> Result<Vec<
         tenant_key: tenant_key.as_ref(),
     };
     let verified = verify::resource_slice(&slice, &expectation, policy)?;
-    let der = Bytes::from(verified.public_key().spki_der());
+    let der = Bytes::from(verified.public_key.spki_der());
     Ok(written(&json!({ "publicKey": der })))
 }
 

@@ -18,7 +18,6 @@
 mod version;
 
 use core::fmt;
-use std::collections::BTreeMap;
 
 pub use version::{LiqoVersion, PeerSoftware, VersionRange};
 use version::{V0_2, V0_3, V0_11, V1_0, V1_0_2, V1_2};
@@ -29,8 +28,8 @@ use crate::{
     error::Error,
     machine::{View, replication},
     model::{
-        AuthStatus, ForeignCluster, Identity, Namespace, ObjectRef, Renew, Resource, Secret,
-        ServiceAccount, Tenant, names,
+        AuthStatus, ForeignCluster, Identity, Metadata, Namespace, ObjectRef, Renew, Resource,
+        Secret, ServiceAccount, Tenant, names,
     },
     policy::Policy,
 };
@@ -127,27 +126,16 @@ pub(crate) enum TokenForm {
 /// be read, or exists twice.
 pub fn of_consumer(view: &View<'_>) -> Result<Evidence, Error> {
     let mut observations = Vec::new();
-    if let Some(tenant) = view.find_anywhere::<Tenant>(view.peer().as_str())? {
-        observations.extend(of_public_key(tenant));
-    }
-    for renew in view.every::<Renew>()? {
-        if replication::is_replica_of(&renew.metadata, view.peer()) {
-            observations.push(of_replicated_renew(renew));
-        }
-    }
+    let tenant = view.find_anywhere::<Tenant>(view.peer().as_str())?;
+    observations.extend(tenant.and_then(of_public_key));
+    let renews = view.every::<Renew>()?;
+    let received = renews.filter(|it| replication::is_replica_of(&it.metadata, view.peer()));
+    observations.extend(received.map(of_replicated_renew));
     let account = names::remote_account(view.peer());
-    let accounts = view
-        .every::<ServiceAccount>()?
-        .filter(|found| found.metadata.name == account)
-        .filter(|found| is_about(&found.metadata.labels, view));
-    for found in accounts {
-        observations.push(Observation::on(
-            found,
-            "metadata.labels[discovery.liqo.io/cluster-id]",
-            "a service account of a home cluster",
-            PeerSoftware::of(V0_2, Some(V0_3)),
-        ));
-    }
+    let accounts = view.every::<ServiceAccount>()?;
+    let accounts = accounts.filter(|found| found.metadata.name == account);
+    let of_peer = accounts.filter(|found| is_about(&found.metadata, view));
+    observations.extend(of_peer.map(|found| ACCOUNT.on(found)));
     observations.extend(of_token(view)?);
     Ok(Evidence::of(observations))
 }
@@ -159,32 +147,22 @@ pub fn of_consumer(view: &View<'_>) -> Result<Evidence, Error> {
 pub fn of_provider(view: &View<'_>) -> Result<Evidence, Error> {
     let mut observations = Vec::new();
     let namespace = Namespace::name_for(view.tenant_namespace()?, view.peer());
-    if let Some(secret) = view.find::<Secret>(&namespace, names::SIGNED_NONCE_SECRET)? {
-        observations.extend(of_nonce(secret));
-    }
+    let nonce = view.find::<Secret>(&namespace, names::SIGNED_NONCE_SECRET)?;
+    observations.extend(nonce.and_then(of_nonce));
     let identity = view.find_anywhere::<Identity>(&names::identity_name(view.peer()))?;
-    if let Some(identity) = identity {
-        observations.push(of_identity(identity));
-    }
-    for renew in view.every::<Renew>()? {
-        if replication::is_shared_with(&renew.metadata, view.peer()) {
-            observations.extend(of_answered_renew(renew));
-        }
-    }
-    for secret in view.every::<Secret>()? {
-        let labels = &secret.metadata.labels;
-        if labels.contains_key(names::REMOTE_IDENTITY_LABEL) && is_about(labels, view) {
-            observations.push(Observation::on(
-                secret,
-                "metadata.labels[discovery.liqo.io/remote-identity]",
-                "an identity that was given for a token",
-                PeerSoftware::of(V0_2, Some(V0_11)),
-            ));
-        }
-    }
+    observations.extend(identity.map(of_identity));
+    let renews = view.every::<Renew>()?;
+    let sent = renews.filter(|it| replication::is_shared_with(&it.metadata, view.peer()));
+    observations.extend(sent.filter_map(of_answered_renew));
+    let secrets = view.every::<Secret>()?;
+    let of_peer = secrets.filter(|secret| is_about(&secret.metadata, view));
+    let label = names::REMOTE_IDENTITY_LABEL;
+    let given = of_peer.filter(|secret| secret.metadata.labels.contains_key(label));
+    observations.extend(given.map(|secret| GIVEN_IDENTITY.on(secret)));
     for foreign in view.every::<ForeignCluster>()? {
         if foreign.spec.cluster_identity.cluster_id == view.peer().as_str() {
-            observations.extend(of_foreign_cluster(foreign));
+            let is_accepted = foreign.status.auth_status == Some(AuthStatus::Accepted);
+            observations.extend(is_accepted.then(|| ACCEPTED.on(foreign)));
             observations.extend(of_token_form(foreign));
         }
     }
@@ -236,20 +214,52 @@ impl TokenForm {
     }
 }
 
-impl Observation {
-    fn on(
-        object: &impl Resource,
-        field: &'static str,
-        found: &'static str,
-        shows: PeerSoftware,
-    ) -> Self {
-        Self {
+/// A content that shows which software the peer may run.
+struct Sign {
+    field: &'static str,
+    found: &'static str,
+    shows: PeerSoftware,
+}
+
+impl Sign {
+    fn on(&self, object: &impl Resource) -> Observation {
+        Observation {
             object: object.id(),
-            field,
-            found,
-            shows,
+            field: self.field,
+            found: self.found,
+            shows: self.shows,
         }
     }
+}
+
+/// The signs, one a line: the field, its content, and who may have written it.
+macro_rules! signs {
+    ($($Sign:ident = $field:literal, $found:literal: $shows:expr;)*) => {$(
+        const $Sign: Sign = Sign { field: $field, found: $found, shows: $shows };
+    )*};
+}
+
+signs! {
+    RAW_KEY = "spec.publicKey", "a public key of 32 raw bytes": liqo(V0_11, Some(V1_0_2));
+    PEM_KEY = "spec.publicKey", "a public key in PEM": liqo(V1_0_2, None);
+    EMPTY_RENEW = "spec.csr", "a Renew without a request": liqo(V1_2, None);
+    RENEW = "spec.csr", "a Renew with a request": liqo(V1_0, Some(V1_2));
+    // Liqo 1.0 and 1.1 do not answer a Renew without a request. Liqo 1.2 answers both
+    // kinds.
+    ANSWER_TO_EMPTY = "status.authParams", "an answer to a Renew without a request": liqo(V1_2, None);
+    ANSWER = "status.authParams", "an answer to a Renew with a request": liqo(V1_0, None);
+    OWN_NONCE = "data.nonce", "a nonce that names its clusters": PeerSoftware::THIS_LIBRARY;
+    // This library also keeps using a nonce that Liqo made.
+    NONCE = "data.nonce", "a nonce of random bytes": liqo(V0_11, None);
+    COMMITMENT = "metadata.annotations[liqo-auth/commitment]", "a commitment of the provider": PeerSoftware::THIS_LIBRARY;
+    IDENTITY = "metadata.name", "an Identity": liqo(V0_11, None);
+    ACCOUNT = "metadata.labels[discovery.liqo.io/cluster-id]", "a service account of a home cluster": liqo(V0_2, Some(V0_3));
+    GIVEN_IDENTITY = "metadata.labels[discovery.liqo.io/remote-identity]", "an identity that was given for a token": liqo(V0_2, Some(V0_11));
+    ACCEPTED = "status.authStatus", "an identity that was given for a token": liqo(V0_2, Some(V0_11));
+    GIVES_ACCOUNTS = "metadata.annotations[liqo-auth/token-protocol]", "a foreign cluster that gives service accounts": liqo(V0_2, Some(V0_3));
+    GIVES_CERTIFICATES = "metadata.annotations[liqo-auth/token-protocol]", "a foreign cluster that gives certificates": liqo(V0_3, Some(V0_11));
+    // The peer or an administrator provided the token.
+    TOKEN = "metadata.name", "a token of the peer": liqo(V0_2, Some(V0_11));
 }
 
 impl Evidence {
@@ -306,123 +316,67 @@ impl Ability {
 }
 
 fn of_public_key(tenant: &Tenant) -> Option<Observation> {
-    let key = tenant.spec.public_key.as_slice();
-    let (found, shows) = if key.len() == 32 {
-        let shows = PeerSoftware::of(V0_11, Some(V1_0_2));
-        ("a public key of 32 raw bytes", shows)
-    } else if key.starts_with(b"-----BEGIN ") {
-        ("a public key in PEM", PeerSoftware::of(V1_0_2, None))
-    } else {
-        return None;
-    };
-    Some(Observation::on(tenant, "spec.publicKey", found, shows))
+    match tenant.spec.public_key.as_slice() {
+        key if key.len() == 32 => Some(RAW_KEY.on(tenant)),
+        key if key.starts_with(b"-----BEGIN ") => Some(PEM_KEY.on(tenant)),
+        _ => None,
+    }
 }
 
 /// The observation of a Renew that a consumer wrote.
 fn of_replicated_renew(renew: &Renew) -> Observation {
-    let (found, shows) = if renew.spec.csr.is_empty() {
-        ("a Renew without a request", PeerSoftware::of(V1_2, None))
-    } else {
-        ("a Renew with a request", PeerSoftware::of(V1_0, Some(V1_2)))
-    };
-    Observation::on(renew, "spec.csr", found, shows)
+    match renew.spec.csr.is_empty() {
+        true => EMPTY_RENEW.on(renew),
+        false => RENEW.on(renew),
+    }
 }
 
-/// The observation of a Renew that a provider answered. Liqo 1.0 and 1.1 do not
-/// answer a Renew without a request. Liqo 1.2 answers both kinds.
+/// The observation of a Renew that a provider answered.
 fn of_answered_renew(renew: &Renew) -> Option<Observation> {
     renew.status.auth_params.as_ref()?;
-    let (found, from) = if renew.spec.csr.is_empty() {
-        ("an answer to a Renew without a request", V1_2)
-    } else {
-        ("an answer to a Renew with a request", V1_0)
-    };
-    Some(Observation::on(
-        renew,
-        "status.authParams",
-        found,
-        PeerSoftware::of(from, None),
-    ))
+    Some(match renew.spec.csr.is_empty() {
+        true => ANSWER_TO_EMPTY.on(renew),
+        false => ANSWER.on(renew),
+    })
 }
 
 fn of_nonce(secret: &Secret) -> Option<Observation> {
     let nonce = Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()?;
-    let (found, shows) = match nonce.structured() {
-        Some(_) => (
-            "a nonce that names its clusters",
-            PeerSoftware::THIS_LIBRARY,
-        ),
-        // This library also keeps using a nonce that Liqo made.
-        None => ("a nonce of random bytes", PeerSoftware::of(V0_11, None)),
-    };
-    Some(Observation::on(secret, "data.nonce", found, shows))
+    Some(match nonce.structured() {
+        Some(_) => OWN_NONCE.on(secret),
+        None => NONCE.on(secret),
+    })
 }
 
 fn of_identity(identity: &Identity) -> Observation {
     let annotations = &identity.metadata.annotations;
-    if annotations.contains_key(COMMITMENT_ANNOTATION) {
-        return Observation::on(
-            identity,
-            "metadata.annotations[liqo-auth/commitment]",
-            "a commitment of the provider",
-            PeerSoftware::THIS_LIBRARY,
-        );
+    match annotations.contains_key(COMMITMENT_ANNOTATION) {
+        true => COMMITMENT.on(identity),
+        false => IDENTITY.on(identity),
     }
-    Observation::on(
-        identity,
-        "metadata.name",
-        "an Identity",
-        PeerSoftware::of(V0_11, None),
-    )
-}
-
-fn of_foreign_cluster(foreign: &ForeignCluster) -> Option<Observation> {
-    let accepted = foreign.status.auth_status == Some(AuthStatus::Accepted);
-    accepted.then(|| {
-        Observation::on(
-            foreign,
-            "status.authStatus",
-            "an identity that was given for a token",
-            PeerSoftware::of(V0_2, Some(V0_11)),
-        )
-    })
 }
 
 fn of_token_form(foreign: &ForeignCluster) -> Option<Observation> {
-    let (found, shows) = match TokenForm::shown_on(foreign)? {
-        TokenForm::Accounts => (
-            "a foreign cluster that gives service accounts",
-            PeerSoftware::of(V0_2, Some(V0_3)),
-        ),
-        TokenForm::Certificates => (
-            "a foreign cluster that gives certificates",
-            PeerSoftware::of(V0_3, Some(V0_11)),
-        ),
-    };
-    Some(Observation::on(
-        foreign,
-        "metadata.annotations[liqo-auth/token-protocol]",
-        found,
-        shows,
-    ))
+    Some(match TokenForm::shown_on(foreign)? {
+        TokenForm::Accounts => GIVES_ACCOUNTS.on(foreign),
+        TokenForm::Certificates => GIVES_CERTIFICATES.on(foreign),
+    })
 }
 
-/// The observation of the peer's token. The peer or an administrator provided the
-/// token.
 fn of_token(view: &View<'_>) -> Result<Option<Observation>, Error> {
     let name = names::remote_token_secret(view.peer());
-    let secret = view
-        .every::<Secret>()?
-        .find(|secret| secret.metadata.name == name && is_about(&secret.metadata.labels, view));
-    Ok(secret.map(|secret| {
-        let shows = PeerSoftware::of(V0_2, Some(V0_11));
-        Observation::on(secret, "metadata.name", "a token of the peer", shows)
-    }))
+    let mut secrets = view.every::<Secret>()?;
+    let secret = secrets.find(|it| it.metadata.name == name && is_about(&it.metadata, view));
+    Ok(secret.map(|secret| TOKEN.on(secret)))
 }
 
-fn is_about(labels: &BTreeMap<String, String>, view: &View<'_>) -> bool {
-    let peer = labels.get(names::DISCOVERY_CLUSTER_ID_LABEL);
-    peer.map(String::as_str) == Some(view.peer().as_str())
+fn is_about(metadata: &Metadata, view: &View<'_>) -> bool {
+    metadata.label(names::DISCOVERY_CLUSTER_ID_LABEL) == Some(view.peer().as_str())
+}
+
+/// This library writes what these versions of Liqo write.
+const fn liqo(from: LiqoVersion, before: Option<LiqoVersion>) -> PeerSoftware {
+    PeerSoftware::of(from, before)
 }
 
 impl fmt::Display for Evidence {

@@ -116,7 +116,7 @@ impl HolderContext<'_> {
             (names::REMOTE_CLUSTER_ID_LABEL, self.look.peer().as_str()),
             (names::IDENTITY_TYPE_LABEL, &identity_type),
         ];
-        let annotation = accepted.identity.namespace().map(|namespace| {
+        let annotation = accepted.identity.namespace.as_ref().map(|namespace| {
             (
                 names::REMOTE_TENANT_NAMESPACE_ANNOTATION.to_owned(),
                 namespace.to_string(),
@@ -161,7 +161,7 @@ fn reference(identity: &Identity) -> LocalObjectReference {
 fn kubeconfig(identity: &Identity, accepted: &AcceptedIdentity) -> Result<Kubeconfig, Error> {
     let auth_params = &identity.spec.auth_params;
     let verified = &accepted.identity;
-    let credential = match verified.credentials() {
+    let credential = match &verified.credentials {
         Credentials::Certificate(_) => accepted
             .key
             .client_key()
@@ -176,8 +176,11 @@ fn kubeconfig(identity: &Identity, accepted: &AcceptedIdentity) -> Result<Kubeco
         server: auth_params.api_server.clone(),
         certificate_authority: auth_params.ca.clone(),
         credential,
-        proxy_url: verified.proxy_url().map(|url| url.as_str().to_owned()),
-        namespace: verified.namespace().map(ToString::to_string),
+        proxy_url: verified
+            .proxy_url
+            .as_ref()
+            .map(|url| url.as_str().to_owned()),
+        namespace: verified.namespace.as_ref().map(ToString::to_string),
     })
 }
 

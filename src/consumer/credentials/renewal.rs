@@ -79,7 +79,7 @@ pub(super) fn of(
 ) -> Renewal {
     let (record, now) = (context.look.observed.record(), context.look.now);
     let received = accepted.received(&context.holder, record, now);
-    let (Some(received), Some(until)) = (received, accepted.identity.credentials().valid_until())
+    let (Some(received), Some(until)) = (received, accepted.identity.credentials.valid_until())
     else {
         return Renewal::Never;
     };

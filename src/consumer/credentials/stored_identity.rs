@@ -57,7 +57,7 @@ impl HolderContext<'_> {
             return Ok(());
         };
         self.record_identity(&stored.accepted, plan);
-        let until = stored.accepted.identity.credentials().valid_until();
+        let until = stored.accepted.identity.credentials.valid_until();
         plan.wake_by(until.map(expired_at));
         match &stored.offer {
             Offer::Nothing => {}
@@ -104,7 +104,7 @@ impl HolderContext<'_> {
     pub(crate) fn renewal_notice(&self, stored: &StoredIdentity) -> Option<Notice> {
         let (identity, until) = (
             self.identity?.id(),
-            stored.accepted.identity.credentials().valid_until()?,
+            stored.accepted.identity.credentials.valid_until()?,
         );
         match &stored.renewal {
             Renewal::Due if self.is_by_hand() => Some(Notice::CertificateDue { identity, until }),

@@ -77,7 +77,7 @@ impl AcceptedIdentity {
     /// this one.
     pub(crate) fn record_pins(&self, record: &mut Record) {
         record.released = false;
-        record.endpoint = Some(self.identity.pins().clone());
+        record.endpoint = Some(self.identity.pins.clone());
         record.provider_key = self.provider_key.or(record.provider_key);
         if let Some(nonce) = &self.proven_nonce {
             let earlier = record.proven_nonce.replace(nonce.clone());
@@ -108,7 +108,7 @@ impl AcceptedIdentity {
     }
 
     pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
-        let chain = self.identity.credentials().certificate()?;
+        let chain = self.identity.credentials.certificate()?;
         Some(chain.leaf().fingerprint())
     }
 
@@ -116,8 +116,8 @@ impl AcceptedIdentity {
     /// certificate may not replace it, nor may another user's credentials.
     pub(crate) fn compare(&self, held: &Self) -> Result<Comparison, (Fault, &'static str)> {
         let other = |field| (PeerMisbehaved::OtherCredentials.into(), field);
-        let same_endpoint = self.identity.pins() == held.identity.pins();
-        match (self.identity.credentials(), held.identity.credentials()) {
+        let same_endpoint = self.identity.pins == held.identity.pins;
+        match (&self.identity.credentials, &held.identity.credentials) {
             (Credentials::Certificate(new), Credentials::Certificate(old)) => {
                 let (new, old) = (new.leaf(), old.leaf());
                 if new.der == old.der {

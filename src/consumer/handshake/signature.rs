@@ -1,7 +1,10 @@
 //! Signing the nonce and making the Tenant.
 
 use crate::{
-    assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
+    assurance::{
+        key_and_signature::{KeyAndSignature, Statement},
+        succession::{KEY_SUCCESSION_ANNOTATION, Succeeding},
+    },
     audit::{Decision, Event},
     consumer::{keys::Keys, look::Look, record::Plan},
     crypto::{Csr, Nonce, Payload, PublicKey, SigningKey, Subject, sign_verified},
@@ -100,9 +103,9 @@ impl Signing<'_> {
         };
         let policy = self.look.policy();
         let text = self.look.observed.record()?.succession.as_deref()?;
-        let succession = KeySuccession::from_annotation(text, policy).ok()?;
-        succession
-            .verify(&self.succeeding(), predecessor.public_key(), policy)
+        let succession = KeyAndSignature::from_annotation(text, policy)?;
+        self.succeeding()
+            .verify(&succession, predecessor.public_key(), policy)
             .ok()?;
         Some(Some(text.to_owned()))
     }
@@ -112,11 +115,9 @@ impl Signing<'_> {
             return Ok(Some(None));
         };
         let succeeding = self.succeeding();
-        let succession = signed(
-            KeySuccession::make(&succeeding, &**predecessor),
-            plan,
-            || KeySuccession::signature_id(&succeeding, predecessor.public_key()),
-        )?;
+        let succession = signed(succeeding.sign(&**predecessor), plan, || {
+            succeeding.signature_id(predecessor.public_key())
+        })?;
         Ok(succession.map(|succession| Some(succession.to_annotation())))
     }
 

@@ -122,7 +122,7 @@ impl<'a> Look<'a> {
             });
         }
         if context.endpoint.is_none() {
-            context.endpoint = control_plane.map(|control| control.identity.pins().clone());
+            context.endpoint = control_plane.map(|control| control.identity.pins.clone());
         }
         if context.endpoint.is_none() {
             return Ok(SlicePhase::AwaitsControlPlane);

@@ -18,8 +18,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Claim {
-    #[serde(with = "version_text")]
-    version: ProtocolVersion,
+    pub(super) version: ProtocolVersion,
     /// SHA-256 of the CSR's DER; empty in 0.2.
     #[serde(default)]
     pub(super) csr: Bytes,
@@ -70,23 +69,6 @@ impl Configuration {
 }
 
 impl Claim {
-    /// A claim without a delivered identity.
-    pub(super) fn new(
-        version: ProtocolVersion,
-        csr: &[u8],
-        token: &[u8],
-        foreign_cluster: String,
-    ) -> Self {
-        Self {
-            version,
-            csr: csr.into(),
-            token: token.into(),
-            account: String::new(),
-            foreign_cluster,
-            is_delivered: false,
-        }
-    }
-
     /// Whether the claim is for a service account.
     pub(super) fn is_of_accounts(&self) -> bool {
         self.version == ProtocolVersion::V0_2
@@ -102,32 +84,6 @@ impl Fields for Claim {
         // Cannot fail: every map key is a string.
         let text = serde_json::to_vec(self).unwrap_or_default();
         BTreeMap::from([(CLAIM.to_owned(), text.into())])
-    }
-}
-
-/// The text form of a version in the record: `0.2`, `0.3` or `0.4`.
-mod version_text {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    use crate::model::ProtocolVersion;
-
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde gives the field by reference"
-    )]
-    pub(super) fn serialize<S: Serializer>(
-        version: &ProtocolVersion,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(version.as_str())
-    }
-
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(
-        deserializer: D,
-    ) -> Result<ProtocolVersion, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(D::Error::custom)
     }
 }
 

@@ -63,7 +63,14 @@ impl<'a> Look<'a> {
         let token = self.configuration.token_mac(request.token_bytes());
         let cluster = self.observed.foreign_cluster;
         let uid = cluster.map(|cluster| cluster.metadata.uid.clone());
-        let claim = Claim::new(request.version, csr, &token, uid.unwrap_or_default());
+        let claim = Claim {
+            version: request.version,
+            csr: csr.into(),
+            token: token.as_slice().into(),
+            account: String::new(),
+            foreign_cluster: uid.unwrap_or_default(),
+            is_delivered: false,
+        };
         let record = &mut plan.records.peer;
         record.change_or_make(|| claim.clone(), |record| record.clone_from(&claim));
     }

@@ -101,12 +101,12 @@ impl Look<'_> {
         let is_of_accounts = version == Some(ProtocolVersion::V0_2);
         match response.status {
             200..=299 => {
-                let body = response.body.clone();
-                let answer = match is_of_accounts {
-                    true => KeptAnswer::Account(body),
-                    false => KeptAnswer::Certificate(body),
+                let form = match is_of_accounts {
+                    true => TokenForm::Accounts,
+                    false => TokenForm::Certificates,
                 };
-                self.take_or_keep(cluster, answer, plan)
+                let body = response.body.clone();
+                self.take_or_keep(cluster, KeptAnswer { form, body }, plan)
             }
             401 | 403 => {
                 let outcome = match with_token {
@@ -149,7 +149,10 @@ impl Look<'_> {
             Err(error) if is_about_ca(&error) && self.has_room(&answer) => {
                 plan.refuse(error);
                 let keep = |record: &mut HomeRecord| record.kept = Some(answer.clone());
-                let new = HomeRecord::keeping(answer.clone());
+                let new = HomeRecord {
+                    kept: Some(answer.clone()),
+                    ..HomeRecord::default()
+                };
                 plan.records.peer.change_or_make(|| new, keep);
                 Ok(())
             }
@@ -187,8 +190,7 @@ impl Look<'_> {
 
     /// Whether the record has room for the answer.
     fn has_room(&self, answer: &KeptAnswer) -> bool {
-        let (_, body) = answer.field();
-        body.expose().len() <= self.policy().limits.certificates
+        answer.body.expose().len() <= self.policy().limits.certificates
     }
 
     fn take(
@@ -197,9 +199,10 @@ impl Look<'_> {
         answer: &KeptAnswer,
         plan: &mut Plan<'_>,
     ) -> Result<(), Error> {
-        match answer {
-            KeptAnswer::Account(body) => self.receive_account(body.expose(), plan),
-            KeptAnswer::Certificate(body) => self.receive_certificate(cluster, body.expose(), plan),
+        let body = answer.body.expose();
+        match answer.form {
+            TokenForm::Accounts => self.receive_account(body, plan),
+            TokenForm::Certificates => self.receive_certificate(cluster, body, plan),
         }
     }
 
@@ -230,7 +233,7 @@ impl Look<'_> {
             return Err(Error::new(Precondition::KeyAwaited, None, ""));
         };
         let verified = self.verify(&answer.namespace, &auth_params, key.public_key())?;
-        let namespace = verified.namespace().map(ToString::to_string);
+        let namespace = verified.namespace.as_ref().map(ToString::to_string);
         let kubeconfig = Kubeconfig {
             cluster: self.peer().to_string(),
             server: auth_params.api_server,
@@ -244,7 +247,7 @@ impl Look<'_> {
             namespace: namespace.clone(),
         };
         let record = &mut plan.records.peer;
-        record.change(|record| record.pins = Some(verified.pins().clone()));
+        record.change(|record| record.pins = Some(verified.pins.clone()));
         self.store(kubeconfig.to_yaml(), namespace, plan);
         if !verified.issued_by_bundle() {
             plan.notify(Notice::IssuedByAnotherCa);

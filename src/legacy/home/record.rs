@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use super::configuration::Configuration;
 use crate::{
+    assurance::peer_version::TokenForm,
     legacy::record::{FieldSeal, Fields, home_record_name, origin_token_name},
     model::{ClusterId, Secret, SecretBytes, names},
     verify::EndpointPins,
 };
 
 /// The record of the requests to one foreign cluster.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub(super) struct HomeRecord {
     /// The CSR that is sent, in PEM.
     pub(super) csr: Vec<u8>,
@@ -22,32 +23,11 @@ pub(super) struct HomeRecord {
 
 /// An answer with an identity, as it was received.
 #[derive(Clone, PartialEq)]
-pub(super) enum KeptAnswer {
-    /// The kubeconfig of a service account (0.2).
-    Account(SecretBytes),
-    /// A certificate (0.3 or later).
-    Certificate(SecretBytes),
-}
-
-impl KeptAnswer {
-    /// The key and the value in the record.
-    pub(super) fn field(&self) -> (&'static str, &SecretBytes) {
-        match self {
-            Self::Account(body) => (ACCOUNT_ANSWER, body),
-            Self::Certificate(body) => (CERTIFICATE_ANSWER, body),
-        }
-    }
-}
-
-impl HomeRecord {
-    /// A record with an answer, without a CSR yet.
-    pub(super) fn keeping(answer: KeptAnswer) -> Self {
-        Self {
-            csr: Vec::new(),
-            pins: None,
-            kept: Some(answer),
-        }
-    }
+pub(super) struct KeptAnswer {
+    /// The form of the identity: the kubeconfig of a service account (0.2), or a
+    /// certificate.
+    pub(super) form: TokenForm,
+    pub(super) body: SecretBytes,
 }
 
 impl Configuration {
@@ -72,11 +52,12 @@ impl Fields for HomeRecord {
         Some(Self {
             csr: secret.get(names::CSR)?.to_vec(),
             pins,
-            kept: match (secret.get(ACCOUNT_ANSWER), secret.get(CERTIFICATE_ANSWER)) {
-                (None, None) => None,
-                (Some(body), None) => Some(KeptAnswer::Account(body.into())),
-                (_, Some(body)) => Some(KeptAnswer::Certificate(body.into())),
-            },
+            kept: [TokenForm::Certificates, TokenForm::Accounts]
+                .into_iter()
+                .find_map(|form| {
+                    let body = secret.get(answer_key(form))?.into();
+                    Some(KeptAnswer { form, body })
+                }),
         })
     }
 
@@ -87,8 +68,7 @@ impl Fields for HomeRecord {
             fields.push((CA_DIGEST, pins.ca.as_slice()));
         }
         if let Some(kept) = &self.kept {
-            let (key, body) = kept.field();
-            fields.push((key, body.expose()));
+            fields.push((answer_key(kept.form), kept.body.expose()));
         }
         let fields = fields.into_iter();
         fields
@@ -97,7 +77,13 @@ impl Fields for HomeRecord {
     }
 }
 
+/// The key of an answer in the record.
+const fn answer_key(form: TokenForm) -> &'static str {
+    match form {
+        TokenForm::Accounts => "accountAnswer",
+        TokenForm::Certificates => "certificateAnswer",
+    }
+}
+
 const API_SERVER: &str = "apiServer";
 const CA_DIGEST: &str = "caDigest";
-const ACCOUNT_ANSWER: &str = "accountAnswer";
-const CERTIFICATE_ANSWER: &str = "certificateAnswer";

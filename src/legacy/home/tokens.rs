@@ -51,8 +51,7 @@ impl Look<'_> {
             let record = &mut plan.records.peer;
             let new = HomeRecord {
                 csr: csr.clone(),
-                pins: None,
-                kept: None,
+                ..HomeRecord::default()
             };
             record.change_or_make(|| new, |record| record.csr = csr);
         }

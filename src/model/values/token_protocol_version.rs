@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 
-use crate::model::ValueError;
+use crate::model::{ValueError, as_text};
 
 /// A version of the token protocol.
 ///
@@ -56,3 +56,5 @@ impl FromStr for ProtocolVersion {
             .ok_or(ValueError("expected one of the versions 0.2, 0.3 and 0.4"))
     }
 }
+
+as_text!(ProtocolVersion);

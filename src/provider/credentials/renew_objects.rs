@@ -111,7 +111,7 @@ impl Answering<'_> {
             "spec.consumerClusterID",
         )?;
         let policy = self.look.policy();
-        let pinned = self.verified.public_key();
+        let pinned = &self.verified.public_key;
         let key = renew.spec.public_key.as_slice();
         // Liqo 1.0.2 to 1.1 write the key in DER.
         if !key.is_empty() && key != pinned.spki_der() {
@@ -119,7 +119,7 @@ impl Answering<'_> {
             verify::pinned_key(key, pinned, policy).map_err(at)?;
         }
         let pem = renew.spec.csr.as_slice();
-        let proven = self.verified.csr().digest();
+        let proven = self.verified.csr.digest();
         let is_proven = renew.spec.identity_type == IdentityType::ControlPlane
             && Csr::recognize(pem, &proven, policy).is_some();
         if !pem.is_empty() && !is_proven {

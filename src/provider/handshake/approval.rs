@@ -93,10 +93,10 @@ impl Look<'_> {
             None => Ok(Some(ApprovalRequest {
                 peer: self.peer().clone(),
                 tenant: tenant.id(),
-                public_key: verified.public_key().clone(),
-                fingerprint: verified.public_key().fingerprint(),
-                csr: verified.csr().clone(),
-                proxy_url: verified.proxy_url().cloned(),
+                public_key: verified.public_key.clone(),
+                fingerprint: verified.public_key.fingerprint(),
+                csr: verified.csr.clone(),
+                proxy_url: verified.proxy_url.clone(),
                 now: self.now,
             })),
         }

@@ -1,7 +1,7 @@
 //! The provider's commitment: its own key signs its address and the handshake.
 
 use crate::{
-    assurance::commitment::{Commitment, Committed},
+    assurance::{commitment::Committed, key_and_signature::Statement},
     crypto::{Answer, Nonce},
     error::Error,
     machine::answering::signed,
@@ -29,12 +29,12 @@ impl Look<'_> {
         if names_another {
             return Ok(Answer::Ready(None));
         }
-        let auth_params = self.address(verified.proxy_url());
+        let auth_params = self.address(verified.proxy_url.as_ref());
         let committed = Committed {
             nonce: nonce.as_bytes(),
             provider: self.configuration.cluster_id(),
             consumer: self.peer(),
-            consumer_key: verified.public_key(),
+            consumer_key: &verified.public_key,
             namespace: &self.observed.namespace_name(),
             auth_params: &auth_params,
         };
@@ -42,8 +42,8 @@ impl Look<'_> {
         if let Some(earlier) = earlier.filter(|earlier| earlier.is_about(&about)) {
             return Ok(Answer::Ready(Some(earlier.clone())));
         }
-        let made = signed(Commitment::make(&committed, &**key), plan, || {
-            Commitment::signature_id(&committed, key.public_key())
+        let made = signed(committed.sign(&**key), plan, || {
+            committed.signature_id(key.public_key())
         })?;
         Ok(match made {
             Some(made) => Answer::Ready(Some(StoredCommitment::new(about, &made))),

@@ -2,9 +2,12 @@
 
 use super::nonce;
 use crate::{
-    assurance::succession::{KEY_SUCCESSION_ANNOTATION, KeySuccession, Succeeding},
+    assurance::{
+        key_and_signature::KeyAndSignature,
+        succession::{KEY_SUCCESSION_ANNOTATION, Succeeding},
+    },
     crypto::PublicKey,
-    error::{Error, Fault, PeerMisbehaved},
+    error::{Error, Fault, PeerMisbehaved, SuccessionFault},
     model::Tenant,
     provider::look::Look,
     verify::{self, VerifiedTenant},
@@ -33,7 +36,9 @@ impl Look<'_> {
                 PeerMisbehaved::KeySuccession(fault),
             )
         };
-        let succession = KeySuccession::from_annotation(annotation, policy).map_err(wrong)?;
+        let succession = KeyAndSignature::from_annotation(annotation, policy)
+            .ok_or(SuccessionFault::Encoding)
+            .map_err(wrong)?;
         let nonce = nonce::present(self).into_usable(self)?;
         // The new key is only decoded here. `verify::claim` tests it, after the
         // pinned key's signature over it is verified.
@@ -45,8 +50,8 @@ impl Look<'_> {
             successor: &successor,
             nonce: &nonce,
         };
-        succession
-            .verify(&succeeding, pinned, policy)
+        succeeding
+            .verify(&succession, pinned, policy)
             .map_err(wrong)?;
         verify::claim(tenant, self.peer(), None, policy)
     }

@@ -37,8 +37,8 @@ pub(crate) fn record_proof(
         Answer::Ready(commitment) => commitment,
         Answer::Pending | Answer::Denied(_) => None,
     };
-    let key = verified.public_key();
-    let csr = verified.csr().digest();
+    let key = &verified.public_key;
+    let csr = verified.csr.digest();
     // The request counts as approved if no approval is required, or if Liqo has
     // issued its certificate.
     let is_approved = adopted.is_some() || !look.configuration.needs_approval();
@@ -69,7 +69,7 @@ pub(crate) fn record_proof(
                 let issued = IssuedCertificate::new(
                     chain,
                     chain.leaf().fingerprint(),
-                    verified.csr(),
+                    &verified.csr,
                     None,
                     now,
                 );

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{HeldCredentials, SigningRate, aws_keys::AwsKeys};
 use crate::{
-    assurance::commitment::Commitment,
+    assurance::key_and_signature::KeyAndSignature,
     crypto::{Csr, Fingerprint, Nonce, PublicKey},
     error::Error,
     machine::{
@@ -256,7 +256,7 @@ impl NonceMark {
 }
 
 impl StoredCommitment {
-    pub(crate) fn new(about: [u8; 32], commitment: &Commitment) -> Self {
+    pub(crate) fn new(about: [u8; 32], commitment: &KeyAndSignature) -> Self {
         Self {
             about: Bytes::from(about.as_slice()),
             annotation: commitment.to_annotation(),

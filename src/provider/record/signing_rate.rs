@@ -37,7 +37,7 @@ impl RequestDigest {
     ) -> Self {
         let version = record.map_or("", |secret| &secret.metadata.resource_version);
         let mut hash = Sha256::new();
-        hash.update(verified.csr().digest());
+        hash.update(verified.csr.digest());
         for part in [&slice.metadata.name, &slice.metadata.uid, version] {
             update_part(&mut hash, part.as_bytes());
         }

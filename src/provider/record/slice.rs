@@ -114,8 +114,8 @@ impl SliceRecord {
     pub(crate) fn is_of(&self, slice: &ResourceSlice, verified: &VerifiedSlice) -> bool {
         self.uid == slice.metadata.uid
             && !self.drained
-            && self.known_csr(verified.public_key().fingerprint().as_bytes())
-                == Some(verified.csr().digest())
+            && self.known_csr(verified.public_key.fingerprint().as_bytes())
+                == Some(verified.csr.digest())
     }
 
     /// Whether the recorded request is from the replica with this metadata.
@@ -144,8 +144,8 @@ impl SliceRecord {
 
     /// Records this replica's verified request.
     pub(crate) fn take_request(&mut self, slice: &ResourceSlice, verified: &VerifiedSlice) {
-        let csr = Bytes::from(verified.csr().digest().as_slice());
-        let key = verified.public_key().fingerprint();
+        let csr = Bytes::from(verified.csr.digest().as_slice());
+        let key = verified.public_key.fingerprint();
         let same_replica = self.uid == slice.metadata.uid;
         let same_request = same_replica && self.csr.as_ref() == Some(&csr);
         if !same_replica {

@@ -37,7 +37,7 @@ impl Granted<'_> {
         let missing = self.missing_bindings()?;
         if !missing.is_empty() {
             let granted = Event::new(self.look.peer(), Decision::RightsGranted);
-            let key = self.verified.public_key().fingerprint();
+            let key = self.verified.public_key.fingerprint();
             plan.tell(granted.about(self.tenant.id()).by_key(key));
         }
         for binding in missing {
@@ -62,7 +62,7 @@ impl Granted<'_> {
 
     /// The `authParams` of the Tenant's status.
     pub(crate) fn auth_params(&self) -> AuthParams {
-        let address = self.look.address(self.verified.proxy_url());
+        let address = self.look.address(self.verified.proxy_url.as_ref());
         self.credential.added_to(address)
     }
 
@@ -82,7 +82,7 @@ impl Granted<'_> {
     }
 
     fn fill(&self, status: &mut TenantStatus) {
-        let address = self.look.address(self.verified.proxy_url());
+        let address = self.look.address(self.verified.proxy_url.as_ref());
         let present = status.auth_params.as_ref();
         status.auth_params = Some(self.credential.in_place_of(present, address));
         status.tenant_namespace = self.look.observed.namespace_name();

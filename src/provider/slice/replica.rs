@@ -73,8 +73,8 @@ impl<'a> SliceLook<'a> {
             about: self.object.id(),
             uid: &self.object.metadata.uid,
             text: self.object.spec.csr.as_slice(),
-            csr: verified.csr(),
-            key: verified.public_key(),
+            csr: &verified.csr,
+            key: &verified.public_key,
             subject: verified.subject(),
             basis: RequestBasis::Tenant(tenant.unwrap_or_default()),
             held: self.record.map(|record| &record.held),
@@ -353,7 +353,7 @@ impl<'a> SliceLook<'a> {
         let name = subject.common_name();
         let claimant = Claimant::Slice {
             consumer: self.look.peer(),
-            slice: verified.name(),
+            slice: &verified.name,
         };
         let principals = &self.look.configuration.principals;
         match are_free(principals, &[PrincipalName::User(name)], claimant)? {

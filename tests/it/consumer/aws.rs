@@ -101,7 +101,7 @@ fn the_aws_keys_are_in_the_secret_of_the_kubeconfig_as_in_liqo() {
     );
     assert_eq!(home.held().renewal, Renewal::Never);
     assert_eq!(
-        home.held().accepted.identity.credentials().valid_until(),
+        home.held().accepted.identity.credentials.valid_until(),
         None
     );
     assert_eq!(home.renew(), None);

@@ -128,10 +128,10 @@ fn liqos_tenants_are_verified_with_their_signature_over_the_nonce() {
             nonce: &nonce,
         };
         let verified = verify::tenant(&tenant, &expectation, &policy).unwrap();
-        assert_eq!(verified.cluster_id(), &consumer, "{id}");
-        let key = verified.public_key().to_pem();
+        assert_eq!(&verified.cluster_id, &consumer, "{id}");
+        let key = verified.public_key.to_pem();
         assert_eq!(key, text(&vector, "publicKeyPEM"), "{id}");
-        let csr = String::from_utf8_lossy(verified.csr().pem());
+        let csr = String::from_utf8_lossy(verified.csr.pem());
         assert_eq!(csr, text(&vector, "csrPEM"), "{id}");
 
         let mut signature = tenant.spec.signature.as_slice().to_vec();

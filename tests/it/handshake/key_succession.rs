@@ -34,7 +34,7 @@ fn a_key_may_succeed_another_if_the_old_key_signs() {
     let provider::Phase::NeedsProof(verified, _) = exchange.provider_phase() else {
         panic!("{:?}", exchange.provider_phase());
     };
-    assert_eq!(verified.public_key(), new.public_key());
+    assert_eq!(&verified.public_key, new.public_key());
     let step = exchange.turn_of_provider();
     let decisions: Vec<_> = step.events.iter().map(|event| &event.decision).collect();
     let succeeded = Decision::KeySucceeded {

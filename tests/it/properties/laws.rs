@@ -59,8 +59,8 @@ proptest! {
         prop_assert!(taken.is_none() || verdict.is_ok());
         if let Ok(verified) = verdict {
             let honest = Csr::make(&Subject::control_plane(consumer_id()), &**key).unwrap().at_once().unwrap();
-            prop_assert_eq!(verified.csr(), &honest);
-            prop_assert_eq!(verified.public_key(), key.public_key());
+            prop_assert_eq!(&verified.csr, &honest);
+            prop_assert_eq!(&verified.public_key, key.public_key());
             prop_assert_eq!(tenant.spec.csr.as_slice(), honest.pem());
         }
     }

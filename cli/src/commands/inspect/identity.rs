@@ -123,9 +123,9 @@ fn alone(
     whose_key(inspection, &consumer, &key, report);
     report.unverified(format!(
         "whether {} is the API server of {provider}: the form of the URL is right, and the Identity alone says the rest",
-        verified.api_server()
+        verified.api_server
     ));
-    if let Some(proxy) = verified.proxy_url() {
+    if let Some(proxy) = &verified.proxy_url {
         report.unverified(format!(
             "the proxy {proxy}: whether {consumer} asked for it; give the consumer's home with --home"
         ));

@@ -44,8 +44,8 @@ pub(super) fn inspect(inspection: &Inspection<'_>, slice: &ResourceSlice) -> Res
                 "Key",
                 format!(
                     "{}, {}",
-                    verified.public_key().algorithm(),
-                    verified.public_key().fingerprint()
+                    verified.public_key.algorithm(),
+                    verified.public_key.fingerprint()
                 ),
             );
             report.verified(format!(
@@ -161,7 +161,7 @@ fn answer(
     };
     let leaf = chain.leaf();
     report.say("Dates", inspection.dates(leaf));
-    if leaf.subject_is(&verified.subject()) && leaf.spki_der == verified.public_key().spki_der() {
+    if leaf.subject_is(&verified.subject()) && leaf.spki_der == verified.public_key.spki_der() {
         report.verified("the certificate is for the slice, and contains its key");
     } else {
         report.wrong(format!(

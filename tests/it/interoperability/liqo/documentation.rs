@@ -117,8 +117,8 @@ fn the_identity_is_refused_because_its_certificate_names_another_cluster() {
 #[test]
 fn with_corrected_names_the_provider_accepts_the_tenant() {
     let verified = verified_tenant(&tenant_of_cl01(), "cl01").unwrap();
-    assert_eq!(verified.public_key(), &key());
-    assert_eq!(verified.cluster_id(), &id("cl01"));
+    assert_eq!(&verified.public_key, &key());
+    assert_eq!(&verified.cluster_id, &id("cl01"));
 
     let mut exchange = documented("cl01");
     let message = MessageBody::Tenant(Box::new(tenant_of_cl01()));
@@ -153,9 +153,9 @@ fn with_corrected_names_the_provider_accepts_the_tenant() {
 #[test]
 fn with_corrected_names_the_consumer_accepts_the_identity_while_it_is_valid() {
     let verified = verified_identity(&identity_for_cl01(), "cl01", then()).unwrap();
-    assert_eq!(verified.api_server().as_str(), "https://172.19.0.3:6443");
+    assert_eq!(verified.api_server.as_str(), "https://172.19.0.3:6443");
     assert!(verified.issued_by_bundle());
-    assert_eq!(verified.proxy_url(), None);
+    assert_eq!(verified.proxy_url.as_ref(), None);
 
     let mut exchange = documented("cl01");
     exchange.now = then();
