@@ -81,7 +81,6 @@ impl Algorithm {
 
     /// Whether such a key makes signatures of this scheme. An ECDSA key makes them
     /// with each hash.
-    #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
     pub(super) const fn makes(self, scheme: SignatureScheme) -> bool {
         use SignatureScheme::{EcdsaSha256, EcdsaSha384, EcdsaSha512, Ed25519, RsaPkcs1Sha256};
         match self {

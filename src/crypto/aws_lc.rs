@@ -1,20 +1,19 @@
 //! Verifies RSA and ECDSA signatures with AWS-LC.
 
-#[cfg(feature = "ecdsa")]
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA384_ASN1, ECDSA_P256_SHA512_ASN1, ECDSA_P384_SHA256_ASN1,
     ECDSA_P384_SHA384_ASN1, ECDSA_P384_SHA512_ASN1, ECDSA_P521_SHA256_ASN1, ECDSA_P521_SHA384_ASN1,
-    ECDSA_P521_SHA512_ASN1,
+    ECDSA_P521_SHA512_ASN1, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
+    VerificationAlgorithm,
 };
-use aws_lc_rs::signature::{ParsedPublicKey, UnparsedPublicKey, VerificationAlgorithm};
 
 #[cfg(feature = "rsa")]
 use super::signature::RsaHash;
-use super::{Algorithm, SignatureScheme};
+use super::{Algorithm, SignatureScheme, signature::Verifier};
 
 /// A key that AWS-LC has parsed, with its bytes: an `RSAPublicKey` in DER, or an
 /// uncompressed point.
-pub(super) struct VerificationKey {
+struct VerificationKey {
     algorithm: Algorithm,
     bytes: Box<[u8]>,
     // The key, parsed for the scheme of nonces. Other schemes are rare and parse
@@ -22,23 +21,18 @@ pub(super) struct VerificationKey {
     parsed: ParsedPublicKey,
 }
 
-impl VerificationKey {
-    pub(super) fn parse(algorithm: Algorithm, key: &[u8]) -> Option<Self> {
-        let verification = verification(algorithm, algorithm.nonce_scheme())?;
-        let parsed = ParsedPublicKey::new(verification, key).ok()?;
-        Some(Self {
-            algorithm,
-            bytes: key.into(),
-            parsed,
-        })
-    }
+pub(super) fn parse(algorithm: Algorithm, key: &[u8]) -> Option<Box<dyn Verifier>> {
+    let verification = verification(algorithm, algorithm.nonce_scheme())?;
+    let parsed = ParsedPublicKey::new(verification, key).ok()?;
+    Some(Box::new(VerificationKey {
+        algorithm,
+        bytes: key.into(),
+        parsed,
+    }))
+}
 
-    pub(super) fn verifies(
-        &self,
-        scheme: SignatureScheme,
-        message: &[u8],
-        signature: &[u8],
-    ) -> bool {
+impl Verifier for VerificationKey {
+    fn verifies(&self, scheme: SignatureScheme, message: &[u8], signature: &[u8]) -> bool {
         if scheme == self.algorithm.nonce_scheme() {
             return self.parsed.verify_sig(message, signature).is_ok();
         }
@@ -53,9 +47,7 @@ impl VerificationKey {
 /// Verifies the signature of a certificate by an `RSAPublicKey`.
 #[cfg(feature = "rsa")]
 pub(super) fn verify_rsa(key: &[u8], hash: RsaHash, message: &[u8], signature: &[u8]) -> bool {
-    use aws_lc_rs::signature::{
-        RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
-    };
+    use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512};
 
     let verification = match hash {
         RsaHash::Sha256 => &RSA_PKCS1_2048_8192_SHA256,
@@ -72,27 +64,15 @@ fn verification(
     scheme: SignatureScheme,
 ) -> Option<&'static dyn VerificationAlgorithm> {
     Some(match (algorithm, scheme) {
-        #[cfg(feature = "rsa")]
-        (Algorithm::Rsa { .. }, SignatureScheme::RsaPkcs1Sha256) => {
-            &aws_lc_rs::signature::RSA_PKCS1_2048_8192_SHA256
-        }
-        #[cfg(feature = "ecdsa")]
+        (Algorithm::Rsa { .. }, SignatureScheme::RsaPkcs1Sha256) => &RSA_PKCS1_2048_8192_SHA256,
         (Algorithm::EcdsaP256, SignatureScheme::EcdsaSha256) => &ECDSA_P256_SHA256_ASN1,
-        #[cfg(feature = "ecdsa")]
         (Algorithm::EcdsaP256, SignatureScheme::EcdsaSha384) => &ECDSA_P256_SHA384_ASN1,
-        #[cfg(feature = "ecdsa")]
         (Algorithm::EcdsaP256, SignatureScheme::EcdsaSha512) => &ECDSA_P256_SHA512_ASN1,
-        #[cfg(feature = "ecdsa")]
         (Algorithm::EcdsaP384, SignatureScheme::EcdsaSha256) => &ECDSA_P384_SHA256_ASN1,
-        #[cfg(feature = "ecdsa")]
         (Algorithm::EcdsaP384, SignatureScheme::EcdsaSha384) => &ECDSA_P384_SHA384_ASN1,
-        #[cfg(feature = "ecdsa")]
         (Algorithm::EcdsaP384, SignatureScheme::EcdsaSha512) => &ECDSA_P384_SHA512_ASN1,
-        #[cfg(feature = "ecdsa")]
         (Algorithm::EcdsaP521, SignatureScheme::EcdsaSha256) => &ECDSA_P521_SHA256_ASN1,
-        #[cfg(feature = "ecdsa")]
         (Algorithm::EcdsaP521, SignatureScheme::EcdsaSha384) => &ECDSA_P521_SHA384_ASN1,
-        #[cfg(feature = "ecdsa")]
         (Algorithm::EcdsaP521, SignatureScheme::EcdsaSha512) => &ECDSA_P521_SHA512_ASN1,
         _ => return None,
     })

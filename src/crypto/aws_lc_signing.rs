@@ -16,20 +16,21 @@ mod rsa {
     };
     use zeroize::Zeroizing;
 
-    use crate::crypto::{BoxError, KeyPairError, Signature};
+    use crate::crypto::{BoxError, KeyPairError, SignatureScheme, signing_key::Signer};
 
-    pub(in crate::crypto) fn sign_rsa(
-        key: &KeyPair,
-        message: &[u8],
-    ) -> Result<Signature, BoxError> {
-        let mut signature = vec![0; key.public_modulus_len()];
-        key.sign(
-            &RSA_PKCS1_SHA256,
-            &SystemRandom::new(),
-            message,
-            &mut signature,
-        )?;
-        Ok(Signature(signature))
+    impl Signer for KeyPair {
+        fn sign(
+            &self,
+            scheme: SignatureScheme,
+            message: &[u8],
+        ) -> Result<Option<Vec<u8>>, BoxError> {
+            if scheme != SignatureScheme::RsaPkcs1Sha256 {
+                return Ok(None);
+            }
+            let (random, mut signature) = (SystemRandom::new(), vec![0; self.public_modulus_len()]);
+            self.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature)?;
+            Ok(Some(signature))
+        }
     }
 
     /// A new key in PKCS#8.
@@ -56,37 +57,39 @@ mod ecdsa {
     };
     use zeroize::Zeroizing;
 
-    use crate::crypto::{Algorithm, BoxError, KeyPairError, Signature, SignatureScheme};
+    use crate::crypto::{Algorithm, BoxError, KeyPairError, SignatureScheme, signing_key::Signer};
 
-    /// Signs with any of the three hashes on any of the three curves.
-    ///
-    /// AWS-LC signs only a digest of the length that belongs to the curve, but Liqo
-    /// signs nonces over SHA-256 on every curve. ECDSA reads a digest that is
-    /// shorter than the curve's order as a number (FIPS 186-5 section 6.4.1), so
-    /// leading zeros do not change the signature.
-    pub(in crate::crypto) fn sign_ecdsa(
-        key: &EcdsaKeyPair,
-        scheme: SignatureScheme,
-        message: &[u8],
-    ) -> Result<Signature, BoxError> {
-        let wide = if key.algorithm() == &ECDSA_P256_SHA256_ASN1_SIGNING {
-            &SHA256
-        } else if key.algorithm() == &ECDSA_P384_SHA384_ASN1_SIGNING {
-            &SHA384
-        } else {
-            &SHA512
-        };
-        let narrow = match scheme {
-            SignatureScheme::EcdsaSha256 => &SHA256,
-            SignatureScheme::EcdsaSha384 => &SHA384,
-            SignatureScheme::EcdsaSha512 => &SHA512,
-            _ => return Err(aws_lc_rs::error::Unspecified.into()),
-        };
-        let hash = digest(narrow, message);
-        let mut padded = vec![0; wide.output_len().saturating_sub(narrow.output_len())];
-        padded.extend_from_slice(hash.as_ref());
-        let signature = key.sign_digest(&Digest::import_less_safe(&padded, wide)?)?;
-        Ok(Signature(signature.as_ref().to_vec()))
+    impl Signer for EcdsaKeyPair {
+        /// Signs with any of the three hashes on any of the three curves.
+        ///
+        /// AWS-LC signs only a digest of the length that belongs to the curve, but Liqo
+        /// signs nonces over SHA-256 on every curve. ECDSA reads a digest that is
+        /// shorter than the curve's order as a number (FIPS 186-5 section 6.4.1), so
+        /// leading zeros do not change the signature.
+        fn sign(
+            &self,
+            scheme: SignatureScheme,
+            message: &[u8],
+        ) -> Result<Option<Vec<u8>>, BoxError> {
+            let wide = if self.algorithm() == &ECDSA_P256_SHA256_ASN1_SIGNING {
+                &SHA256
+            } else if self.algorithm() == &ECDSA_P384_SHA384_ASN1_SIGNING {
+                &SHA384
+            } else {
+                &SHA512
+            };
+            let narrow = match scheme {
+                SignatureScheme::EcdsaSha256 => &SHA256,
+                SignatureScheme::EcdsaSha384 => &SHA384,
+                SignatureScheme::EcdsaSha512 => &SHA512,
+                _ => return Ok(None),
+            };
+            let hash = digest(narrow, message);
+            let mut padded = vec![0; wide.output_len().saturating_sub(narrow.output_len())];
+            padded.extend_from_slice(hash.as_ref());
+            let signature = self.sign_digest(&Digest::import_less_safe(&padded, wide)?)?;
+            Ok(Some(signature.as_ref().to_vec()))
+        }
     }
 
     /// A new key in PKCS#8.

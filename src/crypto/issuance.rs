@@ -5,6 +5,7 @@ use super::{
     der::{OBJECT_IDENTIFIER, Reader, SEQUENCE, single},
     ed25519,
     public_key::{EC_OID, ED25519_OID, RSA_OID, ecdsa_curve},
+    verification_key::{VerificationKey, check_enabled},
 };
 
 /// Whether a CA issued a certificate. The variants are ordered by certainty.
@@ -122,7 +123,6 @@ const fn rsa(_key: &[u8], _algorithm: &[u8], _signed: &[u8], _signature: &[u8]) 
 }
 
 /// `None` if the signature algorithm is not supported.
-#[cfg(any(feature = "ecdsa", feature = "rustcrypto"))]
 fn ecdsa(
     curve: Algorithm,
     key: &[u8],
@@ -132,24 +132,14 @@ fn ecdsa(
 ) -> Option<bool> {
     use SignatureScheme::{EcdsaSha256, EcdsaSha384, EcdsaSha512};
 
+    check_enabled(curve).ok()?;
     let scheme = [EcdsaSha256, EcdsaSha384, EcdsaSha512]
         .into_iter()
         .find(|scheme| single(scheme.identifier(), SEQUENCE) == Ok(algorithm))?;
-    let Some(key) = super::verification_key::VerificationKey::parse(curve, key) else {
+    let Some(key) = VerificationKey::parse(curve, key) else {
         return Some(false);
     };
     Some(key.verify(scheme, signed, signature).is_ok())
-}
-
-#[cfg(not(any(feature = "ecdsa", feature = "rustcrypto")))]
-const fn ecdsa(
-    _curve: Algorithm,
-    _key: &[u8],
-    _algorithm: &[u8],
-    _signed: &[u8],
-    _signature: &[u8],
-) -> Option<bool> {
-    None
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use super::{
     der::{DottedOid, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, element, single},
     ed25519, pem_block,
     public_key::{EC_OID, ED25519_OID, RSA_OID, ecdsa_curve},
+    signing_key::Signer,
+    verification_key::feature_of,
 };
 use crate::{model::SecretText, policy::Policy};
 
@@ -30,7 +32,7 @@ use crate::{model::SecretText, policy::Policy};
 #[derive(derive_more::Debug)]
 #[debug("KeyPair {{ public: {public:?}, .. }}")]
 pub struct KeyPair {
-    private: Private,
+    private: Box<dyn Signer>,
     public: PublicKey,
     pem: SecretText,
 }
@@ -189,19 +191,17 @@ impl KeyPair {
         // A public key that was computed from a private key has prime order.
         let public = PublicKey::of_ed25519(key.verifying_key());
         #[cfg(not(feature = "aws-lc-rs"))]
-        let private = Private::Ed25519(key.clone());
+        let private = key.clone();
         #[cfg(feature = "aws-lc-rs")]
-        let private = Private::Ed25519(
-            aws_lc_rs::signature::Ed25519KeyPair::from_seed_and_public_key(
-                Zeroizing::new(key.to_bytes()).as_ref(),
-                key.verifying_key().as_bytes(),
-            )
-            .map_err(|_| KeyPairError::Invalid {
-                algorithm: "Ed25519",
-            })?,
-        );
+        let private = aws_lc_rs::signature::Ed25519KeyPair::from_seed_and_public_key(
+            Zeroizing::new(key.to_bytes()).as_ref(),
+            key.verifying_key().as_bytes(),
+        )
+        .map_err(|_| KeyPairError::Invalid {
+            algorithm: "Ed25519",
+        })?;
         Ok(Self {
-            private,
+            private: Box::new(private),
             public,
             pem,
         })
@@ -215,27 +215,13 @@ impl SigningKey for KeyPair {
 
     fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         let (scheme, message) = (payload.scheme(), payload.bytes());
-        let signature = match &self.private {
-            #[cfg(not(feature = "aws-lc-rs"))]
-            Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
-                Signature(ed25519::sign(key, message)?)
-            }
-            #[cfg(feature = "aws-lc-rs")]
-            Private::Ed25519(key) if scheme == SignatureScheme::Ed25519 => {
-                Signature(key.try_sign(message)?.as_ref().to_vec())
-            }
-            #[cfg(feature = "rsa")]
-            Private::Rsa(key) if scheme == SignatureScheme::RsaPkcs1Sha256 => {
-                super::aws_lc_signing::sign_rsa(key, message)?
-            }
-            #[cfg(feature = "ecdsa")]
-            Private::Ecdsa(key) => super::aws_lc_signing::sign_ecdsa(key, scheme, message)?,
-            _ => {
+        match self.private.sign(scheme, message)? {
+            Some(signature) => Ok(Answer::Ready(Signature(signature))),
+            None => {
                 let algorithm = self.public.algorithm();
-                return Err(super::SignatureError::Scheme { algorithm, scheme }.into());
+                Err(super::SignatureError::Scheme { algorithm, scheme }.into())
             }
-        };
-        Ok(Answer::Ready(signature))
+        }
     }
 
     fn client_key(&self) -> ClientKey {
@@ -250,15 +236,22 @@ impl SigningKey for KeyPair {
     }
 }
 
-enum Private {
-    #[cfg(not(feature = "aws-lc-rs"))]
-    Ed25519(ed25519::SigningKey),
-    #[cfg(feature = "aws-lc-rs")]
-    Ed25519(aws_lc_rs::signature::Ed25519KeyPair),
-    #[cfg(feature = "rsa")]
-    Rsa(aws_lc_rs::rsa::KeyPair),
-    #[cfg(feature = "ecdsa")]
-    Ecdsa(aws_lc_rs::signature::EcdsaKeyPair),
+#[cfg(not(feature = "aws-lc-rs"))]
+impl Signer for ed25519::SigningKey {
+    fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Option<Vec<u8>>, BoxError> {
+        let is_own = scheme == SignatureScheme::Ed25519;
+        is_own.then(|| ed25519::sign(self, message)).transpose()
+    }
+}
+
+#[cfg(feature = "aws-lc-rs")]
+impl Signer for aws_lc_rs::signature::Ed25519KeyPair {
+    fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Option<Vec<u8>>, BoxError> {
+        if scheme != SignatureScheme::Ed25519 {
+            return Ok(None);
+        }
+        Ok(Some(self.try_sign(message)?.as_ref().to_vec()))
+    }
 }
 
 const LABEL: &str = "PRIVATE KEY";
@@ -298,7 +291,7 @@ fn read_rsa(der: &[u8]) -> Result<KeyPair, KeyPairError> {
     let public =
         PublicKey::from_known_spki_der(&spki, &Policy::strict()).map_err(KeyPairError::Public)?;
     Ok(KeyPair {
-        private: Private::Rsa(key),
+        private: Box::new(key),
         public,
         pem: write(der)?,
     })
@@ -318,7 +311,7 @@ fn read_ecdsa(algorithm: Algorithm, curve: &[u8], der: &[u8]) -> Result<KeyPair,
     let public = PublicKey::of_ecdsa(algorithm, curve, key.public_key().as_ref())
         .map_err(KeyPairError::Public)?;
     Ok(KeyPair {
-        private: Private::Ecdsa(key),
+        private: Box::new(key),
         public,
         pem: write(der)?,
     })
@@ -330,11 +323,7 @@ fn read_ecdsa(algorithm: Algorithm, _curve: &[u8], _der: &[u8]) -> Result<KeyPai
 }
 
 fn not_enabled(algorithm: Algorithm) -> KeyPairError {
-    let feature = if matches!(algorithm, Algorithm::Rsa { .. }) {
-        "rsa"
-    } else {
-        "ecdsa"
-    };
+    let (feature, _) = feature_of(algorithm);
     KeyPairError::Public(KeyError::FeatureNotEnabled { algorithm, feature })
 }
 

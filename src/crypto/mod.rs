@@ -51,7 +51,6 @@ mod question;
 mod rcgen_key_for_tests;
 mod record_key;
 mod request_id;
-#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 mod rsa_modulus;
 #[cfg(feature = "rustcrypto")]
 mod rustcrypto;
@@ -61,7 +60,6 @@ mod signing_key;
 pub mod strategy;
 mod structured_nonce;
 mod subject;
-#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
 mod verification_key;
 
 pub use algorithm::{Algorithm, SignatureScheme};

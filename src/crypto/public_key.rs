@@ -3,15 +3,15 @@
 use core::hash;
 use std::sync::{Arc, OnceLock};
 
-#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto", test))]
-use super::der::{bit_string, element};
-#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
-use super::verification_key::VerificationKey;
 use super::{
     Algorithm, DerError, Fingerprint, KeyError, SignatureError, SignatureScheme,
-    der::{BIT_STRING, DottedOid, OBJECT_IDENTIFIER, Reader, SEQUENCE, single},
+    der::{
+        BIT_STRING, DottedOid, OBJECT_IDENTIFIER, Reader, SEQUENCE, bit_string, element, single,
+    },
     ed25519::{self, VerifyingKey},
     pem_block,
+    rsa_modulus::is_composite,
+    verification_key::{VerificationKey, check_enabled},
 };
 use crate::policy::Policy;
 
@@ -113,7 +113,6 @@ impl PublicKey {
     pub fn to_tenant_field(&self) -> Vec<u8> {
         match &self.0.verifier {
             Verifier::Ed25519 { raw, .. } => raw.to_vec(),
-            #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
             Verifier::Other(_) => self.to_pem().into_bytes(),
         }
     }
@@ -166,7 +165,6 @@ impl PublicKey {
                 let signature = ed25519::Signature::from_slice(signature).map_err(|_| length)?;
                 ed25519::verify(decompressed(raw, point)?, message, &signature)
             }
-            #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
             Verifier::Other(key) => key.verify(scheme, message, signature),
             _ => Err(SignatureError::Scheme {
                 algorithm: self.algorithm(),
@@ -244,34 +242,12 @@ impl PublicKey {
         let algorithm = Algorithm::Rsa {
             bits: u32::try_from(found).unwrap_or(u32::MAX),
         };
-        Self::of_rsa(algorithm, key, modulus, admission)
-    }
-
-    #[cfg(any(feature = "rsa", feature = "rustcrypto"))]
-    fn of_rsa(
-        algorithm: Algorithm,
-        key: &[u8],
-        modulus: &[u8],
-        admission: Admission,
-    ) -> Result<Self, KeyError> {
-        if admission == Admission::FirstSeen && !super::rsa_modulus::is_composite(modulus) {
+        check_enabled(algorithm)?;
+        if admission == Admission::FirstSeen && !is_composite(modulus) {
             return Err(KeyError::RsaModulusPrime);
         }
         let verifier = VerificationKey::parse(algorithm, key).ok_or(KeyError::RsaKey)?;
         Ok(Self::of_other(algorithm, rsa_spki(key), verifier))
-    }
-
-    #[cfg(not(any(feature = "rsa", feature = "rustcrypto")))]
-    fn of_rsa(
-        algorithm: Algorithm,
-        _key: &[u8],
-        _modulus: &[u8],
-        _admission: Admission,
-    ) -> Result<Self, KeyError> {
-        Err(KeyError::FeatureNotEnabled {
-            algorithm,
-            feature: "rsa",
-        })
     }
 
     fn read_ecdsa(mut information: Reader<'_>, parameters: &[u8]) -> Result<Self, KeyError> {
@@ -288,12 +264,12 @@ impl PublicKey {
         Self::of_ecdsa(algorithm, curve, point)
     }
 
-    #[cfg(any(feature = "ecdsa", feature = "rustcrypto"))]
     pub(super) fn of_ecdsa(
         algorithm: Algorithm,
         curve: &[u8],
         point: &[u8],
     ) -> Result<Self, KeyError> {
+        check_enabled(algorithm)?;
         let key =
             VerificationKey::parse(algorithm, point).ok_or(KeyError::EcdsaPoint { algorithm })?;
         let oid = element(OBJECT_IDENTIFIER, &[EC_OID]);
@@ -303,15 +279,6 @@ impl PublicKey {
         Ok(Self::of_other(algorithm, spki_der, key))
     }
 
-    #[cfg(not(any(feature = "ecdsa", feature = "rustcrypto")))]
-    fn of_ecdsa(algorithm: Algorithm, _curve: &[u8], _point: &[u8]) -> Result<Self, KeyError> {
-        Err(KeyError::FeatureNotEnabled {
-            algorithm,
-            feature: "ecdsa",
-        })
-    }
-
-    #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
     fn of_other(algorithm: Algorithm, spki_der: Vec<u8>, key: VerificationKey) -> Self {
         Self(Arc::new(Inner {
             spki_der,
@@ -342,6 +309,7 @@ struct Inner {
     verifier: Verifier,
 }
 
+#[allow(clippy::large_enum_variant, reason = "it is behind an `Arc`")]
 enum Verifier {
     /// The point of a known key is decompressed at the first verification, because
     /// most records are opened only to compare the key.
@@ -349,7 +317,6 @@ enum Verifier {
         raw: [u8; RAW_ED25519],
         point: OnceLock<VerifyingKey>,
     },
-    #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
     Other(VerificationKey),
 }
 
@@ -360,7 +327,6 @@ enum Admission {
 }
 
 /// The SubjectPublicKeyInfo of an `RSAPublicKey`.
-#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 pub(super) fn rsa_spki(key: &[u8]) -> Vec<u8> {
     let oid = element(OBJECT_IDENTIFIER, &[RSA_OID]);
     let identifier = element(SEQUENCE, &[&oid, NULL]);

@@ -1,9 +1,15 @@
 //! Tests whether an RSA modulus is composite.
 
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 use crypto_bigint::{
     BoxedUint, Odd,
     modular::{BoxedMontyForm, BoxedMontyParams},
 };
+
+#[cfg(not(any(feature = "rsa", feature = "rustcrypto")))]
+pub(super) const fn is_composite(_modulus: &[u8]) -> bool {
+    true
+}
 
 /// Whether the odd number in big-endian bytes is certainly composite.
 ///
@@ -15,6 +21,7 @@ use crypto_bigint::{
 ///
 /// With base 2, a step of the exponentiation is a squaring and at most one
 /// doubling. The number is public, so the time may depend on its bits.
+#[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 pub(super) fn is_composite(modulus: &[u8]) -> bool {
     #[cfg(test)]
     TESTED.set(TESTED.get() + 1);
@@ -37,13 +44,13 @@ pub(super) fn is_composite(modulus: &[u8]) -> bool {
     power != one
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "rsa", feature = "rustcrypto")))]
 std::thread_local! {
     /// How many numbers this thread has tested.
     pub(crate) static TESTED: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "rsa", feature = "rustcrypto")))]
 mod tests {
     use super::*;
 

@@ -1,6 +1,5 @@
 //! The forms of signatures, and why a signature is refused.
 
-#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
 use super::der::{Reader, SEQUENCE, single};
 use super::{Algorithm, SignatureScheme};
 
@@ -40,6 +39,11 @@ pub enum SignatureError {
     },
 }
 
+/// An RSA or ECDSA key, in the form of the library that verifies with it.
+pub(super) trait Verifier: Send + Sync {
+    fn verifies(&self, scheme: SignatureScheme, message: &[u8], signature: &[u8]) -> bool;
+}
+
 /// The hash of an RSA signature in a certificate (RFC 4055 section 5).
 #[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +55,6 @@ pub(super) enum RsaHash {
 
 /// Checks the form of a signature, so that the error distinguishes a malformed
 /// signature from a wrong one.
-#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
 pub(super) fn check_form(algorithm: Algorithm, signature: &[u8]) -> Result<(), SignatureError> {
     if let Algorithm::Rsa { bits } = algorithm {
         let expected = usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX);
@@ -69,7 +72,6 @@ pub(super) fn check_form(algorithm: Algorithm, signature: &[u8]) -> Result<(), S
 }
 
 /// The numbers r and s of an `ECDSA-Sig-Value` (RFC 3279 section 2.2.3).
-#[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
 pub(super) fn ecdsa_numbers(signature: &[u8]) -> Option<[&[u8]; 2]> {
     let mut numbers = Reader::new(single(signature, SEQUENCE).ok()?);
     let both = [numbers.unsigned().ok()?, numbers.unsigned().ok()?];

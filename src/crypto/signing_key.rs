@@ -59,6 +59,12 @@ pub struct Payload<'a> {
     bytes: &'a [u8],
 }
 
+/// A private key in this process, in the form of the library that signs with it.
+pub(super) trait Signer: Send + Sync {
+    /// `None` if the key makes no signatures of this scheme.
+    fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Option<Vec<u8>>, BoxError>;
+}
+
 /// The purpose of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]

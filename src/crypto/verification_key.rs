@@ -7,45 +7,37 @@ use super::aws_lc;
 use super::rustcrypto;
 #[cfg(any(feature = "rsa", feature = "rustcrypto"))]
 use super::signature::RsaHash;
-use super::{Algorithm, SignatureError, SignatureScheme, signature::check_form};
+use super::{
+    Algorithm, KeyError, SignatureError, SignatureScheme,
+    signature::{Verifier, check_form},
+};
 
 /// An RSA or ECDSA key.
 pub(super) struct VerificationKey {
     algorithm: Algorithm,
-    verifier: Verifier,
-}
-
-enum Verifier {
-    #[cfg(any(feature = "rsa", feature = "ecdsa"))]
-    AwsLc(aws_lc::VerificationKey),
-    #[cfg(feature = "rustcrypto")]
-    RustCrypto(rustcrypto::VerificationKey),
+    verifier: Box<dyn Verifier>,
 }
 
 impl VerificationKey {
-    /// Reads an `RSAPublicKey` in DER, or an uncompressed point.
+    /// Reads an `RSAPublicKey` in DER, or an uncompressed point. Always `None` if the
+    /// features of the algorithm are off.
     pub(super) fn parse(algorithm: Algorithm, key: &[u8]) -> Option<Self> {
         let is_rsa = matches!(algorithm, Algorithm::Rsa { .. });
         if !is_rsa && !algorithm.is_uncompressed(key) {
             return None;
         }
-        let verifier = Self::verifier(algorithm, key)?;
-        Some(Self {
+        let verifier: Option<Box<dyn Verifier>> = match feature_of(algorithm) {
+            #[cfg(any(feature = "rsa", feature = "ecdsa"))]
+            (_, true) => aws_lc::parse(algorithm, key),
+            #[cfg(feature = "rustcrypto")]
+            (_, false) => rustcrypto::parse(algorithm, key),
+            #[cfg(not(all(any(feature = "rsa", feature = "ecdsa"), feature = "rustcrypto")))]
+            _ => None,
+        };
+        verifier.map(|verifier| Self {
             algorithm,
             verifier,
         })
-    }
-
-    fn verifier(algorithm: Algorithm, key: &[u8]) -> Option<Verifier> {
-        #[cfg(feature = "rustcrypto")]
-        if !is_by_aws_lc(algorithm) {
-            let key = rustcrypto::VerificationKey::parse(algorithm, key)?;
-            return Some(Verifier::RustCrypto(key));
-        }
-        #[cfg(any(feature = "rsa", feature = "ecdsa"))]
-        return aws_lc::VerificationKey::parse(algorithm, key).map(Verifier::AwsLc);
-        #[cfg(not(any(feature = "rsa", feature = "ecdsa")))]
-        None
     }
 
     pub(super) fn verify(
@@ -59,13 +51,7 @@ impl VerificationKey {
             return Err(SignatureError::Scheme { algorithm, scheme });
         }
         check_form(algorithm, signature)?;
-        let verified = match &self.verifier {
-            #[cfg(any(feature = "rsa", feature = "ecdsa"))]
-            Verifier::AwsLc(key) => key.verifies(scheme, message, signature),
-            #[cfg(feature = "rustcrypto")]
-            Verifier::RustCrypto(key) => key.verifies(scheme, message, signature),
-        };
-        if verified {
+        if self.verifier.verifies(scheme, message, signature) {
             Ok(())
         } else {
             Err(SignatureError::Mismatch)
@@ -83,8 +69,21 @@ pub(super) fn verify_rsa(key: &[u8], hash: RsaHash, message: &[u8], signature: &
     rustcrypto::verify_rsa(key, hash, message, signature)
 }
 
-#[cfg(feature = "rustcrypto")]
-const fn is_by_aws_lc(algorithm: Algorithm) -> bool {
-    let is_rsa = matches!(algorithm, Algorithm::Rsa { .. });
-    (cfg!(feature = "rsa") && is_rsa) || (cfg!(feature = "ecdsa") && !is_rsa)
+/// Whether this build verifies with keys of this RSA or ECDSA algorithm.
+pub(super) fn check_enabled(algorithm: Algorithm) -> Result<(), KeyError> {
+    match feature_of(algorithm) {
+        (feature, false) if !cfg!(feature = "rustcrypto") => {
+            Err(KeyError::FeatureNotEnabled { algorithm, feature })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The feature with which AWS-LC makes and verifies signatures of this RSA or ECDSA
+/// algorithm, and whether it is on.
+pub(super) const fn feature_of(algorithm: Algorithm) -> (&'static str, bool) {
+    match algorithm {
+        Algorithm::Rsa { .. } => ("rsa", cfg!(feature = "rsa")),
+        _ => ("ecdsa", cfg!(feature = "ecdsa")),
+    }
 }

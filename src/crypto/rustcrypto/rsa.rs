@@ -8,12 +8,13 @@ use crypto_bigint::{
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use crate::crypto::{
+    SignatureScheme,
     der::{Reader, SEQUENCE, single},
-    signature::RsaHash,
+    signature::{RsaHash, Verifier},
 };
 
 /// An RSA key of 2048 to 8192 bits.
-pub(in crate::crypto) struct Key {
+pub(super) struct Key {
     modulus: BoxedMontyParams,
     /// The length of the modulus, in bytes.
     length: usize,
@@ -46,7 +47,7 @@ impl Key {
         })
     }
 
-    pub(super) fn verifies(&self, hash: RsaHash, message: &[u8], signature: &[u8]) -> bool {
+    fn verifies_with(&self, hash: RsaHash, message: &[u8], signature: &[u8]) -> bool {
         self.message_representative(signature)
             .is_some_and(|found| found == self.encoded(hash, message))
     }
@@ -114,6 +115,12 @@ impl Key {
     }
 }
 
+impl Verifier for Key {
+    fn verifies(&self, _: SignatureScheme, message: &[u8], signature: &[u8]) -> bool {
+        self.verifies_with(RsaHash::Sha256, message, signature)
+    }
+}
+
 /// Verifies the signature of a certificate by an `RSAPublicKey`.
 #[cfg(any(not(feature = "rsa"), test))]
 pub(in crate::crypto) fn verify_rsa(
@@ -122,7 +129,7 @@ pub(in crate::crypto) fn verify_rsa(
     message: &[u8],
     signature: &[u8],
 ) -> bool {
-    Key::parse(key).is_some_and(|key| key.verifies(hash, message, signature))
+    Key::parse(key).is_some_and(|key| key.verifies_with(hash, message, signature))
 }
 
 fn number(bytes: &[u8]) -> Option<BoxedUint> {

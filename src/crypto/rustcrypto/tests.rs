@@ -11,10 +11,10 @@ use aws_lc_rs::{
 
 use super::*;
 use crate::crypto::{
-    aws_lc,
+    SignatureScheme, aws_lc,
     der::{Reader, SEQUENCE, single},
     public_key::ecdsa_curve,
-    signature::ecdsa_numbers,
+    signature::{RsaHash, ecdsa_numbers},
 };
 
 /// Checks that both libraries give the same verdict, and returns it.
@@ -25,8 +25,8 @@ fn verdict(
     message: &[u8],
     signature: &[u8],
 ) -> bool {
-    let ours = VerificationKey::parse(algorithm, key);
-    let theirs = aws_lc::VerificationKey::parse(algorithm, key);
+    let ours = parse(algorithm, key);
+    let theirs = aws_lc::parse(algorithm, key);
     assert_eq!(ours.is_some(), theirs.is_some(), "{key:02x?}");
     let (Some(ours), Some(theirs)) = (ours, theirs) else {
         return false;
