@@ -212,16 +212,14 @@ impl Authority {
             });
         }
         // A Kubernetes API server (in Go) finds a CA by the bytes of its name.
-        let (issuer, _) = authority.names();
-        let (key_identifier, _) = authority.key_identifiers();
         let certificate = NewCertificate {
             serial: entropy.derive("certificate serial", &[&csr.digest()]),
-            issuer,
+            issuer: &authority.subject,
             subject: name,
             not_before: now - BACKDATE,
             not_after: not_after.min(now + lifetime),
             key: public_key,
-            extensions: &new_certificate::of_client(key_identifier),
+            extensions: &new_certificate::of_client(authority.subject_key_identifier.as_deref()),
         };
         let der = certificate.sign(&*self.key).map_err(signing)?;
         CertificateChain::of_leaf(der).ok_or(AuthorityError::Request)

@@ -32,7 +32,7 @@ impl CaBundle {
             return Err(CertificateError::Empty);
         }
         let certificates = Certificate::read_many(pem, Forms::Compatible, limits.ca_bundle)?;
-        match certificates.iter().position(|one| !one.is_authority()) {
+        match certificates.iter().position(|one| !one.is_authority) {
             Some(index) => Err(CertificateError::NotAnAuthority { index }),
             None => Ok(Self {
                 pem: pem.to_vec(),

@@ -32,16 +32,18 @@ pub struct Certificate {
     pub not_before: Timestamp,
     /// The last second in which the certificate is valid.
     pub not_after: Timestamp,
-    subject: Vec<u8>,
-    issuer: Vec<u8>,
+    pub(super) subject: Vec<u8>,
+    pub(super) issuer: Vec<u8>,
     serial: Vec<u8>,
     // The following fields come from the extensions. An `Option` is `None` if its
     // extension is missing.
-    authority: bool,
-    client_authentication: bool,
-    digital_signature: Option<bool>,
-    subject_key_identifier: Option<Vec<u8>>,
-    authority_key_identifier: Option<Vec<u8>>,
+    /// BasicConstraints of a CA, in a certificate of version 3.
+    pub(super) is_authority: bool,
+    pub(super) client_authentication: bool,
+    /// True without a KeyUsage.
+    pub(super) digital_signature: bool,
+    pub(super) subject_key_identifier: Option<Vec<u8>>,
+    pub(super) authority_key_identifier: Option<Vec<u8>>,
 }
 
 impl Certificate {
@@ -53,16 +55,12 @@ impl Certificate {
 
     /// The subject as text, escaped and shortened.
     pub fn subject(&self) -> String {
-        name(&self.subject)
-            .map(|name| name.to_text())
-            .unwrap_or_default()
+        text(&self.subject)
     }
 
     /// The issuer as text, escaped and shortened.
     pub fn issuer(&self) -> String {
-        name(&self.issuer)
-            .map(|name| name.to_text())
-            .unwrap_or_default()
+        text(&self.issuer)
     }
 
     /// The serial number in lower-case hexadecimal.
@@ -70,36 +68,9 @@ impl Certificate {
         Hex(&self.serial).to_string()
     }
 
-    /// Whether this is a CA certificate (BasicConstraints CA:TRUE, version 3).
-    pub(super) const fn is_authority(&self) -> bool {
-        self.authority
-    }
-
     /// The SHA-256 of the certificate in DER.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.der)
-    }
-
-    pub(super) const fn is_for_client_authentication(&self) -> bool {
-        self.client_authentication
-    }
-
-    /// Whether the KeyUsage allows digital signatures. Without a KeyUsage, it does.
-    pub(super) fn is_for_digital_signature(&self) -> bool {
-        self.digital_signature.unwrap_or(true)
-    }
-
-    /// Subject and issuer in DER.
-    pub(super) fn names(&self) -> (&[u8], &[u8]) {
-        (&self.subject, &self.issuer)
-    }
-
-    /// The SubjectKeyIdentifier and the AuthorityKeyIdentifier.
-    pub(super) fn key_identifiers(&self) -> (Option<&[u8]>, Option<&[u8]>) {
-        (
-            self.subject_key_identifier.as_deref(),
-            self.authority_key_identifier.as_deref(),
-        )
     }
 
     /// Reads the certificates of a text in PEM: at least one, and at most `limit`.
@@ -148,6 +119,9 @@ impl Certificate {
                 _ => {}
             }
         }
+        for raw in [parsed.subject().as_raw(), parsed.issuer().as_raw()] {
+            name(raw).filter(Name::is_well_formed)?;
+        }
         let validity = parsed.validity();
         let certificate = Self {
             subject: parsed.subject().as_raw().to_vec(),
@@ -156,22 +130,14 @@ impl Certificate {
             serial: parsed.raw_serial().to_vec(),
             not_before: Timestamp::from_unix(validity.not_before.timestamp()).ok()?,
             not_after: Timestamp::from_unix(validity.not_after.timestamp()).ok()?,
-            authority: parsed.version() == X509Version::V3
+            is_authority: parsed.version() == X509Version::V3
                 && constraints.is_some_and(|constraints| constraints.value.ca),
             client_authentication: usages.is_some_and(|usages| usages.value.client_auth),
-            digital_signature: key_usage.map(|usage| usage.value.digital_signature()),
+            digital_signature: key_usage.is_none_or(|usage| usage.value.digital_signature()),
             subject_key_identifier,
             authority_key_identifier,
             der: Vec::new(),
         };
-        let names = [&certificate.subject, &certificate.issuer];
-        let is_well_formed = |name: Name<'_>| name.is_well_formed();
-        if !names
-            .iter()
-            .all(|raw| name(raw).is_some_and(is_well_formed))
-        {
-            return None;
-        }
         Some(Self { der, ..certificate })
     }
 
@@ -199,6 +165,10 @@ impl fmt::Debug for Certificate {
 }
 
 pub(super) const LABEL: &str = "CERTIFICATE";
+
+fn text(raw: &[u8]) -> String {
+    name(raw).map(|name| name.to_text()).unwrap_or_default()
+}
 
 fn name(raw: &[u8]) -> Option<Name<'_>> {
     Name::read(single(raw, SEQUENCE).ok()?).ok()

@@ -212,13 +212,13 @@ impl CertificateChain {
         if found > limit {
             return Err(CertificateError::Lifetime { found, limit });
         }
-        if leaf.is_authority() {
+        if leaf.is_authority {
             return Err(CertificateError::Authority);
         }
-        if !leaf.is_for_client_authentication() {
+        if !leaf.client_authentication {
             return Err(CertificateError::NotForClientAuthentication);
         }
-        if !leaf.is_for_digital_signature() {
+        if !leaf.digital_signature {
             return Err(CertificateError::NotForSignatures);
         }
         Ok(())
@@ -243,7 +243,7 @@ impl CertificateChain {
                 }
             }
             let Some(next) = rest.next() else { return best };
-            if !next.is_authority() {
+            if !next.is_authority {
                 return best;
             }
             so_far = so_far.min(Issuance::of(current, next, &mut attempts));

@@ -225,8 +225,8 @@ impl Csr {
     /// key signed it. The approver of the request is responsible for both.
     pub(super) fn as_claimed(pem: &[u8], policy: &Policy) -> Result<(Self, PublicKey), CsrError> {
         let der = read(pem, policy)?;
-        let key = PublicKey::from_spki_der(claimed_spki(&der)?, policy);
-        let key = key.map_err(CsrError::PublicKey)?;
+        let (_, spki) = name_and_key(&der)?;
+        let key = PublicKey::from_spki_der(spki, policy).map_err(CsrError::PublicKey)?;
         let mut request = Reader::new(single(&der, SEQUENCE)?);
         let information = request.next()?.raw;
         Self::verify_signature(request, information, &key, policy)?;
@@ -247,7 +247,7 @@ impl Csr {
         policy: &Policy,
     ) -> Result<PublicKey, CsrError> {
         let der = read(pem, policy)?;
-        let spki = claimed_spki(&der)?;
+        let (_, spki) = name_and_key(&der)?;
         match is_known {
             true => PublicKey::from_known_spki_der(spki, policy),
             false => PublicKey::from_spki_der(spki, policy),
@@ -279,22 +279,14 @@ impl Csr {
     /// The `Name` of the request in DER, if the request is for this subject and key.
     /// Everything else was compared when the request was made or verified.
     pub(super) fn name_for(&self, subject: &Subject, key: &PublicKey) -> Option<&[u8]> {
-        let (raw, name, spki) = self.name_and_key()?;
+        let (raw, spki) = name_and_key(&self.der).ok()?;
+        let name = Name::read(single(raw, SEQUENCE).ok()?).ok()?;
         (subject.matches_name(&name) && spki == key.spki_der()).then_some(raw)
     }
 
-    /// The `Name` of the request in DER.
+    /// The `Name` of the request in DER. Only its tag is verified.
     pub(super) fn name(&self) -> Option<&[u8]> {
-        self.name_and_key().map(|(raw, _, _)| raw)
-    }
-
-    fn name_and_key(&self) -> Option<(&[u8], Name<'_>, &[u8])> {
-        let request = single(&self.der, SEQUENCE).ok()?;
-        let mut information = Reader::new(Reader::new(request).expect(SEQUENCE).ok()?);
-        information.expect(INTEGER).ok()?;
-        let raw = information.next().ok()?.raw;
-        let name = Name::read(single(raw, SEQUENCE).ok()?).ok()?;
-        Some((raw, name, information.next().ok()?.raw))
+        name_and_key(&self.der).ok().map(|(name, _)| name)
     }
 }
 
@@ -318,12 +310,13 @@ fn read(pem: &[u8], policy: &Policy) -> Result<Vec<u8>, CsrError> {
     }
 }
 
-/// The SubjectPublicKeyInfo in a request, which is not verified.
-fn claimed_spki(der: &[u8]) -> Result<&[u8], DerError> {
+/// The `Name` and the SubjectPublicKeyInfo in a request, which are not verified.
+fn name_and_key(der: &[u8]) -> Result<(&[u8], &[u8]), DerError> {
     let mut information = Reader::new(Reader::new(single(der, SEQUENCE)?).expect(SEQUENCE)?);
     information.expect(INTEGER)?;
-    information.expect(SEQUENCE)?;
-    Ok(information.next()?.raw)
+    let name = information.next()?.raw;
+    single(name, SEQUENCE)?;
+    Ok((name, information.next()?.raw))
 }
 
 /// The CertificationRequestInfo of the canonical request.

@@ -34,9 +34,11 @@ impl Issuance {
         authority: &Certificate,
         attempts: &mut Attempts,
     ) -> Self {
-        let ((_, issuer), (subject, _)) = (certificate.names(), authority.names());
-        let ((_, wanted), (own, _)) = (certificate.key_identifiers(), authority.key_identifiers());
-        if issuer != subject || matches!((wanted, own), (Some(a), Some(b)) if a != b) {
+        let wanted = &certificate.authority_key_identifier;
+        let identifiers = (wanted, &authority.subject_key_identifier);
+        if certificate.issuer != authority.subject
+            || matches!(identifiers, (Some(wanted), Some(own)) if wanted != own)
+        {
             return Self::No;
         }
         let Some((signed, algorithm, signature)) = certificate.signed() else {

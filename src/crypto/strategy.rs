@@ -121,7 +121,7 @@ pub fn any_certificate(
     let certificates = authority.ca_bundle().certificates();
     let issuer = certificates
         .first()
-        .map(|certificate| certificate.names().0.to_vec())
+        .map(|certificate| certificate.subject.clone())
         .unwrap_or_default();
     let serial = mostly(vec![INTEGER, 1, 7], vec(any::<u8>(), 0..4));
     let time = |honest: &str| {
